@@ -13,7 +13,7 @@ import Foundation
 /// Only what was committed survives a crash. In a simulation each step of a transaction is a step of the world, so a
 /// seed decides what happens between them.
 public final class MemoryDatabase: Sendable {
-  let state = Locker(State())
+  let state = Awaited(State())
   private let turnstile = Turnstile()
 
   /// A fault of the database.
@@ -41,8 +41,6 @@ public final class MemoryDatabase: Sendable {
     var commits = 0
     var commitFaults: [(fault: Fault, commit: Int)] = []
     var hasOwner = false
-    /// The number of times that a group was begun that had been committed before.
-    var repeatedGroups = 0
   }
 
   /// The tables.
@@ -83,14 +81,14 @@ public final class MemoryDatabase: Sendable {
 
   /// Crashes the process that has the database open: what is not committed is gone, and its connection is dead.
   public func crash() {
-    state.withLock { state in
+    state.change { state in
       state.crashes += 1
       state.hasOwner = false
     }
   }
 
   /// Lets connections from before a crash go on, as those of a process that was only thought to be dead.
-  public func reviveConnections() { state.withLock { $0.areRevived = true } }
+  public func reviveConnections() { state.change { $0.areRevived = true } }
 
   /// Makes the database fail at its next steps, or later.
   ///
@@ -99,7 +97,7 @@ public final class MemoryDatabase: Sendable {
   ///   - steps: The number of steps of the database before it.
   ///   - count: The number of consecutive steps that fail.
   public func fail(_ fault: Fault, afterSteps steps: Int = 0, count: Int = 1) {
-    state.withLock { $0.faults.append((fault, $0.step + steps, count)) }
+    state.change { $0.faults.append((fault, $0.step + steps, count)) }
   }
 
   /// Makes the database fail at a commit.
@@ -108,14 +106,14 @@ public final class MemoryDatabase: Sendable {
   ///   - fault: The fault.
   ///   - number: The number of commits of transactions before it.
   public func failAtCommit(_ fault: Fault, number: Int = 0) {
-    state.withLock { $0.commitFaults.append((fault, $0.commits + number)) }
+    state.change { $0.commitFaults.append((fault, $0.commits + number)) }
   }
 
   /// Removes the faults that have not come.
-  public func removeFaults() { state.withLock { ($0.faults, $0.commitFaults) = ([], []) } }
+  public func removeFaults() { state.change { ($0.faults, $0.commitFaults) = ([], []) } }
 
   /// Makes another process the owner, as if this one was thought to be dead: it can write no longer.
-  public func becomeOwned() { state.withLock { $0.saved.owner.epoch += 1 } }
+  public func becomeOwned() { state.change { $0.saved.owner.epoch += 1 } }
 
   /// Holds each commit of a transaction back until `release()`; not in a simulation, where the seed delays.
   public func hold() { turnstile.close() }
@@ -126,18 +124,18 @@ public final class MemoryDatabase: Sendable {
   func waitUntilReleased() { turnstile.pass() }
 
   /// The statements of projections that were committed, in order.
-  public var statements: [Statement] { state.withLock { $0.saved.statements } }
+  public var statements: [Statement] { state.read { $0.saved.statements } }
 
   /// The saved version of a store; nil if it was not saved.
   public func version(ofStore identifier: String) -> UInt64? {
-    state.withLock { state in
+    state.read { state in
       state.saved.numbers[identifier].flatMap { state.saved.stores[$0]?.version }
     }
   }
 
   /// The saved rows of a store: those of the model with the part 0, then those of each dictionary, by key.
   public func rows(ofStore identifier: String, part: Int) -> [String: String] {
-    let rows = state.withLock { state in
+    let rows = state.read { state in
       state.saved.numbers[identifier].flatMap { state.saved.rows[$0] } ?? [:]
     }
     var texts: [String: String] = [:]
@@ -148,7 +146,7 @@ public final class MemoryDatabase: Sendable {
   }
 
   /// The number of steps so far.
-  public var stepCount: Int { state.withLock(\.step) }
+  public var stepCount: Int { state.read(\.step) }
 }
 
 /// Lets threads pass while it is open.
@@ -168,18 +166,5 @@ private final class Turnstile: @unchecked Sendable {
 
   func pass() {
     condition.withLock { while !isOpen { condition.wait() } }
-  }
-}
-
-/// A value behind a lock.
-final class Locker<Value>: @unchecked Sendable {
-  // because every access holds the lock
-  private let lock = NSLock()
-  private var value: Value
-
-  init(_ value: Value) { self.value = value }
-
-  func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
-    try lock.withLock { try body(&value) }
   }
 }

@@ -17,7 +17,7 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
   /// Notes a step, after which the world may switch threads; throws the step's fault.
   private func step(_ name: String) throws {
     yieldBeforeDatabase(name)
-    let fault = database.state.withLock { state -> MemoryDatabase.Fault? in
+    let fault = database.state.change { state -> MemoryDatabase.Fault? in
       state.step += 1
       if name == "commit" {
         state.commits += 1
@@ -46,7 +46,7 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
   }
 
   private func checkAlive() throws {
-    let isAlive = database.state.withLock { $0.crashes == crashes || $0.areRevived }
+    let isAlive = database.state.change { $0.crashes == crashes || $0.areRevived }
     if !isOpen || !isAlive {
       content = nil
       throw PersistenceError(.inputOutput, "The process has crashed.", isOutcomeKnown: false)
@@ -55,22 +55,23 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
 
   func open() throws -> PersistenceOwner {
     yieldBeforeDatabase("open")
-    return try database.state.withLock { state in
-      if state.hasOwner {
-        throw PersistenceError(.inUse, "\(description) is open already, in this process.")
-      }
+    let owner = database.state.change { state -> PersistenceOwner? in
+      if state.hasOwner { return nil }
       (state.hasOwner, isOpen, crashes) = (true, true, state.crashes)
       state.saved.owner.epoch += 1
       return state.saved.owner
     }
+    guard let owner else {
+      throw PersistenceError(.inUse, "\(description) is open already, in this process.")
+    }
+    return owner
   }
 
   func begin(as owner: PersistenceOwner) throws -> Bool {
     try step("begin")
-    var saved = database.state.withLock(\.saved)
+    var saved = database.state.read(\.saved)
     if isPlantedInDatabase(.ownerNotCompared) { saved.owner = owner }
     if saved.owner.epoch == owner.epoch, saved.owner.group == owner.group + 1 {
-      database.state.withLock { $0.repeatedGroups += 1 }
       return false
     }
     guard saved.owner == owner else {
@@ -89,14 +90,14 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
 
   private func commitNow() {
     guard let content else { return }
-    database.state.withLock { $0.saved = content }
+    database.state.change { $0.saved = content }
     self.content = nil
   }
 
   func rollback() { content = nil }
 
   func close() {
-    database.state.withLock { state in
+    database.state.change { state in
       if isOpen, state.crashes == crashes { state.hasOwner = false }
     }
     isOpen = false

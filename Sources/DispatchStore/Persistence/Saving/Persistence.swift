@@ -103,10 +103,7 @@ public final class Persistence: Sendable {
   public func flush() async throws {
     let error = await withUnsafeContinuation {
       (continuation: UnsafeContinuation<PersistenceError?, Never>) in
-      let (waits, error) = state.withLock { state in
-        state.commit.wait { continuation.resume(returning: $0) }
-      }
-      if waits { requestWriter() } else { continuation.resume(returning: error) }
+      afterSaving { continuation.resume(returning: $0) }
     }
     if let error { throw error }
   }

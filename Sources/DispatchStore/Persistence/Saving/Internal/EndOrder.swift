@@ -3,9 +3,6 @@ struct EndOrder {
   /// The ends that have not passed, by lane, in order.
   private var lanes: [LaneIdentity: FIFO<PendingEnd>] = [:]
 
-  /// The number of lanes in which ends wait.
-  var laneCount: Int { lanes.count }
-
   /// Adds an end behind the others of its lanes.
   mutating func enter(_ end: PendingEnd) {
     for lane in end.lanes {

@@ -78,7 +78,7 @@ class PersistedBatch: @unchecked Sendable {  // because only the writer has it
   }
 
   /// Encodes the changed rows.
-  func rows(by coder: any PersistenceCoder) throws -> EncodedRows {
+  func rows() throws -> EncodedRows {
     fatalError("PersistedBatch is abstract.")
   }
 }

@@ -232,11 +232,11 @@ final class StoreBatch<Model: Sendable & Codable, Action: ActionType>: Persisted
     super.init(record, version: version)
   }
 
-  override func rows(by coder: any PersistenceCoder) throws -> EncodedRows {
+  override func rows() throws -> EncodedRows {
     var rows = EncodedRows()
-    let row = try self.coder.encode(model, at: { nil })
+    let row = try coder.encode(model, at: { nil })
     if row != record.savedModel { rows.model = row }
-    for part in parts { try part.add(to: &rows, self.coder) }
+    for part in parts { try part.add(to: &rows, coder) }
     return rows
   }
 }

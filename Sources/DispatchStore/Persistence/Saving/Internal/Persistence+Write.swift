@@ -54,7 +54,7 @@ extension Persistence {
     case .errand(let errand): writer.current = .errand(errand)
     case .group(let position):
       do {
-        let rows = try batches.map { try $0.rows(by: coder) }
+        let rows = try batches.map { try $0.rows() }
         writer.current = .group(
           Writer.Group(position: position, batches: batches, rows: rows))
       } catch {

@@ -6,8 +6,6 @@ final class Writer {
   var current: Current?
   /// The number of failed attempts to write the current one.
   var failures = 0
-  /// The journal's size that was reported last.
-  var reportedJournal = 0
 
   enum Current {
     case group(Group)
