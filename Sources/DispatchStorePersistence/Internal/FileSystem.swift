@@ -5,7 +5,7 @@
 
   /// The kind of a file system.
   struct FileSystem {
-    /// Its name if it is a network file system.
+    /// The name of the file system if it is a network file system.
     let networkName: String?
 
     init(of path: String) throws {

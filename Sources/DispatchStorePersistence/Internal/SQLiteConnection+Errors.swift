@@ -7,9 +7,9 @@
     /// The error of the call that has just failed with `code`.
     ///
     /// - Parameters:
-    ///   - action: What failed, as in "saving a row".
+    ///   - action: The name of the failed call, as in "saving a row".
     ///   - sql: The user's statement.
-    ///   - systemError: The operating system's error, where SQLite doesn't keep it.
+    ///   - systemError: The operating system's error, if SQLite doesn't keep it.
     func error(
       _ code: Int32, _ action: String, sql: String? = nil, systemError: Int32? = nil
     ) -> PersistenceError {

@@ -7,7 +7,7 @@
     struct Column: Equatable {
       let name: String
       let type: String
-      /// Its place in the primary key, from one; zero if it isn't part of it.
+      /// The column's place in the primary key, from one; zero if it isn't part of it.
       let key: Int64
 
       init(_ name: String, _ type: String, key: Int64 = 0) {
@@ -17,7 +17,7 @@
 
     let name: String
     let columns: [Column]
-    /// What stands between the brackets of CREATE TABLE, and after them.
+    /// The text of CREATE TABLE from its brackets on.
     private let definition: String
 
     var sql: String { "CREATE TABLE main.\(name) \(definition)" }

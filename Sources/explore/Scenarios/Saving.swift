@@ -35,7 +35,7 @@ extension Scenario {
     }
   }
 
-  /// The same, until writing fails, or the process crashes, and starts again.
+  /// Dispatches to persistent stores until writing fails, or the process crashes, and starts again.
   static let failedSaving = Scenario(
     name: "failed-saving", summary: "what was acknowledged survives, and nothing that was refused"
   ) { dispatcher in

@@ -68,7 +68,7 @@ public struct DispatchWarning: Sendable {
     /// Each commit that changes the model writes the row anew. Keep the elements in a `TrackedDictionary`, and register
     /// the store with `persisted: .elements(…)`.
     public static let largeModelRow = Kind(description: "largeModelRow")
-    /// Saving waits: the database is locked, or there is no room; or its journal grows, since somebody reads.
+    /// Saving waits, because the database is locked or there is no room.
     ///
     /// Dispatches to persistent stores wait meanwhile. The message says what to do.
     public static let savingDelayed = Kind(description: "savingDelayed")

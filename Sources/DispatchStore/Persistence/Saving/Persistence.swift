@@ -63,7 +63,7 @@ public final class Persistence: Sendable {
   ) async throws {
     let driver = database.driver
     let world = dispatcher?.pool.world
-    // Blocks: on a thread of its own, which may not be one of the cooperative pool.
+    // Opening blocks, which a thread of the cooperative pool must not.
     let owner = try await Self.blocking(on: queue, in: world) { try driver.open() }
     clock = dispatcher?.clock ?? DispatcherClock(nil)
     timers = TimerQueue(clock, in: world)
@@ -80,7 +80,7 @@ public final class Persistence: Sendable {
     writer.driver.close()
   }
 
-  /// Runs code that blocks on a thread that may.
+  /// Runs code that may block its thread on the writers' queue.
   static func blocking<Value: Sendable>(
     on queue: DispatchQueue, in world: (any SimulatedWorld)?,
     _ body: @escaping @Sendable () throws -> Value

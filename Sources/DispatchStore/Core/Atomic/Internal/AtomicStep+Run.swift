@@ -94,7 +94,7 @@ extension AtomicStep {
 
   /// Locks all stores.
   ///
-  /// - Returns: What commits of observed stores need; nil if no store is observed.
+  /// - Returns: The owner of the commits, and which stores hide theirs; nil if no store is observed.
   private static func lock(_ locks: Locks, _ context: some AtomicContext) -> AtomicNotices? {
     var notices: AtomicNotices?
     while true {

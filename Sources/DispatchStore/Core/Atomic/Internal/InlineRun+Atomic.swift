@@ -1,8 +1,8 @@
 extension InlineRun.Address {
   /// Takes an atomic action through all of its stores at once, then ends each.
   ///
-  /// - Returns: What a round continues with, if a store's earlier changes must be delivered first, or changes of this
-  ///   action were left to a notifier.
+  /// - Returns: The point at which a round takes over, if a store's earlier changes must be delivered first, or changes
+  ///   of this action were left to a notifier; nil if all stores have ended.
   func runAtomically(_ route: Route, on thread: ThreadState) -> InlineRemainder? {
     if route.count == 0 { return nil }
     var startedAt: Int64?

@@ -4,8 +4,9 @@ import Dispatch
 extension StoreStorage: DeliveryTurn {
   /// Carries out a decision that was made under the store's lock.
   ///
-  /// - Parameter kept: The observers' work for a commit whose exclusive section has ended.
-  /// - Parameter isNoted: Whether the thread is noted as notifier.
+  /// - Parameters:
+  ///   - kept: The observers' work for a commit whose exclusive section has ended.
+  ///   - isNoted: Whether the thread is noted as the store's notifier already.
   func carryOut(
     _ turn: NotificationQueue.Turn, _ kept: KeptCommit = KeptCommit(), isNoted: Bool = false,
     on thread: ThreadState

@@ -108,7 +108,9 @@ extension Dispatch {
 
   /// Runs the completion, ends the dispatch and releases its scheduler.
   ///
-  /// - Parameter known: The scheduler to release; nil for the dispatch's own one.
+  /// - Parameters:
+  ///   - known: The scheduler to release; nil for the dispatch's own one.
+  ///   - hasLeft: Whether the dispatch has left its scheduler before, so that there is nothing to release.
   func complete(
     _ result: DispatchResult, _ session: MiddlewareSession? = nil, at known: Scheduler? = nil,
     hasLeft: Bool = false

@@ -119,7 +119,8 @@ extension Persistence {
     let error =
       thrown as? PersistenceError
       ?? PersistenceError(.projection, "A projection threw \(thrown).", cause: thrown)
-    // That it is not there proves nothing after a failed `fsync`: the next process may find it in the journal.
+    // Only a group that is there proves something: after a failed `fsync`, the next process may find one in the
+    // journal that is not there now.
     if !error.isOutcomeKnown, (try? writer.wasCommitted()) == true {
       didWrite(current)
       return write()
