@@ -113,7 +113,9 @@ def runs(name, place, expected):
     """Whether a program prints what its page says."""
     program = SCRATCH / "debug" / name
     try:
-        run = subprocess.run([str(program)], capture_output=True, text=True, timeout=60)
+        run = subprocess.run(
+            [str(program)], stdin=subprocess.DEVNULL, cwd=OUTPUT, capture_output=True, text=True,
+            timeout=60)
     except subprocess.TimeoutExpired:
         print(f"{place}: error: the program before this block does not end")
         return False

@@ -19,7 +19,10 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "DispatchStore", path: "../..", traits: ["SQLite"])],
   targets: [
-    .testTarget(name: "PersistenceTests", dependencies: library, swiftSettings: settings),
+    .testTarget(
+      name: "PersistenceTests", dependencies: library + ["Shop"], swiftSettings: settings),
+    // The program of the guide's last step.
+    .executableTarget(name: "Shop", dependencies: library, swiftSettings: settings),
     // The program that is killed, and the one that kills it: swift run -c release CrashTest.
     .executableTarget(name: "Bank", dependencies: library, swiftSettings: settings),
     .executableTarget(name: "CrashTest", dependencies: ["Bank"], swiftSettings: settings),

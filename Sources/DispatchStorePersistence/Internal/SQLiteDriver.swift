@@ -33,8 +33,7 @@
       session = nil
     }
 
-    /// The size of the write-ahead log in bytes: it grows while another program's reading keeps it from being emptied.
-    package func journalBytes() -> Int {
+    package var journalBytes: Int {
       var info = stat()
       guard let session, stat(session.connection.path + "-wal", &info) == 0 else { return 0 }
       return Int(info.st_size)

@@ -13,6 +13,7 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
   init(_ database: MemoryDatabase) { self.database = database }
 
   let description = "Database in memory"
+  let journalBytes = 0
 
   /// Notes a step, after which the world may switch threads; throws the step's fault.
   private func step(_ name: String) throws {

@@ -288,4 +288,15 @@ struct SettledTests {
       }
     }
   }
+
+  /// The record of a relative may be released between the end and the call.
+  @Test func isCalledByTheThreadThatEndsTheLastOfThem() {
+    let dispatch = Dispatch()
+    let details = dispatch.makeDetails()
+    #expect(details.waitUntilSettled { log.record("settled") })
+    _ = details.withState { $0.end(DispatchResult(dispatchID: .make(on: .current))) }
+    details.recordIsGone()
+    details.leaveFamily()
+    #expect(log.all == ["settled"])
+  }
 }

@@ -68,6 +68,10 @@ public struct DispatchWarning: Sendable {
     /// Each commit that changes the model writes the row anew. Keep the elements in a `TrackedDictionary`, and register
     /// the store with `persisted: .elements(…)`.
     public static let largeModelRow = Kind(description: "largeModelRow")
+    /// The journal of the database is larger than 64 MiB, and grows.
+    ///
+    /// Another program, for example a backup or an open `sqlite3`, reads in a transaction that it doesn't end. End it.
+    public static let largeJournal = Kind(description: "largeJournal")
     /// Saving waits, because the database is locked or there is no room.
     ///
     /// Dispatches to persistent stores wait meanwhile. The message says what to do.

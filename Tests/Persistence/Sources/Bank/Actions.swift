@@ -13,6 +13,13 @@ struct PostAll: ActionType {
   let id: Int, key: Int, amount: Int
 }
 
+/// Goes to all stores, of which all have it or none; the last one may refuse it.
+struct PostEverywhere: AtomicAction {
+  typealias Reply = Int
+  let id: Int, key: Int, amount: Int
+  var isRefused = false
+}
+
 struct Transfer: ActionType {
   typealias Reply = Int
   let id: Int, from: Int, to: Int, amount: Int
@@ -47,6 +54,11 @@ func makeStore<Model: Books>(_ identifier: String, _ model: Model) -> BankStore<
     }
     On(PostAll.self) { books, action in
       books.commit { $0.post(action.id * 4, action.amount, to: action.key) }
+    }
+    On(PostEverywhere.self) { books, action in
+      let version = books.commit { $0.post(action.id * 4, action.amount, to: action.key) }
+      if action.isRefused, identifier == Bank.storeNames.last { throw Refused() }
+      return version
     }
     On(Transfer.self) { books, action in
       books.commit {

@@ -25,7 +25,7 @@ func audit(_ bank: Bank, _ records: Records, _ database: String) -> Int {
           problems.append("\(name): operation \(entry / 4) was never begun")
           continue
         }
-        if operation.kind != .all, operation.store != name {
+        if !operation.isForAll, operation.store != name {
           problems.append("\(name): has operation \(entry / 4) of \(operation.store)")
         }
         guard entry % 4 < operation.amounts.count else {
@@ -70,14 +70,20 @@ func audit(_ bank: Bank, _ records: Records, _ database: String) -> Int {
       problems.append("\(store): version \(versions[store]!), and \(version) was acknowledged")
     }
   }
+  for operation in records.operations.values where operation.kind == .everywhere {
+    let stores = whole[operation.id, default: []]
+    if !stores.isEmpty, stores.count < Bank.storeNames.count {
+      problems.append("operation \(operation.id) is atomic, and only in \(stores.sorted())")
+    }
+  }
   // Commits are saved in their order, so that a lane's operations are there up to one of them.
   for lane in records.lanes {
     var gap: Int?
-    for operation in lane where operation.kind != .refuse {
+    for operation in lane where !operation.isRefused {
       if let gap, present[operation.id] != nil {
         problems.append("lane \(operation.lane): \(operation.id) is there, and \(gap) is not")
       }
-      let stores = operation.kind == .all ? Bank.storeNames.count : 1
+      let stores = operation.isForAll ? Bank.storeNames.count : 1
       if whole[operation.id, default: []].count < stores { gap = gap ?? operation.id }
     }
   }

@@ -30,11 +30,15 @@ final class Journal: Sendable {
 }
 
 struct Operation: Sendable {
-  enum Kind: String { case post, transfer, instalments, close, reorganise, all, refuse }
+  enum Kind: String {
+    case post, transfer, instalments, close, reorganise, all, refuse
+    /// Atomic ones over all stores.
+    case everywhere, nowhere
+  }
 
   var id: Int
   var kind: Kind
-  /// The store; "*" for all.
+  /// The store, if not all get it.
   var store: String
   var key: Int
   var other: Int
@@ -42,14 +46,19 @@ struct Operation: Sendable {
   /// -1 without a lane.
   var lane: Int
 
+  /// Whether all stores get it.
+  var isForAll: Bool { [.all, .everywhere, .nowhere].contains(kind) }
+  /// Whether no store has it afterwards.
+  var isRefused: Bool { [.refuse, .nowhere].contains(kind) }
+
   /// The amounts of its postings in one store.
   var amounts: [Int] {
     switch kind {
-    case .post, .all: [amount]
+    case .post, .all, .everywhere: [amount]
     case .transfer: [-amount, amount]
     case .instalments: [amount, amount, amount]
     case .close, .reorganise: [0]
-    case .refuse: []
+    case .refuse, .nowhere: []
     }
   }
 }

@@ -68,14 +68,15 @@ final class Work: Sendable {
       case ..<83: .instalments
       case ..<87: .close
       case ..<89: .reorganise
-      case ..<95: .all
+      case ..<91: .all
+      case ..<95: .everywhere
+      case ..<97: .nowhere
       default: .refuse
       }
     let base = lane < 0 ? 8 : lane
     return Operation(
-      id: firstID + number, kind: kind, store: kind == .all ? "*" : stores[draw.below(8)],
-      key: base * 8 + draw.below(8), other: base * 8 + draw.below(8), amount: 1 + draw.below(100),
-      lane: lane)
+      id: firstID + number, kind: kind, store: stores[draw.below(8)], key: base * 8 + draw.below(8),
+      other: base * 8 + draw.below(8), amount: 1 + draw.below(100), lane: lane)
   }
 
   // MARK: Ways to dispatch
@@ -163,25 +164,27 @@ final class Work: Sendable {
       }
       return fail("\(error.code): \(error.message)")
     }
-    if operation.kind == .refuse {
+    if operation.isRefused {
       precondition(result.error is Refused, "\(result)")
       return journal.refused(operation.id)
     }
     let replies = result.replies(to: Post.self)
     for (store, version) in replies { journal.acknowledged(operation.id, store, version) }
-    precondition(replies.count == (operation.kind == .all ? 4 : 1), "\(operation): \(result)")
+    precondition(replies.count == (operation.isForAll ? 4 : 1), "\(operation): \(result)")
   }
 
   private func fail(_ error: String) { failure.withLock { if $0 == nil { $0 = error } } }
 }
 
 extension Operation {
-  fileprivate var target: String? { kind == .all ? nil : store }
+  fileprivate var target: String? { isForAll ? nil : store }
 
   fileprivate var action: any ActionType {
     switch kind {
     case .post: Post(id: id, key: key, amount: amount)
     case .all: PostAll(id: id, key: key, amount: amount)
+    case .everywhere, .nowhere:
+      PostEverywhere(id: id, key: key, amount: amount, isRefused: kind == .nowhere)
     case .transfer: Transfer(id: id, from: key, to: other, amount: amount)
     case .instalments: Instalments(id: id, key: key, amount: amount)
     case .close: CloseAccount(id: id, key: key, heir: other)

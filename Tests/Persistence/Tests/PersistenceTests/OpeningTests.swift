@@ -145,7 +145,7 @@ import Testing
     opened.driver.close()
     opened.driver.rollback()
     try expect(.closed) { _ = try opened.driver.begin(as: opened.owner) }
-    #expect(opened.driver.journalBytes() == 0)
+    #expect(opened.driver.journalBytes == 0)
   }
 
   @Test func networkFileSystemsAreKnown() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import DispatchStore
@@ -60,15 +61,40 @@ import Testing
     #expect(values == [[8192], [1], [2], ["wal"]])
   }
 
-  @Test func theJournalsSizeIsReported() throws {
+  @Test func theJournalGrowsUntilTheDatabaseIsClosed() throws {
     let opened = try Opened(folder.driver(SQLiteSettings(pragmas: ["wal_autocheckpoint = 0"])))
-    let before = opened.driver.journalBytes()
+    let before = opened.driver.journalBytes
     let store = try opened.store()
     try opened.group {
       try $0.save(Data(count: 100_000), at: SavedRow(part: 0, key: ""), ofStore: store)
     }
-    #expect(opened.driver.journalBytes() >= before + 100_000)
+    #expect(opened.driver.journalBytes >= before + 100_000)
     opened.driver.close()
     #expect(!FileManager.default.fileExists(atPath: folder.database + "-wal"))
+  }
+
+  struct Page: ActionType { let text: String }
+  struct Pages: ModelType, Codable { var all = TrackedDictionary<Int, String>() }
+
+  /// One large group is no reason: the next one empties the journal.
+  @Test func aJournalThatAReaderKeepsFromBeingEmptiedIsReportedOnce() async throws {
+    let dispatcher = Dispatcher(
+      name: "shop", persistence: try await Persistence(.sqlite(path: folder.database)))
+    let warnings = Mutex<[DispatchWarning]>([])
+    dispatcher.onWarning { warning in warnings.withLock { $0.append(warning) } }
+    let pages = try await dispatcher.register(
+      store: Store(identifier: "pages", model: Pages()) {
+        On(Page.self) { pages, page in pages.all[pages.all.count] = page.text }
+      }, persisted: .elements(\.all))
+    let (large, small) = (String(repeating: "x", count: 65 << 20), "x")
+    for text in [large, small, small] { await pages.send(Page(text: text)) }
+    #expect(warnings.withLock(\.count) == 0)
+
+    let reader = Stranger(folder.database)
+    try reader.run("BEGIN; SELECT count(*) FROM dispatchstore_rows")
+    for text in [large, small, small] { await pages.send(Page(text: text)) }
+    try reader.run("COMMIT")
+    #expect(warnings.withLock { $0.map(\.kind) } == [.largeJournal])
+    #expect(warnings.withLock { $0.first?.message.contains(folder.database) } == true)
   }
 }

@@ -110,7 +110,7 @@ import Testing
       try opened.driver.save(Data(count: 100_000), at: row, ofStore: store)
       // Files can't grow any further.
       signal(SIGXFSZ, SIG_IGN)
-      try limitFiles(to: opened.driver.journalBytes())
+      try limitFiles(to: opened.driver.journalBytes)
       let failure = try error { try opened.driver.commit() }
       #expect(failure.code == .inputOutput && !failure.isOutcomeKnown, "\(failure)")
       #expect(failure.message.contains("SQLite error 778, File too large"))

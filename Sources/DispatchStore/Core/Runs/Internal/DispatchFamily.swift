@@ -309,7 +309,8 @@ extension DispatchDetails {
         }
         change.next = change.released.map(\.details)
       }
-      if family.children.isEmpty { swap(&change.waiters, &family.waiters) }
+      // A record that is released calls nothing. The thread that has ended the last of them comes here, too.
+      if waits, family.children.isEmpty { swap(&change.waiters, &family.waiters) }
       return change
     }
   }

@@ -85,6 +85,7 @@ extension Persistence {
     (writer.current, writer.failures) = (nil, 0)
     group.wasSaved()
     for batch in group.batches { report(batch.record) }
+    reportLargeJournal()
     yieldPoint(.noteSaved)
     let bytes = group.rows.reduce(0) { $0 + $1.byteCount }
     let passing = state.withLock { state in
@@ -192,6 +193,25 @@ extension Persistence {
       """
       The row of its model has \(size / 1_024) KiB, and each commit that changes it writes all of it. Keep elements \
       in a TrackedDictionary, and register the store with persisted: .elements(…).
+      """)
+  }
+}
+
+extension Persistence {
+  /// The size in bytes above which the journal is reported.
+  private static let largeJournal = 64 << 20
+
+  /// Reports a large journal once, until it is small again.
+  private func reportLargeJournal() {
+    let bytes = writer.driver.journalBytes
+    writer.largeJournals = bytes > Self.largeJournal ? writer.largeJournals + 1 : 0
+    // One large group makes a large journal, which the next group empties.
+    guard writer.largeJournals == 2 else { return }
+    report(
+      .largeJournal,
+      """
+      The journal of \(writer.driver.description) has \(bytes >> 20) MiB, and grows with each transaction: another \
+      program reads the database in a transaction that it doesn't end. End that transaction.
       """)
   }
 }

@@ -28,6 +28,11 @@ package protocol PersistenceDriver: AnyObject, Sendable {
   /// Ends the transaction, if there is one, without its changes.
   func rollback()
 
+  /// The size of the database's journal in bytes; zero if it has none of its own.
+  ///
+  /// It grows while another program's reading keeps it from being emptied.
+  var journalBytes: Int { get }
+
   /// Closes the database, and lets another process own it.
   func close()
 

@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// The guide's shop, which is killed while it sells.
+@Suite struct ShopTests {
+  let folder: Folder
+
+  init() throws { folder = try Folder() }
+
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../../..")
+
+  private static func text(_ path: String) throws -> String {
+    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  @Test func isThatOfTheGuidesFifthStepWithTwoNewLinesAndTenChangedOnes() throws {
+    let guide = try Self.text("docs/Guide.md")
+    let program = try Self.text("Tests/Persistence/Sources/Shop/main.swift")
+    #expect(guide.contains("```swift\n\(program)```\n"))
+    let fifth = try #require(guide.components(separatedBy: "\n## ").first { $0.hasPrefix("5. ") })
+    let shop = try #require(fifth.components(separatedBy: "```swift\n").last)
+    let before = shop.components(separatedBy: "```").first!.split(separator: "\n")
+    let persistent = program.components(separatedBy: "\nprint(").first!.split(separator: "\n")
+    #expect(persistent.count - before.prefix { !$0.hasPrefix("for ") }.count == 2)
+    #expect(Set(persistent).subtracting(before).count == 12)
+  }
+
+  @Test(arguments: 0..<20)
+  func eachCustomerWhoWasToldThatShePaidHasPaidAfterAKill(_ kill: Int) throws {
+    let (sold, known) = try sell(untilLine: 1 + kill * 7)
+    let found = try sell(untilLine: nil).first
+    let numbers = found.split(separator: " ")
+    let (tea, sales) = (Int(numbers.first!)!, Int(numbers.last!)!)
+    #expect(known == "1000 [:] 0")
+    #expect(sales >= sold && 1_000 - tea >= sales, "\(sold) were told: \(found)")
+    // The kill may have come between two stores.
+    let paid = [sales, sales + 1].map { "[\"ann\": \($0 * 10)]" }
+    #expect(sales == 0 || paid.contains { found.contains($0) }, "\(sold) were told: \(found)")
+  }
+
+  /// Sells until a customer has been told, kills the program, and returns how many were told; nil sells nothing.
+  private func sell(untilLine last: Int?) throws -> (told: Int, first: String) {
+    let (shop, input, output) = (Process(), Pipe(), Pipe())
+    shop.executableURL = URL(filePath: "/usr/bin/stdbuf")
+    shop.arguments = ["-oL", Self.program]
+    shop.currentDirectoryURL = URL(filePath: folder.path)
+    (shop.standardInput, shop.standardOutput) = (input, output)
+    try shop.run()
+    var text = Data()
+    if let last {
+      input.fileHandleForWriting.write(Data(String(repeating: "ann\n", count: 1_000).utf8))
+      while text.count(where: { $0 == UInt8(ascii: "\n") }) <= last {
+        text += output.fileHandleForReading.availableData
+      }
+      kill(shop.processIdentifier, SIGKILL)
+    }
+    try input.fileHandleForWriting.close()
+    text += try output.fileHandleForReading.readToEnd() ?? Data()
+    shop.waitUntilExit()
+    let lines = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+    return (lines.count { $0 == "ann has paid" }, try #require(lines.first))
+  }
+
+  /// The program, beside the tests.
+  private static let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    .appending(path: "Shop").path
+}
