@@ -205,7 +205,7 @@ extension Persistence {
   private func reportLargeJournal() {
     let bytes = writer.driver.journalBytes
     writer.largeJournals = bytes > Self.largeJournal ? writer.largeJournals + 1 : 0
-    // One large group makes a large journal, which the next group empties.
+    // The journal is large after a large group, too, and the next group empties it.
     guard writer.largeJournals == 2 else { return }
     report(
       .largeJournal,
