@@ -48,7 +48,11 @@ let package = Package(
     .target(
       name: "DispatchStoreTesting", dependencies: ["DispatchStore"], swiftSettings: settings),
     .executableTarget(
-      name: "churn", dependencies: ["DispatchStore"],
+      name: "churn",
+      dependencies: [
+        "DispatchStore",
+        .target(name: "DispatchStorePersistence", condition: .when(traits: ["SQLite"])),
+      ],
       resources: [.embedInCode("Resources/history.log")], swiftSettings: settings),
     .executableTarget(
       name: "explore", dependencies: ["DispatchStore", "DispatchStoreTesting"],
@@ -59,7 +63,8 @@ let package = Package(
     .testTarget(
       name: "DispatchStoreTestingTests", dependencies: ["DispatchStoreTesting"],
       swiftSettings: settings),
-    .testTarget(name: "ChurnTests", dependencies: ["churn"], swiftSettings: settings),
+    .testTarget(
+      name: "ChurnTests", dependencies: ["churn", "DispatchStoreTesting"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

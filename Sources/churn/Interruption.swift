@@ -28,6 +28,10 @@ enum Interruption {
     cursorIsHidden.store(false, ordering: .relaxed)
     isReplaying.store(false, ordering: .relaxed)
     _ = stop
+    // A program that starts this one may have blocked signals: git would inherit that, and could not be ended.
+    var none = sigset_t()
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, nil)
     for number in [SIGINT, SIGTERM, SIGHUP] {
       let previous = signal(number) { number in
         if number != SIGHUP, Interruption.isReplaying.load(ordering: .relaxed),

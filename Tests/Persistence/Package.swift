@@ -20,7 +20,8 @@ let package = Package(
   dependencies: [.package(name: "DispatchStore", path: "../..", traits: ["SQLite"])],
   targets: [
     .testTarget(
-      name: "PersistenceTests", dependencies: library + ["Shop"], swiftSettings: settings),
+      name: "PersistenceTests", dependencies: library + ["Shop", .product(name: "churn", package: "DispatchStore")],
+      swiftSettings: settings),
     // The program of the guide's last step.
     .executableTarget(name: "Shop", dependencies: library, swiftSettings: settings),
     // The program that is killed, and the one that kills it: swift run -c release CrashTest.

@@ -14,6 +14,7 @@
     let deleteStore: SQLiteStatement
 
     let rowsOfPart: SQLiteStatement
+    let lastPart: SQLiteStatement
     let saveRow: SQLiteStatement
     let deleteRow: SQLiteStatement
     let deleteRows: SQLiteStatement
@@ -48,6 +49,8 @@
 
       rowsOfPart = try connection.prepare(
         "SELECT key, value FROM main.dispatchstore_rows WHERE store = ?1 AND part = ?2")
+      lastPart = try connection.prepare(
+        "SELECT ifnull(max(part), 0) FROM main.dispatchstore_rows WHERE store = ?1")
       saveRow = try connection.prepare(
         """
         INSERT INTO main.dispatchstore_rows (store, part, key, value) VALUES (?1, ?2, ?3, ?4)

@@ -23,6 +23,18 @@
       }
     }
 
+    package func lastPart(ofStore number: Int64) throws -> Int {
+      try inTransaction { session in
+        let statement = session.statements.lastPart
+        var part = 0
+        try statement.bind(number, at: 1)
+        try statement.forEachRow("reading the rows of store \(number)") {
+          part = Int(statement.integer(at: 0))
+        }
+        return part
+      }
+    }
+
     /// Calls a closure with each saved row of one part of a store.
     ///
     /// The closure must not call this function of the driver again, and should not save rows of the same part.

@@ -146,6 +146,11 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
     }
   }
 
+  func lastPart(ofStore number: Int64) throws -> Int {
+    try step("read rows")
+    return (content!.rows[number] ?? [:]).keys.map(\.part).max() ?? 0
+  }
+
   func execute(_ sql: String, _ values: [DatabaseValue]) throws -> Int {
     try step("execute a statement")
     content!.statements.append(MemoryDatabase.Statement(sql: sql, values: values))

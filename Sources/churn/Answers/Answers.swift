@@ -1,3 +1,5 @@
+import DispatchStore
+
 /// The figures of a history, of all copies together or of one.
 struct Answers: Equatable, Sendable {
   var commits = 0
@@ -17,17 +19,17 @@ struct Answers: Equatable, Sendable {
 extension Answers {
   /// Computes the answers from the models that a replay ended with.
   init(_ models: Models) {
-    let authors = models.authors.authors
+    let authors = models.authors.authors.dictionary
     commits = models.authors.commits
     changes = models.files.changes
     commitsByAuthor = authors.mapValues(\.commits)
     addedByAuthor = authors.mapValues(\.added)
     deletedByAuthor = authors.mapValues(\.deleted)
     takeoversByAuthor = authors.mapValues(\.takeovers)
-    let existing = models.files.files.filter { $0.value.exists }
+    let existing = models.files.files.dictionary.filter { $0.value.exists }
     linesByFile = existing.mapValues(\.size)
     lastAuthorByFile = existing.mapValues(\.lastAuthor)
-    churnByFolder = models.folders.churn
-    commitsByDay = models.days.commits
+    churnByFolder = models.folders.churn.dictionary
+    commitsByDay = models.days.commits.dictionary
   }
 }

@@ -63,14 +63,17 @@ extension FollowLine {
   ) -> String {
     let version = delta.versions.upperBound
     var text = delta.isReset ? FollowLine.reset(store: store, version: version).text : ""
-    func add(_ change: Change, _ key: Key, _ value: Value?) {
+    func add(_ key: Key, _ old: Value.Answer?, _ new: Value.Answer?) {
+      if old == new { return }
+      let change: Change = old == nil ? .inserted : new == nil ? .removed : .changed
       let line = FollowLine.answer(
-        store: store, version: version, change: change, key: key.followedKey, value: value?.json)
+        store: store, version: version, change: change, key: key.followedKey,
+        value: new.map(Value.json))
       text += line.text
     }
-    for (key, value) in delta.inserted { add(.inserted, key, value) }
-    for (key, change) in delta.changed { add(.changed, key, change.new) }
-    for key in delta.removed.keys { add(.removed, key, nil) }
+    for (key, value) in delta.inserted { add(key, nil, value.answer) }
+    for (key, change) in delta.changed { add(key, change.old.answer, change.new.answer) }
+    for (key, value) in delta.removed { add(key, value.answer, nil) }
     return text
   }
 }

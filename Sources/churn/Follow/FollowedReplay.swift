@@ -8,7 +8,6 @@ import DispatchStore
 /// once at most.
 final class FollowedReplay: ReplayObserver, @unchecked Sendable {
   // Unchecked because: only the thread that replays touches `tokens`, `stores` and `timer`.
-  let followsAnswers = true
   private let title: ReplayTitle
   private let copies: Int
   private let file: FollowedFile
@@ -33,8 +32,8 @@ final class FollowedReplay: ReplayObserver, @unchecked Sendable {
     file.write(FollowLine.replay(title, copies: copies).text)
     queue.suspend()
     tokens = [
-      follow(stores.files, \.answers), follow(stores.authors, \.answers),
-      follow(stores.folders, \.answers), follow(stores.days, \.answers),
+      follow(stores.files, \.files), follow(stores.authors, \.authors),
+      follow(stores.folders, \.churn), follow(stores.days, \.commits),
     ]
     let timer = DispatchSource.makeTimerSource(queue: batches)
     timer.setEventHandler { [queue] in Self.runBatch(queue) }

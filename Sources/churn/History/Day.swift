@@ -1,6 +1,10 @@
 /// A day of the UTC calendar, counted from 1 January 1970.
-struct Day: Hashable, Sendable {
+struct Day: Hashable, Codable, Sendable {
   let number: Int
+
+  init(number: Int) {
+    self.number = number
+  }
 
   /// The day that `seconds` since 1970 fall into.
   init(ofSecond seconds: Int) {

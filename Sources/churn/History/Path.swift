@@ -1,7 +1,7 @@
 /// The place of a changed file or its folder: the copy of the history, and the name within it.
 ///
 /// `--copies` puts each copy under a folder of its own, which is here the copy's number.
-struct Path: Hashable, Sendable {
+struct Path: Hashable, Codable, Sendable {
   let copy: Int
   let name: ByteString
 

@@ -4,7 +4,8 @@ struct LogSummary: Equatable, Sendable {
   var commits = 0
   var changes = 0
   var rejections = Rejections()
-  /// The last commit that was read.
+  /// The first and the last commit that were read.
+  var firstHash: ByteString?
   var lastHash: ByteString?
 
   /// The number of events in a replay of `copies` copies.
@@ -14,6 +15,7 @@ struct LogSummary: Equatable, Sendable {
     for commit in commits {
       self.commits += commit.time == nil ? 0 : 1
       changes += commit.changes.count
+      firstHash = firstHash ?? commit.hash
       lastHash = commit.hash
     }
   }

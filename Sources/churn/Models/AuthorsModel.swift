@@ -1,9 +1,9 @@
 import DispatchStore
 
 /// The changes and commits of each author.
-struct AuthorsModel: Equatable, Sendable {
+struct AuthorsModel: ResumableModel, Equatable, Codable, Sendable {
   /// The counts of an author.
-  struct Author: Equatable, Sendable {
+  struct Author: Equatable, Codable, Sendable {
     var commits = 0
     var added = 0
     var deleted = 0
@@ -11,13 +11,11 @@ struct AuthorsModel: Equatable, Sendable {
     var takeovers = 0
   }
 
-  private(set) var authors: [ByteString: Author] = [:]
-  /// The answers, for their observers; kept only if they are followed, so that other replays don't pay for them.
-  private(set) var answers: TrackedDictionary<ByteString, Author> = [:]
-  private let isFollowed: Bool
+  var authors: TrackedDictionary<ByteString, Author> = [:]
+  var progress: SavedProgress?
 
-  init(isFollowed: Bool = false) {
-    self.isFollowed = isFollowed
+  init(progress: SavedProgress? = nil) {
+    self.progress = progress
   }
 
   /// The commits of all authors.
@@ -40,6 +38,5 @@ struct AuthorsModel: Equatable, Sendable {
 
   private mutating func update(_ name: ByteString, _ body: (inout Author) -> Void) {
     body(&authors[name, default: Author()])
-    if isFollowed { answers[name] = authors[name] }
   }
 }

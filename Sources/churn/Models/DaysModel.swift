@@ -1,18 +1,15 @@
 import DispatchStore
 
 /// The number of commits of each day.
-struct DaysModel: Equatable, Sendable {
-  private(set) var commits: [Day: Int] = [:]
-  /// The answers, for their observers; kept only if they are followed, so that other replays don't pay for them.
-  private(set) var answers: TrackedDictionary<Day, Int> = [:]
-  private let isFollowed: Bool
+struct DaysModel: ResumableModel, Equatable, Codable, Sendable {
+  var commits: TrackedDictionary<Day, Int> = [:]
+  var progress: SavedProgress?
 
-  init(isFollowed: Bool = false) {
-    self.isFollowed = isFollowed
+  init(progress: SavedProgress? = nil) {
+    self.progress = progress
   }
 
   mutating func take(_ commit: Commit) {
     commits[commit.day, default: 0] += 1
-    if isFollowed { answers[commit.day] = commits[commit.day] }
   }
 }

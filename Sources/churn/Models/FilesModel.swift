@@ -1,9 +1,9 @@
 import DispatchStore
 
 /// The state of each path after the changes so far, also of deleted ones.
-struct FilesModel: Equatable, Sendable {
+struct FilesModel: ResumableModel, Equatable, Codable, Sendable {
   /// The state of a path.
-  struct File: Equatable, Sendable {
+  struct File: Equatable, Codable, Sendable {
     /// The lines: added minus deleted.
     private(set) var lines = 0
     private(set) var lastAuthor: ByteString
@@ -50,20 +50,17 @@ struct FilesModel: Equatable, Sendable {
     let lastAuthor: ByteString
   }
 
-  private(set) var files: [Path: File] = [:]
+  var files: TrackedDictionary<Path, File> = [:]
   private(set) var changes = 0
-  /// The answers, for their observers; kept only if they are followed, so that other replays don't pay for them.
-  private(set) var answers: TrackedDictionary<Path, Answer> = [:]
-  private let isFollowed: Bool
+  var progress: SavedProgress?
 
-  init(isFollowed: Bool = false) {
-    self.isFollowed = isFollowed
+  init(progress: SavedProgress? = nil) {
+    self.progress = progress
   }
 
   mutating func take(_ change: Change) {
     changes += 1
     files[change.path, default: File(firstAuthor: change.author)].take(change)
-    if isFollowed { answers[change.path] = files[change.path]?.answer }
   }
 
   /// Whether an applied change was by another author than the change before it.

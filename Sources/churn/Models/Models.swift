@@ -5,6 +5,25 @@ struct Models: Equatable, Sendable {
   var folders = FoldersModel()
   var days = DaysModel()
 
+  init() {}
+
+  /// The models at the beginning of a replay that is saved.
+  init(progress: SavedProgress?) {
+    files = FilesModel(progress: progress)
+    authors = AuthorsModel(progress: progress)
+    folders = FoldersModel(progress: progress)
+    days = DaysModel(progress: progress)
+  }
+
+  init(files: FilesModel, authors: AuthorsModel, folders: FoldersModel, days: DaysModel) {
+    (self.files, self.authors, self.folders, self.days) = (files, authors, folders, days)
+  }
+
+  /// What the models know about a saved replay.
+  var progresses: [SavedProgress] {
+    [files.progress, authors.progress, folders.progress, days.progress].compactMap(\.self)
+  }
+
   /// Applies an event as the stores do: `authors` after `files`.
   mutating func take(_ event: Event) {
     switch event {

@@ -6,6 +6,8 @@ struct OptionParser {
   private var options = Options()
   /// Whether `--in-flight` was given.
   private var isMeasured = false
+  /// Whether `--mode` was given.
+  private var hasMode = false
 
   /// Reads `arguments`, the program's own name not among them.
   static func parse(_ arguments: [String]) throws(Failure) -> Options {
@@ -29,7 +31,9 @@ struct OptionParser {
     case "--input":
       let file = try value(of: name, attached)
       try setSource(file == "-" ? .standardInput : .file(file))
-    case "--mode": options.modes = try modes(value(of: name, attached))
+    case "--mode":
+      options.modes = try modes(value(of: name, attached))
+      hasMode = true
     case "--in-flight":
       options.inFlight = try count(of: name, attached)
       isMeasured = true
@@ -43,6 +47,7 @@ struct OptionParser {
     case "--log": options.logsActions = try flag(name, attached)
     case "--watch": options.watches = try flag(name, attached)
     case "--follow": options.followed = try followed(value(of: name, attached))
+    case "--persist": options.persisted = try value(of: name, attached)
     case "--help": options.showsHelp = try flag(name, attached)
     default: throw usage("unknown option '\(name)'")
     }
@@ -106,12 +111,25 @@ struct OptionParser {
     return file
   }
 
-  private func checkCombination() throws(Failure) {
+  private mutating func checkCombination() throws(Failure) {
+    if options.persisted != nil { try checkPersisted() }
     if options.watches, options.logsActions {
       throw usage("'--watch' and '--log' both write to standard error: leave one of them out")
     }
     if options.bound != nil, isMeasured {
       throw usage("'--bound' and '--in-flight' both limit what is in flight: leave one of them out")
+    }
+  }
+
+  private mutating func checkPersisted() throws(Failure) {
+    if !hasMode { options.modes = [.serial] }
+    // A later run goes on at one event, so all before it have been dispatched.
+    guard options.modes == [.serial] || options.modes == [.sync] else {
+      throw usage("'--persist' needs '--mode serial' or '--mode sync'")
+    }
+    if options.roundCount > 1 { throw usage("'--persist' replays once: leave '--rounds' out") }
+    if options.followed != nil {
+      throw usage("'--follow' has the lines of a whole replay: leave it or '--persist' out")
     }
   }
 

@@ -27,10 +27,13 @@ struct Options: Equatable, Sendable {
   var watches = false
   /// The file to which the answers are written while they change.
   var followed: String?
+  /// The database in which the replay is saved.
+  var persisted: String?
   var showsHelp = false
 
   /// The number of times that everything is replayed.
   ///
-  /// By default once if a part of each replay is written: its actions with `--log`, its answers with `--follow`.
-  var roundCount: Int { rounds ?? (logsActions || followed != nil ? 1 : 3) }
+  /// By default once if a part of each replay is written: its actions with `--log`, its answers with `--follow`, its
+  /// stores with `--persist`.
+  var roundCount: Int { rounds ?? (logsActions || followed != nil || persisted != nil ? 1 : 3) }
 }

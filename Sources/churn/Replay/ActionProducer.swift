@@ -6,9 +6,10 @@ struct ActionBatch: Sendable {
   let first: Int
   let actions: [ReplayedAction]
 
-  init(_ events: [Event], first: Int) {
+  /// - Parameter skipped: The number of events that an earlier run has replayed.
+  init(_ events: [Event], first: Int, skipped: Int) {
     self.first = first
-    actions = events.map(ReplayedAction.init)
+    actions = zip((skipped + first + 1)..., events).map(ReplayedAction.init)
   }
 }
 
@@ -17,10 +18,11 @@ enum ReplayedAction: Sendable {
   case changed(Changed)
   case committed(Committed)
 
-  init(_ event: Event) {
+  /// - Parameter number: The event's number in the history, counted from 1.
+  init(_ number: Int, _ event: Event) {
     switch event {
-    case .changed(let change): self = .changed(Changed(change))
-    case .committed(let commit): self = .committed(Committed(commit))
+    case .changed(let change): self = .changed(Changed(change, number: number))
+    case .committed(let commit): self = .committed(Committed(commit, number: number))
     }
   }
 }

@@ -2,7 +2,11 @@
 struct Cut: Equatable, Sendable {
   let reason: Stop.Reason
   /// The number of dispatched events; with one producer, the first ones of the history.
+  ///
+  /// Includes those of earlier runs.
   let dispatched: Int
+  /// Whether an earlier run was saved, whose stores may have taken in more.
+  var isResumed = false
   /// The number of these events that had not ended when the drain of the dispatcher did.
   var unfinished = 0
 }
@@ -25,7 +29,10 @@ struct CutReplay: Equatable, Sendable {
   }
 
   /// Whether the stores have taken in exactly the dispatched events.
-  var isWhole: Bool { cut.unfinished > 0 || commits + changes == cut.dispatched }
+  var isWhole: Bool {
+    let taken = commits + changes
+    return cut.unfinished > 0 || taken == cut.dispatched || cut.isResumed && taken > cut.dispatched
+  }
 
   /// The text in the form `serial, round 1 of 3: 5 of 9 commits, 7 of 12 changes; all that was dispatched has ended`.
   var text: String {

@@ -15,12 +15,16 @@ struct DispatchedReplay: Replayer {
   let bound: Int?
   private let producers: Producers
   private let hooks: [Hook]
+  private let database: ReplayDatabase?
 
-  /// - Parameter producers: The number of threads or tasks that dispatch; one in a mode that takes no more.
+  /// - Parameters:
+  ///   - producers: The number of threads or tasks that dispatch; one in a mode that takes no more.
+  ///   - database: Saves the replay, if it is to be saved.
   init(
     mode: Mode, inFlight: Int = Options().inFlight, bound: Int? = nil, producers: Int = 1,
-    hooks: [Hook] = [], drainLimit: Duration = Self.drainLimit
+    hooks: [Hook] = [], database: ReplayDatabase? = nil, drainLimit: Duration = Self.drainLimit
   ) {
+    self.database = database
     self.drainLimit = drainLimit
     (self.mode, self.inFlight, self.bound) = (mode, inFlight, bound)
     // A task has one action in flight.
@@ -39,8 +43,13 @@ struct DispatchedReplay: Replayer {
   func replay(
     _ history: EventBatches, _ observers: [any ReplayObserver], until stop: Stop
   ) throws -> RunResult {
-    let stores = Stores(
-      hooks: hooks, areFollowed: observers.contains(where: \.followsAnswers))
+    guard let database else { return try replay(history, Stores(hooks: hooks), observers, stop) }
+    return try database.resume(history, hooks) { try replay($0, $1, observers, stop) }
+  }
+
+  private func replay(
+    _ history: EventBatches, _ stores: Stores, _ observers: [any ReplayObserver], _ stop: Stop
+  ) throws -> RunResult {
     let pace = bound.map(Pace.init(bound:)) ?? Pace(inFlight: inFlight)
     let producer = ActionProducer(
       mode: mode, dispatcher: stores.dispatcher, pace: pace, outcome: ReplayOutcome(), stop: stop)
@@ -65,7 +74,7 @@ struct DispatchedReplay: Replayer {
         let first = outcome.dispatched
         let shares = producers.split(events)
         // Made outside of the measured time, as the events of the plain loop are.
-        let batch = ActionBatch(events, first: first)
+        let batch = ActionBatch(events, first: first, skipped: history.skipped)
         stopwatch.time { dispatch(shares, of: batch, producer) }
         let isToEnd = producer.stop.isRequested || outcome.firstFailure != nil
         if !isToEnd { try batchHasEnded() }
@@ -81,9 +90,11 @@ struct DispatchedReplay: Replayer {
       // In the library's bounds, stores apply actions also while the next ones are read.
       seconds: producer.pace.isMeasured ? stopwatch.seconds : Double(end - began) / 1e9,
       latencies: outcome.latencies)
-    let isComplete = outcome.dispatched == history.eventCount && unfinished == 0
+    let isComplete = outcome.dispatched == history.leftCount && unfinished == 0
     guard !isComplete, let reason = producer.stop.reason else { return (measurement, nil) }
-    let cut = Cut(reason: reason, dispatched: outcome.dispatched, unfinished: unfinished)
+    let cut = Cut(
+      reason: reason, dispatched: history.skipped + outcome.dispatched,
+      isResumed: history.skipped > 0, unfinished: unfinished)
     return (measurement, cut)
   }
 

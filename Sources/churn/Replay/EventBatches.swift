@@ -7,11 +7,16 @@ struct EventBatches: Sendable {
   let copies: Int
   /// The maximum number of events in a batch.
   var capacity = 1 << 12
+  /// The number of events, from the first on, that an earlier run has replayed.
+  var skipped = 0
   /// Called after each batch with the number of replayed events and the number of all.
   let progress: @Sendable (Int, Int) -> Void
 
   /// The number of events.
   var eventCount: Int { log.summary.eventCount(copies: copies) }
+
+  /// The number of events that are left.
+  var leftCount: Int { eventCount - skipped }
 
   /// Calls the closure with each batch, in order.
   func forEach(_ body: ([Event]) throws -> Void) throws {
@@ -33,7 +38,7 @@ struct EventBatches: Sendable {
       try forEachBatch { batch in
         let taken = try body(batch)
         done += taken
-        progress(done, eventCount)
+        progress(skipped + done, eventCount)
         if taken < batch.count { throw End() }
       }
     } catch is End {}
@@ -44,10 +49,15 @@ struct EventBatches: Sendable {
 
   private func forEachBatch(_ body: ([Event]) throws -> Void) throws {
     var batch: [Event] = []
+    var left = skipped
     batch.reserveCapacity(capacity)
     try log.forEachCommit { commit in
       for copy in 0..<copies {
         try commit.forEachEvent(inCopy: copy) { event in
+          if left > 0 {
+            left -= 1
+            return
+          }
           batch.append(event)
           guard batch.count == capacity else { return }
           try body(batch)
@@ -58,7 +68,7 @@ struct EventBatches: Sendable {
     if !batch.isEmpty { try body(batch) }
   }
 
-  /// The event with this number, counted from 0; reads the log up to there.
+  /// The event with this number, counted from 0 after those that are skipped; reads the log up to there.
   func event(at number: Int) throws -> Event? {
     var (found, passed): (Event?, Int) = (nil, 0)
     do {

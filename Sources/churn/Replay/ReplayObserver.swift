@@ -2,9 +2,6 @@
 ///
 /// Its functions are called on the thread that replays, out of the measured time.
 protocol ReplayObserver: Sendable {
-  /// Whether the observer follows elements of the answers, so that the models must keep these.
-  var followsAnswers: Bool { get }
-
   /// Called when the stores are made, and before the first action is dispatched.
   ///
   /// - Parameter inFlight: Counts the actions in flight, in the modes that limit them.

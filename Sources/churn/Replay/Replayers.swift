@@ -3,12 +3,14 @@ import DispatchStore
 /// The replayers that the command line selects.
 enum Replayers {
   /// The plain loop comes first: its answers are the reference.
-  static func all(for options: Options) -> [any Replayer] {
+  static func all(for options: Options) throws(Failure) -> [any Replayer] {
     let hooks: [Hook] = options.logsActions ? [.logging()] : []
+    let database: ReplayDatabase? =
+      if let file = options.persisted { try .file(file) } else { nil }
     let dispatched = options.modes.map { mode in
       DispatchedReplay(
         mode: mode, inFlight: options.inFlight, bound: options.bound,
-        producers: options.producers, hooks: hooks)
+        producers: options.producers, hooks: hooks, database: database)
     }
     return [PlainLoop()] + dispatched
   }

@@ -20,7 +20,7 @@ struct Replays {
   ///
   /// Blocks its thread; must not be called on the main queue.
   func run() throws -> Outcome {
-    let replayers = Replayers.all(for: options)
+    let replayers = try Replayers.all(for: options)
     var outcome = Outcome()
     var trials: [[Trial]] = replayers.map { _ in [] }
     rounds: for round in 1...options.roundCount {

@@ -17,9 +17,11 @@ final class AuthorsReducer: Reducer<AuthorsModel, HistoryAction> {
     switch action {
     case let action as Changed:
       let isTakeover = files.withModel { $0.isTakeover(action.change) }
-      store.updateModel { $0.take(action.change, isTakeover: isTakeover) }
+      store.updateModel {
+        if $0.begins(action.number) { $0.take(action.change, isTakeover: isTakeover) }
+      }
     case let action as Committed:
-      store.updateModel { $0.take(action.commit) }
+      store.updateModel { if $0.begins(action.number) { $0.take(action.commit) } }
     default:
       throw UnknownAction(type: type(of: action))
     }

@@ -5,6 +5,6 @@ typealias FilesStore = Store<FilesModel, Changed>
 /// Applies changes to their paths.
 final class FilesReducer: Reducer<FilesModel, Changed> {
   override func reduce(into model: inout FilesModel, action: Changed) {
-    model.take(action.change)
+    if model.begins(action.number) { model.take(action.change) }
   }
 }

@@ -5,6 +5,6 @@ typealias FoldersStore = Store<FoldersModel, Changed>
 /// Adds up the churn of each folder.
 final class FoldersReducer: Reducer<FoldersModel, Changed> {
   override func reduce(into model: inout FoldersModel, action: Changed) {
-    model.take(action.change)
+    if model.begins(action.number) { model.take(action.change) }
   }
 }

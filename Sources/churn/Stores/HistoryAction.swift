@@ -12,9 +12,11 @@ class HistoryAction: ActionType, @unchecked Sendable {
 final class Changed: HistoryAction, CustomStringConvertible, @unchecked Sendable {
   // Unchecked because: it restates the conformance of its superclass.
   let change: Change
+  /// The event's number in the history, counted from 1.
+  let number: Int
 
-  init(_ change: Change) {
-    self.change = change
+  init(_ change: Change, number: Int) {
+    (self.change, self.number) = (change, number)
   }
 
   /// The text in log lines.
@@ -27,9 +29,11 @@ final class Changed: HistoryAction, CustomStringConvertible, @unchecked Sendable
 final class Committed: HistoryAction, CustomStringConvertible, @unchecked Sendable {
   // Unchecked because: it restates the conformance of its superclass.
   let commit: Commit
+  /// The event's number in the history, counted from 1.
+  let number: Int
 
-  init(_ commit: Commit) {
-    self.commit = commit
+  init(_ commit: Commit, number: Int) {
+    (self.commit, self.number) = (commit, number)
   }
 
   /// The text in log lines.

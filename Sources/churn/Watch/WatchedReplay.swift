@@ -7,7 +7,6 @@ import DispatchStore
 /// it takes none. The stream then keeps nothing but a note for it, and no commit computes anything.
 final class WatchedReplay: ReplayObserver, @unchecked Sendable {
   // Unchecked because: only the thread that replays touches `watching`.
-  let followsAnswers = false
   private let title: ReplayTitle
   private let allCommits: Int
   private let board: Board

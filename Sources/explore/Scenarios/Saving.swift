@@ -23,6 +23,7 @@ extension Scenario {
       try check(
         result.isSuccess || plan.mayEndEarly || plan.isLimited, "\(plan) ended as \(result)")
     }
+    try vault.checkOutcomes(of: plans)
     for lane in [0, 1] {
       let (begun, ended) = (vault.begun.now[lane] ?? [], vault.ended.now[lane] ?? [])
       try check(begun == ended, "lane \(lane) has begun \(begun), and ended \(ended)")
@@ -47,8 +48,9 @@ extension Scenario {
     let steps = simulation.draw(below: 40)
     // A second owner, while this process was thought to be dead, or a fault.
     let isFenced = simulation.draw(below: 4) == 0
+    let isOver = Shared(false)
     if isFenced {
-      simulation.atSomeTime { database.becomeOwned() }
+      simulation.atSomeTime { if !isOver.now { database.becomeOwned() } }
     } else if simulation.draw(below: 2) == 0 {
       database.fail(faults[simulation.draw(below: 3)], afterSteps: steps)
     } else {
@@ -59,11 +61,13 @@ extension Scenario {
     }
     let plans = (1...12).map { VaultPlan($0, simulation) }
     await vault.run(plans)
+    try vault.checkOutcomes(of: plans)
     try check(vault.faults.now.isEmpty, "\(vault.faults.now)")
     for plan in plans where isOvercome && !plan.mayEndEarly && !plan.isLimited {
       let result = vault.results.now[plan.number]!
       try check(result.isSuccess, "\(plan) was committed, and ended as \(result)")
     }
+    isOver.with { $0 = true }
     database.removeFaults()
     database.crash()
     let next = try await Vault(simulation.makeDispatcher(name: "next"), database)
@@ -182,6 +186,8 @@ private final class Vault: Sendable {
   let ended = Shared([Int: [Int]]())
   /// By store: its states by version.
   let history = Shared([String: [UInt64: Safe.Plain]]())
+  /// By store: the versions of the durable observer's changes.
+  private let durable = Shared([String: [UInt64]]())
   let faults = Shared([String]())
   private let plans = Shared([Int: VaultPlan]())
   /// The limited dispatches that have begun and not completed.
@@ -193,6 +199,7 @@ private final class Vault: Sendable {
     dispatcher.onWarning { _ in }
     persistence = try await database.open(for: dispatcher)
     let (begun, plans, history, holders, faults) = (begun, plans, history, holders, faults)
+    let durable = durable
     @Sendable func begin(_ number: Int) {
       guard let plan = plans.now[number], !plan.mayEndEarly, !plan.isInMemory else { return }
       if plan.isLimited,
@@ -239,11 +246,32 @@ private final class Vault: Sendable {
       stores.append(try await dispatcher.register(store: store, persisted: .elements(\.all)))
     }
     self.stores = stores
-    tokens = stores.map { store in
+    tokens = stores.flatMap { store in
       let identifier = store.identifier
-      return store.observe(.model) { change in
-        history.with { $0[identifier, default: [:]][change.version] = change.value.plain }
+      return [
+        store.observe(.model) { change in
+          history.with { $0[identifier, default: [:]][change.version] = change.value.plain }
+        },
+        store.observe(.model, when: .durable) { change in
+          durable.with { $0[identifier, default: []].append(change.version) }
+        },
+      ]
+    }
+  }
+
+  /// Checks that nothing of a store is there that is said not to have started, and the durable observers' order.
+  func checkOutcomes(of plans: [VaultPlan]) throws {
+    for store in stores {
+      let log = store.model.log
+      for plan in plans where log.contains(plan.number) {
+        guard plan.kind != .sequence,
+          case .cancelled(hasStarted: false) = results.now[plan.number]![store]
+        else { continue }
+        throw Broken(
+          description: "\(plan) is in \(store.identifier): \(results.now[plan.number]!)")
       }
+      let versions = durable.now[store.identifier] ?? []
+      try check(versions == versions.sorted(), "\(store.identifier) was observed as \(versions)")
     }
   }
 

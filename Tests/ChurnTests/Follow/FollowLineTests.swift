@@ -79,14 +79,44 @@ import Testing
 
     #expect(
       lines({ files in
-        files[text] = FilesModel.Answer(size: .lines(3), lastAuthor: "Ada")
-        files[binary] = FilesModel.Answer(size: .binary, lastAuthor: "Ben")
+        files[text] = file("Ada", .created, LineCount(added: 3, deleted: 0))
+        files[binary] = file("Ben", .created, nil)
       }) == [
         #"{"store":"store","version":1,"change":"inserted","key":"a","#
           + #""value":{"lines":3,"lastAuthor":"Ada"}}"#,
         #"{"store":"store","version":1,"change":"inserted","key":"b","#
           + #""value":{"lines":null,"lastAuthor":"Ben"}}"#,
       ])
+  }
+
+  private func file(
+    _ author: ByteString, _ kind: churn::Change.Kind, _ lines: LineCount?,
+    after former: FilesModel.File? = nil
+  ) -> FilesModel.File {
+    var file = former ?? FilesModel.File(firstAuthor: author)
+    file.take(churn::Change(path: Path("a"), author: author, kind: kind, lines: lines))
+    return file
+  }
+
+  @Test func aFileIsThereWhileItExists() {
+    let (none, three) = (LineCount(added: 0, deleted: 0), LineCount(added: 3, deleted: 0))
+    let created = file("Ada", .created, three)
+    let deleted = file("Ada", .deleted, LineCount(added: 0, deleted: 3), after: created)
+    let key = Path("a")
+
+    #expect(lines({ $0[key] = deleted }) == [])
+    #expect(
+      lines({ $0[key] = deleted }, from: [key: created])
+        == [#"{"store":"store","version":1,"change":"removed","key":"a"}"#])
+    #expect(
+      lines({ $0[key] = created }, from: [key: deleted])
+        == [
+          #"{"store":"store","version":1,"change":"inserted","key":"a","#
+            + #""value":{"lines":3,"lastAuthor":"Ada"}}"#
+        ])
+    // Only the author before the last is another one, which is no part of the answer.
+    let same = file("Ada", .modified, none, after: created)
+    #expect(lines({ $0[key] = same }, from: [key: created]) == [])
   }
 
   @Test func keysThatBecomeTheSameTextHaveTheirBytesBesides() {

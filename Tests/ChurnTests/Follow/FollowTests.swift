@@ -136,7 +136,6 @@ import Testing
 /// Writes a batch of lines after each batch of events, and at no other time.
 private struct EachBatch: ReplayObserver {
   let followed: FollowedReplay
-  let followsAnswers = true
 
   init(of followed: FollowedReplay) {
     self.followed = followed

@@ -25,7 +25,7 @@ import Testing
       change("a", by: "Ben"), change("a", by: "Ada"), change("b", by: "Ben", .created),
     ])
 
-    #expect(models.authors.authors.mapValues(\.takeovers) == ["Ada": 1, "Ben": 1])
+    #expect(models.authors.authors.dictionary.mapValues(\.takeovers) == ["Ada": 1, "Ben": 1])
   }
 
   @Test func aPathThatReturnsAfterItsDeletionHasNotForgottenItsLastAuthor() {
@@ -46,7 +46,7 @@ import Testing
 
     #expect(Answers(models).linesByFile.isEmpty)
     #expect(Answers(models).lastAuthorByFile.isEmpty)
-    #expect(models.folders.churn == [Path("dir"): 6])
+    #expect(models.folders.churn.dictionary == [Path("dir"): 6])
   }
 
   @Test func aPathThatWasEverBinaryHasNoCountOfLines() {
@@ -64,35 +64,9 @@ import Testing
       .committed(Commit(author: "Ben", day: next)),
     ])
 
-    #expect(models.days.commits == [day: 1, next: 2])
+    #expect(models.days.commits.dictionary == [day: 1, next: 2])
     #expect(Answers(models).commitsByAuthor == ["Ada": 2, "Ben": 1])
     #expect(Answers(models).commits == 3)
-  }
-
-  @Test func answersAreKeptWhereTheyAreFollowed() {
-    let events: [Event] = [
-      change("dir/a", by: "Ada", .created, added: 3), change("b", by: "Ben", .created, added: 1),
-      .changed(churn::Change(path: Path("b"), author: "Ada", kind: .modified, lines: nil)),
-      change("dir/a", by: "Ben", .deleted, deleted: 3),
-      .committed(Commit(author: "Ada", day: Day(ofSecond: 0))),
-    ]
-    var followed = Models(
-      files: FilesModel(isFollowed: true), authors: AuthorsModel(isFollowed: true),
-      folders: FoldersModel(isFollowed: true), days: DaysModel(isFollowed: true))
-    for event in events { followed.take(event) }
-    let answers = Answers(followed)
-    let files = followed.files.answers.dictionary
-
-    #expect(files.mapValues(\.size) == answers.linesByFile)
-    #expect(files.mapValues(\.lastAuthor) == answers.lastAuthorByFile)
-    #expect(followed.authors.answers.dictionary == followed.authors.authors)
-    #expect(followed.folders.answers.dictionary == answers.churnByFolder)
-    #expect(followed.days.answers.dictionary == answers.commitsByDay)
-
-    let plain = models(events)
-    #expect(Answers(plain) == answers)
-    #expect(plain.files.answers.isEmpty && plain.authors.answers.isEmpty)
-    #expect(plain.folders.answers.isEmpty && plain.days.answers.isEmpty)
   }
 
   @Test(arguments: [

@@ -40,6 +40,12 @@ import Testing
     #expect(options == expected)
   }
 
+  @Test func aReplayThatIsSavedHasAnOrder() throws {
+    let options = try OptionParser.parse(["--persist", "a.db"])
+    #expect(options.persisted == "a.db" && options.modes == [.serial])
+    #expect(try OptionParser.parse(["--persist=a.db", "--mode", "sync"]).modes == [.sync])
+  }
+
   @Test func readsABoundInsteadOfWhatMayBeInFlight() throws {
     #expect(try OptionParser.parse(["--bound", "7"]).bound == 7)
     #expect(try OptionParser.parse(["--bound=1"]).roundCount == 3)
@@ -69,6 +75,7 @@ import Testing
   @Test func replaysOnceWhereTheAnswersAreFollowed() throws {
     #expect(try OptionParser.parse(["--follow", "a"]).roundCount == 1)
     #expect(try OptionParser.parse(["--follow", "a", "--rounds", "2"]).roundCount == 2)
+    #expect(try OptionParser.parse(["--persist", "a"]).roundCount == 1)
     #expect(try OptionParser.parse(["--watch"]).roundCount == 3)
   }
 
@@ -100,6 +107,16 @@ import Testing
       "'--follow' needs the name of a file, since standard output has the report"
     ),
     (["--follow", "a", "--follow", "b"], "'--follow' names a second file"),
+    (["--persist"], "'--persist' needs a value"),
+    (
+      ["--persist", "a", "--mode", "lanes"],
+      "'--persist' needs '--mode serial' or '--mode sync'"
+    ),
+    (["--persist", "a", "--rounds", "2"], "'--persist' replays once: leave '--rounds' out"),
+    (
+      ["--persist", "a", "--follow", "b"],
+      "'--follow' has the lines of a whole replay: leave it or '--persist' out"
+    ),
     (
       ["--watch", "--log"],
       "'--watch' and '--log' both write to standard error: leave one of them out"

@@ -9,7 +9,7 @@ import Testing
   }
 
   @Test func thePlainLoopComesFirstAndThenEveryMode() throws {
-    let replayers = Replayers.all(for: try options())
+    let replayers = try Replayers.all(for: try options())
 
     #expect(replayers.map(\.name) == ["plainLoop"] + Mode.allCases.map(\.rawValue))
     #expect(replayers.map(\.keepsOrder) == [true, false, true, true, true, true, true])
@@ -17,18 +17,18 @@ import Testing
 
   @Test func aSingleModeIsComparedWithThePlainLoop() throws {
     #expect(
-      Replayers.all(for: try options("--mode", "lanes")).map(\.name) == ["plainLoop", "lanes"])
+      try Replayers.all(for: options("--mode", "lanes")).map(\.name) == ["plainLoop", "lanes"])
   }
 
   @Test func everyReplayHasTheBound() throws {
-    for replayer in Replayers.all(for: try options("--bound", "7")).dropFirst() {
+    for replayer in try Replayers.all(for: try options("--bound", "7")).dropFirst() {
       #expect((replayer as? DispatchedReplay)?.bound == 7)
     }
   }
 
   @Test func everyReplayUsesTheOptions() async throws {
     let batches = try TestLog.small.batches()
-    let replayers = Replayers.all(for: try options("--producers", "3", "--in-flight", "7"))
+    let replayers = try Replayers.all(for: try options("--producers", "3", "--in-flight", "7"))
 
     for replayer in replayers.dropFirst() {
       let replay = try #require(replayer as? DispatchedReplay)

@@ -134,6 +134,24 @@ struct DurableEndTests {
     #expect(stage.log.all == ["ended"])
   }
 
+  /// The lane has been left by then, and is gone.
+  @Test(.timeLimit(.minutes(1)))
+  func ofASequenceAtADeadlineLetsTheNextEndsOfItsLanePass() async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    let early = stage.dispatcher.dispatch(
+      actions: [Deposit(account: "a", amount: 5)], mode: .serial(lane: "a"),
+      options: .timeout(.milliseconds(100)))
+    #expect(await early.result.dispatchError?.code == .timedOut)
+    let later = (1...3).map { _ in
+      stage.dispatcher.dispatch(Deposit(account: "a", amount: 1), mode: .serial(lane: "a"))
+    }
+    await stage.reached(4)
+    stage.database.release()
+    for handle in later { #expect(await handle.result.isSuccess) }
+    #expect(stage.saved == ["a": "8"])
+  }
+
   @Test(arguments: Way.all)
   func inMemoryWaitsForNothing(way: Way) async throws {
     let stage = try await PersistenceStage()

@@ -206,4 +206,16 @@ struct PersistenceFailureTests {
     #expect(stage.warnings.all.map(\.kind) == [.largeModelRow])
     #expect(stage.warnings.all[0].storeIdentifier == "wallet")
   }
+
+  @Test func closesTheDatabaseNevertheless() async throws {
+    let stage = try await PersistenceStage()
+    stage.database.failAtCommit(.inputOutput)
+    #expect(await !stage.dispatcher.send(Deposit(account: "a", amount: 1)).result.isSuccess)
+    for _ in 1...2 {
+      await #expect(throws: PersistenceError.self) { try await stage.persistence.close() }
+    }
+    // Without a crash: it is not in use.
+    let next = try await PersistenceStage(on: stage.database)
+    #expect(await next.dispatcher.send(Deposit(account: "a", amount: 1)).result.isSuccess)
+  }
 }

@@ -246,4 +246,36 @@ struct PersistentStateTests {
     stage.database.release()
     #expect(await seen.first(2) == [1, 2])
   }
+
+  @Test func isObservedInItsOrderHoweverManyThreadsCommit() async throws {
+    let stage = try await PersistenceStage()
+    let (seen, wallet) = (Recorder<UInt64>(), stage.wallet)
+    let token = wallet.observe(.part(\.all), when: .durable) { seen.record($0.version) }
+    await withTaskGroup { group in
+      for account in 0..<4 {
+        group.addTask {
+          for _ in 0..<200 { await wallet.send(Deposit(account: "\(account)", amount: 1)) }
+        }
+      }
+    }
+    #expect(await seen.first(800) == Array(1...800))
+    token.cancel()
+  }
+
+  @Test func isNotObservedAfterACancelledToken() async throws {
+    let stage = try await PersistenceStage()
+    let (seen, others) = (Recorder<UInt64>(), Recorder<UInt64>())
+    stage.database.hold()
+    let token = stage.wallet.observe(.part(\.all), when: .durable) { seen.record($0.version) }
+    let other = stage.wallet.observe(.part(\.all), when: .durable) { others.record($0.version) }
+    for _ in 1...3 {
+      await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    }
+    token.cancel()
+    stage.database.release()
+    #expect(await others.first(3) == [1, 2, 3])
+    try await stage.persistence.flush()
+    #expect(seen.all.isEmpty)
+    other.cancel()
+  }
 }

@@ -117,19 +117,28 @@ public final class Persistence: Sendable {
   /// Saves what is committed, and closes the database, so that another process can open it.
   ///
   /// Drain the dispatcher first. Persistent stores run no action afterwards; they can still be read.
+  ///
+  /// - Throws: A `PersistenceError` if saving has failed. The database is closed nevertheless.
   public func close() async throws {
-    try await flush()
+    let failure: PersistenceError?
+    do {
+      try await flush()
+      failure = nil
+    } catch let error as PersistenceError {
+      failure = error
+    }
     await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-      // In the role of the writer, so that nobody writes meanwhile.
+      // In the role of the writer, so that nobody writes meanwhile; after a failure nobody does.
       let errand = DatabaseErrand { _ in
       } end: { _ in
         self.fail(PersistenceError(.closed, "The persistence was closed."))
-        self.writer.driver.close()
         continuation.resume()
       }
       if state.withLock({ $0.commit.add(errand) }) != nil { return continuation.resume() }
       requestWriter()
     }
+    try await Self.blocking(on: queue, in: world) { self.writer.driver.close() }
+    if let failure { throw failure }
   }
 
   /// Removes the rows of a store that is not registered.
@@ -138,7 +147,7 @@ public final class Persistence: Sendable {
   public func delete(_ storeIdentifier: String) async throws {
     try claim(storeIdentifier, for: nil)
     try await perform { driver in
-      guard let saved = try driver.store(storeIdentifier) else { return }
+      guard let saved = try driver.store(storeIdentifier.inFormC) else { return }
       try driver.delete(store: saved.number)
     }
   }

@@ -27,7 +27,20 @@ public struct JSONPersistenceCoder: PersistenceCoder {
   }
 
   /// Encodes a value as JSON.
-  public func encode(_ value: some Encodable) throws -> Data { try encoder.encode(value) }
+  public func encode(_ value: some Encodable) throws -> Data {
+    let data = try encoder.encode(value)
+    // Foundation encodes a `Decimal` that is no number as NaN, which it can't decode.
+    if data.range(of: Data("NaN".utf8)) != nil, !isJSON(data) {
+      let context = EncodingError.Context(
+        codingPath: [], debugDescription: "A Decimal that is no number has no JSON.")
+      throw EncodingError.invalidValue(value, context)
+    }
+    return data
+  }
+
+  private func isJSON(_ data: Data) -> Bool {
+    (try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)) != nil
+  }
 
   /// Decodes a value from JSON.
   public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {

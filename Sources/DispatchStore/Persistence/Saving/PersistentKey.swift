@@ -59,8 +59,13 @@ extension PersistentKey {
   /// The text as it is saved; nil if it has U+0000.
   var savedText: String? {
     let text = persistentText
-    let utf8 = text.utf8
-    if utf8.contains(0) { return nil }
-    return utf8.allSatisfy { $0 < 0x80 } ? text : text.precomposedStringWithCanonicalMapping
+    return text.utf8.contains(0) ? nil : text.inFormC
+  }
+}
+
+extension String {
+  /// The text in Unicode form C, in which equal texts are the same bytes.
+  var inFormC: String {
+    utf8.allSatisfy { $0 < 0x80 } ? self : precomposedStringWithCanonicalMapping
   }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 /// The moment at which an observer is called.
 public enum ObservationMoment: Sendable {
@@ -31,27 +32,68 @@ extension Store {
         """)
     }
     let persistence = record.persistence
-    let queue = SavedDeliveries(in: persistence.world)
-    return observe(source, on: .inline) { change in
-      persistence.afterSaving { error in
-        if error == nil { queue.add { body(change) } }
-      }
+    let deliveries = SavedDeliveries(in: persistence.world)
+    let observation = observe(source, on: .inline) { change in
+      let delivery = deliveries.add { body(change) }
+      persistence.afterSaving { error in deliveries.end(delivery, isSaved: error == nil) }
+    }
+    return ObserverToken {
+      deliveries.cancel()
+      observation.cancel()
     }
   }
 }
 
-/// The calls of one observer, one after the other.
+/// The calls of one observer, in the order of the commits.
 private final class SavedDeliveries: Sendable {
   private let queue = DispatchQueue(label: "DispatchStore.saved")
   private let world: (any SimulatedWorld)?
+  private let waiting = Locked(FIFO<Delivery>())
+  private let isCancelled = Atomic(false)
+
+  /// One call; the lock of the list guards its state.
+  final class Delivery: @unchecked Sendable {
+    fileprivate let body: @Sendable () -> Void
+    /// Nil while the commit is neither saved nor given up.
+    fileprivate var isSaved: Bool?
+
+    fileprivate init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
 
   init(in world: (any SimulatedWorld)?) { self.world = world }
 
-  func add(_ body: @escaping @Sendable () -> Void) {
+  func add(_ body: @escaping @Sendable () -> Void) -> Delivery {
+    let delivery = Delivery(body)
+    waiting.withLock { $0.append(delivery) }
+    return delivery
+  }
+
+  /// Calls the observer with what is saved.
+  ///
+  /// Threads may come in another order than the commits, so a delivery waits for those before it.
+  func end(_ delivery: Delivery, isSaved: Bool) {
+    var given: [Delivery] = []
+    waiting.withLock { waiting in
+      delivery.isSaved = isSaved
+      while waiting.first?.isSaved != nil, let first = waiting.popFirst() {
+        if first.isSaved == true { enqueue(first) } else { given.append(first) }
+      }
+    }
+    // What was given up is released outside of the lock.
+    withExtendedLifetime(given) {}
+  }
+
+  /// Called under the lock, so that the queue has the order of the list.
+  private func enqueue(_ delivery: Delivery) {
+    let call: @Sendable () -> Void = {
+      if !self.isCancelled.load(ordering: .sequentiallyConsistent) { delivery.body() }
+    }
     if let world {
-      world.run(.queue(ObjectIdentifier(queue)), body)
+      world.run(.queue(ObjectIdentifier(queue)), call)
     } else {
-      queue.async(execute: body)
+      queue.async(execute: call)
     }
   }
+
+  func cancel() { isCancelled.store(true, ordering: .sequentiallyConsistent) }
 }

@@ -27,6 +27,15 @@ final class Folder: Sendable {
   }
 }
 
+/// The project's folder.
+let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../..")
+  .standardized
+
+/// A program, which is built beside the tests.
+func program(_ name: String) -> URL {
+  URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: name)
+}
+
 /// A driver that has opened its database, and commits groups like `Persistence`.
 final class Opened {
   let driver: SQLiteDriver

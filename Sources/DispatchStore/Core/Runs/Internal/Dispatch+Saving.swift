@@ -10,8 +10,9 @@ extension Dispatch {
     let mayPass = gate.enter(end)
     freePlace(scheduler, details, for: end)
     // Not in the lane's own step: its completion may block until the next dispatch of the lane has ended.
-    if mayPass { return end.lanes.isEmpty || scheduler.isTask ? finish(end) : end.resume() }
-    lead(end, details)
+    if !mayPass { return lead(end, details) }
+    if !end.lanes.isEmpty, !scheduler.isTask { return gate.resume(end) }
+    if endSaving(end) { finish(end) } else { end.leave() }
   }
 
   /// Lets a thread that would block save the commits itself, unless it has to return at a deadline.
@@ -38,13 +39,13 @@ extension Dispatch {
     let thread = ThreadState.current
     let around = thread.pendingEnd
     thread.pendingEnd = end
-    if endSaving(end) { completeSaved(end) }
+    completeSaved(end)
     thread.pendingEnd = around
     end.leave()
   }
 
   /// Ends the wait for saving; returns false if the dispatch has timed out, and another step completes it.
-  private func endSaving(_ end: PendingEnd) -> Bool {
+  func endSaving(_ end: PendingEnd) -> Bool {
     yieldPoint(.endSaving, id.description)
     settleDeadline()
     return makeDetails().withState { $0.endSaving(end.error) }

@@ -98,8 +98,9 @@ extension Dispatch {
   /// This is the last step.
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)
-    makeDetails().withState { $0.endWork() }
+    // Until it waits to be saved it is in its round, which knows for the deadline what has started.
     if let gate = round.endGate, round.hasStarted { return save(round, gate) }
+    makeDetails().withState { $0.endWork() }
     settleDeadline()
     round.callRemainingHooks()
     let result = round.result

@@ -465,7 +465,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Afterwards no deadline changes how the dispatch ends. Only the first call has an effect.
   func settleDeadline() {
     if isStep {
-      if whole !== self, whole.sequence?.isAtLastAction == true { whole.settleDeadline() }
+      guard whole !== self, let sequence = whole.sequence, sequence.isAtLastAction else { return }
+      // Its deadline may still pass while it waits until its commits are saved.
+      if sequence.endGate == nil { whole.settleDeadline() }
     } else if let details, details.callsAtStoresEnd {
       details.settleDeadline(at: callSite)
     }

@@ -251,9 +251,9 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Returns the result of a dispatch that ends at its deadline.
   func earlyResult(of id: DispatchID) -> DispatchResult? {
-    let (work, error) = withState { ($0.work, $0.refusal) }
-    if case .round(let round) = work { return round.result }
-    return withState { $0.limit?.early?.result(of: id, error) }
+    // Its stores may have ended since, so that it is in no round now.
+    if let round = withState({ $0.limit?.early?.round.take() }) { return round.result }
+    return withState { $0.limit?.early?.result(of: id, $0.refusal) }
   }
 
   /// Decides whether the dispatch has timed out, after its last store has ended.

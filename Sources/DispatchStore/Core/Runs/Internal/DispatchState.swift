@@ -326,6 +326,7 @@ struct DispatchState {
       let present = isCancelled ? DispatchWork.none : work
       isCancelled = true
       guard let early = limit?.claimEnd() else { return .cancel(present) }
+      if case .round(let round) = work { early.round = round }
       return .endEarly(early, present)
     case .saving(let end):
       if refusal != nil || limit?.isSettled == true { return .none }

@@ -27,7 +27,7 @@ class EndGate: @unchecked Sendable {  // because a subclass says why
   ///
   /// Called before its place is free, so that ends come in the order of the lane.
   ///
-  /// - Returns: Whether it may pass now. Otherwise the gate calls `resume` on it later.
+  /// - Returns: Whether it may pass now. Otherwise the gate resumes it later.
   func enter(_ end: PendingEnd) -> Bool { fatalError("EndGate is abstract.") }
 
   /// Saves commits on this thread until the end may pass, or until another thread does it.
@@ -37,6 +37,9 @@ class EndGate: @unchecked Sendable {  // because a subclass says why
 
   /// Notes that the end has passed: the next one of its lanes may.
   func left(_ end: PendingEnd) { fatalError("EndGate is abstract.") }
+
+  /// Lets an end pass that may.
+  func resume(_ end: PendingEnd) { fatalError("EndGate is abstract.") }
 }
 
 /// The end of a dispatch that waits at a gate.
@@ -79,7 +82,13 @@ final class PendingEnd: @unchecked Sendable {
   }
 
   /// Continues with the end, at its place.
-  func resume() { place.resume { self.dispatch.finish(self) } }
+  ///
+  /// Returns false, without an effect, if the dispatch has timed out: then its place may be gone.
+  func resume() -> Bool {
+    guard dispatch.endSaving(self) else { return false }
+    place.resume { self.dispatch.finish(self) }
+    return true
+  }
 
   /// Continues with the end of a dispatch that has timed out, at its place.
   func resumeEarly() { place.resume { self.dispatch.completeSaved(self) } }

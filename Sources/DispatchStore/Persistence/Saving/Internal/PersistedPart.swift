@@ -60,7 +60,11 @@ class PartLoader<Model: Sendable & Codable> {
   func add(_ key: String, _ value: Data) throws { fatalError("PartLoader is abstract.") }
 
   /// Puts the elements into the model.
-  func finish(_ model: inout Model) { fatalError("PartLoader is abstract.") }
+  ///
+  /// If it has some, they were saved with it before the part had rows: then they stay.
+  ///
+  /// - Returns: Whether they stay, and are to be saved as rows.
+  func finish(_ model: inout Model) throws -> Bool { fatalError("PartLoader is abstract.") }
 }
 
 /// A dictionary whose elements are rows.
@@ -124,8 +128,14 @@ private final class DictionaryLoader<
     }
   }
 
-  override func finish(_ model: inout Model) {
-    model[keyPath: part.path] = TrackedDictionary(elements)
+  override func finish(_ model: inout Model) throws -> Bool {
+    let areInModel = !model[keyPath: part.path].isEmpty
+    if areInModel, !elements.isEmpty {
+      throw coder.notDecodable(
+        0, "", "It has elements of dictionary \(part.number), which has rows of its own, too.")
+    }
+    if !areInModel { model[keyPath: part.path] = TrackedDictionary(elements) }
+    return areInModel
   }
 }
 

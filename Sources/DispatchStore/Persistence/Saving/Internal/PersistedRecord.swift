@@ -24,6 +24,9 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     ownGate = PersistenceGate(persistence)
   }
 
+  /// The identifier in the database, where equal ones are the same bytes.
+  var savedIdentifier: String { identifier.inFormC }
+
   override var gate: EndGate { ownGate }
 
   override final func keepRead(together keepers: [CommitKeeper]) -> Bool {

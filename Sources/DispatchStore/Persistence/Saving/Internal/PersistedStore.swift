@@ -81,8 +81,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     }
     let persistence = persistence
     let saved = try await persistence.perform { driver -> (SavedStore, Model)? in
-      guard var saved = try driver.store(self.identifier) else { return nil }
-      try self.check(saved)
+      guard var saved = try driver.store(self.savedIdentifier) else { return nil }
+      try self.check(saved, driver)
       try self.migrate(&saved, driver)
       return (saved, try self.load(saved, driver))
     }
@@ -121,20 +121,13 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       let saved = SavedStore(
         version: version, typeName: self.type.name, typeVersion: self.type.version)
       // Before the writer can come to a later commit.
-      let number = try driver.save(saved, self.identifier)
+      let number = try driver.save(saved, self.savedIdentifier)
       self.number = number
-      let row = try self.coder.encode(self.form.hollowed(model), at: { nil })
-      try driver.save(row, at: SavedRow(part: 0, key: ""), ofStore: number)
-      for part in self.form.parts {
-        for (row, value) in try part.rows(of: model, self.coder) {
-          try driver.save(value, at: row, ofStore: number)
-        }
-      }
-      self.savedModel = row
+      try self.write(model, self.form.parts, ofStore: number, driver)
     }
   }
 
-  private func check(_ saved: SavedStore) throws {
+  private func check(_ saved: SavedStore, _ driver: any PersistenceDriver) throws {
     guard saved.typeName == type.name else {
       throw PersistenceError(
         .notDecodable,
@@ -153,6 +146,16 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
         changed. Run the newer program.
         """)
     }
+    let (lastPart, parts) = (try driver.lastPart(ofStore: saved.number), form.parts.count)
+    guard lastPart <= parts else {
+      throw PersistenceError(
+        .notDecodable,
+        """
+        \(coder.database), table dispatchstore_rows, store "\(identifier)": it has rows for the elements of \(lastPart) \
+        dictionaries, and the store is registered with \(parts). Nothing was changed. Register it with persisted: \
+        .elements(…) of the dictionaries that it was saved with, in the same order.
+        """)
+    }
   }
 
   private func load(_ saved: SavedStore, _ driver: any PersistenceDriver) throws -> Model {
@@ -161,12 +164,29 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     guard let row else { throw coder.notDecodable(0, "", "There is no row.") }
     savedModel = row
     var model = try coder.decode(Model.self, row, 0, "")
+    var moved: [PersistedPart<Model>] = []
     for part in form.parts {
       let loader = part.makeLoader(coder)
       try driver.forEachRow(ofStore: saved.number, part: part.number) { try loader.add($0, $1) }
-      loader.finish(&model)
+      if try loader.finish(&model) { moved.append(part) }
     }
+    if !moved.isEmpty { try write(model, moved, ofStore: saved.number, driver) }
     return model
+  }
+
+  /// Writes the model's row, and all rows of some parts.
+  private func write(
+    _ model: Model, _ parts: [PersistedPart<Model>], ofStore number: Int64,
+    _ driver: any PersistenceDriver
+  ) throws {
+    let row = try coder.encode(form.hollowed(model), at: { nil })
+    try driver.save(row, at: SavedRow(part: 0, key: ""), ofStore: number)
+    for part in parts {
+      for (row, value) in try part.rows(of: model, coder) {
+        try driver.save(value, at: row, ofStore: number)
+      }
+    }
+    savedModel = row
   }
 
   private func migrate(_ saved: inout SavedStore, _ driver: any PersistenceDriver) throws {
@@ -188,16 +208,15 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       }
     }
     saved.typeVersion = type.version
-    _ = try driver.save(saved, identifier)
+    _ = try driver.save(saved, savedIdentifier)
   }
 
   private func migrated(
     _ value: Data, _ part: Int, _ key: String, from version: Int,
     _ migrate: (inout PersistedRow) throws -> Void
   ) throws -> Data {
-    var row = PersistedRow(
-      version: version, part: part, key: key,
-      value: try coder.decode(PlainValue.self, value, part, key))
+    let before = try coder.decode(PlainValue.self, value, part, key)
+    var row = PersistedRow(version: version, part: part, key: key, value: before)
     do {
       while row.version < type.version {
         try migrate(&row)
@@ -211,7 +230,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
         \(row.version) of "\(type.name)" threw \(error). Nothing was changed.
         """, cause: error)
     }
-    return try coder.encode(row.value, at: { key })
+    // The number of a row may have more digits than the plain value, so an unchanged row stays as it is.
+    return row.value == before ? value : try coder.encode(row.value, at: { key })
   }
 }
 

@@ -104,7 +104,7 @@ extension Persistence {
   }
 
   private func pass(_ passing: GroupCommit.Passing) {
-    for end in passing.ends { end.resume() }
+    resume(passing.ends)
     for call in passing.calls { call(passing.error) }
     for resume in passing.resumed { resume() }
     for errand in passing.errands { errand.ended(passing.error) }

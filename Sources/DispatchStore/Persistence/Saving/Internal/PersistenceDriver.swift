@@ -58,6 +58,9 @@ package protocol PersistenceDriver: AnyObject, Sendable {
     ofStore number: Int64, part: Int, _ body: (_ key: String, _ value: Data) throws -> Void
   ) throws
 
+  /// The highest part of which a store has rows.
+  func lastPart(ofStore number: Int64) throws -> Int
+
   /// Runs a statement of the user's; returns the number of changed rows.
   func execute(_ sql: String, _ values: [DatabaseValue]) throws -> Int
 

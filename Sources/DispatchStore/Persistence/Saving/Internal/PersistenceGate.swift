@@ -23,9 +23,9 @@ final class PersistenceGate: EndGate, @unchecked Sendable {  // because it has o
 
   override func lead(_ end: PendingEnd) { persistence.lead(end) }
 
-  override func left(_ end: PendingEnd) {
-    for end in persistence.state.withLock({ $0.commit.left(end) }) { end.resume() }
-  }
+  override func left(_ end: PendingEnd) { persistence.resume(persistence.nextEnds(after: end)) }
+
+  override func resume(_ end: PendingEnd) { persistence.resume([end]) }
 }
 
 extension DispatchError {
@@ -34,5 +34,19 @@ extension DispatchError {
       code: .persistenceFailed,
       message: "The store was not run, since its state can't be saved any longer: \(error.message)",
       cause: error)
+  }
+}
+
+extension Persistence {
+  /// Lets ends pass; one whose dispatch has timed out only lets the next ones of its lanes pass.
+  func resume(_ ends: [PendingEnd]) {
+    var rest = ends[...]
+    while let end = rest.popFirst() {
+      if !end.resume() { rest += nextEnds(after: end) }
+    }
+  }
+
+  fileprivate func nextEnds(after end: PendingEnd) -> [PendingEnd] {
+    state.withLock { $0.commit.left(end) }
   }
 }

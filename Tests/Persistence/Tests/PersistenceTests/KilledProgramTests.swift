@@ -1,22 +1,21 @@
 import Foundation
 import Testing
 
-/// The guide's shop, which is killed while it sells.
-@Suite struct ShopTests {
+/// The guide's shop, and `churn --persist`, which are killed and run again.
+///
+/// One after the other, since a program that begins meanwhile would inherit the pipes of this one.
+@Suite(.serialized) struct KilledProgramTests {
   let folder: Folder
 
   init() throws { folder = try Folder() }
 
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "../../../..")
-
-  private static func text(_ path: String) throws -> String {
+  private func text(_ path: String) throws -> String {
     try String(contentsOf: root.appending(path: path), encoding: .utf8)
   }
 
-  @Test func isThatOfTheGuidesFifthStepWithTwoNewLinesAndTenChangedOnes() throws {
-    let guide = try Self.text("docs/Guide.md")
-    let program = try Self.text("Tests/Persistence/Sources/Shop/main.swift")
+  @Test func theShopIsThatOfTheGuidesFifthStepWithTwoNewLinesAndTenChangedOnes() throws {
+    let guide = try text("docs/Guide.md")
+    let program = try text("Tests/Persistence/Sources/Shop/main.swift")
     #expect(guide.contains("```swift\n\(program)```\n"))
     let fifth = try #require(guide.components(separatedBy: "\n## ").first { $0.hasPrefix("5. ") })
     let shop = try #require(fifth.components(separatedBy: "```swift\n").last)
@@ -43,7 +42,7 @@ import Testing
   private func sell(untilLine last: Int?) throws -> (told: Int, first: String) {
     let (shop, input, output) = (Process(), Pipe(), Pipe())
     shop.executableURL = URL(filePath: "/usr/bin/stdbuf")
-    shop.arguments = ["-oL", Self.program]
+    shop.arguments = ["-oL", program("Shop").path]
     shop.currentDirectoryURL = URL(filePath: folder.path)
     (shop.standardInput, shop.standardOutput) = (input, output)
     try shop.run()
@@ -62,7 +61,40 @@ import Testing
     return (lines.count { $0 == "ann has paid" }, try #require(lines.first))
   }
 
-  /// The program, beside the tests.
-  private static let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-    .appending(path: "Shop").path
+  @Test(arguments: ["serial", "sync"])
+  func churnGoesOnWhereItWasKilledWithEqualAnswers(_ mode: String) throws {
+    let history = ["--repo", root.path, "--limit", "120", "--mode", mode]
+    let plain = try replay(history + ["--rounds", "1"], killedAfter: nil)
+    var kills = 0
+    let saved = history + ["--persist", folder.database]
+    for tenth in 1...8 where try !replay(saved, killedAfter: Double(tenth) / 10).hasEnded {
+      kills += 1
+    }
+    let resumed = try replay(saved, killedAfter: nil)
+    #expect(kills > 0 && resumed.hasEnded)
+    #expect(resumed.answers == plain.answers && !plain.answers.isEmpty)
+  }
+
+  /// The report's answers, without the modes' figures.
+  private struct Replay {
+    let hasEnded: Bool
+    let answers: String
+  }
+
+  private func replay(_ arguments: [String], killedAfter seconds: Double?) throws -> Replay {
+    let (churn, output) = (Process(), Pipe())
+    churn.executableURL = program("churn")
+    churn.arguments = arguments
+    (churn.standardOutput, churn.standardError) = (output, FileHandle.nullDevice)
+    try churn.run()
+    if let seconds {
+      let id = churn.processIdentifier
+      DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { kill(id, SIGKILL) }
+    }
+    let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    churn.waitUntilExit()
+    let answers = text.components(separatedBy: "\nModes").first ?? ""
+    return Replay(
+      hasEnded: churn.terminationReason == .exit && churn.terminationStatus == 0, answers: answers)
+  }
 }

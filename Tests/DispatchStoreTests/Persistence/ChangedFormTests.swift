@@ -1,0 +1,108 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Persistent stores of programs that have changed", .timeLimit(.minutes(10)))
+struct ChangedFormTests {
+  struct Books: ModelType, Codable {
+    var open = TrackedDictionary<String, Int>()
+    var closed = TrackedDictionary<String, Int>()
+  }
+
+  struct Open: ActionType { let name: String }
+  struct Shut: ActionType { let name: String }
+
+  let database = MemoryDatabase()
+  let dispatchers = Recorder<Dispatcher>()
+
+  private func books(
+    _ form: PersistedForm<Books>, _ identifier: String = "books"
+  ) async throws -> Store<Books, HandledAction> {
+    database.crash()
+    let dispatcher = Dispatcher(name: "office")
+    dispatchers.record(dispatcher)
+    try await database.open(for: dispatcher)
+    return try await dispatcher.register(
+      store: Store(identifier: identifier, model: Books()) {
+        On(Open.self) { books, open in books.open[open.name, default: 0] += 1 }
+        On(Shut.self) { books, shut in
+          books.closed[shut.name] = books.open.removeValue(forKey: shut.name)
+        }
+      }, persisted: form)
+  }
+
+  private var rows: [[String: String]] {
+    (1...2).map { database.rows(ofStore: "books", part: $0) }
+  }
+
+  @Test func moveElementsFromTheModelsRowToRowsOfTheirOwn() async throws {
+    var books = try await self.books(.model)
+    for name in ["a", "b"] { await books.send(Open(name: name)) }
+    await books.send(Shut(name: "b"))
+    books = try await self.books(.elements(\.open))
+    #expect(books.model.open.dictionary == ["a": 1] && books.model.closed.dictionary == ["b": 1] && books.version == 3)
+    #expect(rows == [["a": "1"], [:]])
+    books = try await self.books(.elements(\.open, \.closed))
+    #expect(books.model.open.dictionary == ["a": 1] && books.model.closed.dictionary == ["b": 1])
+    #expect(rows == [["a": "1"], ["b": "1"]])
+    await books.send(Open(name: "a"))
+    books = try await self.books(.elements(\.open, \.closed))
+    #expect(books.model.open.dictionary == ["a": 2] && books.model.closed.dictionary == ["b": 1] && books.version == 4)
+  }
+
+  @Test func areRefusedIfTheyDoNotNameADictionaryThatHasRows() async throws {
+    let saved = try await books(.elements(\.open, \.closed))
+    for name in ["a", "b"] { await saved.send(Open(name: name)) }
+    await saved.send(Shut(name: "b"))
+    for (form, count) in [(PersistedForm<Books>.model, 0), (.elements(\.open), 1)] {
+      let error = await #expect(throws: PersistenceError.self) { _ = try await self.books(form) }
+      #expect(error?.code == .notDecodable)
+      #expect(error?.message.contains("2 dictionaries") == true, "\(error as Any)")
+      #expect(error?.message.contains("registered with \(count)") == true, "\(error as Any)")
+    }
+    let books = try await self.books(.elements(\.open, \.closed))
+    #expect(books.model.open.dictionary == ["a": 1] && books.model.closed.dictionary == ["b": 1])
+  }
+
+  @Test func findAStoreByAnEqualIdentifier() async throws {
+    await (try books(.elements(\.open), "caf\u{E9}")).send(Open(name: "a"))
+    let decomposed = try await books(.elements(\.open), "cafe\u{301}")
+    #expect(decomposed.model.open.dictionary == ["a": 1])
+    database.crash()
+    let dispatcher = Dispatcher()
+    try await database.open(for: dispatcher).delete("cafe\u{301}")
+    #expect(try await books(.elements(\.open), "caf\u{E9}").model.open.isEmpty)
+  }
+
+  struct Prices: ModelType, Codable { var all = TrackedDictionary<String, Decimal>() }
+  struct Price: ActionType { let price: Decimal }
+
+  private func prices(as type: PersistedType) async throws -> Store<Prices, HandledAction> {
+    database.crash()
+    let dispatcher = Dispatcher()
+    dispatchers.record(dispatcher)
+    try await database.open(for: dispatcher)
+    return try await dispatcher.register(
+      store: Store(identifier: "prices", model: Prices()) {
+        On(Price.self) { prices, action in prices.all["tea"] = action.price }
+      }, persisted: .elements(\.all), as: type)
+  }
+
+  @Test func keepAllDigitsOfRowsThatAMigrationDoesNotChange() async throws {
+    let price = Decimal(string: "1234567890123456.789012345")!
+    await (try prices(as: PersistedType("prices"))).send(Price(price: price))
+    let migrated = try await prices(as: PersistedType("prices", version: 2) { _ in })
+    #expect(migrated.model.all.dictionary == ["tea": price])
+  }
+
+  @Test func saveNoDecimalThatTheyCouldNotLoad() async throws {
+    let prices = try await prices(as: PersistedType("prices"))
+    let result = await prices.send(Price(price: .nan))
+    #expect((result.dispatchError?.cause as? PersistenceError)?.code == .notEncodable)
+    #expect(try await self.prices(as: PersistedType("prices")).model.all.isEmpty)
+    let text = JSONPersistenceCoder()
+    #expect(try text.decode(String.self, from: text.encode("a:NaN")) == "a:NaN")
+  }
+}
