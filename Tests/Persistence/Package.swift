@@ -20,7 +20,8 @@ let package = Package(
   dependencies: [.package(name: "DispatchStore", path: "../..", traits: ["SQLite"])],
   targets: [
     .testTarget(
-      name: "PersistenceTests", dependencies: library + ["Shop", .product(name: "churn", package: "DispatchStore")],
+      name: "PersistenceTests",
+      dependencies: library + ["Shop", .product(name: "churn", package: "DispatchStore")],
       swiftSettings: settings),
     // The program of the guide's last step.
     .executableTarget(name: "Shop", dependencies: library, swiftSettings: settings),

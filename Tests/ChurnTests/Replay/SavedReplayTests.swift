@@ -44,7 +44,7 @@ import Testing
     other.addCommit(7, .init("src/a", "A", added: 10))
     _ = try await replay(.serial, TestLog.small.batches())
     await expect("'churn.db' holds the replay of another history", of: try other.batches())
-    await expect("in 1 copy", of: try TestLog.small.batches(copies: 2))
+    await expect("its copies are 1", of: try TestLog.small.batches(copies: 2))
   }
 
   @Test func ofALongerHistoryIsNotGoneOnWith() async throws {

@@ -200,6 +200,37 @@ import Testing
     #expect(desktop.model.raised == 4 + 4 * Dispatcher.Mode.everyMode.count)
   }
 
+  struct Refused: Error {}
+  struct RaiseAll: AtomicAction {}
+
+  /// The stores' models have the same type, and so do their handlers.
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func anActionInItsWrappingIsHandledByEachStoresOwnHandler(mode: Dispatcher.Mode) async throws {
+    let (dispatcher, seen) = (Dispatcher(), Recorder<HandledAction>())
+    let stores = [false, true].map { throwing in
+      dispatcher.register(
+        store: Store(identifier: "\(throwing)", model: 0) {
+          On(Raise.self) { number, action in
+            if throwing { throw Refused() }
+            number += action.by
+          }
+          On(withoutReply: RaiseAll.self) { number, _ in number += 1 }
+        })
+    }
+    let token = stores[0].observe(.model) { if let action = $0.action { seen.record(action) } }
+    await dispatcher.dispatch(Raise(by: 4), mode: mode).ended()
+    await dispatcher.dispatch(RaiseAll(), mode: mode).ended()
+    token.cancel()
+    let (raise, all) = (seen.all[0], seen.all[1])
+    let again = await dispatcher.dispatch(raise, mode: mode).result
+    #expect(again["false"].isFinished == true && again["true"].isFinished == false)
+    #expect(again.error is Refused)
+    #expect(stores.map(\.model) == [9, 1])
+    // An action in its wrapping is never atomic, so an atomic one is refused.
+    #expect(await dispatcher.dispatch(all, mode: mode).result.dispatchError?.code == .notAtomic)
+    #expect(stores.map(\.model) == [9, 1])
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aWeaklyHeldStoreOfHandlersResponds(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()

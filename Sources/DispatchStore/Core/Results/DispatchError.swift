@@ -70,6 +70,20 @@ extension DispatchError {
   }
 }
 
+extension DispatchError {
+  static func wrappedAtomic(
+    _ identifier: String, _ actionType: any ActionType.Type
+  ) -> DispatchError {
+    DispatchError(
+      code: .notAtomic,
+      message: """
+        Store "\(identifier)": \(actionType) is an atomic action, and was dispatched in its wrapping, in which no action \
+        is atomic. Dispatch the wrapping's base.
+        """,
+      storeIdentifiers: [identifier])
+  }
+}
+
 extension DispatchError: CustomStringConvertible {
   /// The code and the message.
   public var description: String { "\(code): \(message)" }

@@ -91,9 +91,10 @@ import Testing
       let id = churn.processIdentifier
       DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { kill(id, SIGKILL) }
     }
-    let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    let data = try output.fileHandleForReading.readToEnd() ?? Data()
     churn.waitUntilExit()
-    let answers = text.components(separatedBy: "\nModes").first ?? ""
+    let answers =
+      String(decoding: data, as: UTF8.self).components(separatedBy: "\nModes").first ?? ""
     return Replay(
       hasEnded: churn.terminationReason == .exit && churn.terminationStatus == 0, answers: answers)
   }

@@ -23,7 +23,10 @@ enum ExclusiveSection {
     let advice =
       ThreadState.current.atomic == nil
       ? "Read the other store before: in apply(_:to:), or in the operation's block."
-      : "In an atomic action you can also read the stores that came before: name them in waitFor."
+      : """
+      In an atomic action you can also read model, withModel and version of the stores that came before: name them \
+      in waitFor. Selections and snapshots are not possible there.
+      """
     stopProgram(
       """
       Store "\(store.identifier)" can't be \(verb) inside the exclusive section of store \

@@ -63,8 +63,8 @@ extension ChangeLogHold {
     stopProgram(
       """
       Store "\(ThreadState.current.exclusive?.identifier ?? "")": a reduction of an atomic action has assigned \
-      another value to \(path), which undoesInPlace names, so the change can't be undone. Change its \
-      elements, or take over other contents by replaceContents(with:).
+      another value to \(path), which undoesInPlace or persisted: .elements(…) names, so the change can't be \
+      undone. Change its elements, or take over other contents by replaceContents(with:).
       """)
   }
 }
