@@ -51,7 +51,7 @@ private final class SavedDeliveries: Sendable {
   private let waiting = Locked(FIFO<Delivery>())
   private let isCancelled = Atomic(false)
 
-  /// One call; the lock of the list guards its state.
+  /// A call; the lock of the list guards its state.
   final class Delivery: @unchecked Sendable {
     fileprivate let body: @Sendable () -> Void
     /// Nil while the commit is neither saved nor given up.
@@ -79,7 +79,7 @@ private final class SavedDeliveries: Sendable {
         if first.isSaved == true { enqueue(first) } else { given.append(first) }
       }
     }
-    // What was given up is released outside of the lock.
+    // Calls that were given up are released outside of the lock.
     withExtendedLifetime(given) {}
   }
 

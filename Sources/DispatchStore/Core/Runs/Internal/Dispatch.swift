@@ -466,7 +466,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   func settleDeadline() {
     if isStep {
       guard whole !== self, let sequence = whole.sequence, sequence.isAtLastAction else { return }
-      // Its deadline may still pass while it waits until its commits are saved.
+      // The deadline may still pass while the sequence waits until its commits are saved.
       if sequence.endGate == nil { whole.settleDeadline() }
     } else if let details, details.callsAtStoresEnd {
       details.settleDeadline(at: callSite)

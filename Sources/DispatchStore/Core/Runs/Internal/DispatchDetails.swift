@@ -251,7 +251,7 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Returns the result of a dispatch that ends at its deadline.
   func earlyResult(of id: DispatchID) -> DispatchResult? {
-    // Its stores may have ended since, so that it is in no round now.
+    // The stores may have ended since, so that the dispatch is in no round now.
     if let round = withState({ $0.limit?.early?.round.take() }) { return round.result }
     return withState { $0.limit?.early?.result(of: id, $0.refusal) }
   }
