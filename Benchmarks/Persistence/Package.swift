@@ -14,6 +14,12 @@ let package = Package(
         .product(name: "DispatchStore", package: "DispatchStore"),
         .product(name: "DispatchStorePersistence", package: "DispatchStore"),
       ]),
+    .executableTarget(
+      name: "PersistenceMemory",
+      dependencies: [
+        .product(name: "DispatchStore", package: "DispatchStore"),
+        .product(name: "DispatchStorePersistence", package: "DispatchStore"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

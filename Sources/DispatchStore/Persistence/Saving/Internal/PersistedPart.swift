@@ -19,8 +19,10 @@ class PersistedPart<Model: Sendable & Codable>: @unchecked Sendable {
   /// The means to undo changes of the part in place, for atomic actions.
   var undo: PartUndo { fatalError("PersistedPart is abstract.") }
 
-  /// Encodes all elements.
-  func rows(of model: Model, _ coder: RowCoder) throws -> [(SavedRow, Data)] {
+  /// Encodes all elements, one after the other.
+  func forEachRow(
+    of model: Model, _ coder: RowCoder, _ body: (SavedRow, Data) throws -> Void
+  ) throws {
     fatalError("PersistedPart is abstract.")
   }
 
@@ -93,9 +95,11 @@ final class DictionaryPart<
     DictionaryChanges(self, model)
   }
 
-  override func rows(of model: Model, _ coder: RowCoder) throws -> [(SavedRow, Data)] {
-    try model[keyPath: path].dictionary.map { key, value in
-      try (row(key, coder), coder.encode(value, at: { "\(key)" }))
+  override func forEachRow(
+    of model: Model, _ coder: RowCoder, _ body: (SavedRow, Data) throws -> Void
+  ) throws {
+    for (key, value) in model[keyPath: path] {
+      try body(row(key, coder), coder.encode(value, at: { "\(key)" }))
     }
   }
 

@@ -182,9 +182,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     let row = try coder.encode(form.hollowed(model), at: { nil })
     try driver.save(row, at: SavedRow(part: 0, key: ""), ofStore: number)
     for part in parts {
-      for (row, value) in try part.rows(of: model, coder) {
-        try driver.save(value, at: row, ofStore: number)
-      }
+      try part.forEachRow(of: model, coder) { try driver.save($1, at: $0, ofStore: number) }
     }
     savedModel = row
   }
