@@ -4,8 +4,9 @@ struct LogSummary: Equatable, Sendable {
   var commits = 0
   var changes = 0
   var rejections = Rejections()
-  /// The first and the last commit that were read.
+  /// The first commit that was read.
   var firstHash: ByteString?
+  /// The last commit that was read.
   var lastHash: ByteString?
 
   /// The number of events in a replay of `copies` copies.

@@ -19,7 +19,7 @@ struct Models: Equatable, Sendable {
     (self.files, self.authors, self.folders, self.days) = (files, authors, folders, days)
   }
 
-  /// What the models know about a saved replay.
+  /// How far each model has come in a saved replay; empty if the replay is not saved.
   var progresses: [SavedProgress] {
     [files.progress, authors.progress, folders.progress, days.progress].compactMap(\.self)
   }

@@ -28,9 +28,9 @@ enum Usage {
       --follow FILE     writes the answers to FILE while they change: JSON, a line for each author, file,
                         folder and day that has changed; applied in order, the lines of a mode give its
                         answers. Each replay of a mode begins with a line that names it
-      --persist FILE    keeps the stores in this SQLite database. Run churn again after a kill, and the replay goes
-                        on where it was. In the mode serial (the default) or sync, once; needs a build with
-                        --traits SQLite
+      --persist FILE    keeps the stores in this SQLite database. Run churn again after a kill, and the
+                        replay goes on where it was. In the mode serial (the default) or sync, once; needs
+                        a build with --traits SQLite
       --help            this text
 
     To save a log:
@@ -41,9 +41,9 @@ enum Usage {
     the report says how far the replay had come. A second Ctrl-C ends the program at once.
 
     Exit codes are those of sysexits.h: 64 usage, 65 a log that is empty, cut or none, 66 no such
-    input, 69 git is missing or failed, or SQLite is, 70 a figure that differs, 73 and 74 a temporary file, or the one
-    to follow, that cannot be made or written, 75 the deadline has passed; and 130 after Ctrl-C, 143 after
-    SIGTERM.
+    input, 69 git is missing or failed, or churn was built without SQLite, 70 a figure that differs, 73
+    and 74 a temporary file, the one to follow or the database that cannot be made or written, 75 the
+    deadline has passed; and 130 after Ctrl-C, 143 after SIGTERM.
 
     """
 

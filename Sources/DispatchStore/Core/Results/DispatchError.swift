@@ -68,9 +68,7 @@ extension DispatchError {
         """,
       storeIdentifiers: [identifier])
   }
-}
 
-extension DispatchError {
   static func wrappedAtomic(
     _ identifier: String, _ actionType: any ActionType.Type
   ) -> DispatchError {

@@ -9,16 +9,19 @@ public struct HandledAction: ActionType, CustomStringConvertible {
   ///
   /// A handler that is added later does not replace it.
   @usableFromInline let handler: (any AnyObject & Sendable)?
+  /// The reducer of that store: another store, which may get the action from an observer, uses its own handler.
+  @usableFromInline let owner: ObjectIdentifier?
 
   /// Wraps an action, for an API that takes the store's own action type.
   public init(_ base: any ActionType) {
-    self.init(base, handler: nil)
+    self.init(base, handler: nil, of: nil)
   }
 
   @usableFromInline
-  init(_ base: any ActionType, handler: (any AnyObject & Sendable)?) {
-    self.base = base
-    self.handler = handler
+  init(
+    _ base: any ActionType, handler: (any AnyObject & Sendable)?, of owner: ObjectIdentifier?
+  ) {
+    (self.base, self.handler, self.owner) = (base, handler, owner)
   }
 
   /// The description of the action itself.

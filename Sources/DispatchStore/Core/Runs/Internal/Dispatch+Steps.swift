@@ -98,7 +98,7 @@ extension Dispatch {
   /// This is the last step.
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)
-    // Until it waits to be saved it is in its round, which knows for the deadline what has started.
+    // The dispatch stays in its round until it waits to be saved: at a deadline, the round knows which stores have started.
     if let gate = round.endGate, round.hasStarted { return save(round, gate) }
     makeDetails().withState { $0.endWork() }
     settleDeadline()

@@ -101,7 +101,7 @@ final class EarlyEnd: @unchecked Sendable {
   /// The generation, which ends only after that completion: a drain waits for it, and accepts dispatches made there.
   var generation: DispatchGeneration?
   var result: DispatchResult?
-  /// The round that it is in, which knows how its stores stand; nil in an inline run, and in a sequence.
+  /// The round of the dispatch, which knows how its stores stand; nil in an inline run, and in a sequence.
   var round: Round?
   /// The progress of the dispatch, until the deadline.
   private var identifiers: [String] = []

@@ -63,9 +63,9 @@ class PartLoader<Model: Sendable & Codable> {
 
   /// Puts the elements into the model.
   ///
-  /// If it has some, they were saved with it before the part had rows: then they stay.
+  /// If the model's own row had elements of the part, they were saved before the part had rows. They stay in the model.
   ///
-  /// - Returns: Whether they stay, and are to be saved as rows.
+  /// - Returns: Whether the model had elements, which are to be saved as rows now.
   func finish(_ model: inout Model) throws -> Bool { fatalError("PartLoader is abstract.") }
 }
 

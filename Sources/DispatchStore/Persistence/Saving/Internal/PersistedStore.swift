@@ -228,7 +228,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
         \(row.version) of "\(type.name)" threw \(error). Nothing was changed.
         """, cause: error)
     }
-    // The number of a row may have more digits than the plain value, so an unchanged row stays as it is.
+    // A plain value may have lost digits of a number, so a row that the migration has not changed stays as it is.
     return row.value == before ? value : try coder.encode(row.value, at: { key })
   }
 }

@@ -93,12 +93,12 @@ class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchec
       apply: makeApply(of: store),
       answer: { action, store, dispatch, thread in
         let action = action.assumingMemoryBound(to: Action.self).pointee
-        return Self.typed(store).answer(self.wrap(action), of: dispatch, on: thread)
+        let store = Self.typed(store)
+        let handled = HandledAction(action, handler: self, of: ObjectIdentifier(store.reducer))
+        return store.answer(handled, of: dispatch, on: thread)
       },
       callBlock: store.calls.callBlock)
   }
-
-  final func wrap(_ action: Action) -> HandledAction { HandledAction(action, handler: self) }
 
   /// Casts without a check, because a checked cast would take as long as a reduction.
   @usableFromInline

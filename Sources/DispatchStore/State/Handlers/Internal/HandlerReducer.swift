@@ -3,34 +3,18 @@
 /// Routes lead to the handlers directly (`HandledStoreEntry`). The reducer serves callers that have only the action:
 /// operations of a round, and dispatches of a `HandledAction`.
 final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
-  private let state: Locked<State>
-
-  private struct State {
-    var table: HandlerTable<Model>
-    /// The handlers that are no longer in the table; dispatches under way may still have them.
-    var replaced: [Replaced] = []
-  }
-
-  private struct Replaced {
-    weak let handler: Handler<Model>?
-  }
+  private let state: Locked<HandlerTable<Model>>
 
   init(_ handlers: Handlers<Model>) {
-    state = Locked(State(table: HandlerTable(handlers)))
+    state = Locked(HandlerTable(handlers))
   }
 
-  var table: HandlerTable<Model> { state.withLock(\.table) }
+  var table: HandlerTable<Model> { state.withLock(\.self) }
 
   func change<Result>(_ body: (inout HandlerTable<Model>) -> Result) -> Result {
-    let (former, result) = state.withLock { state in
-      let former = state.table.all
-      let result = body(&state.table)
-      let present = Set(state.table.all.map(ObjectIdentifier.init))
-      state.replaced.removeAll { $0.handler == nil }
-      for handler in former where !present.contains(ObjectIdentifier(handler)) {
-        state.replaced.append(Replaced(handler: handler))
-      }
-      return (former, result)
+    let (former, result) = state.withLock { table in
+      let former = table
+      return (former, body(&table))
     }
     // Released outside the lock, because the closures' captures are user objects.
     withExtendedLifetime(former) {}
@@ -60,17 +44,11 @@ final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
     action as? HandledAction ?? HandledAction(action)
   }
 
-  /// The handler that the action was dispatched with, if that is one of this store, or else the present one.
   private func handler(of action: HandledAction) -> Handler<Model>? {
-    let given = action.handler as? Handler<Model>
-    return state.withLock { state in
-      let isOwn =
-        given.map { given in
-          state.table.all.contains { $0 === given }
-            || state.replaced.contains { $0.handler === given }
-        } ?? false
-      return isOwn ? given : state.table.handler(for: type(of: action.base))
+    if action.owner == ObjectIdentifier(self), let handler = action.handler as? Handler<Model> {
+      return handler
     }
+    return table.handler(for: type(of: action.base))
   }
 
   override func makeEntry(

@@ -28,13 +28,14 @@ final class HandlerStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
 final class HandledStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAction>,
   @unchecked Sendable
 {
-  // because its superclass is, and this is a constant
+  // because its superclass is, and these are constants
   private let handler: Handler<Model>
+  private let owner: ObjectIdentifier
 
   init(
     _ store: HandlerStore<Model>, _ registration: StoreRegistration, _ handler: Handler<Model>
   ) {
-    self.handler = handler
+    (self.handler, owner) = (handler, ObjectIdentifier(store.reducer))
     super.init(
       store, registration, actionType: handler.actionType,
       overrides: ReducerOverrides(handler.answer),
@@ -48,12 +49,12 @@ final class HandledStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
   override func responds(to type: any ActionType.Type) -> Bool { handler.responds(to: type) }
 
   override func typed(_ action: any ActionType) -> HandledAction? {
-    HandledAction(action, handler: handler)
+    HandledAction(action, handler: handler, of: owner)
   }
 
   override func action<Action: ActionType>(
     at address: UnsafeRawPointer, as type: Action.Type
   ) -> Action {
-    HandledAction(copyAction(actionType, at: address), handler: handler) as! Action
+    HandledAction(copyAction(actionType, at: address), handler: handler, of: owner) as! Action
   }
 }

@@ -50,7 +50,8 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
       },
       observed: { action, store, handler, thread in
         do {
-          let handled = HandledAction(action, handler: handler)
+          let handled = HandledAction(
+            action, handler: handler, of: ObjectIdentifier(store.reducer))
           try store.commitObserved(for: nil, action: handled, by: store.reducer, on: thread) {
             defer { Reduction.passUnchanged(to: store.reducer) }
             try body(&$0, action)
