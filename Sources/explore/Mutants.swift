@@ -95,6 +95,8 @@ enum Mutants {
     .undoneVersion: Scenario.atomic.name,
     .lostTrailing: Scenario.rates.name,
     .joinedTooLate: Scenario.joins.name,
+    .keyAtAcknowledgement: Scenario.keys.name,
+    .unsavedAnswer: Scenario.keys.name,
     .unseenDependent: Scenario.lateDependencies.name,
     .lateRing: Scenario.lateRings.name,
     .lostWatch: Scenario.diagnosis.name,

@@ -172,6 +172,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostTrailing
   /// A dispatch looks for another one of its key and becomes the first one in two steps, not atomically.
   case joinedTooLate
+  /// An idempotency key is saved after the commit of its dispatch, when that is acknowledged.
+  case keyAtAcknowledgement
+  /// A repeat gets a recorded result that is not saved yet.
+  case unsavedAnswer
   /// No search finds the cycle that closes when a dispatch is scheduled for which others already wait.
   case lateRing
   /// A dispatch that is over, and to which no handle refers, does not hand on what it has led to.

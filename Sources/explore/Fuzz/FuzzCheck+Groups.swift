@@ -68,7 +68,8 @@ extension FuzzCheck {
   func isJoined(_ number: Int) -> Bool {
     let plan = program.dispatches[number]
     guard
-      let join = plan.controls.first(where: { if case .joinsInFlight = $0 { true } else { false } })
+      let join = plan.controls.first(where: { if case .idempotencyKey = $0 { true } else { false } }
+      )
     else { return false }
     return parts(of: number).allSatisfy(\.began.isEmpty)
       && program.dispatches.indices.contains {

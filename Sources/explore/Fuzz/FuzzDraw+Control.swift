@@ -45,7 +45,7 @@ extension FuzzDraw {
     case 8: condition()
     // A dispatch that waits for one that comes later to its lane closes a ring.
     case 9: .debounced(below(2))
-    case 10: .joinsInFlight(below(2))
+    case 10: .idempotencyKey(below(2))
     default: .throttled(below(2))
     }
   }
@@ -64,7 +64,7 @@ extension FuzzProgram.Control {
   fileprivate func isReplaced(by other: FuzzProgram.Control) -> Bool {
     switch (self, other) {
     case (.cancelsPrevious, .cancelsPrevious), (.skippedIfInFlight, .skippedIfInFlight): true
-    case (.retry, .retry), (.joinsInFlight, .joinsInFlight): true
+    case (.retry, .retry), (.idempotencyKey, .idempotencyKey): true
     case (.debounced, .debounced), (.debounced, .throttled): true
     case (.throttled, .throttled), (.throttled, .debounced): true
     default: false

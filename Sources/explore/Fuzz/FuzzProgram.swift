@@ -153,7 +153,7 @@ extension FuzzProgram {
     case isUrgent
     /// A store runs again that has failed; so often it fails again.
     case retry(attempts: Int, failures: Int)
-    case joinsInFlight(Int)
+    case idempotencyKey(Int)
     /// Once the store has so many commits.
     case when(store: Int, count: Int)
   }

@@ -64,7 +64,7 @@ extension FuzzRun {
     case .throttled(let key): .throttled(key, per: .milliseconds(2), edges: .both)
     case .isUrgent: .priority(.high)
     case .retry(let attempts, _): .retry(attempts: attempts)
-    case .joinsInFlight(let key): .joinsInFlight(key)
+    case .idempotencyKey(let key): .idempotencyKey(key, remembered: .zero)
     case .when(let place, let count):
       store(place).map { .when($0) { $0.count >= count } } ?? []
     }

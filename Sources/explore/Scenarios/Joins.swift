@@ -22,7 +22,8 @@ extension Scenario {
       for number in 0..<8 {
         let (key, mode) = (1 + number % 2, modes[number % 4])
         group.addTask {
-          let options = [.joinsInFlight(key), .named(number)] as DispatchOptions
+          let options =
+            [.idempotencyKey(key, remembered: .zero), .named(number)] as DispatchOptions
           let action = Entry.slow(key * 100 + number)
           let result =
             number < 4 && mode != .mainThread
@@ -34,7 +35,7 @@ extension Scenario {
       simulation.atSomeTime { dispatcher.cancel(named: 5) }
       simulation.atSomeTime {
         let handle = dispatcher.dispatch(
-          action: Entry.slow(150), mode: .sync, options: .joinsInFlight(1))
+          action: Entry.slow(150), mode: .sync, options: .idempotencyKey(1, remembered: .zero))
         results.with { $0.append(handle.resultIfEnded!) }
       }
     }
@@ -49,7 +50,8 @@ extension Scenario {
       try check(result.error is CancellationError, "\(result)")
     }
     for key in 1...2 {
-      let next = await dispatcher.send(Entry.note(key), options: .joinsInFlight(key))
+      let next = await dispatcher.send(
+        Entry.note(key), options: .idempotencyKey(key, remembered: .zero))
       try check(next.isSuccess, "\(next)")
     }
   }
@@ -68,8 +70,9 @@ extension Scenario {
     // Each has a lane and a key, and waits for what joins the other's key.
     let joining = [(1, 2), (2, 1)].map { own, other in
       dispatcher.dispatch(
-        action: Crossing(lane: 10 + own, options: .joinsInFlight(other)), mode: .serial(lane: own),
-        options: .joinsInFlight(own))
+        action: Crossing(lane: 10 + own, options: .idempotencyKey(other, remembered: .zero)),
+        mode: .serial(lane: own),
+        options: .idempotencyKey(own, remembered: .zero))
     }
     // Each waits for what is to begin in the other's lane.
     let delayed = [(3, 4), (4, 3)].map { own, other in
@@ -79,9 +82,10 @@ extension Scenario {
     }
     // It waits for what joins one that comes to its lane.
     let holder = dispatcher.dispatch(
-      action: Crossing(lane: 15, options: .joinsInFlight(5)), mode: .serial(lane: 5))
+      action: Crossing(lane: 15, options: .idempotencyKey(5, remembered: .zero)),
+      mode: .serial(lane: 5))
     let behind = dispatcher.dispatch(
-      action: Crossing(), mode: .serial(lane: 5), options: .joinsInFlight(5))
+      action: Crossing(), mode: .serial(lane: 5), options: .idempotencyKey(5, remembered: .zero))
     let last = await behind.result
     try check(last.isSuccess || last.dispatchError?.code == .wouldDeadlock, "\(last)")
     for handle in joining + delayed + [holder] {

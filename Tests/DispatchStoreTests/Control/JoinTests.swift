@@ -41,7 +41,8 @@ struct JoinTests {
     failing: Bool = false
   ) async -> (first: Task<DispatchResult, Never>, second: Task<DispatchResult, Never>) {
     let first = run(
-      holds("first", until: free, failing: failing), way, [.joinsInFlight("key"), .named("first")])
+      holds("first", until: free, failing: failing), way,
+      [.idempotencyKey("key", remembered: .zero), .named("first")])
     _ = await log.first(1)
     return (first, await joining(way, options))
   }
@@ -56,7 +57,7 @@ struct JoinTests {
       }, options: .cancelsPrevious(key))
     let task = run(
       .adds("second"), way,
-      [options, .joinsInFlight("key"), .named("second"), .cancelsPrevious(key)])
+      [options, .idempotencyKey("key", remembered: .zero), .named("second"), .cancelsPrevious(key)])
     await marker.ended()
     return task
   }
@@ -69,7 +70,9 @@ struct JoinTests {
     let (first, second) = await joined(way, until: free)
     dispatcher.register(middleware: RecordingMiddleware("m", to: log))
     let third = await joining(way, DispatchOptions(), marker: "other marker")
-    #expect(await run(.adds("other"), Way.all[0], .joinsInFlight("other key")).value.isSuccess)
+    #expect(
+      await run(.adds("other"), Way.all[0], .idempotencyKey("other key", remembered: .zero)).value
+        .isSuccess)
     free.open()
     let results = [await first.value, await second.value, await third.value]
     for result in results {
@@ -79,7 +82,8 @@ struct JoinTests {
     #expect(stage.model == ["other"])
     #expect(log.all.count(where: { $0 == "second true" }) == 2)
     #expect(log.all.count(where: { $0 == "m will stage" }) == 2, "Of the marker, and of the other.")
-    #expect(await run(.adds("next"), way, .joinsInFlight("key")).value.isSuccess)
+    #expect(
+      await run(.adds("next"), way, .idempotencyKey("key", remembered: .zero)).value.isSuccess)
     #expect(stage.model == ["other", "next"])
   }
 
@@ -105,7 +109,7 @@ struct JoinTests {
           return number.value
         }
       })
-    let options = DispatchOptions.joinsInFlight("key")
+    let options = DispatchOptions.idempotencyKey("key", remembered: .zero)
     let first = dispatcher.dispatch(action: Number(value: 7), options: options)
     let second = Task.immediate {
       await dispatcher.send(Number(value: 8), mode: .serial, options: options)
@@ -130,7 +134,8 @@ struct JoinTests {
       await onOwnThreads(4) { index in
         results.record(
           dispatcher.dispatch(
-            action: script, mode: index % 2 == 0 ? .async : .serial, options: .joinsInFlight(round))
+            action: script, mode: index % 2 == 0 ? .async : .serial,
+            options: .idempotencyKey(round, remembered: .zero))
         )
       }
       free.open()
@@ -149,10 +154,12 @@ struct JoinTests {
     let free = Latch()
     let first = dispatcher.dispatch(
       actions: [holds("1", until: free), Script.adds("2")], mode: .serial,
-      options: .joinsInFlight("key"))
+      options: .idempotencyKey("key", remembered: .zero))
     let second = dispatcher.dispatch(
-      actions: [Script.adds("x"), Script.adds("y")], mode: .serial, options: .joinsInFlight("key"))
-    let third = dispatcher.dispatch(action: Script.adds("z"), options: .joinsInFlight("key"))
+      actions: [Script.adds("x"), Script.adds("y")], mode: .serial,
+      options: .idempotencyKey("key", remembered: .zero))
+    let third = dispatcher.dispatch(
+      action: Script.adds("z"), options: .idempotencyKey("key", remembered: .zero))
     free.open()
     #expect(await first.result.steps.count == 2)
     #expect(await second.result.steps.count == 2)
@@ -165,7 +172,8 @@ struct JoinTests {
     let script = holds("first", until: free)
     stage.updateModel { _ in
       for _ in 0..<3 {
-        handles.record(dispatcher.dispatch(action: script, options: .joinsInFlight("key")))
+        handles.record(
+          dispatcher.dispatch(action: script, options: .idempotencyKey("key", remembered: .zero)))
       }
     }
     free.open()
@@ -217,13 +225,13 @@ struct JoinTests {
       action: Script.suspends { _ in
         log.record("began")
         await free.opened()
-      }, options: [.joinsInFlight("key"), .timeout(.seconds(1))])
+      }, options: [.idempotencyKey("key", remembered: .zero), .timeout(.seconds(1))])
     _ = await log.first(1)
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     #expect(await first.result.dispatchError?.code == .timedOut)
     let second = await dispatcher.dispatch(
-      action: Script.adds("2"), options: .joinsInFlight("key")
+      action: Script.adds("2"), options: .idempotencyKey("key", remembered: .zero)
     ).result
     #expect(second.dispatchError?.code == .timedOut)
     free.open()
@@ -231,10 +239,10 @@ struct JoinTests {
       first.dispatch!.whenOver { continuation.resume() }
     }
     let third = await dispatcher.dispatch(
-      action: Script.adds("3"), options: .joinsInFlight("key")
+      action: Script.adds("3"), options: .idempotencyKey("key", remembered: .zero)
     ).result
     #expect(third.isSuccess && stage.model == ["3"])
-    #expect(dispatcher.controlTables.leaders.first(TypedKey("key")) == nil)
+    #expect(dispatcher.idempotencyTable.answer("key") == nil)
   }
 
   @Test func aSuspendedQueueDoesNotHoldBackWhatJoins() async {
@@ -252,7 +260,8 @@ struct JoinTests {
     let (first, second) = await joined(Way(mode: .serial, sends: false), until: free)
     let drains = Recorder<Bool>()
     dispatcher.drain { drains.record($0.isComplete) }
-    let late = dispatcher.dispatch(action: Script.adds("late"), options: .joinsInFlight("key"))
+    let late = dispatcher.dispatch(
+      action: Script.adds("late"), options: .idempotencyKey("key", remembered: .zero))
     #expect(await late.result.dispatchError?.code == .dispatcherClosed)
     free.open()
     #expect(await drains.first(1) == [true])
@@ -265,7 +274,7 @@ struct JoinTests {
   @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync }, Way.all)
   func waitingForItInABlockOfTheFirstIsRefused(_ mode: Dispatcher.Mode, _ way: Way) async {
     let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
-    let options = DispatchOptions.joinsInFlight("key")
+    let options = DispatchOptions.idempotencyKey("key", remembered: .zero)
     let script = Script.suspends { _ in
       let result =
         way.sends
@@ -286,8 +295,9 @@ struct JoinTests {
       action: Script.runs { _ in
         handles.record(
           dispatcher.dispatch(
-            action: Script.adds("x"), options: [.joinsInFlight("key"), .detached]))
-      }, options: .joinsInFlight("key"))
+            action: Script.adds("x"),
+            options: [.idempotencyKey("key", remembered: .zero), .detached]))
+      }, options: .idempotencyKey("key", remembered: .zero))
     #expect(await first.result.isSuccess)
     let inner = await handles.first(1)[0].result
     #expect(inner.isSuccess && inner.dispatchID == first.dispatchID)
@@ -298,7 +308,9 @@ struct JoinTests {
   @Test(arguments: Way.all.filter { $0.mode != .sync && !($0.sends && $0.mode == .mainThread) })
   func aRepeatThatIsTheLatestOfItsKeyJoinsBeforeItCancels(_ way: Way) async {
     let (free, options, dispatcher) = (
-      Latch(), [.joinsInFlight("key"), .cancelsPrevious("key")] as DispatchOptions, dispatcher
+      Latch(),
+      [.idempotencyKey("key", remembered: .zero), .cancelsPrevious("key")] as DispatchOptions,
+      dispatcher
     )
     let first = run(holds("first", until: free), way, options)
     _ = await log.first(1)

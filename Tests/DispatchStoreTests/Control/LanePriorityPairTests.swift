@@ -117,10 +117,12 @@ struct LanePriorityPairTests {
   func prioritiesAndJoinTheFirstOneKeepsItsOwn(_ mode: Dispatcher.Mode, sends: Bool) async {
     let holder = await begin(mode)
     let first = await it.queue(
-      it.notes("first"), mode, [.priority(.low), .joinsInFlight("k")], sends: sends)
+      it.notes("first"), mode, [.priority(.low), .idempotencyKey("k", remembered: .zero)],
+      sends: sends)
     let normal = await it.queue(it.notes("normal"), mode, .init(), sends: sends)
     // It joins, and has no turn of its own.
-    let joins = it.run(it.notes("joins"), mode, [.priority(.veryHigh), .joinsInFlight("k")])
+    let joins = it.run(
+      it.notes("joins"), mode, [.priority(.veryHigh), .idempotencyKey("k", remembered: .zero)])
     free.open()
     for task in [holder, first, normal, joins] { #expect(await task.value.isSuccess) }
     #expect(order == ["normal", "first"])

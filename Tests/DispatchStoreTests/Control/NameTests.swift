@@ -183,7 +183,7 @@ struct NameTests {
     for number in 0..<20_000 {
       last = dispatcher.dispatch(
         action: Script.adds("a"), mode: mode,
-        options: [.after(last), .named(number), .joinsInFlight(number)])
+        options: [.after(last), .named(number), .idempotencyKey(number, remembered: .zero)])
     }
     free.open()
     #expect(await last.result.isSuccess)

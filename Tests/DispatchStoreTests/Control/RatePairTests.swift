@@ -115,8 +115,10 @@ struct RatePairTests {
 
   @Test(arguments: modes)
   func joinAndRateOneThatIsDelayedIsJoined(mode: Dispatcher.Mode) async {
-    let first = dispatch("1", mode, [.joinsInFlight("id"), .debounced("k", for: .seconds(1))])
-    let second = dispatch("2", mode, [.joinsInFlight("id"), .debounced("k", for: .seconds(1))])
+    let first = dispatch(
+      "1", mode, [.idempotencyKey("id", remembered: .zero), .debounced("k", for: .seconds(1))])
+    let second = dispatch(
+      "2", mode, [.idempotencyKey("id", remembered: .zero), .debounced("k", for: .seconds(1))])
     let newer = dispatch("3", mode, .debounced("k", for: .seconds(1)))
     #expect(await first.result.errorCode == .skipped)
     #expect(await second.result.errorCode == .skipped, "It ends as the one that it has joined.")
@@ -127,9 +129,10 @@ struct RatePairTests {
   @Test(arguments: modes)
   func joinAndRetryAPauseIsInFlight(mode: Dispatcher.Mode) async {
     let first = dispatcher.dispatch(
-      action: failsOnce(), mode: mode, options: [Self.retrying, .joinsInFlight("id")])
+      action: failsOnce(), mode: mode,
+      options: [Self.retrying, .idempotencyKey("id", remembered: .zero)])
     await clock.waitForSleepers(atLeast: 1)
-    let second = dispatch("2", mode, .joinsInFlight("id"))
+    let second = dispatch("2", mode, .idempotencyKey("id", remembered: .zero))
     clock.advance(by: .seconds(1))
     let (one, two) = (await first.result, await second.result)
     #expect(one.isSuccess && two.isSuccess && one.dispatchID == two.dispatchID)
@@ -141,7 +144,8 @@ struct RatePairTests {
     for overflow in [DispatchLimit.Overflow.reject, .wait, .dropOldest] {
       let (free, dispatcher) = (Latch(), dispatcher)
       let limit = DispatchLimit(1, overflow: overflow)
-      let options = [.joinsInFlight("id"), .limited(by: limit)] as DispatchOptions
+      let options =
+        [.idempotencyKey("id", remembered: .zero), .limited(by: limit)] as DispatchOptions
       let first = dispatcher.dispatch(
         action: Script.suspends { _ in await free.opened() }, mode: mode, options: options)
       let second = dispatch("2", mode, options)
@@ -167,12 +171,13 @@ struct RatePairTests {
     dispatcher.addStage()
     let first = dispatcher.dispatch(
       action: Script.suspends { _ in await free.opened() }, mode: mode,
-      options: .joinsInFlight("id"))
+      options: .idempotencyKey("id", remembered: .zero))
     let second = dispatcher.dispatch(
-      action: Script.adds("2"), mode: mode, options: .joinsInFlight("id"))
+      action: Script.adds("2"), mode: mode, options: .idempotencyKey("id", remembered: .zero))
     let sent = Task.immediate {
       await dispatcher.send(
-        Script.adds("3"), mode: mode == .mainThread ? .async : mode, options: .joinsInFlight("id"))
+        Script.adds("3"), mode: mode == .mainThread ? .async : mode,
+        options: .idempotencyKey("id", remembered: .zero))
     }
     let third = dispatcher.dispatch(action: Script.adds("4"), mode: mode)
     #expect(await third.result.errorCode == .limitExceeded)
@@ -187,12 +192,13 @@ struct RatePairTests {
     let (free, dispatcher, handles) = (Latch(), dispatcher, Recorder<DispatchHandle>())
     let first = dispatcher.dispatch(
       action: Script.suspends { _ in await free.opened() }, mode: .async,
-      options: .joinsInFlight("id"))
+      options: .idempotencyKey("id", remembered: .zero))
     let parent = dispatcher.dispatch(
       action: Script.suspends { _ in
         handles.record(
           dispatcher.dispatch(
-            action: Script.adds("x"), mode: mode, options: [.joinsInFlight("id"), .named("inner")]))
+            action: Script.adds("x"), mode: mode,
+            options: [.idempotencyKey("id", remembered: .zero), .named("inner")]))
         try await Task.sleep(for: .seconds(3_600))
       })
     let inner = await handles.first(1)[0]

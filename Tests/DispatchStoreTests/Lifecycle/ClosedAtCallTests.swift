@@ -20,7 +20,7 @@ struct ClosedAtCallTests {
       case .condition: .when(stage) { !$0.isEmpty }
       case .rate: .debounced("key", for: .seconds(3_600))
       case .single: .skippedIfInFlight("key")
-      case .leader: .joinsInFlight("key")
+      case .leader: .idempotencyKey("key", remembered: .zero)
       }
     }
   }
@@ -40,7 +40,7 @@ struct ClosedAtCallTests {
     let options =
       [
         .exclusive("key"), .cancelsPrevious("key"), .skippedIfInFlight("key"),
-        .joinsInFlight("key"),
+        .idempotencyKey("key", remembered: .zero),
       ] as DispatchOptions
     let held = dispatcher.dispatch(
       action: holds, mode: mode == .sync ? .serial : mode, options: [options, .limited(by: limit)])

@@ -404,10 +404,10 @@ struct SeveralLanesTests {
     let free = Latch()
     let first = dispatcher.dispatch(
       action: holds("first", until: free), mode: Self.both,
-      options: [.joinsInFlight("key"), .skippedIfInFlight("one")])
+      options: [.idempotencyKey("key", remembered: .zero), .skippedIfInFlight("one")])
     _ = await log.first(1)
     let joined = dispatcher.dispatch(
-      action: notes("joined"), mode: Self.opposite, options: .joinsInFlight("key"))
+      action: notes("joined"), mode: Self.opposite, options: .idempotencyKey("key", remembered: .zero))
     let skipped = dispatcher.dispatch(
       action: notes("skipped"), mode: Self.both, options: .skippedIfInFlight("one"))
     #expect(await skipped.result.errorCode == .skipped)

@@ -35,7 +35,7 @@ struct WaitStormTests {
         switch Int.random(in: 0..<3, using: &random) {
         case 0: .debounced(key, for: .microseconds(20))
         case 1: .throttled(key, per: .microseconds(20), edges: .both)
-        default: .joinsInFlight(key)
+        default: .idempotencyKey(key, remembered: .zero)
         }
       switch producer % 3 {
       case 0:

@@ -158,6 +158,16 @@ extension DispatchError {
     public static let severalReplies = Code(description: "severalReplies")
     /// The limit's number of dispatches were in flight, and the limit rejects further ones.
     public static let limitExceeded = Code(description: "limitExceeded")
+    /// The idempotency key was used for another action before.
+    public static let idempotencyKeyReused = Code(description: "idempotencyKeyReused")
+    /// The idempotency key can't be saved: its text has U+0000, or the action's reply is not `Codable`.
+    public static let invalidIdempotencyKey = Code(description: "invalidIdempotencyKey")
+    /// The recorded reply of an idempotency key can't be decoded.
+    ///
+    /// The cause is the decoder's error.
+    public static let replyNotDecodable = Code(description: "replyNotDecodable")
+    /// The action of the idempotency key has failed before, in an earlier process; the message has the error's text.
+    public static let failedBefore = Code(description: "failedBefore")
     /// A limit was exceeded, and this dispatch was dropped.
     public static let dropped = Code(description: "dropped")
     /// The commits of the dispatch were not saved, or it is not known whether they were.

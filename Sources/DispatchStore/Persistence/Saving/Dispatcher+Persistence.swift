@@ -33,6 +33,7 @@ extension Dispatcher {
   /// Sets the persistence, before a store is registered.
   package func attach(_ persistence: Persistence) {
     _ = attachment(orAdd: DispatcherPersistence(persistence))
+    _ = attachment(orAdd: DispatcherKeys(persistence.keyTable))
   }
 
   /// Registers a store whose state is saved: loads it if it was saved before, or else saves the store's.

@@ -16,6 +16,7 @@ import Dispatch
 public final class Persistence: Sendable {
   let state: Locked<State>
   let coder: any PersistenceCoder
+  private let keys = Locked<IdempotencyTable?>(nil)
   let timers: TimerQueue
   let clock: DispatcherClock
   let world: (any SimulatedWorld)?
@@ -32,6 +33,8 @@ public final class Persistence: Sendable {
     var commit: GroupCommit
     /// The stores with commits that are not in a group yet.
     var dirty: [PersistedRecord] = []
+    /// The rows besides those of stores that are not in a group yet.
+    var work = WorkRows()
     /// The stores that are persisted, by identifier: weakly, since they keep the persistence.
     var records: [String: WeakRecord] = [:]
     var status: PersistenceStatus
@@ -64,7 +67,10 @@ public final class Persistence: Sendable {
     let driver = database.driver
     let world = dispatcher?.pool.world
     // Opening blocks, which a thread of the cooperative pool must not.
-    let owner = try await Self.blocking(on: queue, in: world) { try driver.open() }
+    let (owner, rows) = try await Self.blocking(on: queue, in: world) {
+      let owner = try driver.open()
+      return (owner, try FoundRow.all(driver, as: owner))
+    }
     clock = dispatcher?.clock ?? DispatcherClock(nil)
     timers = TimerQueue(clock, in: world)
     (self.coder, self.world) = (coder, world)
@@ -73,6 +79,7 @@ public final class Persistence: Sendable {
       State(
         commit: GroupCommit(limits),
         status: PersistenceStatus(database: driver.description, owner: owner)))
+    try restore(rows)
   }
 
   deinit {
@@ -91,6 +98,16 @@ public final class Persistence: Sendable {
       if let world { world.run(.substitute, step) } else { queue.async(execute: step) }
     }
     return try result.get()
+  }
+
+  /// The idempotency keys of its dispatchers.
+  var keyTable: IdempotencyTable {
+    keys.withLock { keys in
+      if let keys { return keys }
+      let table = IdempotencyTable(clock, savedBy: keyKeeper)
+      keys = table
+      return table
+    }
   }
 
   // MARK: Waiting

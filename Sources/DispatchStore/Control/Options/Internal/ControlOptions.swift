@@ -13,8 +13,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var exclusionKeys: [TypedKey] = []
     /// Conditions that must all hold when the dispatch starts.
     var conditions: [StoreCondition] = []
-    /// The key whose dispatch in flight this dispatch joins.
-    var join: TypedKey?
+    /// The idempotency key; the last one counts.
+    var key: IdempotencyKey?
     /// The rate of the key's dispatches; the last one counts.
     var rate: KeyedRate?
     /// Limits of which the dispatch needs a unit each.
@@ -40,7 +40,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
       single = next.single ?? single
       exclusionKeys += next.exclusionKeys
       conditions += next.conditions
-      join = next.join ?? join
+      key = next.key ?? key
       rate = next.rate ?? rate
       for limit in next.limits { add(limit) }
       namesLimits = namesLimits || next.namesLimits
@@ -53,12 +53,12 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   }
 
   let values: Values
-  /// The dispatch that was in flight when this one was made, which joins it.
-  private let leader: Dispatch?
+  /// The answer that its idempotency key had when the dispatch was made.
+  private let answer: IdempotencyTable.Answer?
 
-  init(_ values: Values, joining leader: Dispatch? = nil) {
+  init(_ values: Values, answer: IdempotencyTable.Answer? = nil) {
     self.values = values
-    self.leader = leader
+    self.answer = answer
   }
 
   override func adding(_ next: DispatchAdmission) -> DispatchAdmission {
@@ -94,7 +94,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override func begin(
     for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> DispatchAdmission {
-    if let joining = joining(in: dispatcher) { return joining }
+    if let answered = answered(by: dispatcher) { return answered }
     guard let limited = limited(until: deadline) else { return self }
     limited.enterBlocking(for: dispatcher, on: .current, at: callSite)
     return limited
@@ -103,21 +103,21 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override func send(
     to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> SendAdmission? {
-    if let joining = joining(in: dispatcher) { return .ready(joining) }
+    if let answered = answered(by: dispatcher) { return .ready(answered) }
     return limited(until: deadline)?.enterSending(to: dispatcher, at: callSite)
   }
 
-  override var isReady: Bool { leader != nil }
-  override var makesKnown: Bool { values.join != nil || values.rate != nil }
+  override var isReady: Bool { answer != nil }
+  override var makesKnown: Bool { values.key != nil || values.rate != nil }
 
-  /// The options of a dispatch that joins another: it runs nothing, and needs no limit's unit.
-  private func joining(in dispatcher: Dispatcher) -> ControlOptions? {
-    guard leader == nil, let key = values.join,
-      let present = dispatcher.controlTables.leaders.first(key)
+  /// The options of a dispatch whose key has an answer: it runs nothing, and needs no limit's unit.
+  private func answered(by dispatcher: Dispatcher) -> ControlOptions? {
+    guard answer == nil, let key = values.key,
+      let answer = dispatcher.idempotencyTable.answer(key.text)
     else { return nil }
     var others = values
     others.limits = []
-    return ControlOptions(others, joining: present)
+    return ControlOptions(others, answer: answer)
   }
 
   private func limited(until deadline: Deadline?) -> LimitedAdmission? {
@@ -144,10 +144,10 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     }
     // A dispatch that can't begin is no leader, and does not come at its rate.
     guard let delay else { return .begins }
-    if let key = values.join,
-      let present = leader ?? tables.leaders.insertUnlessPresent(dispatch, key)
+    if let key = values.key,
+      let leader = try dispatcher.idempotencyTable.admit(dispatch, key, answer)
     {
-      return .joins(present)
+      return .joins(leader)
     }
     return try values.rate?.admit(delay, to: dispatcher) ?? .begins
   }

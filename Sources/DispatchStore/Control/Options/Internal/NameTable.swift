@@ -78,11 +78,6 @@ final class NameTable: Sendable {
     Self.inOrder(change(key) { members, _, _ in members }).filter { !$0.hasEnded }
   }
 
-  /// The dispatch of a key whose stores have not ended, in a table with at most one per key.
-  func first(_ key: TypedKey) -> Dispatch? {
-    change(key) { members, _, _ in members.first?.value }
-  }
-
   /// Adds a dispatch, until its stores have ended.
   func insert(_ dispatch: Dispatch, _ key: TypedKey) {
     removeAtEnd(
@@ -111,10 +106,8 @@ final class NameTable: Sendable {
 
   /// Adds a dispatch, until its stores have ended, unless the key has one already, which is returned.
   func insertUnlessPresent(_ dispatch: Dispatch, _ key: TypedKey) -> Dispatch? {
-    if let present = first(key) { return present }
-    yieldPoint(.join, key.description)
     let (entry, present) = change(key) { members, key, number in
-      let present = isPlanted(.joinedTooLate) ? nil : members.first?.value
+      let present = members.first?.value
       if present == nil { members[number] = dispatch }
       return ((key, number), present)
     }
@@ -141,8 +134,6 @@ final class ControlTables: DispatcherAttachment {
   let latest = NameTable()
   /// Dispatches beside which others are skipped.
   let singles = NameTable()
-  /// Dispatches that others join.
-  let leaders = NameTable()
   let debounces = RateTable()
   let throttles = RateTable()
 }

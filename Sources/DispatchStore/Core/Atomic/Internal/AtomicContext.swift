@@ -9,6 +9,9 @@ protocol AtomicContext {
   /// The middlewares' verdict about a store; nil if they let the action pass.
   func reply(at index: Int) -> MiddlewareChain.Reply?
 
+  /// The rows of features that are part of the commit; nil for most.
+  var companion: DispatchCompanion? { get }
+
   /// Passes the address of the action as dispatched to a closure.
   func withAction<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result
 
@@ -49,6 +52,8 @@ struct InlineAtomicContext: AtomicContext {
     run.pointee.session?._withUnsafeGuaranteedRef { $0.reply(at: index) }
   }
 
+  var companion: DispatchCompanion? { run.pointee.companion }
+
   func withAction<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result {
     body(run.pointee.action)
   }
@@ -83,6 +88,8 @@ struct RoundAtomicContext: AtomicContext {
   func reply(at index: Int) -> MiddlewareChain.Reply? {
     index == leader.index ? leadersReply : session?.reply(at: index)
   }
+
+  var companion: DispatchCompanion? { leader.waiting?.details?.companion }
 
   func withAction<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result {
     withAddress(of: action, body)

@@ -63,15 +63,15 @@ extension AtomicStep {
   ) -> AtomicOutcome {
     let thread = context.thread
     let notices = lock(locks, context)
-    let failure = reduce(context, members)
-    if let failure {
+    var replies: [String: any Sendable] = [:]
+    if let failure = reduce(context, members, &replies) {
       undo(members[...failure.index], on: thread)
       unlock(locks)
       thread.endUndoneSection()
       return AtomicOutcome(failedBy: [failure], along: context.route)
     }
     let deliveries = commit(context, members, notices)
-    let keeper = keep(members)
+    let keeper = keep(members, with: context.companion, replies, along: context.route)
     unlock(locks)
     notify(deliveries, context)
     keeper?.kept()
@@ -121,10 +121,10 @@ extension AtomicStep {
 
   /// Calls the stores' reducers in order; returns the first failure.
   private static func reduce(
-    _ context: some AtomicContext, _ members: Members
+    _ context: some AtomicContext, _ members: Members, _ replies: inout [String: any Sendable]
   ) -> (index: Int, outcome: StoreOutcome)? {
     let thread = context.thread
-    var step = AtomicStep(members)
+    var step = AtomicStep(members, keepingReplies: context.companion != nil)
     return withUnsafeMutablePointer(to: &step) { step in
       thread.atomic = step
       defer { thread.atomic = nil }
@@ -144,6 +144,7 @@ extension AtomicStep {
         if case .failed(let error) = answer { return (index, .of(thrown: error)) }
         if isPlanted(.sectionLeftEarly) { leaveEarly(storage, members, on: thread) }
       }
+      replies = step.pointee.replies ?? [:]
       return nil
     }
   }
@@ -159,15 +160,19 @@ extension AtomicStep {
     thread.exclusive = nil
   }
 
-  /// Lets the keepers of persistent stores keep the commits as one.
+  /// Lets the keepers of persistent stores keep the commits as one, with the rows of the dispatch's companion.
   ///
   /// - Returns: A keeper that has work to do once the sections have been left.
-  private static func keep(_ members: Members) -> CommitKeeper? {
+  private static func keep(
+    _ members: Members, with companion: DispatchCompanion?, _ replies: [String: any Sendable],
+    along route: Route
+  ) -> CommitKeeper? {
     let keepers = members.lazy.filter(\.isCommit).compactMap { member in
       member.storage._withUnsafeGuaranteedRef(\.keeper)
     }
     guard let first = keepers.first else { return nil }
-    return first.keepRead(together: Array(keepers)) ? first : nil
+    let rows = companion?.rows(with: replies, from: route.identifiers) ?? []
+    return first.keepRead(together: Array(keepers), with: rows) ? first : nil
   }
 
   /// Makes the commits, with all sections still entered, and decides who notifies their observers.

@@ -35,9 +35,12 @@ struct AtomicStep: ~Copyable {
   private var phase = Phase.ready
   /// The number of reads of earlier stores that the reduction is in.
   private var readDepth = 0
+  /// The replies by store identifier; nil if the commit has no row that needs them.
+  private(set) var replies: [String: any Sendable]?
 
-  init(_ members: UnsafeMutableBufferPointer<Member>) {
+  init(_ members: UnsafeMutableBufferPointer<Member>, keepingReplies: Bool) {
     self.members = members
+    replies = keepingReplies ? [:] : nil
   }
 
   mutating func begin(_ index: Int) {
@@ -52,6 +55,10 @@ struct AtomicStep: ~Copyable {
       members[index].isCommit = isCommit
       phase = .reduced
     }
+  }
+
+  mutating func note(_ reply: any Sendable, of storeIdentifier: String) {
+    replies?[storeIdentifier] = reply
   }
 
   // MARK: Calls from inside the sections

@@ -11,9 +11,11 @@ class CommitKeeper: @unchecked Sendable {  // because a subclass says why
 
   /// Keeps what was read of the commits of several stores, which are one, in their exclusive sections.
   ///
-  /// - Parameter keepers: The keepers of these stores, this one first.
+  /// - Parameters:
+  ///   - keepers: The keepers of these stores, this one first.
+  ///   - rows: Further rows of the same commit.
   /// - Returns: Whether to call `kept` once the sections have ended.
-  func keepRead(together keepers: [CommitKeeper]) -> Bool {
+  func keepRead(together keepers: [CommitKeeper], with rows: [CompanionRow]) -> Bool {
     fatalError("CommitKeeper is abstract.")
   }
 

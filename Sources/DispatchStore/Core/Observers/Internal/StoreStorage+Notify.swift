@@ -130,7 +130,7 @@ extension StoreStorage: DeliveryTurn {
     var kept = isDelivered ? withNotifications { $0.keep(commit) } : KeptCommit()
     guard let keeper else { return kept }
     keeper.read(commit)
-    if !isTogether, keeper.keepRead(together: [keeper]) { kept.keeper = keeper }
+    if !isTogether, keeper.keepRead(together: [keeper], with: []) { kept.keeper = keeper }
     return kept
   }
 

@@ -7,6 +7,10 @@ extension Dispatch {
     let scheduler = round.scheduler
     let end = PendingEnd(of: self, round, since: round.position, at: gate, from: scheduler)
     details.withState { $0.beginSaving(end) }
+    if let companion = details.companion {
+      let rows = companion.rows(of: round.result)
+      if !rows.isEmpty { gate.keep(rows) }
+    }
     let mayPass = gate.enter(end)
     freePlace(scheduler, details, for: end)
     // Not in the lane's own step: its completion may block until the next dispatch of the lane has ended.

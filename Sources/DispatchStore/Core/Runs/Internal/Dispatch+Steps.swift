@@ -234,6 +234,7 @@ extension Dispatch {
 
   /// Returns the result of a dispatch that never reaches its stores.
   func resultBeforeStart(_ error: any Error) -> DispatchResult {
+    if let recorded = error as? RecordedResult { return recorded.result }
     let identifiers = route?._withUnsafeGuaranteedRef(\.identifiers) ?? []
     return DispatchResult(
       dispatchID: id, identifiers: identifiers,

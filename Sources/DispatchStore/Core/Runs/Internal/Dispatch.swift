@@ -117,6 +117,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   var pendingAction: any ActionType { action.unsafelyUnwrapped }
 
+  /// The action before its start; nil for a list of actions.
+  var actionBeforeStart: (any ActionType)? { action }
+
   func takeAction() -> any ActionType {
     withUnsafeMutablePointer(to: &action) { pointer in
       // Moves the action, because reading and clearing it would copy it.
@@ -505,17 +508,19 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Everything else is released before waiting threads and tasks resume, since a handle may live long.
   func end(_ result: DispatchResult) {
     let details = makeDetails()
-    release(details)
+    release(details, result)
     details.end(result)
   }
 
   /// A separate function, so that no reference to released objects is left when the result is published.
-  private func release(_ details: DispatchDetails) {
+  private func release(_ details: DispatchDetails, _ result: DispatchResult) {
     details.beginEnding()
     let releases = details.withState { $0.takeReleases() }
+    let companion = details.companion.take()
     clear()
     details.clear()
     for release in releases { release() }
+    companion?.ended(result)
   }
 
   /// Releases everything that the end no longer needs.

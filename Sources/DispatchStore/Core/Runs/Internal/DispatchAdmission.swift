@@ -92,6 +92,11 @@ enum Admission {
   case joins(Dispatch)
 }
 
+/// The reason why a dispatch doesn't begin: it has the result of an earlier one.
+struct RecordedResult: Error {
+  let result: DispatchResult
+}
+
 /// The next step of a task that sends a dispatch.
 enum SendAdmission {
   /// Begins the dispatch with this admission control.

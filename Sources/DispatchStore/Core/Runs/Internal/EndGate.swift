@@ -23,6 +23,9 @@ class EndGate: @unchecked Sendable {  // because a subclass says why
   /// The number of the last commit.
   var position: UInt64 { fatalError("EndGate is abstract.") }
 
+  /// Keeps rows as a commit of their own.
+  func keep(_ rows: [CompanionRow]) { fatalError("EndGate is abstract.") }
+
   /// Enters the end of a dispatch whose stores have ended.
   ///
   /// Called before its place is free, so that ends come in the order of the lane.

@@ -233,7 +233,12 @@ struct InlineRun: ~Copyable {
   /// Whether all stores change, or none.
   var isAtomic: Bool {
     isMarkedAtomic || route._withUnsafeGuaranteedRef(\.isAtomic)
-      || record?._withUnsafeGuaranteedRef { $0.withDetails(\.isAtomic) } == true
+      || record?._withUnsafeGuaranteedRef { $0.withDetails { $0.isAtomic(along: route) } } == true
+  }
+
+  /// The rows of features that are part of an atomic action's commit; nil for most.
+  var companion: DispatchCompanion? {
+    record?._withUnsafeGuaranteedRef { $0.withDetails(\.companion) ?? nil }
   }
 
   /// Notes that the current store has begun.

@@ -25,6 +25,7 @@ enum ReplyRecord {
     let thread = ThreadState.current
     // No record is made in an exclusive section.
     guard thread.exclusive == nil else {
+      thread.atomic?.pointee.note(reply, of: storeIdentifier)
       return thread.atSectionEnd { keep(reply, of: storeIdentifier, on: thread) }
     }
     keep(reply, of: storeIdentifier, on: thread)

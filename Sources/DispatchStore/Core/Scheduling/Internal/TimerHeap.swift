@@ -75,6 +75,11 @@ struct TimerHeap<Payload> {
     return nil
   }
 
+  /// Removes the earliest timer; returns its payload.
+  mutating func takeFirst() -> Payload? {
+    earliest() == nil ? nil : places.popMinimum().flatMap { take($0.token) }
+  }
+
   /// Removes the timers whose deadlines have come, and returns their payloads in order.
   mutating func takeDue(at now: Int64) -> [Payload] {
     var due: [Payload] = []

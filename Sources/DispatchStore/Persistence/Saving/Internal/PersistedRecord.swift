@@ -29,11 +29,13 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
 
   override var gate: EndGate { ownGate }
 
-  override final func keepRead(together keepers: [CommitKeeper]) -> Bool {
+  override final func keepRead(
+    together keepers: [CommitKeeper], with rows: [CompanionRow]
+  ) -> Bool {
     if isPlanted(.atomicInTwoGroups), keepers.count > 1 {
       var isKept = false
       for keeper in keepers {
-        isKept = keeper.keepRead(together: [keeper]) || isKept
+        isKept = keeper.keepRead(together: [keeper], with: rows) || isKept
         yieldPoint(.cutGroup)
       }
       return isKept
@@ -47,7 +49,11 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
         if !record.isDirty { state.dirty.append(record) }
         record.isDirty = true
       }
-      if isKept { state.commit.note() }
+      if isKept || !rows.isEmpty {
+        state.work.add(rows)
+        state.commit.note()
+        isKept = true
+      }
       return isKept && state.commit.role == .free
     }
   }

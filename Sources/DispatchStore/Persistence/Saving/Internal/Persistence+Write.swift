@@ -41,11 +41,13 @@ extension Persistence {
     if let current = writer.current { return current }
     yieldPoint(.cutGroup)
     var batches: [PersistedBatch] = []
+    var further = WorkRows()
     let work = state.withLock { state in
       let work = state.commit.next()
       if case .group = work {
         batches = state.dirty.map { $0.take() }
         state.dirty = []
+        swap(&state.work, &further)
       }
       return work
     }
@@ -55,8 +57,9 @@ extension Persistence {
     case .group(let position):
       do {
         let rows = try batches.map { try $0.rows() }
+        let work = try further.encoded(by: coder, for: writer.driver)
         writer.current = .group(
-          Writer.Group(position: position, batches: batches, rows: rows))
+          Writer.Group(position: position, batches: batches, rows: rows, work: work))
       } catch {
         fail(
           error as? PersistenceError ?? PersistenceError(.notEncodable, "\(error)", cause: error))

@@ -17,6 +17,8 @@ final class PersistenceGate: EndGate, @unchecked Sendable {  // because it has o
     }
   }
 
+  override func keep(_ rows: [CompanionRow]) { persistence.keep(rows) }
+
   override func enter(_ end: PendingEnd) -> Bool {
     persistence.state.withLock { $0.commit.enter(end) }
   }

@@ -48,7 +48,7 @@ struct RowCoder {
   }
 
   /// The place in a value where coding failed, and why.
-  private static func place(of error: any Error) -> String {
+  static func place(of error: any Error) -> String {
     let context: (path: [any CodingKey], text: String)
     switch error {
     case EncodingError.invalidValue(let value, let found):

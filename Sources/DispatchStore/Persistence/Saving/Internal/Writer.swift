@@ -20,6 +20,7 @@ final class Writer {
     let position: UInt64
     let batches: [PersistedBatch]
     let rows: [EncodedRows]
+    let work: EncodedWork
   }
 
   init(_ driver: any PersistenceDriver, _ owner: PersistenceOwner) {
@@ -59,6 +60,7 @@ extension Writer.Group {
       try driver.save(version: batch.version, ofStore: batch.record.number)
       try rows.write(driver, ofStore: batch.record.number)
     }
+    try work.write(driver)
     for batch in batches {
       for projection in batch.projections { try projection.run(batch, driver) }
     }

@@ -1,0 +1,39 @@
+extension IdempotencyTable {
+  /// Decides about a dispatch with a key; nil if it runs, or the dispatch in flight that it joins.
+  ///
+  /// Throws the recorded result, or the reason why the dispatch must not run.
+  ///
+  /// - Parameter known: The answer that the key had when the dispatch was made.
+  func admit(_ dispatch: Dispatch, _ key: IdempotencyKey, _ known: Answer?) throws -> Dispatch? {
+    let action = KeyedAction(dispatch.actionBeforeStart)
+    let keyed = KeyedDispatch(key, action, dispatch, in: self)
+    if known == nil { try check(key, action, dispatch) }
+    switch known ?? begin(keyed) {
+    case nil:
+      dispatch.makeDetails().companion = keyed
+      return nil
+    case .inFlight(let leader):
+      guard leader.action.isRepeated(by: action, codec) else {
+        throw DispatchError.keyReused(key.text, action.name, leader.action.name)
+      }
+      return leader.dispatch
+    case .recorded(let record):
+      guard record.action.isRepeated(by: action, codec) else {
+        throw DispatchError.keyReused(key.text, action.name, record.action.name)
+      }
+      throw RecordedResult(result: try record.result(of: key.text, for: dispatch, action, codec))
+    }
+  }
+
+  /// Throws if the key's record could not be saved with the commits of persistent stores.
+  private func check(_ key: IdempotencyKey, _ action: KeyedAction, _ dispatch: Dispatch) throws {
+    guard key.period > 0, dispatch.route?._withUnsafeGuaranteedRef({ $0.endGate != nil }) == true
+    else { return }
+    if key.text.utf8.contains(0) { throw DispatchError.keyNotSaved(key.text, "It has U+0000.") }
+    guard let reply = action.replyType, reply != Void.self, !(reply is any Codable.Type) else {
+      return
+    }
+    throw DispatchError.keyNotSaved(
+      key.text, "The reply of \(action.name) is a \(reply), which is not Codable.")
+  }
+}

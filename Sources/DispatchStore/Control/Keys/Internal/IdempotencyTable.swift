@@ -1,0 +1,117 @@
+import Foundation
+
+/// The idempotency keys of a dispatcher; those of a database if its stores are persistent.
+final class IdempotencyTable: Sendable {
+  typealias Table = KeyTable<KeyedDispatch, KeyRecord>
+
+  private let state = Locked(Table(capacity: 100_000))
+  private let clock: DispatcherClock
+  /// Where records are saved; nil without persistence.
+  private let keeper: KeyKeeper?
+
+  init(_ clock: DispatcherClock, savedBy keeper: KeyKeeper? = nil) {
+    (self.clock, self.keeper) = (clock, keeper)
+  }
+
+  /// The answer to a dispatch whose key is known.
+  enum Answer: Sendable {
+    case inFlight(KeyedDispatch)
+    case recorded(KeyRecord)
+
+    init(_ entry: Table.Entry) {
+      switch entry {
+      case .inFlight(let run): self = .inFlight(run)
+      case .recorded(let record, _): self = .recorded(record)
+      }
+    }
+  }
+
+  /// The answer of a key; nil if the next dispatch with it is to run.
+  func answer(_ key: String) -> Answer? { withTable { $0[key].map(Answer.init) } }
+
+  /// Begins the dispatch of a key, unless that has an answer.
+  func begin(_ keyed: KeyedDispatch) -> Answer? {
+    if let answer = answer(keyed.key.text) { return answer }
+    yieldPoint(.join, keyed.key.text)
+    return withTable { $0.begin(keyed, keyed.key.text).map(Answer.init) }
+  }
+
+  func leave(_ keyed: KeyedDispatch) {
+    withTable { $0.leave(keyed, keyed.key.text) }
+  }
+
+  func record(_ result: DispatchResult, of keyed: KeyedDispatch, isSaved: Bool) {
+    let record = KeyRecord(action: keyed.action, outcome: .result(result), isSaved: isSaved)
+    let former = withTable {
+      $0.record(record, keyed.key.text, until: clock.nanoseconds.addingClamped(keyed.key.period))
+    }
+    withExtendedLifetime(former) {}
+  }
+
+  /// Adds a record that was loaded.
+  func restore(_ record: KeyRecord, _ key: String, expiresAt milliseconds: Int64) {
+    let (unix, overflows) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
+    let left = overflows ? .max : unix.addingClamped(-clock.unixNanoseconds)
+    let time = clock.nanoseconds.addingClamped(left)
+    _ = state.withLock { $0.record(record, key, until: time) }
+  }
+
+  /// Forgets a recorded key; returns whether it was recorded.
+  func forget(_ key: String) -> Bool {
+    guard case .recorded(let record, _)? = withTable({ $0.forget(key) }) else { return false }
+    remove([key], [record])
+    return true
+  }
+
+  /// Calls a closure with the table, without what has expired; then removes what is too much.
+  private func withTable<Result>(_ body: (inout Table) -> Result) -> Result {
+    let now = clock.nanoseconds
+    let (result, trimmed) = state.withLock { table in
+      let expired = table.trim(now: now)
+      let result = body(&table)
+      return (result, expired + table.trim(now: now))
+    }
+    if !trimmed.isEmpty {
+      remove(
+        trimmed.map(\.key),
+        trimmed.compactMap { if case .recorded(let record, _) = $0.entry { record } else { nil } })
+    }
+    return result
+  }
+
+  private func remove(_ keys: [String], _ records: [KeyRecord]) {
+    guard let keeper else { return }
+    let saved = zip(keys, records).filter(\.1.isSaved)
+    if saved.isEmpty { return }
+    keeper.remove(
+      saved.map { CompanionRow(kind: .idempotencyKey, key: $0.0.inFormC, value: nil) })
+  }
+
+  // MARK: Facts
+
+  var count: Int { state.withLock(\.count) }
+
+  var capacity: Int {
+    get { state.withLock(\.capacity) }
+    set { withTable { $0.capacity = max(newValue, 0) } }
+  }
+
+  var codec: KeyCodec? { keeper?.codec }
+
+  func unixMilliseconds(after period: Int64) -> Int64 {
+    clock.unixNanoseconds.addingClamped(period) / 1_000_000
+  }
+
+  /// Calls back once everything is saved that was committed before; false if that has failed.
+  func whenSaved(_ body: @escaping @Sendable (Bool) -> Void) {
+    if let keeper { keeper.whenSaved(body) } else { body(true) }
+  }
+}
+
+/// The means to save idempotency keys.
+struct KeyKeeper: Sendable {
+  let codec: KeyCodec
+  /// Removes rows with the next transaction.
+  let remove: @Sendable ([CompanionRow]) -> Void
+  let whenSaved: @Sendable (@escaping @Sendable (Bool) -> Void) -> Void
+}

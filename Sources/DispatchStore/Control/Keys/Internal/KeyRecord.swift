@@ -1,0 +1,90 @@
+import Foundation
+
+/// The outcome that an idempotency key stands for.
+struct KeyRecord: Sendable {
+  let action: KeyedAction
+  let outcome: Outcome
+  /// Whether its row is in the database.
+  let isSaved: Bool
+
+  enum Outcome: Sendable {
+    case result(DispatchResult)
+    /// The outcome as it was loaded: replies are decoded once a repeat says of which type they are.
+    case saved(SavedOutcome)
+  }
+
+  /// The result of a repeat; throws if a recorded reply can't be decoded.
+  func result(of key: String, for dispatch: Dispatch, _ action: KeyedAction, _ codec: KeyCodec?)
+    throws -> DispatchResult
+  {
+    switch outcome {
+    case .result(let result): result
+    case .saved(let outcome):
+      DispatchResult(
+        dispatchID: dispatch.id, identifiers: outcome.stores,
+        replies: try outcome.replies(to: action, key, codec),
+        error: outcome.error.map { DispatchError.failedBefore(key, $0) })
+    }
+  }
+}
+
+/// The outcome in the row of an idempotency key.
+struct SavedOutcome: Codable, Sendable {
+  let stores: [String]
+  let replies: [String: SavedValue]
+  /// The text of the error of a failed dispatch.
+  let error: String?
+
+  fileprivate func replies(
+    to action: KeyedAction, _ key: String, _ codec: KeyCodec?
+  ) throws -> [String: any Sendable] {
+    if replies.isEmpty { return [:] }
+    let reply = action.replyType
+    guard let codec, let type = reply as? KeyCodec.DecodableType else {
+      throw DispatchError.replyNotDecodable(
+        key, replies.keys.min()!, "\(action.name) has no Codable reply.", cause: nil)
+    }
+    return try Dictionary(
+      uniqueKeysWithValues: replies.map { store, value in
+        do {
+          return (store, try codec.decode(type, value.data))
+        } catch {
+          throw DispatchError.replyNotDecodable(
+            key, store, "It is no \(type): \(error).", cause: error)
+        }
+      })
+  }
+}
+
+/// The row of an idempotency key.
+struct KeyRow: Codable {
+  let action: String
+  let value: SavedValue?
+  /// When the key is forgotten, in milliseconds since 1970.
+  let expires: Int64
+  let outcome: SavedOutcome
+}
+
+/// The value of the row, before it is encoded.
+struct KeyRowValue: CompanionValue {
+  let key: IdempotencyKey
+  let action: KeyedAction
+  let result: DispatchResult
+  let expires: Int64
+
+  var description: String { "the record of the idempotency key \"\(key.text)\"" }
+
+  func encoded(with encode: (any Encodable) throws -> Data) throws -> Data {
+    let replies = result.error == nil ? result.replies : [:]
+    let saved = try replies.compactMapValues { reply in
+      try (reply as? any Encodable).map { SavedValue(data: try encode($0)) }
+    }
+    let outcome = SavedOutcome(
+      stores: result.error == nil ? result.stores.map(\.storeIdentifier) : [], replies: saved,
+      error: result.error.map { "\($0)" })
+    return try encode(
+      KeyRow(
+        action: action.name, value: try action.value(encodedBy: encode), expires: expires,
+        outcome: outcome))
+  }
+}

@@ -1,0 +1,65 @@
+/// The idempotency keys of a dispatcher, or of a database, without threads.
+///
+/// A key is in flight from the admission of its first dispatch until that has ended. Then it is recorded, or forgotten.
+struct KeyTable<Run: AnyObject, Record> {
+  enum Entry {
+    /// Its first dispatch is in flight. Can become recorded.
+    case inFlight(Run)
+    case recorded(Record, TimerToken)
+  }
+
+  private var entries: [String: Entry] = [:]
+  /// The recorded keys by the time at which they are forgotten.
+  private var expiries = TimerHeap<String>()
+  /// The greatest number of recorded keys.
+  var capacity: Int
+
+  init(capacity: Int) { self.capacity = capacity }
+
+  /// The number of recorded keys.
+  var count: Int { expiries.count }
+
+  subscript(_ key: String) -> Entry? { entries[key] }
+
+  /// Begins a run, unless the key has an entry, which is returned.
+  mutating func begin(_ run: Run, _ key: String) -> Entry? {
+    if let present = entries[key], !isPlanted(.joinedTooLate) { return present }
+    entries[key] = .inFlight(run)
+    return nil
+  }
+
+  /// Forgets the key of a run that is not recorded.
+  mutating func leave(_ run: Run, _ key: String) {
+    if case .inFlight(let present)? = entries[key], present === run { entries[key] = nil }
+  }
+
+  /// Records a key until a time, in place of a former entry, which is returned.
+  mutating func record(_ record: Record, _ key: String, until time: Int64) -> Entry? {
+    let former = remove(key)
+    entries[key] = .recorded(record, expiries.insert(key, at: time))
+    return former
+  }
+
+  /// Removes a recorded key; returns its entry.
+  mutating func forget(_ key: String) -> Entry? {
+    guard case .recorded? = entries[key] else { return nil }
+    return remove(key)
+  }
+
+  /// Removes what has expired, and what would be forgotten next while there is too much.
+  mutating func trim(now: Int64) -> [(key: String, entry: Entry)] {
+    var trimmed: [(String, Entry)] = []
+    while let next = expiries.earliest(), next <= now || expiries.count > capacity,
+      let key = expiries.takeFirst()
+    {
+      if let entry = entries.removeValue(forKey: key) { trimmed.append((key, entry)) }
+    }
+    return trimmed
+  }
+
+  private mutating func remove(_ key: String) -> Entry? {
+    let former = entries.removeValue(forKey: key)
+    if case .recorded(_, let token)? = former { _ = expiries.remove(token) }
+    return former
+  }
+}

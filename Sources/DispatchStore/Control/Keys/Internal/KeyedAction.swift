@@ -1,0 +1,99 @@
+import Foundation
+
+/// The action for which an idempotency key was used.
+struct KeyedAction: Sendable {
+  /// The name of its type.
+  let name: String
+  /// Nil for a list of actions, and for an action that was loaded.
+  private let action: (any ActionType)?
+  /// The value of an action that was loaded, if it can be compared.
+  private let saved: SavedValue?
+
+  /// - Parameter action: Nil for a list of actions.
+  init(_ action: (any ActionType)?) {
+    name = action.map { TypeName.of(type(of: $0)) } ?? "a list of actions"
+    (self.action, saved) = (action, nil)
+  }
+
+  init(saved: SavedValue?, named name: String) {
+    (self.name, self.saved, action) = (name, saved, nil)
+  }
+
+  /// Whether a repeat has the same action: of the same type, and with the same value if values can be compared.
+  func isRepeated(by other: KeyedAction, _ codec: KeyCodec?) -> Bool {
+    guard name == other.name else { return false }
+    guard let new = other.action else { return true }
+    if let action { return Self.areEqual(action, new) }
+    guard let saved, let codec, let type = Self.comparableType(new),
+      let former = try? codec.decode(type, saved.data) as? any ActionType
+    else { return true }
+    return Self.areEqual(former, new)
+  }
+
+  /// Returns the value to save: nil if a repeat could not be compared with it.
+  func value(encodedBy encode: (any Encodable) throws -> Data) throws -> SavedValue? {
+    guard let action, Self.comparableType(action) != nil, let value = action as? any Encodable
+    else { return nil }
+    return SavedValue(data: try encode(value))
+  }
+
+  /// The type of the replies; nil for a list of actions.
+  var replyType: (any Sendable.Type)? { action.map { Self.replyType($0) } }
+
+  private static func replyType<Action: ActionType>(_ action: Action) -> any Sendable.Type {
+    Action.Reply.self
+  }
+
+  private static func comparableType(_ action: any ActionType) -> KeyCodec.DecodableType? {
+    action is any Equatable ? type(of: action) as? KeyCodec.DecodableType : nil
+  }
+
+  private static func areEqual(_ one: any ActionType, _ other: any ActionType) -> Bool {
+    guard let one = one as? any Equatable else { return type(of: one) == type(of: other) }
+    return isEqual(one, other)
+  }
+
+  private static func isEqual<Value: Equatable>(_ one: Value, _ other: any ActionType) -> Bool {
+    other as? Value == one
+  }
+}
+
+/// Encodes and decodes the actions and replies of idempotency keys.
+struct KeyCodec: Sendable {
+  let encode: @Sendable (any Encodable) throws -> Data
+  let decode: @Sendable (DecodableType, Data) throws -> any Sendable
+
+  typealias DecodableType = any (Decodable & Sendable).Type
+}
+
+/// An encoded value inside of a row, readable if it is text.
+struct SavedValue: Codable, Sendable {
+  let data: Data
+
+  init(data: Data) { self.data = data }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let text = try container.decode(String.self)
+    guard text.hasPrefix(Self.binary) else {
+      data = Data(text.utf8)
+      return
+    }
+    guard let bytes = Data(base64Encoded: String(text.dropFirst(Self.binary.count))) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "It is no Base64.")
+    }
+    data = bytes
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let text = String(data: data, encoding: .utf8), !text.hasPrefix(Self.binary) {
+      try container.encode(text)
+    } else {
+      try container.encode(Self.binary + data.base64EncodedString())
+    }
+  }
+
+  /// Marks bytes that are no text.
+  private static let binary = "base64:"
+}

@@ -1,0 +1,43 @@
+import Foundation
+
+/// Rows of a feature outside of the core that are saved with the last commit of a dispatch: its idempotency key, say.
+///
+/// If the action only reduces, it is atomic, and the rows are part of its commit. Otherwise they follow its stores' end.
+class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
+  /// Whether the dispatch is atomic even if it can't be, and then fails.
+  var mustBeAtomic: Bool { false }
+
+  /// Returns the rows for the commit of an atomic action, whose stores have all finished.
+  ///
+  /// Called in the exclusive sections of its stores, so it runs no code of the user's.
+  func rows(with replies: [String: any Sendable], from identifiers: [String]) -> [CompanionRow] {
+    []
+  }
+
+  /// Returns the rows that were in no commit, once the stores have ended.
+  func rows(of result: DispatchResult) -> [CompanionRow] { [] }
+
+  /// Called when the dispatch has ended, before anyone gets the result.
+  func ended(_ result: DispatchResult) {}
+}
+
+/// A row that a feature saves besides the rows of stores.
+struct CompanionRow: Sendable {
+  /// The kind of a row: the part of the store of such rows.
+  enum Kind: Int, Sendable, CaseIterable {
+    case idempotencyKey = 1
+  }
+
+  let kind: Kind
+  let key: String
+  /// Nil removes the row.
+  let value: (any CompanionValue)?
+}
+
+/// The value of a row, which is encoded outside of locks when it is written.
+protocol CompanionValue: Sendable {
+  /// Names the value in errors.
+  var description: String { get }
+
+  func encoded(with encode: (any Encodable) throws -> Data) throws -> Data
+}

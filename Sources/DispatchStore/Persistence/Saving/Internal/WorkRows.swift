@@ -1,0 +1,96 @@
+import Foundation
+
+/// The rows of idempotency keys and other work that commits have left, until a group takes them.
+///
+/// They are the rows of a store of the library's own, whose parts are the kinds of rows.
+struct WorkRows {
+  /// The identifier of that store in the database.
+  static let storeIdentifier = "dispatchstore.work"
+
+  private var changed: [SavedRow: (any CompanionValue)?] = [:]
+
+  mutating func add(_ rows: [CompanionRow]) {
+    for row in rows {
+      changed.updateValue(row.value, forKey: SavedRow(part: row.kind.rawValue, key: row.key))
+    }
+  }
+
+  /// Encodes the rows, outside of locks.
+  func encoded(
+    by coder: any PersistenceCoder, for driver: any PersistenceDriver
+  ) throws -> EncodedWork {
+    var encoded = EncodedWork()
+    for (row, value) in changed {
+      encoded.rows.append(
+        (row, try value.map { try Self.encoded($0, by: coder, for: driver) }))
+    }
+    return encoded
+  }
+
+  private static func encoded(
+    _ value: any CompanionValue, by coder: any PersistenceCoder, for driver: any PersistenceDriver
+  ) throws -> Data {
+    do {
+      return try value.encoded { try coder.encode($0) }
+    } catch {
+      throw PersistenceError(
+        .notEncodable,
+        "\(driver.description): \(value.description) can't be encoded\(RowCoder.place(of: error)).",
+        cause: error)
+    }
+  }
+}
+
+/// The encoded rows of one group.
+struct EncodedWork {
+  var rows: [(row: SavedRow, value: Data?)] = []
+
+  /// Writes the rows in the current transaction.
+  func write(_ driver: any PersistenceDriver) throws {
+    if rows.isEmpty { return }
+    let number = try Self.number(driver)
+    for (row, value) in rows { try driver.save(value, at: row, ofStore: number) }
+  }
+
+  /// The number of the store of such rows, which is made if there is none.
+  private static func number(_ driver: any PersistenceDriver) throws -> Int64 {
+    if let present = try driver.store(WorkRows.storeIdentifier) { return present.number }
+    let store = SavedStore(version: 0, typeName: WorkRows.storeIdentifier, typeVersion: 1)
+    return try driver.save(store, WorkRows.storeIdentifier)
+  }
+}
+
+/// A row as it was found when the database was opened.
+struct FoundRow {
+  let kind: CompanionRow.Kind
+  let key: String
+  let value: Data
+}
+
+extension FoundRow {
+  /// Reads the rows, in a transaction of their own that changes nothing.
+  static func all(_ driver: any PersistenceDriver, as owner: PersistenceOwner) throws -> [FoundRow]
+  {
+    guard try driver.begin(as: owner) else { return [] }
+    defer { driver.rollback() }
+    guard let store = try driver.store(WorkRows.storeIdentifier) else { return [] }
+    var rows: [FoundRow] = []
+    for kind in CompanionRow.Kind.allCases {
+      try driver.forEachRow(ofStore: store.number, part: kind.rawValue) {
+        rows.append(FoundRow(kind: kind, key: $0, value: $1))
+      }
+    }
+    return rows
+  }
+}
+
+extension Persistence {
+  /// Keeps rows as a commit of their own.
+  func keep(_ rows: [CompanionRow]) {
+    state.withLock { state in
+      state.work.add(rows)
+      state.commit.note()
+    }
+    requestWriter()
+  }
+}

@@ -1,0 +1,254 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+struct Buy: ActionType, Codable, Equatable {
+  typealias Reply = Int
+  var item = "tea"
+  var isRefused = false
+}
+
+struct BuyInABlock: ActionType {
+  typealias Reply = Int
+}
+
+struct Unavailable: Error {}
+
+@Suite("Idempotency keys", .timeLimit(.minutes(10)))
+struct IdempotencyKeyTests {
+  let clock = VirtualClock()
+  let dispatcher: Dispatcher
+  let shop: Store<[String], HandledAction>
+
+  init() {
+    dispatcher = Dispatcher(clock: clock)
+    shop = Store(identifier: "shop", model: []) {
+      On(Buy.self) { items, buy in
+        items.append(buy.item)
+        if buy.isRefused { throw Unavailable() }
+        return items.count
+      }
+      Perform(BuyInABlock.self) { _, context in
+        try context.updateModel { items in
+          items.append("block")
+          return items.count
+        }
+      }
+    }
+    dispatcher.register(store: shop)
+  }
+
+  private func run(
+    _ action: some ActionType, _ way: Way, _ options: DispatchOptions
+  ) async -> DispatchResult {
+    if way.sends { return await dispatcher.send(action, mode: way.mode, options: options).result }
+    if way.mode == .sync {
+      return await onOwnThread { [dispatcher] in
+        dispatcher.dispatch(action, mode: .sync, options: options).resultIfEnded!
+      }
+    }
+    return await dispatcher.dispatch(action, mode: way.mode, options: options).result
+  }
+
+  @Test(arguments: Way.all)
+  func giveARepeatTheRecordedResult(_ way: Way) async throws {
+    let first = await run(Buy(), way, .idempotencyKey("key"))
+    let log = Recorder<String>()
+    dispatcher.register(middleware: RecordingMiddleware("m", to: log))
+    for other in Way.all {
+      let next = await run(Buy(), other, .idempotencyKey("key"))
+      #expect(try next.reply("shop") as Int == 1)
+      #expect(next.dispatchID == first.dispatchID && next["shop"].isFinished)
+    }
+    #expect(shop.model == ["tea"])
+    #expect(log.all.isEmpty, "A repeat runs nothing.")
+    let block = await run(BuyInABlock(), way, .idempotencyKey(2))
+    let again = await run(BuyInABlock(), way, .idempotencyKey(2))
+    #expect(block.isSuccess && again.dispatchID == block.dispatchID)
+    #expect(shop.model == ["tea", "block"])
+  }
+
+  @Test(arguments: Way.all)
+  func runTheCompletionOfEachRepeat(_ way: Way) async {
+    let ends = Recorder<Bool>()
+    for _ in 0..<3 {
+      if way.sends {
+        await dispatcher.send(Buy(), mode: way.mode, options: .idempotencyKey("key")) {
+          ends.record($0.isSuccess)
+        }
+      } else if way.mode == .sync {
+        await onOwnThread { [dispatcher] in
+          _ = dispatcher.dispatch(Buy(), mode: .sync, options: .idempotencyKey("key")) {
+            ends.record($0.isSuccess)
+          }
+        }
+      } else {
+        dispatcher.dispatch(Buy(), mode: way.mode, options: .idempotencyKey("key")) {
+          ends.record($0.isSuccess)
+        }
+      }
+    }
+    #expect(await ends.first(3) == [true, true, true])
+  }
+
+  @Test(arguments: Way.all)
+  func refuseAnotherAction(_ way: Way) async {
+    _ = await run(Buy(), way, .idempotencyKey("key"))
+    let others: [any ActionType] = [Buy(item: "milk"), BuyInABlock()]
+    for other in others {
+      let result = await run(other, way, .idempotencyKey("key"))
+      #expect(result.dispatchError?.code == .idempotencyKeyReused)
+      #expect(result.dispatchError?.message.contains("\"key\" was used for Buy") == true)
+    }
+    #expect(shop.model == ["tea"])
+  }
+
+  @Test func refuseAnotherActionInFlight() async {
+    let free = Latch()
+    let holder = dispatcher.dispatch(action: Hold(free: free), mode: .serial)
+    dispatcher.register(
+      store: Store(identifier: "holds", model: 0) {
+        Perform(Hold.self) { hold, _ in await hold.free.opened() }
+      })
+    let first = dispatcher.dispatch(action: Hold(free: free), options: .idempotencyKey("key"))
+    let other = await dispatcher.send(Buy(), options: .idempotencyKey("key"))
+    #expect(other.dispatchError?.code == .idempotencyKeyReused)
+    free.open()
+    #expect(await first.result.isSuccess)
+    #expect(await holder.result.isSuccess)
+  }
+
+  private struct Hold: ActionType { let free: Latch }
+
+  @Test(arguments: Way.all)
+  func forgetFailuresUnlessAsked(_ way: Way) async {
+    let refused = Buy(isRefused: true)
+    for _ in 0..<2 {
+      let result = await run(refused, way, .idempotencyKey("a"))
+      #expect(result.error is Unavailable)
+    }
+    var results: [DispatchResult] = []
+    for _ in 0..<2 {
+      results.append(await run(refused, way, .idempotencyKey("b", failures: true)))
+      #expect(results.last?.error is Unavailable)
+    }
+    #expect(results[0].dispatchID == results[1].dispatchID)
+    #expect(shop.model.isEmpty, "A keyed action that only reduces is atomic.")
+  }
+
+  @Test(arguments: Way.all)
+  func forgetCancellationsAndErrorsOfTheLibrary(_ way: Way) async {
+    let late = await run(
+      Buy(), way, [.idempotencyKey("key", failures: true), .timeout(.zero)])
+    #expect(late.dispatchError?.code == .timedOut)
+    let veto = RecordingMiddleware(will: { _, _, _ in throw Unavailable() })
+    dispatcher.register(middleware: veto)
+    let failed = await run(Buy(), way, .idempotencyKey("key", failures: true))
+    #expect(failed.dispatchError?.code == .middlewareFailed)
+    dispatcher.unregister(middleware: veto)
+    #expect(await run(Buy(), way, .idempotencyKey("key", failures: true)).isSuccess)
+    #expect(shop.model == ["tea"])
+  }
+
+  @Test func makeAnActionAtomicThatOnlyReduces() async {
+    dispatcher.register(
+      store: Store(identifier: "till", model: 0) {
+        On(Buy.self) { sum, buy in
+          sum += 1
+          if buy.item == "gold" { throw Unavailable() }
+          return sum
+        }
+      }, waitFor: ["shop"])
+    let result = await dispatcher.send(Buy(item: "gold"), options: .idempotencyKey("key"))
+    #expect(result.error is Unavailable)
+    #expect(shop.model.isEmpty)
+    await dispatcher.send(Buy(item: "gold"))
+    #expect(shop.model == ["gold"], "Without a key it is not.")
+  }
+
+  @Test func areForgottenAfterTheirTime() async {
+    let key = DispatchOptions.idempotencyKey("key", remembered: .seconds(10))
+    await dispatcher.send(Buy(), options: key)
+    clock.advance(by: .seconds(9))
+    await dispatcher.send(Buy(), options: key)
+    #expect(shop.model.count == 1)
+    #expect(dispatcher.idempotencyKeys.count == 1)
+    clock.advance(by: .seconds(1))
+    await dispatcher.send(Buy(), options: key)
+    #expect(shop.model.count == 2)
+  }
+
+  @Test func areBoundedInNumber() async {
+    dispatcher.idempotencyKeys.capacity = 100
+    for number in 0..<10_000 {
+      await dispatcher.send(
+        Buy(), options: .idempotencyKey(number, remembered: .seconds(1 + number)))
+    }
+    #expect(dispatcher.idempotencyKeys.count <= 101)
+    await dispatcher.send(Buy(), options: .idempotencyKey(9_990))
+    #expect(shop.model.count == 10_000)
+    dispatcher.idempotencyKeys.capacity = -1
+    #expect(dispatcher.idempotencyKeys.count == 0)
+  }
+
+  @Test func canBeForgotten() async {
+    await dispatcher.send(Buy(), options: .idempotencyKey("key"))
+    #expect(dispatcher.idempotencyKeys.forget("key"))
+    #expect(!dispatcher.idempotencyKeys.forget("key"))
+    await dispatcher.send(Buy(item: "milk"), options: .idempotencyKey("key"))
+    #expect(shop.model == ["tea", "milk"])
+  }
+
+  @Test func rememberNothingIfTheTimeIsZero() async {
+    for period in [Duration.zero, .seconds(-1)] {
+      await dispatcher.send(Buy(), options: .idempotencyKey("key", remembered: period))
+    }
+    #expect(shop.model.count == 2)
+    let key = DispatchOptions.idempotencyKey("key", remembered: .seconds(Int64.max))
+    for _ in 0..<2 { await dispatcher.send(Buy(), options: key) }
+    #expect(shop.model.count == 3)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func ofAListAreRememberedAsAWhole(_ mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    let run: @Sendable () -> DispatchHandle = {
+      dispatcher.dispatch(
+        actions: [Buy(), Buy(item: "milk")] as [any ActionType], mode: mode,
+        options: .idempotencyKey("key"))
+    }
+    for _ in 0..<2 {
+      let result =
+        mode == .sync ? await onOwnThread { run().resultIfEnded! } : await run().result
+      #expect(result.steps.count == 2 && result.isSuccess)
+    }
+    #expect(shop.model == ["tea", "milk"])
+    let single = await dispatcher.send(Buy(), options: .idempotencyKey("key"))
+    #expect(single.dispatchError?.code == .idempotencyKeyReused)
+  }
+
+  @Test func needNoUnitOfALimit() async {
+    let limit = DispatchLimit(1, overflow: .reject)
+    let options: DispatchOptions = [.idempotencyKey("key"), .limited(by: limit)]
+    await dispatcher.send(Buy(), options: options)
+    let free = Latch()
+    dispatcher.register(
+      store: Store(identifier: "holds", model: 0) {
+        Perform(Hold.self) { hold, _ in await hold.free.opened() }
+      })
+    let holder = dispatcher.dispatch(action: Hold(free: free), options: .limited(by: limit))
+    #expect(await dispatcher.send(Buy(), options: options).isSuccess)
+    free.open()
+    #expect(await holder.result.isSuccess)
+  }
+
+  @Test func areComparedByTheirTexts() async {
+    await dispatcher.send(Buy(), options: .idempotencyKey("caf\u{e9}"))
+    await dispatcher.send(Buy(), options: .idempotencyKey("cafe\u{301}"))
+    await dispatcher.send(Buy(), options: .idempotencyKey("5"))
+    await dispatcher.send(Buy(), options: .idempotencyKey(5))
+    #expect(shop.model.count == 2)
+  }
+}

@@ -1,0 +1,190 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+private struct Withdraw: ActionType, Codable, Equatable {
+  typealias Reply = Int
+  var amount = 1
+}
+
+private struct WithdrawInABlock: ActionType {
+  typealias Reply = Int
+}
+
+private struct Describe: ActionType {
+  struct Text: Sendable {}
+  typealias Reply = Text
+}
+
+private struct Overdrawn: Error {}
+
+private struct Purse: ModelType, Codable { var amounts: [Int] = [] }
+
+/// A process that has a database open.
+private struct Process {
+  let dispatcher = Dispatcher(name: "bank")
+  let persistence: Persistence
+  let purse: Store<Purse, HandledAction>
+
+  init(_ database: MemoryDatabase) async throws {
+    persistence = try await database.open(for: dispatcher)
+    purse = try await dispatcher.register(
+      store: Store(identifier: "purse", model: Purse()) {
+        On(Withdraw.self) { purse, action in
+          purse.amounts.append(action.amount)
+          if action.amount < 0 { throw Overdrawn() }
+          return purse.amounts.count
+        }
+        Perform(WithdrawInABlock.self) { _, context in
+          try context.updateModel { purse in
+            purse.amounts.append(0)
+            return purse.amounts.count
+          }
+        }
+        On(Describe.self) { _, _ in Describe.Text() }
+      }, persisted: .model)
+  }
+}
+
+@Suite("Idempotency keys of persistent stores", .timeLimit(.minutes(10)))
+struct PersistedKeyTests {
+  private let database = MemoryDatabase()
+
+  private var rows: [String: String] { database.rows(ofStore: "dispatchstore.work", part: 1) }
+
+  @Test func giveTheRecordedReplyAfterACrash() async throws {
+    let first = try await Process(database)
+    for _ in 0..<2 {
+      let reply = try await first.dispatcher.send(Withdraw(), options: .idempotencyKey("a")).reply
+      #expect(reply == 1)
+    }
+    let block = try await first.dispatcher.send(
+      WithdrawInABlock(), options: .idempotencyKey("b")
+    ).reply
+    #expect(block == 2)
+    #expect(rows.keys.sorted() == ["a", "b"])
+    database.crash()
+    let next = try await Process(database)
+    #expect(next.dispatcher.idempotencyKeys.count == 2)
+    #expect(try await next.dispatcher.send(Withdraw(), options: .idempotencyKey("a")).reply == 1)
+    let again = await next.dispatcher.send(WithdrawInABlock(), options: .idempotencyKey("b"))
+    #expect(try again.reply == 2)
+    #expect(again.stores.map(\.storeIdentifier) == ["purse"])
+    #expect(next.purse.model.amounts == [1, 0])
+    for action in [Withdraw(amount: 2), WithdrawInABlock()] as [any ActionType] {
+      let other = await next.dispatcher.dispatch(action: action, options: .idempotencyKey("a"))
+        .result
+      #expect(other.dispatchError?.code == .idempotencyKeyReused)
+    }
+  }
+
+  @Test func areInTheTransactionOfTheCommit() async throws {
+    for commit in 0..<3 {
+      let database = MemoryDatabase()
+      let first = try await Process(database)
+      database.failAtCommit(.crash, number: commit)
+      for number in 0..<3 {
+        await first.dispatcher.send(Withdraw(amount: number), options: .idempotencyKey(number))
+      }
+      let next = try await Process(database)
+      let keys = database.rows(ofStore: "dispatchstore.work", part: 1).keys.sorted()
+      #expect(next.purse.model.amounts.map(String.init) == keys)
+      for number in 0..<3 {
+        await next.dispatcher.send(Withdraw(amount: number), options: .idempotencyKey(number))
+      }
+      #expect(next.purse.model.amounts == [0, 1, 2])
+    }
+  }
+
+  @Test func rememberAFailureAfterARestartIfAsked() async throws {
+    let first = try await Process(database)
+    let key = DispatchOptions.idempotencyKey("a", failures: true)
+    let result = await first.dispatcher.send(Withdraw(amount: -1), options: key)
+    #expect(result.error is Overdrawn)
+    database.crash()
+    let next = try await Process(database)
+    let again = await next.dispatcher.send(Withdraw(amount: -1), options: key)
+    #expect(again.dispatchError?.code == .failedBefore)
+    #expect(again.dispatchError?.message.contains("Overdrawn") == true)
+    #expect(next.purse.model.amounts.isEmpty)
+  }
+
+  @Test func areRemovedWithTheNextTransactionOnceForgotten() async throws {
+    let process = try await Process(database)
+    await process.dispatcher.send(Withdraw(), options: .idempotencyKey("a"))
+    await process.dispatcher.send(Withdraw(), options: .idempotencyKey("b"))
+    #expect(process.dispatcher.idempotencyKeys.forget("a"))
+    await process.dispatcher.send(Withdraw())
+    #expect(rows.keys.sorted() == ["b"])
+    process.dispatcher.idempotencyKeys.capacity = 0
+    await process.dispatcher.send(Withdraw())
+    #expect(rows.isEmpty)
+  }
+
+  @Test func areForgottenAtARestartIfTheirTimeIsOver() async throws {
+    let first = try await Process(database)
+    let key = DispatchOptions.idempotencyKey("a", remembered: .nanoseconds(1))
+    await first.dispatcher.send(Withdraw(), options: key)
+    database.crash()
+    let next = try await Process(database)
+    await next.dispatcher.send(Withdraw(), options: key)
+    #expect(next.purse.model.amounts == [1, 1])
+  }
+
+  @Test func refuseAReplyThatCannotBeSaved() async throws {
+    let process = try await Process(database)
+    let result = await process.dispatcher.send(Describe(), options: .idempotencyKey("a"))
+    #expect(result.dispatchError?.code == .invalidIdempotencyKey)
+    #expect(result.dispatchError?.message.contains("Text, which is not Codable") == true)
+    let text = await process.dispatcher.send(Withdraw(), options: .idempotencyKey("a\u{0}b"))
+    #expect(text.dispatchError?.message.contains("U+0000") == true)
+    #expect(process.purse.model.amounts.isEmpty)
+    #expect(await process.dispatcher.send(Withdraw()).isSuccess, "Saving goes on.")
+  }
+
+  @Test func sayWhichRecordedReplyDoesNotDecode() async throws {
+    let first = try await Process(database)
+    await first.dispatcher.send(Withdraw(), options: .idempotencyKey("a"))
+    database.crash()
+    // As after a deployment in which the reply became another type.
+    let next = try await Process(database)
+    let result = await next.dispatcher.send(
+      renamedWithdraw(), options: .idempotencyKey("a"))
+    #expect(result.dispatchError?.code == .replyNotDecodable, "\(result)")
+    #expect(result.dispatchError?.message.contains("\"purse\"") == true)
+    #expect(rows.keys.sorted() == ["a"])
+  }
+
+  @Test func giveNoRecordedResultBeforeItIsSaved() async throws {
+    let process = try await Process(database)
+    database.hold()
+    let first = await process.dispatcher.send(
+      Withdraw(), options: [.idempotencyKey("a"), .timeout(.milliseconds(1))])
+    #expect(first.dispatchError?.code == .timedOut)
+    let joined = await process.dispatcher.send(Withdraw(), options: .idempotencyKey("a"))
+    #expect(!joined.isSuccess)
+    database.release()
+    try await process.persistence.flush()
+    let last = try await process.dispatcher.send(Withdraw(), options: .idempotencyKey("a")).reply
+    #expect(last == 1)
+    #expect(process.purse.model.amounts == [1])
+  }
+
+  @Test func areSharedByTheDispatchersOfADatabase() async throws {
+    let process = try await Process(database)
+    let other = Dispatcher(name: "other", persistence: process.persistence)
+    await process.dispatcher.send(Withdraw(), options: .idempotencyKey("a"))
+    let result = await other.send(Withdraw(), options: .idempotencyKey("a"))
+    #expect(try result.reply == 1)
+  }
+}
+
+/// An action whose type has the name of `Withdraw`, and another reply.
+private func renamedWithdraw() -> some ActionType {
+  struct Withdraw: ActionType {
+    typealias Reply = [String]
+  }
+  return Withdraw()
+}
