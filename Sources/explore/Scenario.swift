@@ -15,7 +15,8 @@ struct Scenario: Sendable {
     dependencyRings, lateDependencies, leftChanges, sends, nestedSends, turns, routes, laneNames,
     replies, streams, caughtUp, groups, limits, deadlines, laneDeadlines, lateTimers, retries,
     bounds, drains, effects, skips,
-    exclusion, rates, droppedDelays, joins, keys, lateRings, diagnosis, lanePriorities, laneTurns,
+    exclusion, rates, droppedDelays, joins, keys, outbox, lateRings, diagnosis, lanePriorities,
+    laneTurns,
     lanePriorityRings, families, releasedDispatchers, transfers, atomic, saving, failedSaving,
   ]
 }

@@ -176,6 +176,12 @@ package enum Mutant: String, CaseIterable, Sendable {
   case keyAtAcknowledgement
   /// A repeat gets a recorded result that is not saved yet.
   case unsavedAnswer
+  /// A durable effect begins before the commit is saved that it follows.
+  case effectBeforeSaved
+  /// The row of a durable effect's work is removed before the action commits that says that the work is done.
+  case effectRemovedFirst
+  /// The work of a durable effect gets another key after a restart.
+  case changedKey
   /// No search finds the cycle that closes when a dispatch is scheduled for which others already wait.
   case lateRing
   /// A dispatch that is over, and to which no handle refers, does not hand on what it has led to.

@@ -70,10 +70,10 @@ public final class MemoryDatabase: Sendable {
   @discardableResult
   public func open(
     for dispatcher: Dispatcher, coder: any PersistenceCoder = JSONPersistenceCoder(),
-    limits: PersistenceLimits = .suspending()
+    actions: ActionCoder = ActionCoder(), limits: PersistenceLimits = .suspending()
   ) async throws -> Persistence {
     let persistence = try await Persistence(
-      PersistenceDatabase(MemoryDriver(self)), coder: coder, limits: limits,
+      PersistenceDatabase(MemoryDriver(self)), coder: coder, actions: actions, limits: limits,
       inWorldOf: dispatcher)
     dispatcher.attach(persistence)
     return persistence

@@ -28,6 +28,8 @@ public struct Effect: Sendable {
     let policy: EffectPolicy
     let key: (@Sendable (any ActionType) -> TypedKey)?
     let runsRegardless: Bool
+    /// For a durable effect: its name, and the place of its work.
+    var durable: (name: String, outbox: Outbox)?
     let body: Body
   }
 
@@ -74,6 +76,18 @@ public struct Effect: Sendable {
       Following(
         responds: { $0 is Action.Type }, policy: policy, key: key, runsRegardless: runsRegardless,
         body: { try await body($0.action as! Action, EffectContext($0)) }))
+  }
+
+  /// Makes the effect whose runs do the work of a durable one.
+  init(_ durable: DurableEffect, in outbox: Outbox) {
+    callSite = durable.callSite
+    name = "The durable effect \"\(durable.name)\" (\(callSite))"
+    kind = .following(
+      Following(
+        responds: durable.responds, policy: .concurrent, key: nil,
+        // A dispatch that has timed out may have committed.
+        runsRegardless: true, durable: (durable.name, outbox),
+        body: { await DurableRun.perform(durable, $0, outbox) }))
   }
 
   private init(longLivedAt callSite: CallSite, _ kind: Kind) {

@@ -5,9 +5,19 @@
 /// has captured, with the same parent.
 public struct EffectContext: Sendable {
   let run: EffectRun
+  private let durableKey: String?
+  /// The number of the attempt, from 1; for a durable effect, restarts of the process included.
+  public let attempt: Int
 
-  init(_ run: EffectRun) {
-    self.run = run
+  init(_ run: EffectRun, key: String? = nil, attempt: Int = 1) {
+    (self.run, durableKey, self.attempt) = (run, key, attempt)
+  }
+
+  /// The idempotency key of the work: for a durable effect, the same in all of its attempts, also after a restart.
+  ///
+  /// Pass it to the outside world, which can then tell a repeat. No other work has it, in any process.
+  public var key: String {
+    durableKey ?? "\(dispatchID.epoch)-\(dispatchID.number)"
   }
 
   /// The dispatcher, which the run keeps alive.

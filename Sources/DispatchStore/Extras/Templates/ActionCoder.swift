@@ -78,6 +78,15 @@ public struct ActionCoder: Sendable {
     names[ObjectIdentifier(type(of: action))]
   }
 
+  /// Why actions of a type can't be encoded and decoded; nil if they can.
+  func obstacle(_ type: any ActionType.Type) -> String? {
+    if names[ObjectIdentifier(type)] != nil { return nil }
+    return """
+      Actions of type \(type) can't be saved: the persistence does not know the type. Let it conform to CodableAction, and pass \
+      ActionCoder(\(type).self) as actions: to Persistence.
+      """
+  }
+
   func actionType(named name: String) throws -> any CodableAction.Type {
     guard let type = types[name] else {
       throw ActionCodingError.unknownName(name, known: actionNames)

@@ -34,6 +34,8 @@ extension Dispatcher {
   package func attach(_ persistence: Persistence) {
     _ = attachment(orAdd: DispatcherPersistence(persistence))
     _ = attachment(orAdd: DispatcherKeys(persistence.keyTable))
+    _ = attachment(
+      orAdd: Outbox(clock, savedBy: persistence.companionKeeper, found: persistence.foundWork))
   }
 
   /// Registers a store whose state is saved: loads it if it was saved before, or else saves the store's.

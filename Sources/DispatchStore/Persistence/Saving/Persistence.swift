@@ -17,6 +17,10 @@ public final class Persistence: Sendable {
   let state: Locked<State>
   let coder: any PersistenceCoder
   private let keys = Locked<IdempotencyTable?>(nil)
+  /// The actions that durable effects follow, and that are scheduled, by name.
+  let actions: ActionCoder
+  /// The work of durable effects that an earlier process has left, until a dispatcher takes it over.
+  let foundWork = Locked<[OutboxEntry]>([])
   let timers: TimerQueue
   let clock: DispatcherClock
   let world: (any SimulatedWorld)?
@@ -49,20 +53,23 @@ public final class Persistence: Sendable {
   /// - Parameters:
   ///   - database: The database: `.sqlite(path:)` of `DispatchStorePersistence`.
   ///   - coder: Encodes models and elements for their rows.
+  ///   - actions: The types of actions that durable effects follow, and of those that are scheduled by name.
   ///   - limits: The bounds of what waits to be saved.
   /// - Throws: A `PersistenceError`, with the codes `cannotOpen`, `notADatabase`, `inUse`, `newerVersion`,
   ///   `notDurable` and others. Nothing is changed then.
   public convenience init(
     _ database: PersistenceDatabase, coder: any PersistenceCoder = JSONPersistenceCoder(),
-    limits: PersistenceLimits = .suspending()
+    actions: ActionCoder = ActionCoder(), limits: PersistenceLimits = .suspending()
   ) async throws {
-    try await self.init(database, coder: coder, limits: limits, inWorldOf: nil)
+    try await self.init(
+      database, coder: coder, actions: actions, limits: limits, inWorldOf: nil)
   }
 
   /// Opens a database in the simulated world of a dispatcher, if it has one, and with its clock.
   package init(
     _ database: PersistenceDatabase, coder: any PersistenceCoder = JSONPersistenceCoder(),
-    limits: PersistenceLimits = .suspending(), inWorldOf dispatcher: Dispatcher?
+    actions: ActionCoder = ActionCoder(), limits: PersistenceLimits = .suspending(),
+    inWorldOf dispatcher: Dispatcher?
   ) async throws {
     let driver = database.driver
     let world = dispatcher?.pool.world
@@ -73,7 +80,7 @@ public final class Persistence: Sendable {
     }
     clock = dispatcher?.clock ?? DispatcherClock(nil)
     timers = TimerQueue(clock, in: world)
-    (self.coder, self.world) = (coder, world)
+    (self.coder, self.actions, self.world) = (coder, actions, world)
     writer = Writer(driver, owner)
     state = Locked(
       State(
@@ -104,7 +111,7 @@ public final class Persistence: Sendable {
   var keyTable: IdempotencyTable {
     keys.withLock { keys in
       if let keys { return keys }
-      let table = IdempotencyTable(clock, savedBy: keyKeeper)
+      let table = IdempotencyTable(clock, savedBy: companionKeeper)
       keys = table
       return table
     }

@@ -11,7 +11,7 @@ struct EffectLines<Run: AnyObject> {
     fileprivate let version: UInt64
   }
 
-  private var isOpen = true
+  private(set) var isOpen = true
   private var lines: [LineID: EffectLine<Run>] = [:]
   private var ids: [Int: [(key: TypedKey?, id: LineID)]] = [:]
   private var last: LineID = 0

@@ -38,13 +38,14 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
       standIn.end(DispatchResult(dispatchID: standIn.id))
       return nil
     }
-    if let deadline = ended.deadline { put(deadline) }
+    // Durable work outlasts the client who has caused it.
+    if !registered.isDurable, let deadline = ended.deadline { put(deadline) }
   }
 
-  /// Makes the run of a long-lived effect; nil if the dispatcher accepts none.
+  /// Makes the run of a long-lived effect, or for an action of an earlier process; nil if the dispatcher accepts none.
   init?(
     of registered: RegisteredEffect, _ dispatcher: Dispatcher, _ callSite: CallSite,
-    on thread: ThreadState
+    _ action: (any ActionType)? = nil, on thread: ThreadState
   ) {
     guard
       let standIn = Dispatch.standIn(
@@ -53,7 +54,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     else { return nil }
     self.registered = registered
     self.dispatcher = dispatcher
-    (action, result, key) = (nil, nil, nil)
+    (self.action, result, key) = (action, nil, nil)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
   }
@@ -203,7 +204,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   }
 
   /// Sleeps until the time has passed, or the run is cancelled.
-  private func sleep(for duration: Duration) async {
+  func sleep(for duration: Duration) async {
     await withUnsafeContinuation { waiter in
       guard state.withLock({ $0.sleep(waiter) }) else { return waiter.resume() }
       let time = dispatcher.clock.nanoseconds.addingClamped(duration.wholeNanoseconds)

@@ -24,12 +24,37 @@ final class RegisteredEffect: DispatchFollower {
     if case .following(let following) = effect.kind { following.responds(type) } else { false }
   }
 
+  private var durable: (name: String, outbox: Outbox)? {
+    if case .following(let following) = effect.kind { following.durable } else { nil }
+  }
+
+  var isDurable: Bool { durable != nil }
+
+  func companion(of id: DispatchID, _ action: any ActionType) -> DispatchCompanion? {
+    durable.map { OutboxBeginning($0.outbox, $0.name, id, action) }
+  }
+
   func dispatchEnded(_ ended: EndedDispatch) {
     guard case .following(let following) = effect.kind,
       following.runsRegardless || ended.result.isSuccess
     else { return }
     let key = following.key?(ended.action)
     guard let run = EffectRun(of: self, following: ended, key, on: .current) else { return }
+    begin(run, key, following)
+  }
+
+  /// Begins a run for an action that no dispatch carries now.
+  ///
+  /// - Parameter enter: Called with the run before it begins.
+  func begin(_ action: any ActionType, by dispatcher: Dispatcher, _ enter: (EffectRun) -> Void) {
+    guard case .following(let following) = effect.kind,
+      let run = EffectRun(of: self, dispatcher, effect.callSite, action, on: .current)
+    else { return }
+    enter(run)
+    begin(run, nil, following)
+  }
+
+  private func begin(_ run: EffectRun, _ key: TypedKey?, _ following: Effect.Following) {
     switch arrive(run, key, following.policy) {
     case .begin(let former):
       for run in former { run.cancel() }
@@ -106,6 +131,7 @@ final class RegisteredEffect: DispatchFollower {
   }
 
   func dispatcherClosed() {
+    durable?.outbox.close()
     let run = withLongLived { $0.close() }
     run?.0?.cancel()
   }
@@ -142,6 +168,9 @@ final class RegisteredEffect: DispatchFollower {
   private func cancel(_ runs: (running: [EffectRun], waiting: [EffectRun])) {
     for run in runs.waiting + runs.running { run.cancel() }
   }
+
+  /// Whether it has not been unregistered.
+  var isRegistered: Bool { isLongLived || withLines { $0.isOpen } }
 
   /// Lets no further run begin.
   ///

@@ -10,18 +10,18 @@ extension IdempotencyTable {
     if known == nil { try check(key, action, dispatch) }
     switch known ?? begin(keyed) {
     case nil:
-      dispatch.makeDetails().companion = keyed
+      dispatch.makeDetails().companions.append(keyed)
       return nil
     case .inFlight(let leader):
-      guard leader.action.isRepeated(by: action, codec) else {
+      guard leader.action.isRepeated(by: action, keeper) else {
         throw DispatchError.keyReused(key.text, action.name, leader.action.name)
       }
       return leader.dispatch
     case .recorded(let record):
-      guard record.action.isRepeated(by: action, codec) else {
+      guard record.action.isRepeated(by: action, keeper) else {
         throw DispatchError.keyReused(key.text, action.name, record.action.name)
       }
-      throw RecordedResult(result: try record.result(of: key.text, for: dispatch, action, codec))
+      throw RecordedResult(result: try record.result(of: key.text, for: dispatch, action, keeper))
     }
   }
 

@@ -7,9 +7,9 @@ final class IdempotencyTable: Sendable {
   private let state = Locked(Table(capacity: 100_000))
   private let clock: DispatcherClock
   /// Where records are saved; nil without persistence.
-  private let keeper: KeyKeeper?
+  let keeper: CompanionKeeper?
 
-  init(_ clock: DispatcherClock, savedBy keeper: KeyKeeper? = nil) {
+  init(_ clock: DispatcherClock, savedBy keeper: CompanionKeeper? = nil) {
     (self.clock, self.keeper) = (clock, keeper)
   }
 
@@ -83,7 +83,7 @@ final class IdempotencyTable: Sendable {
     guard let keeper else { return }
     let saved = zip(keys, records).filter(\.1.isSaved)
     if saved.isEmpty { return }
-    keeper.remove(
+    keeper.saveWithNext(
       saved.map { CompanionRow(kind: .idempotencyKey, key: $0.0.inFormC, value: nil) })
   }
 
@@ -96,8 +96,6 @@ final class IdempotencyTable: Sendable {
     set { withTable { $0.capacity = max(newValue, 0) } }
   }
 
-  var codec: KeyCodec? { keeper?.codec }
-
   func unixMilliseconds(after period: Int64) -> Int64 {
     clock.unixNanoseconds.addingClamped(period) / 1_000_000
   }
@@ -106,12 +104,4 @@ final class IdempotencyTable: Sendable {
   func whenSaved(_ body: @escaping @Sendable (Bool) -> Void) {
     if let keeper { keeper.whenSaved(body) } else { body(true) }
   }
-}
-
-/// The means to save idempotency keys.
-struct KeyKeeper: Sendable {
-  let codec: KeyCodec
-  /// Removes rows with the next transaction.
-  let remove: @Sendable ([CompanionRow]) -> Void
-  let whenSaved: @Sendable (@escaping @Sendable (Bool) -> Void) -> Void
 }

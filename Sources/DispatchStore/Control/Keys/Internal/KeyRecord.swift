@@ -14,7 +14,9 @@ struct KeyRecord: Sendable {
   }
 
   /// The result of a repeat; throws if a recorded reply can't be decoded.
-  func result(of key: String, for dispatch: Dispatch, _ action: KeyedAction, _ codec: KeyCodec?)
+  func result(
+    of key: String, for dispatch: Dispatch, _ action: KeyedAction, _ keeper: CompanionKeeper?
+  )
     throws -> DispatchResult
   {
     switch outcome {
@@ -22,7 +24,7 @@ struct KeyRecord: Sendable {
     case .saved(let outcome):
       DispatchResult(
         dispatchID: dispatch.id, identifiers: outcome.stores,
-        replies: try outcome.replies(to: action, key, codec),
+        replies: try outcome.replies(to: action, key, keeper),
         error: outcome.error.map { DispatchError.failedBefore(key, $0) })
     }
   }
@@ -36,18 +38,18 @@ struct SavedOutcome: Codable, Sendable {
   let error: String?
 
   fileprivate func replies(
-    to action: KeyedAction, _ key: String, _ codec: KeyCodec?
+    to action: KeyedAction, _ key: String, _ keeper: CompanionKeeper?
   ) throws -> [String: any Sendable] {
     if replies.isEmpty { return [:] }
     let reply = action.replyType
-    guard let codec, let type = reply as? KeyCodec.DecodableType else {
+    guard let keeper, let type = reply as? CompanionKeeper.DecodableType else {
       throw DispatchError.replyNotDecodable(
         key, replies.keys.min()!, "\(action.name) has no Codable reply.", cause: nil)
     }
     return try Dictionary(
       uniqueKeysWithValues: replies.map { store, value in
         do {
-          return (store, try codec.decode(type, value.data))
+          return (store, try keeper.decode(type, value.data))
         } catch {
           throw DispatchError.replyNotDecodable(
             key, store, "It is no \(type): \(error).", cause: error)

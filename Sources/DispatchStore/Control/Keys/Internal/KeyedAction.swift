@@ -20,12 +20,12 @@ struct KeyedAction: Sendable {
   }
 
   /// Whether a repeat has the same action: of the same type, and with the same value if values can be compared.
-  func isRepeated(by other: KeyedAction, _ codec: KeyCodec?) -> Bool {
+  func isRepeated(by other: KeyedAction, _ keeper: CompanionKeeper?) -> Bool {
     guard name == other.name else { return false }
     guard let new = other.action else { return true }
     if let action { return Self.areEqual(action, new) }
-    guard let saved, let codec, let type = Self.comparableType(new),
-      let former = try? codec.decode(type, saved.data) as? any ActionType
+    guard let saved, let keeper, let type = Self.comparableType(new),
+      let former = try? keeper.decode(type, saved.data) as? any ActionType
     else { return true }
     return Self.areEqual(former, new)
   }
@@ -44,8 +44,8 @@ struct KeyedAction: Sendable {
     Action.Reply.self
   }
 
-  private static func comparableType(_ action: any ActionType) -> KeyCodec.DecodableType? {
-    action is any Equatable ? type(of: action) as? KeyCodec.DecodableType : nil
+  private static func comparableType(_ action: any ActionType) -> CompanionKeeper.DecodableType? {
+    action is any Equatable ? type(of: action) as? CompanionKeeper.DecodableType : nil
   }
 
   private static func areEqual(_ one: any ActionType, _ other: any ActionType) -> Bool {
@@ -56,44 +56,4 @@ struct KeyedAction: Sendable {
   private static func isEqual<Value: Equatable>(_ one: Value, _ other: any ActionType) -> Bool {
     other as? Value == one
   }
-}
-
-/// Encodes and decodes the actions and replies of idempotency keys.
-struct KeyCodec: Sendable {
-  let encode: @Sendable (any Encodable) throws -> Data
-  let decode: @Sendable (DecodableType, Data) throws -> any Sendable
-
-  typealias DecodableType = any (Decodable & Sendable).Type
-}
-
-/// An encoded value inside of a row, readable if it is text.
-struct SavedValue: Codable, Sendable {
-  let data: Data
-
-  init(data: Data) { self.data = data }
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    let text = try container.decode(String.self)
-    guard text.hasPrefix(Self.binary) else {
-      data = Data(text.utf8)
-      return
-    }
-    guard let bytes = Data(base64Encoded: String(text.dropFirst(Self.binary.count))) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "It is no Base64.")
-    }
-    data = bytes
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    if let text = String(data: data, encoding: .utf8), !text.hasPrefix(Self.binary) {
-      try container.encode(text)
-    } else {
-      try container.encode(Self.binary + data.base64EncodedString())
-    }
-  }
-
-  /// Marks bytes that are no text.
-  private static let binary = "base64:"
 }

@@ -29,6 +29,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var retry: RetryPolicy?
     /// The priority; the last one counts.
     var priority: PriorityInbox.Level?
+    /// Those whose rows are saved with the last commit.
+    var companions: [DispatchCompanion] = []
     /// Whether the end does not wait until its commits are saved.
     var endsUnsaved = false
 
@@ -48,6 +50,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
       deadlines += next.deadlines
       retry = next.retry ?? retry
       priority = next.priority ?? priority
+      companions += next.companions
       endsUnsaved = next.endsUnsaved
     }
   }
@@ -137,6 +140,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     _ dispatch: Dispatch, _ delay: DispatchDelay?, to dispatcher: Dispatcher
   ) throws -> Admission {
     let tables = dispatcher.controlTables
+    if !values.companions.isEmpty { dispatch.makeDetails().companions += values.companions }
     if let key = values.single,
       let present = tables.singles.insertUnlessPresent(dispatch, key)
     {

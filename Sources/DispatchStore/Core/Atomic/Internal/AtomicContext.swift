@@ -9,8 +9,8 @@ protocol AtomicContext {
   /// The middlewares' verdict about a store; nil if they let the action pass.
   func reply(at index: Int) -> MiddlewareChain.Reply?
 
-  /// The rows of features that are part of the commit; nil for most.
-  var companion: DispatchCompanion? { get }
+  /// Those whose rows are part of the commit; none for most.
+  var companions: [DispatchCompanion] { get }
 
   /// Passes the address of the action as dispatched to a closure.
   func withAction<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result
@@ -52,7 +52,7 @@ struct InlineAtomicContext: AtomicContext {
     run.pointee.session?._withUnsafeGuaranteedRef { $0.reply(at: index) }
   }
 
-  var companion: DispatchCompanion? { run.pointee.companion }
+  var companions: [DispatchCompanion] { run.pointee.companions }
 
   func withAction<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result {
     body(run.pointee.action)
@@ -89,7 +89,10 @@ struct RoundAtomicContext: AtomicContext {
     index == leader.index ? leadersReply : session?.reply(at: index)
   }
 
-  var companion: DispatchCompanion? { leader.waiting?.details?.companion }
+  var companions: [DispatchCompanion] {
+    let own = leader.waiting?.details?.companions ?? []
+    return own + route.chain.followers.compactMap { $0.companion(of: leader.dispatchID, action) }
+  }
 
   func withAction<Result>(_ body: (UnsafeRawPointer) -> Result) -> Result {
     withAddress(of: action, body)

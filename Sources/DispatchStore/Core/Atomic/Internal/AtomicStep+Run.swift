@@ -62,8 +62,9 @@ extension AtomicStep {
     _ context: some AtomicContext, _ members: Members, _ locks: Locks
   ) -> AtomicOutcome {
     let thread = context.thread
+    let companions = context.companions
     let notices = lock(locks, context)
-    var replies: [String: any Sendable] = [:]
+    var replies: [String: any Sendable]? = companions.isEmpty ? nil : [:]
     if let failure = reduce(context, members, &replies) {
       undo(members[...failure.index], on: thread)
       unlock(locks)
@@ -71,7 +72,9 @@ extension AtomicStep {
       return AtomicOutcome(failedBy: [failure], along: context.route)
     }
     let deliveries = commit(context, members, notices)
-    let keeper = keep(members, with: context.companion, replies, along: context.route)
+    let keeper = keep(members) {
+      companions.flatMap { $0.rows(with: replies ?? [:], from: context.route.identifiers) }
+    }
     unlock(locks)
     notify(deliveries, context)
     keeper?.kept()
@@ -121,10 +124,10 @@ extension AtomicStep {
 
   /// Calls the stores' reducers in order; returns the first failure.
   private static func reduce(
-    _ context: some AtomicContext, _ members: Members, _ replies: inout [String: any Sendable]
+    _ context: some AtomicContext, _ members: Members, _ replies: inout [String: any Sendable]?
   ) -> (index: Int, outcome: StoreOutcome)? {
     let thread = context.thread
-    var step = AtomicStep(members, keepingReplies: context.companion != nil)
+    var step = AtomicStep(members, keepingReplies: replies != nil)
     return withUnsafeMutablePointer(to: &step) { step in
       thread.atomic = step
       defer { thread.atomic = nil }
@@ -144,7 +147,7 @@ extension AtomicStep {
         if case .failed(let error) = answer { return (index, .of(thrown: error)) }
         if isPlanted(.sectionLeftEarly) { leaveEarly(storage, members, on: thread) }
       }
-      replies = step.pointee.replies ?? [:]
+      replies = step.pointee.replies
       return nil
     }
   }
@@ -160,19 +163,17 @@ extension AtomicStep {
     thread.exclusive = nil
   }
 
-  /// Lets the keepers of persistent stores keep the commits as one, with the rows of the dispatch's companion.
+  /// Lets the keepers of persistent stores keep the commits as one, with the rows of the dispatch's companions.
   ///
   /// - Returns: A keeper that has work to do once the sections have been left.
   private static func keep(
-    _ members: Members, with companion: DispatchCompanion?, _ replies: [String: any Sendable],
-    along route: Route
+    _ members: Members, with rows: () -> [CompanionRow]
   ) -> CommitKeeper? {
     let keepers = members.lazy.filter(\.isCommit).compactMap { member in
       member.storage._withUnsafeGuaranteedRef(\.keeper)
     }
     guard let first = keepers.first else { return nil }
-    let rows = companion?.rows(with: replies, from: route.identifiers) ?? []
-    return first.keepRead(together: Array(keepers), with: rows) ? first : nil
+    return first.keepRead(together: Array(keepers), with: rows()) ? first : nil
   }
 
   /// Makes the commits, with all sections still entered, and decides who notifies their observers.

@@ -7,6 +7,12 @@ protocol DispatchFollower: AnyObject, Sendable {
   /// Called under the registry's lock, and must always give the same answer.
   func responds(to type: any ActionType.Type) -> Bool
 
+  /// Whether it follows durably: a dispatch to be followed is atomic, and its commit has a row for what follows.
+  var isDurable: Bool { get }
+
+  /// Returns what saves that row, for a dispatch that is about to commit; nil if it does not follow durably.
+  func companion(of id: DispatchID, _ action: any ActionType) -> DispatchCompanion?
+
   /// Called when a dispatch has ended and its completion has run, before threads and tasks that wait for it resume.
   ///
   /// Runs on that thread, in the dispatch's context, with no lock held.

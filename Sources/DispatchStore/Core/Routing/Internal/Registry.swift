@@ -172,11 +172,13 @@ struct Registry {
   mutating func route(for key: RouteKey, _ type: any ActionType.Type) -> SharedRoute? {
     if let present = routes[key] { return present }
     guard let entries = responders(to: type, identifier: key.storeIdentifier) else { return nil }
+    let chain = chain(for: type)
+    let isAtomic = type is any AtomicAction.Type || chain.followers.contains(where: \.isDurable)
     let made = SharedRoute(
       key, type,
       Route(
-        entries, chain: chain(for: type), unknown: unknownPrerequisites(of: entries),
-        isAtomic: type is any AtomicAction.Type, in: useGeneration()))
+        entries, chain: chain, unknown: unknownPrerequisites(of: entries), isAtomic: isAtomic,
+        in: useGeneration()))
     routes.insert(made)
     return made
   }

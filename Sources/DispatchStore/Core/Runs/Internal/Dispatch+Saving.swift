@@ -7,10 +7,7 @@ extension Dispatch {
     let scheduler = round.scheduler
     let end = PendingEnd(of: self, round, since: round.position, at: gate, from: scheduler)
     details.withState { $0.beginSaving(end) }
-    if let companion = details.companion {
-      let rows = companion.rows(of: round.result)
-      if !rows.isEmpty { gate.keep(rows) }
-    }
+    if !details.companions.isEmpty { details.keepRows(of: round.result, at: gate) }
     let mayPass = gate.enter(end)
     freePlace(scheduler, details, for: end)
     // Not in the lane's own step: its completion may block until the next dispatch of the lane has ended.
@@ -72,6 +69,7 @@ extension Dispatch {
     details.scheduler = scheduler
     let end = PendingEnd(of: self, nil, since: sequence.position, at: gate, from: scheduler)
     details.withState { $0.beginSaving(end) }
+    if !details.companions.isEmpty { details.keepRows(of: sequenceResult, at: gate) }
     if gate.enter(end) {
       end.leave()
       return !endSaving(end)
@@ -84,6 +82,14 @@ extension Dispatch {
     var dispatch = self
     _ = Self.endSequence(&dispatch, on: .current)
     place.release(self)
+  }
+}
+
+extension DispatchDetails {
+  /// Keeps the rows that were in no commit.
+  fileprivate func keepRows(of result: DispatchResult, at gate: EndGate) {
+    let rows = companions.flatMap { $0.rows(of: result) }
+    if !rows.isEmpty { gate.keep(rows) }
   }
 }
 

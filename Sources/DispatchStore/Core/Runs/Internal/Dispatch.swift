@@ -516,11 +516,12 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   private func release(_ details: DispatchDetails, _ result: DispatchResult) {
     details.beginEnding()
     let releases = details.withState { $0.takeReleases() }
-    let companion = details.companion.take()
+    let companions = details.companions
+    if !companions.isEmpty { details.companions = [] }
     clear()
     details.clear()
     for release in releases { release() }
-    companion?.ended(result)
+    for companion in companions { companion.ended(result) }
   }
 
   /// Releases everything that the end no longer needs.

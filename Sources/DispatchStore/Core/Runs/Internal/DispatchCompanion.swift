@@ -4,9 +4,6 @@ import Foundation
 ///
 /// If the action only reduces, it is atomic, and the rows are part of its commit. Otherwise they follow its stores' end.
 class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
-  /// Whether the dispatch is atomic even if it can't be, and then fails.
-  var mustBeAtomic: Bool { false }
-
   /// Returns the rows for the commit of an atomic action, whose stores have all finished.
   ///
   /// Called in the exclusive sections of its stores, so it runs no code of the user's.
@@ -26,6 +23,7 @@ struct CompanionRow: Sendable {
   /// The kind of a row: the part of the store of such rows.
   enum Kind: Int, Sendable, CaseIterable {
     case idempotencyKey = 1
+    case effect = 2
   }
 
   let kind: Kind

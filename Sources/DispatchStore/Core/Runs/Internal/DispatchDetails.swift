@@ -18,11 +18,10 @@ final class DispatchDetails: @unchecked Sendable {
   var isDetached = false
   /// Whether all stores change or none; set before the dispatch is shared.
   var isAtomic = false
-  /// Whether all stores of a route change or none: with a companion, they do if they only reduce.
+  /// Whether all stores of a route change or none: with companions, they do if they only reduce.
   func isAtomic(along route: Unmanaged<Route>) -> Bool {
-    guard !isAtomic, let companion else { return isAtomic }
-    return companion.mustBeAtomic
-      || route._withUnsafeGuaranteedRef { $0.onlyReduces && $0.count > 0 }
+    isAtomic
+      || !companions.isEmpty && route._withUnsafeGuaranteedRef { $0.onlyReduces && $0.count > 0 }
   }
 
   /// The priority on the concurrent queue or in a lane; nil for the normal one.
@@ -38,7 +37,7 @@ final class DispatchDetails: @unchecked Sendable {
   /// The retry of failed stores, until the end; set before the dispatch is shared.
   var retry: StoreRetry?
   /// The rows that are saved with its last commit; set before the dispatch is shared.
-  var companion: DispatchCompanion?
+  var companions: [DispatchCompanion] = []
   /// Whether the record of the dispatch is gone, and so are all handles.
   let hasNoRecord = Atomic(false)
   /// For the rounds of the dispatch, until the end.
@@ -96,7 +95,7 @@ final class DispatchDetails: @unchecked Sendable {
   ///
   /// False if the dispatch runs in a task: a search may find it through its lane until after its end.
   var isForgettable: Bool {
-    companion == nil
+    companions.isEmpty
       && state.withLock { state in
         state.life.isUndisturbed && state.replies.isEmpty
           && state.family.map { $0.children.isEmpty && $0.waiters.isEmpty } != false
@@ -113,7 +112,7 @@ final class DispatchDetails: @unchecked Sendable {
     (isKnown, isJoining, endsUnsaved, isAtomic, priority) = (false, false, false, false, nil)
     if dispatcher != nil { dispatcher = nil }
     if retry != nil { retry = nil }
-    if companion != nil { companion = nil }
+    if !companions.isEmpty { companions = [] }
     return true
   }
 

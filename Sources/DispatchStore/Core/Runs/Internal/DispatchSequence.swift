@@ -390,7 +390,7 @@ extension Dispatch {
     return sequence.hasSucceeded
   }
 
-  private var sequenceResult: DispatchResult {
+  var sequenceResult: DispatchResult {
     let error: (any Error)? = isCancelled ? CancellationError() : nil
     return sequence.unsafelyUnwrapped.result(of: id, cutBy: error, refusal: refusal)
   }

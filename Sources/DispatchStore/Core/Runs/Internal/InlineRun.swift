@@ -236,9 +236,9 @@ struct InlineRun: ~Copyable {
       || record?._withUnsafeGuaranteedRef { $0.withDetails { $0.isAtomic(along: route) } } == true
   }
 
-  /// The rows of features that are part of an atomic action's commit; nil for most.
-  var companion: DispatchCompanion? {
-    record?._withUnsafeGuaranteedRef { $0.withDetails(\.companion) ?? nil }
+  /// Those whose rows are part of an atomic action's commit; none for most.
+  var companions: [DispatchCompanion] {
+    record?._withUnsafeGuaranteedRef { $0.withDetails(\.companions) } ?? []
   }
 
   /// Notes that the current store has begun.

@@ -1,0 +1,124 @@
+/// A run of a durable effect, in the task of an `EffectRun`: all attempts to do one piece of work.
+struct DurableRun {
+  let effect: DurableEffect
+  let outbox: Outbox
+  let run: EffectRun
+  let entry: OutboxEntry
+
+  /// Does the work, unless there is none.
+  static func perform(_ effect: DurableEffect, _ run: EffectRun, _ outbox: Outbox) async {
+    guard let entry = outbox.take(run, effect.name) else { return }
+    let durable = DurableRun(effect: effect, outbox: outbox, run: run, entry: entry)
+    // Not before the cause is durable: a crash could undo it.
+    if let keeper = outbox.keeper, !isPlanted(.effectBeforeSaved), await !keeper.saved() { return }
+    while await durable.attempt(), await durable.pause() {}
+    // Somebody has cancelled the run, and not the work.
+    if !run.isActive { outbox.beginAgain(entry, by: run.dispatcher) }
+  }
+
+  /// Makes one attempt; returns whether another one follows.
+  private func attempt() async -> Bool {
+    yieldPoint(.beginEffect)
+    let end = OutboxEnd(entry)
+    do {
+      if let next = try await work() { try await dispatch(next, end) }
+    } catch {
+      // The next process does the work.
+      let code = (error as? DispatchError)?.code
+      if code == .persistenceFailed || code == .dispatcherClosed || !run.isActive { return false }
+      return noteFailure(error)
+    }
+    if !isPlanted(.effectRemovedFirst) { outbox.done(entry, isRemoved: end.isKept) }
+    return false
+  }
+
+  private func work() async throws -> (any ActionType)? {
+    let context = EffectContext(run, key: entry.key, attempt: entry.progress.attempts + 1)
+    guard let action = entry.action else { return nil }
+    if let reconcile = effect.reconcile, entry.progress.wasLeft {
+      switch try await reconcile(action, context) {
+      case .done(let next): return next
+      case .runAgain: entry.withProgress { $0.wasLeft = false }
+      }
+    }
+    return try await effect.body(action, context)
+  }
+
+  /// Dispatches the action that says that the work is done, and removes the row in its commit.
+  private func dispatch(_ action: any ActionType, _ end: OutboxEnd) async throws {
+    if isPlanted(.effectRemovedFirst) { outbox.done(entry, isRemoved: false) }
+    let options = DispatchOptions().controlled { $0.companions = [end] }
+    let result = await run.dispatcher.dispatch(action: action, options: options).result
+    if let error = result.error, !end.isKept { throw error }
+  }
+
+  /// Notes a failed attempt; returns whether another one follows.
+  private func noteFailure(_ error: any Error) -> Bool {
+    let isRetried = outbox.failed(entry, error, of: effect.attemptCount)
+    let next = isRetried ? "It is run again." : "It is kept as a dead letter."
+    run.dispatcher.report(
+      DispatchWarning(
+        kind: isRetried ? .effectFailed : .deadLetter, storeIdentifier: nil,
+        message: """
+          The durable effect "\(effect.name)" failed in dispatcher "\(run.dispatcher.name)", attempt \
+          \(entry.progress.attempts) of \(effect.attemptCount): \(error) \(next)
+          """))
+    return isRetried
+  }
+
+  /// Pauses before another attempt; returns whether it follows.
+  private func pause() async -> Bool {
+    guard outbox.beginPause(run, entry) else { return false }
+    let failure = FailedAttempt(
+      error: CancellationError(), attempt: entry.progress.attempts, dispatchID: run.dispatchID,
+      storeIndex: 0, isSimulated: run.dispatcher.pool.world != nil)
+    await run.sleep(for: .nanoseconds(effect.backoff.pause(after: failure)))
+    outbox.endPause(entry)
+    return run.isActive
+  }
+}
+
+/// Removes the row of work in the commit of the action that says that it is done.
+final class OutboxEnd: DispatchCompanion, @unchecked Sendable {
+  // because `kept` is locked
+  private let entry: OutboxEntry
+  private let kept = Locked(false)
+
+  init(_ entry: OutboxEntry) { self.entry = entry }
+
+  /// Whether the row is removed by a commit of the action.
+  var isKept: Bool { kept.withLock { $0 } }
+
+  override func rows(
+    with replies: [String: any Sendable], from identifiers: [String]
+  ) -> [CompanionRow] { keep() }
+
+  override func rows(of result: DispatchResult) -> [CompanionRow] {
+    isKept || !result.isSuccess ? [] : keep()
+  }
+
+  private func keep() -> [CompanionRow] {
+    kept.withLock { $0 = true }
+    return [entry.removal]
+  }
+}
+
+/// Saves the row of work in the commit of the action that causes it.
+final class OutboxBeginning: DispatchCompanion, @unchecked Sendable {
+  // because it has only constants
+  private let outbox: Outbox
+  private let effect: String
+  private let dispatch: DispatchID
+  private let action: any ActionType
+
+  init(_ outbox: Outbox, _ effect: String, _ dispatch: DispatchID, _ action: any ActionType) {
+    (self.outbox, self.effect, self.dispatch, self.action) = (outbox, effect, dispatch, action)
+  }
+
+  override func rows(
+    with replies: [String: any Sendable], from identifiers: [String]
+  ) -> [CompanionRow] {
+    guard let keeper = outbox.keeper else { return [] }
+    return [outbox.commit(dispatch, effect, action).row(by: keeper)]
+  }
+}

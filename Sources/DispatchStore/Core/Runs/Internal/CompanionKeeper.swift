@@ -1,0 +1,26 @@
+import Foundation
+
+/// The means to save and to load companion rows; a dispatcher without persistence has none.
+struct CompanionKeeper: Sendable {
+  let decode: @Sendable (DecodableType, Data) throws -> any Sendable
+  /// Encodes and decodes an action by its name.
+  let encodeAction: @Sendable (any ActionType) throws -> SavedAction
+  let decodeAction: @Sendable (SavedAction) throws -> any ActionType
+  /// Why actions of a type can't be saved; nil if they can.
+  let obstacle: @Sendable (any ActionType.Type) -> String?
+  /// Saves rows as a commit of their own.
+  let save: @Sendable ([CompanionRow]) -> Void
+  /// Saves rows with the next commit.
+  let saveWithNext: @Sendable ([CompanionRow]) -> Void
+  /// Calls back once everything is saved that was committed before; false if that has failed.
+  let whenSaved: @Sendable (@escaping @Sendable (Bool) -> Void) -> Void
+
+  typealias DecodableType = any (Decodable & Sendable).Type
+
+  /// Waits until everything is saved that was committed before; returns false if that has failed.
+  func saved() async -> Bool {
+    await withUnsafeContinuation { continuation in
+      whenSaved { continuation.resume(returning: $0) }
+    }
+  }
+}

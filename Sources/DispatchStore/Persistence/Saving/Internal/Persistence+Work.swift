@@ -1,0 +1,103 @@
+import Foundation
+
+extension Persistence {
+  /// The means of its dispatchers to save idempotency keys and other work.
+  var companionKeeper: CompanionKeeper {
+    let (coder, actions) = (coder, actions)
+    return CompanionKeeper(
+      decode: { try Self.decode($0, $1, by: coder) },
+      encodeAction: { try Self.encode($0, by: coder, actions) },
+      decodeAction: { try Self.decode($0, by: coder, actions) },
+      obstacle: { actions.obstacle($0) },
+      save: { [weak self] in self?.keep($0) },
+      saveWithNext: { [weak self] rows in self?.state.withLock { $0.work.add(rows) } },
+      whenSaved: { [weak self] body in
+        guard let self else { return body(false) }
+        afterSaving { body($0 == nil) }
+      })
+  }
+
+  private static func decode<Value: Decodable & Sendable>(
+    _ type: Value.Type, _ data: Data, by coder: any PersistenceCoder
+  ) throws -> any Sendable {
+    try coder.decode(type, from: data)
+  }
+
+  private static func encode(
+    _ action: any ActionType, by coder: any PersistenceCoder, _ actions: ActionCoder
+  ) throws -> SavedAction {
+    guard let action = action as? any EncodableAction else {
+      throw ActionCodingError.notEncodable(type(of: action))
+    }
+    let name = actions.name(of: action) ?? type(of: action).actionName
+    return SavedAction(name: name, value: SavedValue(data: try coder.encode(action)))
+  }
+
+  private static func decode(
+    _ action: SavedAction, by coder: any PersistenceCoder, _ actions: ActionCoder
+  ) throws -> any ActionType {
+    func decode<Action: CodableAction>(_ type: Action.Type) throws -> any ActionType {
+      try coder.decode(type, from: action.value.data)
+    }
+    return try decode(actions.actionType(named: action.name))
+  }
+
+  /// Takes over the rows that were found when the database was opened.
+  func restore(_ rows: [FoundRow]) throws {
+    let keeper = companionKeeper
+    var work: [OutboxEntry] = []
+    for row in rows {
+      switch row.kind {
+      case .idempotencyKey:
+        let key = try decode(KeyRow.self, row, "the record of the idempotency key")
+        keyTable.restore(
+          KeyRecord(
+            action: KeyedAction(saved: key.value, named: key.action), outcome: .saved(key.outcome),
+            isSaved: true), row.key, expiresAt: key.expires)
+      case .effect:
+        let found = try decode(OutboxRow.self, row, "the work of a durable effect")
+        work.append(OutboxEntry(found, row.key, by: keeper, clock, before: rows.count - work.count))
+      }
+    }
+    foundWork.withLock { $0 = work }
+  }
+
+  private func decode<Row: Decodable>(
+    _ type: Row.Type, _ row: FoundRow, _ name: String
+  ) throws -> Row {
+    do {
+      return try coder.decode(type, from: row.value)
+    } catch {
+      throw PersistenceError(
+        .notDecodable,
+        """
+        \(writer.driver.description), table dispatchstore_rows, store "\(WorkRows.storeIdentifier)", part \
+        \(row.kind.rawValue), key "\(row.key)": \(name) can't be decoded\(RowCoder.place(of: error)). Nothing was \
+        changed. Repair or remove the row.
+        """, cause: error)
+    }
+  }
+}
+
+extension OutboxEntry {
+  /// Makes the entry of work that an earlier process has left.
+  ///
+  /// - Parameter count: A number by which it comes before the work of this process.
+  fileprivate convenience init(
+    _ row: OutboxRow, _ key: String, by keeper: CompanionKeeper, _ clock: DispatcherClock,
+    before count: Int
+  ) {
+    var progress = Progress(
+      attempts: row.attempts, error: row.error, failed: row.failed, wasLeft: true)
+    var work = Work.saved(row.action)
+    do {
+      work = .action(try keeper.decodeAction(row.action))
+    } catch {
+      // The row stays as it is: the next deployment may know the action again.
+      progress.error = "Its action can't be decoded: \(error)"
+      progress.failed = progress.failed ?? clock.unixNanoseconds / 1_000_000
+    }
+    self.init(
+      isPlanted(.changedKey) ? "\(key)-" : key, of: row.effect, -count, work, progress)
+  }
+}

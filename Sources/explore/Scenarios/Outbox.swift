@@ -1,0 +1,128 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+
+extension Scenario {
+  /// Charges for orders, before and after a crash.
+  static let outbox = Scenario(
+    name: "outbox", summary: "durable work is done once in the books, whenever the process dies"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let (database, bank) = (MemoryDatabase(), Bank())
+    let cashier = try await Cashier(dispatcher, database, bank)
+    switch simulation.draw(below: 4) {
+    case 0: database.fail(.crash, afterSteps: simulation.draw(below: 60))
+    case 1: database.failAtCommit(.crash, number: simulation.draw(below: 8))
+    case 2: database.fail(.busy, afterSteps: simulation.draw(below: 40), count: 2)
+    default: break
+    }
+    let plans = (1...4).map { Purchase($0, simulation) }
+    await cashier.run(plans)
+    try check(bank.faults.now.isEmpty, "\(bank.faults.now)")
+    database.removeFaults()
+    database.crash()
+    let next = try await Cashier(simulation.makeDispatcher(name: "next"), database, bank)
+    for number in cashier.acknowledged.now {
+      try check(next.book.placed.contains(number), "the acknowledged order \(number) is lost")
+    }
+    next.dispatcher.resumeWork()
+    for _ in 0..<100 where !next.dispatcher.pendingEffects.isEmpty {
+      try await simulation.clock.sleep(for: .seconds(1))
+    }
+    await next.dispatcher.drain()
+    let book = next.book
+    try check(bank.faults.now.isEmpty, "\(bank.faults.now)")
+    try check(
+      book.paid.sorted() == book.placed.sorted(), "\(book.placed) were placed, \(book.paid) paid")
+    try check(next.dispatcher.pendingEffects.isEmpty, "\(next.dispatcher.pendingEffects)")
+    try check(
+      database.rows(ofStore: "dispatchstore.work", part: 2).isEmpty, "rows of done work are left")
+    for (number, keys) in bank.charges.now {
+      try check(keys.count == 1, "order \(number) was charged with the keys \(keys)")
+    }
+  }
+}
+
+private struct Place: CodableAction { let number: Int }
+private struct Paid: CodableAction { let number: Int }
+
+private struct Book: ModelType, Codable {
+  var placed: [Int] = []
+  var paid: [Int] = []
+}
+
+/// An order, as it was drawn.
+private struct Purchase: Sendable {
+  let number: Int
+  let mode: Dispatcher.Mode
+  let isCancelled: Bool
+  let hasDeadline: Bool
+
+  init(_ number: Int, _ simulation: SimulationControl) {
+    self.number = number
+    mode = [.async, .sync, .serial(lane: 0), .mainThread][simulation.draw(below: 4)]
+    isCancelled = simulation.draw(below: 5) == 0
+    hasDeadline = simulation.draw(below: 5) == 0
+  }
+}
+
+/// The world outside, which outlives the process.
+private final class Bank: Sendable {
+  /// By order: the keys with which it was charged.
+  let charges = Shared([Int: Set<String>]())
+  let faults = Shared([String]())
+}
+
+private final class Cashier: Sendable {
+  let dispatcher: Dispatcher
+  private let orders: Store<Book, HandledAction>
+  let acknowledged = Shared([Int]())
+
+  var book: Book { orders.model }
+
+  init(_ dispatcher: Dispatcher, _ database: MemoryDatabase, _ bank: Bank) async throws {
+    self.dispatcher = dispatcher
+    dispatcher.onWarning { _ in }
+    try await database.open(for: dispatcher, actions: ActionCoder(Place.self))
+    orders = try await dispatcher.register(
+      store: Store(identifier: "orders", model: Book()) {
+        On(Place.self) { book, place in book.placed.append(place.number) }
+        On(Paid.self) { book, paid in book.paid.append(paid.number) }
+      }, persisted: .model)
+    dispatcher.register(
+      effect: DurableEffect("charge", on: Place.self, backoff: .none) { place, context in
+        let row = database.rows(ofStore: "orders", part: 0)[""] ?? ""
+        if !row.contains("\"placed\":[") || !Self.places(in: row).contains(place.number) {
+          bank.faults.with { $0.append("order \(place.number) is charged before it is saved") }
+        }
+        await Task.yield()
+        bank.charges.with { _ = $0[place.number, default: []].insert(context.key) }
+        if context.attempt == 1, place.number % 2 == 0 { throw Broken(description: "try again") }
+        return Paid(number: place.number)
+      })
+  }
+
+  /// The numbers of placed orders in the row of the model.
+  private static func places(in row: String) -> [Int] {
+    guard let start = row.range(of: "\"placed\":[") else { return [] }
+    return row[start.upperBound...].prefix { $0 != "]" }.split(separator: ",").compactMap {
+      Int($0)
+    }
+  }
+
+  func run(_ purchases: [Purchase]) async {
+    await withTaskGroup { group in
+      for purchase in purchases { group.addTask { await self.run(purchase) } }
+    }
+  }
+
+  private func run(_ purchase: Purchase) async {
+    let options: DispatchOptions =
+      purchase.hasDeadline ? .timeout(.milliseconds(1)) : .named(purchase.number)
+    let handle = dispatcher.dispatch(
+      action: Place(number: purchase.number), mode: purchase.mode, options: options)
+    if purchase.isCancelled { dispatcher.simulation!.atSomeTime { handle.cancelWithEffects() } }
+    if await handle.result.isSuccess { acknowledged.with { $0.append(purchase.number) } }
+    await handle.settled
+  }
+}

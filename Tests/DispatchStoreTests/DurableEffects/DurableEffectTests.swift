@@ -1,0 +1,332 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+struct OrderPlaced: CodableAction, Equatable { var id = 1 }
+struct OrderPaid: CodableAction, Equatable { let id: Int }
+struct OrderRefused: CodableAction, Equatable { let id: Int }
+
+struct OrderBook: ModelType, Codable, Equatable {
+  var placed: [Int] = []
+  var paid: [Int] = []
+}
+
+struct BankIsClosed: Error {}
+
+/// The outside world: counts the charges by key.
+final class Bank: Sendable {
+  let keys = Recorder<String>()
+  let failures: EventCount
+
+  init(failing count: Int = 0) { failures = EventCount(count) }
+
+  func charge(_ key: String) throws {
+    keys.record(key)
+    if failures.take() { throw BankIsClosed() }
+  }
+
+  /// A number of failures that are left.
+  final class EventCount: Sendable {
+    private let left: Locked<Int>
+
+    init(_ count: Int) { left = Locked(count) }
+
+    func take() -> Bool {
+      left.withLock { left in
+        left -= 1
+        return left >= 0
+      }
+    }
+  }
+}
+
+/// A process of a service that charges for orders.
+struct PaymentService {
+  let dispatcher: Dispatcher
+  let persistence: Persistence?
+  let orders: Store<OrderBook, HandledAction>
+  let warnings = Recorder<DispatchWarning>()
+
+  /// - Parameter database: Nil for orders in memory.
+  init(
+    _ database: MemoryDatabase?, _ bank: Bank, clock: VirtualClock? = nil, attempts: Int = 3,
+    onRestart: EffectRecovery<OrderPlaced> = .runAgain,
+    actions: ActionCoder = ActionCoder(OrderPlaced.self), resumes: Bool = true,
+    before: @escaping @Sendable () async throws -> Void = {}
+  ) async throws {
+    dispatcher = Dispatcher(name: "payments", clock: clock)
+    let warnings = warnings
+    dispatcher.onWarning { warnings.record($0) }
+    persistence = try await database?.open(for: dispatcher, actions: actions)
+    let store = Store<OrderBook, HandledAction>(identifier: "orders", model: OrderBook()) {
+      On(OrderPlaced.self) { book, order in book.placed.append(order.id) }
+      On(OrderPaid.self) { book, order in book.paid.append(order.id) }
+      On(OrderRefused.self) { _, _ in throw BankIsClosed() }
+    }
+    if database == nil {
+      orders = dispatcher.register(store: store)
+    } else {
+      orders = try await dispatcher.register(store: store, persisted: .model)
+    }
+    dispatcher.register(
+      effect: DurableEffect(
+        "charge", on: OrderPlaced.self, attempts: attempts,
+        backoff: .constant(clock == nil ? .zero : .seconds(60)), onRestart: onRestart
+      ) { order, context in
+        try await before()
+        try bank.charge(context.key)
+        return OrderPaid(id: order.id)
+      })
+    if resumes { dispatcher.resumeWork() }
+  }
+
+  /// Waits until an order is paid for.
+  func paid(_ count: Int) async {
+    for await change in orders.stream(.model, initial: true, buffering: .unbounded)
+    where change.value.paid.count >= count { return }
+  }
+}
+
+@Suite("Durable effects", .timeLimit(.minutes(10)))
+struct DurableEffectTests {
+  private let database = MemoryDatabase()
+
+  private var rows: [String: String] { database.rows(ofStore: "dispatchstore.work", part: 2) }
+
+  @Test(arguments: [true, false], Dispatcher.Mode.everyMode)
+  func doTheirWorkOnceTheirCauseIsSaved(isPersistent: Bool, mode: Dispatcher.Mode) async throws {
+    let bank = Bank()
+    let service = try await PaymentService(isPersistent ? database : nil, bank)
+    let handle = await onOwnThread { service.dispatcher.dispatch(OrderPlaced(), mode: mode) }
+    #expect(await handle.result.isSuccess)
+    await handle.settled
+    #expect(service.orders.model == OrderBook(placed: [1], paid: [1]))
+    #expect(bank.keys.all.count == 1)
+    #expect(service.dispatcher.pendingEffects.isEmpty)
+    try await service.persistence?.flush()
+    #expect(rows.isEmpty)
+  }
+
+  @Test(arguments: [true, false])
+  func areRunAgainWithTheSameKey(isPersistent: Bool) async throws {
+    let bank = Bank(failing: 2)
+    let service = try await PaymentService(isPersistent ? database : nil, bank)
+    await service.dispatcher.dispatch(OrderPlaced()).settled
+    #expect(bank.keys.all.count == 3)
+    #expect(Set(bank.keys.all).count == 1)
+    #expect(service.orders.model.paid == [1])
+    #expect(service.warnings.all.map(\.kind) == [.effectFailed, .effectFailed])
+  }
+
+  @Test func havePausesByTheDispatchersClock() async throws {
+    let (clock, bank) = (VirtualClock(), Bank(failing: 2))
+    let service = try await PaymentService(nil, bank, clock: clock)
+    let handle = service.dispatcher.dispatch(OrderPlaced())
+    for attempt in 1...2 {
+      _ = await bank.keys.first(attempt)
+      await clock.waitForSleepers(atLeast: 1)
+      #expect(service.dispatcher.pendingEffects.map(\.attempts) == [attempt])
+      #expect(service.dispatcher.pendingEffects[0].lastError == "BankIsClosed()")
+      clock.advance(by: .seconds(60))
+    }
+    await handle.settled
+    #expect(service.orders.model.paid == [1])
+  }
+
+  @Test(arguments: [true, false])
+  func becomeDeadLettersThatCanBeRunAgainOrRemoved(isPersistent: Bool) async throws {
+    let bank = Bank(failing: 4)
+    let service = try await PaymentService(isPersistent ? database : nil, bank, attempts: 2)
+    for id in 1...2 { await service.dispatcher.dispatch(OrderPlaced(id: id)).settled }
+    let letters = service.dispatcher.deadLetters
+    #expect(letters.map(\.effect) == ["charge", "charge"])
+    #expect(letters.map { ($0.action as? OrderPlaced)?.id } == [1, 2])
+    #expect(letters.allSatisfy { $0.attempts == 2 && $0.error == "BankIsClosed()" })
+    #expect(service.dispatcher.pendingEffects.isEmpty)
+    #expect(service.warnings.all.count { $0.kind == .deadLetter } == 2)
+    #expect(service.dispatcher.runAgain(letters[0]))
+    #expect(!service.dispatcher.runAgain(letters[0]))
+    await service.paid(1)
+    #expect(bank.keys.all.last == letters[0].key)
+    #expect(service.dispatcher.remove(letters[1]))
+    #expect(!service.dispatcher.remove(letters[1]))
+    await service.dispatcher.drain()
+    #expect(service.dispatcher.deadLetters.isEmpty)
+    #expect(service.orders.model.paid == [1])
+    try await service.persistence?.flush()
+    #expect(rows.isEmpty)
+  }
+
+  @Test func deadLettersSurviveARestart() async throws {
+    let bank = Bank(failing: 1)
+    let first = try await PaymentService(database, bank, attempts: 1)
+    await first.dispatcher.dispatch(OrderPlaced()).settled
+    try await first.persistence!.flush()
+    let key = first.dispatcher.deadLetters[0].key
+    database.crash()
+    let next = try await PaymentService(database, bank)
+    let letters = next.dispatcher.deadLetters
+    #expect(letters.map(\.key) == [key])
+    #expect(letters[0].error == "BankIsClosed()" && letters[0].attempts == 1)
+    #expect(bank.keys.all.count == 1, "A dead letter does not run by itself.")
+    #expect(next.dispatcher.runAgain(letters[0]))
+    await next.paid(1)
+    #expect(bank.keys.all == [key, key])
+  }
+
+  @Test func goOnAfterARestartWithTheSameKey() async throws {
+    let (bank, hangs) = (Bank(), Latch())
+    let first = try await PaymentService(database, bank) {
+      await hangs.opened()
+    }
+    await first.dispatcher.send(OrderPlaced())
+    #expect(rows.count == 1)
+    let key = first.dispatcher.pendingEffects[0].key
+    database.crash()
+    let next = try await PaymentService(database, bank, resumes: false)
+    #expect(next.orders.model == OrderBook(placed: [1], paid: []))
+    #expect(next.dispatcher.pendingEffects.map(\.key) == [key])
+    #expect(bank.keys.all.isEmpty)
+    next.dispatcher.resumeWork()
+    await next.paid(1)
+    await next.dispatcher.drain()
+    #expect(bank.keys.all == [key])
+    #expect(rows.isEmpty)
+    hangs.open()
+  }
+
+  @Test func areReconciledAfterARestartIfAsked() async throws {
+    for wasDone in [true, false] {
+      let (database, bank, hangs) = (MemoryDatabase(), Bank(), Latch())
+      let first = try await PaymentService(database, bank) { await hangs.opened() }
+      await first.dispatcher.send(OrderPlaced())
+      database.crash()
+      let next = try await PaymentService(
+        database, bank,
+        onRestart: .reconcile { order, _ in
+          wasDone ? .done(OrderPaid(id: order.id)) : .runAgain
+        })
+      await next.paid(1)
+      #expect(bank.keys.all.count == (wasDone ? 0 : 1))
+      await next.dispatcher.dispatch(OrderPlaced(id: 2)).settled
+      #expect(next.orders.model.paid == [1, 2])
+      #expect(bank.keys.all.count == (wasDone ? 1 : 2), "New work is not reconciled.")
+      hangs.open()
+    }
+  }
+
+  @Test func areInTheTransactionOfTheirCauseAndOfTheirEnd() async throws {
+    for commit in 0..<4 {
+      let (database, bank) = (MemoryDatabase(), Bank())
+      let first = try await PaymentService(database, bank)
+      database.failAtCommit(.crash, number: commit)
+      for id in 1...2 { await first.dispatcher.dispatch(OrderPlaced(id: id)).settled }
+      let next = try await PaymentService(database, bank, resumes: false)
+      let (book, rows) = (
+        next.orders.model, database.rows(ofStore: "dispatchstore.work", part: 2)
+      )
+      #expect(book.placed.count == book.paid.count + rows.count)
+      next.dispatcher.resumeWork()
+      await next.paid(book.placed.count)
+      #expect(next.orders.model.paid == book.placed)
+      #expect(Set(bank.keys.all).count >= book.placed.count)
+    }
+  }
+
+  @Test func makeTheirActionAtomic() async throws {
+    let service = try await PaymentService(nil, Bank())
+    service.dispatcher.register(
+      store: Store(identifier: "stock", model: 0) {
+        Perform(OrderPlaced.self) { _, _ in }
+      })
+    let result = await service.dispatcher.send(OrderPlaced())
+    #expect(result["stock"].error.map { ($0 as? DispatchError)?.code } == .notAtomic)
+    #expect(service.orders.model.placed.isEmpty)
+    await service.dispatcher.drain()
+    #expect(service.orders.model.paid.isEmpty, "No work follows a failure.")
+  }
+
+  @Test func failIfTheirActionFails() async throws {
+    let service = try await PaymentService(database, Bank())
+    let attempts = Recorder<String>()
+    service.dispatcher.register(
+      effect: DurableEffect("other", on: OrderPlaced.self, attempts: 2, backoff: .none) {
+        order, context in
+        attempts.record(context.key)
+        return OrderRefused(id: order.id)
+      })
+    await service.dispatcher.dispatch(OrderPlaced()).settled
+    #expect(attempts.all.count == 2 && Set(attempts.all).count == 1)
+    #expect(service.dispatcher.deadLetters.map(\.effect) == ["other"])
+  }
+
+  @Test func areNotCancelledWithTheClientThatHasCausedThem() async throws {
+    let (bank, begun, goOn) = (Bank(), Latch(), Latch())
+    let service = try await PaymentService(database, bank) {
+      begun.open()
+      await goOn.openedOrCancelled()
+      try Task.checkCancellation()
+    }
+    let handle = service.dispatcher.dispatch(OrderPlaced(), options: .timeout(.seconds(100)))
+    #expect(await handle.result.isSuccess)
+    await begun.opened()
+    handle.cancelWithEffects()
+    goOn.open()
+    await service.paid(1)
+    #expect(bank.keys.all.count == 1)
+  }
+
+  @Test func leaveTheirPausesToTheNextProcess() async throws {
+    let (clock, bank) = (VirtualClock(), Bank(failing: 1))
+    let first = try await PaymentService(database, bank, clock: clock)
+    let handle = first.dispatcher.dispatch(OrderPlaced())
+    await clock.waitForSleepers(atLeast: 1)
+    await first.dispatcher.drain()
+    await handle.settled
+    #expect(first.dispatcher.pendingEffects.count == 1)
+    try await first.persistence!.close()
+    let next = try await PaymentService(database, bank)
+    await next.paid(1)
+    #expect(bank.keys.all.count == 2 && Set(bank.keys.all).count == 1)
+  }
+
+  @Test func keepAnActionThatIsNotKnownAnyLonger() async throws {
+    let (bank, hangs) = (Bank(), Latch())
+    let first = try await PaymentService(database, bank) { await hangs.opened() }
+    await first.dispatcher.send(OrderPlaced())
+    let saved = rows
+    database.crash()
+    // As after a deployment that has renamed the type.
+    let renamed = Dispatcher(name: "payments")
+    let warnings = Recorder<DispatchWarning>()
+    renamed.onWarning { warnings.record($0) }
+    try await database.open(for: renamed)
+    renamed.resumeWork()
+    #expect(warnings.all.map(\.kind) == [.workNotResumed])
+    #expect(warnings.all[0].message.contains("\"charge\""))
+    #expect(renamed.deadLetters.map(\.effect) == ["charge"])
+    #expect(renamed.deadLetters[0].error.contains("OrderPlaced"))
+    #expect(rows == saved)
+    database.crash()
+    let next = try await PaymentService(database, bank)
+    await next.paid(1)
+    #expect(bank.keys.all.count == 1)
+    hangs.open()
+  }
+
+  @Test func ofASequenceBeginOnceItIsSaved() async throws {
+    let bank = Bank()
+    let service = try await PaymentService(database, bank)
+    database.hold()
+    let handle = service.dispatcher.dispatch(actions: [OrderPlaced(id: 1), OrderPlaced(id: 2)])
+    for await change in service.orders.stream(.model, initial: true, buffering: .unbounded)
+    where change.value.placed.count == 2 { break }
+    #expect(bank.keys.all.isEmpty)
+    database.release()
+    #expect(await handle.result.isSuccess)
+    await service.paid(2)
+    #expect(Set(bank.keys.all).count == 2)
+  }
+}
