@@ -24,7 +24,7 @@ ARROWS = """
 Control/Diagnosis: Lifecycle
 Control/Lifecycle: Groups
 Control/Limits: Options
-Control/Options: Limits
+Control/Options: Limits Schedule
 Core/Atomic: Base Middleware Observers Results Routing Runs Stores
 Core/Base: Atomic Middleware Operations Routing Runs Scheduling Stores
 Core/Dispatcher: Base Middleware Results Routing Runs Scheduling Stores

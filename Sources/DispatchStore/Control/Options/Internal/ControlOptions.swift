@@ -15,8 +15,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var conditions: [StoreCondition] = []
     /// The key whose dispatch in flight this dispatch joins.
     var join: TypedKey?
-    /// The rate of the key's dispatches; the last one counts.
-    var rate: KeyedRate?
+    /// The reason to begin later than at the call; the last one counts.
+    var start: LaterStart?
     /// Limits of which the dispatch needs a unit each.
     var limits: [DispatchLimit] = []
     /// Whether it names its limits, which then replace the default ones.
@@ -41,7 +41,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
       exclusionKeys += next.exclusionKeys
       conditions += next.conditions
       join = next.join ?? join
-      rate = next.rate ?? rate
+      start = next.start ?? start
       for limit in next.limits { add(limit) }
       namesLimits = namesLimits || next.namesLimits
       takesDefaults = takesDefaults && next.takesDefaults
@@ -108,7 +108,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   }
 
   override var isReady: Bool { leader != nil }
-  override var makesKnown: Bool { values.join != nil || values.rate != nil }
+  override var makesKnown: Bool { values.join != nil || values.start != nil }
 
   /// The options of a dispatch that joins another: it runs nothing, and needs no limit's unit.
   private func joining(in dispatcher: Dispatcher) -> ControlOptions? {
@@ -142,14 +142,14 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     {
       throw DispatchError.skipped(dispatch.callSite, for: present.callSite, key)
     }
-    // A dispatch that can't begin is no leader, and does not come at its rate.
+    // A dispatch that can't begin is no leader, and does not come at its rate or time.
     guard let delay else { return .begins }
     if let key = values.join,
       let present = leader ?? tables.leaders.insertUnlessPresent(dispatch, key)
     {
       return .joins(present)
     }
-    return try values.rate?.admit(delay, to: dispatcher) ?? .begins
+    return try values.start?.admit(delay, to: dispatcher) ?? .begins
   }
 
   override var isFindable: Bool { !values.names.isEmpty }
@@ -160,6 +160,19 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     guard let key = values.latest else { return [] }
     let joined = dispatch.details?.isJoining == true ? dispatch.dispatchesBefore.last : nil
     return tables.latest.insert(dispatch, key, replacingAllBut: joined)
+  }
+}
+
+/// A reason why a dispatch may begin later than at the call.
+enum LaterStart: Sendable {
+  case rate(KeyedRate)
+  case schedule(ScheduleRule)
+
+  func admit(_ delay: DispatchDelay, to dispatcher: Dispatcher) throws -> Admission {
+    switch self {
+    case .rate(let rate): try rate.admit(delay, to: dispatcher)
+    case .schedule(let rule): try rule.admit(delay, to: dispatcher)
+    }
   }
 }
 

@@ -65,7 +65,7 @@ extension DispatchOptions {
       ("atomic", values.isAtomic),
       ("cancelsPrevious", values.latest != nil), ("skippedIfInFlight", values.single != nil),
       ("exclusive", !values.exclusionKeys.isEmpty), ("when", !values.conditions.isEmpty),
-      ("joinsInFlight", values.join != nil), ("debounced or throttled", values.rate != nil),
+      ("joinsInFlight", values.join != nil), ("debounced, throttled, delayed or scheduled", values.start != nil),
       ("deadline", !values.deadlines.isEmpty), ("priority", values.priority != nil),
     ]
     return others.first(where: \.1)?.0

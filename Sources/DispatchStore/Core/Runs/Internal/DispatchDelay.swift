@@ -64,6 +64,7 @@ struct DelayedDispatch: Sendable {
   let id: DispatchID
   let parent: DispatchID?
   let actions: [any ActionType]
+  let storeIdentifier: String?
   let mode: Dispatcher.Mode
   let callSite: CallSite
 }
@@ -75,10 +76,12 @@ final class DelayedDispatches: DispatcherAttachment {
   var all: [DelayedDispatch] { entries.withLock { Array($0.values) } }
   var count: Int { entries.withLock(\.count) }
 
+  func find(_ id: DispatchID) -> DelayedDispatch? { entries.withLock { $0[id] } }
+
   func insert(_ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode) {
     let entry = DelayedDispatch(
-      id: dispatch.id, parent: dispatch.parent, actions: subject.actions, mode: mode,
-      callSite: dispatch.callSite)
+      id: dispatch.id, parent: dispatch.parent, actions: subject.actions,
+      storeIdentifier: subject.storeIdentifier, mode: mode, callSite: dispatch.callSite)
     entries.withLock { $0[entry.id] = entry }
   }
 
