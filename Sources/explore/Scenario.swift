@@ -17,6 +17,7 @@ struct Scenario: Sendable {
     bounds, drains, effects, skips,
     exclusion, rates, droppedDelays, joins, lateRings, diagnosis, lanePriorities, laneTurns,
     lanePriorityRings, families, releasedDispatchers, transfers, atomic, saving, failedSaving,
+    schedules, repeating, closedSchedules,
   ]
 }
 

@@ -13,6 +13,9 @@ extension DispatchOptions {
   /// caller's thread waits, with `send` the task. In a task whose thread `.sync` would block, it ends with
   /// `wouldDeadlock`.
   ///
+  /// Made in a block, it is cancelled with that block's dispatch and inherits its deadline. Add `detached` to outlive
+  /// them.
+  ///
   /// With a time of zero or less it begins at once. With the end of time, such as `.seconds(Int64.max)`, it stays
   /// pending until you cancel it. It does not add up with `scheduled`, `debounced` and `throttled`: the last one of
   /// them counts. An action group ignores it. Cost: about a microsecond, and memory. All pending dispatches share one

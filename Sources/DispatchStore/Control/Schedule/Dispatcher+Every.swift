@@ -18,12 +18,15 @@ extension Dispatcher {
   ///   - storeIdentifier: The only store to run; nil for all that respond.
   ///   - mode: The thread and the order in which each run is dispatched.
   ///   - missed: What happens after the clock has jumped over several times.
+  ///   - completion: Gets the result of each run, on the concurrent queue. The next run may begin then, unless this one
+  ///     has timed out and its stores go on.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   /// - Precondition: `interval` is positive.
   public func every(
     _ interval: Duration, name: String, perform action: some ActionType,
     to storeIdentifier: String? = nil, mode: Mode = .async, missed: MissedRuns = .once,
+    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
     guard interval.wholeNanoseconds > 0 else {
@@ -34,8 +37,8 @@ extension Dispatcher {
         """)
     }
     let repeated = RepeatedAction(
-      action: action, name: name, storeIdentifier: storeIdentifier, mode: mode, fileID: fileID,
-      line: line)
+      action: action, name: name, storeIdentifier: storeIdentifier, mode: mode,
+      completion: completion, fileID: fileID, line: line)
     schedules.start(repeated, Repetition(interval: interval.wholeNanoseconds, missed: missed))
   }
 }

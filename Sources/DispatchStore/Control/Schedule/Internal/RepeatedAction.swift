@@ -4,15 +4,17 @@ final class RepeatedAction: Sendable {
   let name: String
   let storeIdentifier: String?
   let mode: Dispatcher.Mode
+  private let completion: (@Sendable (DispatchResult) -> Void)?
   private let fileID: StaticString
   private let line: UInt
 
   init(
     action: any ActionType, name: String, storeIdentifier: String?, mode: Dispatcher.Mode,
-    fileID: StaticString, line: UInt
+    completion: (@Sendable (DispatchResult) -> Void)?, fileID: StaticString, line: UInt
   ) {
     (self.action, self.name, self.storeIdentifier) = (action, name, storeIdentifier)
-    (self.mode, self.fileID, self.line) = (mode, fileID, line)
+    (self.mode, self.completion) = (mode, completion)
+    (self.fileID, self.line) = (fileID, line)
   }
 
   var callSite: CallSite { CallSite(fileID: fileID, line: line) }
@@ -25,6 +27,7 @@ final class RepeatedAction: Sendable {
       )
       // A run that has timed out goes on until its stores have ended.
       if let dispatch = handle.dispatch { dispatch.beforeResult(ended) } else { ended() }
+      if let completion = self.completion { handle.whenEnded(completion) }
     }
   }
 }

@@ -105,8 +105,9 @@ struct ScheduleState<Member> {
   mutating func nextLook(at moment: Moment) -> Int64? {
     var look = elapsed.earliest() ?? .max
     if let date = dates.earliest(), date != .max {
-      let pause = min(max(date.addingClamped(-moment.unix), 0), Self.longestPause)
-      look = min(look, moment.elapsed.addingClamped(pause))
+      let (left, overflows) = date.subtractingReportingOverflow(moment.unix)
+      let pause = overflows ? Self.longestPause : min(max(left, 0), Self.longestPause)
+      look = min(look, moment.elapsed.addingClamped(date > moment.unix ? pause : 0))
     }
     return look == .max ? nil : look
   }

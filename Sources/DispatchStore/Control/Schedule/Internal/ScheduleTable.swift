@@ -162,10 +162,9 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
 
   var all: [Pending] {
     let moment = clock.moment
-    let delayed = dispatcher?.delayedDispatches
     return state.withLock(\.schedule.entries).map { entry in
       var found: DelayedDispatch?
-      if case .dispatch(let delay) = entry.member { found = delayed?.find(delay.dispatch.id) }
+      if case .dispatch(let delay) = entry.member { found = delay.subject }
       return Pending(
         member: entry.member, name: entry.name, unix: entry.due.unix(at: moment),
         interval: entry.repetition?.interval, delayed: found)
