@@ -125,12 +125,15 @@ extension Scenario {
       let time = Duration.seconds(Int64(simulation.draw(below: 4)))
       handles.append(watch.dispatch(number, in: time, number == 1 ? "k" : nil, by: other))
     }
-    handles.append(
-      other.dispatch(Entry.note(5), options: .delayed(by: .seconds(1_000_000), name: "k")))
+    handles.append(watch.dispatch(5, in: .seconds(1_000_000), "k", by: other))
     other.every(.seconds(1), name: "tick", perform: Entry.note(6))
     let report = await other.drain()
     try check(report.isComplete && other.scheduled.isEmpty, "\(report), \(other.scheduled)")
-    for handle in handles { try check(handle.hasEnded, "a dispatch outlives the drain") }
+    let completed = watch.completed
+    for (index, handle) in handles.enumerated() where !completed.contains(index + 1) {
+      let result = await handle.result
+      try check(result.dispatchError?.code == .dispatcherClosed, "outlives the drain: \(result)")
+    }
     let count = watch.begun.count
     try await simulation.clock.sleep(for: .seconds(10))
     try check(watch.begun.count == count, "began after the drain: \(watch.begun)")
@@ -183,6 +186,7 @@ private final class ScheduleWatch: Middleware {
   }
 
   var begun: [(number: Int, time: Duration)] { all.now }
+  var completed: Set<Int> { Set(results.now.keys) }
 
   @discardableResult
   func dispatch(
