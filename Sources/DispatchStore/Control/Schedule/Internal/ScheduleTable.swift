@@ -82,7 +82,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   // MARK: Removing
 
   /// Removes a dispatch that has ended before its time.
-  private func remove(_ token: ScheduleState<Member>.Token) {
+  private func remove(_ token: Schedule.Token) {
     change { $0.remove(token) }
   }
 
@@ -149,39 +149,8 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     if !state.withLock({ $0.timer.keep(token, number) }) { timers.remove(token) }
   }
 
-  // MARK: Reading
-
-  /// A pending entry, with what is known of its dispatch.
-  struct Pending {
-    let member: Member
-    let name: String?
-    let unix: Int64
-    let interval: Int64?
-    let delayed: DelayedDispatch?
-  }
-
-  var all: [Pending] {
-    let moment = clock.moment
-    return state.withLock(\.schedule.entries).map { entry in
-      var found: DelayedDispatch?
-      if case .dispatch(let delay) = entry.member { found = delay.subject }
-      return Pending(
-        member: entry.member, name: entry.name, unix: entry.due.unix(at: moment),
-        interval: entry.repetition?.interval, delayed: found)
-    }
-  }
-}
-
-extension Dispatcher {
-  var schedules: ScheduleTable {
-    var isNew = false
-    func make() -> ScheduleTable {
-      isNew = true
-      return ScheduleTable(of: self)
-    }
-    let table = attachment(orAdd: make())
-    // A dispatcher that was closed before has not told this table.
-    if isNew, isClosed { table.dispatcherClosed() }
-    return table
+  /// The pending entries, with the present time.
+  var entries: ([ScheduleState<Member>.Entry], Moment) {
+    (state.withLock(\.schedule.entries), clock.moment)
   }
 }
