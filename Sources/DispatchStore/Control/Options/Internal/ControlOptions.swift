@@ -136,16 +136,15 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override func admit(
     _ dispatch: Dispatch, _ delay: DispatchDelay?, to dispatcher: Dispatcher
   ) throws -> Admission {
-    let tables = dispatcher.controlTables
     if let key = values.single,
-      let present = tables.singles.insertUnlessPresent(dispatch, key)
+      let present = dispatcher.controlTables.singles.insertUnlessPresent(dispatch, key)
     {
       throw DispatchError.skipped(dispatch.callSite, for: present.callSite, key)
     }
     // A dispatch that can't begin is no leader, and does not come at its rate or time.
     guard let delay else { return .begins }
     if let key = values.join,
-      let present = leader ?? tables.leaders.insertUnlessPresent(dispatch, key)
+      let present = leader ?? dispatcher.controlTables.leaders.insertUnlessPresent(dispatch, key)
     {
       return .joins(present)
     }
@@ -155,6 +154,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override var isFindable: Bool { !values.names.isEmpty }
 
   override func announce(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> [Dispatch] {
+    if values.names.isEmpty, values.latest == nil { return [] }
     let tables = dispatcher.controlTables
     for name in values.names { tables.names.insert(dispatch, name) }
     guard let key = values.latest else { return [] }
