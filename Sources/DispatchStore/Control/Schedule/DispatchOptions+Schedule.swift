@@ -18,8 +18,8 @@ extension DispatchOptions {
   ///
   /// With a time of zero or less it begins at once. With the end of time, such as `.seconds(Int64.max)`, it stays
   /// pending until you cancel it. It does not add up with `scheduled`, `debounced` and `throttled`: the last one of
-  /// them counts. An action group ignores it. Cost: a few microseconds, and about 1.5 KB until it has ended. All pending dispatches share one
-  /// timer.
+  /// them counts. An action group ignores it. Cost: a few microseconds, and about 1.5 KB until it has ended. All pending
+  /// dispatches share one timer.
   ///
   /// - Parameters:
   ///   - time: The time from the call on, by the dispatcher's clock. Setting the machine's date does not change it.
