@@ -22,9 +22,10 @@ BELOW = {
 }
 ARROWS = """
 Control/Diagnosis: Lifecycle
+Control/Effects: Options
 Control/Lifecycle: Groups
 Control/Limits: Options
-Control/Options: Keys Limits
+Control/Options: Keys Limits Schedule
 Core/Atomic: Base Middleware Observers Results Routing Runs Stores
 Core/Base: Atomic Middleware Operations Routing Runs Scheduling Stores
 Core/Dispatcher: Base Middleware Results Routing Runs Scheduling Stores

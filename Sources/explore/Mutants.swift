@@ -105,6 +105,10 @@ enum Mutants {
     .lostWatch: Scenario.diagnosis.name,
     .placeNotKept: Scenario.laneTurns.name,
     .latePriorities: Scenario.laneTurns.name,
+    .replacedBegins: Scenario.schedules.name,
+    .lateSchedule: Scenario.schedules.name,
+    .driftingSchedule: Scenario.repeating.name,
+    .overlappingTicks: Scenario.repeating.name,
   ]
 
   /// Whether the scenarios catch a mutant.

@@ -18,6 +18,7 @@ struct Scenario: Sendable {
     exclusion, rates, droppedDelays, joins, keys, outbox, lateRings, diagnosis, lanePriorities,
     laneTurns,
     lanePriorityRings, families, releasedDispatchers, transfers, atomic, saving, failedSaving,
+    schedules, repeating, closedSchedules,
   ]
 }
 

@@ -200,6 +200,14 @@ package enum Mutant: String, CaseIterable, Sendable {
   case locksInStoreOrder
   /// An atomic action that is undone counts as a commit.
   case undoneVersion
+  /// A scheduled dispatch begins although another one has taken its name.
+  case replacedBegins
+  /// The next time of a repeating schedule is counted from its late run.
+  case driftingSchedule
+  /// The timer of the schedules does not move to an earlier time.
+  case lateSchedule
+  /// A repeating schedule begins a run although the former one has not ended.
+  case overlappingTicks
   /// A watchdog that finds nothing in flight rests without a recheck.
   case lostWatch
 }

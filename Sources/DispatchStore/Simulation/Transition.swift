@@ -106,6 +106,7 @@ package enum Transition: String, Sendable {
   case checkCondition = "check a condition"
   case beginDelayed = "begin after a delay"
   case comeAtRate = "come at a rate"
+  case changeSchedule = "change the schedule"
   case join = "join another dispatch"
   case beginEffect = "begin a run of an effect"
   case endEffect = "end a run of an effect"

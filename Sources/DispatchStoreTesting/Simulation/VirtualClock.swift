@@ -1,9 +1,12 @@
-import Foundation
+import DispatchStore
+public import Foundation
 
 /// A clock whose time passes only when a test advances it.
 ///
 /// It wakes sleepers in the order of their deadlines. With equal deadlines, they wake in the order in which they
 /// began to sleep. You can use it from any thread. In a simulation, time passes when no thread can run.
+///
+/// A dispatcher with this clock takes the date from it, too: `jump(by:)` sets that, as somebody sets a machine's clock.
 public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock` guards its state
   /// A time, counted from the creation of the clock.
   public struct Instant: InstantProtocol, Hashable, Sendable {
@@ -39,13 +42,32 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
 
   private let lock = NSLock()
   private var time = Instant(offset: .zero)
+  /// The date at the creation of the clock, moved by all jumps.
+  private var start: Int64
   private var count = 0
   /// The sleepers, in the reverse order in which they will be woken.
   private var sleepers: [Sleeper] = []
   private var waiters: [(count: Int, continuation: UnsafeContinuation<Void, Never>)] = []
 
-  /// Makes a clock at zero.
-  public init() {}
+  /// Makes a clock at zero, with the date 2026-01-01T00:00:00Z.
+  public convenience init() {
+    self.init(date: Date(timeIntervalSince1970: 1_767_225_600))
+  }
+
+  /// Makes a clock at zero, with this date.
+  public init(date: Date) {
+    start = date.unixNanoseconds
+  }
+
+  /// The current date, which advances with the time.
+  public var date: Date { Date(unixNanoseconds: unixNanoseconds) }
+
+  /// Moves the date, forwards or back, without any time passing.
+  ///
+  /// Wakes nobody: a dispatcher notices it when it looks at the date again, within 30 seconds of the clock's time.
+  public func jump(by duration: Duration) {
+    lock.withLock { start = start.addingClamped(duration.wholeNanoseconds) }
+  }
 
   /// The current time.
   public var now: Instant { lock.withLock { time } }
@@ -173,5 +195,11 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   private func takeWaiters() -> [UnsafeContinuation<Void, Never>] {
     defer { waiters.removeAll { $0.count <= sleepers.count } }
     return waiters.filter { $0.count <= sleepers.count }.map(\.continuation)
+  }
+}
+
+extension VirtualClock: DatedClock {
+  package var unixNanoseconds: Int64 {
+    lock.withLock { start.addingClamped(time.offset.wholeNanoseconds) }
   }
 }

@@ -64,7 +64,7 @@ public struct DurableEffect: Sendable {
   }
 }
 
-/// What happens to the work of a durable effect that the process has not survived.
+/// The treatment of a durable effect's work that the process has not survived.
 public enum EffectRecovery<Action: ActionType>: Sendable {
   /// Does it again, with the same key.
   case runAgain
@@ -75,9 +75,9 @@ public enum EffectRecovery<Action: ActionType>: Sendable {
 
 /// Whether the work of a durable effect was done before the process died.
 public enum EffectReconciliation: Sendable {
-  /// It was not: the effect runs.
+  /// The work was not done: the effect runs.
   case runAgain
-  /// It was; the action, if any, says so to the stores.
+  /// The work was done; the action, if any, says so to the stores.
   case done((any ActionType)?)
 }
 

@@ -19,7 +19,7 @@ extension Dispatcher {
   /// The dispatches that have not ended, in the order of their identifiers; a sequence has its present action.
   ///
   /// Empty unless `tracksInFlight` is set, or a watchdog is. A dispatch that `debounced` or `throttled` delays is there
-  /// once it begins; a drain's report has it before.
+  /// once it begins; a drain's report has it before. So is a scheduled one, which `scheduled` has before.
   public var inFlight: [InFlightDispatch] { inFlightTable?.all.map(InFlightDispatch.init) ?? [] }
 
   /// The table of dispatches in flight, if one is kept.

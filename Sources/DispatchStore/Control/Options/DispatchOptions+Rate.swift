@@ -60,7 +60,7 @@ extension DispatchOptions {
 
   private static func rated(_ key: some Hashable & Sendable, _ rule: RateRule) -> DispatchOptions {
     DispatchOptions().controlled {
-      $0.rate = rule.period > 0 ? KeyedRate(key: TypedKey(key), rule: rule) : nil
+      $0.start = rule.period > 0 ? .rate(KeyedRate(key: TypedKey(key), rule: rule)) : nil
     }
   }
 }

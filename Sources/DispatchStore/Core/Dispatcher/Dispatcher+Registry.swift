@@ -312,6 +312,7 @@ extension Dispatcher {
       registry.routes.removeAll()
     }
     for follower in registry.withLock(\.followers) { follower.dispatcherClosed() }
+    for attachment in presentAttachments { attachment.dispatcherClosed() }
   }
 
   /// Registers a follower of dispatches of some action types, for dispatches made from now on.

@@ -158,6 +158,9 @@ public final class Dispatcher: Sendable {
     }
   }
 
+  /// The attachments that are there now.
+  var presentAttachments: [any DispatcherAttachment] { attachments.withLock { Array($0.values) } }
+
   /// Returns the carried task-local values, as they are bound here.
   ///
   /// - Parameter spare: A capture of an earlier dispatch, to be reused.
@@ -167,4 +170,11 @@ public final class Dispatcher: Sendable {
 }
 
 /// An object that a part of the library keeps with a dispatcher, as long as the dispatcher exists.
-protocol DispatcherAttachment: AnyObject, Sendable {}
+protocol DispatcherAttachment: AnyObject, Sendable {
+  /// Called when the dispatcher closes, with no lock held, and perhaps again; not if it was closed before.
+  func dispatcherClosed()
+}
+
+extension DispatcherAttachment {
+  func dispatcherClosed() {}
+}

@@ -6,7 +6,7 @@ final class IdempotencyTable: Sendable {
 
   private let state = Locked(Table(capacity: 100_000))
   private let clock: DispatcherClock
-  /// Where records are saved; nil without persistence.
+  /// The means to save records; nil without persistence.
   let keeper: CompanionKeeper?
 
   init(_ clock: DispatcherClock, savedBy keeper: CompanionKeeper? = nil) {

@@ -3,7 +3,7 @@
 /// A key is in flight from the admission of its first dispatch until that has ended. Then it is recorded, or forgotten.
 struct KeyTable<Run: AnyObject, Record> {
   enum Entry {
-    /// Its first dispatch is in flight. Can become recorded.
+    /// The first dispatch of the key is in flight. Can become recorded.
     case inFlight(Run)
     case recorded(Record, TimerToken)
   }

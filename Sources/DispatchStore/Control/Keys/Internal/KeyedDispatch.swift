@@ -47,7 +47,7 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     guard let committed, !result.isSuccess, !isRemembered(result) else {
       return table.record(result, of: self, isSaved: committed != nil)
     }
-    // It has timed out while it was being saved. A repeat must not get the recorded result before it is saved.
+    // The dispatch has timed out while it was being saved. A repeat must not get the recorded result before it is saved.
     if isPlanted(.unsavedAnswer) { return table.record(committed, of: self, isSaved: true) }
     table.whenSaved { isSaved in
       if isSaved {

@@ -15,8 +15,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var conditions: [StoreCondition] = []
     /// The idempotency key; the last one counts.
     var key: IdempotencyKey?
-    /// The rate of the key's dispatches; the last one counts.
-    var rate: KeyedRate?
+    /// The reason to begin later than at the call; the last one counts.
+    var start: LaterStart?
     /// Limits of which the dispatch needs a unit each.
     var limits: [DispatchLimit] = []
     /// Whether it names its limits, which then replace the default ones.
@@ -29,7 +29,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var retry: RetryPolicy?
     /// The priority; the last one counts.
     var priority: PriorityInbox.Level?
-    /// Those whose rows are saved with the last commit.
+    /// The companions whose rows are saved with the last commit.
     var companions: [DispatchCompanion] = []
     /// Whether the end does not wait until its commits are saved.
     var endsUnsaved = false
@@ -43,7 +43,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
       exclusionKeys += next.exclusionKeys
       conditions += next.conditions
       key = next.key ?? key
-      rate = next.rate ?? rate
+      start = next.start ?? start
       for limit in next.limits { add(limit) }
       namesLimits = namesLimits || next.namesLimits
       takesDefaults = takesDefaults && next.takesDefaults
@@ -111,7 +111,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   }
 
   override var isReady: Bool { answer != nil }
-  override var makesKnown: Bool { values.key != nil || values.rate != nil }
+  override var makesKnown: Bool { values.key != nil || values.start != nil }
 
   /// The options of a dispatch whose key has an answer: it runs nothing, and needs no limit's unit.
   private func answered(by dispatcher: Dispatcher) -> ControlOptions? {
@@ -139,31 +139,44 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override func admit(
     _ dispatch: Dispatch, _ delay: DispatchDelay?, to dispatcher: Dispatcher
   ) throws -> Admission {
-    let tables = dispatcher.controlTables
     if !values.companions.isEmpty { dispatch.makeDetails().companions += values.companions }
     if let key = values.single,
-      let present = tables.singles.insertUnlessPresent(dispatch, key)
+      let present = dispatcher.controlTables.singles.insertUnlessPresent(dispatch, key)
     {
       throw DispatchError.skipped(dispatch.callSite, for: present.callSite, key)
     }
-    // A dispatch that can't begin is no leader, and does not come at its rate.
+    // A dispatch that can't begin is no leader, and does not come at its rate or time.
     guard let delay else { return .begins }
     if let key = values.key,
       let leader = try dispatcher.idempotencyTable.admit(dispatch, key, answer)
     {
       return .joins(leader)
     }
-    return try values.rate?.admit(delay, to: dispatcher) ?? .begins
+    return try values.start?.admit(delay, to: dispatcher) ?? .begins
   }
 
   override var isFindable: Bool { !values.names.isEmpty }
 
   override func announce(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> [Dispatch] {
+    if values.names.isEmpty, values.latest == nil { return [] }
     let tables = dispatcher.controlTables
     for name in values.names { tables.names.insert(dispatch, name) }
     guard let key = values.latest else { return [] }
     let joined = dispatch.details?.isJoining == true ? dispatch.dispatchesBefore.last : nil
     return tables.latest.insert(dispatch, key, replacingAllBut: joined)
+  }
+}
+
+/// A reason why a dispatch may begin later than at the call.
+enum LaterStart: Sendable {
+  case rate(KeyedRate)
+  case schedule(ScheduleRule)
+
+  func admit(_ delay: DispatchDelay, to dispatcher: Dispatcher) throws -> Admission {
+    switch self {
+    case .rate(let rate): try rate.admit(delay, to: dispatcher)
+    case .schedule(let rule): try rule.admit(delay, to: dispatcher)
+    }
   }
 }
 

@@ -65,7 +65,8 @@ extension DispatchOptions {
       ("atomic", values.isAtomic),
       ("cancelsPrevious", values.latest != nil), ("skippedIfInFlight", values.single != nil),
       ("exclusive", !values.exclusionKeys.isEmpty), ("when", !values.conditions.isEmpty),
-      ("idempotencyKey", values.key != nil), ("debounced or throttled", values.rate != nil),
+      ("idempotencyKey", values.key != nil),
+      ("debounced, throttled, delayed or scheduled", values.start != nil),
       ("deadline", !values.deadlines.isEmpty), ("priority", values.priority != nil),
     ]
     return others.first(where: \.1)?.0

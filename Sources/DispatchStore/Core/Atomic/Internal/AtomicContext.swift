@@ -9,7 +9,7 @@ protocol AtomicContext {
   /// The middlewares' verdict about a store; nil if they let the action pass.
   func reply(at index: Int) -> MiddlewareChain.Reply?
 
-  /// Those whose rows are part of the commit; none for most.
+  /// The companions whose rows are part of the commit; none for most.
   var companions: [DispatchCompanion] { get }
 
   /// Passes the address of the action as dispatched to a closure.

@@ -11,11 +11,16 @@ final class DispatchDelay: Sendable {
 
   private enum State {
     /// Can become ended or dropped. Holds the continuation, once that is known.
-    case waiting((@Sendable () -> Void)?)
-    /// The time has passed.
-    case ended
+    case waiting(Continuation?)
+    /// The time has passed. Holds the dispatch, if the continuation was known.
+    case ended(DelayedDispatch?)
     /// The dispatch ended before.
     case dropped
+  }
+
+  private struct Continuation {
+    let subject: DelayedDispatch
+    let proceed: @Sendable () -> Void
   }
 
   init(of dispatch: Dispatch, isPossible: Bool) {
@@ -27,22 +32,35 @@ final class DispatchDelay: Sendable {
     state.withLock { if case .ended = $0 { true } else { false } }
   }
 
+  /// The delayed dispatch; nil if it is about to wait, or is not to begin.
+  var subject: DelayedDispatch? {
+    state.withLock { state in
+      switch state {
+      case .waiting(let continuation): continuation?.subject
+      case .ended(let subject): subject
+      case .dropped: nil
+      }
+    }
+  }
+
   /// Ends the delay; the dispatch begins elsewhere.
   func end() {
-    let proceed = state.withLock { state -> (@Sendable () -> Void)? in
-      guard case .waiting(let proceed) = state else { return nil }
-      state = .ended
-      return proceed
+    let continuation = state.withLock { state -> Continuation? in
+      guard case .waiting(let continuation) = state else { return nil }
+      state = .ended(continuation?.subject)
+      return continuation
     }
-    proceed?()
+    continuation?.proceed()
   }
 
   /// Calls a closure when the delay ends.
   ///
   /// If it has ended, calls it at once.
-  func whenEnded(_ proceed: @escaping @Sendable () -> Void) {
+  func whenEnded(_ subject: DelayedDispatch, _ proceed: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
-      if case .waiting = state { state = .waiting(proceed) }
+      if case .waiting = state {
+        state = .waiting(Continuation(subject: subject, proceed: proceed))
+      }
       if case .ended = state { return true }
       return false
     }
@@ -64,26 +82,30 @@ struct DelayedDispatch: Sendable {
   let id: DispatchID
   let parent: DispatchID?
   let actions: [any ActionType]
+  let storeIdentifier: String?
   let mode: Dispatcher.Mode
   let callSite: CallSite
+
+  init(_ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode) {
+    (id, parent, callSite) = (dispatch.id, dispatch.parent, dispatch.callSite)
+    (actions, storeIdentifier) = (subject.actions, subject.storeIdentifier)
+    self.mode = mode
+  }
 }
 
 /// The delayed dispatches of a dispatcher.
 final class DelayedDispatches: DispatcherAttachment {
-  private let entries = Locked([DispatchID: DelayedDispatch]())
+  private let delays = Locked([DispatchID: DispatchDelay]())
 
-  var all: [DelayedDispatch] { entries.withLock { Array($0.values) } }
-  var count: Int { entries.withLock(\.count) }
+  var all: [DelayedDispatch] { delays.withLock { Array($0.values) }.compactMap(\.subject) }
+  var count: Int { delays.withLock(\.count) }
 
-  func insert(_ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode) {
-    let entry = DelayedDispatch(
-      id: dispatch.id, parent: dispatch.parent, actions: subject.actions, mode: mode,
-      callSite: dispatch.callSite)
-    entries.withLock { $0[entry.id] = entry }
+  func insert(_ delay: DispatchDelay, _ id: DispatchID) {
+    delays.withLock { $0[id] = delay }
   }
 
   func remove(_ id: DispatchID) {
-    let removed = entries.withLock { $0.removeValue(forKey: id) }
+    let removed = delays.withLock { $0.removeValue(forKey: id) }
     withExtendedLifetime(removed) {}
   }
 }

@@ -45,12 +45,12 @@ extension Dispatcher {
     _ proceed: @escaping @Sendable () -> Void
   ) {
     let (delayed, id) = (delayedDispatches, dispatch.id)
-    delayed.insert(dispatch, subject, mode)
+    delayed.insert(delay, id)
     dispatch.beforeResult {
       delay.drop()
       delayed.remove(id)
     }
-    delay.whenEnded(proceed)
+    delay.whenEnded(DelayedDispatch(dispatch, subject, mode), proceed)
   }
 
   /// Ends the delay; returns false if the dispatch has ended, or times out here.

@@ -236,7 +236,7 @@ struct InlineRun: ~Copyable {
       || record?._withUnsafeGuaranteedRef { $0.withDetails { $0.isAtomic(along: route) } } == true
   }
 
-  /// Those whose rows are part of an atomic action's commit; none for most.
+  /// The companions whose rows are part of an atomic action's commit; none for most.
   var companions: [DispatchCompanion] {
     record?._withUnsafeGuaranteedRef { $0.withDetails(\.companions) } ?? []
   }

@@ -15,12 +15,23 @@ struct DispatcherClock: Sendable {
   /// Returns the time until an instant of the clock, or nil for an instant of another clock.
   private let timeLeft: @Sendable (Any) -> Duration?
 
+  /// Returns the nanoseconds since 1970; nil for the system's date.
+  private let unix: (@Sendable () -> Int64)?
+
   typealias Sleep = @Sendable (_ time: Int64) async -> Void
 
   /// - Parameter clock: The clock, or nil for the system's.
   init(_ clock: (any Clock<Duration>)?) {
     (elapsed, sleep) = clock.map { Self.timing(of: $0) } ?? (nil, nil)
     timeLeft = clock.map { Self.left(on: $0) } ?? Self.left(on: ContinuousClock())
+    if let dated = clock as? any DatedClock {
+      unix = { dated.unixNanoseconds }
+    } else {
+      let start = Self.systemUnixNanoseconds
+      unix = elapsed.map { elapsed in
+        { @Sendable in start.addingClamped(elapsed().wholeNanoseconds) }
+      }
+    }
   }
 
   /// The nanoseconds since a fixed moment.
@@ -36,6 +47,15 @@ struct DispatcherClock: Sendable {
       #endif
     }
     return elapsed().wholeNanoseconds
+  }
+
+  /// The nanoseconds since 1970: by the system's date, by the clock's own, or counted by a clock that has none.
+  var unixNanoseconds: Int64 { unix?() ?? Self.systemUnixNanoseconds }
+
+  private static var systemUnixNanoseconds: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
   /// Returns the time until an instant of the clock, or nil for an instant of another clock.
@@ -60,16 +80,22 @@ struct DispatcherClock: Sendable {
   }
 }
 
+/// A clock that has a date of its own.
+package protocol DatedClock: Sendable {
+  /// The nanoseconds since 1970.
+  var unixNanoseconds: Int64 { get }
+}
+
 extension Duration {
   /// The duration in whole nanoseconds, clamped; a quotient of durations would be a rounded number.
-  var wholeNanoseconds: Int64 {
+  package var wholeNanoseconds: Int64 {
     Int64(clamping: attoseconds / 1_000_000_000)
   }
 }
 
 extension Int64 {
   /// Returns the sum, clamped to the range that can be represented.
-  func addingClamped(_ other: Int64) -> Int64 {
+  package func addingClamped(_ other: Int64) -> Int64 {
     let (sum, overflows) = addingReportingOverflow(other)
     return overflows ? (other < 0 ? .min : .max) : sum
   }

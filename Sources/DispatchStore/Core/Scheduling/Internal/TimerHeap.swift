@@ -41,6 +41,9 @@ struct TimerHeap<Payload> {
   /// The number of places, including those of removed timers.
   var placeCount: Int { places.count }
 
+  /// The payloads, in no order.
+  var payloads: [Payload] { slots.compactMap(\.payload) }
+
   mutating func insert(_ payload: Payload, at deadline: Int64) -> TimerToken {
     lastNumber += 1
     count += 1

@@ -1,0 +1,33 @@
+/// The action of a repeating schedule.
+final class RepeatedAction: Sendable {
+  let action: any ActionType
+  let name: String
+  let storeIdentifier: String?
+  let mode: Dispatcher.Mode
+  private let completion: (@Sendable (DispatchResult) -> Void)?
+  private let fileID: StaticString
+  private let line: UInt
+
+  init(
+    action: any ActionType, name: String, storeIdentifier: String?, mode: Dispatcher.Mode,
+    completion: (@Sendable (DispatchResult) -> Void)?, fileID: StaticString, line: UInt
+  ) {
+    (self.action, self.name, self.storeIdentifier) = (action, name, storeIdentifier)
+    (self.mode, self.completion) = (mode, completion)
+    (self.fileID, self.line) = (fileID, line)
+  }
+
+  var callSite: CallSite { CallSite(fileID: fileID, line: line) }
+
+  /// Dispatches the action on the concurrent queue, since hooks are code of the program.
+  func run(by dispatcher: Dispatcher, then ended: @escaping @Sendable () -> Void) {
+    dispatcher.pool.resume {
+      let handle = dispatcher.dispatch(
+        self.action, to: self.storeIdentifier, mode: self.mode, fileID: self.fileID, line: self.line
+      )
+      // A run that has timed out goes on until its stores have ended.
+      if let dispatch = handle.dispatch { dispatch.beforeResult(ended) } else { ended() }
+      if let completion = self.completion { handle.whenEnded(completion) }
+    }
+  }
+}

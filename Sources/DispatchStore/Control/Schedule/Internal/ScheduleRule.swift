@@ -1,0 +1,47 @@
+/// When a dispatch begins, and its name until then.
+struct ScheduleRule: Sendable {
+  enum Begin {
+    /// Nanoseconds of the dispatcher's clock from the call on.
+    case after(Int64)
+    /// Nanoseconds since 1970.
+    case at(Int64)
+  }
+
+  let begin: Begin
+  let name: String?
+
+  func time(at moment: Moment) -> ScheduleTime {
+    switch begin {
+    case .after(let time): .elapsed(moment.elapsed.addingClamped(time))
+    case .at(let date): .date(date)
+    }
+  }
+
+  func admit(_ delay: DispatchDelay, to dispatcher: Dispatcher) throws -> Admission {
+    try dispatcher.schedules.arrive(delay, self) ? .waits : .begins
+  }
+}
+
+extension DispatchError {
+  static func replaced(
+    _ callSite: CallSite, by newer: CallSite, named name: String
+  ) -> DispatchError {
+    DispatchError(
+      code: .skipped,
+      message: """
+        The dispatch at \(callSite), scheduled as "\(name)", was skipped before its time had come: the call at \
+        \(newer) replaced it by another one of that name.
+        """,
+      callSites: [callSite, newer])
+  }
+
+  static func scheduleWouldBlockTasks(_ callSite: CallSite) -> DispatchError {
+    DispatchError(
+      code: .wouldDeadlock,
+      message: """
+        The scheduled dispatch at \(callSite) would block one of the system's threads for tasks until its time has \
+        come, for which the clock may need such a thread: send it.
+        """,
+      callSites: [callSite])
+  }
+}

@@ -1,0 +1,114 @@
+/// Scheduled actions in the order of their times, without threads and without a clock.
+///
+/// Times of the clock and dates have a heap each, because setting the date changes the order between them.
+struct ScheduleState<Member> {
+  struct Entry {
+    let member: Member
+    let name: String?
+    var due: ScheduleTime
+    /// Nil if it begins once.
+    var repetition: Repetition?
+  }
+
+  struct Token: Equatable {
+    fileprivate let isDate: Bool
+    fileprivate let timer: TimerToken
+  }
+
+  enum Arrival {
+    /// The time of the entry has come.
+    case begins(replacing: Member?)
+    case waits(Token, replacing: Member?)
+    /// The entry would have to wait, and may not; nothing has changed.
+    case refused
+    case closed
+  }
+
+  /// The longest time between two looks at the date, which may jump.
+  static var longestPause: Int64 { 30_000_000_000 }
+
+  private var isOpen = true
+  private var elapsed = TimerHeap<Entry>()
+  private var dates = TimerHeap<Entry>()
+  /// The pending entries with names.
+  private var names: [String: Token] = [:]
+  /// The names of repeating schedules whose last run has not ended.
+  private var running: Set<String> = []
+
+  var entries: [Entry] { elapsed.payloads + dates.payloads }
+
+  /// Adds an entry, in place of the one with its name.
+  mutating func arrive(_ entry: Entry, at moment: Moment, mayWait: Bool = true) -> Arrival {
+    guard isOpen else { return .closed }
+    let begins = entry.repetition == nil && entry.due.hasCome(at: moment)
+    guard begins || mayWait else { return .refused }
+    let replaced =
+      isPlanted(.replacedBegins) ? nil : entry.name.flatMap { cancel($0) }
+    return begins ? .begins(replacing: replaced) : .waits(insert(entry), replacing: replaced)
+  }
+
+  private mutating func insert(_ entry: Entry) -> Token {
+    let token =
+      switch entry.due {
+      case .elapsed(let time): Token(isDate: false, timer: elapsed.insert(entry, at: time))
+      case .date(let time): Token(isDate: true, timer: dates.insert(entry, at: time))
+      }
+    if let name = entry.name { names[name] = token }
+    return token
+  }
+
+  /// Removes a pending entry; does nothing if its time has come.
+  mutating func remove(_ token: Token) -> Entry? {
+    let entry = token.isDate ? dates.remove(token.timer) : elapsed.remove(token.timer)
+    if let name = entry?.name, names[name] == token { names[name] = nil }
+    return entry
+  }
+
+  mutating func cancel(_ name: String) -> Member? {
+    names[name].flatMap { remove($0) }?.member
+  }
+
+  /// Removes the entries whose times have come, and sets the next times of repeating ones.
+  ///
+  /// - Returns: Those that begin now, in the order of their times.
+  mutating func takeDue(at moment: Moment) -> [Member] {
+    let due = elapsed.takeDue(at: moment.elapsed) + dates.takeDue(at: moment.unix)
+    return due.compactMap { begin($0, at: moment) ? $0.member : nil }
+  }
+
+  private mutating func begin(_ entry: Entry, at moment: Moment) -> Bool {
+    guard let name = entry.name else { return true }
+    guard let repetition = entry.repetition, case .elapsed(let time) = entry.due else {
+      names[name] = nil
+      return true
+    }
+    let (runs, next) = repetition.advance(from: time, at: moment.elapsed)
+    var entry = entry
+    entry.due = .elapsed(next)
+    _ = insert(entry)
+    guard runs else { return false }
+    return running.insert(name).inserted || isPlanted(.overlappingTicks)
+  }
+
+  /// Allows the next run of a repeating schedule.
+  mutating func runEnded(_ name: String) { running.remove(name) }
+
+  /// Accepts no further entry.
+  ///
+  /// Returns the pending ones.
+  mutating func close() -> [Member] {
+    defer { (isOpen, elapsed, dates, names) = (false, TimerHeap(), TimerHeap(), [:]) }
+    return entries.map(\.member)
+  }
+
+  /// Returns the time of the clock at which something may be due; nil if nothing ever is.
+  mutating func nextLook(at moment: Moment) -> Int64? {
+    var look = elapsed.earliest() ?? .max
+    if let date = dates.earliest(), date != .max {
+      let (left, overflows) = date.subtractingReportingOverflow(moment.unix)
+      let pause = overflows ? Self.longestPause : min(max(left, 0), Self.longestPause)
+      look = min(look, moment.elapsed.addingClamped(date > moment.unix ? pause : 0))
+    }
+    return look == .max ? nil : look
+  }
+}

@@ -1,0 +1,156 @@
+/// The scheduled dispatches and repeating actions of a dispatcher, with one timer for all.
+final class ScheduleTable: DispatcherAttachment, TimerTarget {
+  enum Member: Sendable {
+    case dispatch(DispatchDelay)
+    case repeated(RepeatedAction)
+  }
+
+  private typealias Schedule = ScheduleState<Member>
+
+  private struct State {
+    var schedule = Schedule()
+    var timer = MovingTimer()
+
+    mutating func moveTimer(at moment: Moment) -> MovingTimer.Move {
+      timer.move(to: schedule.nextLook(at: moment))
+    }
+  }
+
+  private let state = Locked(State())
+  private let clock: DispatcherClock
+  // Weak, since the dispatcher owns both: a repeating schedule does not keep the dispatcher alive.
+  private weak let dispatcher: Dispatcher?
+  private weak let timers: TimerQueue?
+
+  init(of dispatcher: Dispatcher) {
+    clock = dispatcher.clock
+    self.dispatcher = dispatcher
+    timers = dispatcher.timers
+  }
+
+  // MARK: Adding
+
+  /// Adds a dispatch; returns whether it waits.
+  ///
+  /// Throws if it can't.
+  func arrive(_ delay: DispatchDelay, _ rule: ScheduleRule) throws -> Bool {
+    let (dispatch, moment) = (delay.dispatch, clock.moment)
+    let entry = Schedule.Entry(
+      member: .dispatch(delay), name: rule.name, due: rule.time(at: moment))
+    switch add(entry, at: moment, mayWait: delay.isPossible) {
+    case .begins(let replaced):
+      replace(replaced, named: rule.name, by: dispatch.callSite)
+      return false
+    case .waits(let token, let replaced):
+      dispatch.beforeResult { self.remove(token) }
+      replace(replaced, named: rule.name, by: dispatch.callSite)
+      return true
+    case .refused:
+      throw DispatchError.scheduleWouldBlockTasks(dispatch.callSite)
+    case .closed:
+      throw CancellationError()
+    }
+  }
+
+  /// Starts a repeating schedule.
+  func start(_ action: RepeatedAction, _ repetition: Repetition) {
+    let moment = clock.moment
+    let entry = Schedule.Entry(
+      member: .repeated(action), name: action.name,
+      due: .elapsed(moment.elapsed.addingClamped(repetition.interval)), repetition: repetition)
+    guard case .waits(_, let replaced) = add(entry, at: moment, mayWait: true) else { return }
+    replace(replaced, named: action.name, by: action.callSite)
+  }
+
+  private func add(
+    _ entry: Schedule.Entry, at moment: Moment, mayWait: Bool
+  ) -> Schedule.Arrival {
+    yieldPoint(.changeSchedule, entry.name ?? "")
+    let (arrival, move) = state.withLock { state in
+      let arrival = state.schedule.arrive(entry, at: moment, mayWait: mayWait)
+      return (arrival, state.moveTimer(at: moment))
+    }
+    apply(move)
+    return arrival
+  }
+
+  private func replace(_ former: Member?, named name: String?, by callSite: CallSite) {
+    guard let name, case .dispatch(let delay) = former else { return }
+    delay.dispatch.skip(with: .replaced(delay.dispatch.callSite, by: callSite, named: name))
+  }
+
+  // MARK: Removing
+
+  /// Removes a dispatch that has ended before its time.
+  private func remove(_ token: Schedule.Token) {
+    change { $0.remove(token) }
+  }
+
+  func cancel(_ name: String) -> Bool {
+    guard let member = change({ $0.cancel(name) }) else { return false }
+    cancel(member)
+    return true
+  }
+
+  /// Ends all dispatches as cancelled, and stops the repeating schedules.
+  func dispatcherClosed() {
+    for member in change({ $0.close() }) { cancel(member) }
+  }
+
+  private func cancel(_ member: Member) {
+    if case .dispatch(let delay) = member { delay.dispatch.cancel() }
+  }
+
+  /// Removes entries, which are released outside of the lock if the caller drops them.
+  @discardableResult
+  private func change<Result>(_ body: (inout Schedule) -> Result) -> Result {
+    let moment = clock.moment
+    yieldPoint(.changeSchedule)
+    let (result, move) = state.withLock { state in
+      let result = body(&state.schedule)
+      return (result, state.moveTimer(at: moment))
+    }
+    apply(move)
+    return result
+  }
+
+  // MARK: Time
+
+  func timerFired() {
+    let moment = clock.moment
+    yieldPoint(.changeSchedule)
+    let (due, move) = state.withLock { state in
+      state.timer.fired(at: moment.elapsed)
+      return (state.schedule.takeDue(at: moment), state.moveTimer(at: moment))
+    }
+    apply(move)
+    for member in due { begin(member) }
+  }
+
+  private func begin(_ member: Member) {
+    switch member {
+    case .dispatch(let delay):
+      delay.end()
+    case .repeated(let action):
+      guard let dispatcher else { return }
+      action.run(by: dispatcher) { self.runEnded(action.name) }
+    }
+  }
+
+  private func runEnded(_ name: String) {
+    state.withLock { $0.schedule.runEnded(name) }
+  }
+
+  private func apply(_ move: MovingTimer.Move) {
+    guard let timers else { return }
+    if let former = move.former { timers.remove(former) }
+    guard let (time, number) = move.next else { return }
+    let token = timers.add(self, at: time)
+    if !state.withLock({ $0.timer.keep(token, number) }) { timers.remove(token) }
+  }
+
+  /// The pending entries, with the present time.
+  var entries: ([ScheduleState<Member>.Entry], Moment) {
+    (state.withLock(\.schedule.entries), clock.moment)
+  }
+}

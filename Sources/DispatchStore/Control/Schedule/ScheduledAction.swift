@@ -1,0 +1,42 @@
+public import Foundation
+
+/// A dispatch that begins later, or a repeating one.
+public struct ScheduledAction: Sendable, CustomStringConvertible {
+  /// The name by which it is replaced and cancelled.
+  public let name: String?
+  /// The actions as dispatched; one, unless it is a sequence.
+  public let actions: [AnyAction]
+  /// The time at which it begins, or begins next, by the dispatcher's clock.
+  ///
+  /// `Date.distantFuture` if that is later than a clock can say.
+  public let due: Date
+  /// The time between two runs; nil if it begins once.
+  public let interval: Duration?
+  /// The only store to run; nil for all that respond.
+  public let storeIdentifier: String?
+  /// The mode that schedules it.
+  public let mode: Dispatcher.Mode
+
+  /// Nil for a dispatch that has ended, or is about to wait.
+  init?(_ pending: ScheduleTable.Pending) {
+    (name, due) = (pending.name, Date(unixNanoseconds: pending.unix))
+    interval = pending.interval.map { .nanoseconds($0) }
+    if case .repeated(let repeated) = pending.member {
+      (actions, storeIdentifier) = ([repeated.action], repeated.storeIdentifier)
+      mode = repeated.mode
+    } else if let delayed = pending.delayed {
+      (actions, storeIdentifier) = (delayed.actions, delayed.storeIdentifier)
+      mode = delayed.mode
+    } else {
+      return nil
+    }
+  }
+
+  /// The name, the types of the actions, the mode and the time.
+  public var description: String {
+    let types = actions.prefix(3).map { "\(type(of: $0))" } + (actions.count > 3 ? ["…"] : [])
+    let prefix = name.map { "\"\($0)\": " } ?? ""
+    let period = interval.map { ", every \($0)" } ?? ""
+    return "\(prefix)\(types.joined(separator: ", ")), \(mode), at \(due)\(period)"
+  }
+}

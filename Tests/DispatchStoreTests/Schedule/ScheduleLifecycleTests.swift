@@ -1,0 +1,100 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Schedules of a dispatcher that ends", .timeLimit(.minutes(10)))
+struct ScheduleLifecycleTests {
+  static let second = Duration.seconds(1)
+  let scene = ScheduleStage()
+
+  enum End: CaseIterable {
+    case close, shutDown, drain
+  }
+
+  private func end(_ end: End) async {
+    switch end {
+    case .close: scene.dispatcher.close()
+    case .shutDown: scene.dispatcher.shutDown()
+    case .drain: #expect(await scene.dispatcher.drain().isComplete)
+    }
+  }
+
+  @Test(arguments: Way.all, End.allCases)
+  func whatIsPendingEndsAsCancelled(_ way: Way, _ end: End) async {
+    let date = scene.clock.date.addingTimeInterval(9)
+    let tasks = [
+      await scene.pending("1", way, .delayed(by: Self.second)),
+      await scene.pending("2", way, .scheduled(at: date, name: "k")),
+      await scene.pending("3", way, .scheduled(at: .distantFuture)),
+    ]
+    await self.end(end)
+    for task in tasks { #expect(await task.value.error is CancellationError) }
+    #expect(scene.log.all.sorted() == ["1 false", "2 false", "3 false"])
+    #expect(await scene.nothingRemains())
+  }
+
+  @Test(arguments: End.allCases)
+  func repeatingSchedulesStop(_ end: End) async {
+    scene.dispatcher.every(Self.second, name: "k", perform: scene.runs("1"))
+    await self.end(end)
+    #expect(await scene.nothingRemains())
+    scene.dispatcher.every(Self.second, name: "k", perform: scene.runs("2"))
+    #expect(await scene.nothingRemains())
+    scene.clock.advance(by: .seconds(10))
+    #expect(scene.log.all.isEmpty)
+  }
+
+  @Test func onAClosedDispatcherTheFirstOneIsCancelled() async {
+    let (dispatcher, script, began) = (scene.dispatcher, scene.runs("late"), Latch())
+    let results = Recorder<DispatchResult>()
+    let mayGoOn = Latch()
+    let outer = dispatcher.dispatch(
+      Script.suspends { _ in
+        began.open()
+        await mayGoOn.opened()
+        results.record(await dispatcher.send(script, options: .delayed(by: Self.second)).result)
+      })
+    await began.opened()
+    dispatcher.close()
+    mayGoOn.open()
+    #expect(await outer.result.isSuccess)
+    #expect(results.all[0].error is CancellationError)
+    #expect(await scene.nothingRemains())
+  }
+
+  @Test func aRepeatingScheduleDoesNotKeepItsDispatcher() async {
+    let clock = VirtualClock()
+    let isGone = Latch()
+    do {
+      let dispatcher = Dispatcher(clock: clock)
+      let signal = DeinitSignal(isGone)
+      dispatcher.register(
+        store: Store(identifier: "s", model: Counter()) {
+          On(CounterAction.self) { counter, _ in
+            withExtendedLifetime(signal) { counter.count += 1 }
+          }
+        })
+      dispatcher.every(Self.second, name: "k", perform: CounterAction.add(1))
+    }
+    await isGone.opened()
+    clock.advance(by: .seconds(10))
+  }
+
+  @Test func aPendingDispatchKeepsItsDispatcherUntilItHasRun() async {
+    let (clock, log, isGone) = (VirtualClock(), scene.log, Latch())
+    do {
+      let dispatcher = Dispatcher(clock: clock)
+      dispatcher.addStage()
+      let signal = DeinitSignal(isGone)
+      let script = Script.runs { _ in withExtendedLifetime(signal) { log.record("ran") } }
+      dispatcher.dispatch(script, options: .delayed(by: Self.second, name: "k"))
+    }
+    await clock.waitForSleepers(atLeast: 1)
+    #expect(!isGone.isOpen)
+    clock.advance(by: Self.second)
+    #expect(await log.first(1) == ["ran"])
+    await isGone.opened()
+  }
+}

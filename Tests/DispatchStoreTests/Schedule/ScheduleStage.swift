@@ -1,0 +1,67 @@
+import DispatchStoreTesting
+
+@testable import DispatchStore
+
+/// A dispatcher with a virtual clock and a stage, for tests of schedules.
+struct ScheduleStage {
+  static let second = Duration.seconds(1)
+
+  let clock = VirtualClock()
+  let dispatcher: Dispatcher
+  let stage: Stage
+  let log = Recorder<String>()
+
+  init() {
+    dispatcher = Dispatcher(clock: clock)
+    stage = dispatcher.addStage()
+  }
+
+  func runs(_ name: String) -> Script {
+    .runs(name) { [log] _ in log.record("runs \(name)") }
+  }
+
+  /// Begins a dispatch, and returns once it is pending.
+  func pending(
+    _ name: String, _ way: Way, _ options: DispatchOptions, fileID: StaticString = #fileID
+  ) async -> Task<DispatchResult, Never> {
+    let task = begin(name, way, options)
+    while !dispatcher.scheduled.contains(where: { "\($0.actions[0])" == name }) {
+      await Task.yield()
+    }
+    return task
+  }
+
+  func begin(
+    _ name: String, _ way: Way, _ options: DispatchOptions
+  ) -> Task<DispatchResult, Never> {
+    dispatcher.begin(runs(name), way.mode, options, sends: way.sends) { [log] in
+      log.record("\(name) \($0.dispatchError?.code.description ?? "\($0.isSuccess)")")
+    }
+  }
+
+  func pass(_ time: Duration) async {
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: time)
+  }
+
+  /// Returns once all timers of the present time have fired.
+  func comeToRest() async {
+    let rest = Rest()
+    _ = dispatcher.timers.add(rest, at: dispatcher.clock.nanoseconds + 1)
+    clock.advance(by: .nanoseconds(1))
+    await rest.hasCome.opened()
+  }
+
+  private final class Rest: TimerTarget {
+    let hasCome = Latch()
+    func timerFired() { hasCome.open() }
+  }
+
+  var names: [String?] { dispatcher.scheduled.map(\.name) }
+
+  /// Returns once all threads have left what they were about to do with the schedules.
+  func nothingRemains() async -> Bool {
+    await dispatcher.timersAreGone()
+    return dispatcher.scheduled.isEmpty && dispatcher.delayedDispatches.count == 0
+  }
+}

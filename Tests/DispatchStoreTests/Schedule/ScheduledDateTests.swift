@@ -1,0 +1,84 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("Scheduled dates", .timeLimit(.minutes(10)))
+struct ScheduledDateTests {
+  let scene = ScheduleStage()
+  let way = Way(mode: .async, sends: false)
+
+  @Test func ifTheDateJumpsForwardTheDispatchBeginsWithin30Seconds() async {
+    let date = scene.clock.date.addingTimeInterval(3_600)
+    let task = await scene.pending("1", way, .scheduled(at: date))
+    scene.clock.jump(by: .seconds(7_200))
+    await scene.pass(.seconds(29))
+    await scene.comeToRest()
+    #expect(scene.log.all.isEmpty)
+    await scene.pass(.seconds(1))
+    #expect(await task.value.isSuccess)
+  }
+
+  @Test func ifTheDateJumpsBackTheDispatchDoesNotBeginEarly() async {
+    let date = scene.clock.date.addingTimeInterval(20)
+    let task = await scene.pending("1", way, .scheduled(at: date))
+    scene.clock.jump(by: .seconds(-10))
+    await scene.pass(.seconds(20))
+    await scene.comeToRest()
+    #expect(scene.log.all.isEmpty && scene.clock.date < date)
+    await scene.pass(.seconds(10))
+    #expect(await task.value.isSuccess)
+  }
+
+  @Test func aDelayIsNotAffectedByJumps() async {
+    let task = await scene.pending("1", way, .delayed(by: .seconds(60)))
+    scene.clock.jump(by: .seconds(3_600))
+    await scene.pass(.seconds(59))
+    await scene.comeToRest()
+    #expect(scene.log.all.isEmpty)
+    scene.clock.jump(by: .seconds(-7_200))
+    await scene.pass(.seconds(1))
+    #expect(await task.value.isSuccess)
+  }
+
+  @Test func allDatesShareOneTimer() async {
+    let date = scene.clock.date.addingTimeInterval(3_600)
+    for number in 0..<1_000 {
+      scene.dispatcher.dispatch(
+        Script.adds("x"), options: .scheduled(at: date.addingTimeInterval(Double(number % 7))))
+    }
+    await scene.clock.waitForSleepers(atLeast: 1)
+    #expect(scene.dispatcher.timers.count == 1)
+    #expect(scene.dispatcher.schedules.all.count == 1_000)
+    await scene.dispatcher.drain()
+  }
+
+  @Test func aVirtualClockHasADateOfItsOwn() {
+    #expect(VirtualClock().date == Date(timeIntervalSince1970: 1_767_225_600))
+    let start = Date(timeIntervalSince1970: 1_000)
+    let clock = VirtualClock(date: start)
+    clock.advance(by: .seconds(5))
+    #expect(clock.date == start.addingTimeInterval(5))
+    clock.jump(by: .seconds(-60))
+    #expect(clock.date == start.addingTimeInterval(-55))
+    #expect(clock.now.offset == .seconds(5))
+  }
+
+  @Test func aClockWithoutADateCountsFromTheDispatchersCreation() async {
+    let clock = Counting()
+    let dispatcher = Dispatcher(clock: clock)
+    let before = dispatcher.clock.unixNanoseconds
+    #expect(abs(Date(unixNanoseconds: before).timeIntervalSinceNow) < 600)
+    clock.elapsed.withLock { $0 = .seconds(5) }
+    #expect(dispatcher.clock.unixNanoseconds - before == 5_000_000_000)
+  }
+
+  /// A clock of a program, without a date.
+  private final class Counting: Clock, Sendable {
+    let elapsed = Locked(Duration.zero)
+    var now: VirtualClock.Instant { VirtualClock.Instant(offset: elapsed.withLock { $0 }) }
+    var minimumResolution: Duration { .nanoseconds(1) }
+    func sleep(until deadline: VirtualClock.Instant, tolerance: Duration?) async throws {}
+  }
+}
