@@ -100,6 +100,8 @@ enum Mutants {
     .effectBeforeSaved: Scenario.outbox.name,
     .effectRemovedFirst: Scenario.outbox.name,
     .changedKey: Scenario.outbox.name,
+    .scheduleRemovedFirst: Scenario.savedSchedules.name,
+    .dueAfterCommit: Scenario.savedSchedules.name,
     .unseenDependent: Scenario.lateDependencies.name,
     .lateRing: Scenario.lateRings.name,
     .lostWatch: Scenario.diagnosis.name,

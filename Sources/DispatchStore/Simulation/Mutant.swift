@@ -182,6 +182,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case effectRemovedFirst
   /// The work of a durable effect gets another key after a restart.
   case changedKey
+  /// The row of a scheduled action is removed before its action commits.
+  case scheduleRemovedFirst
+  /// The time of a repeating schedule's next run is saved after the commit of its run.
+  case dueAfterCommit
   /// No search finds the cycle that closes when a dispatch is scheduled for which others already wait.
   case lateRing
   /// A dispatch that is over, and to which no handle refers, does not hand on what it has led to.

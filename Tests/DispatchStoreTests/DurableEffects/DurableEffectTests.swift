@@ -141,7 +141,7 @@ struct DurableEffectTests {
     let service = try await PaymentService(isPersistent ? database : nil, bank, attempts: 2)
     for id in 1...2 { await service.dispatcher.dispatch(OrderPlaced(id: id)).settled }
     let letters = service.dispatcher.deadLetters
-    #expect(letters.map(\.effect) == ["charge", "charge"])
+    #expect(letters.map(\.name) == ["charge", "charge"])
     #expect(letters.map { ($0.action as? OrderPlaced)?.id } == [1, 2])
     #expect(letters.allSatisfy { $0.attempts == 2 && $0.error == "BankIsClosed()" })
     #expect(service.dispatcher.pendingEffects.isEmpty)
@@ -259,7 +259,7 @@ struct DurableEffectTests {
       })
     await service.dispatcher.dispatch(OrderPlaced()).settled
     #expect(attempts.all.count == 2 && Set(attempts.all).count == 1)
-    #expect(service.dispatcher.deadLetters.map(\.effect) == ["other"])
+    #expect(service.dispatcher.deadLetters.map(\.name) == ["other"])
   }
 
   @Test func areNotCancelledWithTheClientThatHasCausedThem() async throws {
@@ -306,7 +306,7 @@ struct DurableEffectTests {
     renamed.resumeWork()
     #expect(warnings.all.map(\.kind) == [.workNotResumed])
     #expect(warnings.all[0].message.contains("\"charge\""))
-    #expect(renamed.deadLetters.map(\.effect) == ["charge"])
+    #expect(renamed.deadLetters.map(\.name) == ["charge"])
     #expect(renamed.deadLetters[0].error.contains("OrderPlaced"))
     #expect(rows == saved)
     database.crash()

@@ -106,27 +106,4 @@ extension Dispatcher {
     register(registered)
     return EffectRegistration(registered)
   }
-
-  /// Begins the work that an earlier process has left: durable effects, and scheduled actions.
-  ///
-  /// Call it once, when all stores and durable effects are registered. Without persistence it does nothing.
-  public func resumeWork() { outbox.resume(self) }
-
-  /// The work of durable effects that is not done, in the order in which it came; without dead letters.
-  public var pendingEffects: [PendingEffect] { outbox.pending }
-
-  /// The work that has failed for good: its attempts are used up, or its action can't be decoded.
-  public var deadLetters: [DeadLetter] { outbox.deadLetters }
-
-  /// Runs the work of a dead letter again, with all of its attempts and the same key.
-  ///
-  /// - Returns: Whether it was a dead letter still.
-  @discardableResult
-  public func runAgain(_ letter: DeadLetter) -> Bool { outbox.runAgain(letter.key, by: self) }
-
-  /// Removes a dead letter: its work is never done.
-  ///
-  /// - Returns: Whether it was a dead letter still.
-  @discardableResult
-  public func remove(_ letter: DeadLetter) -> Bool { outbox.removeLetter(letter.key) }
 }

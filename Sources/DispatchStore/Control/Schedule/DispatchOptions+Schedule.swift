@@ -16,6 +16,10 @@ extension DispatchOptions {
   /// Made in a block, it is cancelled with that block's dispatch and inherits its deadline. Add `detached` to outlive
   /// them.
   ///
+  /// If you give it a name, and the dispatcher has a persistence whose `ActionCoder` knows the action, the dispatch is
+  /// saved: after a restart, `resumeWork()` goes on with it. Its row is removed in the action's own commit. See
+  /// `ScheduledAction.isSaved`.
+  ///
   /// With a time of zero or less it begins at once. With the end of time, such as `.seconds(Int64.max)`, it stays
   /// pending until you cancel it. It does not add up with `scheduled`, `debounced` and `throttled`: the last one of
   /// them counts. An action group ignores it. Cost: a few microseconds, and about 1.5 KB until it has ended. All pending
@@ -25,8 +29,11 @@ extension DispatchOptions {
   ///   - time: The time from the call on, by the dispatcher's clock. Setting the machine's date does not change it.
   ///   - name: The name in `Dispatcher.scheduled`. What is pending under that name is replaced: a dispatch ends with a
   ///     `DispatchError` of the code `skipped`, a repeating schedule stops.
-  public static func delayed(by time: Duration, name: String? = nil) -> DispatchOptions {
-    scheduled(ScheduleRule(begin: .after(time.wholeNanoseconds), name: name))
+  ///   - missed: Whether the action runs after a restart if its time came while no process ran.
+  public static func delayed(
+    by time: Duration, name: String? = nil, missed: MissedRuns = .once
+  ) -> DispatchOptions {
+    scheduled(ScheduleRule(begin: .after(time.wholeNanoseconds), name: name, missed: missed))
   }
 
   /// Begins the dispatch at a date.
@@ -40,9 +47,11 @@ extension DispatchOptions {
   /// A date in the past begins at once. `Date.distantFuture`, and a date that is not a number, stay pending until you
   /// cancel them.
   ///
-  /// Everything else is as with `delayed(by:name:)`.
-  public static func scheduled(at date: Date, name: String? = nil) -> DispatchOptions {
-    scheduled(ScheduleRule(begin: .at(date.unixNanoseconds), name: name))
+  /// Everything else is as with `delayed(by:name:missed:)`.
+  public static func scheduled(
+    at date: Date, name: String? = nil, missed: MissedRuns = .once
+  ) -> DispatchOptions {
+    scheduled(ScheduleRule(begin: .at(date.unixNanoseconds), name: name, missed: missed))
   }
 
   private static func scheduled(_ rule: ScheduleRule) -> DispatchOptions {

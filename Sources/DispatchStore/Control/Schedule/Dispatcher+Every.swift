@@ -11,13 +11,17 @@ extension Dispatcher {
   /// is closed, drained or shut down. A run whose time has come by then may still begin. The schedule does not keep the
   /// dispatcher alive. On a closed dispatcher it does not start. May be called from any thread.
   ///
+  /// If the dispatcher has a persistence whose `ActionCoder` knows the action, the schedule is saved. After a restart it
+  /// keeps its times, whether you call this again or `resumeWork()` finds it; to end it, cancel it by its name. The time
+  /// of the next run is saved in the commit of each run, so that none runs twice.
+  ///
   /// - Parameters:
   ///   - interval: The time between two runs.
   ///   - name: The name in `scheduled`. What is pending under that name is replaced.
   ///   - action: The action.
   ///   - storeIdentifier: The only store to run; nil for all that respond.
   ///   - mode: The thread and the order in which each run is dispatched.
-  ///   - missed: What happens after the clock has jumped over several times.
+  ///   - missed: What happens after the clock has jumped over several times, or a time came while no process ran.
   ///   - completion: Gets the result of each run, on the concurrent queue. The next run may begin then, unless this one
   ///     has timed out and its stores go on.
   ///   - fileID: The call site's file.

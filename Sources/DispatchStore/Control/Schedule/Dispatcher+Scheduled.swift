@@ -3,7 +3,8 @@ extension Dispatcher {
   ///
   /// Dispatches that `debounced` or `throttled` delays are not among them. May be called from any thread. Cost: linear.
   public var scheduled: [ScheduledAction] {
-    schedules.all.compactMap(ScheduledAction.init).sorted { $0.due < $1.due }
+    let saved = savedSchedules
+    return schedules.all.compactMap { ScheduledAction($0, saved) }.sorted { $0.due < $1.due }
   }
 
   /// Cancels what is pending under a name: a dispatch ends as cancelled, a repeating schedule stops.

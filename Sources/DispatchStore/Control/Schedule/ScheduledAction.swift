@@ -16,9 +16,12 @@ public struct ScheduledAction: Sendable, CustomStringConvertible {
   public let storeIdentifier: String?
   /// The mode that schedules it.
   public let mode: Dispatcher.Mode
+  /// Whether it survives the process.
+  public let isSaved: Bool
 
   /// Nil for a dispatch that has ended, or is about to wait.
-  init?(_ pending: ScheduleTable.Pending) {
+  init?(_ pending: ScheduleTable.Pending, _ saved: SavedSchedules?) {
+    isSaved = pending.name.map { saved?.contains($0) == true } ?? false
     (name, due) = (pending.name, Date(unixNanoseconds: pending.unix))
     interval = pending.interval.map { .nanoseconds($0) }
     if case .repeated(let repeated) = pending.member {

@@ -19,6 +19,9 @@ final class TypedKey: Hashable, Sendable {
   }
 
   var description: String { "\(value)" }
+
+  /// The key, if it is a text.
+  var text: String? { value as? String }
 }
 
 extension Hashable {

@@ -34,8 +34,10 @@ extension Dispatcher {
   package func attach(_ persistence: Persistence) {
     _ = attachment(orAdd: DispatcherPersistence(persistence))
     _ = attachment(orAdd: DispatcherKeys(persistence.keyTable))
-    _ = attachment(
-      orAdd: Outbox(clock, savedBy: persistence.companionKeeper, found: persistence.foundWork))
+    let keeper = persistence.companionKeeper
+    _ = attachment(orAdd: Outbox(clock, savedBy: keeper, found: persistence.foundWork))
+    let schedules = SavedSchedules(of: self, keeper, found: persistence.foundSchedules)
+    _ = attachment(orAdd: DispatcherSchedules(schedules))
   }
 
   /// Registers a store whose state is saved: loads it if it was saved before, or else saves the store's.

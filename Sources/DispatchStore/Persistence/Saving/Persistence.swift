@@ -21,6 +21,8 @@ public final class Persistence: Sendable {
   let actions: ActionCoder
   /// The work of durable effects that an earlier process has left, until a dispatcher takes it over.
   let foundWork = Locked<[OutboxEntry]>([])
+  /// The scheduled actions that an earlier process has left.
+  let foundSchedules = Locked<[ScheduleRow]>([])
   let timers: TimerQueue
   let clock: DispatcherClock
   let world: (any SimulatedWorld)?

@@ -155,26 +155,8 @@ final class Outbox: DispatcherAttachment {
 
   // MARK: Facts
 
-  var pending: [PendingEffect] {
-    all.filter { $0.progress.failed == nil }.map { entry in
-      let progress = entry.progress
-      return PendingEffect(
-        key: entry.key, effect: entry.effect, action: entry.action, attempts: progress.attempts,
-        lastError: progress.error)
-    }
-  }
-
-  var deadLetters: [DeadLetter] {
-    all.compactMap { entry in
-      let progress = entry.progress
-      guard let failed = progress.failed else { return nil }
-      return DeadLetter(
-        key: entry.key, effect: entry.effect, action: entry.action, attempts: progress.attempts,
-        error: progress.error ?? "", date: Date(timeIntervalSince1970: Double(failed) / 1_000))
-    }
-  }
-
-  private var all: [OutboxEntry] {
+  /// All work that is not done, in the order in which it came.
+  var all: [OutboxEntry] {
     (found.withLock { $0 } + state.withLock { Array($0.entries.values) })
       .sorted { $0.number < $1.number }
   }

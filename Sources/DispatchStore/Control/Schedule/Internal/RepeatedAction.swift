@@ -23,8 +23,9 @@ final class RepeatedAction: Sendable {
   func run(by dispatcher: Dispatcher, then ended: @escaping @Sendable () -> Void) {
     dispatcher.pool.resume {
       let handle = dispatcher.dispatch(
-        self.action, to: self.storeIdentifier, mode: self.mode, fileID: self.fileID, line: self.line
-      )
+        self.action, to: self.storeIdentifier, mode: self.mode,
+        options: dispatcher.savedSchedules?.options(forRunOf: self, by: dispatcher) ?? [],
+        fileID: self.fileID, line: self.line)
       // A run that has timed out goes on until its stores have ended.
       if let dispatch = handle.dispatch { dispatch.beforeResult(ended) } else { ended() }
       if let completion = self.completion { handle.whenEnded(completion) }

@@ -9,6 +9,7 @@ struct ScheduleRule: Sendable {
 
   let begin: Begin
   let name: String?
+  let missed: MissedRuns
 
   func time(at moment: Moment) -> ScheduleTime {
     switch begin {

@@ -64,6 +64,10 @@ struct ScheduleState<Member> {
     return entry
   }
 
+  func entry(named name: String) -> Entry? {
+    names[name].flatMap { $0.isDate ? dates[$0.timer] : elapsed[$0.timer] }
+  }
+
   mutating func cancel(_ name: String) -> Member? {
     names[name].flatMap { remove($0) }?.member
   }

@@ -39,11 +39,15 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
       member: .dispatch(delay), name: rule.name, due: rule.time(at: moment))
     switch add(entry, at: moment, mayWait: delay.isPossible) {
     case .begins(let replaced):
+      if let name = rule.name, case .repeated = replaced {
+        dispatcher?.savedSchedules?.remove(name)
+      }
       replace(replaced, named: rule.name, by: dispatch.callSite)
       return false
     case .waits(let token, let replaced):
       dispatch.beforeResult { self.remove(token) }
       replace(replaced, named: rule.name, by: dispatch.callSite)
+      if let name = rule.name { save(dispatch, named: name, rule, entry.due.unix(at: moment)) }
       return true
     case .refused:
       throw DispatchError.scheduleWouldBlockTasks(dispatch.callSite)
@@ -52,14 +56,41 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     }
   }
 
+  /// Lets the row of a dispatch be saved once it is known where it goes.
+  private func save(_ dispatch: Dispatch, named name: String, _ rule: ScheduleRule, _ due: Int64) {
+    guard let saved = dispatcher?.savedSchedules else { return }
+    // A restored dispatch has its row.
+    let details = dispatch.makeDetails()
+    if details.companions.contains(where: { $0 is SavedSchedule }) { return }
+    details.companions.append(SavedSchedule(named: name, due: due, rule.missed, in: saved))
+  }
+
   /// Starts a repeating schedule.
-  func start(_ action: RepeatedAction, _ repetition: Repetition) {
+  ///
+  /// - Parameter due: The time of its first run; nil for an interval from now on.
+  func start(_ action: RepeatedAction, _ repetition: Repetition, due: Int64? = nil) {
     let moment = clock.moment
+    let saved = dispatcher?.savedSchedules
+    let left = (due ?? saved?.takeDue(of: action.name)).map {
+      repetition.left(until: $0, at: moment.unix)
+    }
     let entry = Schedule.Entry(
       member: .repeated(action), name: action.name,
-      due: .elapsed(moment.elapsed.addingClamped(repetition.interval)), repetition: repetition)
+      due: .elapsed(moment.elapsed.addingClamped(left ?? repetition.interval)),
+      repetition: repetition)
     guard case .waits(_, let replaced) = add(entry, at: moment, mayWait: true) else { return }
     replace(replaced, named: action.name, by: action.callSite)
+    saved?.save(action, repetition, due: entry.due.unix(at: moment))
+  }
+
+  /// The time of the next run of a repeating schedule, in nanoseconds since 1970; nil if it has stopped.
+  func nextDue(of action: RepeatedAction) -> (due: Int64, repetition: Repetition)? {
+    let moment = clock.moment
+    let entry = state.withLock { $0.schedule.entry(named: action.name) }
+    guard let entry, let repetition = entry.repetition, case .repeated(let present) = entry.member,
+      present === action
+    else { return nil }
+    return (entry.due.unix(at: moment), repetition)
   }
 
   private func add(
@@ -87,7 +118,8 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   }
 
   func cancel(_ name: String) -> Bool {
-    guard let member = change({ $0.cancel(name) }) else { return false }
+    let wasSaved = dispatcher?.savedSchedules?.remove(name) == true
+    guard let member = change({ $0.cancel(name) }) else { return wasSaved }
     cancel(member)
     return true
   }

@@ -14,6 +14,9 @@ class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
   /// Returns the rows that were in no commit, once the stores have ended.
   func rows(of result: DispatchResult) -> [CompanionRow] { [] }
 
+  /// Called when the dispatch is to begin later, before it can begin.
+  func isDelayed(_ subject: DelayedDispatch) {}
+
   /// Called when the dispatch has ended, before anyone gets the result.
   func ended(_ result: DispatchResult) {}
 }
@@ -24,6 +27,7 @@ struct CompanionRow: Sendable {
   enum Kind: Int, Sendable, CaseIterable {
     case idempotencyKey = 1
     case effect = 2
+    case schedule = 3
   }
 
   let kind: Kind

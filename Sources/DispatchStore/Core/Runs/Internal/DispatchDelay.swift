@@ -82,13 +82,15 @@ struct DelayedDispatch: Sendable {
   let id: DispatchID
   let parent: DispatchID?
   let actions: [any ActionType]
+  let isSequence: Bool
   let storeIdentifier: String?
   let mode: Dispatcher.Mode
   let callSite: CallSite
 
   init(_ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode) {
     (id, parent, callSite) = (dispatch.id, dispatch.parent, dispatch.callSite)
-    (actions, storeIdentifier) = (subject.actions, subject.storeIdentifier)
+    (actions, isSequence) = (subject.actions, subject.isSequence)
+    storeIdentifier = subject.storeIdentifier
     self.mode = mode
   }
 }

@@ -50,7 +50,9 @@ extension Dispatcher {
       delay.drop()
       delayed.remove(id)
     }
-    delay.whenEnded(DelayedDispatch(dispatch, subject, mode), proceed)
+    let subject = DelayedDispatch(dispatch, subject, mode)
+    for companion in dispatch.makeDetails().companions { companion.isDelayed(subject) }
+    delay.whenEnded(subject, proceed)
   }
 
   /// Ends the delay; returns false if the dispatch has ended, or times out here.

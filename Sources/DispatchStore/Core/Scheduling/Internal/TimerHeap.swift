@@ -60,6 +60,11 @@ struct TimerHeap<Payload> {
     return token
   }
 
+  /// The payload of a timer; nil if it has fired or was removed.
+  subscript(_ token: TimerToken) -> Payload? {
+    Self.isPending(token, in: slots) ? slots[token.slot].payload : nil
+  }
+
   /// Removes a timer; returns its payload, to be released outside of locks, or nil if it has fired.
   mutating func remove(_ token: TimerToken) -> Payload? {
     guard let payload = take(token) else { return nil }

@@ -45,7 +45,7 @@ extension Persistence {
   /// Takes over the rows that were found when the database was opened.
   func restore(_ rows: [FoundRow]) throws {
     let keeper = companionKeeper
-    var work: [OutboxEntry] = []
+    var (work, schedules): ([OutboxEntry], [ScheduleRow]) = ([], [])
     for row in rows {
       switch row.kind {
       case .idempotencyKey:
@@ -57,9 +57,12 @@ extension Persistence {
       case .effect:
         let found = try decode(OutboxRow.self, row, "the work of a durable effect")
         work.append(OutboxEntry(found, row.key, by: keeper, clock, before: rows.count - work.count))
+      case .schedule:
+        schedules.append(try decode(ScheduleRow.self, row, "the scheduled action"))
       }
     }
     foundWork.withLock { $0 = work }
+    foundSchedules.withLock { $0 = schedules }
   }
 
   private func decode<Row: Decodable>(

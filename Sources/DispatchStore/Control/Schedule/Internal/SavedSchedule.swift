@@ -1,0 +1,103 @@
+/// A scheduled dispatch whose row is removed in the action's own commit.
+final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
+  // because `state` is locked, and all else constant
+  private let name: String
+  private let due: Int64
+  private let missed: MissedRuns
+  private let schedules: SavedSchedules
+  private let state: Locked<State>
+
+  private struct State {
+    /// The generation of its record; nil if it is not saved.
+    var generation: Int?
+    /// Whether a commit has removed the row.
+    var isRemoved = false
+  }
+
+  /// - Parameter generation: That of the record, if its row is there.
+  init(
+    named name: String, due: Int64, _ missed: MissedRuns, in schedules: SavedSchedules,
+    _ generation: Int? = nil
+  ) {
+    (self.name, self.due, self.missed, self.schedules) = (name, due, missed, schedules)
+    state = Locked(State(generation: generation))
+  }
+
+  override func isDelayed(_ subject: DelayedDispatch) {
+    guard state.withLock({ $0.generation == nil }) else { return }
+    guard !subject.isSequence else {
+      schedules.remove(name)
+      return
+    }
+    let generation = schedules.save(
+      subject.actions[0], named: name, to: subject.storeIdentifier, subject.mode, due: due, missed)
+    state.withLock { $0.generation = generation }
+    if isPlanted(.scheduleRemovedFirst), let row = removal.first { schedules.keeper.save([row]) }
+  }
+
+  override func rows(
+    with replies: [String: any Sendable], from identifiers: [String]
+  ) -> [CompanionRow] { removal }
+
+  override func rows(of result: DispatchResult) -> [CompanionRow] {
+    result.isSuccess && !state.withLock(\.isRemoved) ? removal : []
+  }
+
+  private var removal: [CompanionRow] {
+    guard let generation = state.withLock(\.generation),
+      let row = schedules.removal(of: name, generation)
+    else { return [] }
+    state.withLock { $0.isRemoved = true }
+    return [row]
+  }
+
+  override func ended(_ result: DispatchResult) {
+    let (generation, isRemoved) = state.withLock { ($0.generation, $0.isRemoved) }
+    guard let generation else { return }
+    if isRemoved { return schedules.forget(name, generation) }
+    switch result.error {
+    case nil: remove(generation)
+    case is CancellationError:
+      // A closed dispatcher leaves it to the next process; anybody else has cancelled it.
+      if !schedules.isClosed { remove(generation) }
+    case let error as DispatchError
+    where [.persistenceFailed, .dispatcherClosed].contains(error.code): break
+    case let error as DispatchError where error.code == .skipped: remove(generation)
+    case let error?: schedules.fail(name, generation, error)
+    }
+  }
+
+  private func remove(_ generation: Int) {
+    guard let row = schedules.removal(of: name, generation) else { return }
+    schedules.forget(name, generation)
+    schedules.keeper.save([row])
+  }
+}
+
+/// A run of a repeating schedule, whose commit saves the time of the next run.
+final class SavedRun: DispatchCompanion, @unchecked Sendable {
+  // because `kept` is locked, and all else constant
+  private let row: CompanionRow
+  private let keeper: CompanionKeeper
+  private let kept = Locked(false)
+
+  init(_ row: CompanionRow, _ keeper: CompanionKeeper) { (self.row, self.keeper) = (row, keeper) }
+
+  override func rows(
+    with replies: [String: any Sendable], from identifiers: [String]
+  ) -> [CompanionRow] { isPlanted(.dueAfterCommit) ? [] : keep() }
+
+  override func rows(of result: DispatchResult) -> [CompanionRow] {
+    kept.withLock { $0 } ? [] : keep()
+  }
+
+  private func keep() -> [CompanionRow] {
+    kept.withLock { $0 = true }
+    return [row]
+  }
+
+  override func ended(_ result: DispatchResult) {
+    // A run that was cancelled is made up for by the next process.
+    if !kept.withLock({ $0 }), !(result.error is CancellationError) { keeper.saveWithNext([row]) }
+  }
+}

@@ -1,0 +1,246 @@
+import Foundation
+
+/// The scheduled actions of a dispatcher that are saved.
+final class SavedSchedules: DispatcherAttachment {
+  let keeper: CompanionKeeper
+  private let dispatcher: String
+  private weak let owner: Dispatcher?
+  private let clock: DispatcherClock
+  /// The rows that an earlier process has left, of all dispatchers that share the persistence.
+  private let found: Locked<[ScheduleRow]>
+  private let state = Locked(State())
+
+  private struct State {
+    /// By name: what its row stands for.
+    var records: [String: Saved] = [:]
+    /// By name: what has failed for good.
+    var letters: [String: ScheduleLetter] = [:]
+    var lastGeneration = 0
+  }
+
+  private struct Saved {
+    /// Distinguishes the record from those that it has replaced.
+    let generation: Int
+    let record: ScheduleRecord
+  }
+
+  init(
+    of dispatcher: Dispatcher, _ keeper: CompanionKeeper, found: Locked<[ScheduleRow]>
+  ) {
+    (self.dispatcher, clock, owner) = (dispatcher.name, dispatcher.clock, dispatcher)
+    (self.keeper, self.found) = (keeper, found)
+  }
+
+  /// Whether the dispatcher is closed, so that what is pending is left to the next process.
+  var isClosed: Bool { owner?.isClosed != false }
+
+  /// Whether what is pending under a name is saved.
+  func contains(_ name: String) -> Bool { state.withLock { $0.records[name] != nil } }
+
+  private func row(_ name: String, _ record: ScheduleRecord?) -> CompanionRow {
+    CompanionRow(kind: .schedule, key: "\(dispatcher)/\(name)".inFormC, value: record)
+  }
+
+  // MARK: Saving
+
+  /// Saves an action; returns the generation of its record, or nil if the action or its mode can't be saved.
+  ///
+  /// If the action can't be saved, a former one of its name is removed.
+  func save(
+    _ action: any ActionType, named name: String, to storeIdentifier: String?,
+    _ mode: Dispatcher.Mode, due: Int64, _ missed: MissedRuns, interval: Int64? = nil
+  ) -> Int? {
+    guard keeper.obstacle(type(of: action)) == nil, let mode = SavedMode(mode) else {
+      remove(name)
+      return nil
+    }
+    let record = ScheduleRecord(
+      dispatcher: dispatcher, name: name, action: action, storeIdentifier: storeIdentifier,
+      mode: mode, due: due, interval: interval, missed: missed, encodeAction: keeper.encodeAction)
+    let generation = enter(record)
+    keeper.save([row(name, record)])
+    return generation
+  }
+
+  private func enter(_ record: ScheduleRecord) -> Int {
+    state.withLock { state in
+      state.lastGeneration += 1
+      state.records[record.name] = Saved(generation: state.lastGeneration, record: record)
+      return state.lastGeneration
+    }
+  }
+
+  /// Saves a repeating schedule.
+  func save(_ action: RepeatedAction, _ repetition: Repetition, due: Int64) {
+    _ = save(
+      action.action, named: action.name, to: action.storeIdentifier, action.mode, due: due,
+      repetition.missed, interval: repetition.interval)
+  }
+
+  /// The options for a run of a repeating schedule, whose commit saves the time of the next run.
+  func options(forRunOf action: RepeatedAction, by dispatcher: Dispatcher) -> DispatchOptions {
+    guard let next = dispatcher.schedules.nextDue(of: action),
+      let saved = state.withLock({ $0.records[action.name] })
+    else { return [] }
+    var record = saved.record
+    record.due = next.due
+    let run = SavedRun(row(action.name, record), keeper)
+    return DispatchOptions().controlled { $0.companions = [run] }
+  }
+
+  /// The removal of a record's row; nil if another one has replaced it.
+  func removal(of name: String, _ generation: Int) -> CompanionRow? {
+    let isCurrent = state.withLock { $0.records[name]?.generation == generation }
+    return isCurrent ? row(name, nil) : nil
+  }
+
+  /// Forgets a record whose row is removed.
+  func forget(_ name: String, _ generation: Int) {
+    state.withLock { state in
+      if state.records[name]?.generation == generation { state.records[name] = nil }
+    }
+  }
+
+  /// Removes what is saved under a name; returns whether something was.
+  @discardableResult
+  func remove(_ name: String) -> Bool {
+    let wasFound = takeFound { $0.name == name }.isEmpty == false
+    let record = state.withLock { $0.records.removeValue(forKey: name) }
+    if record == nil, !wasFound { return false }
+    keeper.save([row(name, nil)])
+    return true
+  }
+
+  // MARK: Failures
+
+  /// Keeps an action that has failed as a dead letter.
+  func fail(_ name: String, _ generation: Int, _ error: any Error) {
+    let failed = clock.unixNanoseconds / 1_000_000
+    let record = state.withLock { state -> ScheduleRecord? in
+      guard let saved = state.records[name], saved.generation == generation else { return nil }
+      state.records[name] = nil
+      var record = saved.record
+      (record.error, record.failed) = ("\(error)", failed)
+      state.letters[name] = ScheduleLetter(record)
+      return record
+    }
+    guard let record else { return }
+    keeper.save([row(name, record)])
+    owner?.report(
+      DispatchWarning(
+        kind: .deadLetter, storeIdentifier: nil,
+        message: """
+          The scheduled action "\(name)" failed in dispatcher "\(dispatcher)": \(error) It is kept as a dead letter.
+          """))
+  }
+
+  var letters: [ScheduleLetter] {
+    state.withLock { $0.letters }.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  func takeLetter(_ name: String, mustRun: Bool) -> ScheduleLetter? {
+    state.withLock { state in
+      guard let letter = state.letters[name], !mustRun || letter.action != nil else { return nil }
+      return state.letters.removeValue(forKey: name)
+    }
+  }
+
+  func removeLetter(_ name: String) -> Bool {
+    guard takeLetter(name, mustRun: false) != nil else { return false }
+    keeper.save([row(name, nil)])
+    return true
+  }
+
+  // MARK: After a restart
+
+  private func takeFound(_ condition: (ScheduleRow) -> Bool) -> [ScheduleRow] {
+    found.withLock { found in
+      let taken = found.filter { $0.dispatcher == dispatcher && condition($0) }
+      found.removeAll { $0.dispatcher == dispatcher && condition($0) }
+      return taken
+    }
+  }
+
+  /// Takes the time of a repeating schedule that an earlier process has left.
+  func takeDue(of name: String) -> Int64? {
+    takeFound { $0.name == name && $0.interval != nil && $0.failed == nil }.first?.due
+  }
+
+  /// Takes what an earlier process has left; what can't go on becomes a dead letter.
+  func takeFound() -> [ScheduleRecord] {
+    takeFound { _ in true }.compactMap { row in
+      do {
+        let record = ScheduleRecord(
+          dispatcher: dispatcher, name: row.name, action: try keeper.decodeAction(row.action),
+          storeIdentifier: row.store, mode: row.mode, due: row.due, interval: row.interval,
+          missed: row.skipsMissed ? .skip : .once, error: row.error, failed: row.failed,
+          encodeAction: keeper.encodeAction)
+        if record.failed == nil { return record }
+        state.withLock { $0.letters[row.name] = ScheduleLetter(record) }
+      } catch {
+        // The row stays as it is: the next deployment may know the action again.
+        let letter = ScheduleLetter(
+          name: row.name, action: nil, error: "Its action can't be decoded: \(error)",
+          failed: row.failed ?? clock.unixNanoseconds / 1_000_000, storeIdentifier: row.store,
+          mode: row.mode.mode)
+        state.withLock { $0.letters[row.name] = letter }
+        owner?.report(
+          DispatchWarning(
+            kind: .workNotResumed, storeIdentifier: nil,
+            message:
+              "The scheduled action \"\(row.name)\" stays saved, and can't go on. \(letter.error)"))
+      }
+      return nil
+    }
+  }
+
+  /// Takes over a record whose row is there.
+  func adopt(_ record: ScheduleRecord) -> Int { enter(record) }
+
+  /// Removes the row of a record that was found.
+  func remove(_ name: String, _ record: ScheduleRecord) { keeper.save([row(name, nil)]) }
+
+  /// Makes the record of a dead letter that is dispatched again; its row is there.
+  func record(of letter: ScheduleLetter, _ action: any ActionType) -> ScheduleRecord {
+    ScheduleRecord(
+      dispatcher: dispatcher, name: letter.name, action: action,
+      storeIdentifier: letter.storeIdentifier, mode: SavedMode(letter.mode) ?? .async,
+      due: clock.unixNanoseconds, interval: nil, missed: .once, encodeAction: keeper.encodeAction)
+  }
+}
+
+/// A scheduled action that has failed for good.
+struct ScheduleLetter: Sendable {
+  let name: String
+  let action: (any ActionType)?
+  let error: String
+  /// In milliseconds since 1970.
+  let failed: Int64
+  let storeIdentifier: String?
+  let mode: Dispatcher.Mode
+
+  init(
+    name: String, action: (any ActionType)?, error: String, failed: Int64,
+    storeIdentifier: String?, mode: Dispatcher.Mode
+  ) {
+    (self.name, self.action, self.error, self.failed) = (name, action, error, failed)
+    (self.storeIdentifier, self.mode) = (storeIdentifier, mode)
+  }
+
+  init(_ record: ScheduleRecord) {
+    self.init(
+      name: record.name, action: record.action, error: record.error ?? "",
+      failed: record.failed ?? 0, storeIdentifier: record.storeIdentifier, mode: record.mode.mode)
+  }
+}
+
+/// The saved schedules of a dispatcher that has a persistence.
+final class DispatcherSchedules: DispatcherAttachment {
+  let saved: SavedSchedules?
+
+  init(_ saved: SavedSchedules?) { self.saved = saved }
+}
+
+extension Dispatcher {
+  var savedSchedules: SavedSchedules? { attachment(orAdd: DispatcherSchedules(nil)).saved }
+}
