@@ -24,11 +24,12 @@ private struct Purse: ModelType, Codable { var amounts: [Int] = [] }
 
 /// A process that has a database open.
 private struct Process {
-  let dispatcher = Dispatcher(name: "bank")
+  let dispatcher: Dispatcher
   let persistence: Persistence
   let purse: Store<Purse, HandledAction>
 
-  init(_ database: MemoryDatabase) async throws {
+  init(_ database: MemoryDatabase, clock: VirtualClock? = nil) async throws {
+    dispatcher = Dispatcher(name: "bank", clock: clock)
     persistence = try await database.open(for: dispatcher)
     purse = try await dispatcher.register(
       store: Store(identifier: "purse", model: Purse()) {
@@ -158,10 +159,15 @@ struct PersistedKeyTests {
   }
 
   @Test func giveNoRecordedResultBeforeItIsSaved() async throws {
-    let process = try await Process(database)
+    let clock = VirtualClock()
+    let process = try await Process(database, clock: clock)
     database.hold()
-    let first = await process.dispatcher.send(
-      Withdraw(), options: [.idempotencyKey("a"), .timeout(.milliseconds(1))])
+    let handle = process.dispatcher.dispatch(
+      Withdraw(), options: [.idempotencyKey("a"), .timeout(.seconds(1))])
+    for await change in process.purse.stream(.model, initial: true, buffering: .unbounded)
+    where change.value.amounts == [1] { break }
+    clock.advance(by: .seconds(1))
+    let first = await handle.result
     #expect(first.dispatchError?.code == .timedOut)
     let joined = await process.dispatcher.send(Withdraw(), options: .idempotencyKey("a"))
     #expect(!joined.isSuccess)

@@ -1,0 +1,249 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+private struct Remind: CodableAction, Equatable {
+  let order: Int
+  var fails = false
+}
+
+private struct CleanUp: CodableAction {}
+private struct Secret: ActionType {}
+
+private struct NobodyThere: Error {}
+
+private struct Log: ModelType, Codable {
+  var reminded: [Int] = []
+  var cleaned = 0
+}
+
+/// A process that has a database open.
+private struct Office {
+  let dispatcher: Dispatcher
+  let persistence: Persistence
+  let log: Store<Log, HandledAction>
+  let warnings = Recorder<DispatchWarning>()
+
+  init(
+    _ database: MemoryDatabase, _ clock: VirtualClock, name: String = "office",
+    actions: ActionCoder = ActionCoder(Remind.self, CleanUp.self), resumes: Bool = true
+  ) async throws {
+    dispatcher = Dispatcher(name: name, clock: clock)
+    let warnings = warnings
+    dispatcher.onWarning { warnings.record($0) }
+    persistence = try await database.open(for: dispatcher, actions: actions)
+    log = try await dispatcher.register(
+      store: Store(identifier: "log", model: Log()) {
+        On(Remind.self) { log, remind in
+          if remind.fails { throw NobodyThere() }
+          log.reminded.append(remind.order)
+        }
+        On(CleanUp.self) { log, _ in log.cleaned += 1 }
+        On(Secret.self) { _, _ in }
+      }, persisted: .model)
+    if resumes { dispatcher.resumeWork() }
+  }
+
+  func reached(_ condition: @escaping @Sendable (Log) -> Bool) async {
+    for await change in log.stream(.model, initial: true, buffering: .unbounded)
+    where condition(change.value) { return }
+  }
+}
+
+@Suite("Saved schedules", .timeLimit(.minutes(10)))
+struct SavedScheduleTests {
+  private let database = MemoryDatabase()
+  private let clock = VirtualClock()
+
+  private var rows: [String: String] { database.rows(ofStore: "dispatchstore.work", part: 3) }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a"), .mainThread])
+  func runAfterARestartAtTheirTime(_ mode: Dispatcher.Mode) async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(
+      Remind(order: 1), mode: mode, options: .delayed(by: .seconds(10), name: "r"))
+    first.dispatcher.dispatch(
+      Remind(order: 2), mode: mode,
+      options: .scheduled(at: clock.date.addingTimeInterval(20), name: "s"))
+    #expect(first.dispatcher.scheduled.allSatisfy { $0.isSaved })
+    try await first.persistence.flush()
+    #expect(rows.keys.sorted() == ["office/r", "office/s"])
+    database.crash()
+    clock.advance(by: .seconds(5))
+    let next = try await Office(database, clock)
+    #expect(next.dispatcher.scheduled.map(\.name) == ["r", "s"])
+    #expect(next.dispatcher.scheduled.map(\.mode) == [mode, mode])
+    clock.advance(by: .seconds(4))
+    #expect(next.log.model.reminded.isEmpty)
+    clock.advance(by: .seconds(1))
+    await next.reached { $0.reminded == [1] }
+    clock.advance(by: .seconds(10))
+    await next.reached { $0.reminded == [1, 2] }
+    await next.dispatcher.drain()
+    #expect(rows.isEmpty)
+  }
+
+  @Test func areMadeUpForOrSkippedAsTheCallerSays() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))
+    first.dispatcher.dispatch(
+      Remind(order: 2), options: .delayed(by: .seconds(1), name: "b", missed: .skip))
+    first.dispatcher.every(.seconds(10), name: "c", perform: CleanUp())
+    first.dispatcher.every(.seconds(10), name: "d", perform: Remind(order: 3), missed: .skip)
+    try await first.persistence.flush()
+    database.crash()
+    clock.advance(by: .seconds(35))
+    let next = try await Office(database, clock)
+    await next.reached { $0.reminded == [1] && $0.cleaned == 1 }
+    #expect(Set(next.dispatcher.scheduled.map(\.name)) == ["c", "d"])
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(10))
+    await next.reached { $0.reminded == [1, 3] && $0.cleaned == 2 }
+  }
+
+  @Test func keepTheirTimesIfTheProgramDeclaresThemAgain() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.every(.seconds(100), name: "clean", perform: CleanUp())
+    try await first.persistence.flush()
+    database.crash()
+    clock.advance(by: .seconds(90))
+    let next = try await Office(database, clock, resumes: false)
+    next.dispatcher.every(.seconds(100), name: "clean", perform: CleanUp())
+    next.dispatcher.resumeWork()
+    #expect(next.dispatcher.scheduled.count == 1)
+    clock.advance(by: .seconds(10))
+    await next.reached { $0.cleaned == 1 }
+  }
+
+  @Test func areInTheTransactionOfTheirAction() async throws {
+    for commit in 0..<4 {
+      let (database, clock) = (MemoryDatabase(), VirtualClock())
+      let first = try await Office(database, clock)
+      first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
+      first.dispatcher.every(.seconds(1), name: "clean", perform: CleanUp())
+      try await first.persistence.flush()
+      database.failAtCommit(.crash, number: commit)
+      for _ in 0..<3 {
+        clock.advance(by: .seconds(1))
+        _ = try? await first.persistence.flush()
+      }
+      database.removeFaults()
+      database.crash()
+      let next = try await Office(database, clock)
+      await next.reached { $0.reminded == [1] }
+      await next.reached { $0.cleaned >= 1 }
+      #expect(next.log.model.reminded == [1])
+      #expect(next.log.model.cleaned <= 3)
+    }
+  }
+
+  @Test func areCancelledWithTheirRows() async throws {
+    let office = try await Office(database, clock)
+    office.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))
+    let handle = office.dispatcher.dispatch(
+      Remind(order: 2), options: .delayed(by: .seconds(1), name: "b"))
+    office.dispatcher.every(.seconds(1), name: "c", perform: CleanUp())
+    try await office.persistence.flush()
+    #expect(rows.count == 3)
+    #expect(office.dispatcher.cancelScheduled(named: "a"))
+    handle.cancel()
+    _ = await handle.result
+    #expect(office.dispatcher.cancelScheduled(named: "c"))
+    try await office.persistence.flush()
+    #expect(rows.isEmpty)
+  }
+
+  @Test func ofAClosedDispatcherAreLeftToTheNextProcess() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))
+    first.dispatcher.every(.seconds(1), name: "c", perform: CleanUp())
+    await first.dispatcher.drain()
+    try await first.persistence.close()
+    #expect(rows.count == 2)
+    let next = try await Office(database, clock)
+    clock.advance(by: .seconds(1))
+    await next.reached { $0.reminded == [1] && $0.cleaned == 1 }
+  }
+
+  @Test func areReplacedByName() async throws {
+    let first = try await Office(database, clock)
+    for order in 1...3 {
+      first.dispatcher.dispatch(
+        Remind(order: order), options: .delayed(by: .seconds(order), name: "r"))
+    }
+    try await first.persistence.flush()
+    database.crash()
+    let next = try await Office(database, clock)
+    #expect(next.dispatcher.scheduled.count == 1)
+    clock.advance(by: .seconds(3))
+    await next.reached { $0.reminded == [3] }
+  }
+
+  @Test func thatFailBecomeDeadLetters() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(
+      Remind(order: 1, fails: true), options: .delayed(by: .seconds(1), name: "r"))
+    clock.advance(by: .seconds(1))
+    _ = await first.warnings.first(1)
+    #expect(first.warnings.all.map(\.kind) == [.deadLetter])
+    try await first.persistence.flush()
+    database.crash()
+    let next = try await Office(database, clock)
+    let letters = next.dispatcher.deadLetters
+    #expect(letters.map(\.name) == ["r"] && letters[0].kind == .schedule)
+    #expect(letters[0].error == "NobodyThere()")
+    #expect(letters[0].action as? Remind == Remind(order: 1, fails: true))
+    #expect(next.dispatcher.runAgain(letters[0]))
+    _ = await next.warnings.first(1)
+    let again = next.dispatcher.deadLetters
+    #expect(again.count == 1)
+    #expect(next.dispatcher.remove(again[0]))
+    #expect(!next.dispatcher.remove(again[0]))
+    try await next.persistence.flush()
+    #expect(rows.isEmpty)
+  }
+
+  @Test func ofAnActionThatIsNotKnownAnyLongerStay() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
+    try await first.persistence.flush()
+    let saved = rows
+    database.crash()
+    let renamed = try await Office(database, clock, actions: ActionCoder(CleanUp.self))
+    #expect(renamed.warnings.all.map(\.kind) == [.workNotResumed])
+    #expect(renamed.dispatcher.deadLetters.map(\.name) == ["r"])
+    #expect(renamed.dispatcher.deadLetters[0].error.contains("Remind"))
+    #expect(!renamed.dispatcher.runAgain(renamed.dispatcher.deadLetters[0]))
+    #expect(rows == saved)
+    database.crash()
+    let next = try await Office(database, clock)
+    clock.advance(by: .seconds(1))
+    await next.reached { $0.reminded == [1] }
+  }
+
+  @Test func needANameAndAKnownAction() async throws {
+    let office = try await Office(database, clock)
+    office.dispatcher.dispatch(Secret(), options: .delayed(by: .seconds(1), name: "secret"))
+    office.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1)))
+    office.dispatcher.dispatch(
+      Remind(order: 1), mode: .serial(lane: 5), options: .delayed(by: .seconds(1), name: "lane"))
+    office.dispatcher.dispatch(
+      actions: [Remind(order: 1)], options: .delayed(by: .seconds(1), name: "list"))
+    #expect(office.dispatcher.scheduled.count == 4)
+    #expect(office.dispatcher.scheduled.allSatisfy { !$0.isSaved })
+    try await office.persistence.flush()
+    #expect(rows.isEmpty)
+  }
+
+  @Test func areOfTheDispatcherWithTheirName() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
+    try await first.persistence.flush()
+    database.crash()
+    let other = try await Office(database, clock, name: "other")
+    #expect(other.dispatcher.scheduled.isEmpty)
+    #expect(rows.count == 1)
+  }
+}
