@@ -21,11 +21,12 @@ BELOW = {
     "Persistence": {"Core", "State", "Control", "Extras", "Simulation"},
 }
 ARROWS = """
-Control/Diagnosis: Lifecycle
+Control/Diagnosis: Lifecycle Work
 Control/Effects: Options
 Control/Lifecycle: Groups
 Control/Limits: Options
 Control/Options: Keys Limits Schedule
+Control/Work: Effects Schedule
 Core/Atomic: Base Middleware Observers Results Routing Runs Stores
 Core/Base: Atomic Middleware Operations Routing Runs Scheduling Stores
 Core/Dispatcher: Base Middleware Results Routing Runs Scheduling Stores

@@ -15,6 +15,12 @@ let package = Package(
         .product(name: "DispatchStorePersistence", package: "DispatchStore"),
       ]),
     .executableTarget(
+      name: "ReliableRatios",
+      dependencies: [
+        .product(name: "DispatchStore", package: "DispatchStore"),
+        .product(name: "DispatchStorePersistence", package: "DispatchStore"),
+      ]),
+    .executableTarget(
       name: "PersistenceMemory",
       dependencies: [
         .product(name: "DispatchStore", package: "DispatchStore"),

@@ -61,19 +61,20 @@ struct DispatchDelayTests {
 
   @Test func aDelayCallsItsClosureOnceWhicheverComesFirst() {
     let calls = Recorder<Int>()
+    let subject = DelayedDispatch(Dispatch(), DispatchSubject(Script.adds("x"), to: nil), .async)
     let before = DispatchDelay(of: Dispatch(), isPossible: true)
     before.end()
-    before.whenEnded { calls.record(1) }
+    before.whenEnded(subject) { calls.record(1) }
     before.end()
     #expect(calls.all == [1] && before.hasEnded)
     let after = DispatchDelay(of: Dispatch(), isPossible: true)
-    after.whenEnded { calls.record(2) }
+    after.whenEnded(subject) { calls.record(2) }
     after.end()
     after.drop()
     #expect(calls.all == [1, 2])
     let dropped = DispatchDelay(of: Dispatch(), isPossible: true)
     dropped.drop()
-    dropped.whenEnded { calls.record(3) }
+    dropped.whenEnded(subject) { calls.record(3) }
     dropped.end()
     #expect(calls.count == 2 && !dropped.hasEnded)
   }

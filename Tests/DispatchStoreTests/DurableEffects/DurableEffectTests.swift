@@ -16,7 +16,7 @@ struct OrderBook: ModelType, Codable, Equatable {
 struct BankIsClosed: Error {}
 
 /// The outside world: counts the charges by key.
-final class Bank: Sendable {
+final class ChargingBank: Sendable {
   let keys = Recorder<String>()
   let failures: EventCount
 
@@ -51,7 +51,8 @@ struct PaymentService {
 
   /// - Parameter database: Nil for orders in memory.
   init(
-    _ database: MemoryDatabase?, _ bank: Bank, clock: VirtualClock? = nil, attempts: Int = 3,
+    _ database: MemoryDatabase?, _ bank: ChargingBank, clock: VirtualClock? = nil,
+    attempts: Int = 3,
     onRestart: EffectRecovery<OrderPlaced> = .runAgain,
     actions: ActionCoder = ActionCoder(OrderPlaced.self), resumes: Bool = true,
     before: @escaping @Sendable () async throws -> Void = {}
@@ -97,7 +98,7 @@ struct DurableEffectTests {
 
   @Test(arguments: [true, false], Dispatcher.Mode.everyMode)
   func doTheirWorkOnceTheirCauseIsSaved(isPersistent: Bool, mode: Dispatcher.Mode) async throws {
-    let bank = Bank()
+    let bank = ChargingBank()
     let service = try await PaymentService(isPersistent ? database : nil, bank)
     let handle = await onOwnThread { service.dispatcher.dispatch(OrderPlaced(), mode: mode) }
     #expect(await handle.result.isSuccess)
@@ -111,7 +112,7 @@ struct DurableEffectTests {
 
   @Test(arguments: [true, false])
   func areRunAgainWithTheSameKey(isPersistent: Bool) async throws {
-    let bank = Bank(failing: 2)
+    let bank = ChargingBank(failing: 2)
     let service = try await PaymentService(isPersistent ? database : nil, bank)
     await service.dispatcher.dispatch(OrderPlaced()).settled
     #expect(bank.keys.all.count == 3)
@@ -121,7 +122,7 @@ struct DurableEffectTests {
   }
 
   @Test func havePausesByTheDispatchersClock() async throws {
-    let (clock, bank) = (VirtualClock(), Bank(failing: 2))
+    let (clock, bank) = (VirtualClock(), ChargingBank(failing: 2))
     let service = try await PaymentService(nil, bank, clock: clock)
     let handle = service.dispatcher.dispatch(OrderPlaced())
     for attempt in 1...2 {
@@ -137,7 +138,7 @@ struct DurableEffectTests {
 
   @Test(arguments: [true, false])
   func becomeDeadLettersThatCanBeRunAgainOrRemoved(isPersistent: Bool) async throws {
-    let bank = Bank(failing: 4)
+    let bank = ChargingBank(failing: 4)
     let service = try await PaymentService(isPersistent ? database : nil, bank, attempts: 2)
     for id in 1...2 { await service.dispatcher.dispatch(OrderPlaced(id: id)).settled }
     let letters = service.dispatcher.deadLetters
@@ -159,8 +160,26 @@ struct DurableEffectTests {
     #expect(rows.isEmpty)
   }
 
+  @Test func areInTheDiagnosis() async throws {
+    let (clock, bank) = (VirtualClock(), ChargingBank(failing: 9))
+    let service = try await PaymentService(nil, bank, clock: clock, attempts: 2)
+    service.dispatcher.dispatch(OrderPlaced(id: 1))
+    _ = await bank.keys.first(1)
+    await clock.waitForSleepers(atLeast: 1)
+    service.dispatcher.dispatch(OrderPlaced(id: 2), options: .delayed(by: .seconds(600)))
+    let pending = service.dispatcher.diagnosis
+    #expect(pending.scheduledCount == 1)
+    #expect(pending.pendingEffects.map(\.attempts) == [1])
+    #expect(pending.description.contains("1 scheduled."))
+    #expect(pending.description.contains("the oldest \"charge\" after 1 failed attempts"))
+    clock.advance(by: .seconds(60))
+    _ = await service.warnings.first(2)
+    #expect(service.dispatcher.diagnosis.deadLetters.map(\.name) == ["charge"])
+    #expect(service.dispatcher.diagnosis.description.contains("1 dead letters"))
+  }
+
   @Test func deadLettersSurviveARestart() async throws {
-    let bank = Bank(failing: 1)
+    let bank = ChargingBank(failing: 1)
     let first = try await PaymentService(database, bank, attempts: 1)
     await first.dispatcher.dispatch(OrderPlaced()).settled
     try await first.persistence!.flush()
@@ -177,7 +196,7 @@ struct DurableEffectTests {
   }
 
   @Test func goOnAfterARestartWithTheSameKey() async throws {
-    let (bank, hangs) = (Bank(), Latch())
+    let (bank, hangs) = (ChargingBank(), Latch())
     let first = try await PaymentService(database, bank) {
       await hangs.opened()
     }
@@ -199,7 +218,7 @@ struct DurableEffectTests {
 
   @Test func areReconciledAfterARestartIfAsked() async throws {
     for wasDone in [true, false] {
-      let (database, bank, hangs) = (MemoryDatabase(), Bank(), Latch())
+      let (database, bank, hangs) = (MemoryDatabase(), ChargingBank(), Latch())
       let first = try await PaymentService(database, bank) { await hangs.opened() }
       await first.dispatcher.send(OrderPlaced())
       database.crash()
@@ -219,7 +238,7 @@ struct DurableEffectTests {
 
   @Test func areInTheTransactionOfTheirCauseAndOfTheirEnd() async throws {
     for commit in 0..<4 {
-      let (database, bank) = (MemoryDatabase(), Bank())
+      let (database, bank) = (MemoryDatabase(), ChargingBank())
       let first = try await PaymentService(database, bank)
       database.failAtCommit(.crash, number: commit)
       for id in 1...2 { await first.dispatcher.dispatch(OrderPlaced(id: id)).settled }
@@ -236,7 +255,7 @@ struct DurableEffectTests {
   }
 
   @Test func makeTheirActionAtomic() async throws {
-    let service = try await PaymentService(nil, Bank())
+    let service = try await PaymentService(nil, ChargingBank())
     service.dispatcher.register(
       store: Store(identifier: "stock", model: 0) {
         Perform(OrderPlaced.self) { _, _ in }
@@ -249,7 +268,7 @@ struct DurableEffectTests {
   }
 
   @Test func failIfTheirActionFails() async throws {
-    let service = try await PaymentService(database, Bank())
+    let service = try await PaymentService(database, ChargingBank())
     let attempts = Recorder<String>()
     service.dispatcher.register(
       effect: DurableEffect("other", on: OrderPlaced.self, attempts: 2, backoff: .none) {
@@ -263,7 +282,7 @@ struct DurableEffectTests {
   }
 
   @Test func areNotCancelledWithTheClientThatHasCausedThem() async throws {
-    let (bank, begun, goOn) = (Bank(), Latch(), Latch())
+    let (bank, begun, goOn) = (ChargingBank(), Latch(), Latch())
     let service = try await PaymentService(database, bank) {
       begun.open()
       await goOn.openedOrCancelled()
@@ -279,7 +298,7 @@ struct DurableEffectTests {
   }
 
   @Test func leaveTheirPausesToTheNextProcess() async throws {
-    let (clock, bank) = (VirtualClock(), Bank(failing: 1))
+    let (clock, bank) = (VirtualClock(), ChargingBank(failing: 1))
     let first = try await PaymentService(database, bank, clock: clock)
     let handle = first.dispatcher.dispatch(OrderPlaced())
     await clock.waitForSleepers(atLeast: 1)
@@ -293,7 +312,7 @@ struct DurableEffectTests {
   }
 
   @Test func keepAnActionThatIsNotKnownAnyLonger() async throws {
-    let (bank, hangs) = (Bank(), Latch())
+    let (bank, hangs) = (ChargingBank(), Latch())
     let first = try await PaymentService(database, bank) { await hangs.opened() }
     await first.dispatcher.send(OrderPlaced())
     let saved = rows
@@ -317,7 +336,7 @@ struct DurableEffectTests {
   }
 
   @Test func ofASequenceBeginOnceItIsSaved() async throws {
-    let bank = Bank()
+    let bank = ChargingBank()
     let service = try await PaymentService(database, bank)
     database.hold()
     let handle = service.dispatcher.dispatch(actions: [OrderPlaced(id: 1), OrderPlaced(id: 2)])

@@ -13,7 +13,24 @@ extension Diagnosis: CustomStringConvertible {
       lines.append(entry.description)
       lines += entry.states.map { "   \($0)" }
     }
-    return lines.joined(separator: "\n")
+    return (lines + pendingWork).joined(separator: "\n")
+  }
+
+  /// The work that waits for its time, or for another attempt, and what has failed.
+  private var pendingWork: [String] {
+    var lines: [String] = []
+    if scheduledCount > 0 { lines.append("\(scheduledCount) scheduled.") }
+    if let first = pendingEffects.first {
+      let error = first.lastError.map { ", last error: \($0)" } ?? ""
+      lines.append(
+        "\(pendingEffects.count) pending durable effects, the oldest \"\(first.effect)\" after \(first.attempts) "
+          + "failed attempts\(error).")
+    }
+    if let first = deadLetters.first {
+      lines.append(
+        "\(deadLetters.count) dead letters, the first \"\(first.name)\": \(first.error).")
+    }
+    return lines.map(\.onOneLine)
   }
 
   private var headline: String {

@@ -14,6 +14,12 @@ public struct Diagnosis: Sendable {
   ///
   /// Without one, only calls that wait for a limit are known, with their causes.
   package let hasTable: Bool
+  /// The number of dispatches and repeating schedules that begin later.
+  public internal(set) var scheduledCount = 0
+  /// The work of durable effects that is not done, in the order in which it came.
+  public internal(set) var pendingEffects: [PendingEffect] = []
+  /// The work that has failed for good.
+  public internal(set) var deadLetters: [DeadLetter] = []
   /// The dispatches in flight and the calls that wait to be accepted; longest without a move first.
   public let entries: [Entry]
   /// The waits between entries.

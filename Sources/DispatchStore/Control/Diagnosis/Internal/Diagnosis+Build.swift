@@ -14,7 +14,12 @@ extension Diagnosis {
     if !rings.isEmpty {
       rings = confirmed(rings, of: builder, dispatcher, traces)
     }
-    return Diagnosis(dispatcher, builder, rings, hasTable: table != nil)
+    var diagnosis = Diagnosis(dispatcher, builder, rings, hasTable: table != nil)
+    diagnosis.scheduledCount = dispatcher.schedules.count
+    (diagnosis.pendingEffects, diagnosis.deadLetters) = (
+      dispatcher.pendingEffects, dispatcher.deadLetters
+    )
+    return diagnosis
   }
 
   /// The rings whose waits are all there at a second look: all of them were there in between.

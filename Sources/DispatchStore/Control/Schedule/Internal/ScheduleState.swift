@@ -36,6 +36,7 @@ struct ScheduleState<Member> {
   private var running: Set<String> = []
 
   var entries: [Entry] { elapsed.payloads + dates.payloads }
+  var count: Int { elapsed.count + dates.count }
 
   /// Adds an entry, in place of the one with its name.
   mutating func arrive(_ entry: Entry, at moment: Moment, mayWait: Bool = true) -> Arrival {

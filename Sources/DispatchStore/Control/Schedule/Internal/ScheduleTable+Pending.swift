@@ -9,6 +9,9 @@ extension ScheduleTable {
     let delayed: DelayedDispatch?
   }
 
+  /// The number of pending entries.
+  var count: Int { withSchedule(\.count) }
+
   var all: [Pending] {
     let (entries, moment) = entries
     return entries.map { entry in

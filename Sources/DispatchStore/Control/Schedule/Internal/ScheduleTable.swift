@@ -181,6 +181,10 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     if !state.withLock({ $0.timer.keep(token, number) }) { timers.remove(token) }
   }
 
+  func withSchedule<Result>(_ body: (ScheduleState<Member>) -> Result) -> Result {
+    state.withLock { body($0.schedule) }
+  }
+
   /// The pending entries, with the present time.
   var entries: ([ScheduleState<Member>.Entry], Moment) {
     (state.withLock(\.schedule.entries), clock.moment)

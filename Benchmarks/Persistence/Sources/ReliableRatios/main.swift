@@ -1,0 +1,128 @@
+import DispatchStore
+import DispatchStorePersistence
+import Foundation
+
+// usage: ReliableRatios FOLDER [ROUNDS]
+//
+// Times what idempotency keys, delays and durable effects cost, beside the same without them.
+
+let folder = CommandLine.arguments.dropFirst().first ?? NSTemporaryDirectory()
+let rounds = CommandLine.arguments.dropFirst(2).first.flatMap(Int.init) ?? 5
+
+struct Add: CodableAction, Equatable { let amount: Int }
+struct Added: CodableAction { let amount: Int }
+struct Total: ModelType, Codable { var sum = 0, added = 0 }
+
+func makeStore() -> Store<Total, HandledAction> {
+  Store(identifier: "total", model: Total()) {
+    On(Add.self) { total, add in total.sum += add.amount }
+    On(Added.self) { total, added in total.added += added.amount }
+  }
+}
+
+func seconds(_ body: () async throws -> Void) async rethrows -> Double {
+  let start = ContinuousClock.now
+  try await body()
+  return (ContinuousClock.now - start) / .seconds(1)
+}
+
+/// Prints the medians and quartiles of two rows of times, in microseconds.
+func report(_ name: String, _ ours: [Double], beside theirs: [Double]) {
+  func quartiles(_ times: [Double]) -> String {
+    let times = times.sorted()
+    func at(_ part: Double) -> String {
+      String(format: "%.2f", times[Int(Double(times.count - 1) * part)] * 1e6)
+    }
+    return "\(at(0.5)) µs [\(at(0.25)), \(at(0.75))]"
+  }
+  print("\(name): \(quartiles(ours)) beside \(quartiles(theirs))")
+}
+
+/// The time of one `send` with the options for each number.
+func send(_ count: Int, _ options: (Int) -> DispatchOptions?) async -> Double {
+  let dispatcher = Dispatcher()
+  dispatcher.register(store: makeStore())
+  await dispatcher.send(Add(amount: 1), options: .idempotencyKey("first"))
+  let time = await seconds {
+    for number in 0..<count {
+      if let options = options(number) {
+        await dispatcher.send(Add(amount: 1), options: options)
+      } else {
+        await dispatcher.send(Add(amount: 1))
+      }
+    }
+  }
+  return time / Double(count)
+}
+
+/// The time of one `dispatch` while a million are pending.
+func dispatchDelayed(_ count: Int, _ options: DispatchOptions?) async -> Double {
+  let dispatcher = Dispatcher()
+  dispatcher.register(store: makeStore())
+  for _ in 0..<(options == nil ? 0 : 1_000_000) {
+    dispatcher.dispatch(Add(amount: 1), options: .delayed(by: .seconds(3_600)))
+  }
+  let time = await seconds {
+    for _ in 0..<count {
+      if let options {
+        dispatcher.dispatch(Add(amount: 1), options: options)
+      } else {
+        dispatcher.dispatch(Add(amount: 1))
+      }
+    }
+  }
+  await dispatcher.drain()
+  return time / Double(count)
+}
+
+/// The time from an action to the end of its durable work, or of two acknowledged actions.
+func work(_ count: Int, isDurable: Bool) async throws -> Double {
+  let path = folder + "/" + UUID().uuidString + ".db"
+  let persistence = try await Persistence(
+    .sqlite(path: path), actions: ActionCoder(Add.self, Added.self))
+  let dispatcher = Dispatcher(name: "bench", persistence: persistence)
+  try await dispatcher.register(store: makeStore(), persisted: .model)
+  if isDurable {
+    dispatcher.register(
+      effect: DurableEffect("add", on: Add.self) { add, _ in Added(amount: add.amount) })
+  }
+  let time = await seconds {
+    for _ in 0..<count {
+      if isDurable {
+        await dispatcher.dispatch(Add(amount: 1)).settled
+      } else {
+        await dispatcher.send(Add(amount: 1))
+        await dispatcher.send(Added(amount: 1))
+      }
+    }
+  }
+  await dispatcher.drain()
+  try await persistence.close()
+  for suffix in ["", "-wal", "-shm", "-owner"] {
+    try? FileManager.default.removeItem(atPath: path + suffix)
+  }
+  return time / Double(count)
+}
+
+var (new, repeated, plain): ([Double], [Double], [Double]) = ([], [], [])
+for _ in 0..<rounds {
+  plain.append(await send(100_000) { _ in nil })
+  new.append(await send(100_000) { .idempotencyKey($0) })
+  repeated.append(await send(100_000) { _ in .idempotencyKey("first", remembered: .seconds(60)) })
+}
+report("send with a new key", new, beside: plain)
+report("send with a repeated key", repeated, beside: plain)
+
+var (delayed, direct): ([Double], [Double]) = ([], [])
+for _ in 0..<rounds {
+  direct.append(await dispatchDelayed(100_000, nil))
+  delayed.append(await dispatchDelayed(100_000, .delayed(by: .seconds(3_600))))
+}
+report("dispatch with a delay, 1,000,000 pending", delayed, beside: direct)
+
+var (durable, two): ([Double], [Double]) = ([], [])
+for _ in 0..<rounds {
+  two.append(try await work(300, isDurable: false))
+  durable.append(try await work(300, isDurable: true))
+}
+report("durable effect", durable, beside: two)
