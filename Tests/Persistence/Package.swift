@@ -28,6 +28,8 @@ let package = Package(
     // The program that is killed, and the one that kills it: swift run -c release CrashTest.
     .executableTarget(name: "Bank", dependencies: library, swiftSettings: settings),
     .executableTarget(name: "CrashTest", dependencies: ["Bank"], swiftSettings: settings),
+    // A payment service, and the program that kills it: swift run -c release Cashier.
+    .executableTarget(name: "Cashier", dependencies: library, swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,73 @@
+import CSQLite
+import Foundation
+
+/// What the database says between two runs, read as another program reads it.
+struct Books {
+  /// The values of the rows, by store, part and key.
+  private var rows: [String: [Int: [String: Data]]] = [:]
+
+  struct Schedule: Decodable {
+    /// In nanoseconds since 1970.
+    let due: Int64
+  }
+
+  struct Totals: Decodable {
+    let ticks: Int
+    let early: Int
+  }
+
+  /// - Parameter condition: Chooses rows of `dispatchstore_rows` and `dispatchstore_stores`.
+  init(_ database: String, where condition: String = "TRUE") {
+    var connection: OpaquePointer?
+    var statement: OpaquePointer?
+    defer {
+      sqlite3_finalize(statement)
+      sqlite3_close(connection)
+    }
+    let query = """
+      SELECT identifier, part, key, value FROM dispatchstore_rows JOIN dispatchstore_stores ON number = store
+      WHERE \(condition)
+      """
+    // Before the first commit there is no table.
+    guard sqlite3_open_v2(database, &connection, SQLITE_OPEN_READONLY, nil) == SQLITE_OK,
+      sqlite3_prepare_v2(connection, query, -1, &statement, nil) == SQLITE_OK
+    else { return }
+    while sqlite3_step(statement) == SQLITE_ROW {
+      let (store, key) = (sqlite3_column_text(statement, 0)!, sqlite3_column_text(statement, 2)!)
+      let value = Data(
+        bytes: sqlite3_column_blob(statement, 3), count: Int(sqlite3_column_bytes(statement, 3)))
+      let part = Int(sqlite3_column_int(statement, 1))
+      rows[String(cString: store), default: [:]][part, default: [:]][String(cString: key)] = value
+    }
+  }
+
+  /// Only the rows that say how often the tick ran, and when it is due.
+  static func ticks(_ database: String) -> Books {
+    Books(database, where: "(identifier = 'ledger' AND part = 0) OR key = 'cashier/tick'")
+  }
+
+  func keys(ofWork part: Int) -> [String] {
+    (rows["dispatchstore.work"]?[part] ?? [:]).keys.sorted()
+  }
+
+  func tick() throws -> Schedule? {
+    try rows["dispatchstore.work"]?[3]?["cashier/tick"].map {
+      try JSONDecoder().decode(Schedule.self, from: $0)
+    }
+  }
+
+  func totals() throws -> Totals? {
+    try rows["ledger"]?[0]?.values.first.map { try JSONDecoder().decode(Totals.self, from: $0) }
+  }
+
+  func orders() throws -> [Int: Orders.Order] { try elements("orders") }
+  func entries() throws -> [Int: Ledger.Entry] { try elements("ledger") }
+
+  private func elements<Value: Decodable>(_ store: String) throws -> [Int: Value] {
+    var elements: [Int: Value] = [:]
+    for (key, value) in rows[store]?[1] ?? [:] {
+      elements[Int(key)!] = try JSONDecoder().decode(Value.self, from: value)
+    }
+    return elements
+  }
+}

@@ -1,0 +1,140 @@
+import DispatchStore
+import DispatchStorePersistence
+import Foundation
+
+/// The process that is killed.
+///
+/// It reads `place ORDER`, `remind ORDER MILLISECONDS`, `drain` and `finish`, and the bank's `charged KEY` and
+/// `refused KEY`. It answers `placed ORDER NUMBER`, `scheduled ORDER` and `failed REQUEST`, and asks the bank
+/// `charge ORDER KEY`.
+struct Service: Sendable {
+  static let tickInterval = Duration.milliseconds(400)
+
+  let persistence: Persistence
+  let dispatcher: Dispatcher
+  let orders: Store<Orders, HandledAction>
+  let ledger: Store<Ledger, HandledAction>
+  let gateway = Gateway()
+
+  /// - Parameter declaresTick: Whether it starts the repeating action as the first process did, or `resumeWork` alone does.
+  init(_ database: String, declaresTick: Bool) async throws {
+    persistence = try await Persistence(
+      .sqlite(path: database), actions: ActionCoder(Place.self, Paid.self, Remind.self, Tick.self))
+    dispatcher = Dispatcher(name: "cashier", persistence: persistence)
+    dispatcher.onWarning { say("warning \($0.kind) \($0.message)") }
+    orders = try await dispatcher.register(
+      store: Store(identifier: "orders", model: Orders()) {
+        On(Place.self) { orders, place in
+          orders.lastNumber += 1
+          orders.all[place.order, default: .init(number: orders.lastNumber)].placed += 1
+          return Receipt(number: orders.lastNumber)
+        }
+        On(Paid.self) { orders, paid in orders.all[paid.order]?.paid += 1 }
+      }, persisted: .elements(\.all))
+    ledger = try await dispatcher.register(
+      store: Store(identifier: "ledger", model: Ledger()) {
+        On(Paid.self) { ledger, paid in ledger.entries[paid.order, default: .init()].payments += 1 }
+        On(Remind.self) { ledger, remind in
+          ledger.entries[remind.order, default: .init()].reminders += 1
+          if unixMilliseconds() < remind.due { ledger.early += 1 }
+        }
+        On(Tick.self) { ledger, _ in ledger.ticks += 1 }
+      }, persisted: .elements(\.entries))
+    dispatcher.register(
+      effect: DurableEffect(
+        "charge", on: Place.self, attempts: 1_000,
+        backoff: .exponential(from: .milliseconds(1), upTo: .milliseconds(20)).withFullJitter
+      ) { [gateway] place, context in
+        try await gateway.charge(place.order, key: context.key)
+        return Paid(order: place.order)
+      })
+    if declaresTick { dispatcher.every(Self.tickInterval, name: "tick", perform: Tick()) }
+    dispatcher.resumeWork()
+  }
+
+  /// Serves until it is drained, or killed.
+  func serve() async {
+    let (lines, continuation) = AsyncStream.makeStream(of: [String].self)
+    Thread.detachNewThread {
+      while let line = readLine() {
+        continuation.yield(line.split(separator: " ").map(String.init))
+      }
+      // The driver has died.
+      exit(1)
+    }
+    say("ready")
+    for await words in lines {
+      switch words[0] {
+      case "charged": gateway.answered(words[1], true)
+      case "refused": gateway.answered(words[1], false)
+      default: Task { await serve(words) }
+      }
+    }
+  }
+
+  private func serve(_ words: [String]) async {
+    do {
+      switch words[0] {
+      case "place": try await place(Int(words[1])!)
+      case "remind": try await remind(Int(words[1])!, after: Int(words[2])!)
+      case "drain": try await drain()
+      default:
+        await allIsDone()
+        try await drain()
+      }
+    } catch {
+      say("failed \(words.joined(separator: " ")): \(error)")
+    }
+  }
+
+  private func place(_ order: Int) async throws {
+    let options = DispatchOptions.idempotencyKey("order \(order)")
+    let receipt = try await dispatcher.send(Place(order: order), options: options).reply
+    say("placed \(order) \(receipt.number)")
+  }
+
+  private func remind(_ order: Int, after delay: Int) async throws {
+    let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "reminders")]
+    let handle = dispatcher.dispatch(
+      Remind(order: order, due: unixMilliseconds() + Int64(delay)), mode: modes[order % 3],
+      options: .delayed(by: .milliseconds(delay), name: "remind \(order)"))
+    try await persistence.flush()
+    try handle.resultIfEnded?.get()
+    say("scheduled \(order)")
+  }
+
+  /// Waits until all is paid, and nothing but the tick is scheduled.
+  private func allIsDone() async {
+    // Each tick looks again.
+    for await _ in ledger.stream(.model, initial: true) {
+      if orders.model.all.dictionary.values.allSatisfy({ $0.paid > 0 }),
+        dispatcher.scheduled.allSatisfy({ $0.name == "tick" })
+      {
+        return
+      }
+    }
+  }
+
+  private func drain() async throws {
+    let report = await dispatcher.drain(timeout: .seconds(20))
+    if !report.isComplete { end("\(report)") }
+    let (pending, letters) = (dispatcher.pendingEffects.count, dispatcher.deadLetters.count)
+    try await persistence.close()
+    say("closed \(pending) \(letters)")
+    exit(0)
+  }
+}
+
+func unixMilliseconds() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+
+/// Prints a line with one call: the process may be killed at any time.
+func say(_ line: String) {
+  let line = line.replacingOccurrences(of: "\n", with: " ") + "\n"
+  _ = line.withCString { Foundation.write(1, $0, strlen($0)) }
+}
+
+/// Ends the service with a message.
+func end(_ error: String) -> Never {
+  say("error \(error)")
+  exit(3)
+}
