@@ -197,8 +197,9 @@ struct Driver {
 
   // MARK: The books
 
-  /// The time of the next tick is saved with each tick, so it moves by an interval at least for each. Half of one is the
-  /// tolerance, since the times are of two clocks.
+  /// Checks that the time of the next tick was moved by an interval at least for each tick, since it is saved with that.
+  ///
+  /// Half an interval is the tolerance: the time is computed from readings of two clocks.
   private mutating func checkTicks() throws {
     let books = Books.ticks(database)
     guard let due = try books.tick()?.due, let count = try books.totals()?.ticks else {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Kills a payment service again and again, and checks that nothing was lost or done twice:
+/// Kills a payment service again and again, and checks that nothing was lost or done twice.
 ///
 ///     Cashier [--kills N] [--seed S] [--folder F]
 ///
