@@ -69,6 +69,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   ///
   /// - Parameter due: The time of its first run; nil for an interval from now on.
   func start(_ action: RepeatedAction, _ repetition: Repetition, due: Int64? = nil) {
+    if dispatcher?.isClosed != false { return }
     let moment = clock.moment
     let saved = dispatcher?.savedSchedules
     let left = (due ?? saved?.takeDue(of: action.name)).map {
@@ -78,9 +79,10 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
       member: .repeated(action), name: action.name,
       due: .elapsed(moment.elapsed.addingClamped(left ?? repetition.interval)),
       repetition: repetition)
+    // Before the first run can begin: its commit replaces this row by one with the next time.
+    saved?.save(action, repetition, due: entry.due.unix(at: moment))
     guard case .waits(_, let replaced) = add(entry, at: moment, mayWait: true) else { return }
     replace(replaced, named: action.name, by: action.callSite)
-    saved?.save(action, repetition, due: entry.due.unix(at: moment))
   }
 
   /// The time of the next run of a repeating schedule, in nanoseconds since 1970; nil if it has stopped.
