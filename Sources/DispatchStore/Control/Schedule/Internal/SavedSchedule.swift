@@ -77,11 +77,15 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
 /// A run of a repeating schedule, whose commit saves the time of the next run.
 final class SavedRun: DispatchCompanion, @unchecked Sendable {
   // because `kept` is locked, and all else constant
-  private let row: CompanionRow
-  private let keeper: CompanionKeeper
+  /// With the time of the next run.
+  private let record: ScheduleRecord
+  private let generation: Int
+  private let schedules: SavedSchedules
   private let kept = Locked(false)
 
-  init(_ row: CompanionRow, _ keeper: CompanionKeeper) { (self.row, self.keeper) = (row, keeper) }
+  init(_ record: ScheduleRecord, _ generation: Int, in schedules: SavedSchedules) {
+    (self.record, self.generation, self.schedules) = (record, generation, schedules)
+  }
 
   override func rows(
     with replies: [String: any Sendable], from identifiers: [String]
@@ -93,11 +97,18 @@ final class SavedRun: DispatchCompanion, @unchecked Sendable {
 
   private func keep() -> [CompanionRow] {
     kept.withLock { $0 = true }
-    return [row]
+    return rows
+  }
+
+  /// Empty once the schedule is cancelled or replaced.
+  private var rows: [CompanionRow] {
+    schedules.row(of: record, generation).map { [$0] } ?? []
   }
 
   override func ended(_ result: DispatchResult) {
     // A run that was cancelled is made up for by the next process.
-    if !kept.withLock({ $0 }), !(result.error is CancellationError) { keeper.saveWithNext([row]) }
+    if !kept.withLock({ $0 }), !(result.error is CancellationError) {
+      schedules.keeper.saveWithNext(rows)
+    }
   }
 }

@@ -84,14 +84,22 @@ final class SavedSchedules: DispatcherAttachment {
     else { return [] }
     var record = saved.record
     record.due = next.due
-    let run = SavedRun(row(action.name, record), keeper)
+    let run = SavedRun(record, saved.generation, in: self)
     return DispatchOptions().controlled { $0.companions = [run] }
   }
 
   /// The removal of a record's row; nil if another one has replaced it.
   func removal(of name: String, _ generation: Int) -> CompanionRow? {
-    let isCurrent = state.withLock { $0.records[name]?.generation == generation }
-    return isCurrent ? row(name, nil) : nil
+    isCurrent(name, generation) ? row(name, nil) : nil
+  }
+
+  /// The row of a record that was changed; nil if another one has replaced it, or it was removed.
+  func row(of record: ScheduleRecord, _ generation: Int) -> CompanionRow? {
+    isCurrent(record.name, generation) ? row(record.name, record) : nil
+  }
+
+  private func isCurrent(_ name: String, _ generation: Int) -> Bool {
+    state.withLock { $0.records[name]?.generation == generation }
   }
 
   /// Forgets a record whose row is removed.
