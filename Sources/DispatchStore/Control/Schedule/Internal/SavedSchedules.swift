@@ -102,6 +102,17 @@ final class SavedSchedules: DispatcherAttachment {
     state.withLock { $0.records[name]?.generation == generation }
   }
 
+  /// Keeps the row of a record that is replaced until that of another one takes its place.
+  ///
+  /// Otherwise a crash between the two would lose both.
+  func disown(_ name: String) {
+    state.withLock { state in
+      guard let record = state.records[name]?.record else { return }
+      state.lastGeneration += 1
+      state.records[name] = Saved(generation: state.lastGeneration, record: record)
+    }
+  }
+
   /// Forgets a record whose row is removed.
   func forget(_ name: String, _ generation: Int) {
     state.withLock { state in

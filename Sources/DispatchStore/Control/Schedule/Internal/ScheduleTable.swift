@@ -46,8 +46,11 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
       return false
     case .waits(let token, let replaced):
       dispatch.beforeResult { self.remove(token) }
+      if let name = rule.name {
+        let due = entry.due.unix(at: moment)
+        save(dispatch, named: name, rule, due, isReplacing: replaced != nil)
+      }
       replace(replaced, named: rule.name, by: dispatch.callSite)
-      if let name = rule.name { save(dispatch, named: name, rule, entry.due.unix(at: moment)) }
       return true
     case .refused:
       throw DispatchError.scheduleWouldBlockTasks(dispatch.callSite)
@@ -57,12 +60,15 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   }
 
   /// Lets the row of a dispatch be saved once it is known where it goes.
-  private func save(_ dispatch: Dispatch, named name: String, _ rule: ScheduleRule, _ due: Int64) {
+  private func save(
+    _ dispatch: Dispatch, named name: String, _ rule: ScheduleRule, _ due: Int64, isReplacing: Bool
+  ) {
     guard let saved = dispatcher?.savedSchedules else { return }
     // A restored dispatch has its row.
     let details = dispatch.makeDetails()
     if details.companions.contains(where: { $0 is SavedSchedule }) { return }
     details.companions.append(SavedSchedule(named: name, due: due, rule.missed, in: saved))
+    if isReplacing { saved.disown(name) }
   }
 
   /// Starts a repeating schedule.
