@@ -95,12 +95,21 @@ struct SavedScheduleTests {
     try await first.persistence.flush()
     database.crash()
     clock.advance(by: .seconds(35))
-    let next = try await Office(database, clock)
-    await next.reached { $0.reminded == [1] && $0.cleaned == 1 }
-    #expect(Set(next.dispatcher.scheduled.map(\.name)) == ["c", "d"])
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(10))
-    await next.reached { $0.reminded == [1, 3] && $0.cleaned == 2 }
+    let next = try await Office(database, clock, resumes: false)
+    let (cleaned, reminded) = (Recorder<Duration>(), Recorder<Duration>())
+    next.dispatcher.every(.seconds(10), name: "c", perform: CleanUp()) { [clock] _ in
+      cleaned.record(clock.now.offset)
+    }
+    next.dispatcher.every(
+      .seconds(10), name: "d", perform: Remind(order: 3), missed: .skip
+    ) { [clock] _ in reminded.record(clock.now.offset) }
+    next.dispatcher.resumeWork()
+    #expect(await cleaned.first(1) == [.seconds(35)])
+    await next.reached { $0.reminded == [1] }
+    clock.advance(by: .seconds(5))
+    #expect(await cleaned.first(2) == [.seconds(35), .seconds(40)], "The times stay.")
+    #expect(await reminded.first(1) == [.seconds(40)])
+    #expect(next.log.model.reminded == [1, 3])
   }
 
   @Test func keepTheirTimesIfTheProgramDeclaresThemAgain() async throws {

@@ -37,10 +37,11 @@ struct Repetition: Sendable {
   let interval: Int64
   let missed: MissedRuns
 
-  /// Returns the time until a first run at a date, which was missed if it has passed.
+  /// Returns the time until a first run at a date; a date that has passed is made up for at once, or skipped.
   func left(until due: Int64, at now: Int64) -> Int64 {
     if due > now { return due == .max ? .max : due - now }
-    return missed == .once ? 0 : interval - (now - due) % interval
+    // Negative, so that later runs keep their times.
+    return missed == .once ? due - now : interval - (now - due) % interval
   }
 
   /// Advances from a time that has come to the next one in the future; `runs` is false if the time was missed.
