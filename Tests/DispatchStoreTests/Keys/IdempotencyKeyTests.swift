@@ -152,6 +152,26 @@ struct IdempotencyKeyTests {
     #expect(shop.model == ["tea"])
   }
 
+  @Test(arguments: Way.all)
+  func rememberAChangeWhoseDeadlineHasPassedMeanwhile(_ way: Way) async {
+    dispatcher.register(
+      store: Store(identifier: "slow", model: 0) { [clock] in
+        On(SlowBuy.self) { count, _ in
+          count += 1
+          clock.advance(by: .seconds(2))
+          return count
+        }
+      })
+    let late = await run(SlowBuy(), way, [.idempotencyKey("key"), .timeout(.seconds(1))])
+    #expect(late.dispatchError?.code == .timedOut)
+    let again = await run(SlowBuy(), way, .idempotencyKey("key"))
+    #expect(again.replies(to: SlowBuy.self) == ["slow": 1])
+  }
+
+  private struct SlowBuy: ActionType {
+    typealias Reply = Int
+  }
+
   @Test func makeAnActionAtomicThatOnlyReduces() async {
     dispatcher.register(
       store: Store(identifier: "till", model: 0) {

@@ -23,8 +23,8 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   }
 
   override func rows(of result: DispatchResult) -> [CompanionRow] {
-    guard committed.withLock({ $0 == nil }), isRemembered(result) else { return [] }
-    return rows(for: result)
+    guard committed.withLock({ $0 == nil }), let outcome = outcome(of: result) else { return [] }
+    return rows(for: outcome)
   }
 
   private func rows(for result: DispatchResult) -> [CompanionRow] {
@@ -35,26 +35,47 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     return [CompanionRow(kind: .idempotencyKey, key: key.text.inFormC, value: value)]
   }
 
-  /// Whether a result is remembered: a success, or if asked for, an error of the program's own.
-  private func isRemembered(_ result: DispatchResult) -> Bool {
-    guard let error = result.error else { return true }
-    return key.remembersFailures && !(error is CancellationError || error is DispatchError)
+  /// The result to remember: of a success, or if asked for, of an error of the program's own; nil for any other.
+  private func outcome(of result: DispatchResult) -> DispatchResult? {
+    guard let error = result.error else { return result }
+    // Its deadline has passed while its stores were finishing: the change is there, and must not be made again.
+    if let finished = result.withFinishedStores { return finished }
+    let isOwn = !(error is CancellationError || error is DispatchError)
+    return isOwn && key.remembersFailures ? result : nil
   }
 
   override func ended(_ result: DispatchResult) {
     let committed = committed.withLock { $0 }
-    guard key.period > 0, committed != nil || isRemembered(result) else { return table.leave(self) }
-    guard let committed, !result.isSuccess, !isRemembered(result) else {
-      return table.record(result, of: self, isSaved: committed != nil)
+    guard key.period > 0, let outcome = committed ?? outcome(of: result) else {
+      return table.leave(self)
     }
-    // The dispatch has timed out while it was being saved. A repeat must not get the recorded result before it is saved.
-    if isPlanted(.unsavedAnswer) { return table.record(committed, of: self, isSaved: true) }
+    guard committed != nil, !result.isSuccess else {
+      return table.record(outcome, of: self, isSaved: committed != nil)
+    }
+    // The dispatch may have timed out while it was being saved. A repeat must not get the recorded result before that.
+    if isPlanted(.unsavedAnswer) { return table.record(outcome, of: self, isSaved: true) }
     table.whenSaved { isSaved in
       if isSaved {
-        self.table.record(committed, of: self, isSaved: true)
+        self.table.record(outcome, of: self, isSaved: true)
       } else {
         self.table.leave(self)
       }
     }
+  }
+}
+
+extension DispatchResult {
+  /// The result without its own error, if all of its stores have finished nevertheless.
+  fileprivate var withFinishedStores: DispatchResult? {
+    let stores = stores
+    guard !stores.isEmpty, stores.allSatisfy(\.outcome.isFinished), skippedActionCount == 0 else {
+      return nil
+    }
+    if !steps.isEmpty {
+      return DispatchResult(
+        dispatchID: dispatchID, steps: steps, skippedActionCount: 0, error: nil)
+    }
+    return DispatchResult(
+      dispatchID: dispatchID, identifiers: stores.map(\.storeIdentifier), replies: replies)
   }
 }
