@@ -26,6 +26,7 @@ Control/Effects: Options
 Control/Lifecycle: Groups
 Control/Limits: Options
 Control/Options: Keys Limits Schedule
+Control/Schedule: Keys
 Control/Work: Effects Schedule
 Core/Atomic: Base Middleware Observers Results Routing Runs Stores
 Core/Base: Atomic Middleware Operations Routing Runs Scheduling Stores

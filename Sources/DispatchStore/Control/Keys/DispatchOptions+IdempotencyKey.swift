@@ -32,7 +32,7 @@ extension DispatchOptions {
 }
 
 /// An idempotency key, with what is remembered of its dispatch.
-struct IdempotencyKey: Sendable {
+struct IdempotencyKey: Codable, Sendable {
   let text: String
   /// In nanoseconds.
   let period: Int64

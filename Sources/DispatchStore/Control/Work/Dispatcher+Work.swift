@@ -24,7 +24,7 @@ extension Dispatcher {
       named: record.name, due: record.due, record.missed, in: saved, saved.adopt(record))
     let rule = ScheduleRule(begin: .at(record.due), name: record.name, missed: record.missed)
     let options = DispatchOptions().controlled {
-      ($0.companions, $0.start) = ([companion], .schedule(rule))
+      ($0.companions, $0.start, $0.key) = ([companion], .schedule(rule), record.key)
     }
     dispatch(
       record.action, to: record.storeIdentifier, mode: record.mode.mode, options: options)

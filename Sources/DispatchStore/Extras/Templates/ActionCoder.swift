@@ -78,9 +78,12 @@ public struct ActionCoder: Sendable {
     names[ObjectIdentifier(type(of: action))]
   }
 
+  /// The name of a registered type.
+  func name(of type: any ActionType.Type) -> String? { names[ObjectIdentifier(type)] }
+
   /// Why actions of a type can't be encoded and decoded; nil if they can.
   func obstacle(_ type: any ActionType.Type) -> String? {
-    if names[ObjectIdentifier(type)] != nil { return nil }
+    if name(of: type) != nil { return nil }
     return """
       Actions of type \(type) can't be saved: the persistence does not know the type. Let it conform to CodableAction, and pass \
       ActionCoder(\(type).self) as actions: to Persistence.

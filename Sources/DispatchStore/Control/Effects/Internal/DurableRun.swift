@@ -7,13 +7,18 @@ struct DurableRun {
 
   /// Does the work, unless there is none.
   static func perform(_ effect: DurableEffect, _ run: EffectRun, _ outbox: Outbox) async {
-    guard let entry = outbox.take(run, effect.name) else { return }
+    guard let entry = outbox.take(run, effect.name), entry.beginRun() else { return }
     let durable = DurableRun(effect: effect, outbox: outbox, run: run, entry: entry)
-    // Not before the cause is durable: a crash could undo it.
-    if let keeper = outbox.keeper, !isPlanted(.effectBeforeSaved), await !keeper.saved() { return }
-    while await durable.attempt(), await durable.pause() {}
+    await durable.begin(after: outbox.keeper)
+    entry.endRun()
     // Somebody has cancelled the run, and not the work.
     if !run.isActive { outbox.beginAgain(entry, by: run.dispatcher) }
+  }
+
+  private func begin(after keeper: CompanionKeeper?) async {
+    // Not before the cause is durable: a crash could undo it.
+    if let keeper, !isPlanted(.effectBeforeSaved), await !keeper.saved() { return }
+    while await attempt(), await pause() {}
   }
 
   /// Makes one attempt; returns whether another one follows.

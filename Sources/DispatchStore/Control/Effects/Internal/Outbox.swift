@@ -55,10 +55,12 @@ final class Outbox: DispatcherAttachment {
       found.removeAll { names.contains($0.effect) }
       return (known, found)
     }
-    state.withLock { state in
+    // Those of this process whose effect was unregistered meanwhile go on, too.
+    let idle = state.withLock { state in
       for entry in known { state.entries[entry.key] = entry }
+      return state.entries.values.filter { $0.isIdle && names.contains($0.effect) }
     }
-    for entry in known where entry.progress.failed == nil { begin(entry, by: dispatcher) }
+    for entry in idle.sorted(by: { $0.number < $1.number }) { begin(entry, by: dispatcher) }
     for name in Set(unknown.map(\.effect)).sorted() {
       dispatcher.report(
         DispatchWarning(

@@ -24,6 +24,8 @@ final class OutboxEntry: Sendable {
     var failed: Int64?
     /// Whether a process has died with it.
     var wasLeft = false
+    /// Whether a run does the work.
+    var isRunning = false
 
     /// Notes a failed attempt; returns whether another one follows.
     mutating func fail(_ error: String, of limit: Int, at time: Int64) -> Bool {
@@ -43,6 +45,19 @@ final class OutboxEntry: Sendable {
   var progress: Progress { state.withLock { $0 } }
 
   func withProgress<Result>(_ body: (inout Progress) -> Result) -> Result { state.withLock(body) }
+
+  /// Whether the work neither runs nor has failed for good.
+  var isIdle: Bool { state.withLock { !$0.isRunning && $0.failed == nil } }
+
+  /// Begins a run; returns false if another one does the work.
+  func beginRun() -> Bool {
+    state.withLock { progress in
+      defer { progress.isRunning = true }
+      return !progress.isRunning
+    }
+  }
+
+  func endRun() { state.withLock { $0.isRunning = false } }
 
   func row(by keeper: CompanionKeeper) -> CompanionRow {
     CompanionRow(

@@ -3,9 +3,14 @@ extension IdempotencyTable {
   ///
   /// Throws the recorded result, or the reason why the dispatch must not run.
   ///
-  /// - Parameter known: The answer that the key had when the dispatch was made.
-  func admit(_ dispatch: Dispatch, _ key: IdempotencyKey, _ known: Answer?) throws -> Dispatch? {
-    let action = KeyedAction(dispatch.actionBeforeStart)
+  /// - Parameters:
+  ///   - list: The actions of a list.
+  ///   - known: The answer that the key had when the dispatch was made.
+  func admit(
+    _ dispatch: Dispatch, _ key: IdempotencyKey, _ list: [any ActionType], _ known: Answer?
+  ) throws -> Dispatch? {
+    let action =
+      dispatch.actionBeforeStart.map { KeyedAction($0, keeper) } ?? KeyedAction(list: list, keeper)
     let keyed = KeyedDispatch(key, action, dispatch, in: self)
     if known == nil { try check(key, action, dispatch) }
     switch known ?? begin(keyed) {

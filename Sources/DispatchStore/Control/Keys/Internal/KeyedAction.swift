@@ -2,27 +2,39 @@ import Foundation
 
 /// The action for which an idempotency key was used.
 struct KeyedAction: Sendable {
-  /// The name of its type.
+  /// The name of its type; of a list, those of the first types.
   let name: String
   /// Nil for a list of actions, and for an action that was loaded.
   private let action: (any ActionType)?
+  private let list: [any ActionType]
   /// The value of an action that was loaded, if it can be compared.
   private let saved: SavedValue?
 
-  /// - Parameter action: Nil for a list of actions.
-  init(_ action: (any ActionType)?) {
-    name = action.map { TypeName.of(type(of: $0)) } ?? "a list of actions"
-    (self.action, saved) = (action, nil)
+  init(_ action: any ActionType, _ keeper: CompanionKeeper?) {
+    name = Self.name(of: action, keeper)
+    (self.action, list, saved) = (action, [], nil)
+  }
+
+  init(list: [any ActionType], _ keeper: CompanionKeeper?) {
+    let names = list.prefix(10).map { Self.name(of: $0, keeper) }.joined(separator: ", ")
+    name = "a list of \(list.count) actions (\(names)\(list.count > 10 ? ", …" : ""))"
+    (action, self.list, saved) = (nil, list, nil)
   }
 
   init(saved: SavedValue?, named name: String) {
-    (self.name, self.saved, action) = (name, saved, nil)
+    (self.name, self.saved, action, list) = (name, saved, nil, [])
+  }
+
+  private static func name(of action: any ActionType, _ keeper: CompanionKeeper?) -> String {
+    keeper?.name(type(of: action)) ?? TypeName.of(type(of: action))
   }
 
   /// Whether a repeat has the same action: of the same type, and with the same value if values can be compared.
   func isRepeated(by other: KeyedAction, _ keeper: CompanionKeeper?) -> Bool {
     guard name == other.name else { return false }
-    guard let new = other.action else { return true }
+    guard let new = other.action else {
+      return list.isEmpty || zip(list, other.list).allSatisfy { Self.areEqual($0, $1) }
+    }
     if let action { return Self.areEqual(action, new) }
     guard let saved, let keeper, let type = Self.comparableType(new),
       let former = try? keeper.decode(type, saved.data) as? any ActionType

@@ -38,7 +38,7 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   /// The result to remember: of a success, or if asked for, of an error of the program's own; nil for any other.
   private func outcome(of result: DispatchResult) -> DispatchResult? {
     guard let error = result.error else { return result }
-    // Its deadline has passed while its stores were finishing: the change is there, and must not be made again.
+    // The deadline has passed while the stores were finishing: the change is there, and must not be made again.
     if let finished = result.withFinishedStores { return finished }
     let isOwn = !(error is CancellationError || error is DispatchError)
     return isOwn && key.remembersFailures ? result : nil

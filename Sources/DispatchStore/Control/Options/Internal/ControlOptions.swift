@@ -15,6 +15,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var conditions: [StoreCondition] = []
     /// The idempotency key; the last one counts.
     var key: IdempotencyKey?
+    /// The actions of a list with a key, to be compared.
+    var listed: [any ActionType] = []
     /// The reason to begin later than at the call; the last one counts.
     var start: LaterStart?
     /// Limits of which the dispatch needs a unit each.
@@ -68,6 +70,13 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     guard let next = next as? ControlOptions else { return next }
     var values = values
     values.add(next.values)
+    return ControlOptions(values)
+  }
+
+  override func ofList(_ actions: [any ActionType]) -> DispatchAdmission {
+    if values.key == nil { return self }
+    var values = values
+    values.listed = actions
     return ControlOptions(values)
   }
 
@@ -148,7 +157,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     // A dispatch that can't begin is no leader, and does not come at its rate or time.
     guard let delay else { return .begins }
     if let key = values.key,
-      let leader = try dispatcher.idempotencyTable.admit(dispatch, key, answer)
+      let leader = try dispatcher.idempotencyTable.admit(dispatch, key, values.listed, answer)
     {
       return .joins(leader)
     }

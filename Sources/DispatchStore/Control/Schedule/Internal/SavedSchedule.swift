@@ -4,6 +4,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   private let name: String
   private let due: Int64
   private let missed: MissedRuns
+  private let key: IdempotencyKey?
   private let schedules: SavedSchedules
   private let state: Locked<State>
 
@@ -14,12 +15,15 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     var isRemoved = false
   }
 
-  /// - Parameter generation: That of the record, if its row is there.
+  /// - Parameters:
+  ///   - key: The dispatch's idempotency key.
+  ///   - generation: That of the record, if its row is there.
   init(
-    named name: String, due: Int64, _ missed: MissedRuns, in schedules: SavedSchedules,
-    _ generation: Int? = nil
+    named name: String, due: Int64, _ missed: MissedRuns, _ key: IdempotencyKey? = nil,
+    in schedules: SavedSchedules, _ generation: Int? = nil
   ) {
     (self.name, self.due, self.missed, self.schedules) = (name, due, missed, schedules)
+    self.key = key
     state = Locked(State(generation: generation))
   }
 
@@ -30,7 +34,8 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
       return
     }
     let generation = schedules.save(
-      subject.actions[0], named: name, to: subject.storeIdentifier, subject.mode, due: due, missed)
+      subject.actions[0], named: name, to: subject.storeIdentifier, subject.mode, due: due, missed,
+      key: key)
     state.withLock { $0.generation = generation }
     if isPlanted(.scheduleRemovedFirst), let row = removal.first { schedules.keeper.save([row]) }
   }

@@ -48,7 +48,8 @@ final class SavedSchedules: DispatcherAttachment {
   /// If the action can't be saved, a former one of its name is removed.
   func save(
     _ action: any ActionType, named name: String, to storeIdentifier: String?,
-    _ mode: Dispatcher.Mode, due: Int64, _ missed: MissedRuns, interval: Int64? = nil
+    _ mode: Dispatcher.Mode, due: Int64, _ missed: MissedRuns, interval: Int64? = nil,
+    key: IdempotencyKey? = nil
   ) -> Int? {
     guard keeper.obstacle(type(of: action)) == nil, let mode = SavedMode(mode) else {
       remove(name)
@@ -56,7 +57,8 @@ final class SavedSchedules: DispatcherAttachment {
     }
     let record = ScheduleRecord(
       dispatcher: dispatcher, name: name, action: action, storeIdentifier: storeIdentifier,
-      mode: mode, due: due, interval: interval, missed: missed, encodeAction: keeper.encodeAction)
+      mode: mode, due: due, interval: interval, missed: missed, key: key,
+      encodeAction: keeper.encodeAction)
     let generation = enter(record)
     keeper.save([row(name, record)])
     return generation
@@ -192,7 +194,8 @@ final class SavedSchedules: DispatcherAttachment {
         let record = ScheduleRecord(
           dispatcher: dispatcher, name: row.name, action: try keeper.decodeAction(row.action),
           storeIdentifier: row.store, mode: row.mode, due: row.due, interval: row.interval,
-          missed: row.skipsMissed ? .skip : .once, error: row.error, failed: row.failed,
+          missed: row.skipsMissed ? .skip : .once, key: row.key, error: row.error,
+          failed: row.failed,
           encodeAction: keeper.encodeAction)
         if record.failed == nil { return record }
         state.withLock { $0.letters[row.name] = ScheduleLetter(record) }

@@ -13,6 +13,8 @@ struct ScheduleRow: Codable, Sendable {
   /// In nanoseconds; nil if it begins once.
   let interval: Int64?
   let skipsMissed: Bool
+  /// Its idempotency key.
+  var key: IdempotencyKey?
   /// The text of its error, and when it has failed, in milliseconds since 1970; nil unless it is a dead letter.
   var error: String?
   var failed: Int64?
@@ -59,6 +61,7 @@ struct ScheduleRecord: CompanionValue {
   var due: Int64
   let interval: Int64?
   let missed: MissedRuns
+  var key: IdempotencyKey?
   var error: String?
   var failed: Int64?
   let encodeAction: @Sendable (any ActionType) throws -> SavedAction
@@ -70,6 +73,6 @@ struct ScheduleRecord: CompanionValue {
       ScheduleRow(
         dispatcher: dispatcher, name: name, action: try encodeAction(action),
         store: storeIdentifier, mode: mode, due: due, interval: interval,
-        skipsMissed: missed == .skip, error: error, failed: failed))
+        skipsMissed: missed == .skip, key: key, error: error, failed: failed))
   }
 }

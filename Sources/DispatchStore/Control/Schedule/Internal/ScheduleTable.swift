@@ -67,7 +67,8 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     // A restored dispatch has its row.
     let details = dispatch.makeDetails()
     if details.companions.contains(where: { $0 is SavedSchedule }) { return }
-    details.companions.append(SavedSchedule(named: name, due: due, rule.missed, in: saved))
+    let key = details.companions.lazy.compactMap { ($0 as? KeyedDispatch)?.key }.first
+    details.companions.append(SavedSchedule(named: name, due: due, rule.missed, key, in: saved))
     if isReplacing { saved.disown(name) }
   }
 

@@ -6,6 +6,8 @@ struct CompanionKeeper: Sendable {
   /// Encodes and decodes an action by its name.
   let encodeAction: @Sendable (any ActionType) throws -> SavedAction
   let decodeAction: @Sendable (SavedAction) throws -> any ActionType
+  /// The name under which actions of a type are saved; nil if the type is not known.
+  let name: @Sendable (any ActionType.Type) -> String?
   /// Why actions of a type can't be saved; nil if they can.
   let obstacle: @Sendable (any ActionType.Type) -> String?
   /// Saves rows as a commit of their own.

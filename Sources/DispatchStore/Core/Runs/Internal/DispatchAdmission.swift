@@ -7,6 +7,9 @@ class DispatchAdmission: @unchecked Sendable {
   /// Returns the control of a dispatch that has both options.
   func adding(_ next: DispatchAdmission) -> DispatchAdmission { next }
 
+  /// Returns the control of a dispatch of several actions.
+  func ofList(_ actions: [any ActionType]) -> DispatchAdmission { self }
+
   /// Whether it inherits neither cancellation nor deadline from the block that dispatches it.
   var isDetached: Bool { false }
 

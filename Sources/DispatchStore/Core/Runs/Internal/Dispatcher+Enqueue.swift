@@ -141,6 +141,8 @@ extension Dispatcher {
       }
       return makeInSection(subject, mode, options, completion, callSite, on: thread)
     }
+    var options = options
+    options.control = options.control?.ofList(actions)
     let dispatch = pool.makeDispatch(on: thread)
     let acceptance = route(to: WorkAcceptance.self, identifier: nil, on: thread)
     begin(dispatch, to: acceptance, mode, options, completion, callSite, on: thread)

@@ -8,6 +8,7 @@ extension Persistence {
       decode: { try Self.decode($0, $1, by: coder) },
       encodeAction: { try Self.encode($0, by: coder, actions) },
       decodeAction: { try Self.decode($0, by: coder, actions) },
+      name: { actions.name(of: $0) },
       obstacle: { actions.obstacle($0) },
       save: { [weak self] in self?.keep($0) },
       saveWithNext: { [weak self] rows in self?.state.withLock { $0.work.add(rows) } },
