@@ -24,10 +24,13 @@ struct Driver {
     var number: Int?
     /// The number of charges by key.
     var charges: [String: Int] = [:]
-    var reminder = Reminder.none
+    var reminder = Reminder()
   }
 
-  private enum Reminder { case none, sent, acknowledged }
+  private struct Reminder {
+    var sent = 0
+    var isAcknowledged = false
+  }
 
   struct Wrong: Error, CustomStringConvertible {
     let description: String
@@ -132,8 +135,7 @@ struct Driver {
     case "placed":
       try placed(Int(words[1])!, Int(words[2])!, service, isFinishing)
     case "scheduled":
-      orders[Int(words[1])!]!.reminder = .acknowledged
-      acknowledged += 1
+      scheduled(Int(words[1])!, service)
     case "charge":
       try charge(Int(words[1])!, words[2], service)
     case "closed":
@@ -171,12 +173,23 @@ struct Driver {
     open.remove(order)
     if isFinishing { return }
     if draws(3, in: 4) {
-      // Sent once: without an answer nobody knows whether it comes.
-      orders[order]!.reminder = .sent
-      service.send("remind \(order) \(Int.random(in: 0...300, using: &random))")
+      // Without an answer nobody knows whether it comes, so it is not sent again.
+      remind(order, service)
     }
     if draws(1, in: 4) { service.send("place \(Int.random(in: 0...order, using: &random))") }
     if !isEnding { place(service) }
+  }
+
+  private mutating func remind(_ order: Int, _ service: ServiceProcess) {
+    orders[order]!.reminder.sent += 1
+    service.send("remind \(order) \(Int.random(in: 0...300, using: &random))")
+  }
+
+  private mutating func scheduled(_ order: Int, _ service: ServiceProcess) {
+    acknowledged += 1
+    orders[order]!.reminder.isAcknowledged = true
+    // Replaces the first one, unless its time has come.
+    if orders[order]!.reminder.sent == 1, draws(1, in: 4), !isEnding { remind(order, service) }
   }
 
   // MARK: The bank
@@ -237,15 +250,10 @@ struct Driver {
       if order.charges.count != 1 {
         problems.append("order \(id) is charged with \(order.charges.count) keys")
       }
-      let expected =
-        switch order.reminder {
-        case .none: 0...0
-        case .sent: 0...1
-        case .acknowledged: 1...1
-        }
+      let reminder = order.reminder
+      let expected = (reminder.isAcknowledged ? 1 : 0)...reminder.sent
       if !expected.contains(entry.reminders) {
-        problems.append(
-          "order \(id) has \(entry.reminders) reminders, the client's was \(order.reminder)")
+        problems.append("order \(id) has \(entry.reminders) reminders, and should have \(expected)")
       }
       reminded += entry.reminders
     }
