@@ -12,6 +12,11 @@ private struct Remind: CodableAction, Equatable {
 private struct CleanUp: CodableAction {}
 private struct Secret: ActionType {}
 
+/// Holds its lane until something is recorded.
+private struct Hold: ActionType { let end: Recorder<Int> }
+
+private struct SavedTime: Decodable { let due: Int64 }
+
 private struct NobodyThere: Error {}
 
 private struct Log: ModelType, Codable {
@@ -42,6 +47,7 @@ private struct Office {
         }
         On(CleanUp.self) { log, _ in log.cleaned += 1 }
         On(Secret.self) { _, _ in }
+        Perform(Hold.self) { hold, _ in _ = await hold.end.first(1) }
       }, persisted: .model)
     if resumes { dispatcher.resumeWork() }
   }
@@ -145,6 +151,59 @@ struct SavedScheduleTests {
       await next.reached { $0.cleaned >= 1 }
       #expect(next.log.model.reminded == [1])
       #expect(next.log.model.cleaned <= 3)
+    }
+  }
+
+  @Test func thatWereMissedSaveTheirNextTimeWithTheFirstRun() async throws {
+    for _ in 0..<10 {
+      let (database, clock) = (MemoryDatabase(), VirtualClock())
+      let first = try await Office(database, clock)
+      for name in 0..<20 {
+        first.dispatcher.every(.seconds(10), name: "\(name)", perform: CleanUp())
+      }
+      try await first.persistence.flush()
+      database.crash()
+      clock.advance(by: .seconds(15))
+      let next = try await Office(database, clock)
+      await next.reached { $0.cleaned == 20 }
+      try await next.persistence.flush()
+      let now = Int64(clock.date.timeIntervalSince1970 * 1e9)
+      for (key, row) in database.rows(ofStore: "dispatchstore.work", part: 3) {
+        let time = try JSONDecoder().decode(SavedTime.self, from: Data(row.utf8))
+        #expect(time.due > now + 9_000_000_000, "\(key) has run, and is due again")
+      }
+    }
+  }
+
+  @Test func thatAreCancelledAreNotSavedByARunInFlight() async throws {
+    let office = try await Office(database, clock)
+    office.dispatcher.tracksInFlight = true
+    let end = Recorder<Int>()
+    office.dispatcher.dispatch(Hold(end: end), mode: .serial(lane: "a"))
+    office.dispatcher.every(
+      .seconds(1), name: "c", perform: CleanUp(), mode: .serial(lane: "a"))
+    clock.advance(by: .seconds(1))
+    // The run waits in its lane.
+    while office.dispatcher.inFlight.count < 2 { await Task.yield() }
+    #expect(office.dispatcher.cancelScheduled(named: "c"))
+    end.record(1)
+    await office.reached { $0.cleaned == 1 }
+    try await office.persistence.flush()
+    #expect(rows.isEmpty)
+  }
+
+  @Test func thatAreReplacedStaySavedUntilTheNextOneIs() async throws {
+    for round in 0..<40 {
+      let (database, clock) = (MemoryDatabase(), VirtualClock())
+      let first = try await Office(database, clock)
+      first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
+      try await first.persistence.flush()
+      database.failAtCommit(.crash, number: round % 2)
+      first.dispatcher.dispatch(Remind(order: 2), options: .delayed(by: .seconds(1), name: "r"))
+      _ = try? await first.persistence.flush()
+      database.removeFaults()
+      database.crash()
+      #expect(database.rows(ofStore: "dispatchstore.work", part: 3).count == 1)
     }
   }
 
