@@ -348,4 +348,38 @@ struct DurableEffectTests {
     await service.paid(2)
     #expect(Set(bank.keys.all).count == 2)
   }
+
+  @Test func goOnIfTheirEffectIsRegisteredAgain() async throws {
+    let (clock, bank) = (VirtualClock(), ChargingBank(failing: 1))
+    let service = try await PaymentService(nil, bank, clock: clock)
+    let goOn = Recorder<String>()
+    let other = service.dispatcher.register(
+      effect: DurableEffect("other", on: OrderPlaced.self) { _, context in
+        goOn.record(context.key)
+        try await Task.sleep(for: .seconds(1_000))
+        return nil
+      })
+    await service.dispatcher.send(OrderPlaced())
+    _ = await goOn.first(1)
+    other.unregister()
+    service.dispatcher.register(
+      effect: DurableEffect("other", on: OrderPlaced.self) { _, context in
+        goOn.record(context.key)
+        return nil
+      })
+    while goOn.count < 2 {
+      service.dispatcher.resumeWork()
+      await Task.yield()
+    }
+    #expect(Set(goOn.all).count == 1)
+  }
+
+  @Test func arePendingOnceTheirCauseHasEnded() async throws {
+    let hangs = Latch()
+    let service = try await PaymentService(nil, ChargingBank()) { await hangs.opened() }
+    for id in 1...100 { await service.dispatcher.send(OrderPlaced(id: id)) }
+    #expect(service.dispatcher.pendingEffects.count == 100)
+    hangs.open()
+    await service.paid(100)
+  }
 }

@@ -245,6 +245,11 @@ struct IdempotencyKeyTests {
       #expect(result.steps.count == 2 && result.isSuccess)
     }
     #expect(shop.model == ["tea", "milk"])
+    let others: [[any ActionType]] = [[Buy()], [Buy(), Buy(item: "tea")], []]
+    for other in others {
+      let result = await dispatcher.dispatch(actions: other, options: .idempotencyKey("key")).result
+      #expect(result.dispatchError?.code == .idempotencyKeyReused)
+    }
     let single = await dispatcher.send(Buy(), options: .idempotencyKey("key"))
     #expect(single.dispatchError?.code == .idempotencyKeyReused)
   }

@@ -170,7 +170,7 @@ struct SavedScheduleTests {
       let now = Int64(clock.date.timeIntervalSince1970 * 1e9)
       for (key, row) in database.rows(ofStore: "dispatchstore.work", part: 3) {
         let time = try JSONDecoder().decode(SavedTime.self, from: Data(row.utf8))
-        #expect(time.due > now + 9_000_000_000, "\(key) has run, and is due again")
+        #expect(time.due > now, "\(key) has run, and is due again")
       }
     }
   }
@@ -313,5 +313,33 @@ struct SavedScheduleTests {
     let other = try await Office(database, clock, name: "other")
     #expect(other.dispatcher.scheduled.isEmpty)
     #expect(rows.count == 1)
+  }
+
+  @Test func keepTheirIdempotencyKeys() async throws {
+    let first = try await Office(database, clock)
+    let key = DispatchOptions.idempotencyKey("k")
+    first.dispatcher.dispatch(
+      Remind(order: 1), options: [.delayed(by: .seconds(10), name: "r"), key])
+    try await first.persistence.flush()
+    database.crash()
+    let next = try await Office(database, clock)
+    let joined = next.dispatcher.dispatch(Remind(order: 1), options: key)
+    clock.advance(by: .seconds(10))
+    #expect(await joined.result.isSuccess)
+    await next.dispatcher.drain()
+    #expect(next.log.model.reminded == [1])
+    #expect(await next.dispatcher.send(Remind(order: 1)).dispatchError?.code == .dispatcherClosed)
+  }
+
+  @Test func thatHaveBegunAreNotCancelledByName() async throws {
+    let office = try await Office(database, clock)
+    database.hold()
+    office.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
+    clock.advance(by: .seconds(1))
+    await office.reached { $0.reminded == [1] }
+    #expect(!office.dispatcher.cancelScheduled(named: "r"))
+    database.release()
+    await office.dispatcher.drain()
+    #expect(rows.isEmpty)
   }
 }

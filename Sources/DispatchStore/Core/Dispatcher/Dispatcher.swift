@@ -53,8 +53,12 @@ public final class Dispatcher: Sendable {
   private let lanes = LaneTable()
   let defaultAdmission: DefaultAdmission?
   private let attachments = Locked([ObjectIdentifier: any DispatcherAttachment]())
-  private let onWarning = Locked<@Sendable (DispatchWarning) -> Void>(
-    DispatchWarning.writeToStandardError)
+  private let warningHandler = Locked(WarningHandler(call: DispatchWarning.writeToStandardError))
+
+  /// A struct, because a closure that is taken out of a generic type by itself is wrapped anew each time.
+  private struct WarningHandler: Sendable {
+    let call: @Sendable (DispatchWarning) -> Void
+  }
 
   /// Makes a dispatcher whose dispatches run in a simulated world.
   package convenience init(
@@ -102,13 +106,13 @@ public final class Dispatcher: Sendable {
   ///
   /// Called on the thread on which the warning occurs, with no lock held.
   public func onWarning(_ body: @escaping @Sendable (DispatchWarning) -> Void) {
-    var body = body
+    var handler = WarningHandler(call: body)
     // The previous closure is released outside the lock.
-    onWarning.withLock { swap(&$0, &body) }
+    warningHandler.withLock { swap(&$0, &handler) }
   }
 
   func report(_ warning: DispatchWarning) {
-    onWarning.withLock { $0 }(warning)
+    warningHandler.withLock(\.call)(warning)
   }
 
   /// The number of named lanes that exist now, for tests.

@@ -103,17 +103,25 @@ final class Outbox: DispatcherAttachment {
     }
   }
 
-  /// Takes the work that a run is to do; nil if there is none, because its dispatch has failed.
+  /// Enters the work of a dispatch that has ended, if its commit has not; returns false if there is none.
+  func enter(_ ended: EndedDispatch, _ effect: String) -> Bool {
+    let cause = Cause(dispatch: ended.dispatchID, effect: effect)
+    let entry = state.withLock { state -> OutboxEntry? in
+      if state.committed[cause] != nil || !ended.result.isSuccess { return nil }
+      let entry = state.makeEntry(effect, ended.action)
+      state.committed[cause] = entry
+      return entry
+    }
+    // The dispatch has changed no persistent store, so the row is a commit of its own.
+    if let entry, let keeper { keeper.save([entry.row(by: keeper)]) }
+    return state.withLock { $0.committed[cause] != nil }
+  }
+
+  /// Takes the work that a run is to do.
   func take(_ run: EffectRun, _ effect: String) -> OutboxEntry? {
-    let committed = state.withLock {
+    state.withLock {
       $0.committed.removeValue(forKey: Cause(dispatch: run.dispatchID, effect: effect))
     }
-    if let committed { return committed }
-    // The dispatch has changed no persistent store, so the row is a commit of its own.
-    guard run.result?.isSuccess == true, let action = run.action else { return nil }
-    let entry = state.withLock { $0.makeEntry(effect, action) }
-    if let keeper { keeper.save([entry.row(by: keeper)]) }
-    return entry
   }
 
   /// Notes that work is done, and removes its row unless that was part of a commit.

@@ -38,6 +38,7 @@ final class RegisteredEffect: DispatchFollower {
     guard case .following(let following) = effect.kind,
       following.runsRegardless || ended.result.isSuccess
     else { return }
+    if let durable, !durable.outbox.enter(ended, durable.name) { return }
     let key = following.key?(ended.action)
     guard let run = EffectRun(of: self, following: ended, key, on: .current) else { return }
     begin(run, key, following)

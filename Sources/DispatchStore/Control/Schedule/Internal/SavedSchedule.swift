@@ -74,8 +74,9 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
 
   private func remove(_ generation: Int) {
     guard let row = schedules.removal(of: name, generation) else { return }
-    schedules.forget(name, generation)
+    // First, since the row is saved only while its record is the present one.
     schedules.keeper.save([row])
+    schedules.forget(name, generation)
   }
 }
 

@@ -92,12 +92,20 @@ final class SavedSchedules: DispatcherAttachment {
 
   /// The removal of a record's row; nil if another one has replaced it.
   func removal(of name: String, _ generation: Int) -> CompanionRow? {
-    isCurrent(name, generation) ? row(name, nil) : nil
+    current(row(name, nil), name, generation)
   }
 
   /// The row of a record that was changed; nil if another one has replaced it, or it was removed.
   func row(of record: ScheduleRecord, _ generation: Int) -> CompanionRow? {
-    isCurrent(record.name, generation) ? row(record.name, record) : nil
+    current(row(record.name, record), record.name, generation)
+  }
+
+  /// Returns a row that is saved only if no other record has replaced its own; nil if one has already.
+  private func current(_ row: CompanionRow, _ name: String, _ generation: Int) -> CompanionRow? {
+    guard isCurrent(name, generation) else { return nil }
+    var row = row
+    row.isCurrent = { [weak self] in self?.isCurrent(name, generation) == true }
+    return row
   }
 
   private func isCurrent(_ name: String, _ generation: Int) -> Bool {
@@ -122,12 +130,16 @@ final class SavedSchedules: DispatcherAttachment {
     }
   }
 
-  /// Removes what is saved under a name; returns whether something was.
-  @discardableResult
-  func remove(_ name: String) -> Bool {
-    let wasFound = takeFound { $0.name == name }.isEmpty == false
+  /// Removes the record of a name, and its row.
+  func remove(_ name: String) {
     let record = state.withLock { $0.records.removeValue(forKey: name) }
-    if record == nil, !wasFound { return false }
+    if record != nil { keeper.save([row(name, nil)]) }
+    _ = removeFound(name)
+  }
+
+  /// Removes what an earlier process has left under a name; returns whether something was there.
+  func removeFound(_ name: String) -> Bool {
+    if takeFound({ $0.name == name }).isEmpty { return false }
     keeper.save([row(name, nil)])
     return true
   }

@@ -127,8 +127,10 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   }
 
   func cancel(_ name: String) -> Bool {
-    let wasSaved = dispatcher?.savedSchedules?.remove(name) == true
-    guard let member = change({ $0.cancel(name) }) else { return wasSaved }
+    let saved = dispatcher?.savedSchedules
+    guard let member = change({ $0.cancel(name) }) else { return saved?.removeFound(name) == true }
+    // A dispatch removes its row when it ends.
+    if case .repeated = member { saved?.remove(name) }
     cancel(member)
     return true
   }

@@ -34,6 +34,8 @@ struct CompanionRow: Sendable {
   let key: String
   /// Nil removes the row.
   let value: (any CompanionValue)?
+  /// Whether the row is still to be saved: asked in the order of commits, since another row may have taken its place.
+  var isCurrent: (@Sendable () -> Bool)?
 }
 
 /// The value of a row, which is encoded outside of locks when it is written.

@@ -10,7 +10,7 @@ struct WorkRows {
   private var changed: [SavedRow: (any CompanionValue)?] = [:]
 
   mutating func add(_ rows: [CompanionRow]) {
-    for row in rows {
+    for row in rows where row.isCurrent?() != false {
       changed.updateValue(row.value, forKey: SavedRow(part: row.kind.rawValue, key: row.key))
     }
   }
