@@ -78,6 +78,13 @@ extension FuzzCheck {
       }
   }
 
+  /// Whether a dispatch has an idempotency key, by which it is atomic if it only reduces.
+  func isKeyed(_ number: Int) -> Bool {
+    program.dispatches[number].controls.contains {
+      if case .idempotencyKey = $0 { true } else { false }
+    }
+  }
+
   /// How often a store may run an action.
   func attempts(_ dispatch: Int) -> Int {
     for case .retry(let attempts, _) in program.dispatches[dispatch].controls { return attempts }

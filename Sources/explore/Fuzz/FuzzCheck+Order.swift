@@ -44,7 +44,11 @@ extension FuzzCheck {
     guard let began = part.began.first else { return }
     for store in program.stores[key.store].waitFor {
       guard let before = parts[Part.Key(action: key.action, store: store)] else { continue }
-      let last = max(before.end ?? -1, before.dids.values.joined().max() ?? -1)
+      // An atomic action ends at once in all of its stores.
+      let last =
+        isKeyed(program.actions[key.action].dispatch)
+        ? before.began.first ?? -1
+        : max(before.end ?? -1, before.dids.values.joined().max() ?? -1)
       check(last < began, "\(name(key)) began before s\(store), for which it waits, had ended")
     }
   }

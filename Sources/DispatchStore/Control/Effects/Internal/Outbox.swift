@@ -55,7 +55,7 @@ final class Outbox: DispatcherAttachment {
       found.removeAll { names.contains($0.effect) }
       return (known, found)
     }
-    // Those of this process whose effect was unregistered meanwhile go on, too.
+    // Work of this process whose effect was unregistered meanwhile goes on, too.
     let idle = state.withLock { state in
       for entry in known { state.entries[entry.key] = entry }
       return state.entries.values.filter { $0.isIdle && names.contains($0.effect) }

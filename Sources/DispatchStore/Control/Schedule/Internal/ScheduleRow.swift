@@ -13,7 +13,7 @@ struct ScheduleRow: Codable, Sendable {
   /// In nanoseconds; nil if it begins once.
   let interval: Int64?
   let skipsMissed: Bool
-  /// Its idempotency key.
+  /// The idempotency key of the dispatch.
   var key: IdempotencyKey?
   /// The text of its error, and when it has failed, in milliseconds since 1970; nil unless it is a dead letter.
   var error: String?
