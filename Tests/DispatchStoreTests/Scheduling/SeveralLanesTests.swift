@@ -407,7 +407,8 @@ struct SeveralLanesTests {
       options: [.idempotencyKey("key", remembered: .zero), .skippedIfInFlight("one")])
     _ = await log.first(1)
     let joined = dispatcher.dispatch(
-      action: notes("joined"), mode: Self.opposite, options: .idempotencyKey("key", remembered: .zero))
+      action: notes("joined"), mode: Self.opposite,
+      options: .idempotencyKey("key", remembered: .zero))
     let skipped = dispatcher.dispatch(
       action: notes("skipped"), mode: Self.both, options: .skippedIfInFlight("one"))
     #expect(await skipped.result.errorCode == .skipped)
