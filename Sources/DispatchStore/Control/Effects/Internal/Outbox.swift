@@ -126,6 +126,7 @@ final class Outbox: DispatcherAttachment {
 
   /// Notes that work is done, and removes its row unless that was part of a commit.
   func done(_ entry: OutboxEntry, isRemoved: Bool) {
+    entry.noteDone()
     _ = state.withLock { $0.entries.removeValue(forKey: entry.key) }
     if !isRemoved, let keeper { keeper.save([entry.removal]) }
   }

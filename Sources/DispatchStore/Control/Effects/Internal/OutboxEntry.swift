@@ -24,8 +24,9 @@ final class OutboxEntry: Sendable {
     var failed: Int64?
     /// Whether a process has died with it.
     var wasLeft = false
-    /// Whether a run does the work.
+    /// Whether a run does the work, or has done it.
     var isRunning = false
+    var isDone = false
 
     /// Notes a failed attempt; returns whether another one follows.
     mutating func fail(_ error: String, of limit: Int, at time: Int64) -> Bool {
@@ -49,7 +50,7 @@ final class OutboxEntry: Sendable {
   /// Whether the work neither runs nor has failed for good.
   var isIdle: Bool { state.withLock { !$0.isRunning && $0.failed == nil } }
 
-  /// Begins a run; returns false if another one does the work.
+  /// Begins a run; returns false if another one does the work, or has done it.
   func beginRun() -> Bool {
     state.withLock { progress in
       defer { progress.isRunning = true }
@@ -57,7 +58,10 @@ final class OutboxEntry: Sendable {
     }
   }
 
-  func endRun() { state.withLock { $0.isRunning = false } }
+  /// Ends a run; after one that has done the work, no other begins.
+  func endRun() { state.withLock { $0.isRunning = $0.isDone } }
+
+  func noteDone() { state.withLock { $0.isDone = true } }
 
   func row(by keeper: CompanionKeeper) -> CompanionRow {
     CompanionRow(
