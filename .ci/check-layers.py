@@ -27,7 +27,7 @@ Control/Lifecycle: Groups
 Control/Limits: Options
 Control/Options: Keys Limits Schedule
 Control/Schedule: Keys
-Control/Work: Effects Schedule
+Control/Work: Effects Options Schedule
 Core/Atomic: Base Middleware Observers Results Routing Runs Stores
 Core/Base: Atomic Middleware Operations Routing Runs Scheduling Stores
 Core/Dispatcher: Base Middleware Results Routing Runs Scheduling Stores

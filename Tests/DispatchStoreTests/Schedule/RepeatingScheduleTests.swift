@@ -7,7 +7,7 @@ import Testing
 @Suite("Repeating schedules", .timeLimit(.minutes(10)))
 struct RepeatingScheduleTests {
   static let minute = Duration.seconds(60)
-  let scene = ScheduleStage()
+  let scene = GateStage()
   private let ends = Recorder<Duration>()
 
   private func start(

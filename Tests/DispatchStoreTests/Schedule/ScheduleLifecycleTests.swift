@@ -7,7 +7,7 @@ import Testing
 @Suite("Schedules of a dispatcher that ends", .timeLimit(.minutes(10)))
 struct ScheduleLifecycleTests {
   static let second = Duration.seconds(1)
-  let scene = ScheduleStage()
+  let scene = GateStage()
 
   enum End: CaseIterable {
     case close, shutDown, drain

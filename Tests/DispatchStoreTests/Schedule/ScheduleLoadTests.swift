@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Many schedules", .timeLimit(.minutes(10)))
 struct ScheduleLoadTests {
-  let scene = ScheduleStage()
+  let scene = GateStage()
 
   @Test func manyAtOnceAllRun() async {
     let count = Load.count(100_000, long: 1_000_000)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Scheduled dates", .timeLimit(.minutes(10)))
 struct ScheduledDateTests {
-  let scene = ScheduleStage()
+  let scene = GateStage()
   let way = Way(mode: .async, sends: false)
 
   @Test func ifTheDateJumpsForwardTheDispatchBeginsWithin30Seconds() async {

@@ -7,7 +7,7 @@ import Testing
 @Suite("Scheduled dispatches", .timeLimit(.minutes(10)))
 struct ScheduledDispatchTests {
   static let second = Duration.seconds(1)
-  let scene = ScheduleStage()
+  let scene = GateStage()
 
   @Test(arguments: Way.all)
   func aDelayedDispatchBeginsAfterItsTime(_ way: Way) async {

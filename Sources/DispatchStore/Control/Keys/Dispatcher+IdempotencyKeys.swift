@@ -2,9 +2,7 @@ extension Dispatcher {
   /// The idempotency keys whose results are remembered: to bound their number, and to forget one.
   public var idempotencyKeys: IdempotencyKeys { IdempotencyKeys(table: idempotencyTable) }
 
-  var idempotencyTable: IdempotencyTable {
-    attachment(orAdd: DispatcherKeys(IdempotencyTable(clock))).table
-  }
+  var idempotencyTable: IdempotencyTable { attachment(orAdd: IdempotencyTable(clock)) }
 }
 
 /// The remembered idempotency keys of a dispatcher, or of all dispatchers that share a persistence.
@@ -28,11 +26,4 @@ public struct IdempotencyKeys: Sendable {
   /// - Returns: Whether it was remembered.
   @discardableResult
   public func forget(_ key: some PersistentKey) -> Bool { table.forget(key.persistentText) }
-}
-
-/// The table that a dispatcher uses.
-final class DispatcherKeys: DispatcherAttachment {
-  let table: IdempotencyTable
-
-  init(_ table: IdempotencyTable) { self.table = table }
 }

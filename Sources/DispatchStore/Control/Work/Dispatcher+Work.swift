@@ -7,27 +7,30 @@ extension Dispatcher {
     for record in savedSchedules?.takeFound() ?? [] { resume(record) }
   }
 
-  private func resume(_ record: ScheduleRecord) {
-    guard let saved = savedSchedules else { return }
+  private func resume(_ record: ScheduleRecord<any ActionType>) {
     if let interval = record.interval {
       let repeated = RepeatedAction(
-        action: record.action, name: record.name, storeIdentifier: record.storeIdentifier,
+        action: record.action, name: record.name, storeIdentifier: record.store,
         mode: record.mode.mode, completion: nil, fileID: #fileID, line: #line)
       return schedules.start(
         repeated, Repetition(interval: interval, missed: record.missed), due: record.due)
     }
     if record.missed == .skip, record.due <= clock.unixNanoseconds {
-      saved.remove(record.name, record)
-      return
+      savedSchedules?.removeRow(record.name)
+    } else {
+      dispatch(
+        record, by: ScheduleRule(begin: .at(record.due), name: record.name, missed: record.missed))
     }
-    let companion = SavedSchedule(
-      named: record.name, due: record.due, record.missed, in: saved, saved.adopt(record))
-    let rule = ScheduleRule(begin: .at(record.due), name: record.name, missed: record.missed)
+  }
+
+  /// Dispatches a saved action, whose commit removes its row; at once, or by a rule.
+  private func dispatch(_ record: ScheduleRecord<any ActionType>, by rule: ScheduleRule? = nil) {
+    guard let saved = savedSchedules else { return }
+    let companion = SavedSchedule(of: record, in: saved)
     let options = DispatchOptions().controlled {
-      ($0.companions, $0.start, $0.key) = ([companion], .schedule(rule), record.key)
+      ($0.companions, $0.start, $0.key) = ([companion], rule.map(LaterStart.schedule), record.key)
     }
-    dispatch(
-      record.action, to: record.storeIdentifier, mode: record.mode.mode, options: options)
+    dispatch(record.action, to: record.store, mode: record.mode.mode, options: options)
   }
 
   /// The work of durable effects that is not done, in the order in which it came; without dead letters.
@@ -53,15 +56,11 @@ extension Dispatcher {
   }
 
   private func runAgain(named name: String) -> Bool {
-    guard let saved = savedSchedules, let letter = saved.takeLetter(name, mustRun: true),
-      let action = letter.action
+    guard let letter = savedSchedules?.takeLetter(name, mustRun: true), let action = letter.action
     else { return false }
-    let record = saved.record(of: letter, action)
-    let companion = SavedSchedule(
-      named: name, due: record.due, record.missed, in: saved, saved.adopt(record))
-    dispatch(
-      action, to: letter.storeIdentifier, mode: letter.mode,
-      options: DispatchOptions().controlled { $0.companions = [companion] })
+    var record = letter.with(action)
+    (record.error, record.failed) = (nil, nil)
+    dispatch(record)
     return true
   }
 

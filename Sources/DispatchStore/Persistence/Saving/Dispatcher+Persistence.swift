@@ -33,7 +33,7 @@ extension Dispatcher {
   /// Sets the persistence, before a store is registered.
   package func attach(_ persistence: Persistence) {
     _ = attachment(orAdd: DispatcherPersistence(persistence))
-    _ = attachment(orAdd: DispatcherKeys(persistence.keyTable))
+    _ = attachment(orAdd: persistence.keyTable)
     let keeper = persistence.companionKeeper
     _ = attachment(orAdd: Outbox(clock, savedBy: keeper, found: persistence.foundWork))
     let schedules = SavedSchedules(of: self, keeper, found: persistence.foundSchedules)

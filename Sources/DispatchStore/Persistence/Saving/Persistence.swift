@@ -16,6 +16,7 @@ import Dispatch
 public final class Persistence: Sendable {
   let state: Locked<State>
   let coder: any PersistenceCoder
+  /// The idempotency keys, which a dispatcher or a found row needs first.
   private let keys = Locked<IdempotencyTable?>(nil)
   /// The actions that durable effects follow, and that are scheduled, by name.
   let actions: ActionCoder

@@ -123,7 +123,7 @@ final class OutboxBeginning: DispatchCompanion, @unchecked Sendable {
   override func rows(
     with replies: [String: any Sendable], from identifiers: [String]
   ) -> [CompanionRow] {
-    guard let keeper = outbox.keeper else { return [] }
-    return [outbox.commit(dispatch, effect, action).row(by: keeper)]
+    if outbox.keeper == nil { return [] }
+    return [outbox.commit(dispatch, effect, action).row]
   }
 }

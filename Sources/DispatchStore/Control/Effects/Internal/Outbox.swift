@@ -96,25 +96,21 @@ final class Outbox: DispatcherAttachment {
 
   /// Enters the work of a dispatch that commits.
   func commit(_ id: DispatchID, _ effect: String, _ action: any ActionType) -> OutboxEntry {
-    state.withLock { state in
-      let entry = state.makeEntry(effect, action)
-      state.committed[Cause(dispatch: id, effect: effect)] = entry
-      return entry
-    }
+    state.withLock { $0.enter(action, of: Cause(dispatch: id, effect: effect)) }
   }
 
   /// Enters the work of a dispatch that has ended, if its commit has not; returns false if there is none.
   func enter(_ ended: EndedDispatch, _ effect: String) -> Bool {
     let cause = Cause(dispatch: ended.dispatchID, effect: effect)
-    let entry = state.withLock { state -> OutboxEntry? in
-      if state.committed[cause] != nil || !ended.result.isSuccess { return nil }
-      let entry = state.makeEntry(effect, ended.action)
-      state.committed[cause] = entry
-      return entry
+    let (isCommitted, entry) = state.withLock { state in
+      let isCommitted = state.committed[cause] != nil
+      let isMissing = !isCommitted && ended.result.isSuccess
+      return (isCommitted, isMissing ? state.enter(ended.action, of: cause) : nil)
     }
+    guard let entry else { return isCommitted }
     // The dispatch has changed no persistent store, so the row is a commit of its own.
-    if let entry, let keeper { keeper.save([entry.row(by: keeper)]) }
-    return state.withLock { $0.committed[cause] != nil }
+    keeper?.save([entry.row])
+    return true
   }
 
   /// Takes the work that a run is to do.
@@ -128,15 +124,15 @@ final class Outbox: DispatcherAttachment {
   func done(_ entry: OutboxEntry, isRemoved: Bool) {
     entry.noteDone()
     _ = state.withLock { $0.entries.removeValue(forKey: entry.key) }
-    if !isRemoved, let keeper { keeper.save([entry.removal]) }
+    if !isRemoved { keeper?.save([entry.removal]) }
   }
 
   /// Notes a failed attempt; returns whether another one follows.
   func failed(_ entry: OutboxEntry, _ error: any Error, of limit: Int) -> Bool {
-    let time = clock.unixNanoseconds / 1_000_000
-    let isRetried = entry.withProgress { $0.fail("\(error)", of: limit, at: time) }
+    let now = clock.unixMilliseconds
+    let isRetried = entry.withProgress { $0.fail("\(error)", of: limit, at: now) }
     if let keeper {
-      let rows = [entry.row(by: keeper)]
+      let rows = [entry.row]
       if isRetried { keeper.saveWithNext(rows) } else { keeper.save(rows) }
     }
     return isRetried
@@ -176,7 +172,7 @@ final class Outbox: DispatcherAttachment {
 
   func runAgain(_ key: String, by dispatcher: Dispatcher) -> Bool {
     guard let entry = takeLetter(key, keeping: true) else { return false }
-    if let keeper { keeper.save([entry.row(by: keeper)]) }
+    keeper?.save([entry.row])
     begin(entry, by: dispatcher)
     return true
   }
@@ -204,12 +200,16 @@ final class Outbox: DispatcherAttachment {
 }
 
 extension Outbox.State {
-  /// Makes an entry of this process.
-  fileprivate mutating func makeEntry(_ effect: String, _ action: any ActionType) -> OutboxEntry {
+  /// Enters work of this process.
+  fileprivate mutating func enter(
+    _ action: any ActionType, of cause: Outbox.Cause
+  ) -> OutboxEntry {
     lastNumber += 1
     let entry = OutboxEntry(
-      "\(prefix)-\(lastNumber)", of: effect, lastNumber, .action(action), OutboxEntry.Progress())
+      "\(prefix)-\(lastNumber)", of: cause.effect, lastNumber, .action(action),
+      OutboxEntry.Progress())
     entries[entry.key] = entry
+    committed[cause] = entry
     return entry
   }
 }

@@ -15,6 +15,15 @@ final class OutboxEntry: Sendable {
     case saved(SavedAction)
   }
 
+  /// Whether a run does the work.
+  enum Phase {
+    /// No run does. Can become running.
+    case idle
+    /// A run does. Can become idle or done.
+    case running
+    case done
+  }
+
   /// How far the work has come, without threads.
   struct Progress {
     var attempts = 0
@@ -24,9 +33,7 @@ final class OutboxEntry: Sendable {
     var failed: Int64?
     /// Whether a process has died with it.
     var wasLeft = false
-    /// Whether a run does the work, or has done it.
-    var isRunning = false
-    var isDone = false
+    var phase = Phase.idle
 
     /// Notes a failed attempt; returns whether another one follows.
     mutating func fail(_ error: String, of limit: Int, at time: Int64) -> Bool {
@@ -47,27 +54,27 @@ final class OutboxEntry: Sendable {
 
   func withProgress<Result>(_ body: (inout Progress) -> Result) -> Result { state.withLock(body) }
 
-  /// Whether the work neither runs nor has failed for good.
-  var isIdle: Bool { state.withLock { !$0.isRunning && $0.failed == nil } }
+  /// Whether the work neither runs nor is done, and has not failed for good.
+  var isIdle: Bool { state.withLock { $0.phase == .idle && $0.failed == nil } }
 
   /// Begins a run; returns false if another one does the work, or has done it.
   func beginRun() -> Bool {
     state.withLock { progress in
-      defer { progress.isRunning = true }
-      return !progress.isRunning
+      guard progress.phase == .idle else { return false }
+      progress.phase = .running
+      return true
     }
   }
 
   /// Ends a run; after one that has done the work, no other begins.
-  func endRun() { state.withLock { $0.isRunning = $0.isDone } }
+  func endRun() { state.withLock { if $0.phase == .running { $0.phase = .idle } } }
 
-  func noteDone() { state.withLock { $0.isDone = true } }
+  func noteDone() { state.withLock { $0.phase = .done } }
 
-  func row(by keeper: CompanionKeeper) -> CompanionRow {
+  var row: CompanionRow {
     CompanionRow(
       kind: .effect, key: key,
-      value: OutboxRowValue(
-        effect: effect, work: work, progress: progress, encodeAction: keeper.encodeAction))
+      value: OutboxRowValue(effect: effect, work: work, progress: progress))
   }
 
   var removal: CompanionRow { CompanionRow(kind: .effect, key: key, value: nil) }
@@ -87,17 +94,16 @@ struct OutboxRowValue: CompanionValue {
   let effect: String
   let work: OutboxEntry.Work
   let progress: OutboxEntry.Progress
-  let encodeAction: @Sendable (any ActionType) throws -> SavedAction
 
   var description: String { "the action of the durable effect \"\(effect)\"" }
 
-  func encoded(with encode: (any Encodable) throws -> Data) throws -> Data {
+  func encoded(by encoder: CompanionEncoder) throws -> Data {
     let saved =
       switch work {
-      case .action(let action): try encodeAction(action)
+      case .action(let action): try encoder.encodeAction(action)
       case .saved(let saved): saved
       }
-    return try encode(
+    return try encoder.encode(
       OutboxRow(
         effect: effect, action: saved, attempts: progress.attempts, error: progress.error,
         failed: progress.failed))

@@ -11,12 +11,8 @@ extension IdempotencyTable {
   ) throws -> Dispatch? {
     let action =
       dispatch.actionBeforeStart.map { KeyedAction($0, keeper) } ?? KeyedAction(list: list, keeper)
-    let keyed = KeyedDispatch(key, action, dispatch, in: self)
-    if known == nil { try check(key, action, dispatch) }
-    switch known ?? begin(keyed) {
-    case nil:
-      dispatch.makeDetails().companions.append(keyed)
-      return nil
+    switch try known ?? begin(dispatch, key, action) {
+    case nil: return nil
     case .inFlight(let leader):
       guard leader.action.isRepeated(by: action, keeper) else {
         throw DispatchError.keyReused(key.text, action.name, leader.action.name)
@@ -28,6 +24,17 @@ extension IdempotencyTable {
       }
       throw RecordedResult(result: try record.result(of: key.text, for: dispatch, action, keeper))
     }
+  }
+
+  /// Begins the dispatch, unless its key has an answer since.
+  private func begin(
+    _ dispatch: Dispatch, _ key: IdempotencyKey, _ action: KeyedAction
+  ) throws -> Answer? {
+    try check(key, action, dispatch)
+    let keyed = KeyedDispatch(key, action, dispatch, in: self)
+    if let answer = begin(keyed) { return answer }
+    dispatch.makeDetails().companions.append(keyed)
+    return nil
   }
 
   /// Throws if the key's record could not be saved with the commits of persistent stores.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The idempotency keys of a dispatcher; those of a database if its stores are persistent.
-final class IdempotencyTable: Sendable {
+final class IdempotencyTable: DispatcherAttachment {
   typealias Table = KeyTable<KeyedDispatch, KeyRecord>
 
   private let state = Locked(Table(capacity: 100_000))
@@ -31,7 +31,6 @@ final class IdempotencyTable: Sendable {
 
   /// Begins the dispatch of a key, unless that has an answer.
   func begin(_ keyed: KeyedDispatch) -> Answer? {
-    if let answer = answer(keyed.key.text) { return answer }
     yieldPoint(.join, keyed.key.text)
     return withTable { $0.begin(keyed, keyed.key.text).map(Answer.init) }
   }
@@ -58,8 +57,8 @@ final class IdempotencyTable: Sendable {
 
   /// Forgets a recorded key; returns whether it was recorded.
   func forget(_ key: String) -> Bool {
-    guard case .recorded(let record, _)? = withTable({ $0.forget(key) }) else { return false }
-    remove([key], [record])
+    guard let entry = withTable({ $0.forget(key) }) else { return false }
+    removeRows(of: [(key, entry)])
     return true
   }
 
@@ -71,20 +70,17 @@ final class IdempotencyTable: Sendable {
       let result = body(&table)
       return (result, expired + table.trim(now: now))
     }
-    if !trimmed.isEmpty {
-      remove(
-        trimmed.map(\.key),
-        trimmed.compactMap { if case .recorded(let record, _) = $0.entry { record } else { nil } })
-    }
+    removeRows(of: trimmed)
     return result
   }
 
-  private func remove(_ keys: [String], _ records: [KeyRecord]) {
-    guard let keeper else { return }
-    let saved = zip(keys, records).filter(\.1.isSaved)
-    if saved.isEmpty { return }
-    keeper.saveWithNext(
-      saved.map { CompanionRow(kind: .idempotencyKey, key: $0.0.inFormC, value: nil) })
+  private func removeRows(of entries: [(key: String, entry: Table.Entry)]) {
+    guard let keeper, !entries.isEmpty else { return }
+    let rows = entries.compactMap { key, entry -> CompanionRow? in
+      guard case .recorded(let record, _) = entry, record.isSaved else { return nil }
+      return CompanionRow(kind: .idempotencyKey, key: key.inFormC, value: nil)
+    }
+    if !rows.isEmpty { keeper.saveWithNext(rows) }
   }
 
   // MARK: Facts

@@ -16,9 +16,7 @@ struct KeyRecord: Sendable {
   /// The result of a repeat; throws if a recorded reply can't be decoded.
   func result(
     of key: String, for dispatch: Dispatch, _ action: KeyedAction, _ keeper: CompanionKeeper?
-  )
-    throws -> DispatchResult
-  {
+  ) throws -> DispatchResult {
     switch outcome {
     case .result(let result): result
     case .saved(let outcome):
@@ -76,7 +74,8 @@ struct KeyRowValue: CompanionValue {
 
   var description: String { "the record of the idempotency key \"\(key.text)\"" }
 
-  func encoded(with encode: (any Encodable) throws -> Data) throws -> Data {
+  func encoded(by encoder: CompanionEncoder) throws -> Data {
+    let encode = encoder.encode
     let replies = result.error == nil ? result.replies : [:]
     let saved = try replies.compactMapValues { reply in
       try (reply as? any Encodable).map { SavedValue(data: try encode($0)) }

@@ -2,27 +2,29 @@ import Foundation
 
 /// The action for which an idempotency key was used.
 struct KeyedAction: Sendable {
-  /// The name of its type; of a list, those of the first types.
+  /// The name of the action's type; of a list, those of the first types.
   let name: String
-  /// Nil for a list of actions, and for an action that was loaded.
-  private let action: (any ActionType)?
-  private let list: [any ActionType]
-  /// The value of an action that was loaded, if it can be compared.
-  private let saved: SavedValue?
+  private let content: Content
+
+  private enum Content {
+    case action(any ActionType)
+    case list([any ActionType])
+    /// The content was loaded, with the value of an action if that can be compared.
+    case saved(SavedValue?)
+  }
 
   init(_ action: any ActionType, _ keeper: CompanionKeeper?) {
-    name = Self.name(of: action, keeper)
-    (self.action, list, saved) = (action, [], nil)
+    (name, content) = (Self.name(of: action, keeper), .action(action))
   }
 
   init(list: [any ActionType], _ keeper: CompanionKeeper?) {
     let names = list.prefix(10).map { Self.name(of: $0, keeper) }.joined(separator: ", ")
     name = "a list of \(list.count) actions (\(names)\(list.count > 10 ? ", …" : ""))"
-    (action, self.list, saved) = (nil, list, nil)
+    content = .list(list)
   }
 
   init(saved: SavedValue?, named name: String) {
-    (self.name, self.saved, action, list) = (name, saved, nil, [])
+    (self.name, content) = (name, .saved(saved))
   }
 
   private static func name(of action: any ActionType, _ keeper: CompanionKeeper?) -> String {
@@ -32,14 +34,20 @@ struct KeyedAction: Sendable {
   /// Whether a repeat has the same action: of the same type, and with the same value if values can be compared.
   func isRepeated(by other: KeyedAction, _ keeper: CompanionKeeper?) -> Bool {
     guard name == other.name else { return false }
-    guard let new = other.action else {
-      return list.isEmpty || zip(list, other.list).allSatisfy { Self.areEqual($0, $1) }
+    switch (content, other.content) {
+    case (.action(let former), .action(let new)): return Self.areEqual(former, new)
+    case (.list(let former), .list(let new)): return zip(former, new).allSatisfy(Self.areEqual)
+    case (.saved(let value?), .action(let new)):
+      guard let keeper, let type = Self.comparableType(new),
+        let former = try? keeper.decode(type, value.data) as? any ActionType
+      else { return true }
+      return Self.areEqual(former, new)
+    default: return true
     }
-    if let action { return Self.areEqual(action, new) }
-    guard let saved, let keeper, let type = Self.comparableType(new),
-      let former = try? keeper.decode(type, saved.data) as? any ActionType
-    else { return true }
-    return Self.areEqual(former, new)
+  }
+
+  private var action: (any ActionType)? {
+    if case .action(let action) = content { action } else { nil }
   }
 
   /// Returns the value to save: nil if a repeat could not be compared with it.

@@ -15,19 +15,23 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     var isRemoved = false
   }
 
-  /// - Parameters:
-  ///   - key: The dispatch's idempotency key.
-  ///   - generation: That of the record, if its row is there.
+  /// - Parameter key: The dispatch's idempotency key.
   init(
-    named name: String, due: Int64, _ missed: MissedRuns, _ key: IdempotencyKey? = nil,
-    in schedules: SavedSchedules, _ generation: Int? = nil
+    named name: String, due: Int64, _ missed: MissedRuns, _ key: IdempotencyKey?,
+    in schedules: SavedSchedules
   ) {
-    (self.name, self.due, self.missed, self.schedules) = (name, due, missed, schedules)
-    self.key = key
-    state = Locked(State(generation: generation))
+    (self.name, self.due, self.missed, self.key) = (name, due, missed, key)
+    (self.schedules, state) = (schedules, Locked(State()))
   }
 
-  override func isDelayed(_ subject: DelayedDispatch) {
+  /// Takes over a record whose row is there.
+  init(of record: ScheduleRecord<any ActionType>, in schedules: SavedSchedules) {
+    (name, due, missed, key) = (record.name, record.due, record.missed, record.key)
+    self.schedules = schedules
+    state = Locked(State(generation: schedules.enter(record)))
+  }
+
+  override func noteDelay(_ subject: DelayedDispatch) {
     guard state.withLock({ $0.generation == nil }) else { return }
     guard !subject.isSequence else {
       schedules.remove(name)
@@ -84,12 +88,12 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
 final class SavedRun: DispatchCompanion, @unchecked Sendable {
   // because `kept` is locked, and all else constant
   /// With the time of the next run.
-  private let record: ScheduleRecord
+  private let record: ScheduleRecord<any ActionType>
   private let generation: Int
   private let schedules: SavedSchedules
   private let kept = Locked(false)
 
-  init(_ record: ScheduleRecord, _ generation: Int, in schedules: SavedSchedules) {
+  init(_ record: ScheduleRecord<any ActionType>, _ generation: Int, in schedules: SavedSchedules) {
     (self.record, self.generation, self.schedules) = (record, generation, schedules)
   }
 

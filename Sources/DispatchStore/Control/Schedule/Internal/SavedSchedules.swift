@@ -21,7 +21,7 @@ final class SavedSchedules: DispatcherAttachment {
   private struct Saved {
     /// Distinguishes the record from those that it has replaced.
     let generation: Int
-    let record: ScheduleRecord
+    let record: ScheduleRecord<any ActionType>
   }
 
   init(
@@ -37,7 +37,7 @@ final class SavedSchedules: DispatcherAttachment {
   /// Whether what is pending under a name is saved.
   func contains(_ name: String) -> Bool { state.withLock { $0.records[name] != nil } }
 
-  private func row(_ name: String, _ record: ScheduleRecord?) -> CompanionRow {
+  private func row(_ name: String, _ record: ScheduleRecord<any ActionType>?) -> CompanionRow {
     CompanionRow(kind: .schedule, key: "\(dispatcher)/\(name)".inFormC, value: record)
   }
 
@@ -55,16 +55,16 @@ final class SavedSchedules: DispatcherAttachment {
       remove(name)
       return nil
     }
-    let record = ScheduleRecord(
-      dispatcher: dispatcher, name: name, action: action, storeIdentifier: storeIdentifier,
-      mode: mode, due: due, interval: interval, missed: missed, key: key,
-      encodeAction: keeper.encodeAction)
+    let record = ScheduleRecord<any ActionType>(
+      dispatcher: dispatcher, name: name, action: action, store: storeIdentifier, mode: mode,
+      due: due, interval: interval, skipsMissed: missed == .skip, key: key)
     let generation = enter(record)
     keeper.save([row(name, record)])
     return generation
   }
 
-  private func enter(_ record: ScheduleRecord) -> Int {
+  /// Enters a record, whose row is there or is about to be saved; returns its generation.
+  func enter(_ record: ScheduleRecord<any ActionType>) -> Int {
     state.withLock { state in
       state.lastGeneration += 1
       state.records[record.name] = Saved(generation: state.lastGeneration, record: record)
@@ -81,11 +81,11 @@ final class SavedSchedules: DispatcherAttachment {
 
   /// The options for a run of a repeating schedule, whose commit saves the time of the next run.
   func options(forRunOf action: RepeatedAction, by dispatcher: Dispatcher) -> DispatchOptions {
-    guard let next = dispatcher.schedules.nextDue(of: action),
+    guard let due = dispatcher.schedules.nextDue(of: action),
       let saved = state.withLock({ $0.records[action.name] })
     else { return [] }
     var record = saved.record
-    record.due = next.due
+    record.due = due
     let run = SavedRun(record, saved.generation, in: self)
     return DispatchOptions().controlled { $0.companions = [run] }
   }
@@ -96,7 +96,7 @@ final class SavedSchedules: DispatcherAttachment {
   }
 
   /// The row of a record that was changed; nil if another one has replaced it, or it was removed.
-  func row(of record: ScheduleRecord, _ generation: Int) -> CompanionRow? {
+  func row(of record: ScheduleRecord<any ActionType>, _ generation: Int) -> CompanionRow? {
     current(row(record.name, record), record.name, generation)
   }
 
@@ -133,28 +133,30 @@ final class SavedSchedules: DispatcherAttachment {
   /// Removes the record of a name, and its row.
   func remove(_ name: String) {
     let record = state.withLock { $0.records.removeValue(forKey: name) }
-    if record != nil { keeper.save([row(name, nil)]) }
+    if record != nil { removeRow(name) }
     _ = removeFound(name)
   }
 
   /// Removes what an earlier process has left under a name; returns whether something was there.
   func removeFound(_ name: String) -> Bool {
     if takeFound({ $0.name == name }).isEmpty { return false }
-    keeper.save([row(name, nil)])
+    removeRow(name)
     return true
   }
+
+  func removeRow(_ name: String) { keeper.save([row(name, nil)]) }
 
   // MARK: Failures
 
   /// Keeps an action that has failed as a dead letter.
   func fail(_ name: String, _ generation: Int, _ error: any Error) {
-    let failed = clock.unixNanoseconds / 1_000_000
-    let record = state.withLock { state -> ScheduleRecord? in
+    let now = clock.unixMilliseconds
+    let record = state.withLock { state -> ScheduleRecord<any ActionType>? in
       guard let saved = state.records[name], saved.generation == generation else { return nil }
       state.records[name] = nil
       var record = saved.record
-      (record.error, record.failed) = ("\(error)", failed)
-      state.letters[name] = ScheduleLetter(record)
+      (record.error, record.failed) = ("\(error)", now)
+      state.letters[name] = record.with(record.action)
       return record
     }
     guard let record else { return }
@@ -180,7 +182,7 @@ final class SavedSchedules: DispatcherAttachment {
 
   func removeLetter(_ name: String) -> Bool {
     guard takeLetter(name, mustRun: false) != nil else { return false }
-    keeper.save([row(name, nil)])
+    removeRow(name)
     return true
   }
 
@@ -200,71 +202,27 @@ final class SavedSchedules: DispatcherAttachment {
   }
 
   /// Takes what an earlier process has left; what can't go on becomes a dead letter.
-  func takeFound() -> [ScheduleRecord] {
+  func takeFound() -> [ScheduleRecord<any ActionType>] {
     takeFound { _ in true }.compactMap { row in
+      var letter: ScheduleLetter = row.with(nil)
       do {
-        let record = ScheduleRecord(
-          dispatcher: dispatcher, name: row.name, action: try keeper.decodeAction(row.action),
-          storeIdentifier: row.store, mode: row.mode, due: row.due, interval: row.interval,
-          missed: row.skipsMissed ? .skip : .once, key: row.key, error: row.error,
-          failed: row.failed,
-          encodeAction: keeper.encodeAction)
+        let record = row.with(try keeper.decodeAction(row.action))
         if record.failed == nil { return record }
-        state.withLock { $0.letters[row.name] = ScheduleLetter(record) }
+        letter = record.with(record.action)
       } catch {
         // The row stays as it is: the next deployment may know the action again.
-        let letter = ScheduleLetter(
-          name: row.name, action: nil, error: "Its action can't be decoded: \(error)",
-          failed: row.failed ?? clock.unixNanoseconds / 1_000_000, storeIdentifier: row.store,
-          mode: row.mode.mode)
-        state.withLock { $0.letters[row.name] = letter }
+        letter.error = "Its action can't be decoded: \(error)"
+        letter.failed = row.failed ?? clock.unixMilliseconds
         owner?.report(
           DispatchWarning(
             kind: .workNotResumed, storeIdentifier: nil,
-            message:
-              "The scheduled action \"\(row.name)\" stays saved, and can't go on. \(letter.error)"))
+            message: """
+              The scheduled action "\(row.name)" stays saved, and can't go on. \(letter.error!)
+              """))
       }
+      state.withLock { $0.letters[row.name] = letter }
       return nil
     }
-  }
-
-  /// Takes over a record whose row is there.
-  func adopt(_ record: ScheduleRecord) -> Int { enter(record) }
-
-  /// Removes the row of a record that was found.
-  func remove(_ name: String, _ record: ScheduleRecord) { keeper.save([row(name, nil)]) }
-
-  /// Makes the record of a dead letter that is dispatched again; its row is there.
-  func record(of letter: ScheduleLetter, _ action: any ActionType) -> ScheduleRecord {
-    ScheduleRecord(
-      dispatcher: dispatcher, name: letter.name, action: action,
-      storeIdentifier: letter.storeIdentifier, mode: SavedMode(letter.mode) ?? .async,
-      due: clock.unixNanoseconds, interval: nil, missed: .once, encodeAction: keeper.encodeAction)
-  }
-}
-
-/// A scheduled action that has failed for good.
-struct ScheduleLetter: Sendable {
-  let name: String
-  let action: (any ActionType)?
-  let error: String
-  /// In milliseconds since 1970.
-  let failed: Int64
-  let storeIdentifier: String?
-  let mode: Dispatcher.Mode
-
-  init(
-    name: String, action: (any ActionType)?, error: String, failed: Int64,
-    storeIdentifier: String?, mode: Dispatcher.Mode
-  ) {
-    (self.name, self.action, self.error, self.failed) = (name, action, error, failed)
-    (self.storeIdentifier, self.mode) = (storeIdentifier, mode)
-  }
-
-  init(_ record: ScheduleRecord) {
-    self.init(
-      name: record.name, action: record.action, error: record.error ?? "",
-      failed: record.failed ?? 0, storeIdentifier: record.storeIdentifier, mode: record.mode.mode)
   }
 }
 

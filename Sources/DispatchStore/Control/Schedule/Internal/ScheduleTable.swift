@@ -93,13 +93,13 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   }
 
   /// The time of the next run of a repeating schedule, in nanoseconds since 1970; nil if it has stopped.
-  func nextDue(of action: RepeatedAction) -> (due: Int64, repetition: Repetition)? {
+  func nextDue(of action: RepeatedAction) -> Int64? {
     let moment = clock.moment
-    let entry = state.withLock { $0.schedule.entry(named: action.name) }
-    guard let entry, let repetition = entry.repetition, case .repeated(let present) = entry.member,
-      present === action
-    else { return nil }
-    return (entry.due.unix(at: moment), repetition)
+    let entry = withSchedule { $0.entry(named: action.name) }
+    guard let entry, case .repeated(let present) = entry.member, present === action else {
+      return nil
+    }
+    return entry.due.unix(at: moment)
   }
 
   private func add(
@@ -198,6 +198,6 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
 
   /// The pending entries, with the present time.
   var entries: ([ScheduleState<Member>.Entry], Moment) {
-    (state.withLock(\.schedule.entries), clock.moment)
+    (withSchedule(\.entries), clock.moment)
   }
 }

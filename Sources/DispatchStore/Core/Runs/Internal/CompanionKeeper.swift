@@ -3,8 +3,7 @@ import Foundation
 /// The means to save and to load companion rows; a dispatcher without persistence has none.
 struct CompanionKeeper: Sendable {
   let decode: @Sendable (DecodableType, Data) throws -> any Sendable
-  /// Encodes and decodes an action by its name.
-  let encodeAction: @Sendable (any ActionType) throws -> SavedAction
+  /// Decodes an action by its name.
   let decodeAction: @Sendable (SavedAction) throws -> any ActionType
   /// The name under which actions of a type are saved; nil if the type is not known.
   let name: @Sendable (any ActionType.Type) -> String?
@@ -25,4 +24,11 @@ struct CompanionKeeper: Sendable {
       whenSaved { continuation.resume(returning: $0) }
     }
   }
+}
+
+/// The means to encode the values of companion rows.
+struct CompanionEncoder {
+  let encode: (any Encodable) throws -> Data
+  /// Encodes an action with its name.
+  let encodeAction: (any ActionType) throws -> SavedAction
 }

@@ -15,7 +15,7 @@ class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
   func rows(of result: DispatchResult) -> [CompanionRow] { [] }
 
   /// Called when the dispatch is to begin later, before it can begin.
-  func isDelayed(_ subject: DelayedDispatch) {}
+  func noteDelay(_ subject: DelayedDispatch) {}
 
   /// Called when the dispatch has ended, before anyone gets the result.
   func ended(_ result: DispatchResult) {}
@@ -43,5 +43,5 @@ protocol CompanionValue: Sendable {
   /// Names the value in errors.
   var description: String { get }
 
-  func encoded(with encode: (any Encodable) throws -> Data) throws -> Data
+  func encoded(by encoder: CompanionEncoder) throws -> Data
 }

@@ -51,7 +51,7 @@ extension Dispatcher {
       delayed.remove(id)
     }
     let subject = DelayedDispatch(dispatch, subject, mode)
-    for companion in dispatch.makeDetails().companions { companion.isDelayed(subject) }
+    for companion in dispatch.makeDetails().companions { companion.noteDelay(subject) }
     delay.whenEnded(subject, proceed)
   }
 

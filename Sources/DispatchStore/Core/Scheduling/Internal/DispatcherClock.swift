@@ -52,6 +52,9 @@ struct DispatcherClock: Sendable {
   /// The nanoseconds since 1970: by the system's date, by the clock's own, or counted by a clock that has none.
   var unixNanoseconds: Int64 { unix?() ?? Self.systemUnixNanoseconds }
 
+  /// The milliseconds since 1970, of that date.
+  var unixMilliseconds: Int64 { unixNanoseconds / 1_000_000 }
+
   private static var systemUnixNanoseconds: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

@@ -6,7 +6,6 @@ extension Persistence {
     let (coder, actions) = (coder, actions)
     return CompanionKeeper(
       decode: { try Self.decode($0, $1, by: coder) },
-      encodeAction: { try Self.encode($0, by: coder, actions) },
       decodeAction: { try Self.decode($0, by: coder, actions) },
       name: { actions.name(of: $0) },
       obstacle: { actions.obstacle($0) },
@@ -24,9 +23,12 @@ extension Persistence {
     try coder.decode(type, from: data)
   }
 
-  private static func encode(
-    _ action: any ActionType, by coder: any PersistenceCoder, _ actions: ActionCoder
-  ) throws -> SavedAction {
+  /// The means to encode what its dispatchers save so.
+  var companionEncoder: CompanionEncoder {
+    CompanionEncoder(encode: { try self.coder.encode($0) }, encodeAction: encode)
+  }
+
+  private func encode(_ action: any ActionType) throws -> SavedAction {
     guard let action = action as? any EncodableAction else {
       throw ActionCodingError.notEncodable(type(of: action))
     }
@@ -99,7 +101,7 @@ extension OutboxEntry {
     } catch {
       // The row stays as it is: the next deployment may know the action again.
       progress.error = "Its action can't be decoded: \(error)"
-      progress.failed = progress.failed ?? clock.unixNanoseconds / 1_000_000
+      progress.failed = progress.failed ?? clock.unixMilliseconds
     }
     self.init(
       isPlanted(.changedKey) ? "\(key)-" : key, of: row.effect, -count, work, progress)

@@ -57,7 +57,7 @@ extension Persistence {
     case .group(let position):
       do {
         let rows = try batches.map { try $0.rows() }
-        let work = try further.encoded(by: coder, for: writer.driver)
+        let work = try further.encoded(by: companionEncoder, for: writer.driver.description)
         writer.current = .group(
           Writer.Group(position: position, batches: batches, rows: rows, work: work))
       } catch {

@@ -16,26 +16,24 @@ struct WorkRows {
   }
 
   /// Encodes the rows, outside of locks.
-  func encoded(
-    by coder: any PersistenceCoder, for driver: any PersistenceDriver
-  ) throws -> EncodedWork {
-    var encoded = EncodedWork()
-    for (row, value) in changed {
-      encoded.rows.append(
-        (row, try value.map { try Self.encoded($0, by: coder, for: driver) }))
-    }
-    return encoded
+  ///
+  /// - Parameter database: The database, for messages.
+  func encoded(by encoder: CompanionEncoder, for database: String) throws -> EncodedWork {
+    EncodedWork(
+      rows: try changed.map { row, value in
+        (row, try value.map { try Self.encoded($0, by: encoder, for: database) })
+      })
   }
 
   private static func encoded(
-    _ value: any CompanionValue, by coder: any PersistenceCoder, for driver: any PersistenceDriver
+    _ value: any CompanionValue, by encoder: CompanionEncoder, for database: String
   ) throws -> Data {
     do {
-      return try value.encoded { try coder.encode($0) }
+      return try value.encoded(by: encoder)
     } catch {
       throw PersistenceError(
         .notEncodable,
-        "\(driver.description): \(value.description) can't be encoded\(RowCoder.place(of: error)).",
+        "\(database): \(value.description) can't be encoded\(RowCoder.place(of: error)).",
         cause: error)
     }
   }
@@ -43,7 +41,7 @@ struct WorkRows {
 
 /// The encoded rows of one group.
 struct EncodedWork {
-  var rows: [(row: SavedRow, value: Data?)] = []
+  let rows: [(row: SavedRow, value: Data?)]
 
   /// Writes the rows in the current transaction.
   func write(_ driver: any PersistenceDriver) throws {

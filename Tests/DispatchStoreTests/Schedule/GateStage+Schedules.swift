@@ -2,27 +2,14 @@ import DispatchStoreTesting
 
 @testable import DispatchStore
 
-/// A dispatcher with a virtual clock and a stage, for tests of schedules.
-struct ScheduleStage {
-  static let second = Duration.seconds(1)
-
-  let clock = VirtualClock()
-  let dispatcher: Dispatcher
-  let stage: Stage
-  let log = Recorder<String>()
-
-  init() {
-    dispatcher = Dispatcher(clock: clock)
-    stage = dispatcher.addStage()
-  }
-
+extension GateStage {
   func runs(_ name: String) -> Script {
     .runs(name) { [log] _ in log.record("runs \(name)") }
   }
 
   /// Begins a dispatch, and returns once it is pending.
   func pending(
-    _ name: String, _ way: Way, _ options: DispatchOptions, fileID: StaticString = #fileID
+    _ name: String, _ way: Way, _ options: DispatchOptions
   ) async -> Task<DispatchResult, Never> {
     let task = begin(name, way, options)
     while !dispatcher.scheduled.contains(where: { "\($0.actions[0])" == name }) {
