@@ -4,7 +4,18 @@ import Testing
 
 @testable import DispatchStore
 
-struct OrderPlaced: CodableAction, Equatable { var id = 1 }
+/// An order; one with a negative number can't be encoded.
+struct OrderPlaced: CodableAction, Equatable {
+  var id = 1
+
+  func encode(to encoder: any Encoder) throws {
+    if id < 0 { throw BankIsClosed() }
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(id, forKey: .id)
+  }
+
+  private enum CodingKeys: CodingKey { case id }
+}
 struct OrderPaid: CodableAction, Equatable { let id: Int }
 struct OrderRefused: CodableAction, Equatable { let id: Int }
 
@@ -193,6 +204,19 @@ struct DurableEffectTests {
     #expect(next.dispatcher.runAgain(letters[0]))
     await next.paid(1)
     #expect(bank.keys.all == [key, key])
+  }
+
+  @Test func whoseActionCanNotBeEncodedAreReportedAndKept() async throws {
+    let first = try await PaymentService(database, ChargingBank(failing: 1), attempts: 1)
+    for id in [-1, 2] { await first.dispatcher.dispatch(OrderPlaced(id: id)).settled }
+    #expect(first.orders.model == OrderBook(placed: [-1, 2], paid: [2]))
+    #expect(first.warnings.all.map(\.kind).contains(.notEncodable))
+    try await first.persistence!.flush()
+    database.crash()
+    let next = try await PaymentService(database, ChargingBank())
+    #expect(next.orders.model == OrderBook(placed: [-1, 2], paid: [2]))
+    #expect(next.dispatcher.deadLetters.map(\.name) == ["charge"])
+    #expect(next.dispatcher.deadLetters[0].error.contains("can't be decoded"))
   }
 
   @Test func goOnAfterARestartWithTheSameKey() async throws {

@@ -20,6 +20,17 @@ private struct Describe: ActionType {
 
 private struct Overdrawn: Error {}
 
+/// A value that can't be encoded.
+private struct Sealed: Codable, Sendable {
+  init() {}
+  init(from decoder: any Decoder) throws {}
+  func encode(to encoder: any Encoder) throws { throw Overdrawn() }
+}
+
+private struct Seal: ActionType {
+  typealias Reply = Sealed
+}
+
 private struct Purse: ModelType, Codable { var amounts: [Int] = [] }
 
 /// A process that has a database open.
@@ -45,6 +56,10 @@ private struct Process {
           }
         }
         On(Describe.self) { _, _ in Describe.Text() }
+        On(Seal.self) { purse, _ in
+          purse.amounts.append(7)
+          return Sealed()
+        }
       }, persisted: .model)
   }
 }
@@ -79,6 +94,21 @@ struct PersistedKeyTests {
         .result
       #expect(other.dispatchError?.code == .idempotencyKeyReused)
     }
+  }
+
+  @Test func aReplyThatCanNotBeEncodedIsReportedAndEndsNoOtherWork() async throws {
+    let first = try await Process(database)
+    let warnings = Recorder<DispatchWarning.Kind>()
+    first.dispatcher.onWarning { warnings.record($0.kind) }
+    #expect(await first.dispatcher.send(Seal(), options: .idempotencyKey("a")).isSuccess)
+    #expect(warnings.all == [.notEncodable])
+    #expect(try await first.dispatcher.send(Withdraw(), options: .idempotencyKey("b")).reply == 2)
+    database.crash()
+    let next = try await Process(database)
+    #expect(next.purse.model.amounts == [7, 1])
+    let again = await next.dispatcher.send(Seal(), options: .idempotencyKey("a"))
+    #expect(again.dispatchError?.code == .replyNotDecodable)
+    #expect(next.purse.model.amounts == [7, 1])
   }
 
   @Test func areInTheTransactionOfTheCommit() async throws {

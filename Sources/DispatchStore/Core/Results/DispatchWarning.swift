@@ -76,6 +76,11 @@ public struct DispatchWarning: Sendable {
     ///
     /// Dispatches to persistent stores wait meanwhile. The message says what to do.
     public static let savingDelayed = Kind(description: "savingDelayed")
+    /// A reply with an idempotency key, or an action that is saved, threw when it was encoded.
+    ///
+    /// The change is saved, and so is the row of the key or the work. After a restart, a repeat ends with an error, and
+    /// the work is a dead letter.
+    public static let notEncodable = Kind(description: "notEncodable")
     /// A dispatcher was shut down before steps of a group were undone.
     ///
     /// The message names the group and the steps. Call `drain` with a limit before `shutDown()`, and undo the named

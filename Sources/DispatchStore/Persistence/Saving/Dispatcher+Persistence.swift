@@ -3,8 +3,12 @@ public import Foundation
 /// The persistence of a dispatcher.
 private final class DispatcherPersistence: DispatcherAttachment {
   let persistence: Persistence?
+  /// Whether the dispatcher was made with it, or with nil.
+  let isDeclared: Bool
 
-  init(_ persistence: Persistence?) { self.persistence = persistence }
+  init(_ persistence: Persistence?, isDeclared: Bool) {
+    (self.persistence, self.isDeclared) = (persistence, isDeclared)
+  }
 }
 
 extension Dispatcher {
@@ -12,14 +16,15 @@ extension Dispatcher {
   ///
   /// - Parameters:
   ///   - name: The dispatcher's name in messages.
-  ///   - persistence: Saves the stores that are registered with `persisted:`. Several dispatchers may share it.
+  ///   - persistence: Saves the stores that are registered with `persisted:`. Several dispatchers may share it. With nil,
+  ///     these stores stay in memory.
   ///   - defaults: The options of dispatches that name no others; see the other initializer for these and the rest.
   ///   - limits: The bounds of its lanes and its queue.
   ///   - queue: The concurrent queue.
   ///   - clock: The clock for durations and time limits.
   ///   - taskLocals: The task-local values to bind where an action runs.
   public convenience init(
-    name: String = "dispatcher", persistence: Persistence,
+    name: String = "dispatcher", persistence: Persistence?,
     defaults: DispatchOptions = DispatchOptions(), limits: DispatchLimits? = nil,
     queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
     carrying taskLocals: [CarriedTaskLocal] = []
@@ -31,8 +36,9 @@ extension Dispatcher {
   }
 
   /// Sets the persistence, before a store is registered.
-  package func attach(_ persistence: Persistence) {
-    _ = attachment(orAdd: DispatcherPersistence(persistence))
+  package func attach(_ persistence: Persistence?) {
+    _ = attachment(orAdd: DispatcherPersistence(persistence, isDeclared: true))
+    guard let persistence else { return }
     _ = attachment(orAdd: persistence.keyTable)
     let keeper = persistence.companionKeeper
     _ = attachment(orAdd: Outbox(clock, savedBy: keeper, found: persistence.foundWork))
@@ -56,17 +62,21 @@ extension Dispatcher {
   /// - Returns: The store.
   /// - Throws: A `PersistenceError`: `notDecodable`, `newerVersion`, `migration`, `alreadyRegistered`, or the reason
   ///   why saving has failed. The store is not registered then, and nothing saved is changed.
-  /// - Precondition: The dispatcher was made with a persistence.
+  /// - Precondition: The dispatcher was made with `persistence:`.
   @discardableResult
   public func register<Model: Sendable & Codable, Action: ActionType>(
     store: Store<Model, Action>, waitFor: WaitFor = [], ownership: StoreOwnership = .strong,
     persisted form: PersistedForm<Model>, as type: PersistedType? = nil
   ) async throws -> Store<Model, Action> {
-    guard let persistence = attachment(orAdd: DispatcherPersistence(nil)).persistence else {
+    let attached = attachment(orAdd: DispatcherPersistence(nil, isDeclared: false))
+    guard let persistence = attached.persistence else {
+      if attached.isDeclared {
+        return register(store: store, waitFor: waitFor, ownership: ownership)
+      }
       stopProgram(
         """
         Store "\(store.identifier)" can't be saved: dispatcher "\(name)" has no persistence. Make it with \
-        Dispatcher(name:persistence:).
+        Dispatcher(name:persistence:), or with nil to keep its stores in memory.
         """)
     }
     let record = PersistedStore(

@@ -95,12 +95,12 @@ struct OutboxRowValue: CompanionValue {
   let work: OutboxEntry.Work
   let progress: OutboxEntry.Progress
 
-  var description: String { "the action of the durable effect \"\(effect)\"" }
+  var description: String { "the durable effect \"\(effect)\"" }
 
   func encoded(by encoder: CompanionEncoder) throws -> Data {
     let saved =
       switch work {
-      case .action(let action): try encoder.encodeAction(action)
+      case .action(let action): encoder.save(action, of: description)
       case .saved(let saved): saved
       }
     return try encoder.encode(

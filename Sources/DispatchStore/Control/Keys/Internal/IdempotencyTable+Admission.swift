@@ -10,17 +10,17 @@ extension IdempotencyTable {
     _ dispatch: Dispatch, _ key: IdempotencyKey, _ list: [any ActionType], _ known: Answer?
   ) throws -> Dispatch? {
     let action =
-      dispatch.actionBeforeStart.map { KeyedAction($0, keeper) } ?? KeyedAction(list: list, keeper)
+      dispatch.actionBeforeStart.map { KeyedAction.action($0) } ?? .list(list)
     switch try known ?? begin(dispatch, key, action) {
     case nil: return nil
     case .inFlight(let leader):
       guard leader.action.isRepeated(by: action, keeper) else {
-        throw DispatchError.keyReused(key.text, action.name, leader.action.name)
+        throw DispatchError.keyReused(key.text, action.name(keeper), leader.action.name(keeper))
       }
       return leader.dispatch
     case .recorded(let record):
       guard record.action.isRepeated(by: action, keeper) else {
-        throw DispatchError.keyReused(key.text, action.name, record.action.name)
+        throw DispatchError.keyReused(key.text, action.name(keeper), record.action.name(keeper))
       }
       throw RecordedResult(result: try record.result(of: key.text, for: dispatch, action, keeper))
     }
@@ -46,6 +46,6 @@ extension IdempotencyTable {
       return
     }
     throw DispatchError.keyNotSaved(
-      key.text, "The reply of \(action.name) is a \(reply), which is not Codable.")
+      key.text, "The reply of \(action.name(keeper)) is a \(reply), which is not Codable.")
   }
 }

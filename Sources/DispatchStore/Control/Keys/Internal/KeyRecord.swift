@@ -42,7 +42,7 @@ struct SavedOutcome: Codable, Sendable {
     let reply = action.replyType
     guard let keeper, let type = reply as? CompanionKeeper.DecodableType else {
       throw DispatchError.replyNotDecodable(
-        key, replies.keys.min()!, "\(action.name) has no Codable reply.", cause: nil)
+        key, replies.keys.min()!, "\(action.name(keeper)) has no Codable reply.", cause: nil)
     }
     return try Dictionary(
       uniqueKeysWithValues: replies.map { store, value in
@@ -75,17 +75,17 @@ struct KeyRowValue: CompanionValue {
   var description: String { "the record of the idempotency key \"\(key.text)\"" }
 
   func encoded(by encoder: CompanionEncoder) throws -> Data {
-    let encode = encoder.encode
     let replies = result.error == nil ? result.replies : [:]
-    let saved = try replies.compactMapValues { reply in
-      try (reply as? any Encodable).map { SavedValue(data: try encode($0)) }
+    let saved = replies.compactMapValues { reply in
+      (reply as? any Encodable).map { encoder.save($0, "the reply in \(description)") }
     }
     let outcome = SavedOutcome(
       stores: result.error == nil ? result.stores.map(\.storeIdentifier) : [], replies: saved,
       error: result.error.map { "\($0)" })
-    return try encode(
+    return try encoder.encode(
       KeyRow(
-        action: action.name, value: try action.value(encodedBy: encode), expires: expires,
-        outcome: outcome))
+        action: action.name(by: encoder.name),
+        value: action.comparable.map { encoder.save($0, "the action in \(description)") },
+        expires: expires, outcome: outcome))
   }
 }

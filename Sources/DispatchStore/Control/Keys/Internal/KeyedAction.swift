@@ -1,60 +1,53 @@
 import Foundation
 
 /// The action for which an idempotency key was used.
-struct KeyedAction: Sendable {
+enum KeyedAction: Sendable {
+  case action(any ActionType)
+  case list([any ActionType])
+  /// The action as it was loaded, with its value if that can be compared.
+  case saved(name: String, SavedValue?)
+
   /// The name of the action's type; of a list, those of the first types.
-  let name: String
-  private let content: Content
+  func name(_ keeper: CompanionKeeper?) -> String { name(by: keeper?.name ?? { _ in nil }) }
 
-  private enum Content {
-    case action(any ActionType)
-    case list([any ActionType])
-    /// The content was loaded, with the value of an action if that can be compared.
-    case saved(SavedValue?)
-  }
-
-  init(_ action: any ActionType, _ keeper: CompanionKeeper?) {
-    (name, content) = (Self.name(of: action, keeper), .action(action))
-  }
-
-  init(list: [any ActionType], _ keeper: CompanionKeeper?) {
-    let names = list.prefix(10).map { Self.name(of: $0, keeper) }.joined(separator: ", ")
-    name = "a list of \(list.count) actions (\(names)\(list.count > 10 ? ", …" : ""))"
-    content = .list(list)
-  }
-
-  init(saved: SavedValue?, named name: String) {
-    (self.name, content) = (name, .saved(saved))
-  }
-
-  private static func name(of action: any ActionType, _ keeper: CompanionKeeper?) -> String {
-    keeper?.name(type(of: action)) ?? TypeName.of(type(of: action))
+  /// The name by the names under which actions are saved.
+  func name(by named: (any ActionType.Type) -> String?) -> String {
+    func name(of action: any ActionType) -> String {
+      named(type(of: action)) ?? TypeName.of(type(of: action))
+    }
+    switch self {
+    case .action(let action): return name(of: action)
+    case .list(let list):
+      let names = list.prefix(10).map(name).joined(separator: ", ")
+      return "a list of \(list.count) actions (\(names)\(list.count > 10 ? ", …" : ""))"
+    case .saved(let name, _): return name
+    }
   }
 
   /// Whether a repeat has the same action: of the same type, and with the same value if values can be compared.
   func isRepeated(by other: KeyedAction, _ keeper: CompanionKeeper?) -> Bool {
-    guard name == other.name else { return false }
-    switch (content, other.content) {
+    switch (self, other) {
     case (.action(let former), .action(let new)): return Self.areEqual(former, new)
-    case (.list(let former), .list(let new)): return zip(former, new).allSatisfy(Self.areEqual)
-    case (.saved(let value?), .action(let new)):
-      guard let keeper, let type = Self.comparableType(new),
-        let former = try? keeper.decode(type, value.data) as? any ActionType
-      else { return true }
-      return Self.areEqual(former, new)
-    default: return true
+    case (.list(let former), .list(let new)):
+      return former.count == new.count && zip(former, new).allSatisfy(Self.areEqual)
+    default: break
     }
+    guard name(keeper) == other.name(keeper) else { return false }
+    guard case (.saved(_, let value?), .action(let new)) = (self, other), let keeper,
+      let type = Self.comparableType(new),
+      let former = try? keeper.decode(type, value.data) as? any ActionType
+    else { return true }
+    return Self.areEqual(former, new)
   }
 
   private var action: (any ActionType)? {
-    if case .action(let action) = content { action } else { nil }
+    if case .action(let action) = self { action } else { nil }
   }
 
-  /// Returns the value to save: nil if a repeat could not be compared with it.
-  func value(encodedBy encode: (any Encodable) throws -> Data) throws -> SavedValue? {
-    guard let action, Self.comparableType(action) != nil, let value = action as? any Encodable
-    else { return nil }
-    return SavedValue(data: try encode(value))
+  /// The action, to be saved; nil if a repeat could not be compared with it.
+  var comparable: (any Encodable)? {
+    guard let action, Self.comparableType(action) != nil else { return nil }
+    return action as? any Encodable
   }
 
   /// The type of the replies; nil for a list of actions.

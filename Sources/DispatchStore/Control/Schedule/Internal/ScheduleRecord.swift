@@ -36,9 +36,9 @@ typealias ScheduleLetter = ScheduleRecord<(any ActionType)?>
 extension ScheduleRecord: Codable where Action: Codable {}
 
 extension ScheduleRecord: CompanionValue where Action == any ActionType {
-  var description: String { "the scheduled action \"\(name)\"" }
+  var description: String { "the schedule \"\(name)\"" }
 
   func encoded(by encoder: CompanionEncoder) throws -> Data {
-    try encoder.encode(with(encoder.encodeAction(action)))
+    try encoder.encode(with(encoder.save(action, of: description)))
   }
 }

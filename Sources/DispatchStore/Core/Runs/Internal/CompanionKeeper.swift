@@ -29,6 +29,29 @@ struct CompanionKeeper: Sendable {
 /// The means to encode the values of companion rows.
 struct CompanionEncoder {
   let encode: (any Encodable) throws -> Data
+  /// The name under which actions of a type are saved; nil if the type is not known.
+  let name: (any ActionType.Type) -> String?
+  /// Called for a value of the user's that can't be encoded.
+  let report: (_ description: String, _ error: any Error) -> Void
+
+  /// Encodes a value of the user's, described for messages.
+  ///
+  /// Its commit is made already. So the row is saved all the same, with a value that can't be decoded.
+  func save(_ value: any Encodable, _ description: @autoclosure () -> String) -> SavedValue {
+    do {
+      return SavedValue(data: try encode(value))
+    } catch {
+      report(description(), error)
+      return SavedValue(data: Data())
+    }
+  }
+
   /// Encodes an action with its name.
-  let encodeAction: (any ActionType) throws -> SavedAction
+  func save(_ action: any ActionType, of owner: String) -> SavedAction {
+    let name = name(type(of: action)) ?? TypeName.of(type(of: action))
+    guard let action = action as? any Encodable else {
+      return SavedAction(name: name, value: SavedValue(data: Data()))
+    }
+    return SavedAction(name: name, value: save(action, "the action \(name) of \(owner)"))
+  }
 }

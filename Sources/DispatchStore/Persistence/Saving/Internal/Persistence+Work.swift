@@ -25,15 +25,16 @@ extension Persistence {
 
   /// The means to encode what its dispatchers save so.
   var companionEncoder: CompanionEncoder {
-    CompanionEncoder(encode: { try self.coder.encode($0) }, encodeAction: encode)
-  }
-
-  private func encode(_ action: any ActionType) throws -> SavedAction {
-    guard let action = action as? any EncodableAction else {
-      throw ActionCodingError.notEncodable(type(of: action))
-    }
-    let name = actions.name(of: action) ?? type(of: action).actionName
-    return SavedAction(name: name, value: SavedValue(data: try coder.encode(action)))
+    CompanionEncoder(
+      encode: { try self.coder.encode($0) },
+      name: { self.actions.name(of: $0) },
+      report: { description, error in
+        self.report(
+          .notEncodable,
+          """
+          \(description) can't be encoded\(RowCoder.place(of: error)): \(error). Its row was saved without the value.
+          """)
+      })
   }
 
   private static func decode(
@@ -55,7 +56,7 @@ extension Persistence {
         let key = try decode(KeyRow.self, row, "the record of the idempotency key")
         keyTable.restore(
           KeyRecord(
-            action: KeyedAction(saved: key.value, named: key.action), outcome: .saved(key.outcome),
+            action: .saved(name: key.action, key.value), outcome: .saved(key.outcome),
             isSaved: true), row.key, expiresAt: key.expires)
       case .effect:
         let found = try decode(OutboxRow.self, row, "the work of a durable effect")
