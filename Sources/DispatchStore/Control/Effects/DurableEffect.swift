@@ -31,7 +31,7 @@ public struct DurableEffect: Sendable {
   /// - Parameters:
   ///   - name: The name under which its work is saved, for good.
   ///   - type: The type of actions, which the persistence's `ActionCoder` must know.
-  ///   - attempts: The number of attempts before the work becomes a dead letter.
+  ///   - attempts: The number of attempts before the work becomes a dead letter; nil for as many as it takes.
   ///   - backoff: The pauses between them, by the dispatcher's clock.
   ///   - onRestart: What happens to work that the process has not survived.
   ///   - fileID: The file of its declaration, for messages.
@@ -39,7 +39,7 @@ public struct DurableEffect: Sendable {
   ///   - body: Does the work in a task of its own, and returns the action that says so; nil if there is none.
   /// - Precondition: `attempts` is positive.
   public init<Action: ActionType>(
-    _ name: String, on type: Action.Type, attempts: Int = 10,
+    _ name: String, on type: Action.Type, attempts: Int? = 10,
     backoff: RetryBackoff = .exponential(from: .seconds(1), upTo: .seconds(300)).withFullJitter,
     onRestart: EffectRecovery<Action> = .runAgain, fileID: StaticString = #fileID,
     line: UInt = #line,
@@ -47,12 +47,13 @@ public struct DurableEffect: Sendable {
       @escaping @Sendable (_ action: Action, _ context: EffectContext) async throws ->
       (any ActionType)?
   ) {
-    if attempts < 1 {
+    let attemptCount = attempts ?? .max
+    if attemptCount < 1 {
       stopProgram(
-        "The durable effect \"\(name)\" has \(attempts) attempts, so it would never run. Take at least 1."
+        "The durable effect \"\(name)\" has \(attemptCount) attempts, so it would never run. Take at least 1."
       )
     }
-    (self.name, actionType, attemptCount, self.backoff) = (name, type, attempts, backoff)
+    (self.name, actionType, self.attemptCount, self.backoff) = (name, type, attemptCount, backoff)
     callSite = CallSite(fileID: fileID, line: line)
     responds = { $0 is Action.Type }
     self.body = { try await body($0 as! Action, $1) }

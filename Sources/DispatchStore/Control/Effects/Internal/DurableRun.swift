@@ -60,13 +60,14 @@ struct DurableRun {
   /// Notes a failed attempt; returns whether another one follows.
   private func noteFailure(_ error: any Error) -> Bool {
     let isRetried = outbox.failed(entry, error, of: effect.attemptCount)
+    let bound = effect.attemptCount == .max ? "" : " of \(effect.attemptCount)"
     let next = isRetried ? "It is run again." : "It is kept as a dead letter."
     run.dispatcher.report(
       DispatchWarning(
         kind: isRetried ? .effectFailed : .deadLetter, storeIdentifier: nil,
         message: """
           The durable effect "\(effect.name)" failed in dispatcher "\(run.dispatcher.name)", attempt \
-          \(entry.progress.attempts) of \(effect.attemptCount): \(error) \(next)
+          \(entry.progress.attempts)\(bound): \(error). \(next)
           """))
     return isRetried
   }

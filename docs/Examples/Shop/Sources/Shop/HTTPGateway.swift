@@ -1,0 +1,41 @@
+import AsyncHTTPClient
+import Foundation
+import Logging
+import NIOCore
+import NIOFoundationCompat
+import ShopCore
+import Tracing
+
+/// The bank, over HTTP.
+struct HTTPGateway: PaymentGateway {
+  struct Failed: Error {
+    let status: UInt
+  }
+
+  let client: HTTPClient
+  let url: String
+
+  func charge(_ amount: Int, order: Int, key: String) async throws -> String? {
+    struct Receipt: Decodable { let receipt: String }
+    let body = try await post("charges", ["key": key, "order": order, "amount": amount])
+    return try body.map { try JSONDecoder().decode(Receipt.self, from: $0).receipt }
+  }
+
+  func refund(receipt: String, order: Int, key: String) async throws {
+    _ = try await post("refunds", ["key": key, "order": order, "receipt": receipt])
+  }
+
+  /// Returns the body of the answer; nil if the bank declines.
+  private func post(_ path: String, _ fields: [String: any Sendable]) async throws -> ByteBuffer? {
+    var request = HTTPClientRequest(url: "\(url)/\(path)")
+    request.method = .POST
+    request.headers.add(name: "content-type", value: "application/json")
+    request.body = .bytes(try JSONSerialization.data(withJSONObject: fields))
+    let response = try await client.execute(request, timeout: .seconds(2))
+    switch response.status {
+    case .ok: return try await response.body.collect(upTo: 64 << 10)
+    case .paymentRequired: return nil
+    default: throw Failed(status: response.status.code)
+    }
+  }
+}

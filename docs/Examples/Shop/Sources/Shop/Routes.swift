@@ -1,0 +1,103 @@
+import DispatchStore
+import DispatchStoreServer
+import Foundation
+import HTTPTypes
+import Hummingbird
+import ShopCore
+import Synchronization
+
+/// The shop over HTTP.
+struct Routes: Sendable {
+  let shop: Shop
+  let persistence: Persistence?
+  /// The controls of requests that change something.
+  let controls: DispatchOptions
+  let numbers: OrderNumbers
+
+  func add(to router: Router<ShopContext>) {
+    router.put("/stock/:sku", use: putStock)
+    router.get("/stock/:sku", use: getStock)
+    router.post("/orders", use: placeOrder)
+    router.get("/orders/:id") { _, context in try OrderAnswer(order(context)) }
+    router.post("/orders/:id/cancel", use: cancelOrder)
+    router.get("/orders/:id/events", use: events)
+  }
+
+  @Sendable private func putStock(
+    _ request: Request, _ context: ShopContext
+  ) async throws -> StockAnswer {
+    let sku = try context.parameters.require("sku")
+    let stock = try await request.decode(as: StockRequest.self, context: context)
+    guard 0...1_000_000 ~= stock.add, 0...1_000_000 ~= stock.price else {
+      throw HTTPError.invalid("add and price are 0 to 1,000,000.")
+    }
+    let add = AddStock(sku: sku, count: stock.add, price: stock.price)
+    return StockAnswer(sku, try await shop.dispatcher.send(add, options: controls).reply)
+  }
+
+  @Sendable private func getStock(
+    _ request: Request, _ context: ShopContext
+  ) throws -> StockAnswer {
+    let sku = try context.parameters.require("sku")
+    guard let goods = shop.stock.withModel({ $0.goods[sku] }) else {
+      throw ShopError.unknownGoods(sku)
+    }
+    return StockAnswer(sku, goods)
+  }
+
+  @Sendable private func placeOrder(
+    _ request: Request, _ context: ShopContext
+  ) async throws -> EditedResponse<OrderAnswer> {
+    let wanted = try await request.decode(as: OrderRequest.self, context: context)
+    guard 1...1_000 ~= wanted.count else { throw HTTPError.invalid("count is 1 to 1,000.") }
+    guard !wanted.customer.isEmpty, !wanted.sku.isEmpty else {
+      throw HTTPError.invalid("customer and sku are not empty.")
+    }
+    var options = controls
+    if let key = request.headers[.idempotencyKey] { options = [options, .idempotencyKey(key)] }
+    let place = Place(
+      id: numbers.next(), customer: wanted.customer, sku: wanted.sku, count: wanted.count)
+    let order = try await shop.orders.send(place, options: options).reply
+    return EditedResponse(
+      status: .created, headers: [.location: "/orders/\(order.id)"], response: OrderAnswer(order))
+  }
+
+  @Sendable private func cancelOrder(
+    _ request: Request, _ context: ShopContext
+  ) async throws -> EditedResponse<OrderAnswer> {
+    let cancel = Cancel(order: try order(context).id)
+    let order = try await shop.dispatcher.send(cancel, options: controls).reply
+    return EditedResponse(status: .accepted, response: OrderAnswer(order))
+  }
+
+  @Sendable private func events(
+    _ request: Request, _ context: ShopContext
+  ) throws -> Response {
+    let events = OrderEvents(
+      orders: shop.orders, id: try order(context).id,
+      last: request.lastEventID.flatMap(Int.init) ?? 0,
+      whenSaved: { [persistence] in try await persistence?.flush() })
+    return .serverSentEvents(events)
+  }
+
+  private func order(_ context: ShopContext) throws -> Order {
+    let id = try context.parameters.require("id", as: Int.self)
+    guard let order = shop.orders.withModel({ $0.all[id] }) else {
+      throw ShopError.unknownOrder(id)
+    }
+    return order
+  }
+}
+
+/// Gives each order a number; a number may be left out.
+final class OrderNumbers: Sendable {
+  private let last: Atomic<Int>
+
+  init(after last: Int) { self.last = Atomic(last) }
+
+  func next() -> Int { last.wrappingAdd(1, ordering: .relaxed).newValue }
+}
+
+extension HTTPField.Name {
+  fileprivate static let idempotencyKey = Self("Idempotency-Key")!
+}

@@ -1,0 +1,21 @@
+import Foundation
+import Logging
+
+/// What the environment says.
+struct Settings {
+  let port: Int
+  /// The path of the database; nil keeps everything in memory.
+  let database: String?
+  let gateway: String
+  let logLevel: Logger.Level
+  /// The file for finished spans; nil makes none.
+  let traces: String?
+
+  init(_ environment: [String: String]) {
+    port = environment["PORT"].flatMap(Int.init) ?? 8080
+    database = environment["DATABASE"]
+    gateway = environment["GATEWAY"] ?? "http://127.0.0.1:8090"
+    logLevel = environment["LOG_LEVEL"].flatMap(Logger.Level.init) ?? .info
+    traces = environment["TRACES"]
+  }
+}

@@ -1,0 +1,68 @@
+import AsyncHTTPClient
+import DispatchStore
+import DispatchStorePersistence
+import DispatchStoreServer
+import Foundation
+import Hummingbird
+import Logging
+import Metrics
+import ServiceLifecycle
+import ShopCore
+import Tracing
+
+@main
+struct ShopServer {
+  static func main() async throws {
+    let settings = Settings(ProcessInfo.processInfo.environment)
+    var logger = Logger(label: "shop")
+    logger.logLevel = settings.logLevel
+    let prometheus = PrometheusMetrics()
+    MetricsSystem.bootstrap(prometheus)
+    let tracer = try settings.traces.map { try JSONLinesTracer(file: URL(fileURLWithPath: $0)) }
+    if let tracer { InstrumentationSystem.bootstrap(tracer) }
+
+    // The state: in the database, or in memory alone.
+    var persistence: Persistence?
+    if let path = settings.database {
+      persistence = try await Persistence(.sqlite(path: path), actions: Shop.actions)
+    }
+    let dispatcher = Dispatcher(
+      name: "shop", persistence: persistence,
+      carrying: [CarriedTaskLocal(InstrumentationContext.$current)])
+    let requests = DispatchLimit(1_000, overflow: .reject, name: "requests")
+    let calls = DispatchLimit(32, overflow: .wait, name: "gateway")
+    let metrics = DispatchMetrics(
+      of: dispatcher, limits: ["requests": requests, "gateway": calls], persistence: persistence)
+    dispatcher.instrument(logger: logger, metrics: metrics, tracer: tracer)
+
+    // The shop, which goes on with the work that is left.
+    let client = HTTPClient(eventLoopGroupProvider: .singleton)
+    let shop = try await Shop(
+      dispatcher, gateway: HTTPGateway(client: client, url: settings.gateway),
+      calls: .limited(by: calls))
+    if let persistence { shop.keepAudit(in: persistence) }
+
+    // The server.
+    let readiness = Readiness(of: dispatcher, persistence: persistence, delay: .seconds(1))
+    let router = Router(context: ShopContext.self)
+    if tracer != nil { router.add(middleware: TracingMiddleware()) }
+    router.add(middleware: DispatchErrorMiddleware(ownErrors: HTTPError.of))
+    router.addHealth(readiness)
+    router.addMetrics(prometheus, of: metrics)
+    Routes(
+      shop: shop, persistence: persistence,
+      controls: [.limited(by: requests), .timeout(.seconds(5))],
+      numbers: OrderNumbers(after: shop.orders.withModel { $0.all.keys.max() ?? 0 })
+    ).add(to: router)
+    let server = Application(
+      router: router,
+      configuration: .init(address: .hostname("127.0.0.1", port: settings.port)), logger: logger)
+
+    let ending = DispatcherService(dispatcher, persistence: persistence, logger: logger)
+    try await ServiceGroup(
+      services: [ending, server, readiness], gracefulShutdownSignals: [.sigterm, .sigint],
+      logger: logger
+    ).run()
+    try await client.shutdown()
+  }
+}
