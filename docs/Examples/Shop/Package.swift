@@ -11,11 +11,14 @@ let dispatchStore = Target.Dependency.product(name: "DispatchStore", package: "D
 let persistence = Target.Dependency.product(
   name: "DispatchStorePersistence", package: "DispatchStore")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let lifecycle = Target.Dependency.product(
   name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
+let asyncAlgorithms = Target.Dependency.product(
+  name: "AsyncAlgorithms", package: "swift-async-algorithms")
 
 let package = Package(
   name: "Shop",
@@ -34,6 +37,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+    .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
@@ -44,7 +49,13 @@ let package = Package(
       name: "DispatchStoreServer",
       dependencies: [
         dispatchStore, persistence, hummingbird, lifecycle, logging, metrics, tracing,
+        asyncAlgorithms, httpTypes,
       ],
+      swiftSettings: settings),
+    // What logs, metrics and traces cost a dispatch.
+    .executableTarget(
+      name: "ServerOverhead",
+      dependencies: ["DispatchStoreServer", dispatchStore, logging, metrics, tracing],
       swiftSettings: settings),
     .executableTarget(
       name: "Shop",
@@ -74,8 +85,9 @@ let package = Package(
       name: "DispatchStoreServerTests",
       dependencies: [
         "DispatchStoreServer", dispatchStore, persistence, hummingbird, lifecycle, logging, metrics,
-        tracing,
+        tracing, httpTypes,
         .product(name: "HummingbirdTesting", package: "hummingbird"),
+        .product(name: "InMemoryLogging", package: "swift-log"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
         .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
         .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),

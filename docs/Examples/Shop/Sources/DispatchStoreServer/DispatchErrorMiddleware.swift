@@ -1,0 +1,118 @@
+public import DispatchStore
+import Foundation
+public import HTTPTypes
+public import Hummingbird
+import Logging
+
+/// Answers errors of dispatches, and all others, with a status and a body `{"error": "…"}`.
+///
+///     router.add(middleware: DispatchErrorMiddleware { error in
+///       error is SoldOut ? HTTPError(.conflict, message: "sold out") : nil
+///     })
+///
+/// The body of a `DispatchError` says what its code means for the client. Its message, which names stores and call
+/// sites, goes to the request's log if the status is 500 or more.
+public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware {
+  private let retryAfter: Int
+  private let ownErrors: @Sendable (any Error) -> HTTPError?
+
+  /// Makes a middleware.
+  ///
+  /// - Parameters:
+  ///   - retryAfter: The seconds for the header `Retry-After` of 429 and 503.
+  ///   - ownErrors: Maps errors of your handlers; it is asked first. Nil leaves an error to the library.
+  public init(
+    retryAfter: Int = 1, ownErrors: @escaping @Sendable (any Error) -> HTTPError? = { _ in nil }
+  ) {
+    (self.retryAfter, self.ownErrors) = (retryAfter, ownErrors)
+  }
+
+  /// Answers the error, if the next responder throws one.
+  public func handle(
+    _ request: Request, context: Context,
+    next: (Request, Context) async throws -> Response
+  ) async throws -> Response {
+    do {
+      return try await next(request, context)
+    } catch {
+      let answer = answer(to: error)
+      if answer.status.code >= 500 {
+        context.logger.error("The request failed.", error: error)
+      }
+      return try Response.error(
+        answer.status, answer.body ?? answer.status.reasonPhrase, headers: answer.headers)
+    }
+  }
+
+  /// The answer to an error: its status, its text and its headers.
+  public func answer(to error: any Error) -> HTTPError {
+    if let own = ownErrors(error) { return own }
+    switch error {
+    case let error as HTTPError: return error
+    case let error as any HTTPResponseError: return HTTPError(error.status)
+    case is CancellationError: return HTTPError(.clientClosedRequest)
+    case let error as DispatchError:
+      // A store that did not run, or was undone, has the error of the other one.
+      if [.dependencyFailed, .undone].contains(error.code), let cause = error.cause {
+        return answer(to: cause)
+      }
+      var answer = HTTPError(error.code.httpStatus)
+      answer.body = error.code.textForClient
+      if [.tooManyRequests, .serviceUnavailable].contains(answer.status) {
+        answer.headers[.retryAfter] = "\(retryAfter)"
+      }
+      return answer
+    default: return HTTPError(.internalServerError)
+    }
+  }
+}
+
+extension DispatchError.Code {
+  /// The HTTP status that fits, as the library's page about errors says.
+  public var httpStatus: HTTPResponse.Status {
+    switch self {
+    case .timedOut: .gatewayTimeout
+    case .limitExceeded: .tooManyRequests
+    case .dropped, .dispatcherClosed, .persistenceFailed: .serviceUnavailable
+    case .skipped: .conflict
+    case .idempotencyKeyReused: .unprocessableContent
+    case .invalidIdempotencyKey: .badRequest
+    case .vetoed: .forbidden
+    case .partMissing: .notFound
+    default: .internalServerError
+    }
+  }
+
+  fileprivate var textForClient: String? {
+    switch self {
+    case .timedOut: "It took too long."
+    case .limitExceeded, .dropped: "Too many requests are in flight. Try again later."
+    case .dispatcherClosed: "The service ends. Try again."
+    case .persistenceFailed: "The change could not be saved."
+    case .skipped: "The same is being done already."
+    case .idempotencyKeyReused: "The idempotency key was used for another request."
+    case .invalidIdempotencyKey: "The idempotency key is invalid."
+    case .vetoed: "It is not allowed."
+    case .partMissing: "It does not exist."
+    default: nil
+    }
+  }
+}
+
+extension HTTPResponse.Status {
+  /// The client has gone, so that nobody reads the answer.
+  fileprivate static let clientClosedRequest = Self(
+    code: 499, reasonPhrase: "Client Closed Request")
+}
+
+extension Response {
+  /// A response with the body `{"error": "…"}`.
+  static func error(
+    _ status: HTTPResponse.Status, _ message: String, headers: HTTPFields = [:]
+  ) throws -> Response {
+    var headers = headers
+    headers[.contentType] = "application/json"
+    let body = ByteBuffer(bytes: try JSONEncoder().encode(["error": message]))
+    return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: body))
+  }
+}

@@ -1,0 +1,73 @@
+public import DispatchStore
+public import Logging
+
+/// Logs how each store's part in a dispatch has ended, with structured metadata.
+///
+/// Finished runs are logged at `debug`, so that a logger at `info` costs a comparison. A retried run is logged once for
+/// each attempt. A dispatch that is refused before it begins calls no middleware: its caller has the error, and the
+/// limit counts it.
+public final class DispatchLogger: Middleware {
+  private let logger: Logger
+  private let finished: Logger.Level
+  private let level: @Sendable (any Error) -> Logger.Level
+  private let names = TypeNames()
+
+  /// Makes a middleware that writes to a logger.
+  ///
+  /// - Parameters:
+  ///   - logger: The logger.
+  ///   - finished: The level of finished runs.
+  ///   - level: The level of an error. Replace it if errors of your handlers are answers, such as "sold out".
+  public init(
+    _ logger: Logger, finished: Logger.Level = .debug,
+    level: @escaping @Sendable (any Error) -> Logger.Level = DispatchLogger.level(of:)
+  ) {
+    (self.logger, self.finished, self.level) = (logger, finished, level)
+  }
+
+  /// The level of an error by its kind.
+  ///
+  /// Vetoes, cancellations and what a limit or a key has refused: `info`. Time-outs, and stores that were not run or
+  /// were undone because of another one's error: `warning`. All else: `error`.
+  public static func level(of error: any Error) -> Logger.Level {
+    switch RunOutcome(error) {
+    case .finished, .cancelled, .vetoed, .refused: return .info
+    case .timedOut: return .warning
+    case .failed:
+      let code = (error as? DispatchError)?.code
+      return code == .dependencyFailed || code == .undone ? .warning : .error
+    }
+  }
+
+  /// The hooks by store.
+  public var hooks: MiddlewareHooks { .stores }
+
+  /// Logs the run.
+  public func didDispatch(transaction run: StoreRunInfo, action: AnyAction, in store: AnyStore) {
+    let error = run.outcome.error
+    logger.log(
+      level: error.map(level) ?? finished, "\(names.name(of: action)) \(RunOutcome(run.outcome))",
+      error: error, metadata: metadata(of: run, action, store))
+  }
+
+  private func metadata(
+    of run: StoreRunInfo, _ action: AnyAction, _ store: AnyStore
+  ) -> Logger.Metadata {
+    let dispatch = run.dispatch
+    var metadata: Logger.Metadata = [
+      "dispatch": "\(run.id)", "action": "\(names.name(of: action))",
+      "store": "\(store.identifier)", "lane": "\(dispatch.mode)",
+      "outcome": "\(RunOutcome(run.outcome))", "duration_ms": "\(run.duration.milliseconds)",
+      "queued_ms": "\(run.timeQueued.milliseconds)", "call_site": "\(dispatch.callSite)",
+    ]
+    if let parent = dispatch.parent { metadata["parent"] = "\(parent)" }
+    return metadata
+  }
+
+  /// Logs a warning of the library, for `Dispatcher.onWarning`.
+  public func log(_ warning: DispatchWarning) {
+    var metadata: Logger.Metadata = ["kind": "\(warning.kind)"]
+    if let store = warning.storeIdentifier { metadata["store"] = "\(store)" }
+    logger.warning("\(warning.message)", metadata: metadata)
+  }
+}

@@ -1,0 +1,80 @@
+public import DispatchStore
+public import Tracing
+
+/// Makes a span for each dispatch, and a child span for each store's part in it.
+///
+/// The dispatch's span is the current one for all code of the dispatch: handlers with their child tasks, and the
+/// dispatches that they make. Name `InstrumentationContext.$current` when you make the dispatcher, so that `dispatch`,
+/// a `send` in a busy lane, effects and schedules have the caller's span as their parent:
+///
+///     Dispatcher(name: "shop", carrying: [CarriedTaskLocal(InstrumentationContext.$current)])
+///
+/// A store's span begins when the store starts, so the gap before it is the time in the queue. Each attempt of a retry
+/// has a span. If the tracer doesn't record the dispatch's span, because the trace is sampled out, no further span is
+/// made for it.
+public final class DispatchTracer: Middleware {
+  private let tracer: any Tracer
+  private let names = TypeNames()
+
+  private enum SpanKey: DispatchKey { typealias Value = any Span }
+
+  /// Makes a middleware that starts its spans by a tracer.
+  public init(_ tracer: any Tracer = InstrumentationSystem.tracer) {
+    self.tracer = tracer
+  }
+
+  /// Starts the dispatch's span, and binds its context.
+  public func dispatchWillBegin(_ dispatch: DispatchInfo) {
+    let outer = InstrumentationContext.current
+    let span = tracer.startSpan(name(of: dispatch), context: outer ?? .topLevel)
+    if span.isRecording {
+      span.updateAttributes { attributes in
+        attributes["dispatch.id"] = "\(dispatch.id)"
+        attributes["dispatch.parent"] = dispatch.parent.map { "\($0)" }
+        attributes["dispatch.lane"] = "\(dispatch.mode)"
+        attributes["code.location"] = "\(dispatch.callSite)"
+      }
+      dispatch[SpanKey.self] = span
+      dispatch.bind(InstrumentationContext.$current, to: span.context)
+    } else if outer == nil, !span.context.isEmpty {
+      // A new trace that is sampled out: what is dispatched inside belongs to it, and begins no trace of its own.
+      dispatch.bind(InstrumentationContext.$current, to: span.context)
+    }
+  }
+
+  /// Records the store's span, which has ended by now.
+  public func didDispatch(transaction run: StoreRunInfo, action: AnyAction, in store: AnyStore) {
+    guard let parent = run[SpanKey.self] else { return }
+    let end = DefaultTracerClock.now
+    let start = DefaultTracerClock.Timestamp(
+      nanosecondsSinceEpoch: end.nanosecondsSinceEpoch &- UInt64(run.duration.nanoseconds))
+    let span = tracer.startSpan(
+      "\(names.name(of: action)) in \(store.identifier)", context: parent.context, at: start)
+    span.updateAttributes { attributes in
+      attributes["dispatch.store"] = store.identifier
+      attributes["dispatch.queued_ms"] = run.timeQueued.milliseconds
+    }
+    Self.note(RunOutcome(run.outcome), run.outcome.error, in: span)
+    span.end(at: end)
+  }
+
+  /// Ends the dispatch's span.
+  public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    guard let span = dispatch[SpanKey.self] else { return }
+    Self.note(result.error.map(RunOutcome.init) ?? .finished, result.error, in: span)
+    span.end()
+  }
+
+  private static func note(_ outcome: RunOutcome, _ error: (any Error)?, in span: any Span) {
+    span.attributes["dispatch.outcome"] = outcome.rawValue
+    guard let error else { return }
+    span.recordError(error)
+    if outcome.isFailure { span.setStatus(SpanStatus(code: .error, message: "\(error)")) }
+  }
+
+  private func name(of dispatch: DispatchInfo) -> String {
+    let actions = dispatch.actions
+    let first = actions.first.map { names.name(of: $0) } ?? "nothing"
+    return actions.count > 1 ? "\(first) and \(actions.count - 1) more" : first
+  }
+}

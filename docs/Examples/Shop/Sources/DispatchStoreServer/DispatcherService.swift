@@ -1,0 +1,65 @@
+public import DispatchStore
+public import Logging
+public import ServiceLifecycle
+
+/// Runs a dispatcher until graceful shutdown, then drains it and closes its persistence.
+///
+/// Services end in reverse order, so the dispatcher comes before the server that uses it, and the readiness last:
+///
+///     ServiceGroup(services: [dispatcherService, server, readiness], gracefulShutdownSignals: [.sigterm], logger: logger)
+///
+/// At SIGTERM, the readiness fails, then the server stops, then the dispatcher drains. The sum of these times has to be
+/// less than your orchestrator's grace period. If the task is cancelled instead, the dispatcher is shut down at once.
+public struct DispatcherService: Service {
+  private let dispatcher: Dispatcher
+  private let persistence: Persistence?
+  private let timeout: Duration
+  private let logger: Logger
+
+  /// Makes a service for a dispatcher.
+  ///
+  /// Sets the dispatcher's `tracksInFlight`, so that the report of a drain names what hangs.
+  ///
+  /// - Parameters:
+  ///   - dispatcher: The dispatcher.
+  ///   - persistence: The persistence to close after the drain.
+  ///   - timeout: The longest time of the drain.
+  ///   - logger: Gets the report.
+  public init(
+    _ dispatcher: Dispatcher, persistence: Persistence? = nil,
+    drainTimeout timeout: Duration = .seconds(20),
+    logger: Logger
+  ) {
+    (self.dispatcher, self.persistence) = (dispatcher, persistence)
+    (self.timeout, self.logger) = (timeout, logger)
+    dispatcher.tracksInFlight = true
+  }
+
+  /// Waits for graceful shutdown, then drains and closes.
+  public func run() async throws {
+    let isGraceful = (try? await gracefulShutdown()) != nil
+    if !isGraceful { dispatcher.shutDown() }
+    log(await dispatcher.drain(timeout: isGraceful ? timeout : .zero))
+    // What still hangs must not commit after the database has gone.
+    dispatcher.shutDown()
+    try await persistence?.close()
+  }
+
+  private func log(_ report: DrainReport) {
+    if report.isComplete {
+      logger.info("Dispatcher \(dispatcher.name) is drained.")
+    } else {
+      logger.error("Dispatcher \(dispatcher.name) is not drained.")
+    }
+    for dispatch in report.unfinished ?? [] {
+      logger.error(
+        "A dispatch has not ended.",
+        metadata: [
+          "dispatch": "\(dispatch.id)", "lane": "\(dispatch.mode)",
+          "actions": .array(dispatch.actions.prefix(3).map { "\(type(of: $0))" }),
+          "call_site": "\(dispatch.callSite)",
+        ])
+    }
+    for group in report.uncompensated { logger.error("Not undone: \(group)") }
+  }
+}

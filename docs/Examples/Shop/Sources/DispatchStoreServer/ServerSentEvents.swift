@@ -1,0 +1,85 @@
+import AsyncAlgorithms
+import HTTPTypes
+public import Hummingbird
+import ServiceLifecycle
+
+/// An event of a server-sent stream.
+public struct ServerSentEvent: Sendable {
+  /// The identifier, which a client that comes back sends as `Last-Event-ID`.
+  public var id: String?
+  /// The event's name.
+  public var event: String?
+  /// The data, of any number of lines.
+  public var data: String
+
+  /// Makes an event.
+  public init(id: String? = nil, event: String? = nil, data: String) {
+    (self.id, self.event, self.data) = (id, event, data)
+  }
+
+  /// The event in the form in which it is sent.
+  var text: String {
+    // A newline in a field would end it, and begin another one.
+    let fields = [("id", id), ("event", event)].compactMap { name, value in
+      value.map { "\(name): \($0.filter { !$0.isNewline })\n" }
+    }
+    let lines = data.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    return fields.joined() + lines.map { "data: \($0)\n" }.joined() + "\n"
+  }
+}
+
+extension Request {
+  /// The identifier of the last event that the client has got, if it comes back.
+  public var lastEventID: String? { headers[.lastEventID] }
+}
+
+extension Response {
+  /// A response that sends the events of a sequence as they come.
+  ///
+  /// The next event is asked for when the last one is sent, so a slow client slows the sequence. A comment is sent at
+  /// each heartbeat: it keeps proxies from closing the connection, and finds out that a client has gone. The response
+  /// ends with the sequence, and at graceful shutdown, after which clients come back with `Last-Event-ID`.
+  ///
+  /// - Parameters:
+  ///   - events: The events.
+  ///   - heartbeat: The time between two comments.
+  ///   - clock: The clock of the heartbeat.
+  public static func serverSentEvents<Events: AsyncSequence & Sendable>(
+    _ events: Events, heartbeat: Duration = .seconds(15),
+    clock: any Clock<Duration> = ContinuousClock()
+  ) -> Response where Events.Element == ServerSentEvent {
+    let body = ResponseBody { writer in
+      let lines = AsyncThrowingChannel<String, any Error>()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          do {
+            for try await event in events { await lines.send(event.text) }
+            lines.finish()
+          } catch {
+            lines.fail(error)
+          }
+        }
+        group.addTask {
+          while true {
+            try await clock.sleep(for: heartbeat)
+            await lines.send(": heartbeat\n\n")
+          }
+        }
+        try await withGracefulShutdownHandler {
+          for try await line in lines { try await writer.write(ByteBuffer(string: line)) }
+        } onGracefulShutdown: {
+          lines.finish()
+        }
+        group.cancelAll()
+      }
+      try await writer.finish(nil)
+    }
+    return Response(
+      status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-cache"],
+      body: body)
+  }
+}
+
+extension HTTPField.Name {
+  fileprivate static let lastEventID = Self("Last-Event-ID")!
+}

@@ -1,0 +1,125 @@
+import DispatchStore
+import DispatchStoreServer
+import InMemoryLogging
+import Logging
+import Testing
+
+@Suite struct DispatchLoggerTests {
+  private let bank = Bank()
+  private let handler = InMemoryLogHandler()
+
+  /// Logs the bank's dispatches at this level and above.
+  private func log(from level: Logger.Level) {
+    let handler = handler
+    var logger = Logger(label: "bank") { _ in handler }
+    logger.logLevel = level
+    bank.dispatcher.instrument(logger: logger)
+  }
+
+  private var entries: [InMemoryLogHandler.Entry] { handler.entries }
+
+  @Test(arguments: Way.allCases)
+  func aFinishedRunIsLoggedAtDebugWithMetadata(way: Way) async throws {
+    log(from: .debug)
+    let result = await way.run(Deposit(amount: 1), by: bank.dispatcher)
+    let entry = try #require(entries.first)
+    #expect(entries.count == 1)
+    #expect(entry.level == .debug)
+    #expect(entry.message == "Deposit finished")
+    #expect(entry.metadata["dispatch"] == "\(result.dispatchID)")
+    #expect(entry.metadata["parent"] == nil)
+    #expect(entry.metadata["store"] == "account")
+    #expect(entry.metadata["lane"] == "\(way.mode)")
+    #expect(entry.metadata["outcome"] == "finished")
+    #expect(Double("\(entry.metadata["duration_ms"]!)") != nil)
+    #expect(Double("\(entry.metadata["queued_ms"]!)") != nil)
+  }
+
+  @Test(arguments: Way.allCases)
+  func aFinishedRunIsNotLoggedAtInfo(way: Way) async {
+    log(from: .info)
+    await way.run(Deposit(amount: 1), by: bank.dispatcher)
+    #expect(entries.isEmpty)
+  }
+
+  @Test(arguments: Way.allCases)
+  func aHandlersErrorIsLoggedAsError(way: Way) async {
+    log(from: .info)
+    await way.run(Withdraw(amount: 900), by: bank.dispatcher)
+    #expect(entries.map(\.level) == [.error])
+    #expect(entries.first?.error is Overdrawn)
+  }
+
+  @Test(arguments: Way.allCases)
+  func aVetoIsNoError(way: Way) async {
+    log(from: .info)
+    bank.dispatcher.register(.before(Deposit.self) { _, _ in .veto(reason: "closed") })
+    await way.run(Deposit(amount: 1), by: bank.dispatcher)
+    #expect(entries.map(\.level) == [.info])
+    #expect(entries.first?.metadata["outcome"] == "vetoed")
+  }
+
+  @Test func aDispatchThatALimitDropsIsNoError() async {
+    log(from: .info)
+    let limit = DispatchLimit(1, overflow: .dropOldest)
+    bank.dispatcher.queue.isSuspended = true
+    let dropped = bank.dispatcher.dispatch(
+      Deposit(amount: 1), mode: .serial, options: .limited(by: limit))
+    let next = bank.dispatcher.dispatch(
+      Deposit(amount: 1), mode: .serial, options: .limited(by: limit))
+    #expect(await dropped.result.dispatchError?.code == .dropped)
+    bank.dispatcher.queue.isSuspended = false
+    await next.ended()
+    #expect(entries.map(\.level) == [.info])
+    #expect(entries.first?.metadata["outcome"] == "refused")
+  }
+
+  @Test func aCancellationIsNoError() async {
+    log(from: .info)
+    let handle = bank.dispatcher.dispatch(Wait(), mode: .serial)
+    await bank.waitUntilBegun()
+    handle.cancel()
+    await handle.ended()
+    await bank.dispatcher.drain()
+    #expect(entries.map(\.level) == [.info])
+    #expect(entries.first?.metadata["outcome"] == "cancelled")
+  }
+
+  @Test func aTimeOutIsAWarning() async {
+    #expect(DispatchLogger.level(of: CancellationError()) == .info)
+    let result = await bank.dispatcher.send(Deposit(amount: 1), options: .timeout(.zero)).result
+    #expect(result.dispatchError.map { DispatchLogger.level(of: $0) } == .warning)
+  }
+
+  @Test func aNestedDispatchNamesItsParent() async throws {
+    log(from: .debug)
+    let outer = await bank.dispatcher.send(Transfer(amount: 1)).result
+    let inner = try #require(entries.first)
+    #expect(entries.map(\.message) == ["Deposit finished", "Transfer finished"])
+    #expect(inner.metadata["parent"] == "\(outer.dispatchID)")
+  }
+
+  @Test func eachAttemptOfARetryIsLogged() async {
+    log(from: .info)
+    await bank.dispatcher.send(
+      Withdraw(amount: 900), options: .retry(attempts: 3, backoff: .none))
+    #expect(entries.map(\.level) == [.error, .error, .error])
+  }
+
+  @Test func errorsHaveTheLevelThatYouChoose() async {
+    let handler = handler
+    let logger = Logger(label: "bank") { _ in handler }
+    bank.dispatcher.instrument(
+      DispatchLogger(logger) { $0 is Overdrawn ? .notice : DispatchLogger.level(of: $0) })
+    await bank.dispatcher.send(Withdraw(amount: 900))
+    #expect(entries.map(\.level) == [.notice])
+  }
+
+  @Test func aWarningOfTheLibraryIsLoggedAsWarning() async {
+    log(from: .info)
+    struct Unknown: ActionType {}
+    await bank.dispatcher.send(Unknown())
+    #expect(entries.map(\.level) == [.warning])
+    #expect(entries.first?.metadata["kind"] == "noResponder")
+  }
+}

@@ -1,0 +1,161 @@
+import DispatchStore
+import DispatchStoreServer
+import DispatchStoreTesting
+import Hummingbird
+import HummingbirdTesting
+import Testing
+
+@Suite struct RouterTests {
+  private let bank = Bank()
+  private let router = Router()
+
+  private func get(_ path: String) async throws -> TestResponse {
+    try await Application(router: router).test(.router) {
+      try await $0.execute(uri: path, method: .get)
+    }
+  }
+
+  @Test func aLiveAndReadyServiceAnswers200() async throws {
+    router.addHealth(Readiness(of: bank.dispatcher))
+    #expect(try await get("/health/live").status == .ok)
+    #expect(try await get("/health/ready").status == .ok)
+  }
+
+  @Test func aClosedDispatcherIsAliveButNotReady() async throws {
+    router.addHealth(Readiness(of: bank.dispatcher))
+    bank.dispatcher.close()
+    #expect(try await get("/health/live").status == .ok)
+    let response = try await get("/health/ready")
+    #expect(response.status == .serviceUnavailable)
+    #expect(String(buffer: response.body) == #"{"error":"The dispatcher is closed."}"#)
+  }
+
+  @Test func aReadinessThatHasEndedIsNotReady() async throws {
+    let readiness = Readiness(of: bank.dispatcher)
+    router.addHealth(readiness)
+    readiness.end()
+    #expect(try await get("/health/ready").status == .serviceUnavailable)
+  }
+
+  @Test func failedPersistenceIsNotReady() async throws {
+    let persistence = try await MemoryDatabase().open(for: bank.dispatcher)
+    let readiness = Readiness(of: bank.dispatcher, persistence: persistence)
+    #expect(readiness.problem == nil)
+    try await persistence.close()
+    #expect(readiness.problem == "Saving has failed.")
+  }
+
+  @Test func aLagAboveTheBoundIsNotReady() async throws {
+    let database = MemoryDatabase()
+    let persistence = try await database.open(for: bank.dispatcher)
+    let readiness = Readiness(of: bank.dispatcher, persistence: persistence, maximumLag: 1)
+    let saved = try await bank.dispatcher.register(
+      store: Store(identifier: "saved", model: 0) {
+        On(Deposit.self) { count, _ in count += 1 }
+      }, persisted: .model)
+    database.hold()
+    let handles = (1...2).map { _ in saved.dispatch(HandledAction(Deposit(amount: 1))) }
+    for await change in saved.stream(.model, initial: true) where change.value == 2 { break }
+    #expect(readiness.problem == "2 commits wait to be saved.")
+    database.release()
+    for handle in handles { await handle.ended() }
+    #expect(readiness.problem == nil)
+    await bank.dispatcher.drain()
+    try await persistence.close()
+  }
+
+  @Test func metricsAreScrapedWithFreshGauges() async throws {
+    let prometheus = PrometheusMetrics()
+    let metrics = DispatchMetrics(of: bank.dispatcher, factory: prometheus)
+    bank.dispatcher.register(middleware: metrics)
+    router.addMetrics(prometheus, of: metrics)
+    await bank.dispatcher.send(Deposit(amount: 1))
+    let response = try await get("/metrics")
+    let text = String(buffer: response.body)
+    #expect(response.headers[.contentType] == "text/plain; version=0.0.4")
+    #expect(
+      text.contains(
+        #"dispatchstore_runs_total{action="Deposit",store="account",outcome="finished"} 1"#))
+    #expect(text.contains("dispatchstore_runs_in_flight 0.0\n"))
+  }
+
+  // MARK: Errors
+
+  private func answer(to error: any Error) async throws -> TestResponse {
+    router.add(
+      middleware: DispatchErrorMiddleware { error in
+        error is Overdrawn ? HTTPError(.conflict, message: "overdrawn") : nil
+      })
+    router.get("/") { _, _ -> String in throw error }
+    return try await get("/")
+  }
+
+  private func error(
+    _ action: any ActionType, _ options: DispatchOptions = []
+  ) async throws -> any Error {
+    try #require(await bank.dispatcher.send(action, options: options).error)
+  }
+
+  @Test func aTimeOutIs504() async throws {
+    let response = try await answer(to: error(Deposit(amount: 1), .timeout(.zero)))
+    #expect(response.status == .gatewayTimeout)
+    #expect(String(buffer: response.body) == #"{"error":"It took too long."}"#)
+    #expect(response.headers[.contentType] == "application/json")
+    #expect(response.headers[.retryAfter] == nil)
+  }
+
+  @Test func aLimitIs429AndAClosedDispatcher503WithRetryAfter() async throws {
+    let limit = DispatchLimit(1)
+    let handle = bank.dispatcher.dispatch(Wait(), options: .limited(by: limit))
+    await bank.waitUntilBegun()
+    let limited = try await answer(to: error(Deposit(amount: 1), .limited(by: limit)))
+    #expect(limited.status == .tooManyRequests)
+    #expect(limited.headers[.retryAfter] == "1")
+    bank.end()
+    await handle.ended()
+    bank.dispatcher.close()
+    let middleware = DispatchErrorMiddleware<BasicRequestContext>(retryAfter: 7)
+    let closed = middleware.answer(to: try await error(Deposit(amount: 1)))
+    #expect(closed.status == .serviceUnavailable)
+    #expect(closed.headers[.retryAfter] == "7")
+  }
+
+  @Test func aVetoIs403() async throws {
+    bank.dispatcher.register(.before(Deposit.self) { _, _ in .veto(reason: "closed") })
+    #expect(try await answer(to: error(Deposit(amount: 1))).status == .forbidden)
+  }
+
+  @Test func anErrorOfAHandlerIsMappedByTheService() async throws {
+    let response = try await answer(to: error(Withdraw(amount: 900)))
+    #expect(response.status == .conflict)
+    #expect(String(buffer: response.body) == #"{"error":"overdrawn"}"#)
+  }
+
+  @Test func theCauseOfAnUndoneStoreDecides() async throws {
+    bank.dispatcher.register(
+      store: Store(identifier: "audit", model: 0) {
+        On(Withdraw.self) { count, _ in count += 1 }
+      })
+    let result = await bank.dispatcher.send(Withdraw(amount: 900), options: .atomic).result
+    let undone = try #require(result["audit"].error)
+    #expect((undone as? DispatchError)?.code == .undone)
+    #expect(try await answer(to: undone).status == .conflict)
+  }
+
+  @Test func aCancelledRequestIs499() async throws {
+    #expect(try await answer(to: CancellationError()).status.code == 499)
+  }
+
+  @Test func anUnknownErrorIs500WithoutDetails() async throws {
+    struct Secret: Error {}
+    let response = try await answer(to: Secret())
+    #expect(response.status == .internalServerError)
+    #expect(String(buffer: response.body) == #"{"error":"Internal Server Error"}"#)
+  }
+
+  @Test func errorsOfTheServerHaveTheSameBody() async throws {
+    let response = try await answer(to: HTTPError(.unprocessableContent, message: "empty name"))
+    #expect(response.status == .unprocessableContent)
+    #expect(String(buffer: response.body) == #"{"error":"empty name"}"#)
+  }
+}
