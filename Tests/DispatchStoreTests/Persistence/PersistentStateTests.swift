@@ -234,6 +234,22 @@ struct PersistentStateTests {
     try await dispatcher.register(store: .wallet("weak"), persisted: .elements(\.all))
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func staysInMemoryIfThereIsNoDatabase(mode: Dispatcher.Mode) async throws {
+    let dispatcher = Dispatcher(name: "bank", persistence: nil)
+    let wallet = try await dispatcher.register(store: .wallet(), persisted: .elements(\.all))
+    let seen = Recorder<Int>()
+    let token = wallet.observe(.part(\.all.count), when: .durable) { seen.record($0.value) }
+    defer { token.cancel() }
+    let deposit = Deposit(account: "a", amount: 1)
+    let handle = await onOwnThread {
+      dispatcher.dispatch(deposit, mode: mode, options: .idempotencyKey("a"))
+    }
+    #expect(await handle.result.isSuccess)
+    #expect(await seen.first(1) == [1])
+    #expect(wallet.model.all["a"] == 1)
+  }
+
   @Test func thatIsDurableIsObserved() async throws {
     let stage = try await PersistenceStage()
     let seen = Recorder<Int>()

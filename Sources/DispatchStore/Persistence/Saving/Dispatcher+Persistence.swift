@@ -71,6 +71,7 @@ extension Dispatcher {
     let attached = attachment(orAdd: DispatcherPersistence(nil, isDeclared: false))
     guard let persistence = attached.persistence else {
       if attached.isDeclared {
+        store.stayInMemory()
         return register(store: store, waitFor: waitFor, ownership: ownership)
       }
       stopProgram(

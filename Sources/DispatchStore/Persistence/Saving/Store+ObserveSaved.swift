@@ -19,12 +19,16 @@ extension Store {
   ///   - source: The state to follow.
   ///   - moment: `.durable`.
   ///   - body: Called with each change, one call after the other.
-  /// - Precondition: The store is registered as persistent.
+  /// - Precondition: The store is registered with `persisted:`. If its dispatcher has no database (`persistence: nil`),
+  ///   the observer is called after the commit.
   public func observe<Value>(
     _ source: StateSource<Model, Value>, when moment: ObservationMoment,
     _ body: @escaping @Sendable (Change<Value, Action>) -> Void
   ) -> ObserverToken {
     guard let record = storage.keeper as? PersistedRecord else {
+      if staysInMemory {
+        return observe(source, on: .queue(DispatchQueue(label: "DispatchStore.saved")), body)
+      }
       stopProgram(
         """
         Store "\(identifier)" is not saved, so its commits are never durable. Register it with persisted: before you \
@@ -43,6 +47,17 @@ extension Store {
     }
   }
 }
+
+extension Store {
+  /// Notes that it was registered with `persisted:` at a dispatcher that has no database.
+  func stayInMemory() { storage.withLock { _ in _ = storage.attachment(orAdd: InMemory()) } }
+
+  fileprivate var staysInMemory: Bool {
+    storage.withLock { _ in storage.attachment(InMemory.self) != nil }
+  }
+}
+
+private final class InMemory: StoreAttachment, @unchecked Sendable {}  // because it has no state
 
 /// The calls of one observer, in the order of the commits.
 private final class SavedDeliveries: Sendable {
