@@ -16,31 +16,38 @@ import signal
 import sys
 import time
 
-from harness import make_gateway, make_shop
+from harness import call, make_gateway, make_shop
 from workload import AUDIT, Workload, report
 
 
-async def rounds(options, shop, workload):
+async def rounds(options, gateway, shop, workload):
     draw = random.Random(options.seed)
     workload.start()
     for number in range(1, options.rounds + 1):
-        await asyncio.sleep(draw.uniform(0.5, 2))
+        mode = "mixed" if draw.random() < 0.3 else "none"
+        await asyncio.to_thread(call, gateway.port, "PUT", "/fault", {"mode": mode})
+        await asyncio.sleep(draw.uniform(0.3, 1))
+        # A burst, so that many requests are in flight. It is short, since the gateway takes 200 a second.
+        pause, workload.pause = workload.pause, 0
+        await asyncio.sleep(draw.uniform(0.4, 0.7))
         highest = max((order["id"] for order in workload.orders.values()), default=1)
         workload.unanswered.clear()
         begin = time.monotonic()
         code = await asyncio.to_thread(shop.stop, signal.SIGTERM, options.grace)
-        print(f"round {number}: exit code {code} after {time.monotonic() - begin:.2f} s, "
+        print(f"round {number}: exit code {code} after {time.monotonic() - begin:.2f} s, fault {mode}, "
               f"{workload.counts['orders']} orders", flush=True)
         if code != 0:
             workload.fault(f"round {number}: exit code {code} (none: not within {options.grace} s)")
         workload.may_ask.clear()
+        workload.pause = pause
         await asyncio.sleep(0.1)  # requests under way fail
         shop.start()
         await asyncio.to_thread(shop.wait_until_ready)
-        for order in (await workload.scan(max(1, highest - 200))).values():
+        for order in (await workload.scan(max(1, highest - 500))).values():
             if order["customer"] in workload.unanswered - workload.orders.keys():
                 workload.fault(f"round {number}: {order} was accepted, but not answered")
         workload.may_ask.set()
+    await asyncio.to_thread(call, gateway.port, "PUT", "/fault", {"mode": "none"})
     await asyncio.sleep(1)
     await workload.finish()
 
@@ -65,11 +72,10 @@ def main():
         gateway.wait_until_ready()
         shop.start()
         shop.wait_until_ready()
-        # Many clients without a pause would place more orders than the gateway takes.
         workload = Workload(shop.port, options.seed, clients=24, pause=0.3)
         workload.begin()
         try:
-            asyncio.run(rounds(options, shop, workload))
+            asyncio.run(rounds(options, gateway, shop, workload))
         except TimeoutError:
             workload.fault("the shop has not settled in time")
         workload.check(gateway.port, f"{options.folder}/shop.sqlite", options.audit)
