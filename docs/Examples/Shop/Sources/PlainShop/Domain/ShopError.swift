@@ -1,0 +1,14 @@
+/// An error that a client sees.
+struct ShopError: Error {
+  enum Code {
+    case malformed, tooLarge, invalid, notFound, conflict, tooManyRequests, timeout, unavailable
+  }
+
+  let code: Code
+  let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+}

@@ -1,0 +1,49 @@
+import AsyncHTTPClient
+import Foundation
+import Hummingbird
+import Logging
+import Metrics
+import ServiceLifecycle
+import UnixSignals
+
+/// The shop without DispatchStore.
+///
+/// Bootstrap your tracer beside the logs and the metrics: the spans are there.
+@main
+struct PlainShop {
+  static func main() async throws {
+    let environment = ProcessInfo.processInfo.environment
+    let level = environment["LOG_LEVEL"].flatMap { Logger.Level(rawValue: $0) } ?? .info
+    LoggingSystem.bootstrap { label in
+      var handler = StreamLogHandler.standardError(label: label)
+      handler.logLevel = level
+      return handler
+    }
+    let metrics = PrometheusFactory()
+    MetricsSystem.bootstrap(metrics)
+    let logger = Logger(label: "plain-shop")
+
+    let database = try environment["DATABASE"].map(Database.init)
+    let journal = database.map { Journal(database: $0, logger: logger) }
+    let outbox = Outbox()
+    let shop = Shop(saved: try database?.load() ?? SavedState(), journal: journal, outbox: outbox)
+    let gateway = Gateway(
+      url: environment["GATEWAY"] ?? "http://127.0.0.1:8090", client: HTTPClient.shared)
+    let payments = Payments(outbox: outbox, gateway: gateway, shop: shop, logger: logger)
+    let admission = Admission()
+    let router = makeRouter(shop: shop, journal: journal, metrics: metrics).buildResponder()
+    let server = Application(
+      responder: ObservingResponder(AdmittingResponder(base: router, admission: admission)),
+      configuration: .init(
+        address: .hostname("127.0.0.1", port: environment["PORT"].flatMap { Int($0) } ?? 8080)),
+      logger: logger)
+
+    // They end in the opposite order: first the server with its requests, then the payments.
+    var configuration = ServiceGroupConfiguration(
+      services: [admission, payments, server], gracefulShutdownSignals: [.sigterm, .sigint],
+      logger: logger)
+    configuration.maximumGracefulShutdownDuration = .seconds(10)
+    try await ServiceGroup(configuration: configuration).run()
+    try database?.close()
+  }
+}

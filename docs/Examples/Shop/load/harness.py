@@ -1,0 +1,174 @@
+"""Starts gateways and shops on 127.0.0.1, and speaks HTTP with them."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """A process that answers HTTP. A restart keeps its port and its files."""
+
+    def __init__(self, binary, probe, log, **environment):
+        self.binary, self.probe, self.log = binary, probe, log
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.environment = {"LOG_LEVEL": "error", **environment, "PORT": str(self.port)}
+        self.process = None
+
+    def start(self):
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [self.binary], env={**os.environ, **self.environment}, stdout=log, stderr=log)
+
+    def is_ready(self):
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 1) as connection:
+                connection.sendall(
+                    f"GET {self.probe} HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n".encode())
+                connection.settimeout(1)
+                return connection.recv(64).startswith(b"HTTP/1.1 200")
+        except OSError:
+            return False
+
+    def wait_until_ready(self, seconds=20):
+        end = time.monotonic() + seconds
+        while not self.is_ready():
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise SystemExit(f"{self.binary} did not start; see {self.log}")
+            time.sleep(0.02)
+
+    def stop(self, number=signal.SIGTERM, seconds=20):
+        """Sends a signal and waits for the end. Returns the exit code."""
+        if self.process is None or self.process.poll() is not None:
+            return self.process and self.process.returncode
+        self.process.send_signal(number)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return None
+
+
+def make_gateway(binary, folder):
+    return Server(binary, "/ledger", f"{folder}/gateway.log", LEDGER=f"{folder}/ledger.jsonl")
+
+
+def make_shop(binary, folder, gateway, durable=True):
+    database = {"DATABASE": f"{folder}/shop.sqlite"} if durable else {}
+    return Server(binary, "/health/ready", f"{folder}/shop.log", GATEWAY=gateway.url, **database)
+
+
+class Unanswered(Exception):
+    """The connection ended before the answer was complete. `was_sent` if the request may have arrived."""
+
+    def __init__(self, was_sent):
+        self.was_sent = was_sent
+
+
+class Client:
+    """One connection, which is opened again when it was lost."""
+
+    def __init__(self, port, timeout=15):
+        self.port, self.timeout = port, timeout
+        self.reader = self.writer = None
+
+    async def open(self):
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+
+    def close(self):
+        if self.writer:
+            self.writer.close()
+        self.reader = self.writer = None
+
+    async def request(self, method, path, body=None, headers=None):
+        """Returns the status, the headers and the body, or throws Unanswered."""
+        was_sent = False
+        try:
+            async with asyncio.timeout(self.timeout):
+                if self.writer is None:
+                    await self.open()
+                self.send(method, path, body, headers)
+                was_sent = True
+                status, fields = await self.head()
+                data = await self.body(fields)
+                if fields.get("connection") == "close":
+                    self.close()
+                return status, fields, data
+        except (OSError, EOFError, TimeoutError, ValueError, IndexError):
+            self.close()
+            raise Unanswered(was_sent) from None
+
+    def send(self, method, path, body, headers):
+        data = b"" if body is None else json.dumps(body).encode()
+        lines = [f"{method} {path} HTTP/1.1", "Host: shop", f"Content-Length: {len(data)}"]
+        lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+        self.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
+
+    async def head(self):
+        lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        pairs = (line.split(":", 1) for line in lines[1:] if line)
+        return int(lines[0].split()[1]), {name.lower(): value.strip() for name, value in pairs}
+
+    async def body(self, fields):
+        if fields.get("transfer-encoding") == "chunked":
+            return b"".join([chunk async for chunk in self.chunks()])
+        return await self.reader.readexactly(int(fields.get("content-length", 0)))
+
+    async def chunks(self):
+        """The chunks until the last one. It throws EOFError if the connection ends before."""
+        while True:
+            size = int((await self.reader.readuntil(b"\r\n")), 16)
+            chunk = (await self.reader.readexactly(size + 2))[:-2]
+            if size == 0:
+                return
+            yield chunk
+
+    async def events(self, order, last):
+        """The server-sent events of an order as (id, state, JSON) until the server ends the stream."""
+        await self.open()
+        headers = {"Last-Event-ID": last} if last else None
+        self.send("GET", f"/orders/{order}/events", None, headers)
+        status, _ = await self.head()
+        if status != 200:
+            raise EOFError(status)
+        text = ""
+        async for chunk in self.chunks():
+            text += chunk.decode()
+            while "\n\n" in text:
+                block, text = text.split("\n\n", 1)
+                fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
+                if "id" in fields:
+                    yield int(fields["id"]), fields["event"], json.loads(fields["data"])
+
+
+def ledger(port):
+    """The entries of a gateway's ledger."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/ledger", timeout=15) as answer:
+        return [json.loads(line) for line in answer]
+
+
+def call(port, method, path, body=None):
+    """One request from code that is not async. Returns the status and the JSON."""
+
+    async def run():
+        client = Client(port)
+        try:
+            status, _, data = await client.request(method, path, body)
+            return status, data
+        finally:
+            client.close()
+
+    status, data = asyncio.run(run())
+    return status, json.loads(data or "null")
