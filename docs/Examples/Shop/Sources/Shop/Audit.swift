@@ -9,7 +9,7 @@ extension Shop {
       try transaction.execute(
         """
         CREATE TABLE IF NOT EXISTS audit (
-          "order" INTEGER, event INTEGER, state TEXT, amount INTEGER, PRIMARY KEY ("order", event))
+          "order" INTEGER, number INTEGER, state TEXT, amount INTEGER, PRIMARY KEY ("order", number))
         """)
       for (id, old, order) in changes.elements(\.all) ?? [] {
         guard let order else { continue }

@@ -1,10 +1,8 @@
 import AsyncHTTPClient
 import Foundation
-import Logging
 import NIOCore
-import NIOFoundationCompat
+import NIOHTTP1
 import ShopCore
-import Tracing
 
 /// The bank, over HTTP.
 struct HTTPGateway: PaymentGateway {
@@ -26,14 +24,14 @@ struct HTTPGateway: PaymentGateway {
   }
 
   /// Returns the body of the answer; nil if the bank declines.
-  private func post(_ path: String, _ fields: [String: any Sendable]) async throws -> ByteBuffer? {
+  private func post(_ path: String, _ fields: [String: any Sendable]) async throws -> Data? {
     var request = HTTPClientRequest(url: "\(url)/\(path)")
     request.method = .POST
     request.headers.add(name: "content-type", value: "application/json")
     request.body = .bytes(try JSONSerialization.data(withJSONObject: fields))
     let response = try await client.execute(request, timeout: .seconds(2))
     switch response.status {
-    case .ok: return try await response.body.collect(upTo: 64 << 10)
+    case .ok: return Data(try await response.body.collect(upTo: 64 << 10).readableBytesView)
     case .paymentRequired: return nil
     default: throw Failed(status: response.status.code)
     }

@@ -30,8 +30,9 @@ struct OrderAnswer: ResponseEncodable {
   /// - Parameter number: The event at which the order is shown; the last one if nil.
   init(_ order: Order, at number: Int? = nil) {
     (id, customer, sku) = (order.id, order.customer, order.sku)
-    (count, amount, receipt) = (order.count, order.amount, order.receipt)
+    (count, amount) = (order.count, order.amount)
     state = number.map { order.states[$0 - 1] } ?? order.state
+    receipt = state == .placed ? nil : order.receipt
   }
 }
 

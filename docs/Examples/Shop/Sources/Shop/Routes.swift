@@ -1,6 +1,5 @@
 import DispatchStore
 import DispatchStoreServer
-import Foundation
 import HTTPTypes
 import Hummingbird
 import ShopCore
@@ -57,7 +56,7 @@ struct Routes: Sendable {
     if let key = request.headers[.idempotencyKey] { options = [options, .idempotencyKey(key)] }
     let place = Place(
       id: numbers.next(), customer: wanted.customer, sku: wanted.sku, count: wanted.count)
-    let order = try await shop.orders.send(place, options: options).reply
+    let order = try await shop.dispatcher.send(place, options: options).reply
     return EditedResponse(
       status: .created, headers: [.location: "/orders/\(order.id)"], response: OrderAnswer(order))
   }

@@ -15,7 +15,7 @@ struct Settings {
     port = environment["PORT"].flatMap(Int.init) ?? 8080
     database = environment["DATABASE"]
     gateway = environment["GATEWAY"] ?? "http://127.0.0.1:8090"
-    logLevel = environment["LOG_LEVEL"].flatMap(Logger.Level.init) ?? .info
+    logLevel = environment["LOG_LEVEL"].flatMap { Logger.Level(rawValue: $0) } ?? .info
     traces = environment["TRACES"]
   }
 }

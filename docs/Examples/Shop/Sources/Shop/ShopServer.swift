@@ -9,6 +9,7 @@ import Metrics
 import ServiceLifecycle
 import ShopCore
 import Tracing
+import UnixSignals
 
 @main
 struct ShopServer {
