@@ -66,7 +66,8 @@ let package = Package(
       ], swiftSettings: settings),
     // The bank, in a process of its own.
     .executableTarget(
-      name: "Gateway", dependencies: [hummingbird, logging], swiftSettings: settings),
+      name: "Gateway", dependencies: ["DispatchStoreServer", hummingbird, tracing],
+      swiftSettings: settings),
     // The same service without DispatchStore: the measure for lines and speed.
     .executableTarget(
       name: "PlainShop",

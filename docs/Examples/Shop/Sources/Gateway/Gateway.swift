@@ -1,5 +1,7 @@
+import DispatchStoreServer
 import Foundation
 import Hummingbird
+import Tracing
 
 /// The bank: charges and refunds, each once per key.
 @main
@@ -12,12 +14,16 @@ struct Gateway {
     let environment = ProcessInfo.processInfo.environment
     let port = environment["PORT"].flatMap { Int($0) } ?? 8090
     let ledger = try Ledger(path: environment["LEDGER"] ?? "ledger.jsonl")
+    if let path = environment["TRACES"] {
+      InstrumentationSystem.bootstrap(try JSONLinesTracer(file: URL(fileURLWithPath: path)))
+    }
     let address = ApplicationConfiguration(address: .hostname("127.0.0.1", port: port))
     try await Application(router: router(ledger: ledger), configuration: address).runService()
   }
 
   static func router(ledger: Ledger) -> Router<GatewayContext> {
     let router = Router(context: GatewayContext.self)
+    router.add(middleware: TracingMiddleware())
     let faults = Faults()
     router.get("ledger") { _, _ in
       Response(status: .ok, body: .init(byteBuffer: ByteBuffer(bytes: try await ledger.lines())))

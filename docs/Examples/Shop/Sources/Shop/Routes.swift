@@ -27,8 +27,8 @@ struct Routes: Sendable {
   ) async throws -> StockAnswer {
     let sku = try context.parameters.require("sku")
     let stock = try await request.decode(as: StockRequest.self, context: context)
-    guard 0...1_000_000 ~= stock.add, 0...1_000_000 ~= stock.price else {
-      throw HTTPError.invalid("add and price are 0 to 1,000,000.")
+    guard 0...1_000_000_000 ~= stock.add, 0...1_000_000_000 ~= stock.price else {
+      throw HTTPError.invalid("add and price are 0 to 1,000,000,000.")
     }
     let add = AddStock(sku: sku, count: stock.add, price: stock.price)
     return StockAnswer(sku, try await shop.dispatcher.send(add, options: controls).reply)
