@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Sends bad requests, and good ones while the bank fails. Prints what the client got.
+
+    load/faults.py --shop .build/release/shop --folder /tmp/shop-faults
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import time
+
+from harness import Client, make_gateway, make_shop
+
+ORDER = {"customer": "ann", "sku": "tea", "count": 2}
+KEY = {"Idempotency-Key": "a1"}
+BAD = [
+    ("malformed JSON", "POST", "/orders", b'{"customer": "ann"', {}),
+    ("a field is missing", "POST", "/orders", {"customer": "ann", "sku": "tea"}, {}),
+    ("a field of another type", "POST", "/orders", {**ORDER, "count": "two"}, {}),
+    ("a negative count", "POST", "/orders", {**ORDER, "count": -2}, {}),
+    ("an empty name", "POST", "/orders", {**ORDER, "customer": ""}, {}),
+    ("a negative price", "PUT", "/stock/tea", {"add": 1, "price": -1}, {}),
+    ("a number above 64 bits", "PUT", "/stock/tea", b'{"add": 99999999999999999999, "price": 1}', {}),
+    ("unknown goods", "POST", "/orders", {**ORDER, "sku": "salt"}, {}),
+    ("more than there is", "POST", "/orders", {**ORDER, "count": 1_000}, {}),
+    ("a key of another order", "POST", "/orders", {**ORDER, "count": 3}, KEY),
+    ("an unknown order", "GET", "/orders/77", None, {}),
+    ("a number that is none", "GET", "/orders/seven", None, {}),
+    ("events of an unknown order", "GET", "/orders/77/events", None, {}),
+    ("cancelling twice", "POST", "/orders/1/cancel", None, {}),
+    ("a body of 1 MB", "POST", "/orders", b" " * 1_000_000, {}),
+]
+
+
+async def ask(port, method, path, body=None, headers=None):
+    client = Client(port)
+    await client.open()
+    data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    lines = [f"{method} {path} HTTP/1.1", "Host: shop", f"Content-Length: {len(data)}"]
+    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    client.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
+    status, fields = await client.head()
+    answer = (await client.body(fields)).decode()
+    client.close()
+    return status, answer
+
+
+async def settled(port, order):
+    """Waits until the bank has answered. Returns the state."""
+    while True:
+        _, answer = await ask(port, "GET", f"/orders/{order}")
+        state = json.loads(answer)["state"]
+        if state not in ("placed", "cancelling"):
+            return state
+        await asyncio.sleep(0.05)
+
+
+async def run(shop, gateway):
+    await ask(shop.port, "PUT", "/stock/tea", {"add": 100, "price": 250})
+    await ask(shop.port, "POST", "/orders", ORDER, KEY)
+    await settled(shop.port, 1)
+    await ask(shop.port, "POST", "/orders/1/cancel")
+    print("| request | the client gets |\n|---|---|")
+    for name, method, path, body, headers in BAD:
+        status, answer = await ask(shop.port, method, path, body, headers)
+        print(f"| {name} | {status} `{answer}` |")
+    print("\n| the bank | the client gets | after | the order is |\n|---|---|---|---|")
+    for mode in ["none", "slow", "error", "close"]:
+        await ask(gateway.port, "PUT", "/fault", {"mode": mode})
+        begin = time.monotonic()
+        status, answer = await ask(shop.port, "POST", "/orders", ORDER)
+        took = time.monotonic() - begin
+        order = json.loads(answer)
+        await asyncio.sleep(3)
+        _, then = await ask(shop.port, "GET", f"/orders/{order['id']}")
+        await ask(gateway.port, "PUT", "/fault", {"mode": "none"})
+        state = await settled(shop.port, order["id"])
+        print(f"| {mode} | {status} `{order['state']}` | {1000 * took:.0f} ms | "
+              f"{json.loads(then)['state']} after 3 s, {state} in the end |")
+    charged = [entry["order"] for entry in map(json.loads, open(f"{gateway.folder}/ledger.jsonl"))]
+    print("\ncharged or refunded, by order:", charged)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--shop", default=".build/release/shop")
+    parser.add_argument("--gateway", default=".build/release/gateway")
+    parser.add_argument("--folder", required=True, help="for databases and logs; it is emptied")
+    options = parser.parse_args()
+    shutil.rmtree(options.folder, ignore_errors=True)
+    os.makedirs(options.folder)
+    gateway = make_gateway(options.gateway, options.folder)
+    gateway.folder = options.folder
+    shop = make_shop(options.shop, options.folder, gateway)
+    try:
+        for server in (gateway, shop):
+            server.start()
+            server.wait_until_ready()
+        asyncio.run(run(shop, gateway))
+    finally:
+        shop.stop()
+        gateway.stop()
+
+
+if __name__ == "__main__":
+    main()
