@@ -132,6 +132,39 @@ struct DurableEffectTests {
     #expect(service.warnings.all.map(\.kind) == [.effectFailed, .effectFailed])
   }
 
+  @Test(arguments: [true, false], [1, 3])
+  func runAsManyAtOnceAsIsAllowed(isPersistent: Bool, bound: Int) async throws {
+    let (begun, latch) = (Recorder<Int>(), Latch())
+    let dispatcher = Dispatcher(name: "payments")
+    if isPersistent {
+      try await database.open(for: dispatcher, actions: ActionCoder(OrderPlaced.self))
+    }
+    dispatcher.register(
+      effect: DurableEffect("charge", on: OrderPlaced.self, maxConcurrentRuns: bound) { order, _ in
+        begun.record(order.id)
+        await latch.opened()
+        return nil
+      })
+    let handles = (0..<10).map { dispatcher.dispatch(OrderPlaced(id: $0), mode: .serial) }
+    _ = await begun.first(bound)
+    for handle in handles { await handle.ended() }
+    #expect(begun.all.count == bound)
+    #expect(dispatcher.pendingEffects.count == 10)
+    if isPersistent {
+      // A drain leaves what has not begun to the next process.
+      dispatcher.close()
+      latch.open()
+      #expect(await dispatcher.drain().isComplete)
+      #expect(begun.all.count == bound)
+      #expect(dispatcher.pendingEffects.count == 10 - bound)
+    } else {
+      latch.open()
+      for handle in handles { await handle.settled }
+      #expect(begun.all.count == 10)
+      #expect(dispatcher.pendingEffects.isEmpty)
+    }
+  }
+
   @Test func havePausesByTheDispatchersClock() async throws {
     let (clock, bank) = (VirtualClock(), ChargingBank(failing: 2))
     let service = try await PaymentService(nil, bank, clock: clock)

@@ -19,6 +19,7 @@ public struct DurableEffect: Sendable {
   let responds: @Sendable (any ActionType.Type) -> Bool
   let callSite: CallSite
   let attemptCount: Int
+  let maxConcurrentRuns: Int
   let backoff: RetryBackoff
   let body: Body
   /// Nil if the work is done again after a restart.
@@ -33,27 +34,33 @@ public struct DurableEffect: Sendable {
   ///   - type: The type of actions, which the persistence's `ActionCoder` must know.
   ///   - attempts: The number of attempts before the work becomes a dead letter; nil for as many as it takes.
   ///   - backoff: The pauses between them, by the dispatcher's clock.
+  ///   - maxConcurrentRuns: The number of pieces of work that are attempted at once; others wait, first come, first
+  ///     served. Work that pauses does not count.
   ///   - onRestart: What happens to work that the process has not survived.
   ///   - fileID: The file of its declaration, for messages.
   ///   - line: The line.
   ///   - body: Does the work in a task of its own, and returns the action that says so; nil if there is none.
-  /// - Precondition: `attempts` is positive.
+  /// - Precondition: `attempts` and `maxConcurrentRuns` are positive.
   public init<Action: ActionType>(
     _ name: String, on type: Action.Type, attempts: Int? = 10,
     backoff: RetryBackoff = .exponential(from: .seconds(1), upTo: .seconds(300)).withFullJitter,
-    onRestart: EffectRecovery<Action> = .runAgain, fileID: StaticString = #fileID,
+    maxConcurrentRuns: Int = 64, onRestart: EffectRecovery<Action> = .runAgain,
+    fileID: StaticString = #fileID,
     line: UInt = #line,
     _ body:
       @escaping @Sendable (_ action: Action, _ context: EffectContext) async throws ->
       (any ActionType)?
   ) {
     let attemptCount = attempts ?? .max
-    if attemptCount < 1 {
+    if attemptCount < 1 || maxConcurrentRuns < 1 {
       stopProgram(
-        "The durable effect \"\(name)\" has \(attemptCount) attempts, so it would never run. Take at least 1."
-      )
+        """
+        The durable effect "\(name)" has \(attemptCount) attempts and \(maxConcurrentRuns) concurrent runs, so it would \
+        never run. Take at least 1 of each.
+        """)
     }
     (self.name, actionType, self.attemptCount, self.backoff) = (name, type, attemptCount, backoff)
+    self.maxConcurrentRuns = maxConcurrentRuns
     callSite = CallSite(fileID: fileID, line: line)
     responds = { $0 is Action.Type }
     self.body = { try await body($0 as! Action, $1) }

@@ -80,6 +80,7 @@ public struct Effect: Sendable {
 
   /// Makes the effect whose runs do the work of a durable one.
   init(_ durable: DurableEffect, in outbox: Outbox) {
+    let turns = AttemptTurns(bound: durable.maxConcurrentRuns)
     callSite = durable.callSite
     name = "The durable effect \"\(durable.name)\" (\(callSite))"
     kind = .following(
@@ -87,7 +88,7 @@ public struct Effect: Sendable {
         responds: durable.responds, policy: .concurrent, key: nil,
         // A dispatch that has timed out may have committed.
         runsRegardless: true, durable: (durable.name, outbox),
-        body: { await DurableRun.perform(durable, $0, outbox) }))
+        body: { await DurableRun.perform(durable, $0, outbox, turns) }))
   }
 
   private init(longLivedAt callSite: CallSite, _ kind: Kind) {

@@ -2,13 +2,16 @@
 struct DurableRun {
   let effect: DurableEffect
   let outbox: Outbox
+  let turns: AttemptTurns
   let run: EffectRun
   let entry: OutboxEntry
 
   /// Does the work, unless there is none.
-  static func perform(_ effect: DurableEffect, _ run: EffectRun, _ outbox: Outbox) async {
+  static func perform(
+    _ effect: DurableEffect, _ run: EffectRun, _ outbox: Outbox, _ turns: AttemptTurns
+  ) async {
     guard let entry = outbox.take(run, effect.name), entry.beginRun() else { return }
-    let durable = DurableRun(effect: effect, outbox: outbox, run: run, entry: entry)
+    let durable = DurableRun(effect: effect, outbox: outbox, turns: turns, run: run, entry: entry)
     await durable.begin(after: outbox.keeper)
     entry.endRun()
     // Somebody has cancelled the run, and not the work.
@@ -18,7 +21,21 @@ struct DurableRun {
   private func begin(after keeper: CompanionKeeper?) async {
     // Not before the cause is durable: a crash could undo it.
     if let keeper, !isPlanted(.effectBeforeSaved), await !keeper.saved() { return }
-    while await attempt(), await pause() {}
+    while await isItsTurn() {
+      let isRetried = await attempt()
+      turns.leave()
+      guard isRetried, await pause() else { return }
+    }
+  }
+
+  /// Waits for a turn; returns false if the run ends before, since its work is left to another one.
+  private func isItsTurn() async -> Bool {
+    if turns.take() { return true }
+    guard outbox.beginPause(run, entry) else { return false }
+    let hasTurn = await turns.wait()
+    outbox.endPause(entry)
+    if hasTurn, !run.isActive { turns.leave() }
+    return hasTurn && run.isActive
   }
 
   /// Makes one attempt; returns whether another one follows.

@@ -31,16 +31,14 @@ struct ShopServer {
       name: "shop", persistence: persistence,
       carrying: [CarriedTaskLocal(InstrumentationContext.$current)])
     let requests = DispatchLimit(1_000, overflow: .reject, name: "requests")
-    let calls = DispatchLimit(32, overflow: .wait, name: "gateway")
     let metrics = DispatchMetrics(
-      of: dispatcher, limits: ["requests": requests, "gateway": calls], persistence: persistence)
+      of: dispatcher, limits: ["requests": requests], persistence: persistence)
     dispatcher.instrument(logger: logger, metrics: metrics, tracer: tracer)
 
     // The shop, which goes on with the work that is left.
     let client = HTTPClient(eventLoopGroupProvider: .singleton)
     let shop = try await Shop(
-      dispatcher, gateway: HTTPGateway(client: client, url: settings.gateway),
-      calls: .limited(by: calls))
+      dispatcher, gateway: HTTPGateway(client: client, url: settings.gateway), calls: [])
     if let persistence { shop.keepAudit(in: persistence) }
 
     // The server.

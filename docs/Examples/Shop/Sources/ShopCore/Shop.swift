@@ -94,7 +94,9 @@ public struct Shop: Sendable {
     let backoff = RetryBackoff.exponential(from: .milliseconds(100), upTo: .seconds(5))
       .withFullJitter
     dispatcher.register(
-      effect: DurableEffect("charge", on: Place.self, attempts: nil, backoff: backoff) {
+      effect: DurableEffect(
+        "charge", on: Place.self, attempts: nil, backoff: backoff, maxConcurrentRuns: 16
+      ) {
         [orders] place, context in
         guard let order = orders.withModel({ $0.all[place.id] }) else { return nil }
         let charge = Charge(order: order, key: context.key)
@@ -103,7 +105,9 @@ public struct Shop: Sendable {
         return Paid(order: order.id, receipt: receipt)
       })
     dispatcher.register(
-      effect: DurableEffect("refund", on: Cancel.self, attempts: nil, backoff: backoff) {
+      effect: DurableEffect(
+        "refund", on: Cancel.self, attempts: nil, backoff: backoff, maxConcurrentRuns: 16
+      ) {
         [orders] cancel, context in
         guard let order = orders.withModel({ $0.all[cancel.order] }) else { return nil }
         let refund = Refund(order: order, key: context.key)
