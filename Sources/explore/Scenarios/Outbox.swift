@@ -89,8 +89,14 @@ private final class Cashier: Sendable {
         On(Place.self) { book, place in book.placed.append(place.number) }
         On(Paid.self) { book, paid in book.paid.append(paid.number) }
       }, persisted: .model)
+    let calls = Shared(0)
     dispatcher.register(
-      effect: DurableEffect("charge", on: Place.self, backoff: .none) { place, context in
+      effect: DurableEffect(
+        "charge", on: Place.self, backoff: .none, maxConcurrentRuns: 2
+      ) { place, context in
+        calls.with { $0 += 1 }
+        defer { calls.with { $0 -= 1 } }
+        if calls.now > 2 { bank.faults.with { $0.append("more than two calls at once") } }
         let row = database.rows(ofStore: "orders", part: 0)[""] ?? ""
         if !row.contains("\"placed\":[") || !Self.places(in: row).contains(place.number) {
           bank.faults.with { $0.append("order \(place.number) is charged before it is saved") }
