@@ -8,6 +8,7 @@ import Synchronization
 /// |---|---|---|
 /// | `dispatchstore.runs` | counter | `action`, `store`, `outcome` |
 /// | `dispatchstore.run.duration`, `dispatchstore.run.queued` | timer | the same |
+/// | `dispatchstore.errors`: dispatches that the library ended | counter | `code` |
 /// | `dispatchstore.warnings` | counter | `kind` |
 /// | `dispatchstore.runs.in_flight` | gauge | |
 /// | `dispatchstore.limit.in_flight`, `.waiting`, `.bound` | gauge | `limit` |
@@ -46,9 +47,6 @@ public final class DispatchMetrics: Middleware {
     self.limits = limits.map { LimitMetrics($1, label: $0, factory) }
   }
 
-  /// The hooks by store.
-  public var hooks: MiddlewareHooks { .stores }
-
   /// Counts the run as in flight.
   public func willDispatch(
     transaction: DispatchInfo, action: AnyAction, in store: AnyStore
@@ -66,12 +64,20 @@ public final class DispatchMetrics: Middleware {
     series.queued.recordNanoseconds(run.timeQueued.nanoseconds)
   }
 
+  /// Counts a dispatch that the library has ended, such as one that has timed out in the queue.
+  public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    if let code = result.dispatchError?.code { count("errors", "code", "\(code)") }
+  }
+
   /// Counts a warning of the library, for `Dispatcher.onWarning`.
   public func count(_ warning: DispatchWarning) {
-    // Made anew each time: warnings are rare, and the factory knows the handle.
-    factory.makeCounter(
-      label: "dispatchstore.warnings", dimensions: [("kind", "\(warning.kind)")]
-    ).increment(by: 1)
+    count("warnings", "kind", "\(warning.kind)")
+  }
+
+  /// Counts something rare, whose handle is not worth a cache.
+  private func count(_ name: String, _ label: String, _ value: String) {
+    factory.makeCounter(label: "dispatchstore.\(name)", dimensions: [(label, value)])
+      .increment(by: 1)
   }
 
   /// Records how the dispatcher, the limits and the persistence are at this moment.

@@ -36,7 +36,11 @@ public final class JSONLinesTracer: Tracer {
     let parent = context[TraceKey.self]
     let isSampled = parent?.isSampled ?? (sampling >= 1 || .random(in: 0..<1) < sampling)
     guard isSampled else {
-      if parent == nil { context[TraceKey.self] = .sampledOut }
+      if context.isEmpty {
+        context = .sampledOut
+      } else if parent == nil {
+        context[TraceKey.self] = .sampledOut
+      }
       return JSONLinesSpan(context: context, record: nil)
     }
     let trace = Trace(
@@ -151,6 +155,15 @@ extension Trace {
   }
 }
 
+extension InstrumentationContext {
+  /// The context of all new traces that are sampled out: made once, since most traces are.
+  fileprivate static let sampledOut = {
+    var context = InstrumentationContext.topLevel
+    context[TraceKey.self] = .sampledOut
+    return context
+  }()
+}
+
 private enum TraceKey: InstrumentationContextKey { typealias Value = Trace }
 
 // MARK: Writing
@@ -216,7 +229,7 @@ private final class SpanWriter: Sendable {
     queue.async {
       self.waiting.subtract(1, ordering: .relaxed)
       do {
-        try self.file.write(contentsOf: JSONEncoder().encode(OTLPSpan(span)) + Data("\n".utf8))
+        try self.file.write(contentsOf: span.line + Data("\n".utf8))
       } catch {
         self.dropped.add(1, ordering: .relaxed)
       }
@@ -226,78 +239,46 @@ private final class SpanWriter: Sendable {
   func flush() { queue.sync {} }
 }
 
-/// The span in OTLP's JSON form.
-private struct OTLPSpan: Encodable {
-  struct Value: Encodable {
-    var stringValue: String?
-    var doubleValue: Double?
-    var intValue: String?
-    var boolValue: Bool?
-
-    init(_ attribute: SpanAttribute) {
-      switch attribute {
-      case .int32(let value): intValue = "\(value)"
-      case .int64(let value): intValue = "\(value)"
-      case .double(let value): doubleValue = value
-      case .bool(let value): boolValue = value
-      case .string(let value): stringValue = value
-      case .stringConvertible(let value): stringValue = "\(value)"
-      default: stringValue = "\(attribute)"
+extension SpanRecord {
+  /// The span in OTLP's JSON form, in which 64-bit numbers are strings.
+  fileprivate var line: Data {
+    get throws {
+      let state = state.withLock { $0 }
+      let kinds: [SpanKind] = [.internal, .server, .client, .producer, .consumer]
+      var fields: [String: Any] = [
+        "traceId": trace.id, "spanId": Trace.hex(trace.span), "name": state.name,
+        "kind": 1 + kinds.firstIndex(of: kind)!, "startTimeUnixNano": "\(begin)",
+        "endTimeUnixNano": "\(state.end ?? begin)", "attributes": Self.list(state.attributes),
+      ]
+      fields["parentSpanId"] = parent.map(Trace.hex)
+      fields["events"] = state.events.map {
+        [
+          "name": $0.name, "timeUnixNano": "\($0.nanosecondsSinceEpoch)",
+          "attributes": Self.list($0.attributes),
+        ] as [String: Any]
       }
-    }
-  }
-
-  struct Attribute: Encodable {
-    let key: String
-    let value: Value
-
-    static func all(_ attributes: SpanAttributes) -> [Attribute] {
-      var all: [Attribute] = []
-      attributes.forEach { all.append(Attribute(key: $0, value: Value($1))) }
-      return all.sorted { $0.key < $1.key }
-    }
-  }
-
-  struct Event: Encodable {
-    let name, timeUnixNano: String
-    let attributes: [Attribute]
-  }
-
-  struct Status: Encodable {
-    let code: Int
-    let message: String?
-  }
-
-  let traceId, spanId: String
-  let parentSpanId: String?
-  let name: String
-  let kind: Int
-  let startTimeUnixNano, endTimeUnixNano: String
-  let attributes: [Attribute]
-  let events: [Event]
-  let status: Status?
-
-  init(_ span: SpanRecord) {
-    let state = span.state.withLock { $0 }
-    (traceId, spanId) = (span.trace.id, Trace.hex(span.trace.span))
-    parentSpanId = span.parent.map(Trace.hex)
-    name = state.name
-    kind =
-      switch span.kind {
-      case .internal: 1
-      case .server: 2
-      case .client: 3
-      case .producer: 4
-      case .consumer: 5
+      fields["status"] = state.status.map {
+        ["code": $0.code == .ok ? 1 : 2, "message": $0.message ?? ""] as [String: Any]
       }
-    startTimeUnixNano = "\(span.begin)"
-    endTimeUnixNano = "\(state.end ?? span.begin)"
-    attributes = Attribute.all(state.attributes)
-    events = state.events.map {
-      Event(
-        name: $0.name, timeUnixNano: "\($0.nanosecondsSinceEpoch)",
-        attributes: Attribute.all($0.attributes))
+      return try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)
     }
-    status = state.status.map { Status(code: $0.code == .ok ? 1 : 2, message: $0.message) }
+  }
+
+  private static func list(_ attributes: SpanAttributes) -> [[String: Any]] {
+    var list: [[String: Any]] = []
+    attributes.forEach { key, attribute in
+      let value: [String: Any] =
+        switch attribute {
+        case .int32(let value): ["intValue": "\(value)"]
+        case .int64(let value): ["intValue": "\(value)"]
+        case .double(let value) where value.isFinite: ["doubleValue": value]
+        case .bool(let value): ["boolValue": value]
+        case .string(let value): ["stringValue": value]
+        case .stringConvertible(let value): ["stringValue": "\(value)"]
+        default: ["stringValue": "\(attribute)"]
+        }
+      list.append(["key": key, "value": value])
+    }
+    return list
   }
 }

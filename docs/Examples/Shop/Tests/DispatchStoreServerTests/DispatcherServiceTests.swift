@@ -42,9 +42,9 @@ import Testing
   }
 
   @Test func aDrainThatTakesTooLongNamesWhatHangs() async throws {
+    let service = service()
     let handle = bank.dispatcher.dispatch(Wait())
     await bank.waitUntilBegun()
-    let service = service()
     try await testGracefulShutdown { trigger in
       async let run: Void = service.run()
       trigger.triggerGracefulShutdown()
