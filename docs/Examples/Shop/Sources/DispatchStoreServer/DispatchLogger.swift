@@ -53,7 +53,8 @@ public final class DispatchLogger: Middleware {
 
   /// Logs an error that no store has.
   public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
-    guard let error = result.dispatchError, !result.steps.contains(where: { !$0.isSuccess }),
+    guard !result.isSuccess, let error = result.dispatchError,
+      !result.steps.contains(where: { !$0.isSuccess }),
       !result.stores.contains(where: { $0.outcome.isFailed || $0.outcome.veto != nil })
     else { return }
     let (outcome, action) = (RunOutcome(error), dispatch.actions.first)

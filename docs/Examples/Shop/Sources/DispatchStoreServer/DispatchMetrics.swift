@@ -66,7 +66,8 @@ public final class DispatchMetrics: Middleware {
 
   /// Counts a dispatch that the library has ended, such as one that has timed out in the queue.
   public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
-    if let code = result.dispatchError?.code { count("errors", "code", "\(code)") }
+    guard !result.isSuccess, let code = result.dispatchError?.code else { return }
+    count("errors", "code", "\(code)")
   }
 
   /// Counts a warning of the library, for `Dispatcher.onWarning`.

@@ -9,6 +9,7 @@ public import Tracing
 /// that memory is bounded. The context travels in the W3C header `traceparent`.
 public final class JSONLinesTracer: Tracer {
   private let sampling: Double
+  private let randomNumbers = RandomNumbers()
   private let writer: SpanWriter
 
   /// Makes a tracer that appends to a file.
@@ -34,7 +35,7 @@ public final class JSONLinesTracer: Tracer {
   ) -> JSONLinesSpan {
     var context = context()
     let parent = context[TraceKey.self]
-    let isSampled = parent?.isSampled ?? (sampling >= 1 || .random(in: 0..<1) < sampling)
+    let isSampled = parent?.isSampled ?? (randomNumbers.share < sampling)
     guard isSampled else {
       if context.isEmpty {
         context = .sampledOut
@@ -44,8 +45,8 @@ public final class JSONLinesTracer: Tracer {
       return JSONLinesSpan(context: context, record: nil)
     }
     let trace = Trace(
-      high: parent?.high ?? .random(in: 1...(.max)), low: parent?.low ?? .random(in: 1...(.max)),
-      span: .random(in: 1...(.max)), isSampled: true)
+      high: parent?.high ?? randomNumbers.next(), low: parent?.low ?? randomNumbers.next(),
+      span: randomNumbers.next(), isSampled: true)
     context[TraceKey.self] = trace
     let record = SpanRecord(
       operationName, trace, parent: parent?.span, kind, begin: instant().nanosecondsSinceEpoch,
@@ -165,6 +166,23 @@ extension InstrumentationContext {
 }
 
 private enum TraceKey: InstrumentationContextKey { typealias Value = Trace }
+
+/// The generator SplitMix64, because the system's takes a system call for each number.
+private final class RandomNumbers: Sendable {
+  private let state = Atomic(UInt64.random(in: 0...(.max)))
+
+  /// A number that is not zero, and comes once.
+  func next() -> UInt64 {
+    var number = state.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+    number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
+    number ^= number >> 31
+    return number == 0 ? next() : number
+  }
+
+  /// A number from 0 to 1, without 1.
+  var share: Double { Double(next() >> 11) / Double(1 << 53) }
+}
 
 // MARK: Writing
 

@@ -18,8 +18,8 @@ final class TypeNames: Sendable {
 extension Duration {
   /// The whole nanoseconds.
   var nanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    return seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000
+    // Exact for a hundred days; `components` divides numbers of 128 bits.
+    Int64(self / .nanoseconds(1))
   }
 
   /// The milliseconds, rounded to microseconds for people who read them.
