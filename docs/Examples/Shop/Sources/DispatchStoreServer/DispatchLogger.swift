@@ -3,10 +3,10 @@ public import Logging
 
 /// Logs how each store's part in a dispatch has ended, with structured metadata.
 ///
-/// Finished runs are logged at `debug`, so that a logger at `info` costs a comparison. A retried run is logged once for
-/// each attempt. A dispatch that times out or is dropped in the queue has a line of its own, because its stores say that
-/// they were cancelled. One that is refused before it begins calls no middleware: its caller has the error, and the limit
-/// counts it.
+/// Finished runs are logged at `debug`, so that a logger at `info` costs a comparison. Each attempt of a retry has
+/// a line. A dispatch that times out or is dropped in the queue has a line of its own, because its stores say that
+/// they were cancelled. One that is refused before it begins calls no middleware: its caller has the error, and the
+/// limit counts it.
 public final class DispatchLogger: Middleware {
   private let logger: Logger
   private let finished: Logger.Level
