@@ -3,8 +3,9 @@ public import Logging
 
 /// Logs how each store's part in a dispatch has ended, with structured metadata.
 ///
-/// Finished runs are logged at `debug`, so that a logger at `info` costs a comparison. A retried run is logged once for
-/// each attempt. A dispatch that is refused before it begins calls no middleware: its caller has the error, and the
+/// Finished runs are logged at `debug`, so that a logger at `info` costs a comparison. Each attempt of a retry has
+/// a line. A dispatch that times out or is dropped in the queue has a line of its own, because its stores say that
+/// they were cancelled. One that is refused before it begins calls no middleware: its caller has the error, and the
 /// limit counts it.
 public final class DispatchLogger: Middleware {
   private let logger: Logger
@@ -39,28 +40,42 @@ public final class DispatchLogger: Middleware {
     }
   }
 
-  /// The hooks by store.
-  public var hooks: MiddlewareHooks { .stores }
-
   /// Logs the run.
   public func didDispatch(transaction run: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     let error = run.outcome.error
     logger.log(
       level: error.map(level) ?? finished, "\(names.name(of: action)) \(RunOutcome(run.outcome))",
-      error: error, metadata: metadata(of: run, action, store))
+      error: error,
+      metadata: metadata(
+        of: run.dispatch, action, RunOutcome(run.outcome), run.duration, run.timeQueued,
+        in: store.identifier))
+  }
+
+  /// Logs an error that no store has.
+  public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    guard !result.isSuccess, let error = result.dispatchError,
+      !result.steps.contains(where: { !$0.isSuccess }),
+      !result.stores.contains(where: { $0.outcome.isFailed || $0.outcome.veto != nil })
+    else { return }
+    let (outcome, action) = (RunOutcome(error), dispatch.actions.first)
+    logger.log(
+      level: level(error), "\(action.map { names.name(of: $0) } ?? "Nothing") \(outcome)",
+      error: error,
+      metadata: metadata(of: dispatch, action, outcome, dispatch.duration, dispatch.timeQueued))
   }
 
   private func metadata(
-    of run: StoreRunInfo, _ action: AnyAction, _ store: AnyStore
+    of dispatch: DispatchInfo, _ action: AnyAction?, _ outcome: RunOutcome, _ duration: Duration,
+    _ timeQueued: Duration, in store: String? = nil
   ) -> Logger.Metadata {
-    let dispatch = run.dispatch
     var metadata: Logger.Metadata = [
-      "dispatch": "\(run.id)", "action": "\(names.name(of: action))",
-      "store": "\(store.identifier)", "lane": "\(dispatch.mode)",
-      "outcome": "\(RunOutcome(run.outcome))", "duration_ms": "\(run.duration.milliseconds)",
-      "queued_ms": "\(run.timeQueued.milliseconds)", "call_site": "\(dispatch.callSite)",
+      "dispatch": "\(dispatch.id)", "lane": "\(dispatch.mode)", "outcome": "\(outcome)",
+      "duration_ms": "\(duration.milliseconds)", "queued_ms": "\(timeQueued.milliseconds)",
+      "call_site": "\(dispatch.callSite)",
     ]
-    if let parent = dispatch.parent { metadata["parent"] = "\(parent)" }
+    metadata["action"] = action.map { "\(names.name(of: $0))" }
+    metadata["store"] = store.map { "\($0)" }
+    metadata["parent"] = dispatch.parent.map { "\($0)" }
     return metadata
   }
 

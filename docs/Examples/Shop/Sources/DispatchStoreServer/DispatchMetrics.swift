@@ -8,6 +8,7 @@ import Synchronization
 /// |---|---|---|
 /// | `dispatchstore.runs` | counter | `action`, `store`, `outcome` |
 /// | `dispatchstore.run.duration`, `dispatchstore.run.queued` | timer | the same |
+/// | `dispatchstore.errors`: dispatches that the library ended | counter | `code` |
 /// | `dispatchstore.warnings` | counter | `kind` |
 /// | `dispatchstore.runs.in_flight` | gauge | |
 /// | `dispatchstore.limit.in_flight`, `.waiting`, `.bound` | gauge | `limit` |
@@ -20,12 +21,16 @@ import Synchronization
 public final class DispatchMetrics: Middleware {
   private let factory: any MetricsFactory
   private weak let dispatcher: Dispatcher?
+  private let limits: [String: DispatchLimit]
   private let persistence: Persistence?
   private let storeLabel: @Sendable (String) -> String
-  private let limits: [LimitMetrics]
-  private let series = Mutex<[SeriesKey: Series]>([:])
   private let inFlight = Atomic(0)
   private let names = TypeNames()
+
+  // Handles, made once for each label set.
+  private let series = Cache<SeriesKey, Series>()
+  private let gauges = Cache<[String], any MeterHandler>()
+  private let counters = Cache<[String], Total>()
 
   /// Makes a middleware for a dispatcher, which you register yourself or by `Dispatcher.instrument`.
   ///
@@ -41,13 +46,11 @@ public final class DispatchMetrics: Middleware {
     persistence: Persistence? = nil, factory: any MetricsFactory = MetricsSystem.factory,
     storeLabel: @escaping @Sendable (String) -> String = { $0 }
   ) {
-    (self.dispatcher, self.persistence, self.factory) = (dispatcher, persistence, factory)
-    self.storeLabel = storeLabel
-    self.limits = limits.map { LimitMetrics($1, label: $0, factory) }
+    (self.dispatcher, self.limits, self.persistence) = (dispatcher, limits, persistence)
+    (self.factory, self.storeLabel) = (factory, storeLabel)
   }
 
-  /// The hooks by store.
-  public var hooks: MiddlewareHooks { .stores }
+  // MARK: Runs and dispatches
 
   /// Counts the run as in flight.
   public func willDispatch(
@@ -60,38 +63,32 @@ public final class DispatchMetrics: Middleware {
   /// Counts and times the run.
   public func didDispatch(transaction run: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     inFlight.subtract(1, ordering: .relaxed)
-    let series = series(for: action, in: store, RunOutcome(run.outcome))
+    let key = SeriesKey(
+      action: ObjectIdentifier(type(of: action)), store: store.identifier,
+      outcome: RunOutcome(run.outcome))
+    let series = series[
+      key,
+      orMake: Series(
+        factory,
+        [
+          ("action", names.name(of: action)), ("store", storeLabel(key.store)),
+          ("outcome", key.outcome.rawValue),
+        ])]
     series.count.increment(by: 1)
     series.duration.recordNanoseconds(run.duration.nanoseconds)
     series.queued.recordNanoseconds(run.timeQueued.nanoseconds)
   }
 
+  /// Counts a dispatch that the library has ended, such as one that has timed out in the queue.
+  public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    guard !result.isSuccess, let code = result.dispatchError?.code else { return }
+    total("errors", ("code", "\(code)")).add(1)
+  }
+
   /// Counts a warning of the library, for `Dispatcher.onWarning`.
   public func count(_ warning: DispatchWarning) {
-    // Made anew each time: warnings are rare, and the factory knows the handle.
-    factory.makeCounter(
-      label: "dispatchstore.warnings", dimensions: [("kind", "\(warning.kind)")]
-    ).increment(by: 1)
+    total("warnings", ("kind", "\(warning.kind)")).add(1)
   }
-
-  /// Records how the dispatcher, the limits and the persistence are at this moment.
-  public func recordGauges() {
-    record("runs.in_flight", inFlight.load(ordering: .relaxed))
-    for limit in limits { limit.record() }
-    if let status = persistence?.status {
-      record("persistence.lag", status.lag)
-      record("persistence.failed", status.hasFailed ? 1 : 0)
-    }
-    guard let dispatcher else { return }
-    record("effects.pending", dispatcher.pendingEffects.count)
-    record("effects.dead", dispatcher.deadLetters.count)
-  }
-
-  private func record(_ name: String, _ value: Int) {
-    factory.makeMeter(label: "dispatchstore.\(name)", dimensions: []).set(Int64(value))
-  }
-
-  // MARK: Handles, made once for each label set
 
   private struct SeriesKey: Hashable {
     let action: ObjectIdentifier
@@ -110,53 +107,59 @@ public final class DispatchMetrics: Middleware {
     }
   }
 
-  private func series(for action: AnyAction, in store: AnyStore, _ outcome: RunOutcome) -> Series {
-    let key = SeriesKey(
-      action: ObjectIdentifier(type(of: action)), store: store.identifier, outcome: outcome)
-    if let known = series.withLock({ $0[key] }) { return known }
-    let labels = [
-      ("action", names.name(of: action)), ("store", storeLabel(key.store)),
-      ("outcome", outcome.rawValue),
-    ]
-    let made = Series(factory, labels)
-    return series.withLock { series in
-      if let known = series[key] { return known }
-      series[key] = made
-      return made
-    }
-  }
-}
+  // MARK: Gauges
 
-/// The metrics of a limit.
-private final class LimitMetrics: Sendable {
-  private let limit: DispatchLimit
-  private let inFlight, waiting, bound: any MeterHandler
-  private let rejected, dropped: any CounterHandler
-  private let counted = Mutex((rejected: 0, dropped: 0))
-
-  init(_ limit: DispatchLimit, label: String, _ factory: any MetricsFactory) {
-    func meter(_ name: String) -> any MeterHandler {
-      factory.makeMeter(label: "dispatchstore.limit.\(name)", dimensions: [("limit", label)])
+  /// Records how the dispatcher, the limits and the persistence are at this moment.
+  public func recordGauges() {
+    record("runs.in_flight", inFlight.load(ordering: .relaxed))
+    for (name, limit) in limits {
+      let (now, label) = (limit.statistics, ("limit", name))
+      record("limit.in_flight", now.inFlight, label)
+      record("limit.waiting", now.waiting, label)
+      record("limit.bound", now.bound, label)
+      total("limit.rejected", label).rise(to: now.rejected)
+      total("limit.dropped", label).rise(to: now.dropped)
     }
-    func counter(_ name: String) -> any CounterHandler {
-      factory.makeCounter(label: "dispatchstore.limit.\(name)", dimensions: [("limit", label)])
+    if let status = persistence?.status {
+      record("persistence.lag", status.lag)
+      record("persistence.failed", status.hasFailed ? 1 : 0)
     }
-    self.limit = limit
-    (inFlight, waiting, bound) = (meter("in_flight"), meter("waiting"), meter("bound"))
-    (rejected, dropped) = (counter("rejected"), counter("dropped"))
+    guard let dispatcher else { return }
+    record("effects.pending", dispatcher.pendingEffects.count)
+    record("effects.dead", dispatcher.deadLetters.count)
   }
 
-  /// Records the counts; a counter gets what has come since the last time.
-  func record() {
-    let (now, before) = counted.withLock { counted in
-      let now = limit.statistics
-      defer { counted = (now.rejected, now.dropped) }
-      return (now, counted)
+  private func record(_ name: String, _ value: Int, _ labels: (String, String)...) {
+    let gauge = gauges[
+      [name] + labels.map(\.1),
+      orMake: factory.makeMeter(label: "dispatchstore.\(name)", dimensions: labels)]
+    gauge.set(Int64(value))
+  }
+
+  private func total(_ name: String, _ label: (String, String)) -> Total {
+    counters[
+      [name, label.1],
+      orMake: Total(factory.makeCounter(label: "dispatchstore.\(name)", dimensions: [label]))]
+  }
+
+  /// A counter, with what it has counted.
+  private final class Total: Sendable {
+    private let counter: any CounterHandler
+    private let counted = Mutex(0)
+
+    init(_ counter: any CounterHandler) {
+      self.counter = counter
     }
-    inFlight.set(Int64(now.inFlight))
-    waiting.set(Int64(now.waiting))
-    bound.set(Int64(now.bound))
-    rejected.increment(by: Int64(now.rejected - before.rejected))
-    dropped.increment(by: Int64(now.dropped - before.dropped))
+
+    func add(_ amount: Int) { counter.increment(by: Int64(amount)) }
+
+    /// Counts what has come since the last time; nothing if another scrape has counted it.
+    func rise(to total: Int) {
+      let before = counted.withLock { counted in
+        defer { counted = max(counted, total) }
+        return counted
+      }
+      if total > before { add(total - before) }
+    }
   }
 }

@@ -26,8 +26,10 @@ public final class DispatchTracer: Middleware {
   /// Starts the dispatch's span, and binds its context.
   public func dispatchWillBegin(_ dispatch: DispatchInfo) {
     let outer = InstrumentationContext.current
-    let span = tracer.startSpan(name(of: dispatch), context: outer ?? .topLevel)
+    let span = tracer.startSpan("dispatch", context: outer ?? .topLevel)
     if span.isRecording {
+      // Only now, since the names of the actions take longer than a trace that is sampled out.
+      span.operationName = name(of: dispatch)
       span.updateAttributes { attributes in
         attributes["dispatch.id"] = "\(dispatch.id)"
         attributes["dispatch.parent"] = dispatch.parent.map { "\($0)" }

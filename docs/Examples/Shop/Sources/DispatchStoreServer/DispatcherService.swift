@@ -6,7 +6,8 @@ public import ServiceLifecycle
 ///
 /// Services end in reverse order, so the dispatcher comes before the server that uses it, and the readiness last:
 ///
-///     ServiceGroup(services: [dispatcherService, server, readiness], gracefulShutdownSignals: [.sigterm], logger: logger)
+///     ServiceGroup(
+///       services: [dispatcherService, server, readiness], gracefulShutdownSignals: [.sigterm], logger: logger)
 ///
 /// At SIGTERM, the readiness fails, then the server stops, then the dispatcher drains. The sum of these times has to be
 /// less than your orchestrator's grace period. If the task is cancelled instead, the dispatcher is shut down at once.

@@ -9,6 +9,7 @@ public import Tracing
 /// that memory is bounded. The context travels in the W3C header `traceparent`.
 public final class JSONLinesTracer: Tracer {
   private let sampling: Double
+  private let randomNumbers = RandomNumbers()
   private let writer: SpanWriter
 
   /// Makes a tracer that appends to a file.
@@ -34,14 +35,18 @@ public final class JSONLinesTracer: Tracer {
   ) -> JSONLinesSpan {
     var context = context()
     let parent = context[TraceKey.self]
-    let isSampled = parent?.isSampled ?? (sampling >= 1 || .random(in: 0..<1) < sampling)
+    let isSampled = parent?.isSampled ?? (randomNumbers.share < sampling)
     guard isSampled else {
-      if parent == nil { context[TraceKey.self] = .sampledOut }
+      if context.isEmpty {
+        context = .sampledOut
+      } else if parent == nil {
+        context[TraceKey.self] = .sampledOut
+      }
       return JSONLinesSpan(context: context, record: nil)
     }
     let trace = Trace(
-      high: parent?.high ?? .random(in: 1...(.max)), low: parent?.low ?? .random(in: 1...(.max)),
-      span: .random(in: 1...(.max)), isSampled: true)
+      high: parent?.high ?? randomNumbers.next(), low: parent?.low ?? randomNumbers.next(),
+      span: randomNumbers.next(), isSampled: true)
     context[TraceKey.self] = trace
     let record = SpanRecord(
       operationName, trace, parent: parent?.span, kind, begin: instant().nanosecondsSinceEpoch,
@@ -151,7 +156,33 @@ extension Trace {
   }
 }
 
+extension InstrumentationContext {
+  /// The context of all new traces that are sampled out: made once, since most traces are.
+  fileprivate static let sampledOut = {
+    var context = InstrumentationContext.topLevel
+    context[TraceKey.self] = .sampledOut
+    return context
+  }()
+}
+
 private enum TraceKey: InstrumentationContextKey { typealias Value = Trace }
+
+/// The generator SplitMix64, because the system's takes a system call for each number.
+private final class RandomNumbers: Sendable {
+  private let state = Atomic(UInt64.random(in: 0...(.max)))
+
+  /// A number that is not zero, and comes once.
+  func next() -> UInt64 {
+    var number = state.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+    number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
+    number ^= number >> 31
+    return number == 0 ? next() : number
+  }
+
+  /// A number from 0 to 1, without 1.
+  var share: Double { Double(next() >> 11) / Double(1 << 53) }
+}
 
 // MARK: Writing
 
@@ -216,7 +247,7 @@ private final class SpanWriter: Sendable {
     queue.async {
       self.waiting.subtract(1, ordering: .relaxed)
       do {
-        try self.file.write(contentsOf: JSONEncoder().encode(OTLPSpan(span)) + Data("\n".utf8))
+        try self.file.write(contentsOf: span.line + Data("\n".utf8))
       } catch {
         self.dropped.add(1, ordering: .relaxed)
       }
@@ -226,78 +257,46 @@ private final class SpanWriter: Sendable {
   func flush() { queue.sync {} }
 }
 
-/// The span in OTLP's JSON form.
-private struct OTLPSpan: Encodable {
-  struct Value: Encodable {
-    var stringValue: String?
-    var doubleValue: Double?
-    var intValue: String?
-    var boolValue: Bool?
-
-    init(_ attribute: SpanAttribute) {
-      switch attribute {
-      case .int32(let value): intValue = "\(value)"
-      case .int64(let value): intValue = "\(value)"
-      case .double(let value): doubleValue = value
-      case .bool(let value): boolValue = value
-      case .string(let value): stringValue = value
-      case .stringConvertible(let value): stringValue = "\(value)"
-      default: stringValue = "\(attribute)"
+extension SpanRecord {
+  /// The span in OTLP's JSON form, in which 64-bit numbers are strings.
+  fileprivate var line: Data {
+    get throws {
+      let state = state.withLock { $0 }
+      let kinds: [SpanKind] = [.internal, .server, .client, .producer, .consumer]
+      var fields: [String: Any] = [
+        "traceId": trace.id, "spanId": Trace.hex(trace.span), "name": state.name,
+        "kind": 1 + kinds.firstIndex(of: kind)!, "startTimeUnixNano": "\(begin)",
+        "endTimeUnixNano": "\(state.end ?? begin)", "attributes": Self.list(state.attributes),
+      ]
+      fields["parentSpanId"] = parent.map(Trace.hex)
+      fields["events"] = state.events.map {
+        [
+          "name": $0.name, "timeUnixNano": "\($0.nanosecondsSinceEpoch)",
+          "attributes": Self.list($0.attributes),
+        ] as [String: Any]
       }
-    }
-  }
-
-  struct Attribute: Encodable {
-    let key: String
-    let value: Value
-
-    static func all(_ attributes: SpanAttributes) -> [Attribute] {
-      var all: [Attribute] = []
-      attributes.forEach { all.append(Attribute(key: $0, value: Value($1))) }
-      return all.sorted { $0.key < $1.key }
-    }
-  }
-
-  struct Event: Encodable {
-    let name, timeUnixNano: String
-    let attributes: [Attribute]
-  }
-
-  struct Status: Encodable {
-    let code: Int
-    let message: String?
-  }
-
-  let traceId, spanId: String
-  let parentSpanId: String?
-  let name: String
-  let kind: Int
-  let startTimeUnixNano, endTimeUnixNano: String
-  let attributes: [Attribute]
-  let events: [Event]
-  let status: Status?
-
-  init(_ span: SpanRecord) {
-    let state = span.state.withLock { $0 }
-    (traceId, spanId) = (span.trace.id, Trace.hex(span.trace.span))
-    parentSpanId = span.parent.map(Trace.hex)
-    name = state.name
-    kind =
-      switch span.kind {
-      case .internal: 1
-      case .server: 2
-      case .client: 3
-      case .producer: 4
-      case .consumer: 5
+      fields["status"] = state.status.map {
+        ["code": $0.code == .ok ? 1 : 2, "message": $0.message ?? ""] as [String: Any]
       }
-    startTimeUnixNano = "\(span.begin)"
-    endTimeUnixNano = "\(state.end ?? span.begin)"
-    attributes = Attribute.all(state.attributes)
-    events = state.events.map {
-      Event(
-        name: $0.name, timeUnixNano: "\($0.nanosecondsSinceEpoch)",
-        attributes: Attribute.all($0.attributes))
+      return try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)
     }
-    status = state.status.map { Status(code: $0.code == .ok ? 1 : 2, message: $0.message) }
+  }
+
+  private static func list(_ attributes: SpanAttributes) -> [[String: Any]] {
+    var list: [[String: Any]] = []
+    attributes.forEach { key, attribute in
+      let value: [String: Any] =
+        switch attribute {
+        case .int32(let value): ["intValue": "\(value)"]
+        case .int64(let value): ["intValue": "\(value)"]
+        case .double(let value) where value.isFinite: ["doubleValue": value]
+        case .bool(let value): ["boolValue": value]
+        case .string(let value): ["stringValue": value]
+        case .stringConvertible(let value): ["stringValue": "\(value)"]
+        default: ["stringValue": "\(attribute)"]
+        }
+      list.append(["key": key, "value": value])
+    }
+    return list
   }
 }

@@ -8,8 +8,8 @@ import Synchronization
 ///     MetricsSystem.bootstrap(prometheus)
 ///     router.addMetrics(prometheus, of: metrics)
 ///
-/// Counters end in `_total`, timers are histograms in seconds, recorders are histograms or gauges. A handle for the same
-/// label and dimensions is the same one.
+/// Counters end in `_total`, timers are histograms in seconds, recorders are histograms or gauges. Handles for the
+/// same label and dimensions share their values.
 public final class PrometheusMetrics: MetricsFactory {
   /// The upper bounds of a timer's buckets, in seconds.
   public static let defaultBuckets = [

@@ -8,9 +8,35 @@ struct Add: ActionType { let amount: Int }
 
 /// What is registered with a dispatcher.
 enum Setup: String, CaseIterable {
-  case nothing, logs, metrics, traces, all
-  /// All of them, in a request whose trace is sampled out; with the others, each dispatch begins a trace.
+  case nothing
+  /// Middlewares that do nothing: what the library itself takes to call hooks.
+  case storeHooks = "empty hooks by store"
+  case dispatchHooks = "empty hooks by dispatch"
+  case binding = "one that binds a value"
+  case logs, metrics
+  /// Each dispatch begins a trace.
+  case traces, all
+  /// The dispatches are made in a request whose trace is sampled out.
+  case tracesInRequest = "traces, in a request"
   case allInRequest = "all, in a request"
+
+  var isAll: Bool { self == .all || self == .allInRequest }
+  var hasTraces: Bool { isAll || self == .traces || isInRequest }
+  var isInRequest: Bool { self == .tracesInRequest || self == .allInRequest }
+}
+
+final class Empty: Middleware {
+  @TaskLocal static var value = 0
+  let hooks: MiddlewareHooks
+  let isBinding: Bool
+
+  init(_ hooks: MiddlewareHooks, isBinding: Bool = false) {
+    (self.hooks, self.isBinding) = (hooks, isBinding)
+  }
+
+  func dispatchWillBegin(_ dispatch: DispatchInfo) {
+    if isBinding { dispatch.bind(Empty.$value, to: 1) }
+  }
 }
 
 enum Way: String, CaseIterable { case sync, serial, send }
@@ -28,16 +54,21 @@ struct Bench {
     self.setup = setup
     let dispatcher = Dispatcher(
       name: setup.rawValue, carrying: [CarriedTaskLocal(InstrumentationContext.$current)])
-    let isAll = setup == .all || setup == .allInRequest
-    if isAll || setup == .traces { dispatcher.register(middleware: DispatchTracer(tracer)) }
-    if isAll || setup == .metrics {
+    switch setup {
+    case .storeHooks: dispatcher.register(middleware: Empty(.stores))
+    case .dispatchHooks: dispatcher.register(middleware: Empty(.dispatches))
+    case .binding: dispatcher.register(middleware: Empty(.dispatches, isBinding: true))
+    default: break
+    }
+    if setup.hasTraces { dispatcher.register(middleware: DispatchTracer(tracer)) }
+    if setup.isAll || setup == .metrics {
       dispatcher.register(
         middleware: DispatchMetrics(of: dispatcher, factory: PrometheusMetrics()))
     }
-    if isAll || setup == .logs {
+    if setup.isAll || setup == .logs {
       dispatcher.register(middleware: DispatchLogger(Logger(label: "bench")))
     }
-    context = setup == .allInRequest ? tracer.startSpan("request").context : nil
+    context = setup.isInRequest ? tracer.startSpan("request").context : nil
     self.dispatcher = dispatcher
     identifiers = (0..<Self.storeCount).map { "store \($0)" }
     for identifier in identifiers {

@@ -1,5 +1,6 @@
 import DispatchStore
 import DispatchStoreServer
+import Foundation
 import InMemoryLogging
 import Logging
 import Testing
@@ -70,8 +71,8 @@ import Testing
     #expect(await dropped.result.dispatchError?.code == .dropped)
     bank.dispatcher.queue.isSuspended = false
     await next.ended()
-    #expect(entries.map(\.level) == [.info])
-    #expect(entries.first?.metadata["outcome"] == "refused")
+    #expect(entries.map(\.level) == [.info, .info])
+    #expect(entries.map { $0.metadata["outcome"] } == ["cancelled", "refused"])
   }
 
   @Test func aCancellationIsNoError() async {
@@ -86,9 +87,15 @@ import Testing
   }
 
   @Test func aTimeOutIsAWarning() async {
-    #expect(DispatchLogger.level(of: CancellationError()) == .info)
-    let result = await bank.dispatcher.send(Deposit(amount: 1), options: .timeout(.zero)).result
-    #expect(result.dispatchError.map { DispatchLogger.level(of: $0) } == .warning)
+    log(from: .info)
+    bank.dispatcher.queue.isSuspended = true
+    let handle = bank.dispatcher.dispatch(
+      Deposit(amount: 1), mode: .serial, options: .timeout(.milliseconds(1)))
+    await handle.ended()
+    bank.dispatcher.queue.isSuspended = false
+    await bank.dispatcher.drain()
+    #expect(entries.map(\.level).max() == .warning)
+    #expect(entries.map { $0.metadata["outcome"] }.contains("timedOut"))
   }
 
   @Test func aNestedDispatchNamesItsParent() async throws {

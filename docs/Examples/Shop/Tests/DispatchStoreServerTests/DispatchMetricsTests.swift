@@ -1,6 +1,7 @@
 import DispatchStore
 import DispatchStoreServer
 import DispatchStoreTesting
+import Foundation
 import Logging
 import MetricsTestKit
 import Testing
@@ -63,6 +64,16 @@ import Testing
     #expect(count("Deposit", "vetoed") == 1)
     #expect(count("Withdraw", "failed") == 2)
     #expect(count("Wait", "cancelled") == 1)
+  }
+
+  @Test func aDispatchThatTheLibraryEndsIsCountedByCode() async {
+    instrument()
+    bank.dispatcher.queue.isSuspended = true
+    await bank.dispatcher.dispatch(Deposit(amount: 1), options: .timeout(.milliseconds(1))).ended()
+    bank.dispatcher.queue.isSuspended = false
+    await bank.dispatcher.drain()
+    let counter = try? backend.expectCounter("dispatchstore.errors", [("code", "timedOut")])
+    #expect(counter?.totalValue == 1)
   }
 
   @Test(arguments: Way.allCases)

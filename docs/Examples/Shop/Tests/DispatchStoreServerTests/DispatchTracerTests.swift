@@ -130,4 +130,36 @@ import Tracing
     #expect(try span("Deposit").parentSpanID == list.spanID)
     #expect(try span("Withdraw").parentSpanID == list.spanID)
   }
+
+  @Test func aSendThatWaitsInABusyLaneBelongsToItsCallersTrace() async throws {
+    let called = AsyncStream.makeStream(of: Void.self)
+    bank.dispatcher.register(
+      .before(Deposit.self) { _, _ in
+        called.continuation.yield()
+        return .pass
+      })
+    let holder = bank.dispatcher.dispatch(Wait(), mode: .serial(lane: 7))
+    await bank.waitUntilBegun()
+    let request = tracer.startSpan("request")
+    let sent = InstrumentationContext.$current.withValue(request.context) {
+      Task { [bank] in await bank.dispatcher.send(Deposit(amount: 1), mode: .serial(lane: 7)) }
+    }
+    for await _ in called.stream { break }
+    bank.end()
+    await holder.ended()
+    _ = await sent.value
+    let dispatch = try span("Deposit")
+    #expect(dispatch.parentSpanID == request.spanID)
+    #expect(bank.seen["Deposit"] == dispatch.spanID)
+  }
+
+  @Test func aDispatchThatALimitRefusesHasNoSpan() async {
+    let limit = DispatchLimit(1)
+    let handle = bank.dispatcher.dispatch(Wait(), options: .limited(by: limit))
+    await bank.waitUntilBegun()
+    await bank.dispatcher.send(Deposit(amount: 1), options: .limited(by: limit))
+    bank.end()
+    await handle.ended()
+    #expect(tracer.finishedSpans.allSatisfy { $0.operationName.hasPrefix("Wait") })
+  }
 }

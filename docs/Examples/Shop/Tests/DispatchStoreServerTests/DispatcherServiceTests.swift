@@ -26,12 +26,18 @@ import Testing
   }
 
   @Test func gracefulShutdownAwaitsWhatIsUnderWay() async throws {
+    let closed = AsyncStream.makeStream(of: Void.self)
+    bank.dispatcher.register(
+      effect: .longLived { _ in
+        for await _ in AsyncStream.makeStream(of: Void.self).stream {}
+        closed.continuation.finish()
+      })
     let handle = bank.dispatcher.dispatch(Wait())
     await bank.waitUntilBegun()
     try await testGracefulShutdown { trigger in
       async let run: Void = service().run()
       trigger.triggerGracefulShutdown()
-      while !bank.dispatcher.isClosed { await Task.yield() }
+      for await _ in closed.stream {}
       #expect(
         await bank.dispatcher.send(Deposit(amount: 1)).dispatchError?.code == .dispatcherClosed)
       bank.end()
@@ -42,9 +48,9 @@ import Testing
   }
 
   @Test func aDrainThatTakesTooLongNamesWhatHangs() async throws {
+    let service = service()
     let handle = bank.dispatcher.dispatch(Wait())
     await bank.waitUntilBegun()
-    let service = service()
     try await testGracefulShutdown { trigger in
       async let run: Void = service.run()
       trigger.triggerGracefulShutdown()

@@ -72,6 +72,7 @@ struct Bank {
 enum Way: CaseIterable {
   case async, sync, serial, lane, mainThread, send, sendInLane
 
+  @discardableResult
   func run(
     _ action: any ActionType, by dispatcher: Dispatcher, _ options: DispatchOptions = []
   ) async -> DispatchResult {
