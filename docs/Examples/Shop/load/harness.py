@@ -73,7 +73,8 @@ def make_shop(binary, folder, gateway, durable=True):
 class Unanswered(Exception):
     """The connection ended before the answer was complete. `was_sent` if the request may have arrived."""
 
-    def __init__(self, was_sent):
+    def __init__(self, was_sent, cause):
+        super().__init__(f"{cause!r}, {'sent' if was_sent else 'not sent'}")
         self.was_sent = was_sent
 
 
@@ -106,9 +107,9 @@ class Client:
                 if fields.get("connection") == "close":
                     self.close()
                 return status, fields, data
-        except (OSError, EOFError, TimeoutError, ValueError, IndexError):
+        except (OSError, EOFError, TimeoutError, ValueError, IndexError) as cause:
             self.close()
-            raise Unanswered(was_sent) from None
+            raise Unanswered(was_sent, cause) from None
 
     def send(self, method, path, body, headers):
         data = b"" if body is None else json.dumps(body).encode()

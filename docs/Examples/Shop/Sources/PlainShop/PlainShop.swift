@@ -21,22 +21,31 @@ struct PlainShop {
     }
     let metrics = PrometheusFactory()
     MetricsSystem.bootstrap(metrics)
-    let logger = Logger(label: "plain-shop")
 
+    var configuration = HTTPClient.Configuration()
+    // The default of 8 connections would hold calls back behind the gate, at the cost of their time.
+    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Gate.maximumUnderWay
+    try await HTTPClient.withHTTPClient(configuration: configuration) { client in
+      let url = environment["GATEWAY"] ?? "http://127.0.0.1:8090"
+      try await run(environment, gateway: Gateway(url: url, client: client), metrics: metrics)
+    }
+  }
+
+  private static func run(
+    _ environment: [String: String], gateway: Gateway, metrics: PrometheusFactory
+  ) async throws {
+    let logger = Logger(label: "plain-shop")
     let database = try environment["DATABASE"].map(Database.init)
     let journal = database.map { Journal(database: $0, logger: logger) }
     let outbox = Outbox()
     let shop = Shop(saved: try database?.load() ?? SavedState(), journal: journal, outbox: outbox)
-    let gateway = Gateway(
-      url: environment["GATEWAY"] ?? "http://127.0.0.1:8090", client: HTTPClient.shared)
     let payments = Payments(outbox: outbox, gateway: gateway, shop: shop, logger: logger)
     let admission = Admission()
     let router = makeRouter(shop: shop, journal: journal, metrics: metrics).buildResponder()
+    let port = environment["PORT"].flatMap { Int($0) } ?? 8080
     let server = Application(
       responder: ObservingResponder(AdmittingResponder(base: router, admission: admission)),
-      configuration: .init(
-        address: .hostname("127.0.0.1", port: environment["PORT"].flatMap { Int($0) } ?? 8080)),
-      logger: logger)
+      configuration: .init(address: .hostname("127.0.0.1", port: port)), logger: logger)
 
     // They end in the opposite order: first the server with its requests, then the payments.
     var configuration = ServiceGroupConfiguration(

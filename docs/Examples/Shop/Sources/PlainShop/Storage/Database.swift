@@ -16,6 +16,7 @@ struct Database: Sendable {
   init(path: String) throws {
     var configuration = Configuration()
     configuration.journalMode = .wal
+    configuration.busyMode = .timeout(1)
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     queue = try DatabaseQueue(path: path, configuration: configuration)
     try Self.migrator.migrate(queue)
