@@ -18,6 +18,11 @@ class StartGate: @unchecked Sendable {
   /// May be called when nothing is left to do.
   func leave(_ dispatch: Dispatch) {}
 
+  /// Called once with the result, before the completion: at the deadline, or once the stores have ended.
+  ///
+  /// Called for each dispatch with the gate, whether or not it has passed, under no lock.
+  func ended(_ dispatch: Dispatch, _ result: DispatchResult) {}
+
   /// Lets the dispatch overtake those that only queued before it, because one of them waits for it.
   func overtake(_ dispatch: Dispatch) {}
 
@@ -104,7 +109,7 @@ extension Dispatch {
   ///
   /// Call it before its scheduler has the dispatch.
   func wait(at gate: StartGate) {
-    makeDetails().withState { $0.wait(at: gate) }
+    makeDetails().wait(at: gate)
     whenPlaceIsFree { gate.leave(self) }
   }
 
@@ -113,6 +118,11 @@ extension Dispatch {
 
   /// Whether it has a gate that it has not passed yet.
   var isGated: Bool { details?.withState(\.isGated) ?? false }
+
+  /// Tells the gate how the dispatch ends.
+  func tellGate(_ result: () -> DispatchResult) {
+    if let gate = details?.withState({ $0.takeToldGate() }) { gate.ended(self, result()) }
+  }
 
   /// Tries the gate.
   ///
