@@ -116,7 +116,7 @@ struct RateLimitTests {
       let way = Way(mode: .serial(lane: name), sends: sends)
       let task = stage.run(
         stage.notes(name), way, [.rateLimited(by: limit, key: "ann"), .named(name), options])
-      if limit.statistics.admitted > 0 { await limit.waiting(before + 1) }
+      if name != "0" { await limit.waiting(before + 1) }
       return task
     }
     _ = await run("0").value
@@ -336,20 +336,20 @@ struct RateLimitTests {
     await limit.isFull()
   }
 
-  @Test func aMillionKeysThatCameAndWentLeaveNothing() async {
+  @Test func keysThatCameAndWentLeaveNothing() async {
     let limit = RateLimit(10, per: .seconds(1))
     let held = dispatcher.dispatch(action: stage.notes("x"))
     _ = await held.result
-    for key in 0..<1_000_000 {
+    for key in 0..<20_000 {
       let key = TypedKey(key)
       _ = limit.enter(held.dispatch!, key, of: dispatcher)
       limit.begin(held.dispatch!, key)
     }
-    #expect(limit.statistics.keys == 1_000_000)
+    #expect(limit.statistics.keys == 20_000)
     clock.advance(by: .seconds(1))
     await limit.isFull()
     await dispatcher.timersAreGone()
-    #expect(limit.statistics.admitted == 1_000_000)
+    #expect(limit.statistics.admitted == 20_000)
   }
 
   @Test func aLimitOutlivesTheDispatcherThatUsedItFirst() async {
