@@ -75,7 +75,7 @@ struct CircuitBreakerTests {
     let held = await stage.it.begin("held", until: free, way.mode, [])
     let options = DispatchOptions.guarded(by: breaker)
     let failing = stage.run(stage.fails(), way, options)
-    let refused = stage.run(stage.notes("x"), way, [options, .after([])])
+    let refused = stage.run(stage.notes("x"), way, options)
     free.open()
     _ = await (held.value, failing.value, refused.value)
     #expect(await stage.run(stage.notes("next"), way, []).value.isSuccess)

@@ -94,7 +94,6 @@ struct BreakerState {
       phase = .halfOpen(inFlight: inFlight - 1, successes: successes + 1)
       if successes + 1 >= trialCount { change(to: .closed(failures: 0)) }
     case (.halfOpen(let inFlight, let successes), .none):
-      if isPlanted(.lostTrial) { return }
       phase = .halfOpen(inFlight: inFlight - 1, successes: successes)
     case (.closed, .none), (.open, _):
       break

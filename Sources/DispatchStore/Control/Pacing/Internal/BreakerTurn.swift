@@ -29,7 +29,7 @@ final class BreakerTurn: Sendable {
         standing = .inside(pass)
         return false
       }
-      if isOver { breaker.report(nil, of: pass) }
+      if isOver, !isPlanted(.lostTrial) { breaker.report(nil, of: pass) }
     }
   }
 

@@ -32,8 +32,11 @@ final class PacingGate: StartGate, @unchecked Sendable {
       dispatch.skip(with: error)
       return false
     }
-    for demand in demands { demand.begin(dispatch) }
     return true
+  }
+
+  override func passed(_ dispatch: Dispatch) {
+    for demand in demands { demand.begin(dispatch) }
   }
 
   override func leave(_ dispatch: Dispatch) {

@@ -13,6 +13,9 @@ class StartGate: @unchecked Sendable {
   /// No two threads try a dispatch at the same time.
   func letsPass(_ dispatch: Dispatch) -> Bool { fatalError("StartGate is abstract.") }
 
+  /// Called when the dispatch starts, right after the gate has let it pass.
+  func passed(_ dispatch: Dispatch) {}
+
   /// Called when the dispatch has ended, whether or not it has passed.
   ///
   /// May be called when nothing is left to do.
@@ -132,7 +135,9 @@ extension Dispatch {
       yieldPoint(.tryGate, id.description)
       let isOpen = gate.letsPass(self)
       switch makeDetails().withState({ $0.tried(isOpen) }) {
-      case .run: return true
+      case .run:
+        gate.passed(self)
+        return true
       case .park: return false
       case .tryAgain: continue
       case .skip:
