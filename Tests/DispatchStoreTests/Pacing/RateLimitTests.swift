@@ -388,6 +388,27 @@ struct RateLimitTests {
     #expect(limit.statistics.admitted == 2)
   }
 
+  /// A group as a whole ignores it.
+  @Test(arguments: [false, true])
+  func aStepOfAGroupCountsAndAGroupDoesNot(sends: Bool) async {
+    let (step, whole) = (RateLimit(9, per: .seconds(1)), RateLimit(1, per: .seconds(1)))
+    let breaker = CircuitBreaker()
+    let group = ActionGroup {
+      ActionStep(stage.notes("a"), options: [.rateLimited(by: step), .guarded(by: breaker)])
+      ActionStep(stage.notes("b"), options: .rateLimited(by: step))
+    }
+    for _ in 0..<2 {
+      let options = [.rateLimited(by: whole), .guarded(by: breaker)] as DispatchOptions
+      let result =
+        sends
+        ? await dispatcher.send(group, options: options)
+        : await dispatcher.dispatch(group, options: options).result
+      #expect(result.isSuccess)
+    }
+    #expect(step.statistics.admitted == 4 && whole.statistics.admitted == 0)
+    #expect(breaker.statistics.passed == 2)
+  }
+
   /// Not when it is made.
   @Test(arguments: RateLimit.Overflow.allCases)
   func oneThatBeginsLaterIsAskedWhenItsTimeHasCome(overflow: RateLimit.Overflow) async {

@@ -44,6 +44,16 @@ extension DispatchOptions {
   }
 }
 
+extension DispatchOptions {
+  /// The options of a group, whose steps have rate limits and breakers of their own.
+  var withoutPacing: DispatchOptions {
+    guard let values = (control as? ControlOptions)?.values,
+      !values.rates.isEmpty || !values.breakers.isEmpty
+    else { return self }
+    return controlled { ($0.rates, $0.breakers) = ([], []) }
+  }
+}
+
 extension ControlOptions.Values {
   mutating func add(_ breaker: CircuitBreaker) {
     if !breakers.contains(where: { $0 === breaker }) { breakers.append(breaker) }

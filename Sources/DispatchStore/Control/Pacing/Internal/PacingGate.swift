@@ -51,7 +51,9 @@ final class PacingGate: StartGate, @unchecked Sendable {
   override func overtake(_ dispatch: Dispatch) { inner?.overtake(dispatch) }
 
   override func obstacles(of dispatch: Dispatch, followingLines: Bool) -> [GateObstacle] {
-    inner?.obstacles(of: dispatch, followingLines: followingLines) ?? []
+    // It may hold its keys while it waits for a token, and does not wait for itself then.
+    (inner?.obstacles(of: dispatch, followingLines: followingLines) ?? [])
+      .filter { $0.dispatch !== dispatch }
   }
 
   override func description(of dispatch: Dispatch) -> String {

@@ -57,7 +57,7 @@ final class RateBucket: KeyedMember, TimerTarget {
   ) -> Result? {
     yieldPoint(.takeToken, key.description)
     let now = time.clock.nanoseconds
-    let changed = state.withLock { state -> (Result, [Dispatch], MovingTimer.Move)? in
+    let changed = state.withLock { state -> (Result, [Dispatch], MovingTimer.Move, Bool)? in
       if state.isRetired { return nil }
       let before = state.tokens.waitingCount
       let result = body(&state.tokens, now)
@@ -65,12 +65,12 @@ final class RateBucket: KeyedMember, TimerTarget {
       let difference = state.tokens.waitingCount - before
       if difference != 0 { counts.withLock { $0.waiting += difference } }
       state.isRetired = state.tokens.isIdle
-      return (result, granted, state.timer.move(to: state.tokens.next))
+      return (result, granted, state.timer.move(to: state.tokens.next), state.isRetired)
     }
-    guard let (result, granted, move) = changed else { return nil }
+    guard let (result, granted, move, isRetired) = changed else { return nil }
     for dispatch in granted { dispatch.gateMayOpen() }
     apply(move)
-    if state.withLock(\.isRetired) { table?.remove(self) }
+    if isRetired { table?.remove(self) }
     return result
   }
 
