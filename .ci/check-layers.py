@@ -25,7 +25,8 @@ Control/Diagnosis: Lifecycle Work
 Control/Effects: Options
 Control/Lifecycle: Groups
 Control/Limits: Options
-Control/Options: Keys Limits Schedule
+Control/Options: Keys Limits Pacing Schedule
+Control/Pacing: Options
 Control/Schedule: Keys
 Control/Work: Effects Options Schedule
 Core/Atomic: Base Middleware Observers Results Routing Runs Stores

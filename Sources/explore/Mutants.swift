@@ -94,6 +94,8 @@ enum Mutants {
     .locksInStoreOrder: Scenario.atomic.name,
     .undoneVersion: Scenario.atomic.name,
     .lostTrailing: Scenario.rates.name,
+    .lostToken: Scenario.rateLimits.name,
+    .lostTrial: Scenario.breakers.name,
     .joinedTooLate: Scenario.joins.name,
     .keyAtAcknowledgement: Scenario.keys.name,
     .unsavedAnswer: Scenario.keys.name,

@@ -15,7 +15,7 @@ struct Scenario: Sendable {
     dependencyRings, lateDependencies, leftChanges, sends, nestedSends, turns, routes, laneNames,
     replies, streams, caughtUp, groups, limits, deadlines, laneDeadlines, lateTimers, retries,
     bounds, drains, effects, skips,
-    exclusion, rates, droppedDelays, joins, keys, outbox, savedSchedules, lateRings, diagnosis,
+    exclusion, rates, rateLimits, breakers, droppedDelays, joins, keys, outbox, savedSchedules, lateRings, diagnosis,
     lanePriorities,
     laneTurns,
     lanePriorityRings, families, releasedDispatchers, transfers, atomic, saving, failedSaving,

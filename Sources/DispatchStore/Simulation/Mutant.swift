@@ -212,6 +212,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lateSchedule
   /// A repeating schedule begins a run although the former one has not ended.
   case overlappingTicks
+  /// The token of a dispatch that ends before it begins does not go to the next one.
+  case lostToken
+  /// A trial of a circuit breaker that is cancelled while the breaker is asked keeps its place.
+  case lostTrial
   /// A watchdog that finds nothing in flight rests without a recheck.
   case lostWatch
 }

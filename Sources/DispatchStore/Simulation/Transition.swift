@@ -106,6 +106,8 @@ package enum Transition: String, Sendable {
   case checkCondition = "check a condition"
   case beginDelayed = "begin after a delay"
   case comeAtRate = "come at a rate"
+  case takeToken = "take a token of a rate limit"
+  case askBreaker = "ask a circuit breaker"
   case changeSchedule = "change the schedule"
   case join = "join another dispatch"
   case beginEffect = "begin a run of an effect"

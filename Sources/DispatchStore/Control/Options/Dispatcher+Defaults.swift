@@ -38,8 +38,8 @@ extension Dispatcher {
 
   /// Returns the options of a group, with the dispatcher's defaults for those that it does not set itself.
   func withDefaults(_ options: DispatchOptions) -> DispatchOptions {
+    var options = options.withoutPacing
     guard let defaultAdmission else { return options }
-    var options = options
     let deadlines = (options.control as? ControlOptions)?.values.deadlines ?? []
     if options.timeLimit == .max, deadlines.isEmpty {
       options.timeLimit = defaultAdmission.timeLimit

@@ -16,10 +16,12 @@ public struct DispatchError: Error, Sendable {
   ///
   /// Zero if it had none.
   public let timeLimit: Duration?
+  /// For `rateLimitExceeded` and `circuitOpen`, the time after which to try again.
+  public let retryAfter: Duration?
 
   init(
     code: Code, message: String, storeIdentifiers: [String] = [], callSites: [CallSite] = [],
-    cause: (any Error)? = nil, timeLimit: Duration? = nil
+    cause: (any Error)? = nil, timeLimit: Duration? = nil, retryAfter: Duration? = nil
   ) {
     self.code = code
     self.message = message
@@ -27,6 +29,7 @@ public struct DispatchError: Error, Sendable {
     self.callSites = callSites
     self.cause = cause
     self.timeLimit = timeLimit
+    self.retryAfter = retryAfter
   }
 }
 
@@ -158,6 +161,14 @@ extension DispatchError {
     public static let severalReplies = Code(description: "severalReplies")
     /// The limit's number of dispatches were in flight, and the limit rejects further ones.
     public static let limitExceeded = Code(description: "limitExceeded")
+    /// More dispatches came than a rate limit lets begin in its period, and the rate limit rejects further ones.
+    ///
+    /// `retryAfter` is the time after which one may begin.
+    public static let rateLimitExceeded = Code(description: "rateLimitExceeded")
+    /// A circuit breaker is open, or is half-open and has as many trials in flight as it allows.
+    ///
+    /// `retryAfter` is the time after which to try again.
+    public static let circuitOpen = Code(description: "circuitOpen")
     /// The idempotency key was used for another action before.
     public static let idempotencyKeyReused = Code(description: "idempotencyKeyReused")
     /// The idempotency key can't be saved: its text has U+0000, or the action's reply is not `Codable`.

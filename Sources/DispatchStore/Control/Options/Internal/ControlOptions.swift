@@ -21,6 +21,10 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var start: LaterStart?
     /// Limits of which the dispatch needs a unit each.
     var limits: [DispatchLimit] = []
+    /// The tokens of rate limits that the dispatch needs.
+    var rates: [RateDemand] = []
+    /// The circuit breakers that have to let the dispatch pass.
+    var breakers: [CircuitBreaker] = []
     /// Whether it names its limits, which then replace the default ones.
     var namesLimits = false
     /// Whether the dispatcher's defaults apply; false for the steps of a group.
@@ -47,6 +51,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
       key = next.key ?? key
       start = next.start ?? start
       for limit in next.limits { add(limit) }
+      rates += next.rates
+      for breaker in next.breakers { add(breaker) }
       namesLimits = namesLimits || next.namesLimits
       takesDefaults = takesDefaults && next.takesDefaults
       deadlines += next.deadlines
@@ -140,6 +146,10 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   }
 
   override func gate(for dispatcher: Dispatcher) -> StartGate? {
+    values.pacingGate(after: controlGate(of: dispatcher), of: dispatcher)
+  }
+
+  private func controlGate(of dispatcher: Dispatcher) -> StartGate? {
     if values.conditions.isEmpty, values.exclusionKeys.isEmpty { return nil }
     let table = dispatcher.exclusionTable
     return ControlGate(values.conditions, table.keys(values.exclusionKeys), of: table)
@@ -155,13 +165,16 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
       throw DispatchError.skipped(dispatch.callSite, for: present.callSite, key)
     }
     // A dispatch that can't begin is no leader, and does not come at its rate or time.
-    guard let delay else { return .begins }
-    if let key = values.key,
+    if delay != nil, let key = values.key,
       let leader = try dispatcher.idempotencyTable.admit(dispatch, key, values.listed, answer)
     {
       return .joins(leader)
     }
-    return try values.start?.admit(delay, to: dispatcher) ?? .begins
+    guard let start = values.start else {
+      try values.pace(dispatch, of: dispatcher)
+      return .begins
+    }
+    return try delay.map { try start.admit($0, to: dispatcher) } ?? .begins
   }
 
   override var isFindable: Bool { !values.names.isEmpty }

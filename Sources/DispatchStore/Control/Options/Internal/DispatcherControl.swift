@@ -68,6 +68,7 @@ extension DispatchOptions {
       ("idempotencyKey", values.key != nil),
       ("debounced, throttled, delayed or scheduled", values.start != nil),
       ("deadline", !values.deadlines.isEmpty), ("priority", values.priority != nil),
+      ("rateLimited", !values.rates.isEmpty), ("guarded", !values.breakers.isEmpty),
     ]
     return others.first(where: \.1)?.0
   }

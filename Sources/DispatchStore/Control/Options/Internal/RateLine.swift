@@ -1,7 +1,7 @@
 /// The dispatches of one key that come at a rate.
 ///
 /// Ends with its interval.
-final class RateLine: TimerTarget {
+final class RateLine: KeyedMember, TimerTarget {
   let key: TypedKey
   private let state = Locked(State())
   private let clock: DispatcherClock

@@ -1,52 +1,25 @@
 /// The lines of the keys with pending dispatches or running intervals.
-///
-/// Under the lock, keys are distinguished by their hashes, as in the table of lanes; they are compared outside.
 final class RateTable: Sendable {
-  /// The number of shards; a power of two.
-  private static let shardCount = 16
-  private let shards = (0..<shardCount).map { _ in Locked([Int: [RateLine]]()) }
+  private let lines = KeyedTable<RateLine>()
 
-  var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.values.reduce(0) { $0 + $1.count } } } }
+  var count: Int { lines.count }
 
   /// Adds a dispatch of a key.
   func arrive(
     _ delay: DispatchDelay, _ rate: KeyedRate, to dispatcher: Dispatcher
   ) -> RateState<DispatchDelay>.Arrival {
     while true {
-      let line = line(of: rate.key, dispatcher)
+      let line = lines.member(of: rate.key) {
+        RateLine(rate.key, in: self, of: dispatcher)
+      }
       let arrival = line.arrive(delay, rate.rule)
       if line.isRetired { remove(line) }
       if let arrival { return arrival }
     }
   }
 
-  private func shard(of key: TypedKey) -> Locked<[Int: [RateLine]]> {
-    shards[key.hash & (Self.shardCount - 1)]
-  }
-
-  private func line(of key: TypedKey, _ dispatcher: Dispatcher) -> RateLine {
-    while true {
-      let found = shard(of: key).withLock { $0[key.hash] ?? [] }
-      if let present = found.first(where: { $0.key == key }) { return present }
-      let made = RateLine(key, in: self, of: dispatcher)
-      let isInserted = shard(of: key).withLock { shard in
-        // Another thread may have come first with the same key.
-        let present = shard[key.hash] ?? []
-        guard present.allSatisfy({ new in found.contains { $0 === new } }) else { return false }
-        shard[key.hash] = present + [made]
-        return true
-      }
-      if isInserted { return made }
-    }
-  }
-
   /// Removes an idle line.
-  func remove(_ line: RateLine) {
-    shard(of: line.key).withLock { shard in
-      shard[line.key.hash]?.removeAll { $0 === line }
-      if shard[line.key.hash]?.isEmpty == true { shard[line.key.hash] = nil }
-    }
-  }
+  func remove(_ line: RateLine) { lines.remove(line) }
 }
 
 /// The rate of the dispatches of a key.

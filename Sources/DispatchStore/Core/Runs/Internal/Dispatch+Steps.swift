@@ -119,7 +119,10 @@ extension Dispatch {
     yieldPoint(.complete, id.description)
     makeDetails().beginEnding()
     let scheduler = known ?? scheduler
-    if let details, details.callsAtStoresEnd { perform(nil) { details.storesEnded() } }
+    if let details, details.callsAtStoresEnd {
+      perform(nil) { details.storesEnded() }
+      tellGate { result }
+    }
     if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
     if let session, session.hasWholes {
       perform(nil) { session.dispatchEnded(self.result ?? result) }
@@ -250,6 +253,7 @@ extension Dispatch {
       yieldPoint(.complete, self.id.description)
       defer { (early.generation, early.dispatcher) = (nil, nil) }
       guard let result = details.earlyResult(of: self.id) else { return }
+      self.tellGate { result }
       if let completion = details.withState({ _ in early.completion.take() }) {
         self.withContext(of: nil, on: .current, early: early) {
           if let carried = early.carried {

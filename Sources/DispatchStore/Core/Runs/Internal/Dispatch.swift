@@ -480,17 +480,18 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   ///
   /// Afterwards no deadline changes how the dispatch ends.
   @inline(__always)
-  func storesEnded() {
-    if hasDetails { endStores() }
+  func storesEnded(with result: () -> DispatchResult) {
+    if hasDetails { endStores(with: result) }
   }
 
   @inline(never)
-  private func endStores() {
+  private func endStores(with result: () -> DispatchResult) {
     yieldPoint(.endWork, id.description)
     guard let details, details.callsAtStoresEnd, !isPlanted(.lostDeadline) else { return }
     details.settleDeadline(at: callSite)
     details.beginEnding()
     details.storesEnded()
+    tellGate(result)
   }
 
   // MARK: The end

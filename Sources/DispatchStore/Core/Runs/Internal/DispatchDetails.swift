@@ -195,7 +195,7 @@ final class DispatchDetails: @unchecked Sendable {
     hasCallsAtStoresEnd.store(true, ordering: .releasing)
   }
 
-  /// Whether closures are to be called at the end of its stores, or the dispatch has a time limit.
+  /// Whether closures are to be called at the end of its stores, or the dispatch has a time limit or a gate.
   var callsAtStoresEnd: Bool { hasCallsAtStoresEnd.load(ordering: .acquiring) }
 
   /// Calls the closures for the end of the stores.
@@ -216,6 +216,12 @@ final class DispatchDetails: @unchecked Sendable {
   /// Sets the limit before the dispatch is scheduled.
   func put(_ limit: TimeLimit) {
     withState { $0.put(limit) }
+    hasCallsAtStoresEnd.store(true, ordering: .releasing)
+  }
+
+  /// Sets the gate before the dispatch is scheduled.
+  func wait(at gate: StartGate) {
+    withState { $0.wait(at: gate, isTold: true) }
     hasCallsAtStoresEnd.store(true, ordering: .releasing)
   }
 

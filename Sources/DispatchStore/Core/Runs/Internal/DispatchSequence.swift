@@ -382,6 +382,7 @@ extension Dispatch {
     if let details {
       details.settleDeadline(at: callSite)
       details.beginEnding()
+      tellGate { sequenceResult }
     }
     if let completion = takeCompletion() {
       perform(nil) { completion.run(sequenceResult) }

@@ -37,6 +37,8 @@ struct DispatchState {
   private(set) var refusal: DispatchError?
   /// The time limit, if any.
   private(set) var limit: TimeLimit?
+  /// The gate that is to be told of the end; nil once it was, and for most.
+  private var toldGate: StartGate?
   /// Closures to call once its stores have ended, after the waiters.
   private var overWaiters: [@Sendable () -> Void] = []
   /// Closures to call once its stores have ended, before its result is published.
@@ -73,7 +75,7 @@ struct DispatchState {
   /// Whether nothing waits for its end, it was not cancelled, and its limit has no timer left.
   var isUndisturbed: Bool {
     waiters.isEmpty && !isCancelled && refusal == nil && limit?.isOver != false
-      && overWaiters.isEmpty && releases.isEmpty && placeReleases.isEmpty
+      && overWaiters.isEmpty && releases.isEmpty && placeReleases.isEmpty && toldGate == nil
   }
 
   /// Resets an undisturbed state; returns the former limit, to be released outside of the lock.
@@ -145,11 +147,17 @@ struct DispatchState {
   }
 
   /// Makes it pass a gate before it runs, after the dispatches that it waits for.
-  mutating func wait(at gate: StartGate) {
+  ///
+  /// - Parameter isTold: Whether the gate is told of the end.
+  mutating func wait(at gate: StartGate, isTold: Bool = false) {
     guard case .waiting(var waiting) = phase else { return }
     waiting.turn = GateTurn(gate)
     phase = .waiting(waiting)
+    if isTold { toldGate = gate }
   }
+
+  /// Takes the gate that is to be told of the end.
+  mutating func takeToldGate() -> StartGate? { toldGate.take() }
 
   /// Notes that it is shared before its scheduler has it.
   mutating func awaitAcceptance() {

@@ -630,7 +630,7 @@ extension InlineRun.Address {
   }
 
   private func complete(on thread: ThreadState) {
-    pointee.record?._withUnsafeGuaranteedRef { $0.storesEnded() }
+    pointee.record?._withUnsafeGuaranteedRef { $0.storesEnded { pointee.result } }
     if let completion = pointee.takeCompletion() { completion.run(pointee.result) }
     guard let session = pointee.session.take() else { return }
     session._withUnsafeGuaranteedRef { if $0.hasWholes { end($0, on: thread) } }

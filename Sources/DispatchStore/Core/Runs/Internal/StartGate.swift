@@ -13,10 +13,18 @@ class StartGate: @unchecked Sendable {
   /// No two threads try a dispatch at the same time.
   func letsPass(_ dispatch: Dispatch) -> Bool { fatalError("StartGate is abstract.") }
 
+  /// Called when the dispatch starts, right after the gate has let it pass.
+  func passed(_ dispatch: Dispatch) {}
+
   /// Called when the dispatch has ended, whether or not it has passed.
   ///
   /// May be called when nothing is left to do.
   func leave(_ dispatch: Dispatch) {}
+
+  /// Called once with the result, before the completion: at the deadline, or once the stores have ended.
+  ///
+  /// Called for each dispatch with the gate, whether or not it has passed, under no lock.
+  func ended(_ dispatch: Dispatch, _ result: DispatchResult) {}
 
   /// Lets the dispatch overtake those that only queued before it, because one of them waits for it.
   func overtake(_ dispatch: Dispatch) {}
@@ -104,7 +112,7 @@ extension Dispatch {
   ///
   /// Call it before its scheduler has the dispatch.
   func wait(at gate: StartGate) {
-    makeDetails().withState { $0.wait(at: gate) }
+    makeDetails().wait(at: gate)
     whenPlaceIsFree { gate.leave(self) }
   }
 
@@ -114,6 +122,11 @@ extension Dispatch {
   /// Whether it has a gate that it has not passed yet.
   var isGated: Bool { details?.withState(\.isGated) ?? false }
 
+  /// Tells the gate how the dispatch ends.
+  func tellGate(_ result: () -> DispatchResult) {
+    if let gate = details?.withState({ $0.takeToldGate() }) { gate.ended(self, result()) }
+  }
+
   /// Tries the gate.
   ///
   /// Returns whether the dispatch starts now; if not, it is parked or has ended.
@@ -122,7 +135,9 @@ extension Dispatch {
       yieldPoint(.tryGate, id.description)
       let isOpen = gate.letsPass(self)
       switch makeDetails().withState({ $0.tried(isOpen) }) {
-      case .run: return true
+      case .run:
+        gate.passed(self)
+        return true
       case .park: return false
       case .tryAgain: continue
       case .skip:

@@ -226,6 +226,8 @@ private final class LanesGate: StartGate, @unchecked Sendable {
     lanes.areFirst && next?.letsPass(dispatch) ?? true
   }
 
+  override func passed(_ dispatch: Dispatch) { next?.passed(dispatch) }
+
   override func leave(_ dispatch: Dispatch) { next?.leave(dispatch) }
 
   override func overtake(_ dispatch: Dispatch) { next?.overtake(dispatch) }

@@ -1,0 +1,84 @@
+extension DispatchOptions {
+  /// Lets the dispatch begin when its rate limit has a token for it.
+  ///
+  /// With `.reject` that is decided at the call; if the dispatch begins later (`delayed`, `debounced`), when its time
+  /// has come. With `.wait` the dispatch waits in its turn, right before it starts: it keeps its place in its lane and
+  /// its exclusion keys, without a thread; a `.sync` caller blocks. Waiting ones of a key begin first come, first
+  /// served.
+  ///
+  /// Cancelling ends the wait, and so does a time limit; its token goes to the next one, and so does that of a dispatch
+  /// that is refused by a circuit breaker. A drain waits for it. In a task whose thread `.sync` would block, it ends
+  /// with `wouldDeadlock`; no other wait is refused, since it ends with time.
+  ///
+  /// A sequence counts once, and so does a dispatch with retries. A dispatch may have several limits, and needs a token
+  /// of each. An action group ignores them: give them to steps. Cost: two locks, and a timer for each key that is not
+  /// full.
+  public static func rateLimited(by limit: RateLimit) -> DispatchOptions {
+    DispatchOptions().controlled { $0.rates.append(RateDemand(limit)) }
+  }
+
+  /// Lets the dispatch begin when its rate limit has a token for its key.
+  ///
+  /// Each key has its own bucket. Keys compare by type and value, and belong to the limit. Everything else is as with
+  /// `rateLimited(by:)`.
+  public static func rateLimited(
+    by limit: RateLimit, key: some Hashable & Sendable
+  ) -> DispatchOptions {
+    DispatchOptions().controlled { $0.rates.append(RateDemand(limit, TypedKey(key))) }
+  }
+
+  /// Refuses the dispatch while a dependency fails, and tells its circuit breaker how it ends.
+  ///
+  /// The breaker is asked when it is the dispatch's turn to begin, after all that it waits for. If it is open at the
+  /// call, the dispatch is refused at once. A refused dispatch runs nothing: its error is `circuitOpen`, with the time
+  /// `retryAfter`, and its completion runs.
+  ///
+  /// The breaker is told before the completion runs, at a deadline at once. Give the dispatch a time limit: a trial that
+  /// never ends keeps the breaker half-open. A sequence counts once, and so does a dispatch with retries, by its last
+  /// attempt. With several breakers, all have to let it pass. An action group ignores them: give them to steps. Cost: two
+  /// locks.
+  public static func guarded(by breakers: CircuitBreaker...) -> DispatchOptions {
+    DispatchOptions().controlled { values in
+      for breaker in breakers { values.add(breaker) }
+    }
+  }
+}
+
+extension DispatchOptions {
+  /// The options of a group, whose steps have rate limits and breakers of their own.
+  var withoutPacing: DispatchOptions {
+    guard let values = (control as? ControlOptions)?.values,
+      !values.rates.isEmpty || !values.breakers.isEmpty
+    else { return self }
+    return controlled { ($0.rates, $0.breakers) = ([], []) }
+  }
+}
+
+extension ControlOptions.Values {
+  mutating func add(_ breaker: CircuitBreaker) {
+    if !breakers.contains(where: { $0 === breaker }) { breakers.append(breaker) }
+  }
+
+  /// Asks breakers and rejecting rate limits at the call, for a dispatch that begins at once.
+  func pace(_ dispatch: Dispatch, of dispatcher: Dispatcher) throws(DispatchError) {
+    for breaker in breakers {
+      guard let time = breaker.pauseLeft(for: dispatcher) else { continue }
+      throw .circuitOpen(breaker, dispatch.callSite, retryAfter: .nanoseconds(time))
+    }
+    let demands = rates.filter { $0.limit.overflow == .reject }
+    do throws(DispatchError) {
+      for demand in demands { _ = try demand.enter(dispatch, of: dispatcher) }
+    } catch {
+      for demand in demands { demand.leave(dispatch) }
+      throw error
+    }
+    for demand in demands { demand.begin(dispatch) }
+  }
+
+  /// Returns the gate for what is decided in the dispatch's turn.
+  func pacingGate(after inner: StartGate?, of dispatcher: Dispatcher) -> StartGate? {
+    let demands = rates.filter { $0.limit.overflow == .wait || start != nil }
+    if demands.isEmpty, breakers.isEmpty { return inner }
+    return PacingGate(demands, breakers, after: inner, of: dispatcher)
+  }
+}

@@ -1,0 +1,65 @@
+/// The gate of a dispatch with rate limits or circuit breakers.
+///
+/// It comes after the gate of the other options, and asks the breakers last, since nothing waits after them. A dispatch
+/// that waits for a token keeps its exclusion keys, and checks its conditions again once it has the token.
+final class PacingGate: StartGate, @unchecked Sendable {
+  // because it has only constants
+  private let demands: [RateDemand]
+  private let breakers: [BreakerTurn]
+  private let inner: StartGate?
+  private let dispatcher: Dispatcher
+
+  init(
+    _ demands: [RateDemand], _ breakers: [CircuitBreaker], after inner: StartGate?,
+    of dispatcher: Dispatcher
+  ) {
+    self.demands = demands
+    self.breakers = breakers.map(BreakerTurn.init)
+    (self.inner, self.dispatcher) = (inner, dispatcher)
+  }
+
+  override func letsPass(_ dispatch: Dispatch) -> Bool {
+    if let inner, !inner.letsPass(dispatch) { return false }
+    do throws(DispatchError) {
+      for demand in demands where try !demand.enter(dispatch, of: dispatcher) {
+        if dispatch.isSynchronous, ThreadState.current.isTaskThread {
+          throw .wouldBlockTasks(dispatch.callSite, waitingFor: demand)
+        }
+        return false
+      }
+      for breaker in breakers { try breaker.enter(dispatch, of: dispatcher) }
+    } catch {
+      dispatch.skip(with: error)
+      return false
+    }
+    return true
+  }
+
+  override func passed(_ dispatch: Dispatch) {
+    for demand in demands { demand.begin(dispatch) }
+  }
+
+  override func leave(_ dispatch: Dispatch) {
+    for demand in demands { demand.leave(dispatch) }
+    inner?.leave(dispatch)
+  }
+
+  override func ended(_ dispatch: Dispatch, _ result: DispatchResult) {
+    for breaker in breakers { breaker.ended(result) }
+  }
+
+  override func overtake(_ dispatch: Dispatch) { inner?.overtake(dispatch) }
+
+  override func obstacles(of dispatch: Dispatch, followingLines: Bool) -> [GateObstacle] {
+    // It may hold its keys while it waits for a token, and does not wait for itself then.
+    (inner?.obstacles(of: dispatch, followingLines: followingLines) ?? [])
+      .filter { $0.dispatch !== dispatch }
+  }
+
+  override func description(of dispatch: Dispatch) -> String {
+    if let demand = demands.first(where: { $0.isAwaited(by: dispatch) }) {
+      return "a token of the rate limit \(demand.description)"
+    }
+    return inner?.description(of: dispatch) ?? "its turn"
+  }
+}

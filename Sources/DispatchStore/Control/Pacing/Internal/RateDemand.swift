@@ -1,0 +1,68 @@
+/// The token that a dispatch needs: of which limit, and for which key.
+struct RateDemand: Sendable {
+  let limit: RateLimit
+  private let key: TypedKey
+  /// Whether the key was named; otherwise it is the one of all dispatches without a key.
+  private let isKeyed: Bool
+
+  init(_ limit: RateLimit) {
+    (self.limit, key, isKeyed) = (limit, Self.unnamed, false)
+  }
+
+  init(_ limit: RateLimit, _ key: TypedKey) {
+    (self.limit, self.key, isKeyed) = (limit, key, true)
+  }
+
+  /// The key of dispatches without one, which equals none of the program's.
+  private static let unnamed = TypedKey(Unnamed())
+
+  private struct Unnamed: Hashable, Sendable {}
+
+  /// Takes a token for a dispatch; returns whether it has one, and throws if it is rejected.
+  func enter(_ dispatch: Dispatch, of dispatcher: Dispatcher) throws(DispatchError) -> Bool {
+    switch limit.enter(dispatch, key, of: dispatcher) {
+    case .token: return true
+    case .waits: return false
+    case .refused(let time):
+      limit.noteRejected()
+      throw .rateLimitExceeded(self, dispatch.callSite, retryAfter: .nanoseconds(time))
+    }
+  }
+
+  /// Whether a dispatch waits for its token.
+  func isAwaited(by dispatch: Dispatch) -> Bool { limit.isAwaited(by: dispatch, key) }
+
+  func begin(_ dispatch: Dispatch) { limit.begin(dispatch, key) }
+
+  func leave(_ dispatch: Dispatch) { limit.leave(dispatch, key) }
+
+  /// The limit with its key, in words; calls the program's code.
+  var description: String {
+    isKeyed ? "\"\(limit.name)\" for the key \(key.description)" : "\"\(limit.name)\""
+  }
+}
+
+extension DispatchError {
+  fileprivate static func rateLimitExceeded(
+    _ demand: RateDemand, _ callSite: CallSite, retryAfter time: Duration
+  ) -> DispatchError {
+    DispatchError(
+      code: .rateLimitExceeded,
+      message: """
+        The dispatch at \(callSite) was rejected: more came than the rate limit \(demand.description) lets begin. \
+        Try again after \(time).
+        """,
+      callSites: [callSite], retryAfter: time)
+  }
+
+  static func wouldBlockTasks(_ callSite: CallSite, waitingFor demand: RateDemand) -> DispatchError
+  {
+    DispatchError(
+      code: .wouldDeadlock,
+      message: """
+        The dispatch at \(callSite) would block one of the system's threads for tasks until it may begin by the rate \
+        limit \(demand.description), for which the clock may need such a thread: send it.
+        """,
+      callSites: [callSite])
+  }
+}

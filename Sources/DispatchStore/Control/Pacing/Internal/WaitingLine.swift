@@ -1,0 +1,51 @@
+/// Objects in the order in which they came, of which each may leave at any time.
+///
+/// Those that have left stay as tombstones: skipped, and removed once they are many.
+struct WaitingLine<Member: AnyObject> {
+  private var order = FIFO<UInt64>()
+  private var orderCount = 0
+  private var members: [UInt64: Member] = [:]
+  private var tickets: [ObjectIdentifier: UInt64] = [:]
+  private var lastTicket: UInt64 = 0
+
+  var count: Int { members.count }
+  var isEmpty: Bool { members.isEmpty }
+
+  func contains(_ member: Member) -> Bool { tickets[ObjectIdentifier(member)] != nil }
+
+  mutating func append(_ member: Member) {
+    lastTicket += 1
+    members[lastTicket] = member
+    tickets[ObjectIdentifier(member)] = lastTicket
+    push(lastTicket)
+  }
+
+  mutating func popFirst() -> Member? {
+    while let ticket = order.popFirst() {
+      orderCount -= 1
+      guard let member = members.removeValue(forKey: ticket) else { continue }
+      tickets[ObjectIdentifier(member)] = nil
+      return member
+    }
+    return nil
+  }
+
+  /// Takes an object out of the line; false if it was not there.
+  mutating func remove(_ member: Member) -> Bool {
+    guard let ticket = tickets.removeValue(forKey: ObjectIdentifier(member)) else { return false }
+    members[ticket] = nil
+    if orderCount > 2 * members.count + 64 { compact() }
+    return true
+  }
+
+  private mutating func push(_ ticket: UInt64) {
+    order.append(ticket)
+    orderCount += 1
+  }
+
+  private mutating func compact() {
+    let present = order.all.filter { members[$0] != nil }
+    (order, orderCount) = (FIFO(), 0)
+    for ticket in present { push(ticket) }
+  }
+}

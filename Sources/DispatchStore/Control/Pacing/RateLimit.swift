@@ -1,0 +1,111 @@
+/// A bound on the number of dispatches that begin in a period: a token bucket for each key.
+///
+///     let mails = RateLimit(10, per: .seconds(1), overflow: .wait, name: "mails")
+///     await shop.send(Mail(order), options: .rateLimited(by: mails, key: order.customer))
+///
+/// A full bucket has `burst` tokens. Each dispatch takes one when it begins, and one comes back every `period / count`.
+/// So after a pause, `burst` dispatches may begin at once. From then on, `count` begin in a period.
+///
+/// Several dispatchers may share a limit if they have the same clock; the first one that uses it supplies time and
+/// timers. Memory: an entry for each key whose bucket is not full, and none for a million keys that came and went.
+public final class RateLimit: Sendable {
+  /// The treatment of a dispatch for which there is no token.
+  public enum Overflow: Sendable, Hashable, CaseIterable {
+    /// The dispatch ends with a `DispatchError` of the code `rateLimitExceeded`, which has the time `retryAfter`.
+    case reject
+    /// The dispatch waits in its turn until a token comes, first come, first served.
+    case wait
+  }
+
+  /// The counts of a rate limit at one instant.
+  public struct Statistics: Sendable, Equatable {
+    /// The number of keys whose buckets are not full.
+    public let keys: Int
+    /// The number of dispatches that wait for a token.
+    public let waiting: Int
+    /// The number of dispatches that have begun with a token so far.
+    public let admitted: Int
+    /// The number of dispatches rejected so far.
+    public let rejected: Int
+  }
+
+  let overflow: Overflow
+  /// The name in messages.
+  let name: String
+  private let rule: TokenRule
+  private let buckets = KeyedTable<RateBucket>()
+  private let counts = Locked(RateCounts())
+  private let time = Locked<PacingTime?>(nil)
+
+  /// Makes a limit.
+  ///
+  /// - Parameters:
+  ///   - count: The number of dispatches that may begin in a period; at least one.
+  ///   - period: The length of the period; positive.
+  ///   - burst: The number of dispatches that may begin at once after a pause; `count` by default. With 1, dispatches
+  ///     begin at even distances.
+  ///   - overflow: The treatment of dispatches above the rate.
+  ///   - name: The name in messages.
+  public init(
+    _ count: Int, per period: Duration, burst: Int? = nil, overflow: Overflow = .reject,
+    name: String = "rate limit"
+  ) {
+    if count < 1 || burst ?? 1 < 1 {
+      stopProgram(
+        """
+        The rate limit "\(name)" was made with \(count) per period and a burst of \(burst ?? count), with which no \
+        dispatch could begin. Both are 1 at least.
+        """)
+    }
+    if period.wholeNanoseconds < 1 {
+      stopProgram(
+        """
+        The rate limit "\(name)" was made with a period of \(period), in which any number could begin. It is a \
+        nanosecond at least; leave the option out for no limit.
+        """)
+    }
+    rule = TokenRule(count: count, period: period.wholeNanoseconds, burst: burst ?? count)
+    (self.overflow, self.name) = (overflow, name)
+  }
+
+  /// The present counts.
+  public var statistics: Statistics {
+    let counts = counts.withLock { $0 }
+    return Statistics(
+      keys: buckets.count, waiting: counts.waiting, admitted: counts.admitted,
+      rejected: counts.rejected)
+  }
+
+  /// Takes a token for a dispatch, unless it has one.
+  func enter(_ dispatch: Dispatch, _ key: TypedKey, of dispatcher: Dispatcher) -> RateBucket.Entry {
+    let time = time(for: dispatcher)
+    while true {
+      let bucket = buckets.member(of: key) { RateBucket(key, rule, time, counts, in: buckets) }
+      if let entry = bucket.enter(dispatch, mayWait: overflow == .wait) { return entry }
+      // Another thread has retired the bucket, which was full.
+      buckets.remove(bucket)
+    }
+  }
+
+  /// Whether a dispatch waits for a token of a key.
+  func isAwaited(by dispatch: Dispatch, _ key: TypedKey) -> Bool {
+    buckets.present(key)?.isAwaited(by: dispatch) == true
+  }
+
+  /// Notes that a dispatch begins with its token.
+  func begin(_ dispatch: Dispatch, _ key: TypedKey) { buckets.present(key)?.begin(dispatch) }
+
+  /// Gives the token of a dispatch that does not begin, or its place, to the next one.
+  func leave(_ dispatch: Dispatch, _ key: TypedKey) { buckets.present(key)?.leave(dispatch) }
+
+  private func time(for dispatcher: Dispatcher) -> PacingTime {
+    let own = PacingTime(of: dispatcher)
+    return time.withLock { time in
+      if let present = time { return present }
+      time = own
+      return own
+    }
+  }
+
+  func noteRejected() { counts.withLock { $0.rejected += 1 } }
+}

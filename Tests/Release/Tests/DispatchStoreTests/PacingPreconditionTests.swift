@@ -1,0 +1,1 @@
+../../../DispatchStoreTests/Pacing/PacingPreconditionTests.swift
