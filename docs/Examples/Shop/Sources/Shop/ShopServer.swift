@@ -39,7 +39,9 @@ struct ShopServer {
     let bank = CircuitBreaker(failures: 5, pause: .seconds(1), name: "bank")
 
     // The shop, which goes on with the work that is left.
-    let client = HTTPClient(eventLoopGroupProvider: .singleton)
+    var clientSettings = HTTPClient.Configuration()
+    clientSettings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32
+    let client = HTTPClient(configuration: clientSettings)
     let shop = try await Shop(
       dispatcher, gateway: HTTPGateway(client: client, url: settings.gateway),
       calls: [.rateLimited(by: rate), .guarded(by: bank)])
