@@ -38,7 +38,7 @@ struct ShopServer {
     let rate = RateLimit(200, per: .seconds(1), overflow: .wait, name: "gateway")
     let bank = CircuitBreaker(failures: 5, pause: .seconds(1), name: "bank")
 
-    // The shop, which goes on with the work that is left.
+    // The shop. The work that is left goes on once the audit sees it.
     var clientSettings = HTTPClient.Configuration()
     clientSettings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32
     let client = HTTPClient(configuration: clientSettings)
@@ -46,6 +46,7 @@ struct ShopServer {
       dispatcher, gateway: HTTPGateway(client: client, url: settings.gateway),
       calls: [.rateLimited(by: rate), .guarded(by: bank)])
     if let persistence { shop.keepAudit(in: persistence) }
+    dispatcher.resumeWork()
 
     // The server.
     let readiness = Readiness(of: dispatcher, persistence: persistence, delay: .seconds(1))

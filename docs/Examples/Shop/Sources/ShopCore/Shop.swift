@@ -16,7 +16,7 @@ package struct Shop: Sendable {
   package let stock: Store<Stock, HandledAction>
   package let orders: Store<Orders, HandledAction>
 
-  /// Opens the shop, and goes on with what an earlier process has left.
+  /// Opens the shop. Work of an earlier process goes on with `resumeWork()`, once all that follows it is registered.
   ///
   /// - Parameters:
   ///   - dispatcher: A dispatcher with or without persistence.
@@ -31,7 +31,6 @@ package struct Shop: Sendable {
       store: Self.makeOrders(stock), waitFor: [stock], persisted: .elements(\.all))
     dispatcher.register(store: Self.makePayments(gateway))
     registerPayments(calls)
-    dispatcher.resumeWork()
   }
 
   static func makeStock() -> Store<Stock, HandledAction> {
