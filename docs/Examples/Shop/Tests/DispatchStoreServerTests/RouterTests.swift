@@ -120,6 +120,30 @@ import Testing
     #expect(closed.headers[.retryAfter] == "7")
   }
 
+  @Test func aRateLimitIs429WithTheTimeOfItsNextToken() async throws {
+    let limit = RateLimit(1, per: .milliseconds(60_500))
+    let options = DispatchOptions.rateLimited(by: limit, key: "ann")
+    let bank = Bank(clock: VirtualClock())
+    await bank.dispatcher.send(Deposit(amount: 1), options: options)
+    let limited = await bank.dispatcher.send(Deposit(amount: 1), options: options).error
+    let response = try await answer(to: #require(limited))
+    #expect(response.status == .tooManyRequests)
+    #expect(response.headers[.retryAfter] == "61")
+  }
+
+  @Test func anOpenBreakerIs503WithTheRestOfItsPause() async throws {
+    let breaker = CircuitBreaker(failures: 1, pause: .seconds(30))
+    let options = DispatchOptions.guarded(by: breaker)
+    let clock = VirtualClock()
+    let bank = Bank(clock: clock)
+    await bank.dispatcher.send(Withdraw(amount: 900), options: options)
+    clock.advance(by: .seconds(10))
+    let refused = await bank.dispatcher.send(Deposit(amount: 1), options: options).error
+    let response = try await answer(to: #require(refused))
+    #expect(response.status == .serviceUnavailable)
+    #expect(response.headers[.retryAfter] == "20")
+  }
+
   @Test func aVetoIs403() async throws {
     bank.dispatcher.register(.before(Deposit.self) { _, _ in .veto(reason: "closed") })
     #expect(try await answer(to: error(Deposit(amount: 1))).status == .forbidden)
