@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 import Testing
 
 @testable import Recipes
