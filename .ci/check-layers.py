@@ -22,7 +22,7 @@ BELOW = {
 }
 ARROWS = """
 Control/Diagnosis: Lifecycle Work
-Control/Effects: Options
+Control/Effects: Limits Options
 Control/Lifecycle: Groups
 Control/Limits: Options
 Control/Options: Keys Limits Pacing Schedule

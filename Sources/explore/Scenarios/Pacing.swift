@@ -87,7 +87,8 @@ extension Scenario {
           case 2: .slow(number)
           default: .work(number)
           }
-        let (pause, sends) = (simulation.draw(below: 4), simulation.draw(below: 2) == 0)
+        let pause = simulation.draw(below: 4)
+        let sends = simulation.draw(below: 2) == 0 && mode != .mainThread
         let options = [guarded, .timeout(.seconds(2)), .named(number % 3)] as DispatchOptions
         group.addTask {
           try? await simulation.clock.sleep(for: .milliseconds(500 * pause))

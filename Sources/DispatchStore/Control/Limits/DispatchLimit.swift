@@ -47,7 +47,7 @@ public final class DispatchLimit: Sendable {
 
   let overflow: Overflow
   /// The name in messages.
-  let name: String
+  public let name: String
   /// The rank in the order in which a dispatch takes units of several limits.
   let number = DispatchLimit.count.wrappingAdd(1, ordering: .relaxed).newValue
   private static let count = Atomic<UInt64>(0)

@@ -45,7 +45,7 @@ public final class CircuitBreaker: Sendable {
   }
 
   /// The name in messages.
-  let name: String
+  public let name: String
   private let guarded: Locked<Guarded>
   private let changes = Mailbox<State>()
   private let isFailure: @Sendable (any Error) -> Bool

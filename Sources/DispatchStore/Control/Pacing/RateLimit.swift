@@ -31,7 +31,7 @@ public final class RateLimit: Sendable {
 
   let overflow: Overflow
   /// The name in messages.
-  let name: String
+  public let name: String
   private let rule: TokenRule
   private let buckets = KeyedTable<RateBucket>()
   private let counts = Locked(RateCounts())

@@ -51,7 +51,7 @@ final class PacingGate: StartGate, @unchecked Sendable {
   override func overtake(_ dispatch: Dispatch) { inner?.overtake(dispatch) }
 
   override func obstacles(of dispatch: Dispatch, followingLines: Bool) -> [GateObstacle] {
-    // It may hold its keys while it waits for a token, and does not wait for itself then.
+    // Without the dispatch itself, which may hold its keys while it waits for a token.
     (inner?.obstacles(of: dispatch, followingLines: followingLines) ?? [])
       .filter { $0.dispatch !== dispatch }
   }

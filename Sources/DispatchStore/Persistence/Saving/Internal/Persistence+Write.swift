@@ -165,7 +165,9 @@ extension Persistence {
   /// Ends everything that waits, since saving has failed.
   func fail(_ error: PersistenceError) {
     let passing = state.withLock { state in
-      (state.status.lastError, state.status.hasFailed) = (error, true)
+      if error.code != .closed {
+        (state.status.lastError, state.status.hasFailed) = (error, true)
+      }
       return state.commit.fail(error)
     }
     pass(passing)

@@ -38,7 +38,9 @@ actor Ledger {
   /// The amount that was charged with this receipt.
   func amount(of receipt: String) -> Int? { charges[receipt] }
 
-  /// Books an entry, or finds the first one with its key. It is on disk then.
+  /// Books an entry, or finds the first one with its key.
+  ///
+  /// It is on disk then.
   func book(
     _ kind: Entry.Kind, key: String, order: Int, amount: Int, receipt: String
   ) async -> Entry {
@@ -58,7 +60,9 @@ actor Ledger {
     return try Self.lines(entries[..<written])
   }
 
-  /// Returns when all entries until now are on disk. One `fsync` serves all who wait.
+  /// Returns when all entries until now are on disk.
+  ///
+  /// One `fsync` serves all who wait.
   private func sync() async {
     guard written < entries.count else { return }
     await withCheckedContinuation { continuation in

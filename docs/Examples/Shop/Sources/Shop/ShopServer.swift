@@ -35,10 +35,16 @@ struct ShopServer {
       of: dispatcher, limits: ["requests": requests], persistence: persistence)
     dispatcher.instrument(logger: logger, metrics: metrics, tracer: tracer)
 
+    let rate = RateLimit(200, per: .seconds(1), overflow: .wait, name: "gateway")
+    let bank = CircuitBreaker(failures: 5, pause: .seconds(1), name: "bank")
+
     // The shop, which goes on with the work that is left.
-    let client = HTTPClient(eventLoopGroupProvider: .singleton)
+    var clientSettings = HTTPClient.Configuration()
+    clientSettings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32
+    let client = HTTPClient(configuration: clientSettings)
     let shop = try await Shop(
-      dispatcher, gateway: HTTPGateway(client: client, url: settings.gateway), calls: [])
+      dispatcher, gateway: HTTPGateway(client: client, url: settings.gateway),
+      calls: [.rateLimited(by: rate), .guarded(by: bank)])
     if let persistence { shop.keepAudit(in: persistence) }
 
     // The server.

@@ -1,37 +1,37 @@
-public import DispatchStore
+package import DispatchStore
 
 /// Puts goods on the shelf.
-public struct AddStock: ActionType {
-  public typealias Reply = Goods
+package struct AddStock: ActionType {
+  package typealias Reply = Goods
   let sku: String, count: Int, price: Int
 
-  public init(sku: String, count: Int, price: Int) {
+  package init(sku: String, count: Int, price: Int) {
     (self.sku, self.count, self.price) = (sku, count, price)
   }
 }
 
 /// Places an order, and takes its goods from the stock: both, or neither.
-public struct Place: CodableAction, AtomicAction, Equatable {
-  public typealias Reply = Order
+package struct Place: CodableAction, AtomicAction, Equatable {
+  package typealias Reply = Order
   let id: Int
   let customer: String, sku: String, count: Int
 
-  public init(id: Int, customer: String, sku: String, count: Int) {
+  package init(id: Int, customer: String, sku: String, count: Int) {
     (self.id, self.customer, self.sku, self.count) = (id, customer, sku, count)
   }
 
   /// Whether two requests ask for the same: a repeat comes with a number of its own, and gets the first order.
-  public static func == (one: Place, other: Place) -> Bool {
+  package static func == (one: Place, other: Place) -> Bool {
     (one.customer, one.sku, one.count) == (other.customer, other.sku, other.count)
   }
 }
 
 /// Cancels a paid order: the money goes back first, then the goods.
-public struct Cancel: CodableAction {
-  public typealias Reply = Order
+package struct Cancel: CodableAction {
+  package typealias Reply = Order
   let order: Int
 
-  public init(order: Int) { self.order = order }
+  package init(order: Int) { self.order = order }
 }
 
 struct Paid: ActionType {
@@ -45,7 +45,7 @@ struct GiveBack: AtomicAction {
   let state: Order.State
 }
 
-/// Calls of the bank. They carry the key of the work, so that the bank can tell a repeat.
+/// Charges at the bank, with the key of the work, by which the bank can tell a repeat.
 struct Charge: ActionType {
   typealias Reply = String?
   let order: Order

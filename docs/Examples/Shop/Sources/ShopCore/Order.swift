@@ -1,31 +1,31 @@
-public import DispatchStore
+package import DispatchStore
 
 /// An order, from the customer's request to its final state.
-public struct Order: Codable, Equatable, Sendable {
-  public enum State: String, Codable, Sendable {
+package struct Order: Codable, Equatable, Sendable {
+  package enum State: String, Codable, Sendable {
     case placed, paid, declined, cancelling, cancelled
 
-    public var isFinal: Bool { self == .declined || self == .cancelled }
+    package var isFinal: Bool { self == .declined || self == .cancelled }
   }
 
-  public let id: Int
-  public let customer: String
-  public let sku: String
-  public let count: Int
+  package let id: Int
+  package let customer: String
+  package let sku: String
+  package let count: Int
   /// The price of all pieces, in cents.
-  public let amount: Int
-  public internal(set) var receipt: String?
+  package let amount: Int
+  package internal(set) var receipt: String?
   /// What has happened to it, in order: a client that comes back asks for the events from a number on.
-  public internal(set) var states: [State] = [.placed]
+  package internal(set) var states: [State] = [.placed]
 
-  public var state: State { states.last! }
+  package var state: State { states.last! }
 }
 
 /// The model of the orders' store.
-public struct Orders: ModelType, Codable {
-  public var all = TrackedDictionary<Int, Order>()
+package struct Orders: ModelType, Codable {
+  package var all = TrackedDictionary<Int, Order>()
 
-  public init() {}
+  package init() {}
 
   /// Moves an order on, or says why that can't be.
   mutating func move(_ id: Int, from former: Order.State, to state: Order.State) throws -> Order {
@@ -38,21 +38,21 @@ public struct Orders: ModelType, Codable {
 }
 
 /// Goods in stock.
-public struct Goods: Codable, Equatable, Sendable {
-  public var available = 0
+package struct Goods: Codable, Equatable, Sendable {
+  package var available = 0
   /// The price of a piece, in cents.
-  public var price = 0
+  package var price = 0
 }
 
 /// The model of the stock's store.
-public struct Stock: ModelType, Codable {
-  public var goods = TrackedDictionary<String, Goods>()
+package struct Stock: ModelType, Codable {
+  package var goods = TrackedDictionary<String, Goods>()
 
-  public init() {}
+  package init() {}
 }
 
 /// Why the shop refuses a request.
-public enum ShopError: Error, Equatable {
+package enum ShopError: Error, Equatable {
   case unknownGoods(String)
   case soldOut(String, available: Int)
   case unknownOrder(Int)

@@ -1,20 +1,20 @@
-public import DispatchStore
+package import DispatchStore
 
 /// The bank: it ignores a key that it knows, and gives its first answer again.
-public protocol PaymentGateway: Sendable {
+package protocol PaymentGateway: Sendable {
   /// Charges an amount in cents; returns the receipt, or nil if the bank declines.
   func charge(_ amount: Int, order: Int, key: String) async throws -> String?
   func refund(receipt: String, order: Int, key: String) async throws
 }
 
 /// The shop: stock, orders, and the work that an order brings with it.
-public struct Shop: Sendable {
+package struct Shop: Sendable {
   /// The actions that may be left when a process dies.
-  public static let actions = ActionCoder(Place.self, Cancel.self)
+  package static let actions = ActionCoder(Place.self, Cancel.self)
 
-  public let dispatcher: Dispatcher
-  public let stock: Store<Stock, HandledAction>
-  public let orders: Store<Orders, HandledAction>
+  package let dispatcher: Dispatcher
+  package let stock: Store<Stock, HandledAction>
+  package let orders: Store<Orders, HandledAction>
 
   /// Opens the shop, and goes on with what an earlier process has left.
   ///
@@ -22,7 +22,7 @@ public struct Shop: Sendable {
   ///   - dispatcher: A dispatcher with or without persistence.
   ///   - gateway: The bank.
   ///   - calls: The controls of each call of the bank: limits, a circuit breaker, a timeout.
-  public init(
+  package init(
     _ dispatcher: Dispatcher, gateway: any PaymentGateway, calls: DispatchOptions = []
   ) async throws {
     self.dispatcher = dispatcher

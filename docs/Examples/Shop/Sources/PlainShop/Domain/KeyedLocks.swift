@@ -1,4 +1,6 @@
-/// First-in, first-out locks by key. A key that nobody holds costs no memory.
+/// First-in, first-out locks by key.
+///
+/// A key that nobody holds costs no memory.
 struct KeyedLocks<Key: Hashable> {
   typealias Waiter = CheckedContinuation<Void, Never>
 

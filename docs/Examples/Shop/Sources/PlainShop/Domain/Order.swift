@@ -4,7 +4,9 @@ struct Order: Codable, Equatable, Sendable {
   enum State: String, Codable, Sendable {
     case placed, paid, cancelling, cancelled, declined
 
-    /// The states until this one. An order reaches each on one way only.
+    /// The states until this one.
+    ///
+    /// An order reaches each on one way only.
     var path: [State] {
       switch self {
       case .placed: [.placed]
@@ -36,7 +38,9 @@ struct Order: Codable, Equatable, Sendable {
   }
 }
 
-/// A change of an order's state. `number` counts from 1 within the order.
+/// A change of an order's state.
+///
+/// `number` counts from 1 within the order.
 struct OrderEvent: Sendable {
   let number: Int
   let order: Order

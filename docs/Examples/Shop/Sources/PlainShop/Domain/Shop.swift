@@ -17,7 +17,9 @@ actor Shop {
   private var keys: [String: Int]  // idempotency key → order
   private var lastID: Int
 
-  /// Goods of orders that are being written. They are still available, but can't be sold again.
+  /// Goods of orders that are being written.
+  ///
+  /// They are still available, but can't be sold again.
   private var reserved: [String: Int] = [:]
   private var locks = KeyedLocks<Resource>()
   private var subscribers = Subscribers()
@@ -30,7 +32,9 @@ actor Shop {
       (state, Counter(label: "shop_order_events", dimensions: [("state", state.rawValue)]))
     })
 
-  /// Takes up what was saved. Without a journal, the state is in memory alone.
+  /// Takes up what was saved.
+  ///
+  /// Without a journal, the state is in memory alone.
   init(saved: SavedState, journal: Journal?, outbox: Outbox) {
     orders = saved.orders
     stock = saved.stock
@@ -69,7 +73,9 @@ actor Shop {
     return order
   }
 
-  /// Places an order. If its key is known, this answers as it did the first time.
+  /// Places an order.
+  ///
+  /// If its key is known, this answers as it did the first time.
   func place(_ request: OrderRequest, key: String?) async throws -> Order {
     try request.validate()
     guard let key else { return try await placeNew(request, key: nil) }
@@ -102,7 +108,9 @@ actor Shop {
     return order
   }
 
-  /// Begins to cancel a paid order. It is cancelled when the gateway has given the money back.
+  /// Begins to cancel a paid order.
+  ///
+  /// It is cancelled when the gateway has given the money back.
   func cancel(_ id: Int) async throws -> Order {
     try await locked(.order(id)) {
       var order = try order(id)

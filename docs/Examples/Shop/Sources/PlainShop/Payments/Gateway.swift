@@ -25,7 +25,9 @@ struct Gateway: Sendable {
   let url: String
   let client: HTTPClient
 
-  /// Asks once. It throws if there is no answer in two seconds.
+  /// Asks once.
+  ///
+  /// It throws if there is no answer in two seconds.
   func send(_ payment: Payment) async throws -> Answer {
     try await withSpan("gateway.\(payment.kind)", ofKind: .client) { span in
       span.attributes["shop.order"] = payment.order

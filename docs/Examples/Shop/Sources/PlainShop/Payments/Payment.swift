@@ -38,7 +38,9 @@ struct Payment: Sendable {
   }
 }
 
-/// The queue of payments. The outbox table holds the same, so a restart fills it again.
+/// The queue of payments.
+///
+/// The outbox table holds the same, so a restart fills it again.
 struct Outbox: Sendable {
   let payments: AsyncStream<Payment>
   private let continuation: AsyncStream<Payment>.Continuation

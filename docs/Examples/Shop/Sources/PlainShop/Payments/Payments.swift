@@ -22,7 +22,9 @@ actor Payments: Service {
     self.logger = logger
   }
 
-  /// Runs until the service ends. Calls under way end first; the table keeps the others.
+  /// Runs until the service ends.
+  ///
+  /// Calls under way end first; the table keeps the others.
   func run() async throws {
     await withDiscardingTaskGroup { group in
       for await payment in outbox.payments.cancelOnGracefulShutdown() {
@@ -32,7 +34,9 @@ actor Payments: Service {
     }
   }
 
-  /// Waits until the gateway may be called. Returns false if the service ends.
+  /// Waits until the gateway may be called.
+  ///
+  /// Returns false if the service ends.
   private func admit() async -> Bool {
     while !Task.isShuttingDownGracefully {
       switch gate.enter(at: .now) {

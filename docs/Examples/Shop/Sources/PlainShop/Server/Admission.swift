@@ -92,7 +92,9 @@ final class Admission: Service {
   }
 }
 
-/// Admits requests for orders and stock. Probes and metrics always pass.
+/// Admits requests for orders and stock.
+///
+/// Probes and metrics always pass.
 struct AdmittingResponder<Base: HTTPResponder>: HTTPResponder where Base.Context: Sendable {
   let base: Base
   let admission: Admission

@@ -61,7 +61,9 @@ private func addHealth(
   }
 }
 
-/// Sends events until the stream or the service ends. Then the client asks for the rest.
+/// Sends events until the stream or the service ends.
+///
+/// Then the client asks for the rest.
 private func eventStream(_ events: AsyncStream<OrderEvent>) -> Response {
   Response(
     status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-cache"],
