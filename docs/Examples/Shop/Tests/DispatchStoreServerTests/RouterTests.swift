@@ -38,10 +38,17 @@ import Testing
   }
 
   @Test func failedPersistenceIsNotReady() async throws {
-    let persistence = try await MemoryDatabase().open(for: bank.dispatcher)
+    let database = MemoryDatabase()
+    let persistence = try await database.open(for: bank.dispatcher)
     let readiness = Readiness(of: bank.dispatcher, persistence: persistence)
+    let saved = try await bank.dispatcher.register(
+      store: Store(identifier: "saved", model: 0) {
+        On(Deposit.self) { count, _ in count += 1 }
+      }, persisted: .model)
     #expect(readiness.problem == nil)
-    try await persistence.close()
+    bank.dispatcher.onWarning { _ in }
+    database.fail(.inputOutput)
+    #expect(await saved.send(Deposit(amount: 1)).dispatchError?.code == .persistenceFailed)
     #expect(readiness.problem == "Saving has failed.")
   }
 
