@@ -119,6 +119,17 @@ extension Scenario {
         }
       try check(isLegal, "\(all)")
     }
+    // Trials that are cancelled when they come, or are about to begin.
+    for round in 0..<3 {
+      try await simulation.clock.sleep(for: .seconds(10))
+      _ = await dispatcher.send(Entry.fail(30 + round), options: guarded)
+      try await simulation.clock.sleep(for: .seconds(1))
+      let trials = (0..<2).map { number in
+        dispatcher.dispatch(action: Entry.slow(40 + 2 * round + number), options: guarded)
+      }
+      for trial in trials { simulation.cancelAtSomeTime(trial) }
+      for trial in trials { await trial.ended() }
+    }
     // Once the dependency is well, it closes: whatever came before.
     try await simulation.clock.sleep(for: .seconds(10))
     let left = breaker.statistics

@@ -17,13 +17,16 @@ public struct DurableEffect: Sendable {
   let name: String
   let actionType: any ActionType.Type
   let responds: @Sendable (any ActionType.Type) -> Bool
-  let callSite: CallSite
+  let fileID: StaticString
+  let line: UInt
   let attemptCount: Int
   let maxConcurrentRuns: Int
   let backoff: RetryBackoff
   let body: Body
   /// Nil if the work is done again after a restart.
   let reconcile: (@Sendable (any ActionType, EffectContext) async throws -> EffectReconciliation)?
+
+  var callSite: CallSite { CallSite(fileID: fileID, line: line) }
 
   typealias Body = @Sendable (any ActionType, EffectContext) async throws -> (any ActionType)?
 
@@ -61,7 +64,7 @@ public struct DurableEffect: Sendable {
     }
     (self.name, actionType, self.attemptCount, self.backoff) = (name, type, attemptCount, backoff)
     self.maxConcurrentRuns = maxConcurrentRuns
-    callSite = CallSite(fileID: fileID, line: line)
+    (self.fileID, self.line) = (fileID, line)
     responds = { $0 is Action.Type }
     self.body = { try await body($0 as! Action, $1) }
     switch onRestart {

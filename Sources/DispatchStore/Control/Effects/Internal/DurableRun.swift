@@ -70,7 +70,9 @@ struct DurableRun {
   private func dispatch(_ action: any ActionType, _ end: OutboxEnd) async throws {
     if isPlanted(.effectRemovedFirst) { outbox.done(entry, isRemoved: false) }
     let options = DispatchOptions().controlled { $0.companions = [end] }
-    let result = await run.dispatcher.dispatch(action: action, options: options).result
+    let result = await run.dispatcher.dispatch(
+      action: action, options: options, fileID: effect.fileID, line: effect.line
+    ).result
     if let error = result.error, !end.isKept { throw error }
   }
 

@@ -17,6 +17,8 @@ public final class DispatchTracer: Middleware {
   private let names = TypeNames()
 
   private enum SpanKey: DispatchKey { typealias Value = any Span }
+  /// The time at which a store's part was made.
+  private enum TimeKey: DispatchKey { typealias Value = UInt64 }
 
   /// Makes a middleware that starts its spans by a tracer.
   public init(_ tracer: any Tracer = InstrumentationSystem.tracer) {
@@ -44,12 +46,23 @@ public final class DispatchTracer: Middleware {
     }
   }
 
-  /// Records the store's span, which has ended by now.
+  /// Notes when the store's part in the dispatch was made.
+  public func willDispatch(
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    if transaction[SpanKey.self] != nil {
+      transaction[byStore: TimeKey.self] = DefaultTracerClock.now.nanosecondsSinceEpoch
+    }
+    return .pass
+  }
+
+  /// Records the store's span, which has ended by now; a persistent store's before its commit was saved.
   public func didDispatch(transaction run: StoreRunInfo, action: AnyAction, in store: AnyStore) {
-    guard let parent = run[SpanKey.self] else { return }
-    let end = DefaultTracerClock.now
+    guard let parent = run[SpanKey.self], let made = run[byStore: TimeKey.self] else { return }
     let start = DefaultTracerClock.Timestamp(
-      nanosecondsSinceEpoch: end.nanosecondsSinceEpoch &- UInt64(run.duration.nanoseconds))
+      nanosecondsSinceEpoch: made &+ UInt64(run.timeQueued.nanoseconds))
+    let end = DefaultTracerClock.Timestamp(
+      nanosecondsSinceEpoch: start.nanosecondsSinceEpoch &+ UInt64(run.duration.nanoseconds))
     let span = tracer.startSpan(
       "\(names.name(of: action)) in \(store.identifier)", context: parent.context, at: start)
     span.updateAttributes { attributes in
