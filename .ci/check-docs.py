@@ -13,6 +13,9 @@ Each block becomes a target of a package generated in .build-docs, with warnings
 the package itself is, so that both use one build of the library. Errors point to the line in the Markdown
 file. Text that a merge may have left is an error, too.
 
+The blocks of docs/Recipes.md need other packages. They are not compiled here: each is code of docs/Examples/Shop as it
+stands there, which that package compiles.
+
 A text or mermaid block after the words "It prints:" is what the Swift block before it prints, which is run; other
 blocks are compiled and linked only.
 """
@@ -29,6 +32,8 @@ SQLITE = "--sqlite" in sys.argv[1:]
 OUTPUT = ROOT / (".build-docs-sqlite" if SQLITE else ".build-docs")
 SCRATCH = ROOT / (".build-sqlite" if SQLITE else ".build")
 NOT_COMPILED = {"sh", "text", "json", "mermaid"}
+RECIPES = ROOT / "docs/Recipes.md"
+RECIPE_SOURCES = ("Sources/Recipes", "Tests/RecipesTests")
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
 
 
@@ -65,6 +70,13 @@ def leftovers(path):
         if line in seen:
             yield number, f"this is line {seen[line]} once more"
         seen[line] = number
+
+
+def is_recipe(text):
+    """Whether a block is code of the package that compiles the recipes."""
+    folders = (ROOT / "docs/Examples/Shop" / folder for folder in RECIPE_SOURCES)
+    files = (file for folder in folders for file in folder.glob("*.swift"))
+    return any("\n" + text in "\n" + file.read_text(encoding="utf-8") for file in files)
 
 
 def write(path, text):
@@ -130,7 +142,7 @@ def main():
     paths = [pathlib.Path(name).resolve() for name in sys.argv[1:] if name != "--sqlite"]
     pages = (page for folder in ("docs", "docs/internals") for page in sorted((ROOT / folder).glob("*.md")))
     paths = paths or [ROOT / "README.md", *pages]
-    targets, printed, manifests, succeeded = {}, {}, 0, True
+    targets, printed, manifests, recipes, succeeded = {}, {}, 0, 0, True
     for path in paths:
         shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
         for line, message in leftovers(path):
@@ -138,7 +150,12 @@ def main():
             succeeded = False
         for language, start, text, before in blocks(path):
             name = re.sub(r"\W", "_", f"{path.stem}_line{start}")
-            if language == "swift" and text.startswith("// swift-tools-version"):
+            if language == "swift" and path == RECIPES:
+                recipes += 1
+                if not is_recipe(text):
+                    print(f"{shown}:{start}: error: this is not code of docs/Examples/Shop, as it stands there")
+                    succeeded = False
+            elif language == "swift" and text.startswith("// swift-tools-version"):
                 manifests += 1
                 succeeded &= check_manifest(name, shown, start, text)
             elif language == "swift" and SQLITE != ("import DispatchStorePersistence" in text):
@@ -168,11 +185,12 @@ def main():
         succeeded &= build.returncode == 0
         for name, (place, text) in printed.items() if build.returncode == 0 else []:
             succeeded &= runs(name, place, text)
-    if not targets and not manifests:
+    if not targets and not manifests and not recipes:
         print("error: no Swift block was found")
         succeeded = False
     print(
-        f"{len(targets)} programs, {len(printed)} of them run, and {manifests} manifests in {len(paths)} pages")
+        f"{len(targets)} programs, {len(printed)} of them run, {manifests} manifests and {recipes} recipes in "
+        f"{len(paths)} pages")
     sys.exit(0 if succeeded else 1)
 
 

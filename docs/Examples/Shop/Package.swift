@@ -52,6 +52,14 @@ let package = Package(
         asyncAlgorithms, httpTypes,
       ],
       swiftSettings: settings),
+    // The code of docs/Recipes.md, which .ci/check-docs.py compares with the page.
+    .target(
+      name: "Recipes",
+      dependencies: [
+        "DispatchStoreServer", dispatchStore, persistence, hummingbird, httpTypes, lifecycle,
+        logging, metrics, tracing,
+      ],
+      swiftSettings: settings),
     // What logs, metrics and traces cost a dispatch.
     .executableTarget(
       name: "ServerOverhead",
@@ -92,6 +100,13 @@ let package = Package(
         .product(name: "MetricsTestKit", package: "swift-metrics"),
         .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
         .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+        .product(name: "DispatchStoreTesting", package: "DispatchStore"),
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "RecipesTests",
+      dependencies: [
+        "Recipes", "DispatchStoreServer", dispatchStore, hummingbird, httpTypes, logging,
+        .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "DispatchStoreTesting", package: "DispatchStore"),
       ], swiftSettings: settings),
   ],

@@ -10,7 +10,7 @@ public struct PersistenceStatus: Sendable {
   public internal(set) var lag: Int
   /// The last error; nil once a group is saved after it.
   public internal(set) var lastError: PersistenceError?
-  /// Whether saving has failed for good. A closed persistence has not.
+  /// Whether saving has failed for good; a closed persistence has not.
   public internal(set) var hasFailed = false
 
   init(database: String, owner: PersistenceOwner) {

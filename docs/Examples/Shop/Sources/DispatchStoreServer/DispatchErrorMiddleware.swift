@@ -11,7 +11,8 @@ import Logging
 ///     })
 ///
 /// The body of a `DispatchError` says what its code means for the client. Its message, which names stores and call
-/// sites, goes to the request's log if the status is 500 or more.
+/// sites, goes to the request's log if the status is 500 or more: at `info` if the library has refused the dispatch, else
+/// at `error`.
 public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware {
   private let retryAfter: Int
   private let ownErrors: @Sendable (any Error) -> HTTPError?
@@ -19,7 +20,7 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
   /// Makes a middleware.
   ///
   /// - Parameters:
-  ///   - retryAfter: The seconds for the header `Retry-After` of 429 and 503.
+  ///   - retryAfter: The seconds for the header `Retry-After` of 429 and 503, if the error does not know better.
   ///   - ownErrors: Maps errors of your handlers; it is asked first. Nil leaves an error to the library.
   public init(
     retryAfter: Int = 1, ownErrors: @escaping @Sendable (any Error) -> HTTPError? = { _ in nil }
@@ -37,7 +38,9 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
     } catch {
       let answer = answer(to: error)
       if answer.status.code >= 500 {
-        context.logger.error("The request failed.", error: error)
+        // A refusal protects the service, and there may be thousands in a second.
+        let level: Logger.Level = RunOutcome(error) == .refused ? .info : .error
+        context.logger.log(level: level, "The request failed.", error: error)
       }
       return try Response.error(
         answer.status, answer.body ?? answer.status.reasonPhrase, headers: answer.headers)
@@ -59,7 +62,7 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
       var answer = HTTPError(error.code.httpStatus)
       answer.body = error.code.textForClient
       if [.tooManyRequests, .serviceUnavailable].contains(answer.status) {
-        answer.headers[.retryAfter] = "\(retryAfter)"
+        answer.headers[.retryAfter] = "\(error.retryAfter?.wholeSeconds ?? retryAfter)"
       }
       return answer
     default: return HTTPError(.internalServerError)
@@ -72,8 +75,8 @@ extension DispatchError.Code {
   public var httpStatus: HTTPResponse.Status {
     switch self {
     case .timedOut: .gatewayTimeout
-    case .limitExceeded: .tooManyRequests
-    case .dropped, .dispatcherClosed, .persistenceFailed: .serviceUnavailable
+    case .limitExceeded, .rateLimitExceeded: .tooManyRequests
+    case .dropped, .circuitOpen, .dispatcherClosed, .persistenceFailed: .serviceUnavailable
     case .skipped: .conflict
     case .idempotencyKeyReused: .unprocessableContent
     case .invalidIdempotencyKey: .badRequest
@@ -87,6 +90,8 @@ extension DispatchError.Code {
     switch self {
     case .timedOut: "It took too long."
     case .limitExceeded, .dropped: "Too many requests are in flight. Try again later."
+    case .rateLimitExceeded: "Too many requests. Try again later."
+    case .circuitOpen: "A service that is needed does not answer. Try again later."
     case .dispatcherClosed: "The service ends. Try again."
     case .persistenceFailed: "The change could not be saved."
     case .skipped: "The same is being done already."
@@ -96,6 +101,13 @@ extension DispatchError.Code {
     case .partMissing: "It does not exist."
     default: nil
     }
+  }
+}
+
+extension Duration {
+  /// The seconds, rounded up, so that a client that waits for them does not come too early.
+  fileprivate var wholeSeconds: Int {
+    Int(components.seconds) + (components.attoseconds > 0 ? 1 : 0)
   }
 }
 

@@ -13,6 +13,10 @@ import Synchronization
 /// | `dispatchstore.runs.in_flight` | gauge | |
 /// | `dispatchstore.limit.in_flight`, `.waiting`, `.bound` | gauge | `limit` |
 /// | `dispatchstore.limit.rejected`, `.dropped` | counter | `limit` |
+/// | `dispatchstore.rate_limit.keys`, `.waiting` | gauge | `limit` |
+/// | `dispatchstore.rate_limit.admitted`, `.rejected` | counter | `limit` |
+/// | `dispatchstore.breaker.state`: 0 closed, 1 half-open, 2 open | gauge | `breaker` |
+/// | `dispatchstore.breaker.passed`, `.refused`, `.openings` | counter | `breaker` |
 /// | `dispatchstore.persistence.lag`, `.failed` | gauge | |
 /// | `dispatchstore.effects.pending`, `.dead` | gauge | |
 ///
@@ -22,6 +26,8 @@ public final class DispatchMetrics: Middleware {
   private let factory: any MetricsFactory
   private weak let dispatcher: Dispatcher?
   private let limits: [String: DispatchLimit]
+  private let rateLimits: [String: RateLimit]
+  private let breakers: [String: CircuitBreaker]
   private let persistence: Persistence?
   private let storeLabel: @Sendable (String) -> String
   private let inFlight = Atomic(0)
@@ -37,16 +43,20 @@ public final class DispatchMetrics: Middleware {
   /// - Parameters:
   ///   - dispatcher: The dispatcher, held weakly.
   ///   - limits: The limits to follow, by the label of their metrics.
+  ///   - rateLimits: The rate limits to follow, by the label of their metrics.
+  ///   - breakers: The circuit breakers to follow, by the label of their metrics.
   ///   - persistence: The persistence to follow.
   ///   - factory: The backend.
   ///   - storeLabel: The label for a store's identifier. Each label is a time series for ever: if you register a store
   ///     per customer, map them all to one label.
   public init(
     of dispatcher: Dispatcher, limits: [String: DispatchLimit] = [:],
+    rateLimits: [String: RateLimit] = [:], breakers: [String: CircuitBreaker] = [:],
     persistence: Persistence? = nil, factory: any MetricsFactory = MetricsSystem.factory,
     storeLabel: @escaping @Sendable (String) -> String = { $0 }
   ) {
     (self.dispatcher, self.limits, self.persistence) = (dispatcher, limits, persistence)
+    (self.rateLimits, self.breakers) = (rateLimits, breakers)
     (self.factory, self.storeLabel) = (factory, storeLabel)
   }
 
@@ -109,9 +119,21 @@ public final class DispatchMetrics: Middleware {
 
   // MARK: Gauges
 
-  /// Records how the dispatcher, the limits and the persistence are at this moment.
+  /// Records how the dispatcher, the limits, the breakers and the persistence are at this moment.
   public func recordGauges() {
     record("runs.in_flight", inFlight.load(ordering: .relaxed))
+    recordLimits()
+    recordBreakers()
+    if let status = persistence?.status {
+      record("persistence.lag", status.lag)
+      record("persistence.failed", status.hasFailed ? 1 : 0)
+    }
+    guard let dispatcher else { return }
+    record("effects.pending", dispatcher.pendingEffects.count)
+    record("effects.dead", dispatcher.deadLetters.count)
+  }
+
+  private func recordLimits() {
     for (name, limit) in limits {
       let (now, label) = (limit.statistics, ("limit", name))
       record("limit.in_flight", now.inFlight, label)
@@ -120,13 +142,23 @@ public final class DispatchMetrics: Middleware {
       total("limit.rejected", label).rise(to: now.rejected)
       total("limit.dropped", label).rise(to: now.dropped)
     }
-    if let status = persistence?.status {
-      record("persistence.lag", status.lag)
-      record("persistence.failed", status.hasFailed ? 1 : 0)
+    for (name, limit) in rateLimits {
+      let (now, label) = (limit.statistics, ("limit", name))
+      record("rate_limit.keys", now.keys, label)
+      record("rate_limit.waiting", now.waiting, label)
+      total("rate_limit.admitted", label).rise(to: now.admitted)
+      total("rate_limit.rejected", label).rise(to: now.rejected)
     }
-    guard let dispatcher else { return }
-    record("effects.pending", dispatcher.pendingEffects.count)
-    record("effects.dead", dispatcher.deadLetters.count)
+  }
+
+  private func recordBreakers() {
+    for (name, breaker) in breakers {
+      let (now, label) = (breaker.statistics, ("breaker", name))
+      record("breaker.state", now.state.level, label)
+      total("breaker.passed", label).rise(to: now.passed)
+      total("breaker.refused", label).rise(to: now.refused)
+      total("breaker.openings", label).rise(to: now.openings)
+    }
   }
 
   private func record(_ name: String, _ value: Int, _ labels: (String, String)...) {
@@ -160,6 +192,17 @@ public final class DispatchMetrics: Middleware {
         return counted
       }
       if total > before { add(total - before) }
+    }
+  }
+}
+
+extension CircuitBreaker.State {
+  /// The state as a number, the higher the worse.
+  fileprivate var level: Int {
+    switch self {
+    case .closed: 0
+    case .halfOpen: 1
+    case .open: 2
     }
   }
 }

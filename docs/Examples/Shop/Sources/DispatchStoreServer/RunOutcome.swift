@@ -8,7 +8,7 @@ enum RunOutcome: String, Hashable, Sendable {
   case cancelled
   case timedOut
   case vetoed
-  /// A limit, a key or a closed dispatcher refused it: this protects the service, and is no failure.
+  /// A limit, a breaker, a key or a closed dispatcher refused it: this protects the service, and is no failure.
   case refused
 
   init(_ outcome: StoreOutcome) {
@@ -29,7 +29,9 @@ enum RunOutcome: String, Hashable, Sendable {
         switch error.code {
         case .timedOut: .timedOut
         case .vetoed: .vetoed
-        case .limitExceeded, .dropped, .skipped, .dispatcherClosed: .refused
+        case .limitExceeded, .rateLimitExceeded, .circuitOpen, .dropped, .skipped,
+          .dispatcherClosed:
+          .refused
         default: .failed
         }
       default: .failed

@@ -1,5 +1,6 @@
 import DispatchStore
 import DispatchStoreServer
+import DispatchStoreTesting
 import Foundation
 import InMemoryLogging
 import Logging
@@ -73,6 +74,34 @@ import Testing
     await next.ended()
     #expect(entries.map(\.level) == [.info, .info])
     #expect(entries.map { $0.metadata["outcome"] } == ["cancelled", "refused"])
+  }
+
+  @Test func anOpeningBreakerIsAWarningAndItsOtherChangesAreNone() async {
+    let clock = VirtualClock()
+    let bank = Bank(clock: clock)
+    let handler = handler
+    let logger = Logger(label: "bank") { _ in handler }
+    let breaker = CircuitBreaker(
+      failures: 1, pause: .seconds(30), onChange: { logger.log($0, ofBreaker: "bank") })
+    await bank.dispatcher.send(Withdraw(amount: 900), options: .guarded(by: breaker))
+    clock.advance(by: .seconds(30))
+    await bank.dispatcher.send(Deposit(amount: 1), options: .guarded(by: breaker))
+    #expect(entries.map(\.level) == [.warning, .info, .info])
+    #expect(entries.map { $0.metadata["state"] } == ["open", "halfOpen", "closed"])
+    #expect(entries.first?.message == "The circuit breaker bank is open.")
+  }
+
+  @Test func whatABreakerRefusesInItsTurnIsNoError() async {
+    log(from: .info)
+    let breaker = CircuitBreaker(failures: 1)
+    bank.dispatcher.queue.isSuspended = true
+    let handles = [Withdraw(amount: 900), Withdraw(amount: 1)].map {
+      bank.dispatcher.dispatch($0, mode: .serial, options: .guarded(by: breaker))
+    }
+    bank.dispatcher.queue.isSuspended = false
+    #expect(await handles[1].result.dispatchError?.code == .circuitOpen)
+    await bank.dispatcher.drain()
+    #expect(entries.map(\.level) == [.error, .info, .info])
   }
 
   @Test func aCancellationIsNoError() async {

@@ -12,12 +12,13 @@ import Testing
 
   @discardableResult
   private func instrument(
-    limits: [String: DispatchLimit] = [:], persistence: Persistence? = nil,
+    limits: [String: DispatchLimit] = [:], rateLimits: [String: RateLimit] = [:],
+    breakers: [String: CircuitBreaker] = [:], persistence: Persistence? = nil,
     storeLabel: @escaping @Sendable (String) -> String = { $0 }
   ) -> DispatchMetrics {
     let metrics = DispatchMetrics(
-      of: bank.dispatcher, limits: limits, persistence: persistence, factory: backend,
-      storeLabel: storeLabel)
+      of: bank.dispatcher, limits: limits, rateLimits: rateLimits, breakers: breakers,
+      persistence: persistence, factory: backend, storeLabel: storeLabel)
     let logger = Logger(label: "bank") { _ in SwiftLogNoOpLogHandler() }
     bank.dispatcher.instrument(logger: logger, metrics: metrics)
     return metrics
@@ -111,6 +112,52 @@ import Testing
     #expect(rejected?.totalValue == 2)
     bank.end()
     await handle.ended()
+  }
+
+  private func counter(_ name: String, _ labels: [(String, String)]) -> Int64? {
+    try? backend.expectCounter("dispatchstore.\(name)", labels).totalValue
+  }
+
+  @Test func aRateLimitsFiguresAreRecordedAndEachRejectionIsCountedOnce() async {
+    let limit = RateLimit(1, per: .seconds(60), overflow: .reject)
+    let metrics = instrument(rateLimits: ["mails": limit])
+    for _ in 1...3 {
+      await bank.dispatcher.send(Deposit(amount: 1), options: .rateLimited(by: limit, key: "ann"))
+      metrics.recordGauges()
+    }
+    let labels = [("limit", "mails")]
+    #expect(gauge("rate_limit.keys", labels) == 1)
+    #expect(gauge("rate_limit.waiting", labels) == 0)
+    #expect(counter("rate_limit.admitted", labels) == 1)
+    #expect(counter("rate_limit.rejected", labels) == 2)
+  }
+
+  @Test func aBreakersStateIsRecordedAndEachRefusalIsCountedOnce() async {
+    let clock = VirtualClock()
+    let bank = Bank(clock: clock)
+    let breaker = CircuitBreaker(failures: 1, pause: .seconds(30))
+    let metrics = DispatchMetrics(
+      of: bank.dispatcher, breakers: ["bank": breaker], factory: backend)
+    let labels = [("breaker", "bank")]
+    let guarded = DispatchOptions.guarded(by: breaker)
+    metrics.recordGauges()
+    #expect(gauge("breaker.state", labels) == 0)
+    await bank.dispatcher.send(Withdraw(amount: 900), options: guarded)
+    for _ in 1...2 {
+      await bank.dispatcher.send(Deposit(amount: 1), options: guarded)
+      metrics.recordGauges()
+    }
+    #expect(gauge("breaker.state", labels) == 2)
+    #expect(counter("breaker.passed", labels) == 1)
+    #expect(counter("breaker.refused", labels) == 2)
+    #expect(counter("breaker.openings", labels) == 1)
+    clock.advance(by: .seconds(30))
+    let trial = bank.dispatcher.dispatch(Wait(), options: guarded)
+    await bank.waitUntilBegun()
+    metrics.recordGauges()
+    #expect(gauge("breaker.state", labels) == 1)
+    bank.end()
+    await trial.ended()
   }
 
   @Test func theLagOfPersistenceIsRecorded() async throws {

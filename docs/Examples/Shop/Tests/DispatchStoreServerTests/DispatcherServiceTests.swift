@@ -68,11 +68,16 @@ import Testing
     let database = MemoryDatabase()
     let persistence = try await database.open(for: bank.dispatcher)
     let service = service(persistence: persistence)
+    await #expect(throws: PersistenceError.self) {
+      try await database.open(for: Dispatcher(name: "early"))
+    }
     try await testGracefulShutdown { trigger in
       trigger.triggerGracefulShutdown()
       try await service.run()
     }
-    #expect(persistence.status.lastError?.code == .closed)
+    // Only a closed database has no owner.
+    let next = Dispatcher(name: "next")
+    try await database.open(for: next).close()
   }
 
   @Test func aCancelledServiceShutsDownAtOnce() async throws {

@@ -38,10 +38,17 @@ import Testing
   }
 
   @Test func failedPersistenceIsNotReady() async throws {
-    let persistence = try await MemoryDatabase().open(for: bank.dispatcher)
+    let database = MemoryDatabase()
+    let persistence = try await database.open(for: bank.dispatcher)
     let readiness = Readiness(of: bank.dispatcher, persistence: persistence)
+    let saved = try await bank.dispatcher.register(
+      store: Store(identifier: "saved", model: 0) {
+        On(Deposit.self) { count, _ in count += 1 }
+      }, persisted: .model)
     #expect(readiness.problem == nil)
-    try await persistence.close()
+    bank.dispatcher.onWarning { _ in }
+    database.fail(.inputOutput)
+    #expect(await saved.send(Deposit(amount: 1)).dispatchError?.code == .persistenceFailed)
     #expect(readiness.problem == "Saving has failed.")
   }
 
@@ -118,6 +125,30 @@ import Testing
     let closed = middleware.answer(to: try await error(Deposit(amount: 1)))
     #expect(closed.status == .serviceUnavailable)
     #expect(closed.headers[.retryAfter] == "7")
+  }
+
+  @Test func aRateLimitIs429WithTheTimeOfItsNextToken() async throws {
+    let limit = RateLimit(1, per: .milliseconds(60_500))
+    let options = DispatchOptions.rateLimited(by: limit, key: "ann")
+    let bank = Bank(clock: VirtualClock())
+    await bank.dispatcher.send(Deposit(amount: 1), options: options)
+    let limited = await bank.dispatcher.send(Deposit(amount: 1), options: options).error
+    let response = try await answer(to: #require(limited))
+    #expect(response.status == .tooManyRequests)
+    #expect(response.headers[.retryAfter] == "61")
+  }
+
+  @Test func anOpenBreakerIs503WithTheRestOfItsPause() async throws {
+    let breaker = CircuitBreaker(failures: 1, pause: .seconds(30))
+    let options = DispatchOptions.guarded(by: breaker)
+    let clock = VirtualClock()
+    let bank = Bank(clock: clock)
+    await bank.dispatcher.send(Withdraw(amount: 900), options: options)
+    clock.advance(by: .seconds(10))
+    let refused = await bank.dispatcher.send(Deposit(amount: 1), options: options).error
+    let response = try await answer(to: #require(refused))
+    #expect(response.status == .serviceUnavailable)
+    #expect(response.headers[.retryAfter] == "20")
   }
 
   @Test func aVetoIs403() async throws {

@@ -1,0 +1,52 @@
+import DispatchStore
+import DispatchStorePersistence
+
+struct Invoices: ModelType, Codable {
+  var unsent: Set<Int> = []
+  var sent: Set<Int> = []
+  var reminders = 0
+}
+struct Issue: CodableAction { let invoice: Int }
+struct Sent: ActionType { let invoice: Int }
+struct Remind: CodableAction {}
+
+func startBilling(
+  _ dispatcher: Dispatcher,
+  mail: @escaping @Sendable (_ invoice: Int, _ key: String) async throws -> Void
+) async throws -> HandlerStore<Invoices> {
+  let invoices = try await dispatcher.register(
+    store: Store(identifier: "invoices", model: Invoices()) {
+      On(Issue.self) { invoices, issue in invoices.unsent.insert(issue.invoice) }
+      On(Sent.self) { invoices, sent in
+        invoices.unsent.remove(sent.invoice)
+        invoices.sent.insert(sent.invoice)
+      }
+      On(Remind.self) { invoices, _ in invoices.reminders += invoices.unsent.count }
+    }, persisted: .model)
+  // After each `Issue`, until it has succeeded, also in the next process.
+  dispatcher.register(
+    effect: DurableEffect("mail invoice", on: Issue.self) { issue, context in
+      try await mail(issue.invoice, context.key)
+      return Sent(invoice: issue.invoice)
+    })
+  // Once a day, and once at the start if the time came while no process ran.
+  dispatcher.every(.seconds(86_400), name: "remind", perform: Remind())
+  dispatcher.resumeWork()
+  return invoices
+}
+
+/// At the start of the program.
+func openBilling(_ path: String) async throws -> (Dispatcher, Persistence) {
+  let persistence = try await Persistence(
+    .sqlite(path: path), actions: ActionCoder(Issue.self, Remind.self))
+  return (Dispatcher(name: "billing", persistence: persistence), persistence)
+}
+
+/// From anywhere: an invoice in a week, which may be cancelled by its name until then.
+func issueLater(_ invoice: Int, by dispatcher: Dispatcher) {
+  dispatcher.dispatch(
+    Issue(invoice: invoice),
+    options: [
+      .delayed(by: .seconds(7 * 86_400), name: "invoice \(invoice)"), .timeout(nil), .limited(),
+    ])
+}

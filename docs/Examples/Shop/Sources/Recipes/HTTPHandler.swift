@@ -1,0 +1,43 @@
+import DispatchStore
+import DispatchStoreServer
+import HTTPTypes
+import Hummingbird
+
+struct Withdraw: ActionType, Equatable {
+  typealias Reply = Int
+  let account: String, amount: Int
+}
+struct WithdrawRequest: Decodable { let amount: Int }
+struct Overdrawn: Error {}
+
+func addAccounts(to router: Router<BasicRequestContext>, _ dispatcher: Dispatcher) {
+  dispatcher.register(
+    store: Store(identifier: "accounts", model: ["ann": 100]) {
+      On(Withdraw.self) { balances, withdraw in
+        let left = balances[withdraw.account, default: 0] - withdraw.amount
+        guard left >= 0 else { throw Overdrawn() }
+        balances[withdraw.account] = left
+        return left
+      }
+    })
+  let requests = DispatchLimit(1_000, overflow: .reject, name: "requests")
+  router.add(
+    middleware: DispatchErrorMiddleware { error in
+      error is Overdrawn ? HTTPError(.conflict, message: "The account is overdrawn.") : nil
+    })
+  router.post("/accounts/:id/withdrawals") { request, context in
+    let id = try context.parameters.require("id")
+    let amount = try await request.decode(as: WithdrawRequest.self, context: context).amount
+    guard amount > 0 else { throw HTTPError(.unprocessableContent, message: "amount is positive.") }
+    var options: DispatchOptions = [.limited(by: requests), .timeout(.seconds(2))]
+    if let key = request.headers[.idempotencyKey] {
+      options = [options, .idempotencyKey("\(id) \(key)")]
+    }
+    let withdraw = Withdraw(account: id, amount: amount)
+    return "\(try await dispatcher.send(withdraw, mode: .serial(lane: id), options: options).reply)"
+  }
+}
+
+extension HTTPField.Name {
+  static let idempotencyKey = Self("Idempotency-Key")!
+}

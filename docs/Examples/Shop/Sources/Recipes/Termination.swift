@@ -1,0 +1,21 @@
+import DispatchStore
+import DispatchStoreServer
+import Hummingbird
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+func serve(
+  _ router: Router<BasicRequestContext>, _ dispatcher: Dispatcher, _ persistence: Persistence?,
+  logger: Logger
+) async throws {
+  let readiness = Readiness(of: dispatcher, persistence: persistence, delay: .seconds(5))
+  router.addHealth(readiness)
+  let server = Application(router: router, logger: logger)
+  let ending = DispatcherService(
+    dispatcher, persistence: persistence, drainTimeout: .seconds(15), logger: logger)
+  try await ServiceGroup(
+    services: [ending, server, readiness],  // They end in reverse order.
+    gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
+  ).run()
+}
