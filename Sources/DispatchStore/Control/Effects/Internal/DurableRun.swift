@@ -30,10 +30,13 @@ struct DurableRun {
 
   /// Waits for a turn; returns false if the run ends before, since its work is left to another one.
   private func isItsTurn() async -> Bool {
+    // If the dispatcher closes, saved work that has not begun is left to the next process.
+    let isSaved = outbox.keeper != nil
+    if isSaved, outbox.isClosed { return false }
     if turns.take() { return true }
-    guard outbox.beginPause(run, entry) else { return false }
+    if isSaved, !outbox.beginPause(run, entry) { return false }
     let hasTurn = await turns.wait()
-    outbox.endPause(entry)
+    if isSaved { outbox.endPause(entry) }
     if hasTurn, !run.isActive { turns.leave() }
     return hasTurn && run.isActive
   }

@@ -151,6 +151,8 @@ final class Outbox: DispatcherAttachment {
     withExtendedLifetime(run) {}
   }
 
+  var isClosed: Bool { state.withLock(\.isClosed) }
+
   /// Ends all pauses: their work is left to the next process.
   func close() {
     let runs = state.withLock { state in
