@@ -35,6 +35,23 @@ struct ScheduleLifecycleTests {
     #expect(await scene.nothingRemains())
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { !$0.isSync })
+  func whatIsPendingOutlivesTheDefaultTimeLimitAndTakesNoDefaultUnit(_ mode: Dispatcher.Mode) async
+  {
+    let (clock, limit) = (VirtualClock(), DispatchLimit(1, overflow: .reject))
+    let dispatcher = Dispatcher(
+      defaults: [.timeout(.seconds(5)), .limited(by: limit)], clock: clock)
+    dispatcher.register(
+      store: Store(identifier: "count", model: 0) { On(Tick.self) { $0 += $1.by } })
+    let week = Duration.seconds(7 * 86_400)
+    let handles = (0..<2).map { _ in
+      dispatcher.dispatch(Tick(by: 1), mode: mode, options: .delayed(by: week))
+    }
+    #expect(limit.statistics.inFlight == 0)
+    clock.advance(by: week)
+    for handle in handles { #expect(await handle.result.isSuccess) }
+  }
+
   @Test(arguments: End.allCases)
   func repeatingSchedulesStop(_ end: End) async {
     scene.dispatcher.every(Self.second, name: "k", perform: scene.runs("1"))
@@ -98,3 +115,5 @@ struct ScheduleLifecycleTests {
     await isGone.opened()
   }
 }
+
+private struct Tick: ActionType { let by: Int }

@@ -11,6 +11,7 @@ extension Dispatcher {
   ///   that is sooner counts.
   /// - Its own `retry` replaces the default one.
   /// - Any limits of its own replace the default ones, which `.sync` does not have.
+  /// - A `delayed` or `scheduled` dispatch has no default time limit and no default limits.
   ///
   /// They apply once per dispatch. To a sequence or a group they apply as a whole, and not to its steps or compensations.
   /// They don't apply to a long-lived effect, only to what it dispatches.

@@ -58,15 +58,15 @@ public final class CircuitBreaker: Sendable {
   ///   - pause: The time for which it is open then, by the dispatcher's clock; positive.
   ///   - trials: The number of dispatches that pass after the pause, and all have to succeed; positive.
   ///   - name: The name in messages.
-  ///   - isFailure: Whether an error is a failure of the dependency. By default, each error is one that a store throws,
-  ///     and so is `timedOut`; no other `DispatchError` is, and no `CancellationError`. An error of the program's own
-  ///     that is no failure counts as a success, since the dependency has answered. Called when a dispatch ends, before
-  ///     its completion, under no lock.
+  ///   - isFailure: Whether an error that a store throws is a failure of the dependency; if not, it counts as a success,
+  ///     since the dependency has answered. A time-out is always a failure, and no other error of the library or
+  ///     cancellation counts. Called when a dispatch ends, before its completion, under no lock.
   ///   - onChange: Called with each new state in order, on the thread that has changed it, under no lock. Never called
   ///     twice at once.
   public init(
     failures: Int = 5, pause: Duration = .seconds(30), trials: Int = 1,
-    name: String = "circuit breaker", isFailure: (@Sendable (any Error) -> Bool)? = nil,
+    name: String = "circuit breaker",
+    isFailure: @escaping @Sendable (any Error) -> Bool = { _ in true },
     onChange: (@Sendable (State) -> Void)? = nil
   ) {
     if failures < 1 || trials < 1 {
@@ -84,17 +84,11 @@ public final class CircuitBreaker: Sendable {
         """)
     }
     self.name = name
-    self.isFailure = isFailure ?? Self.isFailureByDefault
+    self.isFailure = isFailure
     self.onChange = onChange
     guarded = Locked(
       Guarded(
         state: BreakerState(failures: failures, pause: pause.wholeNanoseconds, trials: trials)))
-  }
-
-  /// Whether an error is one that a store throws, or a timeout.
-  private static func isFailureByDefault(_ error: any Error) -> Bool {
-    if let error = error as? DispatchError { return error.code == .timedOut }
-    return !(error is CancellationError)
   }
 
   /// The present state.
@@ -145,9 +139,12 @@ public final class CircuitBreaker: Sendable {
   }
 
   private func verdict(on result: DispatchResult) -> BreakerState.Verdict {
-    guard let error = result.error else { return .success }
-    if isFailure(error) { return .failure }
-    return error is DispatchError || error is CancellationError ? .none : .success
+    switch result.error {
+    case nil: .success
+    case let error as DispatchError: error.code == .timedOut ? .failure : .none
+    case is CancellationError: .none
+    case let error?: isFailure(error) ? .failure : .success
+    }
   }
 
   private func clock(for dispatcher: Dispatcher) -> DispatcherClock {

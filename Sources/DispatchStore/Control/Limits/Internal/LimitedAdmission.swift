@@ -29,6 +29,8 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
     base?.priority(in: mode, of: dispatcher)
   }
 
+  override var takesDefaultTimeLimit: Bool { base?.takesDefaultTimeLimit ?? true }
+
   override func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? {
     limitDeadline
   }

@@ -40,6 +40,9 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     /// Whether the end does not wait until its commits are saved.
     var endsUnsaved = false
 
+    /// Whether it begins at a time, perhaps in a week, so that default time limits and limits are not for it.
+    var isScheduled: Bool { if case .schedule? = start { true } else { false } }
+
     mutating func add(_ next: Values) {
       names += next.names
       isDetached = isDetached || next.isDetached
@@ -90,6 +93,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override var isAtomic: Bool { values.isAtomic }
   override var isOnlyAtomic: Bool { self === Self.atomic }
   static let atomic = DispatchOptions().controlled { $0.isAtomic = true }.control
+
+  override var takesDefaultTimeLimit: Bool { !values.isScheduled }
 
   override func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? {
     values.deadlines.lazy.map { $0(clock, callSite) }.min { $0.time < $1.time }

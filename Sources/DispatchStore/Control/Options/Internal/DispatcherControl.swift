@@ -37,7 +37,8 @@ final class DispatcherControl: DefaultAdmission, @unchecked Sendable {
     var values = (own as? ControlOptions)?.values ?? ControlOptions.Values()
     if values.takesDefaults {
       values.retry = values.retry ?? defaults.retry
-      if !values.namesLimits, mode?.isSync != true { values.limits = defaults.limits }
+      let takesLimits = !values.namesLimits && !values.isScheduled && mode?.isSync != true
+      if takesLimits { values.limits = defaults.limits }
     }
     if let mode { addBounds(of: mode, to: &values) }
     return own == nil && values.retry == nil && values.limits.isEmpty ? nil : ControlOptions(values)

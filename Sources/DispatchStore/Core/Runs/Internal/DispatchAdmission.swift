@@ -22,6 +22,9 @@ class DispatchAdmission: @unchecked Sendable {
   /// Returns the deadline of a dispatch made now, apart from its options.
   func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? { nil }
 
+  /// Whether the dispatcher's default time limit applies.
+  var takesDefaultTimeLimit: Bool { true }
+
   /// Returns the priority on the concurrent queue, or for a turn in a lane; nil for the normal one.
   func priority(in mode: Dispatcher.Mode, of dispatcher: Dispatcher) -> PriorityInbox.Level? { nil }
 
@@ -235,7 +238,10 @@ extension Dispatcher {
   ) -> Deadline? {
     let other = admission?.deadline(by: clock, at: callSite)
     var limit = options.timeLimit
-    if limit == .max, other == nil, let defaultAdmission { limit = defaultAdmission.timeLimit }
+    if limit == .max, other == nil, admission?.takesDefaultTimeLimit != false, let defaultAdmission
+    {
+      limit = defaultAdmission.timeLimit
+    }
     if limit >= DispatchOptions.unlimited { return other }
     let own = Deadline(after: limit, by: clock.nanoseconds)
     return if let other, other.time < own.time { other } else { own }

@@ -46,7 +46,5 @@ func openBilling(_ path: String) async throws -> (Dispatcher, Persistence) {
 func issueLater(_ invoice: Int, by dispatcher: Dispatcher) {
   dispatcher.dispatch(
     Issue(invoice: invoice),
-    options: [
-      .delayed(by: .seconds(7 * 86_400), name: "invoice \(invoice)"), .timeout(nil), .limited(),
-    ])
+    options: .delayed(by: .seconds(7 * 86_400), name: "invoice \(invoice)"))
 }

@@ -21,12 +21,10 @@ struct PriceCache: Sendable {
         Perform(LoadPrice.self) { action, context in
           let price = try await load(action.sku)
           try context.updateModel { $0[action.sku] = price }
-          // It outlives the load, and while it is pending it must not count for the dispatcher's defaults.
+          // It outlives the load.
           context.dispatcher.dispatch(
             ForgetPrice(sku: action.sku), mode: .serial(lane: key(action.sku)),
-            options: [
-              .delayed(by: time, name: key(action.sku)), .detached, .timeout(nil), .limited(),
-            ])
+            options: [.delayed(by: time, name: key(action.sku)), .detached])
           return price
         }
         On(ForgetPrice.self) { prices, forget in prices[forget.sku] = nil }
