@@ -72,6 +72,7 @@ extension Dispatcher {
     guard let persistence = attached.persistence else {
       if attached.isDeclared {
         store.stayInMemory()
+        form.undoesInPlace(in: store)
         return register(store: store, waitFor: waitFor, ownership: ownership)
       }
       stopProgram(

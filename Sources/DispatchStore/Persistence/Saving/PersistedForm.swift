@@ -19,6 +19,13 @@ public struct PersistedForm<Model: Sendable & Codable>: Sendable {
     return PersistedForm(parts: parts)
   }
 
+  /// Lets atomic actions undo changes of its dictionaries in place, whether the store is saved or stays in memory.
+  func undoesInPlace<Action: ActionType>(in store: Store<Model, Action>) {
+    for part in parts {
+      store.storage.addUndo(of: part.undo) { .copying(Model.self, besides: $0) }
+    }
+  }
+
   /// Returns a copy of the model in which these dictionaries are empty.
   func hollowed(_ model: Model) -> Model {
     if parts.isEmpty { return model }

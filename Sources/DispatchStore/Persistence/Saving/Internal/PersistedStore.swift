@@ -76,9 +76,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   /// Loads the saved state into the store, or saves the store's if there is none.
   func begin() async throws {
     guard let store else { return }
-    for part in form.parts {
-      store.storage.addUndo(of: part.undo) { .copying(Model.self, besides: $0) }
-    }
+    form.undoesInPlace(in: store)
     let persistence = persistence
     let saved = try await persistence.perform { driver -> (SavedStore, Model)? in
       guard var saved = try driver.store(self.savedIdentifier) else { return nil }
