@@ -1,5 +1,6 @@
 import DispatchStore
 import DispatchStoreServer
+import Foundation
 import Hummingbird
 import ShopCore
 
@@ -64,4 +65,8 @@ struct ShopContext: RequestContext {
   init(source: ApplicationRequestContextSource) { coreContext = .init(source: source) }
 
   var maxUploadSize: Int { 64 << 10 }
+  // Made once: by default each request makes its own.
+  var requestDecoder: JSONDecoder { Self.decoder }
+  var responseEncoder: JSONEncoder { Self.encoder }
+  private static let (decoder, encoder) = (JSONDecoder(), JSONEncoder())
 }
