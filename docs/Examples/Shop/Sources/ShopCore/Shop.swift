@@ -16,7 +16,9 @@ package struct Shop: Sendable {
   package let stock: Store<Stock, HandledAction>
   package let orders: Store<Orders, HandledAction>
 
-  /// Opens the shop. Work of an earlier process goes on with `resumeWork()`, once all that follows it is registered.
+  /// Opens the shop.
+  ///
+  /// Work of an earlier process goes on with `resumeWork()`, once all that follows it is registered.
   ///
   /// - Parameters:
   ///   - dispatcher: A dispatcher with or without persistence.
