@@ -1,4 +1,4 @@
-package import DispatchStore
+import DispatchStore
 
 /// Puts goods on the shelf.
 package struct AddStock: ActionType {
