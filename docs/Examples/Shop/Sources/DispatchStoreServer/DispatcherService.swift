@@ -40,10 +40,12 @@ public struct DispatcherService: Service {
   public func run() async throws {
     let isGraceful = (try? await gracefulShutdown()) != nil
     if !isGraceful { dispatcher.shutDown() }
-    log(await dispatcher.drain(timeout: isGraceful ? timeout : .zero))
+    let report = await dispatcher.drain(timeout: isGraceful ? timeout : .zero)
+    log(report)
     // What still hangs must not commit after the database has gone.
     dispatcher.shutDown()
-    try await persistence?.close()
+    // If the database is what hangs, closing it would, too. It needs no close: what was acknowledged is in it.
+    if report.isComplete { try await persistence?.close() }
   }
 
   private func log(_ report: DrainReport) {

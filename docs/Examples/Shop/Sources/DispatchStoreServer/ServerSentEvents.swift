@@ -21,11 +21,16 @@ public struct ServerSentEvent: Sendable {
   var text: String {
     // A newline in a field would end it, and begin another one.
     let fields = [("id", id), ("event", event)].compactMap { name, value in
-      value.map { "\(name): \($0.filter { !$0.isNewline })\n" }
+      value.map { "\(name): \($0.filter { !$0.endsLine })\n" }
     }
-    let lines = data.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    let lines = data.split(omittingEmptySubsequences: false, whereSeparator: \.endsLine)
     return fields.joined() + lines.map { "data: \($0)\n" }.joined() + "\n"
   }
+}
+
+extension Character {
+  /// Whether it ends a line of a stream; other newlines of Unicode don't.
+  fileprivate var endsLine: Bool { ["\n", "\r", "\r\n"].contains(self) }
 }
 
 extension Request {

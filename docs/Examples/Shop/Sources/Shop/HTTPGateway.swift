@@ -20,7 +20,8 @@ struct HTTPGateway: PaymentGateway {
   }
 
   func refund(receipt: String, order: Int, key: String) async throws {
-    _ = try await post("refunds", ["key": key, "order": order, "receipt": receipt])
+    let body = try await post("refunds", ["key": key, "order": order, "receipt": receipt])
+    if body == nil { throw Failed(status: 402) }  // A refund can't be declined.
   }
 
   /// Returns the body of the answer; nil if the bank declines.

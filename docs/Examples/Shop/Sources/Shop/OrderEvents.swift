@@ -11,7 +11,7 @@ struct OrderEvents: AsyncSequence, Sendable {
   let id: Int
   /// The number of the last event that the client has.
   let last: Int
-  /// Waits until what was seen is in the database, since nobody may hear of what a crash would undo.
+  /// Waits until what was seen is in the database.
   let whenSaved: @Sendable () async throws -> Void
 
   struct AsyncIterator: AsyncIteratorProtocol {

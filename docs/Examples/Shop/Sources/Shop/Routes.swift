@@ -1,5 +1,6 @@
 import DispatchStore
 import DispatchStoreServer
+import Foundation
 import HTTPTypes
 import Hummingbird
 import ShopCore
@@ -17,7 +18,7 @@ struct Routes: Sendable {
     router.put("/stock/:sku", use: putStock)
     router.get("/stock/:sku", use: getStock)
     router.post("/orders", use: placeOrder)
-    router.get("/orders/:id") { _, context in try OrderAnswer(order(context)) }
+    router.get("/orders/:id", use: getOrder)
     router.post("/orders/:id/cancel", use: cancelOrder)
     router.get("/orders/:id/events", use: events)
   }
@@ -25,7 +26,7 @@ struct Routes: Sendable {
   @Sendable private func putStock(
     _ request: Request, _ context: ShopContext
   ) async throws -> StockAnswer {
-    let sku = try context.parameters.require("sku")
+    let sku = try sku(context)
     let stock = try await request.decode(as: StockRequest.self, context: context)
     guard 0...1_000_000_000 ~= stock.add, 0...1_000_000_000 ~= stock.price else {
       throw HTTPError.invalid("add and price are 0 to 1,000,000,000.")
@@ -36,11 +37,12 @@ struct Routes: Sendable {
 
   @Sendable private func getStock(
     _ request: Request, _ context: ShopContext
-  ) throws -> StockAnswer {
-    let sku = try context.parameters.require("sku")
+  ) async throws -> StockAnswer {
+    let sku = try sku(context)
     guard let goods = shop.stock.withModel({ $0.goods[sku] }) else {
       throw ShopError.unknownGoods(sku)
     }
+    try await whenSaved()
     return StockAnswer(sku, goods)
   }
 
@@ -53,12 +55,25 @@ struct Routes: Sendable {
       throw HTTPError.invalid("customer and sku are not empty.")
     }
     var options = controls
-    if let key = request.headers[.idempotencyKey] { options = [options, .idempotencyKey(key)] }
+    if let key = request.headers[.idempotencyKey] {
+      guard 1...200 ~= key.utf8.count else {
+        throw HTTPError.invalid("Idempotency-Key has 1 to 200 bytes.")
+      }
+      options = [options, .idempotencyKey(key)]
+    }
     let place = Place(
       id: numbers.next(), customer: wanted.customer, sku: wanted.sku, count: wanted.count)
     let order = try await shop.dispatcher.send(place, options: options).reply
     return EditedResponse(
       status: .created, headers: [.location: "/orders/\(order.id)"], response: OrderAnswer(order))
+  }
+
+  @Sendable private func getOrder(
+    _ request: Request, _ context: ShopContext
+  ) async throws -> OrderAnswer {
+    let order = try order(context)
+    try await whenSaved()
+    return OrderAnswer(order)
   }
 
   @Sendable private func cancelOrder(
@@ -74,9 +89,16 @@ struct Routes: Sendable {
   ) throws -> Response {
     let events = OrderEvents(
       orders: shop.orders, id: try order(context).id,
-      last: request.lastEventID.flatMap(Int.init) ?? 0,
-      whenSaved: { [persistence] in try await persistence?.flush() })
+      last: max(0, request.lastEventID.flatMap(Int.init) ?? 0), whenSaved: whenSaved)
     return .serverSentEvents(events)
+  }
+
+  /// Waits until what was read is in the database, since nobody may hear of what a crash would undo.
+  @Sendable private func whenSaved() async throws { try await persistence?.flush() }
+
+  private func sku(_ context: ShopContext) throws -> String {
+    let sku = try context.parameters.require("sku")
+    return sku.removingPercentEncoding ?? sku
   }
 
   private func order(_ context: ShopContext) throws -> Order {

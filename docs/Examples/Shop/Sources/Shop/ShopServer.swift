@@ -13,7 +13,16 @@ import UnixSignals
 
 @main
 struct ShopServer {
-  static func main() async throws {
+  static func main() async {
+    do {
+      try await run()
+    } catch {
+      Logger(label: "shop").critical("The shop ends: \(error)")
+      exit(1)
+    }
+  }
+
+  private static func run() async throws {
     let settings = Settings(ProcessInfo.processInfo.environment)
     var logger = Logger(label: "shop")
     logger.logLevel = settings.logLevel
@@ -44,7 +53,7 @@ struct ShopServer {
     let client = HTTPClient(configuration: clientSettings)
     let shop = try await Shop(
       dispatcher, gateway: HTTPGateway(client: client, url: settings.gateway),
-      calls: [.rateLimited(by: rate), .guarded(by: bank)])
+      calls: [.rateLimited(by: rate), .guarded(by: bank), .timeout(.seconds(3))])
     if let persistence { shop.keepAudit(in: persistence) }
     dispatcher.resumeWork()
 
@@ -62,13 +71,18 @@ struct ShopServer {
     ).add(to: router)
     let server = Application(
       router: router,
+      // A client that sends or reads nothing for so long is disconnected; events have a heartbeat every 15 seconds.
+      server: .http1(configuration: .init(idleTimeout: .seconds(30))),
       configuration: .init(address: .hostname("127.0.0.1", port: settings.port)), logger: logger)
 
-    let ending = DispatcherService(dispatcher, persistence: persistence, logger: logger)
-    try await ServiceGroup(
+    let ending = DispatcherService(
+      dispatcher, persistence: persistence, drainTimeout: .seconds(5), logger: logger)
+    var group = ServiceGroupConfiguration(
       services: [ending, server, readiness], gracefulShutdownSignals: [.sigterm, .sigint],
-      logger: logger
-    ).run()
+      logger: logger)
+    // A client that never finishes its request does not hold up the end.
+    group.maximumGracefulShutdownDuration = .seconds(10)
+    try await ServiceGroup(configuration: group).run()
     try await client.shutdown()
   }
 }
