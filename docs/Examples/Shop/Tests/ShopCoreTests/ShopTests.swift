@@ -10,7 +10,7 @@ import Testing
 
   private func openShop(_ bank: FakeBank? = nil) async throws -> Shop {
     let shop = try await Shop(dispatcher, gateway: bank ?? self.bank)
-    try await dispatcher.send(AddStock(sku: "tea", count: 10, price: 250)).reply
+    _ = try await dispatcher.send(AddStock(sku: "tea", count: 10, price: 250)).reply
     return shop
   }
 

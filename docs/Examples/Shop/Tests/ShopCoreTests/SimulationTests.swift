@@ -17,7 +17,7 @@ struct BooksDoNotAgree: Error {
       try await MemoryDatabase().open(for: dispatcher, actions: Shop.actions)
       let bank = FakeBank(failing: 1)
       let shop = try await Shop(dispatcher, gateway: bank)
-      try await dispatcher.send(AddStock(sku: "tea", count: 1, price: 250)).reply
+      _ = try await dispatcher.send(AddStock(sku: "tea", count: 1, price: 250)).reply
       let places = ["ann", "ben"].enumerated().map { id, customer in
         dispatcher.dispatch(Place(id: id, customer: customer, sku: "tea", count: 1))
       }
