@@ -4,14 +4,11 @@
     load/faults.py --shop .build/release/shop --folder /tmp/shop-faults
 """
 
-import argparse
 import asyncio
 import json
-import os
-import shutil
 import time
 
-from harness import Client, make_gateway, make_shop
+from harness import Client, make_parser, services
 
 ORDER = {"customer": "ann", "sku": "tea", "count": 2}
 KEY = {"Idempotency-Key": "a1"}
@@ -79,29 +76,14 @@ async def run(shop, gateway):
         state = await settled(shop.port, order["id"])
         print(f"| {mode} | {status} `{order['state']}` | {1000 * took:.0f} ms | "
               f"{json.loads(then)['state']} after 3 s, {state} in the end |")
-    charged = [entry["order"] for entry in map(json.loads, open(f"{gateway.folder}/ledger.jsonl"))]
-    print("\ncharged or refunded, by order:", charged)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--shop", default=".build/release/shop")
-    parser.add_argument("--gateway", default=".build/release/gateway")
-    parser.add_argument("--folder", required=True, help="for databases and logs; it is emptied")
-    options = parser.parse_args()
-    shutil.rmtree(options.folder, ignore_errors=True)
-    os.makedirs(options.folder)
-    gateway = make_gateway(options.gateway, options.folder)
-    gateway.folder = options.folder
-    shop = make_shop(options.shop, options.folder, gateway)
-    try:
-        for server in (gateway, shop):
-            server.start()
-            server.wait_until_ready()
+    options = make_parser(__doc__).parse_args()
+    with services(options) as (gateway, shop):
         asyncio.run(run(shop, gateway))
-    finally:
-        shop.stop()
-        gateway.stop()
+    with open(f"{options.folder}/ledger.jsonl", encoding="utf-8") as entries:
+        print("\ncharged or refunded, by order:", [json.loads(entry)["order"] for entry in entries])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
 """Starts gateways and shops on 127.0.0.1, and speaks HTTP with them."""
 
+import argparse
 import asyncio
+import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -72,6 +75,32 @@ def make_gateway(binary, folder):
 def make_shop(binary, folder, gateway, durable=True):
     database = {"DATABASE": f"{folder}/shop.sqlite"} if durable else {}
     return Server(binary, "/health/ready", f"{folder}/shop.log", GATEWAY=gateway.url, **database)
+
+
+def make_parser(description):
+    """The options of a script that runs a shop and a bank."""
+    parser = argparse.ArgumentParser(description=description.split("\n")[0])
+    parser.add_argument("--shop", default=".build/release/shop")
+    parser.add_argument("--gateway", default=".build/release/gateway")
+    parser.add_argument("--folder", required=True, help="for databases and logs; it is emptied")
+    return parser
+
+
+@contextlib.contextmanager
+def services(options):
+    """A bank and a shop that answer, with their files in the folder. Both end with the block."""
+    shutil.rmtree(options.folder, ignore_errors=True)
+    os.makedirs(options.folder)
+    gateway = make_gateway(options.gateway, options.folder)
+    shop = make_shop(options.shop, options.folder, gateway)
+    try:
+        for server in (gateway, shop):
+            server.start()
+            server.wait_until_ready()
+        yield gateway, shop
+    finally:
+        shop.stop()
+        gateway.stop()
 
 
 class Unanswered(Exception):

@@ -7,16 +7,13 @@ The gateway survives; in some rounds it has faults. Clients repeat with the same
 and readers of events reconnect with Last-Event-ID.
 """
 
-import argparse
 import asyncio
-import os
 import random
-import shutil
 import signal
 import sys
 
-from harness import call, make_gateway, make_shop
-from workload import AUDIT, Workload, report
+from harness import call
+from workload import drive, make_workload_parser
 
 
 async def rounds(options, gateway, shop, workload):
@@ -40,35 +37,10 @@ async def rounds(options, gateway, shop, workload):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--shop", default=".build/release/shop")
-    parser.add_argument("--gateway", default=".build/release/gateway")
+    parser = make_workload_parser(__doc__)
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", required=True, help="for databases and logs; it is emptied")
-    parser.add_argument("--audit", default=AUDIT, help="SQL for (order, number, state); '' for none")
     options = parser.parse_args()
-    shutil.rmtree(options.folder, ignore_errors=True)
-    os.makedirs(options.folder)
-
-    gateway = make_gateway(options.gateway, options.folder)
-    shop = make_shop(options.shop, options.folder, gateway)
-    try:
-        gateway.start()
-        gateway.wait_until_ready()
-        shop.start()
-        shop.wait_until_ready()
-        workload = Workload(shop.port, options.seed)
-        workload.begin()
-        try:
-            asyncio.run(rounds(options, gateway, shop, workload))
-        except TimeoutError:
-            workload.fault("the shop has not settled in time")
-        workload.check(gateway.port, f"{options.folder}/shop.sqlite", options.audit)
-        sys.exit(report(workload, f"seed {options.seed}, {options.kills} kills: "))
-    finally:
-        shop.stop()
-        gateway.stop()
+    sys.exit(drive(options, rounds, f"{options.kills} kills"))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import random
 import sqlite3
 from collections import Counter, defaultdict
 
-from harness import Client, Unanswered, call, ledger
+from harness import Client, Unanswered, call, ledger, make_parser, services
 
 PATHS = {
     "placed": ["placed"],
@@ -249,3 +249,23 @@ def report(workload, extra=""):
         print("FAULT", fault)
     print(f"{len(workload.faults)} faults")
     return 1 if workload.faults else 0
+
+
+def make_workload_parser(description):
+    parser = make_parser(description)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--audit", default=AUDIT, help="SQL for (order, number, state); '' for none")
+    return parser
+
+
+def drive(options, rounds, title, **settings):
+    """Runs rounds against a shop under load, and checks what is left. Returns the exit code."""
+    with services(options) as (gateway, shop):
+        workload = Workload(shop.port, options.seed, **settings)
+        workload.begin()
+        try:
+            asyncio.run(rounds(options, gateway, shop, workload))
+        except TimeoutError:
+            workload.fault("the shop has not settled in time")
+        workload.check(gateway.port, f"{options.folder}/shop.sqlite", options.audit)
+        return report(workload, f"seed {options.seed}, {title}: ")
