@@ -55,12 +55,11 @@ public struct DurableEffect: Sendable {
       (any ActionType)?
   ) {
     let attemptCount = attempts ?? .max
-    if attemptCount < 1 || maxConcurrentRuns < 1 {
+    for (count, unit) in [(attemptCount, "attempts"), (maxConcurrentRuns, "concurrent runs")]
+    where count < 1 {
       stopProgram(
-        """
-        The durable effect "\(name)" has \(attemptCount) attempts and \(maxConcurrentRuns) concurrent runs, so it would \
-        never run. Take at least 1 of each.
-        """)
+        "The durable effect \"\(name)\" has \(count) \(unit), so it would never run. Take at least 1."
+      )
     }
     (self.name, actionType, self.attemptCount, self.backoff) = (name, type, attemptCount, backoff)
     self.maxConcurrentRuns = maxConcurrentRuns

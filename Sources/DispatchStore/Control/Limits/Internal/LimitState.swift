@@ -7,9 +7,7 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
   private(set) var admittedCount = 0
   var rejectedCount = 0
   private(set) var droppedCount = 0
-  /// Waiters in order of arrival; tombstones of those that no longer wait are skipped.
-  private var queue = FIFO<Waiter>()
-  private var waiting: Set<ObjectIdentifier> = []
+  private var line = WaitingLine<Waiter>()
   private var members: [ObjectIdentifier: Entry] = [:]
   private var memberCount: UInt64 = 0
   /// Members in order of arrival.
@@ -61,39 +59,32 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
     self.bound = bound
   }
 
-  var waitingCount: Int { waiting.count }
+  var waitingCount: Int { line.count }
 
   /// Takes a unit, if one is free and nothing waits.
   mutating func enter() -> Bool {
-    guard inFlight < bound, waiting.isEmpty else { return false }
+    guard inFlight < bound, line.isEmpty else { return false }
     inFlight += 1
     admittedCount += 1
     return true
   }
 
   /// Adds a waiter for a unit.
-  mutating func wait(_ waiter: Waiter) {
-    queue.append(waiter)
-    waiting.insert(ObjectIdentifier(waiter))
-  }
+  mutating func wait(_ waiter: Waiter) { line.append(waiter) }
 
   /// Removes a waiter; false if it has got its unit.
-  mutating func endWait(_ waiter: Waiter) -> Bool {
-    waiting.remove(ObjectIdentifier(waiter)) != nil
-  }
+  mutating func endWait(_ waiter: Waiter) -> Bool { line.remove(waiter) }
 
   /// Releases a unit.
   ///
   /// Returns the waiter that has it now.
   mutating func leave() -> Waiter? {
-    while let next = queue.popFirst() {
-      if waiting.remove(ObjectIdentifier(next)) != nil {
-        admittedCount += 1
-        return isPlanted(.lostUnit) ? nil : next
-      }
+    guard let next = line.popFirst() else {
+      inFlight -= 1
+      return nil
     }
-    inFlight -= 1
-    return nil
+    admittedCount += 1
+    return isPlanted(.lostUnit) ? nil : next
   }
 
   // MARK: Who has the units
