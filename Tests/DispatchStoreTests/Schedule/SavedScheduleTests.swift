@@ -91,6 +91,24 @@ struct SavedScheduleTests {
     #expect(rows.isEmpty)
   }
 
+  @Test(arguments: [
+    DispatchOptions.delayed(by: .zero, name: "r"), .scheduled(at: .distantPast, name: "r"),
+  ])
+  func areSavedEvenIfTheirTimeHasCome(_ options: DispatchOptions) async throws {
+    let first = try await Office(database, clock)
+    let end = Recorder<Int>()
+    first.dispatcher.dispatch(Hold(end: end), mode: .serial(lane: "a"))
+    first.dispatcher.dispatch(Remind(order: 1), mode: .serial(lane: "a"), options: options)
+    try await first.persistence.flush()
+    #expect(rows.keys.sorted() == ["office/r"])
+    database.crash()
+    end.record(1)
+    let next = try await Office(database, clock)
+    await next.reached { $0.reminded == [1] }
+    await next.dispatcher.drain()
+    #expect(rows.isEmpty)
+  }
+
   @Test func areMadeUpForOrSkippedAsTheCallerSays() async throws {
     let first = try await Office(database, clock)
     first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))

@@ -49,7 +49,7 @@ struct ScheduleStateTests {
   @Test mutating func anEntryThatMayNotWaitChangesNothing() {
     _ = wait(Self.entry("1", .elapsed(5), named: "k"))
     let entry = Self.entry("2", .elapsed(6), named: "k")
-    guard case .refused = state.arrive(entry, at: Self.moment(0), mayWait: false) else {
+    guard case .refused = state.arrive(entry, at: Self.moment(0), .never) else {
       Issue.record("It was not refused.")
       return
     }

@@ -15,6 +15,14 @@ struct ScheduleState<Member> {
     fileprivate let timer: TimerToken
   }
 
+  /// Whether an entry may wait here.
+  enum Waiting {
+    case never
+    case untilItsTime
+    /// Also if its time has come: it begins from the timer, after its caller has gone on.
+    case always
+  }
+
   enum Arrival {
     /// The time of the entry has come.
     case begins(replacing: Member?)
@@ -39,10 +47,12 @@ struct ScheduleState<Member> {
   var count: Int { elapsed.count + dates.count }
 
   /// Adds an entry, in place of the one with its name.
-  mutating func arrive(_ entry: Entry, at moment: Moment, mayWait: Bool = true) -> Arrival {
+  mutating func arrive(
+    _ entry: Entry, at moment: Moment, _ waiting: Waiting = .untilItsTime
+  ) -> Arrival {
     guard isOpen else { return .closed }
-    let begins = entry.repetition == nil && entry.due.hasCome(at: moment)
-    guard begins || mayWait else { return .refused }
+    let begins = entry.repetition == nil && waiting != .always && entry.due.hasCome(at: moment)
+    guard begins || waiting != .never else { return .refused }
     let replaced =
       isPlanted(.replacedBegins) ? nil : entry.name.flatMap { cancel($0) }
     return begins ? .begins(replacing: replaced) : .waits(insert(entry), replacing: replaced)

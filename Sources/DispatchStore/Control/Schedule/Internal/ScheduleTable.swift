@@ -37,7 +37,9 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     let (dispatch, moment) = (delay.dispatch, clock.moment)
     let entry = Schedule.Entry(
       member: .dispatch(delay), name: rule.name, due: rule.time(at: moment))
-    switch add(entry, at: moment, mayWait: delay.isPossible) {
+    let saves = rule.name != nil && dispatcher?.savedSchedules != nil
+    // What is saved waits even if its time has come, so that its row is saved before it begins.
+    switch add(entry, at: moment, delay.isPossible ? saves ? .always : .untilItsTime : .never) {
     case .begins(let replaced):
       if let name = rule.name, case .repeated = replaced {
         dispatcher?.savedSchedules?.remove(name)
@@ -88,7 +90,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
       repetition: repetition)
     // Before the first run can begin: its commit replaces this row by one with the next time.
     saved?.save(action, repetition, due: entry.due.unix(at: moment))
-    guard case .waits(_, let replaced) = add(entry, at: moment, mayWait: true) else { return }
+    guard case .waits(_, let replaced) = add(entry, at: moment, .untilItsTime) else { return }
     replace(replaced, named: action.name, by: action.callSite)
   }
 
@@ -103,11 +105,11 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   }
 
   private func add(
-    _ entry: Schedule.Entry, at moment: Moment, mayWait: Bool
+    _ entry: Schedule.Entry, at moment: Moment, _ waiting: Schedule.Waiting
   ) -> Schedule.Arrival {
     yieldPoint(.changeSchedule, entry.name ?? "")
     let (arrival, move) = state.withLock { state in
-      let arrival = state.schedule.arrive(entry, at: moment, mayWait: mayWait)
+      let arrival = state.schedule.arrive(entry, at: moment, waiting)
       return (arrival, state.moveTimer(at: moment))
     }
     apply(move)
