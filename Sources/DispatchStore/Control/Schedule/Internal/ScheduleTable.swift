@@ -38,7 +38,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     let entry = Schedule.Entry(
       member: .dispatch(delay), name: rule.name, due: rule.time(at: moment))
     let saves = rule.name != nil && dispatcher?.savedSchedules != nil
-    // What is saved waits even if its time has come, so that its row is saved before it begins.
+    // Waits even if its time has come, so that its row is saved before it begins.
     switch add(entry, at: moment, delay.isPossible ? saves ? .always : .untilItsTime : .never) {
     case .begins(let replaced):
       if let name = rule.name, case .repeated = replaced {
