@@ -132,6 +132,11 @@ extension FuzzCheck {
     if error.code == .operationAbandoned {
       return hasRun && answer?.drops == true ? nil : "it was not dropped"
     }
+    if error.code == .undone {
+      if !isKeyed(program.actions[key.action].dispatch) { return "it is not atomic" }
+      let hasOtherFailed = outcomes.contains { $0.key != key.store && !$0.value.isFinished }
+      return hasOtherFailed ? nil : "all other stores have finished"
+    }
     if hasRun { return "it has run" }
     switch error.code {
     case .middlewareFailed:
