@@ -66,7 +66,9 @@ struct CircuitBreakerTests {
     free.open()
     #expect(await failing.value.error is StageFright)
     #expect(await behind.value.errorCode == .circuitOpen)
-    #expect(log.all.isEmpty && stage.it.isClean)
+    #expect(log.all.isEmpty)
+    // The thread that was refused leaves its key right after it has given the result.
+    while !stage.it.isClean { await Task.yield() }
   }
 
   @Test(arguments: Way.queued)

@@ -62,6 +62,25 @@ struct DeadlockTests {
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)
+  func inTheCompletionOfARefusedSend(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, handles) = (dispatcher, Recorder<DispatchHandle>())
+    let results = Recorder<DispatchResult>()
+    let script = Script.suspends { _ in
+      let outer = await handles.first(1)[0]
+      // The send waits for its completion, which can't wait for the block that sends.
+      let inner = await dispatcher.send(Script.adds("inner"), mode: mode) { _ in
+        let last = dispatcher.dispatch(Script.adds("last"), mode: .sync, options: .after(outer))
+        results.record(last.resultIfEnded!)
+      }
+      #expect(inner.result.errorCode == .wouldDeadlock)
+    }
+    let handle = dispatcher.dispatch(action: script, mode: mode)
+    handles.record(handle)
+    #expect(await handle.result.isSuccess)
+    #expect(results.all.map(\.errorCode) == [.wouldDeadlock])
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
   func theThrowingFormThrows(_ mode: Dispatcher.Mode) async {
     let dispatcher = dispatcher
     let script = Script.suspends { _ in

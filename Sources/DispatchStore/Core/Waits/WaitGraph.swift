@@ -52,6 +52,10 @@ package enum WaitGraph {
       return nil
     }
 
+    mutating func add(mainHolder: Dispatch) {
+      mainHolders[ObjectIdentifier(mainHolder), default: (mainHolder, 0)].count += 1
+    }
+
     mutating func remove(mainHolder: Dispatch) {
       let key = ObjectIdentifier(mainHolder)
       guard let count = mainHolders[key]?.count else { return }
@@ -151,6 +155,18 @@ package enum WaitGraph {
       HeldUps(by: context, blocksThread: false), for: isSent ? .sent(target) : .dispatch(target),
       by: context.dispatch, holdsUpMainQueue: holdsUpMainQueue(context),
       blocksTaskThread: blocksTaskThread(context), blocksThread: false)
+  }
+
+  /// Records that the task of a context awaits a dispatch that was refused, and ends: its completion may wait, too.
+  static func begin(_ context: DispatchContext, onRefused target: Dispatch) -> Wait {
+    let mainHolder = holdsUpMainQueue(context) ? context.dispatch : nil
+    return records.withLock { records in
+      let key = records.makeKey()
+      var held = HeldUps(by: context, blocksThread: false)
+      let waiters = record(held.recorded(blocksThread: false), for: .sent(target), key)
+      if let mainHolder { records.add(mainHolder: mainHolder) }
+      return Wait(key: key, waiters: waiters, mainHolder: mainHolder)
+    }
   }
 
   /// Records the wait of a `.sync` dispatch for those before it, which blocks the caller's thread.
@@ -300,10 +316,8 @@ package enum WaitGraph {
         for waiter in waiters { waiter.details?.waits[key] = nil }
         return (nil, ring)
       }
-      if holdsUpMainQueue {
-        records.mainHolders[ObjectIdentifier(waiter), default: (waiter, 0)].count += 1
-      }
       let mainHolder = holdsUpMainQueue ? waiter : nil
+      if let mainHolder { records.add(mainHolder: mainHolder) }
       let wait = Wait(key: key, waiters: waiters, mainHolder: mainHolder)
       beginsToWait(wait)
       return (wait, nil)

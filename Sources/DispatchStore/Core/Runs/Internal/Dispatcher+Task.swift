@@ -265,11 +265,11 @@ extension Dispatch {
 
   /// The wait of an operation's block that runs a dispatch in its task.
   fileprivate struct BlockWait {
-    let wait: WaitGraph.Wait?
+    let wait: WaitGraph.Wait
     let queue: SharedQueue?
 
     func end() {
-      if let wait { WaitGraph.end(wait) }
+      WaitGraph.end(wait)
       queue?.endWait()
     }
   }
@@ -279,10 +279,11 @@ extension Dispatch {
   /// If that wait could never end, refuses the dispatch.
   fileprivate func beginWait() -> BlockWait? {
     guard let context = DispatchContext.ofTask else { return nil }
-    var wait: WaitGraph.Wait?
+    let wait: WaitGraph.Wait
     do {
       wait = try WaitGraph.begin(context, on: self, isSent: true)
     } catch {
+      wait = WaitGraph.begin(context, onRefused: self)
       refuse(with: error)
     }
     // A thread that blocks until this task resumes may wait for that queue.
