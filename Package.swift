@@ -35,14 +35,20 @@ let package = Package(
     .trait(
       name: "SQLite",
       description: "Stores saved in SQLite. Needs its C library: apt-get install libsqlite3-dev."),
+    .trait(
+      name: "PostgreSQL",
+      description: "Stores saved in PostgreSQL. Needs its C library: apt-get install libpq-dev."),
   ],
   targets: [
     .target(name: "DispatchStore", swiftSettings: settings + simulation),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "CPostgreSQL", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(
       name: "DispatchStorePersistence",
       dependencies: [
         "DispatchStore", .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
+        .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
       ],
       swiftSettings: settings),
     .target(

@@ -3,8 +3,8 @@
 
 usage: check-docs.py [--sqlite] [FILE.md ...]        (default: all of these)
 
-With --sqlite, compiles the blocks that import DispatchStorePersistence, and no others: they need the trait SQLite and
-its C library, and so another build of the library.
+With --sqlite, compiles the blocks that import DispatchStorePersistence, and no others: they need the traits SQLite
+and PostgreSQL and their C libraries, and so another build of the library.
 
 A block is a whole file: it has its imports, and may have statements at its top level. One that begins
 with `// swift-tools-version` is a manifest, and is evaluated as one. Other languages of blocks are
@@ -101,7 +101,7 @@ let library: [Target.Dependency] = [
 let package = Package(
   name: "Docs",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "DispatchStore", path: ".."{', traits: ["SQLite"]' if SQLITE else ''})],
+  dependencies: [.package(name: "DispatchStore", path: ".."{', traits: ["SQLite", "PostgreSQL"]' if SQLITE else ''})],
   targets: [
 {lines}  ],
   swiftLanguageModes: [.v6]

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// The tests that need SQLite's C library; the root package's tests use a database in memory.
+// The tests that need the C libraries of SQLite and PostgreSQL; the root package's tests use a database in memory.
 
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
@@ -17,12 +17,17 @@ let library: [Target.Dependency] = [
 let package = Package(
   name: "Persistence",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "DispatchStore", path: "../..", traits: ["SQLite"])],
+  dependencies: [.package(name: "DispatchStore", path: "../..", traits: ["SQLite", "PostgreSQL"])],
   targets: [
     .testTarget(
       name: "PersistenceTests",
       dependencies: library + ["Shop", .product(name: "churn", package: "DispatchStore")],
       swiftSettings: settings),
+    .testTarget(
+      name: "PostgreSQLTests", dependencies: library + ["PostgreSQLServer"],
+      swiftSettings: settings),
+    // Starts a server, for tests and for the programs that are killed.
+    .target(name: "PostgreSQLServer", swiftSettings: settings),
     // The program of the guide's last step.
     .executableTarget(name: "Shop", dependencies: library, swiftSettings: settings),
     // The program that is killed, and the one that kills it: swift run -c release CrashTest.

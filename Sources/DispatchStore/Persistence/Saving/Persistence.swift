@@ -54,12 +54,13 @@ public final class Persistence: Sendable {
   /// Opens a database, and makes this process its owner.
   ///
   /// - Parameters:
-  ///   - database: The database: `.sqlite(path:)` of `DispatchStorePersistence`.
+  ///   - database: The database: `.sqlite(path:)` or `.postgreSQL(url:)` of `DispatchStorePersistence`.
   ///   - coder: Encodes models and elements for their rows.
   ///   - actions: The types of actions that durable effects follow, and of those that are scheduled by name.
   ///   - limits: The bounds of what waits to be saved.
   /// - Throws: A `PersistenceError`, with the codes `cannotOpen`, `notADatabase`, `inUse`, `newerVersion`,
-  ///   `notDurable` and others. Nothing is changed then.
+  ///   `notDurable` and others. Nothing is changed then. `CancellationError` if the task was cancelled while it waited
+  ///   for another owner's end.
   public convenience init(
     _ database: PersistenceDatabase, coder: any PersistenceCoder = JSONPersistenceCoder(),
     actions: ActionCoder = ActionCoder(), limits: PersistenceLimits = .suspending()
@@ -77,9 +78,13 @@ public final class Persistence: Sendable {
     let driver = database.driver
     let world = dispatcher?.pool.world
     // Opening blocks, which a thread of the cooperative pool must not.
-    let (owner, rows) = try await Self.blocking(on: queue, in: world) {
-      let owner = try driver.open()
-      return (owner, try FoundRow.all(driver, as: owner))
+    let (owner, rows) = try await withTaskCancellationHandler { [queue] in
+      try await Self.blocking(on: queue, in: world) {
+        let owner = try driver.open()
+        return (owner, try FoundRow.all(driver, as: owner))
+      }
+    } onCancel: {
+      driver.cancelOpening()
     }
     clock = dispatcher?.clock ?? DispatcherClock(nil)
     timers = TimerQueue(clock, in: world)
@@ -90,6 +95,7 @@ public final class Persistence: Sendable {
         commit: GroupCommit(limits),
         status: PersistenceStatus(database: driver.description, owner: owner)))
     try restore(rows)
+    renewLease(since: nil)
   }
 
   deinit {

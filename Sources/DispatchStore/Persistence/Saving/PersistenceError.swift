@@ -36,6 +36,8 @@ public struct PersistenceError: Error, Sendable {
     public static let inUse = Code(description: "inUse")
     /// Another process has become the owner of the database since.
     public static let notOwner = Code(description: "notOwner")
+    /// The database is older than what this process has saved, as after a restored backup.
+    public static let journalWentBack = Code(description: "journalWentBack")
     /// A newer version of the library, or of the persisted type, has written the rows.
     public static let newerVersion = Code(description: "newerVersion")
     /// The setting or the place would lose acknowledged commits.

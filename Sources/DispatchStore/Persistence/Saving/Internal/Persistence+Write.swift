@@ -104,6 +104,7 @@ extension Persistence {
     (writer.current, writer.failures) = (nil, 0)
     state.withLock { $0.status.group = writer.owner.group }
     errand.ended(nil)
+    publishStatus()
   }
 
   private func pass(_ passing: GroupCommit.Passing) {

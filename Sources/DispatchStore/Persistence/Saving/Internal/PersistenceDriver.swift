@@ -11,6 +11,12 @@ package protocol PersistenceDriver: AnyObject, Sendable {
   /// Opens the database, makes missing tables, and makes this process the owner: counts up the epoch.
   func open() throws -> PersistenceOwner
 
+  /// Ends a wait in `open`, which then throws `CancellationError`; called from any thread.
+  func cancelOpening()
+
+  /// The longest time between two groups in which this process stays the owner for sure; nil if it needs none.
+  var leaseRenewal: Duration? { get }
+
   /// Begins a transaction.
   ///
   /// Its first statement compares the saved owner with `owner`, and counts up the number of the last group. Throws
@@ -105,4 +111,9 @@ package struct SavedRow: Hashable, Sendable {
   package init(part: Int, key: String) {
     (self.part, self.key) = (part, key)
   }
+}
+
+extension PersistenceDriver {
+  package func cancelOpening() {}
+  package var leaseRenewal: Duration? { nil }
 }

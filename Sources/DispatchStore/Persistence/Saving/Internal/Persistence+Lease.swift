@@ -1,0 +1,31 @@
+// Each group renews the lease of the database's owner. An owner that writes nothing runs an empty transaction.
+extension Persistence {
+  /// Renews the lease if no group was written since the last look, and looks again after a while.
+  ///
+  /// - Parameter group: The last group at that look; nil at the first one.
+  func renewLease(since group: Int64?) {
+    guard let pause = writer.driver.leaseRenewal else { return }
+    let errand = DatabaseErrand({ _ in }, end: { _ in })
+    let (present, isAdded, isOver) = state.withLock { state -> (Int64, Bool, Bool) in
+      let present = state.status.group
+      let isAdded = present == group && state.commit.add(errand) == nil
+      return (present, isAdded, state.commit.failure != nil)
+    }
+    if isOver { return }
+    if isAdded { requestWriter() }
+    _ = timers.add(
+      LeaseRenewal(of: self, since: present),
+      at: clock.nanoseconds.addingClamped(pause.wholeNanoseconds))
+  }
+}
+
+private final class LeaseRenewal: TimerTarget {
+  private weak let persistence: Persistence?
+  private let group: Int64
+
+  init(of persistence: Persistence, since group: Int64) {
+    (self.persistence, self.group) = (persistence, group)
+  }
+
+  func timerFired() { persistence?.renewLease(since: group) }
+}

@@ -1,0 +1,333 @@
+#if PostgreSQL
+  package import DispatchStore
+  package import Foundation
+  import Synchronization
+
+  /// The driver for a partition of a PostgreSQL database.
+  ///
+  /// It isn't safe to call from two threads at once, which `Persistence` promises not to do.
+  package final class PostgreSQLDriver: PersistenceDriver, @unchecked Sendable {
+    let place: PostgreSQLPlace
+    let settings: PostgreSQLSettings
+    /// Whether opening waits for the present owner's end.
+    let waits: Bool
+    private let isOpeningCancelled = Atomic(false)
+    private var connection: PostgreSQLConnection?
+    private var epoch: Int64?
+    /// The transaction in progress, whose statements are sent with its end or before something is read.
+    private var transaction: PostgreSQLTransaction?
+    /// Whether the last transaction may have been committed, although `commit` threw.
+    private var isOutcomeOpen = false
+    /// The saved stores that were read or saved as this owner.
+    private var stores: [String: SavedStore] = [:]
+
+    init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings, waits: Bool) {
+      (self.place, self.settings, self.waits) = (place, settings, waits)
+    }
+
+    deinit { close() }
+
+    package var description: String { place.description }
+
+    package var journalBytes: Int { 0 }
+
+    package var leaseRenewal: Duration? { settings.lease / 3 }
+
+    package func cancelOpening() { isOpeningCancelled.store(true, ordering: .relaxed) }
+
+    var mayGoOn: Bool { !isOpeningCancelled.load(ordering: .relaxed) }
+
+    // MARK: Opening and closing
+
+    package func open() throws -> PersistenceOwner {
+      guard place.isValid else {
+        throw PersistenceError(
+          .cannotOpen,
+          """
+          \(description) can't be opened: the URL can't be read. Write it like \
+          postgresql://user@host:5432/database, with special characters as %40, or as key=value pairs.
+          """)
+      }
+      let connection: PostgreSQLConnection
+      do {
+        connection = try PostgreSQLConnection(place, settings)
+      } catch let failure as PostgreSQLConnection.Failure {
+        throw PersistenceError(.cannotOpen, "\(description) can't be opened: \(failure.message)")
+      }
+      let opening = PostgreSQLOpening(connection, self)
+      let owner = try opening.open()
+      (self.connection, epoch) = (connection, owner.epoch)
+      return owner
+    }
+
+    package func close() {
+      rollback()
+      if let connection, let epoch {
+        // If it fails, others wait for the end of the lease.
+        _ = try? connection.run(.release(place.partition, epoch))
+      }
+      (connection, epoch) = (nil, nil)
+    }
+
+    /// The connection, made anew if it was lost.
+    private func connected() throws -> PostgreSQLConnection {
+      guard epoch != nil else { throw PersistenceError(.closed, "\(description) isn't open.") }
+      if let connection { return connection }
+      do {
+        let connection = try PostgreSQLConnection(place, settings)
+        self.connection = connection
+        return connection
+      } catch let failure as PostgreSQLConnection.Failure {
+        throw failure.error("connecting", in: place)
+      }
+    }
+
+    /// Notes that the last transaction may have been committed, as after a lost connection.
+    func noteLostReply() { (isOutcomeOpen, connection) = (true, nil) }
+
+    // MARK: Transactions
+
+    package func begin(as owner: PersistenceOwner) throws -> Bool {
+      let connection = try connected()
+      let fence = PostgreSQLStatement.fence(place.partition, owner, settings)
+      guard isOutcomeOpen else {
+        transaction = PostgreSQLTransaction(owner, [.begin, fence])
+        return true
+      }
+      // Waits until the server has ended the former connection's transaction, if that still runs: a plain SELECT would
+      // not see its commit.
+      transaction = PostgreSQLTransaction(owner, [])
+      let row = try exchange("looking up the last transaction", on: connection) {
+        try $0.run([.begin, .limitedWait, .readOwner(place.partition, locks: true)])[2]
+      }
+      guard row.rowCount == 1 else { throw lostOwner() }
+      let saved = PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
+      isOutcomeOpen = false
+      switch saved {
+      case owner:
+        transaction = PostgreSQLTransaction(owner, [fence], hasBegun: true)
+        return true
+      case PersistenceOwner(epoch: owner.epoch, group: owner.group + 1):
+        rollback()
+        return false
+      default:
+        rollback()
+        throw notOwner(owner, saved)
+      }
+    }
+
+    package func commit() throws {
+      let connection = try connected()
+      guard let transaction else { throw noTransaction() }
+      var statements = transaction.takeStatements()
+      statements.append(.commit)
+      do {
+        let results = try connection.run(statements)
+        try check(results, of: transaction)
+        self.transaction = nil
+      } catch let failure as PostgreSQLConnection.Failure {
+        if failure.isLost {
+          (self.transaction, stores) = (nil, [:])
+          noteLostReply()
+          throw failure.error("committing a transaction", in: place, isOutcomeKnown: false)
+        }
+        throw try explain(failure, transaction, "committing a transaction")
+      }
+    }
+
+    package func rollback() {
+      guard let transaction else { return }
+      self.transaction = nil
+      stores = [:]
+      guard let connection, transaction.hasBegun || connection.isInTransaction else { return }
+      if (try? connection.run(.rollback)) == nil { self.connection = nil }
+    }
+
+    /// Sends what is pending, and then a statement whose result is needed now.
+    private func run(_ statement: PostgreSQLStatement, _ action: String) throws -> PostgreSQLResult
+    {
+      let connection = try connected()
+      guard let transaction else { throw noTransaction() }
+      let statements = transaction.takeStatements() + [statement]
+      return try exchange(action, on: connection) { connection in
+        let results = try connection.run(statements)
+        try check(results, of: transaction)
+        return results[results.count - 1]
+      }
+    }
+
+    private func exchange<Value>(
+      _ action: String, on connection: PostgreSQLConnection,
+      _ body: (PostgreSQLConnection) throws -> Value
+    ) throws -> Value {
+      do {
+        return try body(connection)
+      } catch let failure as PostgreSQLConnection.Failure {
+        if failure.isLost {
+          self.connection = nil
+          transaction = nil
+          throw failure.error(action, in: place)
+        }
+        throw try explain(failure, transaction, action)
+      }
+    }
+
+    /// The error of a statement, or of the comparison at the transaction's begin.
+    private func explain(
+      _ failure: PostgreSQLConnection.Failure, _ transaction: PostgreSQLTransaction?,
+      _ action: String
+    ) throws -> PersistenceError {
+      guard let transaction, failure.sqlState == "22012",
+        transaction.fenceIndex == failure.index, let connection
+      else { return failure.error(action, in: place) }
+      rollback()
+      let row = try connection.run(.readOwner(place.partition, locks: false))
+      guard row.rowCount == 1 else { return lostOwner() }
+      return notOwner(
+        transaction.owner, PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1)))
+    }
+
+    /// Compares the number of saved versions with that of the stores that the group has changed.
+    private func check(
+      _ results: [PostgreSQLResult], of transaction: PostgreSQLTransaction
+    ) throws {
+      guard let (index, count) = transaction.sentVersions, index < results.count else { return }
+      if results[index].changedCount != count {
+        rollback()
+        throw PersistenceError(.corrupt, "\(description) has lost the row of a store.")
+      }
+    }
+
+    private func noTransaction() -> PersistenceError {
+      PersistenceError(.statement, "\(description): there is no transaction.")
+    }
+
+    private func lostOwner() -> PersistenceError {
+      PersistenceError(.corrupt, "\(description) has lost the row of its owner.")
+    }
+
+    private func notOwner(
+      _ owner: PersistenceOwner, _ saved: PersistenceOwner
+    ) -> PersistenceError {
+      let numbers = """
+        its epoch is \(saved.epoch), and its last group \(saved.group); this process has epoch \(owner.epoch), and \
+        group \(owner.group).
+        """
+      if saved.epoch > owner.epoch {
+        return PersistenceError(
+          .notOwner, "\(description): another process has become its owner: \(numbers)")
+      }
+      return PersistenceError(
+        .journalWentBack,
+        """
+        \(description) has gone back, as after a restored backup, or after a standby took over that was behind: \
+        \(numbers) Commits in between are lost.
+        """)
+    }
+
+    // MARK: Stores
+
+    package func store(_ identifier: String) throws -> SavedStore? {
+      if let known = stores[identifier] { return known }
+      let row = try run(
+        .findStore(identifier, of: place.partition), "reading the store \"\(identifier)\"")
+      guard row.rowCount == 1 else { return nil }
+      let store = SavedStore(
+        number: row.integer(0, 0), version: UInt64(bitPattern: row.integer(0, 1)),
+        typeName: row.text(0, 2), typeVersion: Int(row.integer(0, 3)))
+      stores[identifier] = store
+      return store
+    }
+
+    package func save(_ store: SavedStore, _ identifier: String) throws -> Int64 {
+      let row = try run(
+        .save(store, identifier, of: place.partition), "saving the store \"\(identifier)\"")
+      var store = store
+      store.number = row.integer(0, 0)
+      stores[identifier] = store
+      return store.number
+    }
+
+    package func save(version: UInt64, ofStore number: Int64) throws {
+      guard let transaction else { throw noTransaction() }
+      transaction.versions[number] = version
+      for (identifier, store) in stores where store.number == number {
+        stores[identifier]?.version = version
+      }
+    }
+
+    package func delete(store number: Int64) throws {
+      stores = stores.filter { $0.value.number != number }
+      _ = try run(.deleteRows(ofStore: number), "deleting store \(number)")
+      _ = try run(.deleteStore(number), "deleting store \(number)")
+    }
+
+    // MARK: Rows
+
+    package func save(_ value: Data?, at row: SavedRow, ofStore number: Int64) throws {
+      guard let transaction else { throw noTransaction() }
+      transaction.save(value, at: row, ofStore: number)
+    }
+
+    /// The number of rows that are in memory at a time while they are read.
+    private static let page = 5_000
+
+    package func forEachRow(
+      ofStore number: Int64, part: Int, _ body: (_ key: String, _ value: Data) throws -> Void
+    ) throws {
+      var last: String?
+      while true {
+        let rows = try run(
+          .rows(ofStore: number, part: part, after: last, limit: Self.page),
+          "reading the rows of store \(number)")
+        for row in 0..<rows.rowCount {
+          last = rows.text(row, 0)
+          let value = rows.bytes(row, 1) ?? rows.bytes(row, 2)
+          try body(unescaped(last!), value.map { Data($0) } ?? Data())
+        }
+        if rows.rowCount < Self.page { return }
+      }
+    }
+
+    package func lastPart(ofStore number: Int64) throws -> Int {
+      Int(try run(.lastPart(ofStore: number), "reading the rows of store \(number)").integer(0, 0))
+    }
+
+    // MARK: The user's statements
+
+    package func execute(_ sql: String, _ values: [DatabaseValue]) throws -> Int {
+      try runUser(sql, values).changedCount
+    }
+
+    package func query(_ sql: String, _ values: [DatabaseValue]) throws -> [[DatabaseValue]] {
+      let result = try runUser(sql, values)
+      return (0..<result.rowCount).map { row in
+        (0..<result.columnCount).map { result.value(row, $0) }
+      }
+    }
+
+    private func runUser(_ sql: String, _ values: [DatabaseValue]) throws -> PostgreSQLResult {
+      if let word = PostgreSQLStatement.transactionWord(of: sql) {
+        throw PersistenceError(
+          .statement, "\(description): \(word) ends or splits the library's transaction: \(sql)")
+      }
+      // libpq would cut the text there.
+      let hasZero = values.contains {
+        if case .text(let text) = $0 { text.utf8.contains(0) } else { false }
+      }
+      if hasZero || sql.utf8.contains(0) {
+        throw PersistenceError(
+          .statement,
+          "\(description): text can't have a zero character there. The statement: \(sql)")
+      }
+      let statement = PostgreSQLStatement(sql, values.map(PostgreSQLStatement.Parameter.init))
+      do {
+        return try run(statement, "a statement")
+      } catch let error as PersistenceError {
+        throw PersistenceError(
+          error.code, "\(error.message) The statement: \(sql)", isOutcomeKnown: error.isOutcomeKnown
+        )
+      }
+    }
+  }
+#endif

@@ -1,0 +1,142 @@
+#if PostgreSQL
+  import CPostgreSQL
+  import Foundation
+
+  /// A statement with its parameters, to be sent.
+  struct PostgreSQLStatement {
+    let sql: String
+    var parameters: [Parameter] = []
+    /// Whether its results are sent as bytes, as they are in memory, and not as text.
+    var hasBinaryResults = false
+
+    /// The text or the bytes of a parameter; nil for null.
+    struct Parameter {
+      var type: Oid = 0
+      var bytes: [UInt8]?
+      var isBinary = false
+
+      static func text(_ value: String) -> Parameter { Parameter(bytes: Array(value.utf8)) }
+      static func integer(_ value: Int64) -> Parameter { text("\(value)") }
+    }
+
+    init(_ sql: String, _ parameters: Parameter..., hasBinaryResults: Bool = false) {
+      (self.sql, self.parameters) = (sql, parameters)
+      self.hasBinaryResults = hasBinaryResults
+    }
+
+    init(_ sql: String, _ parameters: [Parameter]) {
+      (self.sql, self.parameters) = (sql, parameters)
+    }
+
+    /// Hands the statement to libpq; returns false if the connection is lost.
+    func send(to connection: OpaquePointer) -> Bool {
+      // Text ends with a zero byte.
+      let bytes = parameters.map { parameter in
+        parameter.bytes.map { parameter.isBinary ? $0 : $0 + [0] }
+      }
+      let buffers = bytes.map { bytes -> UnsafeMutableBufferPointer<CChar>? in
+        guard let bytes else { return nil }
+        let buffer = UnsafeMutableBufferPointer<CChar>.allocate(capacity: max(bytes.count, 1))
+        bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
+        return buffer
+      }
+      defer { for buffer in buffers { buffer?.deallocate() } }
+      return PQsendQueryParams(
+        connection, sql, Int32(parameters.count), parameters.map(\.type),
+        buffers.map { $0.flatMap { UnsafePointer($0.baseAddress) } },
+        parameters.map { Int32($0.bytes?.count ?? 0) }, parameters.map { $0.isBinary ? 1 : 0 },
+        hasBinaryResults ? 1 : 0) == 1
+    }
+  }
+
+  /// An array parameter, in the server's binary form.
+  struct PostgreSQLArray {
+    /// The number of the type of an element, and of the array of such.
+    enum Element: UInt32 {
+      case bytes = 17
+      case integer = 20
+      case text = 25
+
+      var arrayType: Oid {
+        switch self {
+        case .bytes: 1001
+        case .integer: 1016
+        case .text: 1009
+        }
+      }
+    }
+
+    private let element: Element
+    private var body: [UInt8] = []
+    private var count: UInt32 = 0
+
+    init(of element: Element) { self.element = element }
+
+    mutating func append(_ value: Int64) {
+      appendLength(8)
+      append(bigEndian: UInt64(bitPattern: value))
+    }
+
+    mutating func append(_ value: (some Collection<UInt8>)?) {
+      appendLength(value.map { Int32($0.count) } ?? -1)
+      if let value { body.append(contentsOf: value) }
+    }
+
+    private mutating func appendLength(_ length: Int32) {
+      count += 1
+      append(bigEndian: UInt32(bitPattern: length))
+    }
+
+    private mutating func append(bigEndian value: some FixedWidthInteger) {
+      withUnsafeBytes(of: value.bigEndian) { body.append(contentsOf: $0) }
+    }
+
+    var parameter: PostgreSQLStatement.Parameter {
+      var header = PostgreSQLArray(of: element)
+      // One dimension, perhaps with nulls, whose first element has the number 1.
+      for word in [1, 1, element.rawValue, count, 1] { header.append(bigEndian: word) }
+      return .init(type: element.arrayType, bytes: header.body + body, isBinary: true)
+    }
+  }
+
+  /// The rows of a statement.
+  final class PostgreSQLResult {
+    private let handle: OpaquePointer
+
+    init(_ handle: OpaquePointer) { self.handle = handle }
+
+    deinit { PQclear(handle) }
+
+    var status: ExecStatusType { PQresultStatus(handle) }
+    var rowCount: Int { Int(PQntuples(handle)) }
+    /// The number of rows that the statement has changed.
+    var changedCount: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
+    /// The server's error code.
+    var sqlState: String {
+      PQresultErrorField(handle, Int32(UInt8(ascii: "C"))).map { String(cString: $0) } ?? ""
+    }
+
+    func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
+      let (row, column) = (Int32(row), Int32(column))
+      if PQgetisnull(handle, row, column) == 1 { return nil }
+      return UnsafeRawBufferPointer(
+        start: PQgetvalue(handle, row, column), count: Int(PQgetlength(handle, row, column)))
+    }
+
+    func text(_ row: Int, _ column: Int) -> String {
+      bytes(row, column).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    func integer(_ row: Int, _ column: Int) -> Int64 { Int64(text(row, column)) ?? 0 }
+    func isTrue(_ row: Int, _ column: Int) -> Bool { text(row, column) == "t" }
+
+    var columnCount: Int { Int(PQnfields(handle)) }
+    func type(ofColumn column: Int) -> Oid { PQftype(handle, Int32(column)) }
+    /// The server's message, without a trailing line break.
+    var message: String {
+      PQresultErrorField(handle, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }
+        ?? String(cString: PQresultErrorMessage(handle))
+        .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+  }
+#endif

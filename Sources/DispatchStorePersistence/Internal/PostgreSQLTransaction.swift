@@ -1,0 +1,54 @@
+#if PostgreSQL
+  import DispatchStore
+  import Foundation
+
+  /// The changes of a transaction that are not sent yet.
+  final class PostgreSQLTransaction {
+    let owner: PersistenceOwner
+    /// Whether the server knows of it.
+    private(set) var hasBegun: Bool
+    private var first: [PostgreSQLStatement]
+    /// The stores' new versions, by number.
+    var versions: [Int64: UInt64] = [:]
+    private var rows: [Place: Data?] = [:]
+    /// The place of the comparison with the owner among the statements that were sent last; nil if it was not there.
+    private(set) var fenceIndex: Int?
+    /// The place of the statement that saves versions among those, and their number.
+    private(set) var sentVersions: (index: Int, count: Int)?
+
+    private struct Place: Hashable {
+      let store: Int64
+      let row: SavedRow
+    }
+
+    /// - Parameter first: The statements before all others, of which the last compares the owner.
+    init(_ owner: PersistenceOwner, _ first: [PostgreSQLStatement], hasBegun: Bool = false) {
+      (self.owner, self.first, self.hasBegun) = (owner, first, hasBegun)
+    }
+
+    func save(_ value: Data?, at row: SavedRow, ofStore number: Int64) {
+      rows.updateValue(value, forKey: Place(store: number, row: row))
+    }
+
+    /// Takes the statements for what is not sent yet.
+    func takeStatements() -> [PostgreSQLStatement] {
+      var statements = first
+      fenceIndex = first.isEmpty ? nil : first.count - 1
+      sentVersions = nil
+      if !versions.isEmpty {
+        sentVersions = (statements.count, versions.count)
+        statements.append(.save(versions))
+      }
+      let saved = rows.filter { $0.value != nil }
+      if saved.count < rows.count {
+        statements.append(
+          .delete(rows.lazy.filter { $0.value == nil }.map { ($0.key.store, $0.key.row) }))
+      }
+      if !saved.isEmpty {
+        statements.append(.save(saved.lazy.map { ($0.key.store, $0.key.row, $0.value!) }))
+      }
+      (first, versions, rows, hasBegun) = ([], [:], [:], true)
+      return statements
+    }
+  }
+#endif

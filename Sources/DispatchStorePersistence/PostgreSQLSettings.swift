@@ -1,0 +1,23 @@
+#if PostgreSQL
+  /// Settings of a PostgreSQL database.
+  public struct PostgreSQLSettings: Sendable {
+    /// How long the owner may be silent before another process can take over.
+    ///
+    /// Each transaction renews it, and an idle owner does so three times in that time. By the database's clock. A
+    /// longer lease bears longer pauses of the owner; a shorter one lets a standby begin sooner.
+    public var lease: Duration
+    /// How long a statement may take before the connection counts as lost.
+    public var patience: Duration
+    /// Permits a server with `fsync`, `full_page_writes` or `synchronous_commit` off.
+    ///
+    /// Acknowledged commits are then lost when the server's machine loses power.
+    public var maySkipSync: Bool
+
+    /// Creates settings; by default, an acknowledged commit survives a loss of power.
+    public init(
+      lease: Duration = .seconds(10), patience: Duration = .seconds(30), maySkipSync: Bool = false
+    ) {
+      (self.lease, self.patience, self.maySkipSync) = (lease, patience, maySkipSync)
+    }
+  }
+#endif

@@ -1,0 +1,76 @@
+import Foundation
+import PostgreSQLServer
+import Testing
+
+@testable import DispatchStore
+@testable import DispatchStorePersistence
+
+@Suite("PostgreSQL: opening", .timeLimit(.minutes(5)))
+struct PostgreSQLOpeningTests {
+  let database: Database
+
+  init() throws { database = try Database() }
+
+  @Test func sayWhatIsWrongWithoutThePassword() throws {
+    let urls = [
+      "postgresql://shop:secret@127.0.0.1:1/shop": "127.0.0.1:1",
+      "postgresql://shop:secret@127.0.0.1:\(server.port)/nobody": "nobody",
+      "postgresql://nobody:secret@127.0.0.1:\(server.port)/postgres": "nobody",
+      "postgresql//shop:secret@host": "postgresql://user@host",
+      "postgresql://shop:secret@host/a?secret=1": "can't be read",
+      "": "",
+    ]
+    for (url, part) in urls where !url.isEmpty {
+      let error = try expect(.cannotOpen, part, "main") {
+        _ = try database.driver(url: url).open()
+      }
+      #expect(!error.message.contains("secret"), "\(error)")
+    }
+  }
+
+  @Test func needsRights() throws {
+    try database.psql("CREATE ROLE \(database.name) LOGIN")
+    try expect(.cannotOpen, "permission denied") {
+      _ = try database.driver(url: server.url(database.name, user: database.name)).open()
+    }
+  }
+
+  @Test func leavesAnotherProgramsTables() throws {
+    try database.psql("CREATE TABLE dispatchstore_rows (a int)")
+    try expect(.notADatabase, "dispatchstore_", "isn't the library's") {
+      _ = try database.driver().open()
+    }
+    #expect(
+      try database.psql(
+        "SELECT count(*) FROM information_schema.tables WHERE table_name LIKE 'dispatchstore%'")
+        == "1")
+  }
+
+  @Test func refusesANewerSchema() throws {
+    try Opened(database.driver()).driver.close()
+    try database.psql("UPDATE dispatchstore_partitions SET format = 2")
+    try expect(.newerVersion, "newer version") { _ = try database.driver().open() }
+  }
+
+  @Test(arguments: ["fsync", "full_page_writes", "synchronous_commit"])
+  func refusesAServerThatDoesNotSync(_ setting: String) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "postgresql-\(UUID())").path
+    let unsafe = try PostgreSQLServer(in: folder)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try unsafe.start("\(setting)=off")
+    defer { try? unsafe.stop("immediate") }
+    try expect(.notDurable, setting) { _ = try database.driver(url: unsafe.url()).open() }
+    let settings = PostgreSQLSettings(maySkipSync: true)
+    _ = try Opened(database.driver(url: unsafe.url(), settings: settings)).store()
+  }
+
+  @Test func refusesAStandby() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "postgresql-\(UUID())").path
+    let standby = try PostgreSQLServer(in: folder)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try standby.touch("standby.signal")
+    try standby.start("hot_standby=on")
+    defer { try? standby.stop("immediate") }
+    try expect(.cannotOpen, "standby") { _ = try database.driver(url: standby.url()).open() }
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+
+@testable import DispatchStore
+@testable import DispatchStorePersistence
+
+@Suite("PostgreSQL: owners", .timeLimit(.minutes(5)))
+struct PostgreSQLOwnerTests {
+  let database: Database
+  private let short = PostgreSQLSettings(lease: .milliseconds(300))
+
+  init() throws { database = try Database() }
+
+  @Test func anotherProcessWaitsForTheEndOfTheLease() throws {
+    let first = try Opened(database.driver(settings: short))
+    let store = try first.store()
+    try expect(.inUse, "this process, process \(getpid()) on host", "waitForOwnership") {
+      _ = try database.driver().open()
+    }
+    let next = try Opened(database.driver(waits: true))
+    #expect(next.owner.epoch == first.owner.epoch + 1 && next.owner.group == first.owner.group)
+    // The first one has stood still, and saves nothing.
+    try expect(.notOwner, "its epoch is \(next.owner.epoch)") {
+      try first.group { try $0.save(Data(), at: SavedRow(part: 0, key: ""), ofStore: store) }
+    }
+    #expect(try next.rows(store) == [:])
+    first.driver.close()
+    try expect(.inUse) { _ = try database.driver().open() }
+  }
+
+  @Test func anOrderlyEndHandsOverAtOnce() throws {
+    let first = try Opened(database.driver(settings: PostgreSQLSettings(lease: .seconds(3_600))))
+    first.driver.close()
+    let next = try Opened(database.driver())
+    #expect(next.owner.epoch == first.owner.epoch + 1)
+  }
+
+  @Test func aTransactionOfTheFormerOwnerIsEnded() throws {
+    let first = try Opened(database.driver(settings: PostgreSQLSettings(lease: .milliseconds(300))))
+    let store = try first.store()
+    #expect(try first.driver.begin(as: first.owner))
+    try first.driver.save(Data("1".utf8), at: SavedRow(part: 0, key: ""), ofStore: store)
+    _ = try first.driver.lastPart(ofStore: store)
+    // The process stands still with the row locked. The server ends its transaction, or the next owner does.
+    let next = try Opened(database.driver(waits: true))
+    let failure = try expect(.busy) { try first.driver.commit() }
+    first.driver.rollback()
+    #expect(!failure.isOutcomeKnown)
+    try expect(.notOwner) { _ = try first.driver.begin(as: first.owner) }
+    #expect(try next.rows(store) == [:])
+  }
+
+  @Test func aLostReplyIsLookedUp() throws {
+    for isCommitted in [true, false] {
+      let opened = try Opened(try Database().driver())
+      let store = try opened.store()
+      let proxied = opened.owner
+      if isCommitted { try opened.group { try $0.save(version: 2, ofStore: store) } }
+      // As after a connection that broke in the commit.
+      opened.driver.noteLostReply()
+      #expect(try opened.driver.begin(as: proxied) == !isCommitted)
+      opened.driver.rollback()
+      try opened.group { try $0.save(version: 3, ofStore: store) }
+    }
+  }
+
+  @Test func aDatabaseThatHasGoneBackIsNoticed() throws {
+    let opened = try Opened(database.driver())
+    _ = try opened.store()
+    try database.psql("UPDATE dispatchstore_partitions SET last_group = last_group - 1")
+    try expect(.journalWentBack, "group 0", "group 1") {
+      try opened.group { try $0.save(version: 2, ofStore: 1) }
+    }
+  }
+
+  @Test func aLostConnectionIsMadeAnew() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    let end =
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'DispatchStore' AND datname = current_database()"
+    try database.psql(end)
+    let failure = try expect(.busy) { try opened.group { try $0.save(version: 2, ofStore: store) } }
+    #expect(!failure.isOutcomeKnown && failure.isTransient)
+    try opened.group { try $0.save(version: 2, ofStore: store) }
+    try database.psql(end)
+    #expect(try opened.driver.begin(as: opened.owner))
+    try expect(.busy) { _ = try opened.driver.store("other") }
+    opened.driver.rollback()
+    try opened.group { try $0.save(version: 3, ofStore: store) }
+    let saved = try opened.group { try $0.store("store") }
+    #expect(saved?.version == 3)
+  }
+
+  @Test func aWaitEndsIfItsTaskIsCancelled() async throws {
+    let first = try Opened(database.driver())
+    let task = Task { [url = database.url] in
+      _ = try await Persistence(.postgreSQL(url: url, waitForOwnership: true))
+    }
+    try await Task.sleep(for: .milliseconds(20))
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    first.driver.close()
+  }
+
+  @Test func anIdleOwnerKeepsItsLease() async throws {
+    let settings = PostgreSQLSettings(lease: .milliseconds(300))
+    let persistence = try await Persistence(.postgreSQL(url: database.url, settings: settings))
+    let before = persistence.status.group
+    for await status in persistence.statuses where status.group >= before + 4 { break }
+    try expect(.inUse) { _ = try database.driver().open() }
+    try await persistence.close()
+    _ = try database.driver().open()
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Testing
+
+@testable import DispatchStore
+@testable import DispatchStorePersistence
+
+@Suite("PostgreSQL: rows", .timeLimit(.minutes(5)))
+struct PostgreSQLRowTests {
+  let database: Database
+
+  init() throws { database = try Database() }
+
+  private func row(_ key: String, part: Int = 0) -> SavedRow { SavedRow(part: part, key: key) }
+
+  @Test func areReadAsTheyWereSaved() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    let keys = ["", "a", "\0", "\\0", "\\", "a\0b\\", "'; DROP TABLE", "ä€😀\n\"{},", "NULL"]
+    let values = ["{}", "", "null", "\u{1}\n\\\"", "{\"a\\u0000\":1e400}", "\0"].map {
+      Data($0.utf8)
+    }
+    var expected: [String: Data] = [:]
+    try opened.group { driver in
+      for (index, key) in keys.enumerated() {
+        expected[key] = index < values.count ? values[index] : Data([0xFF, 0, UInt8(index)])
+        try driver.save(expected[key], at: row(key), ofStore: store)
+        try driver.save(Data("x".utf8), at: row(key, part: 1), ofStore: store)
+      }
+    }
+    #expect(try opened.rows(store) == expected)
+    try opened.group { driver in
+      for key in keys.dropFirst(2) { try driver.save(nil, at: row(key), ofStore: store) }
+      try driver.save(Data("2".utf8), at: row("a"), ofStore: store)
+    }
+    #expect(try opened.rows(store) == ["": Data("{}".utf8), "a": Data("2".utf8)])
+    #expect(try opened.rows(store, part: 1).count == keys.count)
+    #expect(try opened.group { try $0.lastPart(ofStore: store) } == 1)
+  }
+
+  @Test func theLastChangeOfAGroupCounts() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    try opened.group { driver in
+      try driver.save(Data("1".utf8), at: row("a"), ofStore: store)
+      try driver.save(nil, at: row("a"), ofStore: store)
+      try driver.save(nil, at: row("b"), ofStore: store)
+      try driver.save(Data("2".utf8), at: row("b"), ofStore: store)
+      // Reads see what the group has changed.
+      var keys: [String] = []
+      try driver.forEachRow(ofStore: store, part: 0) { key, _ in keys.append(key) }
+      #expect(keys == ["b"])
+      try driver.save(Data("3".utf8), at: row("c"), ofStore: store)
+    }
+    #expect(try opened.rows(store) == ["b": Data("2".utf8), "c": Data("3".utf8)])
+  }
+
+  @Test func areReadInPages() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    for base in [0, 6_000] {
+      try opened.group { driver in
+        for number in base..<base + 6_000 {
+          try driver.save(Data("\(number)".utf8), at: row("\(number)"), ofStore: store)
+        }
+      }
+    }
+    let rows = try opened.rows(store)
+    #expect(rows.count == 12_000)
+    #expect(rows.allSatisfy { Data($0.key.utf8) == $0.value })
+  }
+
+  @Test func storesKeepTheirNumbersAndVersions() throws {
+    let opened = try Opened(database.driver())
+    let first = try opened.store("a")
+    #expect(try opened.store("b") != first)
+    try opened.group { try $0.save(version: .max, ofStore: first) }
+    opened.driver.close()
+    let again = try Opened(database.driver())
+    let found = try again.group { try $0.store("a") }
+    #expect(found == SavedStore(number: first, version: .max, typeName: "Shop", typeVersion: 1))
+    try again.group { try $0.delete(store: first) }
+    #expect(try again.group { try $0.store("a") } == nil)
+    try expect(.corrupt, "lost the row of a store") {
+      try again.group { try $0.save(version: 3, ofStore: first) }
+    }
+  }
+
+  @Test func partitionsShareADatabase() throws {
+    let (one, other) = (try Opened(database.driver("a")), try Opened(database.driver("b")))
+    let (first, second) = (try one.store(), try other.store())
+    try one.group { try $0.save(Data("1".utf8), at: row(""), ofStore: first) }
+    #expect(try other.rows(second) == [:])
+    #expect(try database.psql("SELECT count(*) FROM dispatchstore_partitions") == "2")
+  }
+
+  @Test func theUsersStatementsAreInTheTransaction() throws {
+    let opened = try Opened(database.driver())
+    let sql =
+      "CREATE TABLE mine (a bigint PRIMARY KEY, b text, c bytea, d float8, e boolean, f numeric)"
+    #expect(try opened.group { try $0.execute(sql, []) } == 0)
+    let values: [DatabaseValue] = [1, "ä", .blob(Data([0, 255])), 0.5, 1, 12]
+    let insert = "INSERT INTO mine VALUES ($1, $2, $3, $4, $5, $6)"
+    #expect(try opened.group { try $0.execute(insert, values) } == 1)
+    #expect(try opened.group { try $0.query("SELECT * FROM mine", []) } == [values])
+    let failure = try expect(.statement, "duplicate key", insert) {
+      try opened.group { _ = try $0.execute(insert, values) }
+    }
+    #expect(failure.isOutcomeKnown && !failure.isTransient)
+    for sql in ["COMMIT", " /* a */ rollback", "-- b\nBEGIN"] {
+      try expect(.statement, "transaction") {
+        try opened.group { _ = try $0.execute(sql, []) }
+      }
+    }
+    try expect(.statement, "zero") {
+      try opened.group { _ = try $0.execute("INSERT INTO mine (a, b) VALUES (2, $1)", ["a\0b"]) }
+    }
+    #expect(try opened.group { try $0.query("SELECT count(*) FROM mine", []) } == [[1]])
+  }
+}
