@@ -34,7 +34,8 @@ let package = Package(
     .executableTarget(name: "Bank", dependencies: library, swiftSettings: settings),
     .executableTarget(name: "CrashTest", dependencies: ["Bank"], swiftSettings: settings),
     // A payment service, and the program that kills it: swift run -c release Cashier.
-    .executableTarget(name: "Cashier", dependencies: library, swiftSettings: settings),
+    .executableTarget(
+      name: "Cashier", dependencies: library + ["PostgreSQLServer"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -17,17 +17,27 @@ struct Books {
   }
 
   /// - Parameter condition: Chooses rows of `dispatchstore_rows` and `dispatchstore_stores`.
-  init(_ database: String, where condition: String = "TRUE") {
+  init(_ place: ServiceDatabase, where condition: String = "TRUE") throws {
+    let query = """
+      SELECT identifier, part, key, value FROM dispatchstore_rows JOIN dispatchstore_stores ON number = store
+      WHERE \(condition)
+      """
+    if place.isOnServer {
+      for (store, part, key, value) in try place.rows(query) {
+        rows[store, default: [:]][part, default: [:]][key] = value
+      }
+    } else {
+      read(place.address, query)
+    }
+  }
+
+  private mutating func read(_ database: String, _ query: String) {
     var connection: OpaquePointer?
     var statement: OpaquePointer?
     defer {
       sqlite3_finalize(statement)
       sqlite3_close(connection)
     }
-    let query = """
-      SELECT identifier, part, key, value FROM dispatchstore_rows JOIN dispatchstore_stores ON number = store
-      WHERE \(condition)
-      """
     // Before the first commit there is no table.
     guard sqlite3_open_v2(database, &connection, SQLITE_OPEN_READONLY, nil) == SQLITE_OK,
       sqlite3_prepare_v2(connection, query, -1, &statement, nil) == SQLITE_OK
@@ -42,8 +52,8 @@ struct Books {
   }
 
   /// Only the rows that say how often the tick ran, and when it is due.
-  static func ticks(_ database: String) -> Books {
-    Books(database, where: "(identifier = 'ledger' AND part = 0) OR key = 'cashier/tick'")
+  static func ticks(_ place: ServiceDatabase) throws -> Books {
+    try Books(place, where: "(identifier = 'ledger' AND part = 0) OR key = 'cashier/tick'")
   }
 
   func keys(ofWork part: Int) -> [String] {

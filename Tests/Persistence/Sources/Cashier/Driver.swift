@@ -39,7 +39,7 @@ struct Driver {
 
   private static let clients = 12
 
-  private let database: String
+  private let database: ServiceDatabase
   private var random: Generator
   private let began = Date()
   private var orders: [Int: Order] = [:]
@@ -56,8 +56,8 @@ struct Driver {
   private(set) var ticks = 0
   private(set) var lines: [String] = []
 
-  init(_ folder: String, seed: UInt64) {
-    database = "\(folder)/cashier.db"
+  init(_ database: ServiceDatabase, seed: UInt64) {
+    self.database = database
     random = Generator(state: seed)
   }
 
@@ -72,7 +72,7 @@ struct Driver {
   mutating func run(until end: End) throws {
     // The first process starts the tick; some of the later ones leave it to `resumeWork`.
     let declaresTick = lastTick == nil || draws(1, in: 2)
-    let service = try ServiceProcess(database, declaresTick: declaresTick)
+    let service = try ServiceProcess(database.address, declaresTick: declaresTick)
     var killTime: ContinuousClock.Instant?
     if case .early(let time) = end { killTime = .now + time }
     var (count, isKilled) = (0, false)
@@ -96,6 +96,8 @@ struct Driver {
       case .line(let line):
         lines.append(line)
         count += 1
+        // The service goes on once the server is there again.
+        if database.isOnServer, draws(1, in: 1_000) { try database.crashServer() }
         if line == "ready", case .time(let time) = end { killTime = .now + time }
         if case .line(count) = end {
           service.kill()
@@ -108,6 +110,7 @@ struct Driver {
       }
     }
     let (signal, code) = service.end()
+    if isKilled, database.isOnServer, draws(1, in: 4) { try database.crashServer() }
     guard isKilled ? signal == SIGKILL : code == 0 && signal == nil && isEnding else {
       throw Wrong("the service has ended by itself")
     }
@@ -214,7 +217,7 @@ struct Driver {
   ///
   /// Half an interval is the tolerance: the time is computed from readings of two clocks.
   private mutating func checkTicks() throws {
-    let books = Books.ticks(database)
+    let books = try Books.ticks(database)
     guard let due = try books.tick()?.due, let count = try books.totals()?.ticks else {
       if lastTick != nil { throw Wrong("the tick is not scheduled any longer") }
       return
@@ -232,7 +235,7 @@ struct Driver {
 
   /// Checks the books once all is done.
   mutating func audit() throws {
-    let books = Books(database)
+    let books = try Books(database)
     let (placed, entries) = (try books.orders(), try books.entries())
     guard let totals = try books.totals() else { throw Wrong("the ledger is not saved") }
     var problems: [String] = []

@@ -1,11 +1,12 @@
 import Foundation
+import PostgreSQLServer
 
 /// Kills a payment service again and again, and checks that nothing was lost or done twice.
 ///
-///     Cashier [--kills N] [--seed S] [--folder F]
+///     Cashier [--kills N] [--seed S] [--folder F] [--postgresql]
 ///
 /// `Cashier serve DATABASE [--tick]` is the service. After 30 kills all is finished and checked, and there is a new
-/// database. A failure leaves its folder.
+/// database. A failure leaves its folder. With `--postgresql`, it starts a server of its own, which crashes, too.
 @main
 enum Program {
   private static let killsPerDatabase = 30
@@ -32,15 +33,20 @@ enum Program {
 
   private static func killServices(_ kills: Int, seed: UInt64) {
     let folder = value("--folder") ?? "\(NSTemporaryDirectory())/cashier"
+    let server = CommandLine.arguments.contains("--postgresql") ? startServer() : nil
+    defer { stop(server) }
     var (done, drained, acknowledged) = (0, 0, 0)
     var (orders, charges, reminders, ticks) = (0, 0, 0, 0)
     while done < kills {
       let databaseSeed = seed &* 1_000_003 &+ UInt64(done)
-      var driver = Driver(folder, seed: databaseSeed)
+      let place: ServiceDatabase
       do {
-        try? FileManager.default.removeItem(atPath: folder)
-        try FileManager.default.createDirectory(
-          atPath: folder, withIntermediateDirectories: true)
+        place = try makePlace(in: folder, on: server, number: done)
+      } catch {
+        end("\(error)")
+      }
+      var driver = Driver(place, seed: databaseSeed)
+      do {
         var random = Generator(state: databaseSeed ^ 0x5555)
         let most = min(done + killsPerDatabase, kills)
         while done < most {
@@ -50,10 +56,12 @@ enum Program {
         }
         try driver.run(until: .finish)
         try driver.audit()
+        try place.remove()
       } catch {
         say("Kill \(done + 1) of seed \(seed) was not survived, in \(folder):")
         for line in driver.lines.suffix(20) { print("  \(line)") }
         print("  wrong: \(error)")
+        try? server?.stop("immediate")
         exit(1)
       }
       acknowledged += driver.acknowledged
@@ -65,6 +73,32 @@ enum Program {
     )
     say("\(done) of \(kills) kills survived, \(acknowledged) acknowledged operations checked")
     try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  private static func makePlace(
+    in folder: String, on server: PostgreSQLServer?, number: Int
+  ) throws -> ServiceDatabase {
+    if let server { return try ServiceDatabase(on: server, named: "cashier_\(number)") }
+    try? FileManager.default.removeItem(atPath: folder)
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    return ServiceDatabase(file: "\(folder)/cashier.db")
+  }
+
+  private static func startServer() -> PostgreSQLServer {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "cashier-\(UUID())").path
+    do {
+      let server = try PostgreSQLServer(in: folder)
+      try server.start()
+      return server
+    } catch {
+      end("\(error)")
+    }
+  }
+
+  private static func stop(_ server: PostgreSQLServer?) {
+    guard let server else { return }
+    try? server.stop("immediate")
+    try? FileManager.default.removeItem(atPath: server.folder)
   }
 
   private static func drawEnd(_ random: inout Generator) -> Driver.End {

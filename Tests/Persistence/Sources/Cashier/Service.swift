@@ -19,7 +19,8 @@ struct Service: Sendable {
   /// - Parameter declaresTick: Whether it starts the repeating action as the first process did, or `resumeWork` alone does.
   init(_ database: String, declaresTick: Bool) async throws {
     persistence = try await Persistence(
-      .sqlite(path: database), actions: ActionCoder(Place.self, Paid.self, Remind.self, Tick.self))
+      ServiceDatabase.database(at: database),
+      actions: ActionCoder(Place.self, Paid.self, Remind.self, Tick.self))
     dispatcher = Dispatcher(name: "cashier", persistence: persistence)
     dispatcher.onWarning { say("warning \($0.kind) \($0.message)") }
     orders = try await dispatcher.register(

@@ -112,6 +112,8 @@ func run(_ program: String, _ arguments: [String]) throws -> String {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
   posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_CREAT, 0o600)
   posix_spawn_file_actions_adddup2(&actions, 1, 2)
+  // The server would keep pipes of this program's open.
+  for descriptor in Int32(3)..<1_024 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
   let words = ([program] + arguments).map { strdup($0) } + [nil]
   defer { for word in words { free(word) } }
   var (process, status): (pid_t, Int32) = (0, 0)
