@@ -22,7 +22,7 @@ BELOW = {
 }
 ARROWS = """
 Control/Diagnosis: Lifecycle Work
-Control/Effects: Limits Options
+Control/Effects: Options
 Control/Lifecycle: Groups
 Control/Limits: Options
 Control/Options: Keys Limits Pacing Schedule

@@ -101,7 +101,7 @@ package enum Mutant: String, CaseIterable, Sendable {
   case noRecord
   /// A drain that begins while another one waits does not wait for the same dispatches.
   case earlyDrain
-  /// A unit of a limit is lost in a hand-off.
+  /// A unit of a limit, or a turn of an effect, is lost in a hand-off.
   case lostUnit
   /// An ended operation can be finished once more, and its end is reported again.
   case doubleFinish

@@ -10,14 +10,25 @@ extension Scenario {
     let simulation = dispatcher.simulation!
     let (database, bank) = (MemoryDatabase(), Bank())
     let cashier = try await Cashier(dispatcher, database, bank)
-    switch simulation.draw(below: 4) {
+    let fault = simulation.draw(below: 4)
+    switch fault {
     case 0: database.fail(.crash, afterSteps: simulation.draw(below: 60))
     case 1: database.failAtCommit(.crash, number: simulation.draw(below: 8))
     case 2: database.fail(.busy, afterSteps: simulation.draw(below: 40), count: 2)
     default: break
     }
     let plans = (1...4).map { Purchase($0, simulation) }
+    let interruption = simulation.draw(below: 4)
+    switch interruption {
+    case 0: simulation.atSomeTime { cashier.charging.cancel() }
+    case 1: simulation.atSomeTime { dispatcher.close() }
+    default: break
+    }
     await cashier.run(plans)
+    if fault == 3, interruption != 1 {
+      await cashier.waitForWork()
+      try check(dispatcher.pendingEffects.isEmpty, "nobody does \(dispatcher.pendingEffects)")
+    }
     try check(bank.faults.now.isEmpty, "\(bank.faults.now)")
     database.removeFaults()
     database.crash()
@@ -26,9 +37,7 @@ extension Scenario {
       try check(next.book.placed.contains(number), "the acknowledged order \(number) is lost")
     }
     next.dispatcher.resumeWork()
-    for _ in 0..<100 where !next.dispatcher.pendingEffects.isEmpty {
-      try await simulation.clock.sleep(for: .seconds(1))
-    }
+    await next.waitForWork()
     await next.dispatcher.drain()
     let book = next.book
     try check(bank.faults.now.isEmpty, "\(bank.faults.now)")
@@ -76,6 +85,7 @@ private final class Bank: Sendable {
 private final class Cashier: Sendable {
   let dispatcher: Dispatcher
   private let orders: Store<Book, HandledAction>
+  let charging: EffectRegistration
   let acknowledged = Shared([Int]())
 
   var book: Book { orders.model }
@@ -90,7 +100,7 @@ private final class Cashier: Sendable {
         On(Paid.self) { book, paid in book.paid.append(paid.number) }
       }, persisted: .model)
     let calls = Shared(0)
-    dispatcher.register(
+    charging = dispatcher.register(
       effect: DurableEffect(
         "charge", on: Place.self, backoff: .none, maxConcurrentRuns: 2
       ) { place, context in
@@ -113,6 +123,13 @@ private final class Cashier: Sendable {
     guard let start = row.range(of: "\"placed\":[") else { return [] }
     return row[start.upperBound...].prefix { $0 != "]" }.split(separator: ",").compactMap {
       Int($0)
+    }
+  }
+
+  /// Waits until all work is done, for a bounded time.
+  func waitForWork() async {
+    for _ in 0..<100 where !dispatcher.pendingEffects.isEmpty {
+      try? await dispatcher.simulation!.clock.sleep(for: .seconds(1))
     }
   }
 

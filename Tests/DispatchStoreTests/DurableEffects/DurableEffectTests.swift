@@ -94,6 +94,12 @@ struct PaymentService {
     if resumes { dispatcher.resumeWork() }
   }
 
+  /// Waits until an order is placed.
+  func placed(_ count: Int) async {
+    for await change in orders.stream(.model, initial: true, buffering: .unbounded)
+    where change.value.placed.count >= count { return }
+  }
+
   /// Waits until an order is paid for.
   func paid(_ count: Int) async {
     for await change in orders.stream(.model, initial: true, buffering: .unbounded)
@@ -156,6 +162,83 @@ struct DurableEffectTests {
     // What is saved, and has not begun, is left to the next process.
     #expect(begun.all.count == (isPersistent ? bound : 10))
     #expect(dispatcher.pendingEffects.count == (isPersistent ? 10 - bound : 0))
+  }
+
+  /// A dispatcher whose first attempt hangs until the latch opens, with all further work behind it.
+  private func jam(
+    _ count: Int, isPersistent: Bool, _ latch: Latch
+  ) async throws -> (Dispatcher, EffectRegistration, begun: Recorder<Int>) {
+    let (dispatcher, begun) = (Dispatcher(name: "payments"), Recorder<Int>())
+    if isPersistent {
+      try await database.open(for: dispatcher, actions: ActionCoder(OrderPlaced.self))
+    }
+    let registration = dispatcher.register(
+      effect: DurableEffect("charge", on: OrderPlaced.self, maxConcurrentRuns: 1) { order, _ in
+        begun.record(order.id)
+        await latch.openedOrCancelled()
+        try Task.checkCancellation()
+        return nil
+      })
+    for id in 0..<count { await dispatcher.send(OrderPlaced(id: id)) }
+    _ = await begun.first(1)
+    return (dispatcher, registration, begun)
+  }
+
+  @Test(arguments: [true, false])
+  func thatWaitForATurnHaveNoTask(isPersistent: Bool) async throws {
+    let latch = Latch()
+    let (dispatcher, registration, begun) = try await jam(
+      10_000, isPersistent: isPersistent, latch)
+    #expect(registration.runCount == 1 && begun.all == [0])
+    #expect(dispatcher.pendingEffects.count == 10_000)
+    dispatcher.resumeWork()
+    #expect(registration.runCount == 1, "What waits is not begun twice.")
+    latch.open()
+    while !dispatcher.pendingEffects.isEmpty { await Task.yield() }
+    // Saved work comes when its cause is saved: one may overtake those whose causes were saved just before.
+    let order = isPersistent ? begun.all.sorted() : begun.all
+    let isFirstComeFirstServed = order == Array(0..<10_000)
+    #expect(isFirstComeFirstServed)
+  }
+
+  @Test(arguments: [true, false])
+  func thatWaitForATurnAreLeftToTheNextProcessIfSaved(isPersistent: Bool) async throws {
+    let latch = Latch()
+    let (dispatcher, _, begun) = try await jam(1_000, isPersistent: isPersistent, latch)
+    dispatcher.close()
+    latch.open()
+    #expect(await dispatcher.drain().isComplete)
+    #expect(begun.count == (isPersistent ? 1 : 1_000))
+    #expect(dispatcher.pendingEffects.count == (isPersistent ? 999 : 0))
+  }
+
+  @Test(arguments: [true, false])
+  func waitForATurnAgainIfTheirRunsAreCancelled(isPersistent: Bool) async throws {
+    let latch = Latch()
+    let (dispatcher, registration, begun) = try await jam(
+      1_000, isPersistent: isPersistent, latch)
+    registration.cancel()
+    while !dispatcher.pendingEffects.isEmpty { await Task.yield() }
+    #expect(begun.all.sorted() == [0] + Array(0..<1_000), "Only the first one had begun before.")
+  }
+
+  @Test(arguments: [true, false])
+  func thatWaitForATurnOutlastTheirEffect(isPersistent: Bool) async throws {
+    let latch = Latch()
+    let (dispatcher, registration, begun) = try await jam(100, isPersistent: isPersistent, latch)
+    registration.unregister()
+    let others = Recorder<Int>()
+    dispatcher.register(
+      effect: DurableEffect("charge", on: OrderPlaced.self, maxConcurrentRuns: 1) { order, _ in
+        others.record(order.id)
+        return nil
+      })
+    while !dispatcher.pendingEffects.isEmpty {
+      dispatcher.resumeWork()
+      await Task.yield()
+    }
+    #expect(begun.all == [0])
+    #expect(others.all.sorted() == Array(0..<100))
   }
 
   @Test func havePausesByTheDispatchersClock() async throws {
@@ -329,6 +412,19 @@ struct DurableEffectTests {
     await service.dispatcher.dispatch(OrderPlaced()).settled
     #expect(attempts.all.count == 2 && Set(attempts.all).count == 1)
     #expect(service.dispatcher.deadLetters.map(\.name) == ["other"])
+  }
+
+  @Test(arguments: [true, false])
+  func areNotCancelledWithTheirClientBeforeTheyBegin(isPersistent: Bool) async throws {
+    let service = try await PaymentService(isPersistent ? database : nil, ChargingBank())
+    let isCancelled = DispatchSemaphore(value: 0)
+    // The completion runs before the effects begin.
+    let handle = service.dispatcher.dispatch(OrderPlaced()) { _ in isCancelled.wait() }
+    await service.placed(1)
+    handle.cancelWithEffects()
+    isCancelled.signal()
+    #expect(await handle.result.isSuccess)
+    await service.paid(1)
   }
 
   @Test func areNotCancelledWithTheClientThatHasCausedThem() async throws {

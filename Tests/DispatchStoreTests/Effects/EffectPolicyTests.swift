@@ -168,7 +168,7 @@ struct EffectLineTests {
   }
 
   @Test func aSerialOneBeginsTheNextWithTheEndOfTheOneBefore() {
-    var line = EffectLine<Run>()
+    var line = EffectLine<Run>(bound: 1)
     _ = line.arrive(runs[0], .serial)
     for run in runs[1...] {
       guard case .wait = line.arrive(run, .serial) else {
@@ -181,9 +181,39 @@ struct EffectLineTests {
     let next = line.ended(runs[0])
     #expect(next === runs[1])
     let waiting = line.takeWaiting()
-    #expect(waiting.count == 2)
+    #expect(waiting.map(ObjectIdentifier.init) == [ObjectIdentifier(runs[3])])
     let last = line.ended(runs[1])
     #expect(last == nil && line.isEmpty)
+  }
+
+  @Test func aRunThatPausesHandsOnItsTurnAndWaitsForAnotherOne() {
+    var line = EffectLine<Run>(bound: 1)
+    for run in runs[0...1] { _ = line.arrive(run, .concurrent) }
+    let next = line.pause(runs[0])
+    #expect(next === runs[1] && line.runCount == 2)
+    let begins = [line.endPause(runs[0]), line.endPause(runs[0])]
+    #expect(begins == [false, false], "The first one waits, and the second one does not pause.")
+    let again = line.ended(runs[1])
+    #expect(again === runs[0])
+    let (none, beginsAtOnce) = (line.pause(runs[0]), line.endPause(runs[0]))
+    #expect(none == nil && beginsAtOnce)
+    _ = line.pause(runs[0])
+    let last = line.ended(runs[0])
+    #expect(last == nil && line.isEmpty, "It was cancelled in its pause.")
+    let late = line.pause(runs[0])
+    #expect(late == nil && line.isEmpty, "It has ended before.")
+  }
+
+  @Test func aCancelledRunGetsNoTurn() {
+    var line = EffectLine<Run>(bound: 2)
+    for run in runs { _ = line.arrive(run, .concurrent) }
+    let none = line.ended(runs[2])
+    let next = line.ended(runs[0])
+    #expect(none == nil && next === runs[3])
+    // Cancelled after it has got its turn, and before it begins.
+    _ = line.arrive(runs[2], .concurrent)
+    let handedOn = [line.ended(runs[3]), line.ended(runs[3])]
+    #expect(handedOn[0] === runs[2] && handedOn[1] == nil)
   }
 
   @Test func aLineGoesWithItsLastRun() throws {

@@ -16,6 +16,8 @@ public struct Effect: Sendable {
   var onFailure: (@Sendable (any Error, EffectContext) -> Void)?
 
   typealias Body = @Sendable (EffectRun) async throws -> Void
+  /// Returns the pause before another attempt, if there is one.
+  typealias FollowingBody = @Sendable (EffectRun) async throws -> Duration?
 
   enum Kind: Sendable {
     case following(Following)
@@ -28,9 +30,12 @@ public struct Effect: Sendable {
     let policy: EffectPolicy
     let key: (@Sendable (any ActionType) -> TypedKey)?
     let runsRegardless: Bool
-    /// For a durable effect: its name, and the place of its work.
-    var durable: (name: String, outbox: Outbox)?
-    let body: Body
+    /// For a durable effect: what it does, and the place of its work.
+    var durable: (effect: DurableEffect, outbox: Outbox)?
+    let body: FollowingBody
+
+    /// The number of runs of one line that go on at once, at most.
+    var bound: Int { durable?.effect.maxConcurrentRuns ?? (policy == .serial ? 1 : .max) }
   }
 
   /// Makes an effect on actions of a type, and of its subclasses if that is a class.
@@ -75,20 +80,25 @@ public struct Effect: Sendable {
     kind = .following(
       Following(
         responds: { $0 is Action.Type }, policy: policy, key: key, runsRegardless: runsRegardless,
-        body: { try await body($0.action as! Action, EffectContext($0)) }))
+        body: {
+          try await body($0.action as! Action, EffectContext($0))
+          return nil
+        }))
   }
 
   /// Makes the effect whose runs do the work of a durable one.
   init(_ durable: DurableEffect, in outbox: Outbox) {
-    let turns = AttemptTurns(bound: durable.maxConcurrentRuns)
     callSite = durable.callSite
     name = "The durable effect \"\(durable.name)\" (\(callSite))"
     kind = .following(
       Following(
         responds: durable.responds, policy: .concurrent, key: nil,
         // A dispatch that has timed out may have committed.
-        runsRegardless: true, durable: (durable.name, outbox),
-        body: { await DurableRun.perform(durable, $0, outbox, turns) }))
+        runsRegardless: true, durable: (durable, outbox),
+        body: { run in
+          guard let work = run.work else { return nil }
+          return await DurableAttempt(effect: durable, outbox: outbox, run: run, entry: work).make()
+        }))
   }
 
   private init(longLivedAt callSite: CallSite, _ kind: Kind) {

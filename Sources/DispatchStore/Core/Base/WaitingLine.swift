@@ -11,6 +11,9 @@ struct WaitingLine<Member: AnyObject> {
   var count: Int { members.count }
   var isEmpty: Bool { members.isEmpty }
 
+  /// The objects, first to last; linear.
+  var all: [Member] { order.all.compactMap { members[$0] } }
+
   func contains(_ member: Member) -> Bool { tickets[ObjectIdentifier(member)] != nil }
 
   mutating func append(_ member: Member) {

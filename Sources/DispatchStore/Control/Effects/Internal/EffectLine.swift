@@ -10,53 +10,69 @@ struct EffectLine<Run: AnyObject> {
     case skip
   }
 
-  /// The runs that go on, by the order in which they began.
-  private var running: [UInt64: Run] = [:]
-  private var numbers: [ObjectIdentifier: UInt64] = [:]
-  private var last: UInt64 = 0
-  private var waiting = FIFO<Run>()
+  /// The number of runs that go on at once, at most.
+  private let bound: Int
+  private var running = WaitingLine<Run>()
+  /// Runs that wait for their turns: none unless `bound` are running.
+  private var waiting = WaitingLine<Run>()
+  /// Runs that wait before another attempt, without a turn.
+  private var pausing = WaitingLine<Run>()
 
-  var isEmpty: Bool { running.isEmpty && waiting.isEmpty }
-  var runCount: Int { running.count }
-  /// The runs that go on, in the order in which they began.
-  var runs: [Run] { running.sorted { $0.key < $1.key }.map(\.value) }
+  init(bound: Int = .max) { self.bound = bound }
+
+  var isEmpty: Bool { running.isEmpty && waiting.isEmpty && pausing.isEmpty }
+  var runCount: Int { running.count + pausing.count }
+  /// The runs that have a turn, in the order in which they got it.
+  var runs: [Run] { running.all }
 
   mutating func arrive(_ run: Run, _ policy: EffectPolicy) -> Arrival {
-    if !isEmpty {
-      switch policy {
-      case .concurrent, .latest: break
-      case .unlessRunning: return .skip
-      case .serial:
-        waiting.append(run)
-        return .wait
-      }
-    }
+    if policy == .unlessRunning, !isEmpty { return .skip }
     let former = policy == .latest ? runs : []
-    begin(run)
-    return .begin(cancelling: former)
+    return takeTurn(run) ? .begin(cancelling: former) : .wait
   }
 
-  private mutating func begin(_ run: Run) {
-    last += 1
-    running[last] = run
-    numbers[ObjectIdentifier(run)] = last
+  /// Gives a run its turn, or lets it wait for one.
+  private mutating func takeTurn(_ run: Run) -> Bool {
+    guard running.count < bound else {
+      waiting.append(run)
+      return false
+    }
+    running.append(run)
+    return true
   }
 
   /// Removes a run that has ended.
   ///
-  /// Returns the one that is to begin.
+  /// Returns the one that has its turn now, and is to begin.
   mutating func ended(_ run: Run) -> Run? {
-    guard let number = numbers.removeValue(forKey: ObjectIdentifier(run)) else { return nil }
-    running[number] = nil
-    guard running.isEmpty, let next = waiting.popFirst() else { return nil }
-    begin(next)
-    return next
+    guard running.remove(run) else {
+      if !waiting.remove(run) { _ = pausing.remove(run) }
+      return nil
+    }
+    guard let next = waiting.popFirst() else { return nil }
+    running.append(next)
+    return isPlanted(.lostUnit) ? nil : next
   }
+
+  /// Lets a running run pause; returns the one that has its turn now, and is to begin.
+  mutating func pause(_ run: Run) -> Run? {
+    guard running.contains(run) else { return nil }
+    pausing.append(run)
+    return ended(run)
+  }
+
+  /// Ends the pause of a run; returns whether it begins, since it neither waits for a turn nor was taken.
+  mutating func endPause(_ run: Run) -> Bool { pausing.remove(run) && takeTurn(run) }
 
   /// Takes the waiting runs.
   mutating func takeWaiting() -> [Run] {
-    var taken: [Run] = []
-    while let run = waiting.popFirst() { taken.append(run) }
-    return taken
+    defer { waiting = WaitingLine() }
+    return waiting.all
+  }
+
+  /// Takes the pausing runs.
+  mutating func takePausing() -> [Run] {
+    defer { pausing = WaitingLine() }
+    return pausing.all
   }
 }

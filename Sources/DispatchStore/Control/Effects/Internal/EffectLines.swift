@@ -26,15 +26,18 @@ struct EffectLines<Run: AnyObject> {
 
   /// Adds a run to the line of its key.
   ///
-  /// - Parameter id: The found line of the key, if there is one.
+  /// - Parameters:
+  ///   - bound: The number of runs of the line that go on at once, at most.
+  ///   - id: The found line of the key, if there is one.
   /// - Returns: The treatment of the run, and its line; nil if the caller must look again.
   mutating func arrive(
-    _ run: Run, _ key: TypedKey?, _ policy: EffectPolicy, at id: LineID?, of found: Found
+    _ run: Run, _ key: TypedKey?, _ policy: EffectPolicy, bound: Int = .max, at id: LineID?,
+    of found: Found
   ) -> (EffectLine<Run>.Arrival, LineID)? {
     guard isOpen else { return (.skip, 0) }
     guard version == found.version || isPlanted(.overlappingEffects) else { return nil }
     if let id { return (lines[id]!.arrive(run, policy), id) }
-    var line = EffectLine<Run>()
+    var line = EffectLine<Run>(bound: bound)
     let arrival = line.arrive(run, policy)
     last += 1
     version += 1
@@ -62,15 +65,22 @@ struct EffectLines<Run: AnyObject> {
     version += 1
   }
 
-  /// The running runs, to be cancelled, and the waiting ones, which do not begin.
-  mutating func cancel() -> (running: [Run], waiting: [Run]) {
-    var (running, waiting): ([Run], [Run]) = ([], [])
-    for id in lines.keys.sorted() {
-      running += lines[id]!.runs
-      waiting += lines[id]!.takeWaiting()
-    }
-    return (running, waiting)
+  /// Lets a running run pause; returns the one that is to begin.
+  mutating func pause(_ run: Run, at id: LineID) -> Run? { lines[id]?.pause(run) }
+
+  /// Ends the pause of a run; returns whether it begins.
+  mutating func endPause(_ run: Run, at id: LineID) -> Bool { lines[id]?.endPause(run) ?? false }
+
+  /// Takes the runs that wait and pause, which do not begin, and returns them with the running ones after them.
+  mutating func takeAll() -> [Run] {
+    takeWaiting() + takePausing() + lines.keys.sorted().flatMap { lines[$0]!.runs }
   }
+
+  /// Takes the runs that wait for their turns, which do not begin.
+  mutating func takeWaiting() -> [Run] { lines.keys.sorted().flatMap { lines[$0]!.takeWaiting() } }
+
+  /// Takes the runs that pause, which do not begin again.
+  mutating func takePausing() -> [Run] { lines.keys.sorted().flatMap { lines[$0]!.takePausing() } }
 
   /// Accepts no further run; false if that was so before.
   mutating func close() -> Bool {

@@ -1,6 +1,6 @@
-/// A run of an effect, in a task of its own.
+/// A run of an effect, with a task for each attempt: a run that waits for its turn or pauses has none.
 final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
-  // because `line` is set before another thread knows the run, and all else is constant or locked
+  // because the effect's lock guards `line`, and all else is constant or locked
   let registered: RegisteredEffect
   let dispatcher: Dispatcher
   /// The followed action; nil for a long-lived effect.
@@ -8,6 +8,8 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   let result: DispatchResult?
   /// The key, if the effect's policy holds by key.
   let key: TypedKey?
+  /// For a durable effect, the work to do.
+  let work: OutboxEntry?
   /// The run's line among those of the effect, set when the run enters it.
   var line: EffectLines<EffectRun>.LineID = 0
   /// Stands for the run, without stores, under the identifier of the dispatch that the effect follows.
@@ -23,7 +25,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   /// Nil if the dispatcher accepts none, or if the followers of the dispatch were cancelled.
   init?(
     of registered: RegisteredEffect, following ended: EndedDispatch, _ key: TypedKey?,
-    on thread: ThreadState
+    _ work: OutboxEntry?, on thread: ThreadState
   ) {
     guard
       let standIn = Dispatch.standIn(
@@ -31,7 +33,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     else { return nil }
     self.registered = registered
     dispatcher = ended.dispatcher
-    (action, result, self.key) = (ended.action, ended.result, key)
+    (action, result, self.key, self.work) = (ended.action, ended.result, key, work)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
     guard ended.lead(to: self, standingIn: standIn) else {
@@ -42,10 +44,10 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     if !registered.isDurable, let deadline = ended.deadline { put(deadline) }
   }
 
-  /// Makes the run of a long-lived effect, or for an action of an earlier process; nil if the dispatcher accepts none.
+  /// Makes the run of a long-lived effect, or for work of an earlier run; nil if the dispatcher accepts none.
   init?(
     of registered: RegisteredEffect, _ dispatcher: Dispatcher, _ callSite: CallSite,
-    _ action: (any ActionType)? = nil, on thread: ThreadState
+    _ work: OutboxEntry? = nil, on thread: ThreadState
   ) {
     guard
       let standIn = Dispatch.standIn(
@@ -54,7 +56,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     else { return nil }
     self.registered = registered
     self.dispatcher = dispatcher
-    (self.action, result, key) = (action, nil, nil)
+    (action, result, key, self.work) = (work?.action, nil, nil, work)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
   }
@@ -73,58 +75,54 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
 
   // MARK: Its life
 
-  /// Begins the run on this thread.
+  /// Begins an attempt on this thread.
   func begin() {
     yieldPoint(.beginEffect)
-    guard state.withLock({ $0.begin() }) else { return registered.ended(self) }
+    guard let attempt = state.withLock({ $0.begin() }) else { return registered.ended(self) }
     let executor = OperationExecutor(dispatcher.pool)
     let context = TaskContext(following: standIn, of: dispatcher)
     executor.context = context
     let task = Task(executorPreference: executor) {
       await DispatchContext.$inTask.withValue(context) {
         context.begin()
-        await self.perform()
+        await self.perform(attempt)
         context.end()
       }
     }
-    if state.withLock({ $0.keep(task) }) { task.cancel() }
+    if state.withLock({ $0.keep(task, of: attempt) }) { task.cancel() }
   }
 
-  /// Begins the run on a thread of the library, with the task-local values of its own dispatch.
-  func beginElsewhere() {
-    dispatcher.pool.resume {
-      if let carried = self.carried { carried.bind(self.begin) } else { self.begin() }
-    }
+  /// Begins an attempt on a thread of the library.
+  func beginElsewhere() { elsewhere { self.begin() } }
+
+  /// Calls a closure on a thread of the library, with the task-local values of the run's own dispatch.
+  private func elsewhere(_ body: @escaping @Sendable () -> Void) {
+    dispatcher.pool.resume { if let carried = self.carried { carried.bind(body) } else { body() } }
   }
 
   @concurrent
-  private func perform() async {
-    switch registered.effect.kind {
-    case .following(let following):
-      _ = await attempt(following.body)
-    case .running(let restart, let body):
-      var left = restart.limit ?? .max
-      while await !attempt(body), left > 0, isActive {
-        left -= 1
-        await sleep(for: restart.delay)
-      }
-    }
-    end()
+  private func perform(_ attempt: Int) async {
+    if let time = await make(attempt) { pause(for: time, after: attempt) } else { end() }
   }
 
-  /// Runs the body once.
-  ///
-  /// Returns whether it has returned, or the run was cancelled.
-  private func attempt(_ body: Effect.Body) async -> Bool {
-    if !isActive { return true }
+  /// Runs the body once; returns the pause before another attempt, if there is one.
+  private func make(_ attempt: Int) async -> Duration? {
+    if !isActive { return nil }
     do {
-      try await body(self)
-      return true
+      switch registered.effect.kind {
+      case .following(let following): return try await following.body(self)
+      case .running(_, let body):
+        try await body(self)
+        return nil
+      }
     } catch is CancellationError {
-      return true
+      return nil
     } catch {
       if isActive { report(error) }
-      return false
+      guard case .running(let restart, _) = registered.effect.kind,
+        attempt <= restart.limit ?? .max
+      else { return nil }
+      return restart.delay
     }
   }
 
@@ -136,22 +134,40 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     registered.effect.onFailure?(error, EffectContext(self))
   }
 
-  private func end() {
+  /// Ends the run, whether or not it has begun.
+  func end() {
     yieldPoint(.endEffect)
-    state.withLock { $0.end() }
+    guard state.withLock({ $0.end() }) else { return }
     // The next run before the end of this one, by which it may be accepted.
     registered.ended(self)
-    endStandIn()
-  }
-
-  /// Ends the run without having begun.
-  func skip() {
-    state.withLock { $0.end() }
-    endStandIn()
-  }
-
-  private func endStandIn() {
+    if let work, let outbox = registered.outbox {
+      if state.withLock(\.isCancelled) {
+        // Somebody has cancelled the run, and not the work.
+        elsewhere { outbox.beginAgain(work, by: self.dispatcher) }
+      } else {
+        work.endRun()
+      }
+    }
     standIn.end(DispatchResult(dispatchID: standIn.id))
+  }
+
+  // MARK: The pause before another attempt
+
+  /// Begins the pause after an attempt, for which the run has neither a turn nor a task.
+  private func pause(for duration: Duration, after attempt: Int) {
+    // First, since a dispatcher that closes from now on ends the pause.
+    registered.paused(self)
+    guard registered.outbox?.isClosed != true, state.withLock({ $0.pause() }) else { return end() }
+    let time = dispatcher.clock.nanoseconds.addingClamped(duration.wholeNanoseconds)
+    let timer = dispatcher.timers.add(self, at: time)
+    if !state.withLock({ $0.keep(timer, after: attempt) }) { dispatcher.timers.remove(timer) }
+  }
+
+  /// Ends the pause, or cancels the run at its deadline: no run has both.
+  func timerFired() {
+    if state.withLock({ $0.endPause() }) { return registered.pauseEnded(self) }
+    if let limit = standIn.details?.withState(\.limit) { standIn.timeOut(limit.deadline.duration) }
+    cancel()
   }
 
   // MARK: Cancellation
@@ -164,13 +180,14 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   func cancel() {
     yieldPoint(.cancel)
     switch state.withLock({ $0.cancel() }) {
-    case .end:
-      skip()
-    case .cancel(let task, let sleep):
+    case .end(let timer):
+      if let timer { dispatcher.timers.remove(timer) }
+      cancelDispatches()
+      end()
+    case .cancel(let task):
       // First, since the run may end as soon as its task is cancelled.
       cancelDispatches()
       task?.cancel()
-      if let sleep { wake(sleep) }
     case .cancelDispatches:
       cancelDispatches()
     case .none:
@@ -181,41 +198,6 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   /// Cancels the run's dispatches, even those that have outlasted it.
   private func cancelDispatches() {
     if standIn.cancelAlone(timedOut: false, after: .zero) { standIn.cancelChildren() }
-  }
-
-  /// Cancels the run at its deadline.
-  func timerFired() {
-    if let limit = standIn.details?.withState(\.limit) { standIn.timeOut(limit.deadline.duration) }
-    cancel()
-  }
-
-  // MARK: The delay before a restart
-
-  private final class Alarm: TimerTarget {
-    let run: EffectRun
-
-    init(of run: EffectRun) {
-      self.run = run
-    }
-
-    func timerFired() {
-      if let sleep = run.state.withLock({ $0.wake() }) { run.wake(sleep) }
-    }
-  }
-
-  /// Sleeps until the time has passed, or the run is cancelled.
-  func sleep(for duration: Duration) async {
-    await withUnsafeContinuation { waiter in
-      guard state.withLock({ $0.sleep(waiter) }) else { return waiter.resume() }
-      let time = dispatcher.clock.nanoseconds.addingClamped(duration.wholeNanoseconds)
-      let timer = dispatcher.timers.add(Alarm(of: self), at: time)
-      if !state.withLock({ $0.keep(timer) }) { dispatcher.timers.remove(timer) }
-    }
-  }
-
-  private func wake(_ sleep: EffectRunState.Sleep) {
-    if let timer = sleep.timer { dispatcher.timers.remove(timer) }
-    sleep.waiter.resume()
   }
 }
 

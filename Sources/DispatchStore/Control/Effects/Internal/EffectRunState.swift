@@ -3,47 +3,67 @@ struct EffectRunState {
   private enum Phase {
     /// Waits for its turn, or is about to begin. Can become running or ended.
     case waiting
-    /// The run's task runs.
+    /// The task of an attempt runs.
     ///
-    /// Can become ended.
+    /// Can become pausing or ended.
     case running(Task<Void, Never>?)
+    /// Waits before another attempt, without a task. Can become waiting or ended.
+    case pausing(TimerToken?)
     case ended
   }
 
   private var phase = Phase.waiting
   private(set) var isCancelled = false
-  /// The present sleep, if any.
-  private var sleep: Sleep?
-
-  /// A wait by the dispatcher's clock.
-  struct Sleep {
-    let waiter: UnsafeContinuation<Void, Never>
-    var timer: TimerToken?
-  }
+  /// The number of attempts that have begun.
+  private var attemptCount = 0
 
   var hasEnded: Bool { if case .ended = phase { true } else { false } }
   var isActive: Bool { !isCancelled && !hasEnded }
 
-  /// Begins the run; false if it was cancelled.
-  mutating func begin() -> Bool {
-    guard !isCancelled, case .waiting = phase else { return false }
+  /// Begins an attempt.
+  ///
+  /// Returns its number, from 1; nil if the run was cancelled.
+  mutating func begin() -> Int? {
+    guard !isCancelled, case .waiting = phase else { return nil }
     phase = .running(nil)
-    return true
+    attemptCount += 1
+    return attemptCount
   }
 
-  /// Keeps the run's task.
+  /// Keeps the task of an attempt, unless the next one has begun before.
   ///
   /// Returns whether that is to be cancelled.
-  mutating func keep(_ task: Task<Void, Never>) -> Bool {
-    if case .running = phase { phase = .running(task) }
+  mutating func keep(_ task: Task<Void, Never>, of attempt: Int) -> Bool {
+    if case .running = phase, attempt == attemptCount { phase = .running(task) }
     return isCancelled
   }
 
+  /// Begins the pause after an attempt; false if the run was cancelled.
+  mutating func pause() -> Bool {
+    guard !isCancelled, case .running = phase else { return false }
+    phase = .pausing(nil)
+    return true
+  }
+
+  /// Keeps the timer of the pause after an attempt; false if it is not needed any longer.
+  mutating func keep(_ timer: TimerToken, after attempt: Int) -> Bool {
+    guard case .pausing = phase, attempt == attemptCount else { return false }
+    phase = .pausing(timer)
+    return true
+  }
+
+  /// Ends a pause; false if there is none.
+  mutating func endPause() -> Bool {
+    guard case .pausing = phase else { return false }
+    phase = .waiting
+    return true
+  }
+
   enum Cancel {
-    /// The run has not begun, and ends.
-    case end
-    /// The task and the sleep are cancelled.
-    case cancel(Task<Void, Never>?, Sleep?)
+    /// No attempt is under way, so the run ends. The timer of its pause is removed.
+    case end(TimerToken?)
+    /// The task is cancelled.
+    case cancel(Task<Void, Never>?)
     /// The run has ended; its dispatches are cancelled.
     case cancelDispatches
     case none
@@ -51,33 +71,18 @@ struct EffectRunState {
 
   mutating func cancel() -> Cancel {
     if isCancelled { return .none }
+    isCancelled = !hasEnded
     switch phase {
-    case .waiting:
-      isCancelled = true
-      return .end
-    case .running(let task):
-      isCancelled = true
-      return .cancel(task, sleep.take())
-    case .ended:
-      return .cancelDispatches
+    case .waiting: return .end(nil)
+    case .running(let task): return .cancel(task)
+    case .pausing(let timer): return .end(timer)
+    case .ended: return .cancelDispatches
     }
   }
 
-  /// Begins a sleep; false if the run does not sleep.
-  mutating func sleep(_ waiter: UnsafeContinuation<Void, Never>) -> Bool {
-    if !isActive || sleep != nil { return false }
-    sleep = Sleep(waiter: waiter)
-    return true
+  /// Ends the run; false if it has ended before.
+  mutating func end() -> Bool {
+    defer { phase = .ended }
+    return !hasEnded
   }
-
-  /// Keeps the sleep's timer; false if it is not needed any longer.
-  mutating func keep(_ timer: TimerToken) -> Bool {
-    if sleep == nil { return false }
-    sleep?.timer = timer
-    return true
-  }
-
-  mutating func wake() -> Sleep? { sleep.take() }
-
-  mutating func end() { phase = .ended }
 }

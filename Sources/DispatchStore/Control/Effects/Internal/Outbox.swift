@@ -14,8 +14,6 @@ final class Outbox: DispatcherAttachment {
     /// The work of dispatches that have committed, and not ended.
     var committed: [Cause: OutboxEntry] = [:]
     var effects: [String: WeakEffect] = [:]
-    /// The runs that pause before another attempt, by the key of their work.
-    var pausing: [String: EffectRun] = [:]
     var lastNumber = 0
     var isClosed = false
     /// Distinguishes the keys of this process from all others.
@@ -74,17 +72,13 @@ final class Outbox: DispatcherAttachment {
 
   /// Begins a run of work that no dispatch causes now.
   func begin(_ entry: OutboxEntry, by dispatcher: Dispatcher) {
-    guard case .action(let action) = entry.work else { return }
     let effect = state.withLock { $0.effects[entry.effect]?.effect }
-    effect?.begin(action, by: dispatcher) { run in
-      self.state.withLock { state in
-        state.committed[Cause(dispatch: run.dispatchID, effect: entry.effect)] = entry
-      }
-    }
+    if let effect, entry.action != nil, entry.beginRun() { effect.begin(entry, by: dispatcher) }
   }
 
-  /// Begins another run of work whose run was cancelled, unless it is done or left to the next process.
+  /// Ends a cancelled run of work, and begins another one, unless it is done or left to the next process.
   func beginAgain(_ entry: OutboxEntry, by dispatcher: Dispatcher) {
+    entry.endRun()
     let isPending = state.withLock { state in
       !state.isClosed && state.entries[entry.key] === entry
         && state.effects[entry.effect]?.effect?.isRegistered == true
@@ -96,28 +90,29 @@ final class Outbox: DispatcherAttachment {
 
   /// Enters the work of a dispatch that commits.
   func commit(_ id: DispatchID, _ effect: String, _ action: any ActionType) -> OutboxEntry {
-    state.withLock { $0.enter(action, of: Cause(dispatch: id, effect: effect)) }
+    state.withLock { state in
+      let entry = state.enter(action, of: effect)
+      state.committed[Cause(dispatch: id, effect: effect)] = entry
+      return entry
+    }
   }
 
-  /// Enters the work of a dispatch that has ended, if its commit has not; returns false if there is none.
-  func enter(_ ended: EndedDispatch, _ effect: String) -> Bool {
+  /// Takes the work of a dispatch that has ended, which a run is to do; nil if there is none, or another run does it.
+  func take(_ ended: EndedDispatch, _ effect: String) -> OutboxEntry? {
     let cause = Cause(dispatch: ended.dispatchID, effect: effect)
-    let (isCommitted, entry) = state.withLock { state in
-      let isCommitted = state.committed[cause] != nil
-      let isMissing = !isCommitted && ended.result.isSuccess
-      return (isCommitted, isMissing ? state.enter(ended.action, of: cause) : nil)
+    if let entry = state.withLock({ $0.committed.removeValue(forKey: cause) }) {
+      return entry.beginRun() ? entry : nil
     }
-    guard let entry else { return isCommitted }
+    guard ended.result.isSuccess else { return nil }
+    let entry = state.withLock { state in
+      let entry = state.enter(ended.action, of: effect)
+      // Here, so that `resumeWork()` does not begin it before its row is on its way.
+      _ = entry.beginRun()
+      return entry
+    }
     // The dispatch has changed no persistent store, so the row is a commit of its own.
     keeper?.save([entry.row])
-    return true
-  }
-
-  /// Takes the work that a run is to do.
-  func take(_ run: EffectRun, _ effect: String) -> OutboxEntry? {
-    state.withLock {
-      $0.committed.removeValue(forKey: Cause(dispatch: run.dispatchID, effect: effect))
-    }
+    return entry
   }
 
   /// Notes that work is done, and removes its row unless that was part of a commit.
@@ -138,29 +133,10 @@ final class Outbox: DispatcherAttachment {
     return isRetried
   }
 
-  /// Begins a pause of a run; returns false if the dispatcher is closed.
-  func beginPause(_ run: EffectRun, _ entry: OutboxEntry) -> Bool {
-    state.withLock { state in
-      if !state.isClosed { state.pausing[entry.key] = run }
-      return !state.isClosed
-    }
-  }
-
-  func endPause(_ entry: OutboxEntry) {
-    let run = state.withLock { $0.pausing.removeValue(forKey: entry.key) }
-    withExtendedLifetime(run) {}
-  }
-
   var isClosed: Bool { state.withLock(\.isClosed) }
 
-  /// Ends all pauses: their work is left to the next process.
-  func close() {
-    let runs = state.withLock { state in
-      state.isClosed = true
-      return state.pausing.sorted { $0.key < $1.key }.map(\.value)
-    }
-    for run in runs { run.cancel() }
-  }
+  /// Begins no work again from now on.
+  func close() { state.withLock { $0.isClosed = true } }
 
   // MARK: Facts
 
@@ -203,15 +179,11 @@ final class Outbox: DispatcherAttachment {
 
 extension Outbox.State {
   /// Enters work of this process.
-  fileprivate mutating func enter(
-    _ action: any ActionType, of cause: Outbox.Cause
-  ) -> OutboxEntry {
+  fileprivate mutating func enter(_ action: any ActionType, of effect: String) -> OutboxEntry {
     lastNumber += 1
     let entry = OutboxEntry(
-      "\(prefix)-\(lastNumber)", of: cause.effect, lastNumber, .action(action),
-      OutboxEntry.Progress())
+      "\(prefix)-\(lastNumber)", of: effect, lastNumber, .action(action), OutboxEntry.Progress())
     entries[entry.key] = entry
-    committed[cause] = entry
     return entry
   }
 }

@@ -24,60 +24,75 @@ final class RegisteredEffect: DispatchFollower {
     if case .following(let following) = effect.kind { following.responds(type) } else { false }
   }
 
-  private var durable: (name: String, outbox: Outbox)? {
+  private var durable: (effect: DurableEffect, outbox: Outbox)? {
     if case .following(let following) = effect.kind { following.durable } else { nil }
   }
 
   var isDurable: Bool { durable != nil }
+  var outbox: Outbox? { durable?.outbox }
 
   func companion(of id: DispatchID, _ action: any ActionType) -> DispatchCompanion? {
-    durable.map { OutboxBeginning($0.outbox, $0.name, id, action) }
+    durable.map { OutboxBeginning($0.outbox, $0.effect.name, id, action) }
   }
 
   func dispatchEnded(_ ended: EndedDispatch) {
     guard case .following(let following) = effect.kind,
       following.runsRegardless || ended.result.isSuccess
     else { return }
-    if let durable, !durable.outbox.enter(ended, durable.name) { return }
+    let work = durable.flatMap { $0.outbox.take(ended, $0.effect.name) }
+    if isDurable, work == nil { return }
     let key = following.key?(ended.action)
-    guard let run = EffectRun(of: self, following: ended, key, on: .current) else { return }
-    begin(run, key, following)
+    guard let run = EffectRun(of: self, following: ended, key, work, on: .current) else {
+      // Somebody has cancelled what follows the dispatch, and not the work.
+      if let work { outbox?.beginAgain(work, by: ended.dispatcher) }
+      return
+    }
+    begin(run, following)
   }
 
-  /// Begins a run for an action that no dispatch carries now.
-  ///
-  /// - Parameter enter: Called with the run before it begins.
-  func begin(_ action: any ActionType, by dispatcher: Dispatcher, _ enter: (EffectRun) -> Void) {
+  /// Begins a run of work whose dispatch has ended before.
+  func begin(_ work: OutboxEntry, by dispatcher: Dispatcher) {
     guard case .following(let following) = effect.kind,
-      let run = EffectRun(of: self, dispatcher, effect.callSite, action, on: .current)
-    else { return }
-    enter(run)
-    begin(run, nil, following)
+      let run = EffectRun(of: self, dispatcher, effect.callSite, work, on: .current)
+    else { return work.endRun() }
+    begin(run, following)
   }
 
-  private func begin(_ run: EffectRun, _ key: TypedKey?, _ following: Effect.Following) {
-    switch arrive(run, key, following.policy) {
-    case .begin(let former):
-      for run in former { run.cancel() }
-      run.begin()
-    case .wait:
-      break
-    case .skip:
-      run.skip()
+  private func begin(_ run: EffectRun, _ following: Effect.Following) {
+    guard let keeper = outbox?.keeper, !isPlanted(.effectBeforeSaved) else {
+      return arrive(run, following) { $0.begin() }
+    }
+    // Not before the cause is durable: a crash could undo it. No turn is held meanwhile.
+    keeper.whenSaved { isSaved in
+      if isSaved { self.arrive(run, following) { $0.beginElsewhere() } } else { run.end() }
     }
   }
 
   private func arrive(
-    _ run: EffectRun, _ key: TypedKey?, _ policy: EffectPolicy
+    _ run: EffectRun, _ following: Effect.Following, _ begin: (EffectRun) -> Void
+  ) {
+    switch enterLine(run, following) {
+    case .begin(let former):
+      for run in former { run.cancel() }
+      begin(run)
+    case .wait:
+      break
+    case .skip:
+      run.end()
+    }
+  }
+
+  private func enterLine(
+    _ run: EffectRun, _ following: Effect.Following
   ) -> EffectLine<EffectRun>.Arrival {
+    let (key, policy, bound) = (run.key, following.policy, following.bound)
     while true {
       let found = withLines { $0.find(key) }
       let id = found.lines.first { $0.key == key }?.id
       yieldPoint(.beginEffect)
       let arrival = withLines { lines -> EffectLine<EffectRun>.Arrival? in
-        guard let (arrival, id) = lines.arrive(run, key, policy, at: id, of: found) else {
-          return nil
-        }
+        guard let (arrival, id) = lines.arrive(run, key, policy, bound: bound, at: id, of: found)
+        else { return nil }
         run.line = id
         return arrival
       }
@@ -124,17 +139,24 @@ final class RegisteredEffect: DispatchFollower {
     case .begin?:
       run.begin()
     case .cancel(let present)?:
-      run.skip()
+      run.end()
       present.cancel()
     case .some(.none), nil:
-      run.skip()
+      run.end()
     }
   }
 
   func dispatcherClosed() {
-    durable?.outbox.close()
-    let run = withLongLived { $0.close() }
-    run?.0?.cancel()
+    withLongLived { $0.close() }?.0?.cancel()
+    guard let outbox else { return }
+    outbox.close()
+    // Pauses end. What is saved, and has not begun, is left to the next process.
+    let isSaved = outbox.keeper != nil
+    let left = withLines { lines in
+      if isSaved { _ = lines.close() }
+      return lines.takePausing() + (isSaved ? lines.takeWaiting() : [])
+    }
+    for run in left { run.cancel() }
   }
 
   // MARK: Both
@@ -158,16 +180,22 @@ final class RegisteredEffect: DispatchFollower {
     if withLongLived({ $0.ended(run) }) == true { restart() }
   }
 
+  /// Gives the turn of a run that pauses to the next one.
+  func paused(_ run: EffectRun) {
+    if !isLongLived { withLines { $0.pause(run, at: run.line) }?.beginElsewhere() }
+  }
+
+  /// Lets a run attempt again after its pause, once it has a turn.
+  func pauseEnded(_ run: EffectRun) {
+    if isLongLived || withLines({ $0.endPause(run, at: run.line) }) { run.beginElsewhere() }
+  }
+
   func cancel() {
     if isLongLived {
       withLongLived { $0.cancel() }??.cancel()
     } else {
-      cancel(withLines { $0.cancel() })
+      for run in withLines({ $0.takeAll() }) { run.cancel() }
     }
-  }
-
-  private func cancel(_ runs: (running: [EffectRun], waiting: [EffectRun])) {
-    for run in runs.waiting + runs.running { run.cancel() }
   }
 
   /// Whether it has not been unregistered.
@@ -183,8 +211,8 @@ final class RegisteredEffect: DispatchFollower {
       run?.cancel()
       wasOpen = isOpen
     } else {
-      let (isOpen, runs) = withLines { ($0.close(), $0.cancel()) }
-      cancel(runs)
+      let (isOpen, runs) = withLines { ($0.close(), $0.takeAll()) }
+      for run in runs { run.cancel() }
       wasOpen = isOpen
     }
     return reference.dispatcher?.unregister(self) ?? wasOpen

@@ -1,48 +1,12 @@
-/// A run of a durable effect, in the task of an `EffectRun`: all attempts to do one piece of work.
-struct DurableRun {
+/// An attempt of a durable effect's run to do its work.
+struct DurableAttempt {
   let effect: DurableEffect
   let outbox: Outbox
-  let turns: AttemptTurns
   let run: EffectRun
   let entry: OutboxEntry
 
-  /// Does the work, unless there is none.
-  static func perform(
-    _ effect: DurableEffect, _ run: EffectRun, _ outbox: Outbox, _ turns: AttemptTurns
-  ) async {
-    guard let entry = outbox.take(run, effect.name), entry.beginRun() else { return }
-    let durable = DurableRun(effect: effect, outbox: outbox, turns: turns, run: run, entry: entry)
-    await durable.begin(after: outbox.keeper)
-    entry.endRun()
-    // Somebody has cancelled the run, and not the work.
-    if !run.isActive { outbox.beginAgain(entry, by: run.dispatcher) }
-  }
-
-  private func begin(after keeper: CompanionKeeper?) async {
-    // Not before the cause is durable: a crash could undo it.
-    if let keeper, !isPlanted(.effectBeforeSaved), await !keeper.saved() { return }
-    while await isItsTurn() {
-      let isRetried = await attempt()
-      turns.leave()
-      guard isRetried, await pause() else { return }
-    }
-  }
-
-  /// Waits for a turn; returns false if the run ends before, since its work is left to another one.
-  private func isItsTurn() async -> Bool {
-    // If the dispatcher closes, saved work that has not begun is left to the next process.
-    let isSaved = outbox.keeper != nil
-    if isSaved, outbox.isClosed { return false }
-    if turns.take() { return true }
-    if isSaved, !outbox.beginPause(run, entry) { return false }
-    let hasTurn = await turns.wait()
-    if isSaved { outbox.endPause(entry) }
-    if hasTurn, !run.isActive { turns.leave() }
-    return hasTurn && run.isActive
-  }
-
-  /// Makes one attempt; returns whether another one follows.
-  private func attempt() async -> Bool {
+  /// Makes the attempt; returns the pause before another one, if that follows.
+  func make() async -> Duration? {
     yieldPoint(.beginEffect)
     let end = OutboxEnd(entry)
     do {
@@ -50,11 +14,11 @@ struct DurableRun {
     } catch {
       // The next process does the work.
       let code = (error as? DispatchError)?.code
-      if code == .persistenceFailed || code == .dispatcherClosed || !run.isActive { return false }
-      return noteFailure(error)
+      if code == .persistenceFailed || code == .dispatcherClosed || !run.isActive { return nil }
+      return noteFailure(error) ? pause : nil
     }
     if !isPlanted(.effectRemovedFirst) { outbox.done(entry, isRemoved: end.isKept) }
-    return false
+    return nil
   }
 
   private func work() async throws -> (any ActionType)? {
@@ -94,15 +58,11 @@ struct DurableRun {
     return isRetried
   }
 
-  /// Pauses before another attempt; returns whether it follows.
-  private func pause() async -> Bool {
-    guard outbox.beginPause(run, entry) else { return false }
+  private var pause: Duration {
     let failure = FailedAttempt(
       error: CancellationError(), attempt: entry.progress.attempts, dispatchID: run.dispatchID,
       storeIndex: 0, isSimulated: run.dispatcher.pool.world != nil)
-    await run.sleep(for: .nanoseconds(effect.backoff.pause(after: failure)))
-    outbox.endPause(entry)
-    return run.isActive
+    return .nanoseconds(effect.backoff.pause(after: failure))
   }
 }
 
