@@ -437,13 +437,13 @@ struct DispatchState {
     phase = .ended(result)
     // Most dispatches have none.
     if waiters.isEmpty, releases.isEmpty, placeReleases.isEmpty, overWaiters.isEmpty { return [] }
-    // Closures that were added meanwhile.
-    let overWaiters = placeReleases + releases + overWaiters
-    defer { (self.overWaiters, releases, placeReleases) = ([], [], []) }
+    // Closures that were added meanwhile, before anyone hears of the result.
+    let releases = placeReleases + releases
+    defer { (overWaiters, self.releases, placeReleases) = ([], [], []) }
     // If the deadline has claimed the end, it publishes the result, too.
-    if self.result == nil { return overWaiters }
+    if self.result == nil { return releases + overWaiters }
     defer { waiters = [] }
-    return waiters + overWaiters
+    return releases + waiters + overWaiters
   }
 
   /// Adds a closure for the end; returns whether it will be called: false if the dispatch has ended.
