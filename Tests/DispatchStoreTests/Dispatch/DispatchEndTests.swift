@@ -6,16 +6,17 @@ import Testing
 @Suite("The end of a dispatch")
 struct DispatchEndTests {
   /// A repeating schedule skipped a run, because the completion of the one before came first.
-  @Test func releasesWhatIsAddedMeanwhileBeforeAnyoneHearsOfIt() async {
+  @Test func leavesWhatIsAddedMeanwhileToItsCallerSoThatItComesBeforeTheResult() async {
     let log = Recorder<String>()
     let result = await Dispatcher().dispatch(action: Script.adds("x")).result
     var state = DispatchState(isRunning: true)
-    _ = state.beginEnding()
-    #expect(state.takeReleases().isEmpty)
-    #expect(state.wait { log.record("waiter") })
     #expect(state.keepRelease { log.record("release") })
-    #expect(state.keepPlaceRelease { log.record("place") })
+    _ = state.beginEnding()
+    for release in state.takeReleases() { release() }
+    #expect(state.wait { log.record("waiter") })
+    #expect(!state.keepRelease { log.record("lost") })
+    #expect(!state.keepPlaceRelease { log.record("lost") })
     for call in state.end(result) { call() }
-    #expect(log.all == ["place", "release", "waiter"])
+    #expect(log.all == ["release", "waiter"])
   }
 }

@@ -453,11 +453,21 @@ struct DispatchState {
     return true
   }
 
+  /// Whether closures that were added are being called, or were.
+  ///
+  /// A later one would be called too late: whoever sees the result may go on before.
+  private var haveStoresEnded: Bool {
+    switch phase {
+    case .ending, .ended: true
+    default: false
+    }
+  }
+
   /// Adds a closure to call before the result is published.
   ///
   /// Returns whether it will be called: false if the stores have ended.
   mutating func keepRelease(_ release: @escaping @Sendable () -> Void) -> Bool {
-    if isOver { return false }
+    if haveStoresEnded { return false }
     releases.append(release)
     return true
   }
@@ -471,7 +481,7 @@ struct DispatchState {
   ///
   /// Returns whether it will be called: false if the stores have ended.
   mutating func keepPlaceRelease(_ release: @escaping @Sendable () -> Void) -> Bool {
-    if isOver { return false }
+    if haveStoresEnded { return false }
     placeReleases.append(release)
     return true
   }
