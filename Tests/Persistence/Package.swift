@@ -21,10 +21,9 @@ let package = Package(
   targets: [
     .testTarget(
       name: "PersistenceTests",
-      dependencies: library + ["Shop", .product(name: "churn", package: "DispatchStore")],
-      swiftSettings: settings),
-    .testTarget(
-      name: "PostgreSQLTests", dependencies: library + ["PostgreSQLServer"],
+      dependencies: library + [
+        "PostgreSQLServer", "Shop", .product(name: "churn", package: "DispatchStore"),
+      ],
       swiftSettings: settings),
     // Starts a server, for tests and for the programs that are killed.
     .target(name: "PostgreSQLServer", swiftSettings: settings),

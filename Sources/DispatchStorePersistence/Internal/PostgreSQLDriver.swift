@@ -18,8 +18,6 @@
     private var transaction: PostgreSQLTransaction?
     /// Whether the last transaction may have been committed, although `commit` threw.
     private var isOutcomeOpen = false
-    /// The saved stores that were read or saved as this owner.
-    private var stores: [String: SavedStore] = [:]
 
     init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings, waits: Bool) {
       (self.place, self.settings, self.waits) = (place, settings, waits)
@@ -98,7 +96,9 @@
       // not see its commit.
       transaction = PostgreSQLTransaction(owner, [])
       let row = try exchange("looking up the last transaction", on: connection) {
-        try $0.run([.begin, .limitedWait, .readOwner(place.partition, locks: true)])[2]
+        try $0.run([
+          .begin, .waitForLocks(milliseconds: 2_000), .readOwner(place.partition, locks: true),
+        ])[2]
       }
       guard row.rowCount == 1 else { throw lostOwner() }
       let saved = PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
@@ -119,26 +119,16 @@
     package func commit() throws {
       let connection = try connected()
       guard let transaction else { throw noTransaction() }
-      var statements = transaction.takeStatements()
-      statements.append(.commit)
-      do {
-        let results = try connection.run(statements)
-        try check(results, of: transaction)
-        self.transaction = nil
-      } catch let failure as PostgreSQLConnection.Failure {
-        if failure.isLost {
-          (self.transaction, stores) = (nil, [:])
-          noteLostReply()
-          throw failure.error("committing a transaction", in: place, isOutcomeKnown: false)
-        }
-        throw try explain(failure, transaction, "committing a transaction")
+      let statements = transaction.takeStatements() + [.commit]
+      try exchange("committing a transaction", on: connection, commits: true) {
+        try check(try $0.run(statements), of: transaction)
       }
+      self.transaction = nil
     }
 
     package func rollback() {
       guard let transaction else { return }
       self.transaction = nil
-      stores = [:]
       guard let connection, transaction.hasBegun || connection.isInTransaction else { return }
       if (try? connection.run(.rollback)) == nil { self.connection = nil }
     }
@@ -156,17 +146,18 @@
       }
     }
 
+    /// - Parameter commits: Whether the exchange ends the transaction, so that a lost reply leaves its outcome open.
     private func exchange<Value>(
-      _ action: String, on connection: PostgreSQLConnection,
+      _ action: String, on connection: PostgreSQLConnection, commits: Bool = false,
       _ body: (PostgreSQLConnection) throws -> Value
     ) throws -> Value {
       do {
         return try body(connection)
       } catch let failure as PostgreSQLConnection.Failure {
         if failure.isLost {
-          self.connection = nil
           transaction = nil
-          throw failure.error(action, in: place)
+          if commits { noteLostReply() } else { self.connection = nil }
+          throw failure.error(action, in: place, isOutcomeKnown: !commits)
         }
         throw try explain(failure, transaction, action)
       }
@@ -181,7 +172,9 @@
         transaction.fenceIndex == failure.index, let connection
       else { return failure.error(action, in: place) }
       rollback()
-      let row = try connection.run(.readOwner(place.partition, locks: false))
+      let row = try exchange("reading the owner", on: connection) {
+        try $0.run(.readOwner(place.partition, locks: false))
+      }
       guard row.rowCount == 1 else { return lostOwner() }
       return notOwner(
         transaction.owner, PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1)))
@@ -228,36 +221,26 @@
     // MARK: Stores
 
     package func store(_ identifier: String) throws -> SavedStore? {
-      if let known = stores[identifier] { return known }
       let row = try run(
         .findStore(identifier, of: place.partition), "reading the store \"\(identifier)\"")
       guard row.rowCount == 1 else { return nil }
-      let store = SavedStore(
+      return SavedStore(
         number: row.integer(0, 0), version: UInt64(bitPattern: row.integer(0, 1)),
         typeName: row.text(0, 2), typeVersion: Int(row.integer(0, 3)))
-      stores[identifier] = store
-      return store
     }
 
     package func save(_ store: SavedStore, _ identifier: String) throws -> Int64 {
-      let row = try run(
-        .save(store, identifier, of: place.partition), "saving the store \"\(identifier)\"")
-      var store = store
-      store.number = row.integer(0, 0)
-      stores[identifier] = store
-      return store.number
+      try run(
+        .save(store, identifier, of: place.partition), "saving the store \"\(identifier)\""
+      ).integer(0, 0)
     }
 
     package func save(version: UInt64, ofStore number: Int64) throws {
       guard let transaction else { throw noTransaction() }
       transaction.versions[number] = version
-      for (identifier, store) in stores where store.number == number {
-        stores[identifier]?.version = version
-      }
     }
 
     package func delete(store number: Int64) throws {
-      stores = stores.filter { $0.value.number != number }
       _ = try run(.deleteRows(ofStore: number), "deleting store \(number)")
       _ = try run(.deleteStore(number), "deleting store \(number)")
     }

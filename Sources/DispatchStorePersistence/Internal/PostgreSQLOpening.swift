@@ -120,15 +120,14 @@
           """, .text(place.partition)))
       while true {
         let found = try lockRow()
+        if found.isFree, !found.isLocked { return try takeOver() }
         if found.isFree {
-          if !found.isLocked { return try takeOver() }
           // A transaction of the former owner still has the row; that owner has no right to it any longer.
           _ = try connection.run(
             PostgreSQLStatement("SELECT pg_terminate_backend($1::int)", .integer(found.backend)))
-        } else if !found.isLocked {
-          _ = try connection.run(.rollback)
+          continue
         }
-        if found.isFree { continue }
+        if !found.isLocked { _ = try connection.run(.rollback) }
         guard driver.waits else { throw inUse(found) }
         if !driver.mayGoOn { throw CancellationError() }
         Thread.sleep(forTimeInterval: min(max(found.secondsLeft, 0.01), 0.1))
@@ -144,7 +143,7 @@
         """
       do {
         let row = try connection.run([
-          .begin, PostgreSQLStatement("SELECT set_config('lock_timeout', '500', true)"),
+          .begin, .waitForLocks(milliseconds: 500),
           PostgreSQLStatement(columns + " FOR UPDATE", .text(place.partition)),
         ])[2]
         return found(row, isLocked: false)
@@ -169,7 +168,7 @@
             lease_end = clock_timestamp() + $3::float8 * interval '1 second'
           WHERE name = $1 RETURNING epoch, last_group
           """, .text(place.partition), .text(PostgreSQLHolder.this.text),
-          .text("\(driver.settings.lease / .seconds(1))")), .commit,
+          .seconds(driver.settings.lease)), .commit,
       ])[0]
       return PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
     }
@@ -195,14 +194,13 @@
     let columns: KeyValuePairs<String, String>
     private let further: [String: String]
     private let constraint: String
-    private let storage: String
 
     /// The text of CREATE TABLE; rows that are updated often are so in their page.
     var sql: String {
       let columns = columns.map { "\($0.key) \($0.value) \(further[$0.key] ?? "NOT NULL")" }
       return """
         CREATE TABLE IF NOT EXISTS \(name) (\((columns + [constraint]).joined(separator: ", ")))
-        WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0\(storage))
+        WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0)
         """
     }
 
@@ -215,7 +213,7 @@
         columns: [
           "name": "text", "format": "integer", "epoch": "bigint", "last_group": "bigint",
           "lease_end": "timestamp with time zone", "backend": "integer", "holder": "text",
-        ], further: ["name": key], constraint: "PRIMARY KEY (name)", storage: ""),
+        ], further: ["name": key], constraint: "PRIMARY KEY (name)"),
       PostgreSQLTable(
         name: "dispatchstore_stores",
         columns: [
@@ -225,13 +223,13 @@
         further: [
           "number": "GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "partition": key,
           "identifier": key,
-        ], constraint: "UNIQUE (partition, identifier)", storage: ""),
+        ], constraint: "UNIQUE (partition, identifier)"),
       PostgreSQLTable(
         name: "dispatchstore_rows",
         columns: [
           "store": "bigint", "part": "integer", "key": "text", "value": "text", "bytes": "bytea",
         ], further: ["key": key, "value": "", "bytes": ""],
-        constraint: "PRIMARY KEY (store, part, key)", storage: ""),
+        constraint: "PRIMARY KEY (store, part, key)"),
     ]
   }
 #endif

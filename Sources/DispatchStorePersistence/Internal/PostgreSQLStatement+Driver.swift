@@ -8,8 +8,10 @@
     static let begin = PostgreSQLStatement("BEGIN")
     static let commit = PostgreSQLStatement("COMMIT")
     static let rollback = PostgreSQLStatement("ROLLBACK")
-    /// Lets the transaction wait for locks for two seconds.
-    static let limitedWait = PostgreSQLStatement("SELECT set_config('lock_timeout', '2000', true)")
+    /// Lets the transaction wait no longer for a lock.
+    static func waitForLocks(milliseconds: Int) -> PostgreSQLStatement {
+      PostgreSQLStatement("SELECT set_config('lock_timeout', '\(milliseconds)', true)")
+    }
 
     /// Compares the saved owner, counts up the number of the last group, and renews the lease.
     ///
@@ -26,7 +28,7 @@
           WHERE name = $1 AND epoch = $2 AND last_group = $3 RETURNING 1)
         SELECT 1 / count(*), set_config('idle_in_transaction_session_timeout', $5, true) FROM fence
         """, .text(partition), .integer(owner.epoch), .integer(owner.group),
-        .text("\(settings.lease / .seconds(1))"),
+        .seconds(settings.lease),
         .text("\(max(Int(settings.lease / .milliseconds(2)), 1))"))
     }
 
@@ -147,7 +149,12 @@
 
     /// The first word of a statement that would end the transaction or split it; nil for all others.
     static func transactionWord(of sql: String) -> String? {
-      let text = sql.replacing(#/--[^\n]*|/\*.*?\*//#.dotMatchesNewlines(), with: " ")
+      var text = sql[...].drop(while: \.isWhitespace)
+      while let end = text.hasPrefix("--") ? "\n" : text.hasPrefix("/*") ? "*/" : nil {
+        let comment = text.dropFirst(2)
+        text = comment[(comment.firstRange(of: end)?.upperBound ?? text.endIndex)...]
+          .drop(while: \.isWhitespace)
+      }
       let word = text.drop { !$0.isLetter }.prefix { $0.isLetter }.uppercased()
       let words = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "PREPARE"]
       return words.contains(word) ? word : nil

@@ -17,6 +17,7 @@
 
       static func text(_ value: String) -> Parameter { Parameter(bytes: Array(value.utf8)) }
       static func integer(_ value: Int64) -> Parameter { text("\(value)") }
+      static func seconds(_ value: Duration) -> Parameter { text("\(value / .seconds(1))") }
     }
 
     init(_ sql: String, _ parameters: Parameter..., hasBinaryResults: Bool = false) {
@@ -30,14 +31,12 @@
 
     /// Hands the statement to libpq; returns false if the connection is lost.
     func send(to connection: OpaquePointer) -> Bool {
-      // Text ends with a zero byte.
-      let bytes = parameters.map { parameter in
-        parameter.bytes.map { parameter.isBinary ? $0 : $0 + [0] }
-      }
-      let buffers = bytes.map { bytes -> UnsafeMutableBufferPointer<CChar>? in
-        guard let bytes else { return nil }
-        let buffer = UnsafeMutableBufferPointer<CChar>.allocate(capacity: max(bytes.count, 1))
+      let buffers = parameters.map { parameter -> UnsafeMutableBufferPointer<CChar>? in
+        guard let bytes = parameter.bytes else { return nil }
+        // Text ends with a zero byte; the length says where bytes end.
+        let buffer = UnsafeMutableBufferPointer<CChar>.allocate(capacity: bytes.count + 1)
         bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
+        buffer[bytes.count] = 0
         return buffer
       }
       defer { for buffer in buffers { buffer?.deallocate() } }

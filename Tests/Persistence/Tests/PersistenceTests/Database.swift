@@ -37,18 +37,18 @@ func program(_ name: String) -> URL {
 }
 
 /// A driver that has opened its database, and commits groups like `Persistence`.
-final class Opened {
-  let driver: SQLiteDriver
+final class Opened<Driver: PersistenceDriver> {
+  let driver: Driver
   var owner: PersistenceOwner
 
-  init(_ driver: SQLiteDriver) throws {
+  init(_ driver: Driver) throws {
     self.driver = driver
     owner = try driver.open()
   }
 
   /// Commits a group.
   @discardableResult
-  func group<T>(_ body: (SQLiteDriver) throws -> T) throws -> T {
+  func group<T>(_ body: (Driver) throws -> T) throws -> T {
     #expect(try driver.begin(as: owner))
     do {
       let result = try body(driver)
@@ -99,16 +99,18 @@ func error(_ body: () throws -> Void) throws -> PersistenceError {
   try #require(throws: PersistenceError.self, performing: body)
 }
 
-/// Expects an error with a code, and parts of its message.
+/// Expects an error with a code, and parts of its message; returns it.
+@discardableResult
 func expect(
   _ code: PersistenceError.Code, _ parts: String...,
   from sourceLocation: SourceLocation = #_sourceLocation,
   _ body: () throws -> Void
-) throws {
+) throws -> PersistenceError {
   let error = try #require(
     throws: PersistenceError.self, sourceLocation: sourceLocation, performing: body)
   #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
   for part in parts {
     #expect(error.message.contains(part), "\(error)", sourceLocation: sourceLocation)
   }
+  return error
 }

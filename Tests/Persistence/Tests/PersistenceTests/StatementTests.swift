@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct StatementTests {
   let folder: Folder
-  let opened: Opened
+  let opened: Opened<SQLiteDriver>
 
   init() throws {
     folder = try Folder()

@@ -8,7 +8,9 @@ extension Persistence {
     let errand = DatabaseErrand({ _ in }, end: { _ in })
     let (present, isAdded, isOver) = state.withLock { state -> (Int64, Bool, Bool) in
       let present = state.status.group
-      let isAdded = present == group && state.commit.add(errand) == nil
+      // What waits to be written renews the lease, too; while the server is away, nothing piles up.
+      let isIdle = present == group && state.commit.role == .free
+      let isAdded = isIdle && state.commit.add(errand) == nil
       return (present, isAdded, state.commit.failure != nil)
     }
     if isOver { return }

@@ -14,7 +14,7 @@ package protocol PersistenceDriver: AnyObject, Sendable {
   /// Ends a wait in `open`, which then throws `CancellationError`; called from any thread.
   func cancelOpening()
 
-  /// The longest time between two groups in which this process stays the owner for sure; nil if it needs none.
+  /// The time without a group after which an empty one renews the owner's lease; nil if there is no lease.
   var leaseRenewal: Duration? { get }
 
   /// Begins a transaction.

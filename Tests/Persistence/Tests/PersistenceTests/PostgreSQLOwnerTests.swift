@@ -76,19 +76,42 @@ struct PostgreSQLOwnerTests {
   @Test func aLostConnectionIsMadeAnew() throws {
     let opened = try Opened(database.driver())
     let store = try opened.store()
-    let end =
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'DispatchStore' AND datname = current_database()"
-    try database.psql(end)
+    try database.endConnections()
     let failure = try expect(.busy) { try opened.group { try $0.save(version: 2, ofStore: store) } }
     #expect(!failure.isOutcomeKnown && failure.isTransient)
     try opened.group { try $0.save(version: 2, ofStore: store) }
-    try database.psql(end)
+    try database.endConnections()
     #expect(try opened.driver.begin(as: opened.owner))
     try expect(.busy) { _ = try opened.driver.store("other") }
     opened.driver.rollback()
     try opened.group { try $0.save(version: 3, ofStore: store) }
     let saved = try opened.group { try $0.store("store") }
     #expect(saved?.version == 3)
+  }
+
+  @Test func aStoreOfALostTransactionIsNotRemembered() throws {
+    let opened = try Opened(database.driver())
+    let saved = SavedStore(version: 1, typeName: "Shop", typeVersion: 1)
+    #expect(try opened.driver.begin(as: opened.owner))
+    _ = try opened.driver.save(saved, "store")
+    try database.endConnections()
+    try expect(.busy) { _ = try opened.driver.store("other") }
+    opened.driver.rollback()
+    #expect(try opened.group { try $0.store("store") } == nil)
+  }
+
+  @Test func noRenewalsPileUpWhileTheServerIsAway() async throws {
+    let persistence = try await Persistence(.postgreSQL(url: database.url))
+    let before = persistence.status.group
+    try database.allowConnections(false)
+    for _ in 0..<100 { persistence.renewLease(since: before) }
+    for await status in persistence.statuses where status.lastError != nil { break }
+    for _ in 0..<100 { persistence.renewLease(since: before) }
+    try database.allowConnections(true)
+    // An errand of its own, after all of them.
+    try await persistence.delete("nobody")
+    #expect(persistence.status.group == before + 2)
+    try await persistence.close()
   }
 
   @Test func aWaitEndsIfItsTaskIsCancelled() async throws {

@@ -1,0 +1,58 @@
+import Foundation
+import PostgreSQLServer
+import Testing
+
+@testable import DispatchStore
+@testable import DispatchStorePersistence
+
+/// The server of all tests, which ends with them.
+enum DatabaseServer {
+  static let present: PostgreSQLServer = {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "postgresql-\(UUID())").path
+    do {
+      let server = try PostgreSQLServer(in: folder)
+      try server.start()
+      atexit {
+        try? DatabaseServer.present.stop("immediate")
+        try? FileManager.default.removeItem(atPath: DatabaseServer.present.folder)
+      }
+      return server
+    } catch {
+      fatalError("\(error)")
+    }
+  }()
+}
+
+var server: PostgreSQLServer { DatabaseServer.present }
+
+/// A database of a test's own.
+struct Database {
+  let name = "test_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
+
+  init() throws { try server.psql("CREATE DATABASE \(name)") }
+
+  var url: String { server.url(name) }
+
+  func driver(
+    _ partition: String = "main", url: String? = nil, waits: Bool = false,
+    settings: PostgreSQLSettings = PostgreSQLSettings()
+  ) -> PostgreSQLDriver {
+    PostgreSQLDriver(
+      PostgreSQLPlace(url: url ?? self.url, partition: partition), settings, waits: waits)
+  }
+
+  /// Ends the connections of the library's, as a broken network does.
+  func endConnections() throws {
+    try server.psql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
+  }
+
+  /// Lets the database be reached or not, as a server that is away.
+  func allowConnections(_ areAllowed: Bool) throws {
+    try server.psql("ALTER DATABASE \(name) ALLOW_CONNECTIONS \(areAllowed)")
+    if !areAllowed { try endConnections() }
+  }
+
+  @discardableResult
+  func psql(_ sql: String) throws -> String { try server.psql(sql, in: name) }
+}
