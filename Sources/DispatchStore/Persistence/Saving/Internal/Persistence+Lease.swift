@@ -8,7 +8,7 @@ extension Persistence {
     let errand = DatabaseErrand({ _ in }, end: { _ in })
     let (present, isAdded, isOver) = state.withLock { state -> (Int64, Bool, Bool) in
       let present = state.status.group
-      // What waits to be written renews the lease, too; while the server is away, nothing piles up.
+      // A pending write renews the lease, too. So nothing piles up while the server is away.
       let isIdle = present == group && state.commit.role == .free
       let isAdded = isIdle && state.commit.add(errand) == nil
       return (present, isAdded, state.commit.failure != nil)
