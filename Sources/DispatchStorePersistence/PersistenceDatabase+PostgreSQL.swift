@@ -7,8 +7,8 @@
     ///     let persistence = try await Persistence(
     ///       .postgreSQL(url: "postgresql://shop@db.internal/shop", partition: "eu-1"))
     ///
-    /// The database sees to it that only the owner writes: each transaction compares the owner's number first, so a
-    /// process that stood still, and was replaced, saves nothing.
+    /// The database lets only the owner write: each transaction first checks that its process is still the owner. If a
+    /// process stood still and was replaced, it saves nothing.
     ///
     /// - Parameters:
     ///   - url: The URL, or the `key=value` pairs, as `psql` takes them. The password is never printed.

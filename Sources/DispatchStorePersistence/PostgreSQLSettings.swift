@@ -3,8 +3,8 @@
   public struct PostgreSQLSettings: Sendable {
     /// How long the owner may be silent before another process can take over.
     ///
-    /// Each transaction renews it, and an idle owner does so three times in that time. By the database's clock. A
-    /// longer lease bears longer pauses of the owner; a shorter one lets a standby begin sooner.
+    /// Each transaction renews the lease, by the database's clock, and an idle owner renews it three times as often as
+    /// needed. A longer lease tolerates longer pauses of the owner. With a shorter one, a standby begins sooner.
     public var lease: Duration
     /// How long a statement may take before the connection counts as lost.
     public var patience: Duration

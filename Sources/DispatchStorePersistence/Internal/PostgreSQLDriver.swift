@@ -146,7 +146,9 @@
       }
     }
 
-    /// - Parameter commits: Whether the exchange ends the transaction, so that a lost reply leaves its outcome open.
+    /// Runs statements, and turns a failure into an error.
+    ///
+    /// - Parameter commits: Whether they end the transaction: if the reply is lost, nobody knows whether it was saved.
     private func exchange<Value>(
       _ action: String, on connection: PostgreSQLConnection, commits: Bool = false,
       _ body: (PostgreSQLConnection) throws -> Value

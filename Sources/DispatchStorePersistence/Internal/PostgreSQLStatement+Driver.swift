@@ -15,8 +15,8 @@
 
     /// Compares the saved owner, counts up the number of the last group, and renews the lease.
     ///
-    /// Divides by zero if another process has become the owner, so that the statements after it do not run. An owner
-    /// that stands still in the transaction is disconnected before its lease ends.
+    /// If another process has become the owner, it divides by zero: the statements after it do not run. If the owner
+    /// stands still in the transaction, the server disconnects it before its lease ends.
     static func fence(
       _ partition: String, _ owner: PersistenceOwner, _ settings: PostgreSQLSettings
     ) -> PostgreSQLStatement {

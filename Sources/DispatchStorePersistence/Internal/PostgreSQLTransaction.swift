@@ -11,9 +11,9 @@
     /// The stores' new versions, by number.
     var versions: [Int64: UInt64] = [:]
     private var rows: [Place: Data?] = [:]
-    /// The place of the comparison with the owner among the statements that were sent last; nil if it was not there.
+    /// The index of the comparison with the owner in the statements that were taken last; nil if they have none.
     private(set) var fenceIndex: Int?
-    /// The place of the statement that saves versions among those, and their number.
+    /// The index of the statement that saves versions in them, and the number of versions.
     private(set) var sentVersions: (index: Int, count: Int)?
 
     private struct Place: Hashable {

@@ -157,7 +157,9 @@ package enum WaitGraph {
       blocksTaskThread: blocksTaskThread(context), blocksThread: false)
   }
 
-  /// Records that the task of a context awaits a dispatch that was refused, and ends: its completion may wait, too.
+  /// Records that the task of a context awaits a refused dispatch.
+  ///
+  /// The dispatch is about to end, but its completion may still wait for others.
   static func begin(_ context: DispatchContext, onRefused target: Dispatch) -> Wait {
     let mainHolder = holdsUpMainQueue(context) ? context.dispatch : nil
     return records.withLock { records in

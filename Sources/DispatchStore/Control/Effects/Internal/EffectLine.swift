@@ -61,7 +61,9 @@ struct EffectLine<Run: AnyObject> {
     return ended(run)
   }
 
-  /// Ends the pause of a run; returns whether it begins, since it neither waits for a turn nor was taken.
+  /// Ends the pause of a run.
+  ///
+  /// Returns whether the run begins: false if it has to wait for a turn, or its pause was ended before.
   mutating func endPause(_ run: Run) -> Bool { pausing.remove(run) && takeTurn(run) }
 
   /// Takes the waiting runs.

@@ -71,7 +71,7 @@ struct EffectLines<Run: AnyObject> {
   /// Ends the pause of a run; returns whether it begins.
   mutating func endPause(_ run: Run, at id: LineID) -> Bool { lines[id]?.endPause(run) ?? false }
 
-  /// Takes the runs that wait and pause, which do not begin, and returns them with the running ones after them.
+  /// Takes the runs that wait or pause, which do not begin, and returns them, with the running ones after them.
   mutating func takeAll() -> [Run] {
     takeWaiting() + takePausing() + lines.keys.sorted().flatMap { lines[$0]!.runs }
   }
