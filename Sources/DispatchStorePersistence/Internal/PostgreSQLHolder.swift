@@ -4,7 +4,7 @@
   /// The process that owns a partition.
   struct PostgreSQLHolder {
     let process: Int32
-    /// When the process began, in ticks since the machine's start. Another process may have its number later.
+    /// When the process began, in ticks since the machine's start: a later process may get the same number.
     let start: String
     /// The running machine and its numbering of processes; empty if that is not known.
     let machine: String
