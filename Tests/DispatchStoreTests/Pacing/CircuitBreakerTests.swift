@@ -118,6 +118,8 @@ struct CircuitBreakerTests {
     _ = await dispatcher.send(stage.notes("0"), options: rate)
     let refused = dispatcher.dispatch(
       action: stage.notes("x"), options: [rate, .guarded(by: breaker)])
+    // Whoever asks first is first, and two threads would ask.
+    await limit.waiting(1)
     let next = dispatcher.dispatch(action: stage.notes("1"), options: rate)
     await limit.waiting(2)
     await clock.waitForSleepers(atLeast: 1)
