@@ -1,4 +1,4 @@
-#if PostgreSQL
+#if PostgreSQL || SIMULATION
   package import DispatchStore
   package import Foundation
   import Synchronization
@@ -7,20 +7,26 @@
   ///
   /// It isn't safe to call from two threads at once, which `Persistence` promises not to do.
   package final class PostgreSQLDriver: PersistenceDriver, @unchecked Sendable {
+    let client: any PostgreSQLClient
     let place: PostgreSQLPlace
-    let settings: PostgreSQLSettings
+    let lease: Duration
+    let maySkipSync: Bool
     /// Whether opening waits for the present owner's end.
     let waits: Bool
     private let isOpeningCancelled = Atomic(false)
-    private var connection: PostgreSQLConnection?
+    private var connection: (any PostgreSQLConnection)?
     private var epoch: Int64?
     /// The transaction in progress, whose statements are sent with its end or before something is read.
     private var transaction: PostgreSQLTransaction?
     /// Whether the last transaction may have been committed, although `commit` threw.
     private var isOutcomeOpen = false
 
-    init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings, waits: Bool) {
-      (self.place, self.settings, self.waits) = (place, settings, waits)
+    package init(
+      _ client: any PostgreSQLClient, _ place: PostgreSQLPlace, lease: Duration,
+      maySkipSync: Bool = false, waits: Bool
+    ) {
+      (self.client, self.place, self.lease) = (client, place, lease)
+      (self.maySkipSync, self.waits) = (maySkipSync, waits)
     }
 
     deinit { close() }
@@ -29,7 +35,7 @@
 
     package var journalBytes: Int { 0 }
 
-    package var leaseRenewal: Duration? { settings.lease / 3 }
+    package var leaseRenewal: Duration? { lease / 3 }
 
     package func cancelOpening() { isOpeningCancelled.store(true, ordering: .relaxed) }
 
@@ -46,11 +52,11 @@
           postgresql://user@host:5432/database, with special characters as %40, or as key=value pairs.
           """)
       }
-      let connection: PostgreSQLConnection
+      let connection: any PostgreSQLConnection
       do {
-        connection = try PostgreSQLConnection(place, settings)
-      } catch let failure as PostgreSQLConnection.Failure {
-        throw PersistenceError(.cannotOpen, "\(description) can't be opened: \(failure.message)")
+        connection = try client.connect()
+      } catch {
+        throw PersistenceError(.cannotOpen, "\(description) can't be opened: \(error.message)")
       }
       let opening = PostgreSQLOpening(connection, self)
       let owner = try opening.open()
@@ -62,21 +68,21 @@
       rollback()
       if let connection, let epoch {
         // If it fails, others wait for the end of the lease.
-        _ = try? connection.run(.release(place.partition, epoch))
+        _ = try? connection.run(.release(partition: place.partition, epoch: epoch))
       }
       (connection, epoch) = (nil, nil)
     }
 
     /// The connection, made anew if it was lost.
-    private func connected() throws -> PostgreSQLConnection {
+    private func connected() throws -> any PostgreSQLConnection {
       guard epoch != nil else { throw PersistenceError(.closed, "\(description) isn't open.") }
       if let connection { return connection }
       do {
-        let connection = try PostgreSQLConnection(place, settings)
+        let connection = try client.connect()
         self.connection = connection
         return connection
-      } catch let failure as PostgreSQLConnection.Failure {
-        throw failure.error("connecting", in: place)
+      } catch {
+        throw error.error("connecting", in: place)
       }
     }
 
@@ -87,7 +93,7 @@
 
     package func begin(as owner: PersistenceOwner) throws -> Bool {
       let connection = try connected()
-      let fence = PostgreSQLStatement.fence(place.partition, owner, settings)
+      let fence = PostgreSQLStatement.fence(partition: place.partition, owner, lease: lease)
       guard isOutcomeOpen else {
         transaction = PostgreSQLTransaction(owner, [.begin, fence])
         return true
@@ -97,7 +103,9 @@
       transaction = PostgreSQLTransaction(owner, [])
       let row = try exchange("looking up the last transaction", on: connection) {
         try $0.run([
-          .begin, .waitForLocks(milliseconds: 2_000), .readOwner(place.partition, locks: true),
+          .begin, .limits(wait: .seconds(2), idle: lease / 2),
+          .readOwner(
+            partition: place.partition, locks: !isPlantedInDatabase(.numberReadUnlocked)),
         ])[2]
       }
       guard row.rowCount == 1 else { throw lostOwner() }
@@ -108,6 +116,11 @@
         transaction = PostgreSQLTransaction(owner, [fence], hasBegun: true)
         return true
       case PersistenceOwner(epoch: owner.epoch, group: owner.group + 1):
+        if isPlantedInDatabase(.groupSentAgain) {
+          let fence = PostgreSQLStatement.fence(partition: place.partition, saved, lease: lease)
+          transaction = PostgreSQLTransaction(saved, [fence], hasBegun: true)
+          return true
+        }
         rollback()
         return false
       default:
@@ -134,7 +147,8 @@
     }
 
     /// Sends what is pending, and then a statement whose result is needed now.
-    private func run(_ statement: PostgreSQLStatement, _ action: String) throws -> PostgreSQLResult
+    private func run(_ statement: PostgreSQLStatement, _ action: String) throws
+      -> any PostgreSQLResult
     {
       let connection = try connected()
       guard let transaction else { throw noTransaction() }
@@ -150,12 +164,12 @@
     ///
     /// - Parameter commits: Whether they end the transaction: if the reply is lost, nobody knows whether it was saved.
     private func exchange<Value>(
-      _ action: String, on connection: PostgreSQLConnection, commits: Bool = false,
-      _ body: (PostgreSQLConnection) throws -> Value
+      _ action: String, on connection: any PostgreSQLConnection, commits: Bool = false,
+      _ body: (any PostgreSQLConnection) throws -> Value
     ) throws -> Value {
       do {
         return try body(connection)
-      } catch let failure as PostgreSQLConnection.Failure {
+      } catch let failure as PostgreSQLFailure {
         if failure.isLost {
           transaction = nil
           if commits { noteLostReply() } else { self.connection = nil }
@@ -167,7 +181,7 @@
 
     /// The error of a statement, or of the comparison at the transaction's begin.
     private func explain(
-      _ failure: PostgreSQLConnection.Failure, _ transaction: PostgreSQLTransaction?,
+      _ failure: PostgreSQLFailure, _ transaction: PostgreSQLTransaction?,
       _ action: String
     ) throws -> PersistenceError {
       guard let transaction, failure.sqlState == "22012",
@@ -175,7 +189,7 @@
       else { return failure.error(action, in: place) }
       rollback()
       let row = try exchange("reading the owner", on: connection) {
-        try $0.run(.readOwner(place.partition, locks: false))
+        try $0.run(.readOwner(partition: place.partition, locks: false))
       }
       guard row.rowCount == 1 else { return lostOwner() }
       return notOwner(
@@ -184,7 +198,7 @@
 
     /// Compares the number of saved versions with that of the stores that the group has changed.
     private func check(
-      _ results: [PostgreSQLResult], of transaction: PostgreSQLTransaction
+      _ results: [any PostgreSQLResult], of transaction: PostgreSQLTransaction
     ) throws {
       guard let (index, count) = transaction.sentVersions, index < results.count else { return }
       if results[index].changedCount != count {
@@ -224,7 +238,7 @@
 
     package func store(_ identifier: String) throws -> SavedStore? {
       let row = try run(
-        .findStore(identifier, of: place.partition), "reading the store \"\(identifier)\"")
+        .findStore(identifier, partition: place.partition), "reading the store \"\(identifier)\"")
       guard row.rowCount == 1 else { return nil }
       return SavedStore(
         number: row.integer(0, 0), version: UInt64(bitPattern: row.integer(0, 1)),
@@ -233,7 +247,8 @@
 
     package func save(_ store: SavedStore, _ identifier: String) throws -> Int64 {
       try run(
-        .save(store, identifier, of: place.partition), "saving the store \"\(identifier)\""
+        .saveStore(store, identifier, partition: place.partition),
+        "saving the store \"\(identifier)\""
       ).integer(0, 0)
     }
 
@@ -243,7 +258,7 @@
     }
 
     package func delete(store number: Int64) throws {
-      _ = try run(.deleteRows(ofStore: number), "deleting store \(number)")
+      _ = try run(.deleteAllRows(store: number), "deleting store \(number)")
       _ = try run(.deleteStore(number), "deleting store \(number)")
     }
 
@@ -263,19 +278,18 @@
       var last: String?
       while true {
         let rows = try run(
-          .rows(ofStore: number, part: part, after: last, limit: Self.page),
+          .rows(store: number, part: part, after: last, limit: Self.page),
           "reading the rows of store \(number)")
         for row in 0..<rows.rowCount {
           last = rows.text(row, 0)
-          let value = rows.bytes(row, 1) ?? rows.bytes(row, 2)
-          try body(unescaped(last!), value.map { Data($0) } ?? Data())
+          try body(unescaped(last!), rows.data(row, 1) ?? rows.data(row, 2) ?? Data())
         }
         if rows.rowCount < Self.page { return }
       }
     }
 
     package func lastPart(ofStore number: Int64) throws -> Int {
-      Int(try run(.lastPart(ofStore: number), "reading the rows of store \(number)").integer(0, 0))
+      Int(try run(.lastPart(store: number), "reading the rows of store \(number)").integer(0, 0))
     }
 
     // MARK: The user's statements
@@ -286,12 +300,10 @@
 
     package func query(_ sql: String, _ values: [DatabaseValue]) throws -> [[DatabaseValue]] {
       let result = try runUser(sql, values)
-      return (0..<result.rowCount).map { row in
-        (0..<result.columnCount).map { result.value(row, $0) }
-      }
+      return (0..<result.rowCount).map { result.values($0) }
     }
 
-    private func runUser(_ sql: String, _ values: [DatabaseValue]) throws -> PostgreSQLResult {
+    private func runUser(_ sql: String, _ values: [DatabaseValue]) throws -> any PostgreSQLResult {
       if let word = PostgreSQLStatement.transactionWord(of: sql) {
         throw PersistenceError(
           .statement, "\(description): \(word) ends or splits the library's transaction: \(sql)")
@@ -305,9 +317,8 @@
           .statement,
           "\(description): text can't have a zero character there. The statement: \(sql)")
       }
-      let statement = PostgreSQLStatement(sql, values.map(PostgreSQLStatement.Parameter.init))
       do {
-        return try run(statement, "a statement")
+        return try run(.user(sql, values), "a statement")
       } catch let error as PersistenceError {
         throw PersistenceError(
           error.code, "\(error.message) The statement: \(sql)", isOutcomeKnown: error.isOutcomeKnown
