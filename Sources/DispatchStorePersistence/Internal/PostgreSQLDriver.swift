@@ -18,8 +18,11 @@
     private var epoch: Int64?
     /// The transaction in progress, whose statements are sent with its end or before something is read.
     private var transaction: PostgreSQLTransaction?
-    /// Whether the last transaction may have been committed, although `commit` threw.
-    private var isOutcomeOpen = false
+    /// The owner in the last transaction whose reply was lost.
+    ///
+    /// Even if it was not committed at the last look, it may be later: what was sent on the lost connection can still be
+    /// waiting at the server. So each attempt to send it again begins with a look, until the group's number has moved on.
+    private var doubt: PersistenceOwner?
 
     package init(
       _ client: any PostgreSQLClient, _ place: PostgreSQLPlace, lease: Duration,
@@ -86,31 +89,19 @@
       }
     }
 
-    /// Notes that the last transaction may have been committed, as after a lost connection.
-    func noteLostReply() { (isOutcomeOpen, connection) = (true, nil) }
+    /// Notes that an owner's last transaction may have been committed, as after a lost connection.
+    func noteLostReply(to owner: PersistenceOwner) { (doubt, connection) = (owner, nil) }
 
     // MARK: Transactions
 
     package func begin(as owner: PersistenceOwner) throws -> Bool {
       let connection = try connected()
       let fence = PostgreSQLStatement.fence(partition: place.partition, owner, lease: lease)
-      guard isOutcomeOpen else {
+      guard doubt == owner else {
         transaction = PostgreSQLTransaction(owner, [.begin, fence])
         return true
       }
-      // Waits until the server has ended the former connection's transaction, if that still runs: a plain SELECT would
-      // not see its commit.
-      transaction = PostgreSQLTransaction(owner, [])
-      let row = try exchange("looking up the last transaction", on: connection) {
-        try $0.run([
-          .begin, .limits(wait: .seconds(2), idle: lease / 2),
-          .readOwner(
-            partition: place.partition, locks: !isPlantedInDatabase(.numberReadUnlocked)),
-        ])[2]
-      }
-      guard row.rowCount == 1 else { throw lostOwner() }
-      let saved = PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
-      isOutcomeOpen = false
+      let saved = try savedOwner(to: owner, on: connection)
       switch saved {
       case owner:
         transaction = PostgreSQLTransaction(owner, [fence], hasBegun: true)
@@ -125,7 +116,32 @@
         return false
       default:
         rollback()
-        throw notOwner(owner, saved)
+        // The group may have been saved before another process became the owner.
+        throw notOwner(owner, saved, isOutcomeKnown: saved.group <= owner.group)
+      }
+    }
+
+    /// Begins a transaction that has the partition's row, and reads the saved owner.
+    ///
+    /// It waits until the server has ended the former connection's transaction, if that still runs: a plain SELECT would
+    /// not see its commit.
+    private func savedOwner(
+      to owner: PersistenceOwner, on connection: any PostgreSQLConnection
+    ) throws -> PersistenceOwner {
+      transaction = PostgreSQLTransaction(owner, [])
+      do {
+        let row = try exchange("looking up the last transaction", on: connection) {
+          try $0.run([
+            .begin, .limits(wait: .seconds(2), idle: lease / 2),
+            .readOwner(
+              partition: place.partition, locks: !isPlantedInDatabase(.numberReadUnlocked)),
+          ])[2]
+        }
+        guard row.rowCount == 1 else { throw lostOwner() }
+        return PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
+      } catch {
+        rollback()
+        throw error
       }
     }
 
@@ -171,8 +187,8 @@
         return try body(connection)
       } catch let failure as PostgreSQLFailure {
         if failure.isLost {
-          transaction = nil
-          if commits { noteLostReply() } else { self.connection = nil }
+          if commits, let transaction { noteLostReply(to: transaction.owner) }
+          (transaction, self.connection) = (nil, nil)
           throw failure.error(action, in: place, isOutcomeKnown: !commits)
         }
         throw try explain(failure, transaction, action)
@@ -216,7 +232,7 @@
     }
 
     private func notOwner(
-      _ owner: PersistenceOwner, _ saved: PersistenceOwner
+      _ owner: PersistenceOwner, _ saved: PersistenceOwner, isOutcomeKnown: Bool = true
     ) -> PersistenceError {
       let numbers = """
         its epoch is \(saved.epoch), and its last group \(saved.group); this process has epoch \(owner.epoch), and \
@@ -224,14 +240,15 @@
         """
       if saved.epoch > owner.epoch {
         return PersistenceError(
-          .notOwner, "\(description): another process has become its owner: \(numbers)")
+          .notOwner, "\(description): another process has become its owner: \(numbers)",
+          isOutcomeKnown: isOutcomeKnown)
       }
       return PersistenceError(
         .journalWentBack,
         """
         \(description) has gone back, as after a restored backup, or after a standby took over that was behind: \
         \(numbers) Commits in between are lost.
-        """)
+        """, isOutcomeKnown: isOutcomeKnown)
     }
 
     // MARK: Stores

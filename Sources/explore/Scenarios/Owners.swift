@@ -14,7 +14,8 @@ extension Scenario {
   ) { dispatcher in
     #if SIMULATION
       let simulation = dispatcher.simulation!
-      let server = SimulatedServer(simulation)
+      let server = SimulatedServer(simulation, longestStall: lease * 2)
+      server.stalls = [0, 0, 0, 30][simulation.draw(below: 4)]
       let log = OwnerLog()
       try await withThrowingTaskGroup { group in
         let troubles = SimulatedProcess.Troubles(
@@ -27,6 +28,7 @@ extension Scenario {
         if simulation.draw(below: 3) == 0 { group.addTask { try await trouble(server) } }
         try await group.waitForAll()
       }
+      server.stalls = 0
       try check(log.faults.now + server.faults == [], "\(log.faults.now + server.faults)")
       try await checkWhatIsSaved(server, log)
     #endif

@@ -25,6 +25,9 @@
     private(set) var hasGoneBack = false
     /// What was committed and is lost by a restore.
     private(set) var lost: Set<Int> = []
+    /// One statement in so many takes long; zero for none.
+    var stalls = 0
+    let longestStall: Duration
     /// The promises that were broken.
     var faults: [String] = []
 
@@ -43,7 +46,9 @@
       var groups: [Int64] = []
     }
 
-    init(_ simulation: SimulationControl) { self.simulation = simulation }
+    init(_ simulation: SimulationControl, longestStall: Duration) {
+      (self.simulation, self.longestStall) = (simulation, longestStall)
+    }
 
     var now: Duration { simulation.clock.now.offset }
 
@@ -119,6 +124,13 @@
       (isInTransaction, hasFailed, content, lockLimit, idleLimit) = (false, false, nil, nil, nil)
     }
 
+    /// Undoes the transaction, which lasts until the client ends it, without its row and its limits.
+    private func fail() {
+      let lasts = isInTransaction
+      endTransaction()
+      (isInTransaction, hasFailed) = (lasts, lasts)
+    }
+
     // MARK: Running
 
     /// Notes that statements are on their way, which it runs although its client may have gone.
@@ -130,11 +142,12 @@
       for (index, statement) in statements.enumerated() {
         yieldBeforeDatabase("\(pid): \(statement.name)")
         do throws(PostgreSQLFailure) {
+          stall()
           try checkAlive()
           results.append(try run(statement))
           if !isInTransaction { commit() }
         } catch {
-          if isInTransaction { hasFailed = true } else { endTransaction() }
+          fail()
           var failure = error
           failure.index = index
           throw failure
@@ -152,6 +165,13 @@
       currentSimulatedThread!.world.call(after: idleLimit) {
         if !self.isBusy, self.exchangeCount == count { self.end() }
       }
+    }
+
+    /// Takes a while at times, as behind a slow disk.
+    private func stall() {
+      guard server.stalls > 0, server.simulation.draw(below: server.stalls) == 0 else { return }
+      let time = server.longestStall * server.simulation.draw(below: 100) / 100
+      wait(for: "the server's disk", atMost: time) { self.isEnded }
     }
 
     private func checkAlive() throws(PostgreSQLFailure) {
@@ -180,11 +200,11 @@
 
     private func run(_ statement: PostgreSQLStatement) throws(PostgreSQLFailure) -> SimulatedRows {
       switch statement {
-      case .begin: isInTransaction = true
       case .rollback: endTransaction()
       case .commit where hasFailed: endTransaction()
-      case .commit: commit()
       case _ where hasFailed: throw .statement("25P02")
+      case .begin: isInTransaction = true
+      case .commit: commit()
       case .limits(let wait, let idle): (lockLimit, idleLimit) = (wait, idle)
       case .settings(let names): return SimulatedRows(["f"] + names.map { _ in "on" })
       case .lockTables, .makeTable, .addPartition: break

@@ -57,10 +57,53 @@ struct PostgreSQLOwnerTests {
       let proxied = opened.owner
       if isCommitted { try opened.group { try $0.save(version: 2, ofStore: store) } }
       // As after a connection that broke in the commit.
-      opened.driver.noteLostReply()
+      opened.driver.noteLostReply(to: proxied)
       #expect(try opened.driver.begin(as: proxied) == !isCommitted)
       opened.driver.rollback()
       try opened.group { try $0.save(version: 3, ofStore: store) }
+    }
+  }
+
+  @Test func aTransactionThatIsCommittedAfterTheLookIsFound() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    opened.driver.noteLostReply(to: opened.owner)
+    #expect(try opened.driver.begin(as: opened.owner))
+    opened.driver.rollback()
+    // As what was sent on the lost connection, and was waiting at the server.
+    try database.psql("UPDATE dispatchstore_partitions SET last_group = last_group + 1")
+    #expect(try !opened.driver.begin(as: opened.owner))
+    opened.owner.group += 1
+    try opened.group { try $0.save(version: 3, ofStore: store) }
+  }
+
+  @Test func aLookThatWaitsTooLongIsTriedAgain() async throws {
+    let opened = try Opened(database.driver())
+    _ = try opened.store()
+    opened.driver.noteLostReply(to: opened.owner)
+    async let other = database.psql(
+      "BEGIN; SELECT 1 FROM dispatchstore_partitions FOR UPDATE; SELECT pg_sleep(4); COMMIT")
+    while try database.psql(
+      "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(4)%' AND wait_event = 'PgSleep'")
+      == ""
+    {}
+    try expect(.busy) { _ = try opened.driver.begin(as: opened.owner) }
+    _ = try await other
+    #expect(try opened.driver.begin(as: opened.owner))
+    opened.driver.rollback()
+  }
+
+  @Test func theOutcomeIsUnknownIfAnotherProcessHasSavedSince() throws {
+    for groups in [0, 2] {
+      let database = try Database()
+      let opened = try Opened(database.driver())
+      _ = try opened.store()
+      opened.driver.noteLostReply(to: opened.owner)
+      try database.psql(
+        "UPDATE dispatchstore_partitions SET epoch = epoch + 1, last_group = last_group + \(groups)"
+      )
+      let error = try expect(.notOwner) { _ = try opened.driver.begin(as: opened.owner) }
+      #expect(error.isOutcomeKnown == (groups == 0))
     }
   }
 
