@@ -8,6 +8,8 @@
   /// It isn't safe to call from two threads at once, which `Persistence` promises not to do.
   package final class PostgreSQLDriver: PersistenceDriver, @unchecked Sendable {
     let client: any PostgreSQLClient
+    /// The text by which this opening is known as an owner, and no other: after a restore, another one may get its epoch.
+    let holder: String
     let place: PostgreSQLPlace
     let lease: Duration
     let maySkipSync: Bool
@@ -29,6 +31,7 @@
       maySkipSync: Bool = false, waits: Bool
     ) {
       (self.client, self.place, self.lease) = (client, place, lease)
+      holder = "\(client.holder) \(UInt32.random(in: 0...UInt32.max))"
       (self.maySkipSync, self.waits) = (maySkipSync, waits)
     }
 
@@ -71,7 +74,7 @@
       rollback()
       if let connection, let epoch {
         // If it fails, others wait for the end of the lease.
-        _ = try? connection.run(.release(partition: place.partition, epoch: epoch))
+        _ = try? connection.run(.release(partition: place.partition, epoch: epoch, holder))
       }
       (connection, epoch) = (nil, nil)
     }
@@ -96,20 +99,19 @@
 
     package func begin(as owner: PersistenceOwner) throws -> Bool {
       let connection = try connected()
-      let fence = PostgreSQLStatement.fence(partition: place.partition, owner, lease: lease)
+      let fence = self.fence(owner)
       guard doubt == owner else {
         transaction = PostgreSQLTransaction(owner, [.begin, fence])
         return true
       }
-      let saved = try savedOwner(to: owner, on: connection)
+      let (saved, isThis) = try savedOwner(to: owner, on: connection)
       switch saved {
-      case owner:
+      case owner where isThis:
         transaction = PostgreSQLTransaction(owner, [fence], hasBegun: true)
         return true
-      case PersistenceOwner(epoch: owner.epoch, group: owner.group + 1):
+      case PersistenceOwner(epoch: owner.epoch, group: owner.group + 1) where isThis:
         if isPlantedInDatabase(.groupSentAgain) {
-          let fence = PostgreSQLStatement.fence(partition: place.partition, saved, lease: lease)
-          transaction = PostgreSQLTransaction(saved, [fence], hasBegun: true)
+          transaction = PostgreSQLTransaction(saved, [self.fence(saved)], hasBegun: true)
           return true
         }
         rollback()
@@ -121,13 +123,17 @@
       }
     }
 
-    /// Begins a transaction that has the partition's row, and reads the saved owner.
+    private func fence(_ owner: PersistenceOwner) -> PostgreSQLStatement {
+      .fence(partition: place.partition, owner, holder, lease: lease)
+    }
+
+    /// Begins a transaction that has the partition's row, and reads the saved owner, and whether it is this one.
     ///
     /// It waits until the server has ended the former connection's transaction, if that still runs: a plain SELECT would
     /// not see its commit.
     private func savedOwner(
       to owner: PersistenceOwner, on connection: any PostgreSQLConnection
-    ) throws -> PersistenceOwner {
+    ) throws -> (owner: PersistenceOwner, isThis: Bool) {
       transaction = PostgreSQLTransaction(owner, [])
       do {
         let row = try exchange("looking up the last transaction", on: connection) {
@@ -138,7 +144,8 @@
           ])[2]
         }
         guard row.rowCount == 1 else { throw lostOwner() }
-        return PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
+        let saved = PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
+        return (saved, row.text(0, 2) == holder)
       } catch {
         rollback()
         throw error

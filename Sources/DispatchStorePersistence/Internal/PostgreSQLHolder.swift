@@ -20,8 +20,9 @@
 
     /// Reads the text of a holder; nil for a partition that nobody owns.
     package init?(_ text: String) {
-      let words = text.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
-      guard words.count == 4, let process = Int32(words[0]) else { return nil }
+      // A number follows that tells the process's openings apart.
+      let words = text.split(separator: " ", omittingEmptySubsequences: false)
+      guard words.count >= 4, let process = Int32(words[0]) else { return nil }
       self.init(
         process: process, start: String(words[1]), machine: String(words[2]),
         host: String(words[3]))

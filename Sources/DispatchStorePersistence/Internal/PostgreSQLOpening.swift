@@ -148,7 +148,7 @@
     private func takeOver() throws -> PersistenceOwner {
       let row = try connection.run([
         .takeOver(
-          partition: place.partition, holder: driver.client.holder, lease: driver.lease), .commit,
+          partition: place.partition, holder: driver.holder, lease: driver.lease), .commit,
       ])[0]
       return PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
     }

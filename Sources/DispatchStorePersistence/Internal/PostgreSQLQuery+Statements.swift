@@ -22,9 +22,10 @@
         case .terminate(let backend):
           Self("SELECT pg_terminate_backend($1::int)", .integer(backend))
         case .takeOver(let partition, let holder, let lease): .takeOver(partition, holder, lease)
-        case .fence(let partition, let owner, let lease): .fence(partition, owner, lease)
+        case .fence(let partition, let owner, let holder, let lease):
+          .fence(partition, owner, holder, lease)
         case .readOwner(let partition, let locks): .readOwner(partition, locks: locks)
-        case .release(let partition, let epoch): .release(partition, epoch)
+        case .release(let partition, let epoch, let holder): .release(partition, epoch, holder)
         case .findStore(let identifier, let partition): .findStore(identifier, of: partition)
         case .saveStore(let store, let identifier, let partition):
           .save(store, identifier, of: partition)
@@ -93,31 +94,33 @@
     // MARK: Ownership
 
     private static func fence(
-      _ partition: String, _ owner: PersistenceOwner, _ lease: Duration
+      _ partition: String, _ owner: PersistenceOwner, _ holder: String, _ lease: Duration
     ) -> PostgreSQLQuery {
       PostgreSQLQuery(
         """
         WITH fence AS (
           UPDATE dispatchstore_partitions SET last_group = last_group + 1, backend = pg_backend_pid(),
             lease_end = clock_timestamp() + $4::float8 * interval '1 second'
-          WHERE name = $1 AND epoch = $2 AND last_group = $3 RETURNING 1)
+          WHERE name = $1 AND epoch = $2 AND last_group = $3 AND holder = $6 RETURNING 1)
         SELECT 1 / count(*), set_config('idle_in_transaction_session_timeout', $5, true) FROM fence
         """, .text(partition), .integer(owner.epoch), .integer(owner.group),
-        .seconds(lease), .milliseconds(lease / 2))
+        .seconds(lease), .milliseconds(lease / 2), .text(holder))
     }
 
     private static func readOwner(_ partition: String, locks: Bool) -> PostgreSQLQuery {
       PostgreSQLQuery(
-        "SELECT epoch, last_group FROM dispatchstore_partitions WHERE name = $1"
+        "SELECT epoch, last_group, holder FROM dispatchstore_partitions WHERE name = $1"
           + (locks ? " FOR UPDATE" : ""), .text(partition))
     }
 
-    private static func release(_ partition: String, _ epoch: Int64) -> PostgreSQLQuery {
+    private static func release(
+      _ partition: String, _ epoch: Int64, _ holder: String
+    ) -> PostgreSQLQuery {
       PostgreSQLQuery(
         """
         UPDATE dispatchstore_partitions SET lease_end = '-infinity', holder = ''
-        WHERE name = $1 AND epoch = $2
-        """, .text(partition), .integer(epoch))
+        WHERE name = $1 AND epoch = $2 AND holder = $3
+        """, .text(partition), .integer(epoch), .text(holder))
     }
 
     // MARK: Stores

@@ -34,9 +34,9 @@
     ///
     /// If another process has become the owner, it divides by zero: the statements after it do not run. If the owner
     /// stands still in the transaction, the server disconnects it before its lease ends.
-    case fence(partition: String, PersistenceOwner, lease: Duration)
+    case fence(partition: String, PersistenceOwner, _ holder: String, lease: Duration)
     case readOwner(partition: String, locks: Bool)
-    case release(partition: String, epoch: Int64)
+    case release(partition: String, epoch: Int64, _ holder: String)
 
     // Stores and rows:
 

@@ -47,6 +47,7 @@ extension Scenario {
       case 0: server.crash(downFor: pause)
       default: server.goBack(by: server.simulation.draw(below: 8), downFor: pause)
       }
+      try await server.simulation.clock.sleep(for: pause)
     }
   }
 

@@ -64,10 +64,6 @@
 
     func commit(_ content: Content) {
       history.append(saved)
-      if content.owner.group > saved.owner.group, content.groups.last != content.owner.epoch {
-        faults.append(
-          "epoch \(content.groups.last!) has written group \(content.owner.group) in \(content.owner)")
-      }
       if content.groups != content.groups.sorted() { faults.append("epochs: \(content.groups)") }
       saved = content
       highestEpoch = max(highestEpoch, content.owner.epoch)
@@ -217,11 +213,11 @@
       case .terminate(let backend): server.terminate(backend)
       case .readHolder(_, let locks): return try readHolder(locks)
       case .takeOver(_, let holder, let lease): return try takeOver(holder, lease)
-      case .fence(_, let owner, let lease): return try fence(owner, lease)
+      case .fence(_, let owner, let holder, let lease): return try fence(owner, holder, lease)
       case .readOwner(_, let locks):
         if locks { try lockRow() }
-        return SimulatedRows(["\(seen.owner.epoch)", "\(seen.owner.group)"])
-      case .release(_, let epoch): try release(epoch)
+        return SimulatedRows(["\(seen.owner.epoch)", "\(seen.owner.group)", seen.holder])
+      case .release(_, let epoch, let holder): try release(epoch, holder)
       default: return try runOfStores(statement)
       }
       return SimulatedRows()
@@ -252,15 +248,18 @@
     }
 
     private func fence(
-      _ owner: PersistenceOwner, _ lease: Duration
+      _ owner: PersistenceOwner, _ holder: String, _ lease: Duration
     ) throws(PostgreSQLFailure) -> SimulatedRows {
       func isOwner() -> Bool {
-        seen.owner == owner
+        seen.owner == owner && seen.holder == holder
           || isPlantedInDatabase(.epochNotCompared) && seen.owner.group == owner.group
       }
       // It waits only for a row that fits as it was committed last, and compares it again then.
       if isOwner() { try lockRow() }
       guard isOwner() else { throw .statement("22012") }
+      if seen.holder != holder {
+        server.faults.append("\(holder) writes group \(owner.group + 1) of \(seen.holder)")
+      }
       content!.owner.group += 1
       content!.groups.append(owner.epoch)
       (content!.leaseEnd, content!.backend) = (server.now + lease, pid)
@@ -268,9 +267,10 @@
       return SimulatedRows()
     }
 
-    private func release(_ epoch: Int64) throws(PostgreSQLFailure) {
-      if seen.owner.epoch == epoch { try lockRow() }
-      guard seen.owner.epoch == epoch else { return }
+    private func release(_ epoch: Int64, _ holder: String) throws(PostgreSQLFailure) {
+      func isOwner() -> Bool { seen.owner.epoch == epoch && seen.holder == holder }
+      if isOwner() { try lockRow() }
+      guard isOwner() else { return }
       (content!.holder, content!.leaseEnd) = ("", nil)
     }
 
