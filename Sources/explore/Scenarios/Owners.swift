@@ -59,8 +59,9 @@ extension Scenario {
     guard let safe = await last.open() else {
       throw Broken(description: "the last process can't open the partition: \(log.faults.now)")
     }
-    // The lease of a process that has crashed, and that of its last transaction.
-    try check(server.now - began <= lease * 2, "it has waited for \(server.now - began)")
+    // The lease of a process that has crashed, the wait for its open transaction, and pauses between two attempts.
+    try check(
+      server.now - began <= lease + .milliseconds(1_500), "it has waited for \(server.now - began)")
     let model = safe.store.model
     try check(Set(model.log).count == model.log.count, "something was done twice: \(model.log)")
     let ledger = server.saved.ledger

@@ -69,7 +69,7 @@
       highestEpoch = max(highestEpoch, content.owner.epoch)
     }
 
-    /// Ends all backends; what they have not committed is lost. Nobody can connect for a time.
+    /// Ends all backends, with what they have not committed, and lets nobody connect for a time.
     func crash(downFor time: Duration) {
       isUp = false
       for backend in backends.values.sorted(by: { $0.pid < $1.pid }) { backend.end() }

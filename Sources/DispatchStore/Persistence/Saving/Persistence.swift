@@ -153,12 +153,9 @@ public final class Persistence: Sendable {
   ///
   /// - Throws: A `PersistenceError` if saving has failed. The database is closed nevertheless.
   public func close() async throws {
-    if isPlanted(.releasedBeforeDrained) {
-      try await Self.blocking(on: queue, in: world) { self.writer.driver.close() }
-    }
     let failure: PersistenceError?
     do {
-      try await flush()
+      if !isPlanted(.releasedBeforeDrained) { try await flush() }
       failure = nil
     } catch let error as PersistenceError {
       failure = error

@@ -116,6 +116,16 @@ struct PostgreSQLOwnerTests {
     }
   }
 
+  @Test func anotherOwnerWithTheSameNumbersIsNoticed() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    // As after a restore: another process has got this one's epoch, and its groups have come to the same number.
+    try database.psql("UPDATE dispatchstore_partitions SET holder = 'another'")
+    try expect(.journalWentBack) { try opened.group { try $0.save(version: 2, ofStore: store) } }
+    opened.driver.close()
+    #expect(try database.psql("SELECT holder FROM dispatchstore_partitions").contains("another"))
+  }
+
   @Test func aLostConnectionIsMadeAnew() throws {
     let opened = try Opened(database.driver())
     let store = try opened.store()
