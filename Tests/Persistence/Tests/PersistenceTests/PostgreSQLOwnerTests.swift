@@ -35,6 +35,22 @@ struct PostgreSQLOwnerTests {
     #expect(next.owner.epoch == first.owner.epoch + 1)
   }
 
+  @Test func aProcessThatStandsStillInLineHoldsNobodyUp() throws {
+    let place = PostgreSQLPlace(url: database.url, partition: "main")
+    let client = StillClient(client: LibPQClient(place: place, settings: short))
+    let still = PostgreSQLDriver(client, place, lease: short.lease, waits: true)
+    Thread.detachNewThread {
+      _ = try? still.open()
+      client.ended.signal()
+    }
+    // It has the partition's row until the server ends its transaction.
+    client.stands.wait()
+    let next = try Opened(database.driver(waits: true))
+    client.goesOn.signal()
+    client.ended.wait()
+    try next.group { _ in }
+  }
+
   @Test func aTransactionOfTheFormerOwnerIsEnded() throws {
     let first = try Opened(database.driver(settings: PostgreSQLSettings(lease: .milliseconds(300))))
     let store = try first.store()
@@ -77,18 +93,19 @@ struct PostgreSQLOwnerTests {
     try opened.group { try $0.save(version: 3, ofStore: store) }
   }
 
-  @Test func aLookThatWaitsTooLongIsTriedAgain() async throws {
+  @Test func aLookThatWaitsTooLongIsTriedAgain() throws {
     let opened = try Opened(database.driver())
     _ = try opened.store()
     opened.driver.noteLostReply(to: opened.owner)
-    async let other = database.psql(
-      "BEGIN; SELECT 1 FROM dispatchstore_partitions FOR UPDATE; SELECT pg_sleep(4); COMMIT")
-    while try database.psql(
-      "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(4)%' AND wait_event = 'PgSleep'")
-      == ""
-    {}
+    // A transaction has the row for longer than a look waits.
+    let database = database
+    Thread.detachNewThread {
+      _ = try? database.psql(
+        "BEGIN; SELECT 1 FROM dispatchstore_partitions FOR UPDATE; SELECT pg_sleep(3); COMMIT")
+    }
+    let isLocked = "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'transactionid' AND granted"
+    while try !database.psql(isLocked).hasPrefix("t") { Thread.sleep(forTimeInterval: 0.02) }
     try expect(.busy) { _ = try opened.driver.begin(as: opened.owner) }
-    _ = try await other
     #expect(try opened.driver.begin(as: opened.owner))
     opened.driver.rollback()
   }
@@ -186,5 +203,42 @@ struct PostgreSQLOwnerTests {
     try expect(.inUse) { _ = try database.driver().open() }
     try await persistence.close()
     _ = try database.driver().open()
+  }
+}
+
+/// A process that stands still once it has found the partition free.
+private struct StillClient: PostgreSQLClient {
+  let client: LibPQClient
+  let stands = DispatchSemaphore(value: 0)
+  let goesOn = DispatchSemaphore(value: 0)
+  let ended = DispatchSemaphore(value: 0)
+
+  var holder: String { client.holder }
+  func isDead(_ holder: PostgreSQLHolder) -> Bool { client.isDead(holder) }
+  func pause(for time: Duration) { client.pause(for: time) }
+
+  func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection {
+    StillConnection(try client.connect(), of: self)
+  }
+}
+
+private final class StillConnection: PostgreSQLConnection {
+  private let connection: any PostgreSQLConnection
+  private let client: StillClient
+
+  init(_ connection: any PostgreSQLConnection, of client: StillClient) {
+    (self.connection, self.client) = (connection, client)
+  }
+
+  var isInTransaction: Bool { connection.isInTransaction }
+
+  func run(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure)
+    -> [any PostgreSQLResult]
+  {
+    if case .takeOver? = statements.first {
+      client.stands.signal()
+      client.goesOn.wait()
+    }
+    return try connection.run(statements)
   }
 }
