@@ -94,7 +94,6 @@
     private struct Found {
       let holder: PostgreSQLHolder?
       let secondsLeft: Double
-      let backend: Int64
       /// Whether a transaction of the owner's has the row.
       let isLocked: Bool
       /// Whether the owner has released it, is dead, or has let its lease run out.
@@ -108,7 +107,7 @@
         if found.isFree, !found.isLocked { return try takeOver() }
         if found.isFree {
           // A transaction of the former owner still has the row; that owner has no right to it any longer.
-          _ = try connection.run(.terminate(backend: found.backend))
+          _ = try connection.run(.endLocker(partition: place.partition))
           continue
         }
         if !found.isLocked { _ = try connection.run(.rollback) }
@@ -141,8 +140,8 @@
       let holder = PostgreSQLHolder(row.text(0, 0))
       let isAlive = holder.map { !driver.client.isDead($0) } ?? false
       return Found(
-        holder: holder, secondsLeft: Double(row.text(0, 2)) ?? 0, backend: row.integer(0, 3),
-        isLocked: isLocked, isFree: !isAlive || !row.isTrue(0, 1))
+        holder: holder, secondsLeft: Double(row.text(0, 2)) ?? 0, isLocked: isLocked,
+        isFree: !isAlive || !row.isTrue(0, 1))
     }
 
     private func takeOver() throws -> PersistenceOwner {

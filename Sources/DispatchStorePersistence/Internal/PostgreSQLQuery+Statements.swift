@@ -19,8 +19,7 @@
         case .format: Self("SELECT coalesce(max(format), 1) FROM dispatchstore_partitions")
         case .addPartition(let partition): .addPartition(partition)
         case .readHolder(let partition, let locks): .readHolder(partition, locks: locks)
-        case .terminate(let backend):
-          Self("SELECT pg_terminate_backend($1::int)", .integer(backend))
+        case .endLocker(let partition): .endLocker(partition)
         case .takeOver(let partition, let holder, let lease): .takeOver(partition, holder, lease)
         case .fence(let partition, let owner, let holder, let lease):
           .fence(partition, owner, holder, lease)
@@ -63,11 +62,13 @@
       WHERE relnamespace = current_schema()::regnamespace AND relname LIKE 'dispatchstore\\_%' AND relkind IN ('r', 'v', 'm', 'p', 'f')
       """)
 
+    /// An INSERT waits for a transaction that has the row, so there is none if the row is there.
     private static func addPartition(_ partition: String) -> PostgreSQLQuery {
       PostgreSQLQuery(
         """
         INSERT INTO dispatchstore_partitions (name, format, epoch, last_group, lease_end, backend, holder)
-        VALUES ($1, \(PostgreSQLTable.format), 0, 0, '-infinity', 0, '') ON CONFLICT DO NOTHING
+        SELECT $1::text, \(PostgreSQLTable.format), 0, 0, '-infinity'::timestamptz, 0, ''
+        WHERE NOT EXISTS (SELECT FROM dispatchstore_partitions WHERE name = $1) ON CONFLICT DO NOTHING
         """, .text(partition))
     }
 
@@ -75,8 +76,17 @@
       PostgreSQLQuery(
         """
         SELECT holder, lease_end > clock_timestamp(), CASE WHEN isfinite(lease_end)
-          THEN extract(epoch FROM lease_end - clock_timestamp()) ELSE 0 END, backend
+          THEN extract(epoch FROM lease_end - clock_timestamp()) ELSE 0 END
         FROM dispatchstore_partitions WHERE name = $1\(locks ? " FOR UPDATE" : "")
+        """, .text(partition))
+    }
+
+    /// The row names the transaction that has locked it.
+    private static func endLocker(_ partition: String) -> PostgreSQLQuery {
+      PostgreSQLQuery(
+        """
+        SELECT pg_terminate_backend(pid) FROM pg_locks JOIN dispatchstore_partitions AS found ON transactionid = found.xmax
+        WHERE name = $1 AND locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted
         """, .text(partition))
     }
 

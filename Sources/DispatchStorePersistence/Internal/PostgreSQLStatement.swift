@@ -24,8 +24,8 @@
     case format
     case addPartition(String)
     case readHolder(partition: String, locks: Bool)
-    /// Ends the process of the server's that serves a connection.
-    case terminate(backend: Int64)
+    /// Ends the connection whose transaction has the partition's row.
+    case endLocker(partition: String)
     case takeOver(partition: String, holder: String, lease: Duration)
 
     // Ownership:

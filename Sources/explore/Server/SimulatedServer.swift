@@ -36,7 +36,6 @@
       var owner = PersistenceOwner(epoch: 0, group: 0)
       var holder = ""
       var leaseEnd: Duration?
-      var backend: Int64 = 0
       var numbers: [String: Int64] = [:]
       var stores: [Int64: SavedStore] = [:]
       var rows: [Int64: [SavedRow: Data]] = [:]
@@ -59,8 +58,6 @@
       backends[backend.pid] = backend
       return backend
     }
-
-    func terminate(_ pid: Int64) { backends[pid]?.end() }
 
     func commit(_ content: Content) {
       history.append(saved)
@@ -210,7 +207,7 @@
             table.columns.map { [table.name, $0.key, $0.value, "r"] }
           })
       case .format: return SimulatedRows(["1"])
-      case .terminate(let backend): server.terminate(backend)
+      case .endLocker: server.rowHolder?.end()
       case .readHolder(_, let locks): return try readHolder(locks)
       case .takeOver(_, let holder, let lease): return try takeOver(holder, lease)
       case .fence(_, let owner, let holder, let lease): return try fence(owner, holder, lease)
@@ -227,7 +224,7 @@
       if locks { try lockRow() }
       let left = seen.leaseEnd.map { $0 - server.now } ?? .zero
       return SimulatedRows([
-        seen.holder, left > .zero ? "t" : "f", "\(left / .seconds(1))", "\(seen.backend)",
+        seen.holder, left > .zero ? "t" : "f", "\(left / .seconds(1))",
       ])
     }
 
@@ -242,8 +239,7 @@
         server.faults.append("\(holder) has replaced \(seen.holder), \(end - server.now) too early")
       }
       content!.owner.epoch += 1
-      (content!.holder, content!.backend) = (holder, pid)
-      content!.leaseEnd = server.now + lease
+      (content!.holder, content!.leaseEnd) = (holder, server.now + lease)
       return SimulatedRows(["\(seen.owner.epoch)", "\(seen.owner.group)"])
     }
 
@@ -262,7 +258,7 @@
       }
       content!.owner.group += 1
       content!.groups.append(owner.epoch)
-      (content!.leaseEnd, content!.backend) = (server.now + lease, pid)
+      content!.leaseEnd = server.now + lease
       idleLimit = lease / 2
       return SimulatedRows()
     }

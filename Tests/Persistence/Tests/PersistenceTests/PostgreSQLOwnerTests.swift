@@ -66,6 +66,27 @@ struct PostgreSQLOwnerTests {
     #expect(try next.rows(store) == [:])
   }
 
+  @Test func aLongStatementOfTheFormerOwnerIsEnded() throws {
+    let first = try Opened(database.driver(settings: short))
+    _ = try first.store()
+    // A connection that the partition's row does not know yet.
+    first.driver.noteLostReply(to: first.owner)
+    #expect(try first.driver.begin(as: first.owner))
+    let (driver, ended) = (first.driver, DispatchSemaphore(value: 0))
+    let isRefused = Locked(false)
+    Thread.detachNewThread {
+      do {
+        _ = try driver.query("SELECT pg_sleep(20)", [])
+      } catch {
+        isRefused.withLock { $0 = true }
+      }
+      ended.signal()
+    }
+    _ = try Opened(database.driver(waits: true))
+    ended.wait()
+    #expect(isRefused.withLock { $0 })
+  }
+
   @Test func aLostReplyIsLookedUp() throws {
     for isCommitted in [true, false] {
       let opened = try Opened(try Database().driver())
@@ -103,8 +124,10 @@ struct PostgreSQLOwnerTests {
       _ = try? database.psql(
         "BEGIN; SELECT 1 FROM dispatchstore_partitions FOR UPDATE; SELECT pg_sleep(3); COMMIT")
     }
-    let isLocked = "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'transactionid' AND granted"
-    while try !database.psql(isLocked).hasPrefix("t") { Thread.sleep(forTimeInterval: 0.02) }
+    let sleepers = """
+      SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'
+      """
+    while try !database.psql(sleepers).hasPrefix("1") { Thread.sleep(forTimeInterval: 0.02) }
     try expect(.busy) { _ = try opened.driver.begin(as: opened.owner) }
     #expect(try opened.driver.begin(as: opened.owner))
     opened.driver.rollback()
@@ -185,7 +208,7 @@ struct PostgreSQLOwnerTests {
   }
 
   @Test func aWaitEndsIfItsTaskIsCancelled() async throws {
-    let first = try Opened(database.driver())
+    let first = try Opened(database.driver(settings: PostgreSQLSettings(lease: .seconds(3_600))))
     let task = Task { [url = database.url] in
       _ = try await Persistence(.postgreSQL(url: url, waitForOwnership: true))
     }
