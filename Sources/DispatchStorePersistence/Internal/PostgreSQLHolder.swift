@@ -1,9 +1,9 @@
-#if PostgreSQL
+#if PostgreSQL || SIMULATION
   import Foundation
 
   /// The process that owns a partition.
-  struct PostgreSQLHolder {
-    let process: Int32
+  package struct PostgreSQLHolder {
+    package let process: Int32
     /// When the process began, in ticks since the machine's start: a later process may get the same number.
     let start: String
     /// The running machine and its numbering of processes; empty if that is not known.
@@ -19,9 +19,10 @@
     }
 
     /// Reads the text of a holder; nil for a partition that nobody owns.
-    init?(_ text: String) {
-      let words = text.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
-      guard words.count == 4, let process = Int32(words[0]) else { return nil }
+    package init?(_ text: String) {
+      // A number follows that tells the process's openings apart.
+      let words = text.split(separator: " ", omittingEmptySubsequences: false)
+      guard words.count >= 4, let process = Int32(words[0]) else { return nil }
       self.init(
         process: process, start: String(words[1]), machine: String(words[2]),
         host: String(words[3]))
