@@ -156,6 +156,8 @@ class Client:
         was_sent = False
         try:
             async with asyncio.timeout(self.timeout):
+                if self.writer and self.reader.at_eof():
+                    self.close()  # the server has closed it meanwhile
                 if self.writer is None:
                     await self.open()
                 self.send(method, path, body, headers)

@@ -17,7 +17,7 @@ extension IdempotencyTable {
       guard leader.action.isRepeated(by: action, keeper) else {
         throw DispatchError.keyReused(key.text, action.name(keeper), leader.action.name(keeper))
       }
-      return leader.dispatch
+      return leader.awaited
     case .recorded(let record):
       guard record.action.isRepeated(by: action, keeper) else {
         throw DispatchError.keyReused(key.text, action.name(keeper), record.action.name(keeper))

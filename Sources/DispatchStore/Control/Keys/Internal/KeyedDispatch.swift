@@ -1,17 +1,41 @@
 /// A dispatch with an idempotency key, from its admission to its end.
 final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
-  // because `committed` is locked, and all else constant
+  // because `state` is locked, and all else constant
   let key: IdempotencyKey
   let action: KeyedAction
   let dispatch: Dispatch
   private let table: IdempotencyTable
-  /// The result in the row that was saved, or is about to be.
-  private let committed = Locked<DispatchResult?>(nil)
+  private let state = Locked(State())
+
+  private struct State {
+    /// The result in the row that was saved, or is about to be.
+    var committed: DispatchResult?
+    /// The result for repeats, once the key is recorded or free.
+    var settled: DispatchResult?
+    /// Ends with that result, for repeats that come after the dispatch has timed out.
+    var settling: Dispatch?
+  }
 
   init(
     _ key: IdempotencyKey, _ action: KeyedAction, _ dispatch: Dispatch, in table: IdempotencyTable
   ) {
     (self.key, self.action, self.dispatch, self.table) = (key, action, dispatch, table)
+  }
+
+  /// The dispatch whose end, and result, a repeat waits for.
+  ///
+  /// A dispatch that has timed out may still have stores that finish, or commits that are being saved.
+  var awaited: Dispatch {
+    guard let result = dispatch.result, !result.isSuccess else { return dispatch }
+    let (settling, settled) = state.withLock { state in
+      if let settling = state.settling { return (settling, nil as DispatchResult?) }
+      let settling = Dispatch()
+      settling.begin(.make(on: .current), parent: nil, to: nil, nil, dispatch.callSite)
+      state.settling = settling
+      return (settling, state.settled)
+    }
+    if let settled { settling.end(settled) }
+    return settling
   }
 
   override func rows(
@@ -23,13 +47,15 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   }
 
   override func rows(of result: DispatchResult) -> [CompanionRow] {
-    guard committed.withLock({ $0 == nil }), let outcome = outcome(of: result) else { return [] }
+    guard state.withLock({ $0.committed == nil }), let outcome = outcome(of: result) else {
+      return []
+    }
     return rows(for: outcome)
   }
 
   private func rows(for result: DispatchResult) -> [CompanionRow] {
     if key.period <= 0 { return [] }
-    committed.withLock { $0 = result }
+    state.withLock { $0.committed = result }
     let value = KeyRowValue(
       key: key, action: action, result: result, expires: table.unixMilliseconds(after: key.period))
     return [CompanionRow(kind: .idempotencyKey, key: key.text.inFormC, value: value)]
@@ -45,22 +71,29 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   }
 
   override func ended(_ result: DispatchResult) {
-    let committed = committed.withLock { $0 }
+    let committed = state.withLock(\.committed)
     guard key.period > 0, let outcome = committed ?? outcome(of: result) else {
-      return table.leave(self)
-    }
-    guard committed != nil, !result.isSuccess else {
-      return table.record(outcome, of: self, isSaved: committed != nil)
+      return settle(nil, result)
     }
     // The dispatch may have timed out while it was being saved. A repeat must not get the recorded result before that.
-    if isPlanted(.unsavedAnswer) { return table.record(outcome, of: self, isSaved: true) }
-    table.whenSaved { isSaved in
-      if isSaved {
-        self.table.record(outcome, of: self, isSaved: true)
-      } else {
-        self.table.leave(self)
-      }
+    guard committed != nil, !result.isSuccess, !isPlanted(.unsavedAnswer) else {
+      return settle(outcome, result, isSaved: committed != nil)
     }
+    table.whenSaved { isSaved in self.settle(isSaved ? outcome : nil, result, isSaved: isSaved) }
+  }
+
+  /// Records the key, or frees it, and then ends what waits for that.
+  private func settle(_ outcome: DispatchResult?, _ result: DispatchResult, isSaved: Bool = false) {
+    if let outcome {
+      table.record(outcome, of: self, isSaved: isSaved)
+    } else {
+      table.leave(self)
+    }
+    let settling = state.withLock { state in
+      state.settled = outcome ?? result
+      return state.settling
+    }
+    settling?.end(outcome ?? result)
   }
 }
 
