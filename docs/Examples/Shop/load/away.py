@@ -23,7 +23,11 @@ def resident(process):
 
 
 def svg(answers, memory, away):
-    """Latencies as dots, logarithmic, and memory as a line, over the time in seconds."""
+    """Shortest to longest latency in each half second, logarithmic, and memory, over the time in seconds."""
+    ranges = {}
+    for seconds, latency, status in answers:
+        shortest, longest = ranges.get((int(2 * seconds), status >= 500), (latency, latency))
+        ranges[int(2 * seconds), status >= 500] = (min(shortest, latency), max(longest, latency))
     end = max(point[0] for point in memory)
     most = 1.2 * max(point[1] for point in memory)
 
@@ -51,9 +55,10 @@ def svg(answers, memory, away):
                      f'{10 ** power:g} ms</text>')
     for seconds in range(0, int(end) + 1, 10):
         lines.append(f'<text x="{x(seconds):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{seconds} s</text>')
-    for seconds, latency, status in answers:
-        color = "#0a7" if status < 500 else "#c30"
-        lines.append(f'<circle cx="{x(seconds):.1f}" cy="{height(latency):.1f}" r="1" fill="{color}"/>')
+    for (place, is_refused), (shortest, longest) in ranges.items():
+        color = "#c30" if is_refused else "#0a7"
+        lines.append(f'<path d="M{x(place / 2 + 0.25):.1f} {height(shortest) + 1:.1f}V{height(longest) - 1:.1f}" '
+                     f'stroke="{color}" stroke-width="2"/>')
     path = " ".join(f"{x(seconds):.1f},{y(value / most):.1f}" for seconds, value in memory)
     lines.append(f'<polyline points="{path}" fill="none" stroke="#36c" stroke-width="2"/>')
     lines.append(f'<text x="{WIDTH - RIGHT + 6}" y="{y(memory[-1][1] / most):.1f}" fill="#36c">'

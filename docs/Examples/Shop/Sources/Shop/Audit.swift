@@ -16,7 +16,8 @@ extension Shop {
         let known = old?.states.count ?? 0
         for (event, state) in order.states.enumerated().dropFirst(known) {
           try transaction.execute(
-            "INSERT INTO audit VALUES ($1, $2, $3, $4)", id, event + 1, state.rawValue, order.amount)
+            "INSERT INTO audit VALUES ($1, $2, $3, $4)", id, event + 1, state.rawValue, order.amount
+          )
         }
       }
     }
