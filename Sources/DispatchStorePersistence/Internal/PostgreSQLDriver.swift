@@ -18,6 +18,10 @@
     private var transaction: PostgreSQLTransaction?
     /// Whether the last transaction may have been committed, although `commit` threw.
     private var isOutcomeOpen = false
+    /// The owner of a transaction that was looked up and not found. The server may have read it since then.
+    private var absent: PersistenceOwner?
+    /// The text by which the partition's row names this opening.
+    let holder = PostgreSQLHolder.inNewOpening
 
     init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings, waits: Bool) {
       (self.place, self.settings, self.waits) = (place, settings, waits)
@@ -46,23 +50,35 @@
           postgresql://user@host:5432/database, with special characters as %40, or as key=value pairs.
           """)
       }
-      let connection: PostgreSQLConnection
-      do {
-        connection = try PostgreSQLConnection(place, settings)
-      } catch let failure as PostgreSQLConnection.Failure {
-        throw PersistenceError(.cannotOpen, "\(description) can't be opened: \(failure.message)")
+      var hasConnected = false
+      while true {
+        do {
+          let connection = try PostgreSQLConnection(place, settings)
+          let wasConnected = hasConnected
+          hasConnected = true
+          do {
+            let owner = try PostgreSQLOpening(connection, self).open()
+            (self.connection, epoch) = (connection, owner.epoch)
+            return owner
+          } catch let error as PersistenceError
+            where waits && (error.isTransient || wasConnected && error.code == .cannotOpen)
+          {
+            // The server is restarted, or another one takes its place.
+          }
+        } catch let failure as PostgreSQLConnection.Failure where !hasConnected {
+          throw PersistenceError(.cannotOpen, "\(description) can't be opened: \(failure.message)")
+        } catch is PostgreSQLConnection.Failure {
+        }
+        if !mayGoOn { throw CancellationError() }
+        Thread.sleep(forTimeInterval: 0.1)
       }
-      let opening = PostgreSQLOpening(connection, self)
-      let owner = try opening.open()
-      (self.connection, epoch) = (connection, owner.epoch)
-      return owner
     }
 
     package func close() {
       rollback()
-      if let connection, let epoch {
+      if let connection, epoch != nil {
         // If it fails, others wait for the end of the lease.
-        _ = try? connection.run(.release(place.partition, epoch))
+        _ = try? connection.run(.release(place.partition, holder))
       }
       (connection, epoch) = (nil, nil)
     }
@@ -87,7 +103,7 @@
 
     package func begin(as owner: PersistenceOwner) throws -> Bool {
       let connection = try connected()
-      let fence = PostgreSQLStatement.fence(place.partition, owner, settings)
+      let fence = PostgreSQLStatement.fence(place.partition, owner, holder, settings)
       guard isOutcomeOpen else {
         transaction = PostgreSQLTransaction(owner, [.begin, fence])
         return true
@@ -95,31 +111,52 @@
       // Waits until the server has ended the former connection's transaction, if that still runs: a plain SELECT would
       // not see its commit.
       transaction = PostgreSQLTransaction(owner, [])
-      let row = try exchange("looking up the last transaction", on: connection) {
-        try $0.run([
-          .begin, .waitForLocks(milliseconds: 2_000), .readOwner(place.partition, locks: true),
-        ])[2]
+      let row: PostgreSQLResult
+      do {
+        row = try exchange("looking up the last transaction", on: connection) {
+          try $0.run([
+            .begin, .waitForLocks(milliseconds: 2_000), .readOwner(place.partition, locks: true),
+          ])[2]
+        }
+      } catch {
+        rollback()
+        try? endFormerTransaction(on: connection)
+        throw error
       }
-      guard row.rowCount == 1 else { throw lostOwner() }
-      let saved = PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
-      isOutcomeOpen = false
-      switch saved {
-      case owner:
+      switch try result(row, for: owner) {
+      case .absent:
+        (isOutcomeOpen, absent) = (false, owner)
         transaction = PostgreSQLTransaction(owner, [fence], hasBegun: true)
         return true
-      case PersistenceOwner(epoch: owner.epoch, group: owner.group + 1):
+      case .saved:
+        isOutcomeOpen = false
         rollback()
         return false
-      default:
+      case .failure(let error):
         rollback()
-        throw notOwner(owner, saved)
+        throw error
       }
+    }
+
+    /// Ends a transaction of a former connection that has the row without making progress: the server has not noticed
+    /// that the connection is lost.
+    private func endFormerTransaction(on connection: PostgreSQLConnection) throws {
+      let row = try connection.run(.readHolder(place.partition, settings, locks: false))
+      guard row.rowCount == 1, row.text(0, 0) == holder.text, !row.isTrue(0, 1),
+        row.integer(0, 3) != 0
+      else { return }
+      _ = try connection.run(.terminate(backend: row.integer(0, 3)))
     }
 
     package func commit() throws {
       let connection = try connected()
       guard let transaction else { throw noTransaction() }
-      let statements = transaction.takeStatements() + [.commit]
+      var statements = transaction.takeStatements()
+      // The lease that the comparison has renewed is partly over.
+      if transaction.began.duration(to: .now) > settings.lease / 3 {
+        statements.append(.renew(place.partition, settings.lease))
+      }
+      statements.append(.commit)
       try exchange("committing a transaction", on: connection, commits: true) {
         try check(try $0.run(statements), of: transaction)
       }
@@ -158,7 +195,8 @@
       } catch let failure as PostgreSQLConnection.Failure {
         if failure.isLost {
           transaction = nil
-          if commits { noteLostReply() } else { self.connection = nil }
+          // Also if nothing was committed, the server may go on with it, and has the row until then.
+          noteLostReply()
           throw failure.error(action, in: place, isOutcomeKnown: !commits)
         }
         throw try explain(failure, transaction, action)
@@ -177,9 +215,15 @@
       let row = try exchange("reading the owner", on: connection) {
         try $0.run(.readOwner(place.partition, locks: false))
       }
-      guard row.rowCount == 1 else { return lostOwner() }
-      return notOwner(
-        transaction.owner, PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1)))
+      switch try result(row, for: transaction.owner) {
+      case .saved where absent == transaction.owner:
+        isOutcomeOpen = true
+        return PersistenceError(
+          .busy, "\(description): \(action) found that the group has been saved meanwhile.",
+          isOutcomeKnown: false)
+      case .failure(let error): return error
+      case .absent, .saved: return wentBack(transaction.owner, savedOwner(row))
+      }
     }
 
     /// Compares the number of saved versions with that of the stores that the group has changed.
@@ -201,22 +245,59 @@
       PersistenceError(.corrupt, "\(description) has lost the row of its owner.")
     }
 
-    private func notOwner(
+    /// What the partition's row says of the transaction that follows a group.
+    private enum LookUp {
+      case absent
+      case saved
+      case failure(PersistenceError)
+    }
+
+    private func savedOwner(_ row: PostgreSQLResult) -> PersistenceOwner {
+      PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
+    }
+
+    private func result(_ row: PostgreSQLResult, for owner: PersistenceOwner) throws -> LookUp {
+      guard row.rowCount == 1 else { throw lostOwner() }
+      let saved = savedOwner(row)
+      if saved.epoch > owner.epoch, saved.group >= owner.group {
+        return .failure(replaced(owner, saved))
+      }
+      guard saved.epoch == owner.epoch, row.text(0, 2) == holder.text else {
+        return .failure(wentBack(owner, saved))
+      }
+      switch saved.group - owner.group {
+      case 0: return .absent
+      case 1: return .saved
+      default: return .failure(wentBack(owner, saved))
+      }
+    }
+
+    private func numbers(_ owner: PersistenceOwner, _ saved: PersistenceOwner) -> String {
+      """
+      its epoch is \(saved.epoch), and its last group \(saved.group); this process has epoch \(owner.epoch), and \
+      group \(owner.group).
+      """
+    }
+
+    private func replaced(
       _ owner: PersistenceOwner, _ saved: PersistenceOwner
     ) -> PersistenceError {
-      let numbers = """
-        its epoch is \(saved.epoch), and its last group \(saved.group); this process has epoch \(owner.epoch), and \
-        group \(owner.group).
-        """
-      if saved.epoch > owner.epoch {
-        return PersistenceError(
-          .notOwner, "\(description): another process has become its owner: \(numbers)")
-      }
+      // A group whose reply was lost may be the first of those that were saved since.
+      let isKnown = saved.group == owner.group || !isOutcomeOpen && absent != owner
       return PersistenceError(
+        .notOwner,
+        "\(description): another process has become its owner: \(numbers(owner, saved))",
+        isOutcomeKnown: isKnown)
+    }
+
+    private func wentBack(
+      _ owner: PersistenceOwner, _ saved: PersistenceOwner
+    ) -> PersistenceError {
+      PersistenceError(
         .journalWentBack,
         """
         \(description) has gone back, as after a restored backup, or after a standby took over that was behind: \
-        \(numbers) Commits in between are lost.
+        \(numbers(owner, saved)) Commits in between are lost.
         """)
     }
 

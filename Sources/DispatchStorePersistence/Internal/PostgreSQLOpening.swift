@@ -19,12 +19,8 @@
         return try becomeOwner()
       } catch let failure as PostgreSQLConnection.Failure {
         let error = failure.error("opening", in: place)
-        throw PersistenceError(failure.isLost ? .cannotOpen : openingCode(error), error.message)
+        throw error.code == .statement ? PersistenceError(.cannotOpen, error.message) : error
       }
-    }
-
-    private func openingCode(_ error: PersistenceError) -> PersistenceError.Code {
-      error.code == .statement ? .cannotOpen : error.code
     }
 
     private func checkServer() throws {
@@ -104,27 +100,30 @@
       let holder: PostgreSQLHolder?
       let isLeased: Bool
       let secondsLeft: Double
+      /// The server's process that has the row; 0 if it has just left it.
       let backend: Int64
-      /// Whether a transaction of the owner's has the row.
+      /// Whether a transaction of another process has the row.
       let isLocked: Bool
 
       var isFree: Bool { !isLeased || holder == nil || holder?.isDead == true }
     }
 
     private func becomeOwner() throws -> PersistenceOwner {
+      // An insertion alone would wait for the end of a transaction that has the row.
       _ = try connection.run(
         PostgreSQLStatement(
           """
           INSERT INTO dispatchstore_partitions (name, format, epoch, last_group, lease_end, backend, holder)
-          VALUES ($1, \(PostgreSQLTable.format), 0, 0, '-infinity', 0, '') ON CONFLICT DO NOTHING
+          SELECT $1, \(PostgreSQLTable.format), 0, 0, '-infinity', 0, ''
+          WHERE NOT EXISTS (SELECT FROM dispatchstore_partitions WHERE name = $1) ON CONFLICT DO NOTHING
           """, .text(place.partition)))
       while true {
         let found = try lockRow()
         if found.isFree, !found.isLocked { return try takeOver() }
         if found.isFree {
           // A transaction of the former owner still has the row; that owner has no right to it any longer.
-          _ = try connection.run(
-            PostgreSQLStatement("SELECT pg_terminate_backend($1::int)", .integer(found.backend)))
+          if found.backend == 0 { continue }
+          _ = try connection.run(.terminate(backend: found.backend))
           continue
         }
         if !found.isLocked { _ = try connection.run(.rollback) }
@@ -136,20 +135,16 @@
 
     /// Begins a transaction that has the partition's row, unless another one has it for longer than half a second.
     private func lockRow() throws -> Found {
-      let columns = """
-        SELECT holder, lease_end > clock_timestamp(), CASE WHEN isfinite(lease_end)
-          THEN extract(epoch FROM lease_end - clock_timestamp()) ELSE 0 END, backend
-        FROM dispatchstore_partitions WHERE name = $1
-        """
       do {
         let row = try connection.run([
           .begin, .waitForLocks(milliseconds: 500),
-          PostgreSQLStatement(columns + " FOR UPDATE", .text(place.partition)),
+          .readHolder(place.partition, driver.settings, locks: true),
         ])[2]
         return found(row, isLocked: false)
       } catch  where error.sqlState == "55P03" {
         _ = try connection.run(.rollback)
-        let row = try connection.run(PostgreSQLStatement(columns, .text(place.partition)))
+        let row = try connection.run(
+          .readHolder(place.partition, driver.settings, locks: false))
         return found(row, isLocked: true)
       }
     }
@@ -167,7 +162,7 @@
           UPDATE dispatchstore_partitions SET epoch = epoch + 1, holder = $2, backend = pg_backend_pid(),
             lease_end = clock_timestamp() + $3::float8 * interval '1 second'
           WHERE name = $1 RETURNING epoch, last_group
-          """, .text(place.partition), .text(PostgreSQLHolder.this.text),
+          """, .text(place.partition), .text(driver.holder.text),
           .seconds(driver.settings.lease)), .commit,
       ])[0]
       return PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))

@@ -8,9 +8,13 @@
     static let begin = PostgreSQLStatement("BEGIN")
     static let commit = PostgreSQLStatement("COMMIT")
     static let rollback = PostgreSQLStatement("ROLLBACK")
-    /// Lets the transaction wait no longer for a lock.
+    /// Lets the transaction wait no longer for a lock, and ends it if the process stands still in it.
     static func waitForLocks(milliseconds: Int) -> PostgreSQLStatement {
-      PostgreSQLStatement("SELECT set_config('lock_timeout', '\(milliseconds)', true)")
+      PostgreSQLStatement(
+        """
+        SELECT set_config('lock_timeout', '\(milliseconds)', true),
+          set_config('idle_in_transaction_session_timeout', '\(2 * milliseconds)', true)
+        """)
     }
 
     /// Compares the saved owner, counts up the number of the last group, and renews the lease.
@@ -18,32 +22,68 @@
     /// If another process has become the owner, it divides by zero: the statements after it do not run. If the owner
     /// stands still in the transaction, the server disconnects it before its lease ends.
     static func fence(
-      _ partition: String, _ owner: PersistenceOwner, _ settings: PostgreSQLSettings
+      _ partition: String, _ owner: PersistenceOwner, _ holder: PostgreSQLHolder,
+      _ settings: PostgreSQLSettings
     ) -> PostgreSQLStatement {
       PostgreSQLStatement(
         """
         WITH fence AS (
           UPDATE dispatchstore_partitions SET last_group = last_group + 1, backend = pg_backend_pid(),
             lease_end = clock_timestamp() + $4::float8 * interval '1 second'
-          WHERE name = $1 AND epoch = $2 AND last_group = $3 RETURNING 1)
+          WHERE name = $1 AND epoch = $2 AND last_group = $3 AND holder = $6 RETURNING 1)
         SELECT 1 / count(*), set_config('idle_in_transaction_session_timeout', $5, true) FROM fence
         """, .text(partition), .integer(owner.epoch), .integer(owner.group),
         .seconds(settings.lease),
-        .text("\(max(Int(settings.lease / .milliseconds(2)), 1))"))
+        .text("\(max(Int(settings.lease / .milliseconds(2)), 1))"), .text(holder.text))
+    }
+
+    /// Renews the lease, after the comparison in the same transaction.
+    static func renew(_ partition: String, _ lease: Duration) -> PostgreSQLStatement {
+      PostgreSQLStatement(
+        """
+        UPDATE dispatchstore_partitions SET lease_end = clock_timestamp() + $2::float8 * interval '1 second'
+        WHERE name = $1
+        """, .text(partition), .seconds(lease))
     }
 
     static func readOwner(_ partition: String, locks: Bool) -> PostgreSQLStatement {
       PostgreSQLStatement(
-        "SELECT epoch, last_group FROM dispatchstore_partitions WHERE name = $1"
+        "SELECT epoch, last_group, holder FROM dispatchstore_partitions WHERE name = $1"
           + (locks ? " FOR UPDATE" : ""), .text(partition))
     }
 
-    static func release(_ partition: String, _ epoch: Int64) -> PostgreSQLStatement {
+    /// Reads the holder, whether it has the lease, for how many seconds, and the server's process that has the row.
+    ///
+    /// A transaction that has the row has the lease as long as it makes progress: the end of a lease that it has renewed
+    /// can't be seen before its commit.
+    static func readHolder(
+      _ partition: String, _ settings: PostgreSQLSettings, locks: Bool
+    ) -> PostgreSQLStatement {
+      PostgreSQLStatement(
+        """
+        SELECT holder, lease_end > clock_timestamp() OR (SELECT
+            CASE WHEN state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'
+              THEN query_start > clock_timestamp() - $3::float8 * interval '1 second'
+              ELSE greatest(query_start, state_change) > clock_timestamp() - $2::float8 * interval '1 second' END
+            FROM pg_stat_activity WHERE pid = backend) IS TRUE,
+          CASE WHEN isfinite(lease_end) THEN extract(epoch FROM lease_end - clock_timestamp()) ELSE 0 END, backend
+        FROM (SELECT name, holder, lease_end, coalesce((SELECT pid FROM pg_locks WHERE
+            locktype = 'transactionid' AND granted AND transactionid = p.xmax AND pid <> pg_backend_pid()), 0) AS backend
+          FROM dispatchstore_partitions AS p WHERE name = $1\(locks ? " FOR UPDATE" : "")) AS p
+        """, .text(partition), .seconds(settings.lease), .seconds(settings.patience))
+    }
+
+    /// Ends the process of the server's that serves a connection.
+    static func terminate(backend: Int64) -> PostgreSQLStatement {
+      PostgreSQLStatement("SELECT pg_terminate_backend($1::int)", .integer(backend))
+    }
+
+    static func release(_ partition: String, _ holder: PostgreSQLHolder) -> PostgreSQLStatement {
       PostgreSQLStatement(
         """
         UPDATE dispatchstore_partitions SET lease_end = '-infinity', holder = ''
-        WHERE name = $1 AND epoch = $2
-        """, .text(partition), .integer(epoch))
+        WHERE name = $1 AND holder = $2
+        """, .text(partition), .text(holder.text))
     }
 
     // MARK: Stores

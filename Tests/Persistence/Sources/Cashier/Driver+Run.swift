@@ -34,7 +34,9 @@ extension Driver {
           if case .stop(_, let holdsCommit) = end { return try stop(holdsCommit) }
           victim = kill(end)
         } else if late.isEmpty {
-          throw Wrong("the service hangs: \(services.map { "\($0.state)" })")
+          let states = services.map { "\($0.state) \($0.isWaiting ? "waiting" : "")" }
+          for service in services { service.signal(SIGABRT) }
+          throw Wrong("the service hangs: \(states)")
         }
         sendLate()
       case .line(let line):

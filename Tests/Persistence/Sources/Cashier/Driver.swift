@@ -97,6 +97,7 @@ struct Driver {
     if case .finish = end { isFinishing = true }
     let words = line.split(separator: " ").map(String.init)
     switch words[0] {
+    case "losing": break
     case "waiting": service.isWaiting = true
     case "ready": try began(service, end)
     case "lost": try lost(words[1], Int(words[2])!, service, line)

@@ -76,11 +76,24 @@ struct Service: Sendable {
     termination.resume()
     while true {
       say("waiting")
-      let service = try await Service(database, lease: lease, declaresTick: declaresTick)
+      let service: Service
+      do {
+        service = try await Service(database, lease: lease, declaresTick: declaresTick)
+      } catch let error as PersistenceError where error.code == .notOwner {
+        // It was replaced while it was loading.
+        say("lost notOwner 0 \(error.message)")
+        continue
+      } catch let error as PersistenceError
+        where error.code == .cannotOpen && error.message.contains("timeout expired")
+      {
+        // The machine is busy.
+        continue
+      }
       present.withLock { $0 = service }
       say("ready")
       let error = await service.failure()
       present.withLock { $0 = nil }
+      say("losing \(error.code)")
       await service.end()
       say("lost \(error.code) \(service.persistence.status.group) \(error.message)")
       if error.code != .notOwner { exit(0) }
