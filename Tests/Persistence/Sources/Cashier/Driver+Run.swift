@@ -3,7 +3,8 @@ import Foundation
 // The processes: who is the owner, how it ends, and what happens to the server.
 extension Driver {
   mutating func run(until end: End) throws {
-    (lines, isEnding) = ([], false)
+    isEnding = false
+    lines.removeFirst(max(0, lines.count - 1_000))
     if case .finish = end { killAll() }
     try startServices(for: end)
     if owner != nil { fill(end) }
@@ -35,7 +36,6 @@ extension Driver {
           victim = kill(end)
         } else if late.isEmpty {
           let states = services.map { "\($0.state) \($0.isWaiting ? "waiting" : "")" }
-          for service in services { service.signal(SIGABRT) }
           throw Wrong("the service hangs: \(states)")
         }
         sendLate()

@@ -25,6 +25,7 @@ struct Service: Sendable {
       ServiceDatabase.database(at: database, lease: lease),
       actions: ActionCoder(Place.self, Paid.self, Remind.self, Tick.self))
     dispatcher = Dispatcher(name: "cashier", persistence: persistence)
+    dispatcher.tracksInFlight = true
     dispatcher.onWarning { say("warning \($0.kind) \($0.message)") }
     orders = try await dispatcher.register(
       store: Store(identifier: "orders", model: Orders()) {
