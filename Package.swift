@@ -50,7 +50,7 @@ let package = Package(
         "DispatchStore", .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
         .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
       ],
-      swiftSettings: settings),
+      swiftSettings: settings + simulation),
     .target(
       name: "DispatchStoreTesting", dependencies: ["DispatchStore"], swiftSettings: settings),
     .executableTarget(
@@ -61,8 +61,9 @@ let package = Package(
       ],
       resources: [.embedInCode("Resources/history.log")], swiftSettings: settings),
     .executableTarget(
-      name: "explore", dependencies: ["DispatchStore", "DispatchStoreTesting"],
-      swiftSettings: settings),
+      name: "explore",
+      dependencies: ["DispatchStore", "DispatchStorePersistence", "DispatchStoreTesting"],
+      swiftSettings: settings + simulation),
     .testTarget(
       name: "DispatchStoreTests", dependencies: ["DispatchStore", "DispatchStoreTesting"],
       swiftSettings: settings),

@@ -25,4 +25,12 @@
           PostgreSQLPlace(url: url, partition: partition), settings, waits: waitForOwnership))
     }
   }
+
+  extension PostgreSQLDriver {
+    convenience init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings, waits: Bool) {
+      self.init(
+        LibPQClient(place: place, settings: settings), place, lease: settings.lease,
+        maySkipSync: settings.maySkipSync, waits: waits)
+    }
+  }
 #endif

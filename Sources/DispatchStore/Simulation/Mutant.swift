@@ -76,6 +76,18 @@ package enum Mutant: String, CaseIterable, Sendable {
   case atomicInTwoGroups
   /// The owner's row is not compared in each transaction.
   case ownerNotCompared
+  /// The owner of a PostgreSQL partition is compared by the number of its last group alone, not by its epoch.
+  case epochNotCompared
+  /// The number of the last group is read without the row's lock after a lost reply.
+  case numberReadUnlocked
+  /// A group whose reply was lost is sent again although its number is there: it was committed.
+  case groupSentAgain
+  /// A persistent store is registered before its state is loaded.
+  case servedBeforeLoaded
+  /// A persistence that closes gives its database up before everything is saved.
+  case releasedBeforeDrained
+  /// A process that waits for a partition takes over once the lease that it read has run out, without another look.
+  case leaseCountedFromReply
   /// A producer waits for a stream's consumer, although the consumer waits inside the library, perhaps for the
   /// producer.
   case heldByWaitingConsumer

@@ -1,4 +1,4 @@
-#if PostgreSQL
+#if PostgreSQL || SIMULATION
   package import DispatchStore
   package import Foundation
   import Synchronization
@@ -7,24 +7,32 @@
   ///
   /// It isn't safe to call from two threads at once, which `Persistence` promises not to do.
   package final class PostgreSQLDriver: PersistenceDriver, @unchecked Sendable {
+    let client: any PostgreSQLClient
+    /// The text by which this opening is known as an owner, and no other: after a restore, another one may get its epoch.
+    let holder: String
     let place: PostgreSQLPlace
-    let settings: PostgreSQLSettings
+    let lease: Duration
+    let maySkipSync: Bool
     /// Whether opening waits for the present owner's end.
     let waits: Bool
     private let isOpeningCancelled = Atomic(false)
-    private var connection: PostgreSQLConnection?
+    private var connection: (any PostgreSQLConnection)?
     private var epoch: Int64?
     /// The transaction in progress, whose statements are sent with its end or before something is read.
     private var transaction: PostgreSQLTransaction?
-    /// Whether the last transaction may have been committed, although `commit` threw.
-    private var isOutcomeOpen = false
-    /// The owner of a transaction that was looked up and not found. The server may have read it since then.
-    private var absent: PersistenceOwner?
-    /// The text by which the partition's row names this opening.
-    let holder = PostgreSQLHolder.inNewOpening
+    /// The owner in the last transaction whose reply was lost.
+    ///
+    /// Even if it was not committed at the last look, it may be later: what was sent on the lost connection can still be
+    /// waiting at the server. So each attempt to send it again begins with a look, until the group's number has moved on.
+    private var doubt: PersistenceOwner?
 
-    init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings, waits: Bool) {
-      (self.place, self.settings, self.waits) = (place, settings, waits)
+    package init(
+      _ client: any PostgreSQLClient, _ place: PostgreSQLPlace, lease: Duration,
+      maySkipSync: Bool = false, waits: Bool
+    ) {
+      (self.client, self.place, self.lease) = (client, place, lease)
+      holder = "\(client.holder) \(UInt32.random(in: 0...UInt32.max))"
+      (self.maySkipSync, self.waits) = (maySkipSync, waits)
     }
 
     deinit { close() }
@@ -33,7 +41,7 @@
 
     package var journalBytes: Int { 0 }
 
-    package var leaseRenewal: Duration? { settings.lease / 3 }
+    package var leaseRenewal: Duration? { lease / 3 }
 
     package func cancelOpening() { isOpeningCancelled.store(true, ordering: .relaxed) }
 
@@ -50,102 +58,125 @@
           postgresql://user@host:5432/database, with special characters as %40, or as key=value pairs.
           """)
       }
-      var hasConnected = false
+      var connection: (any PostgreSQLConnection)? = try connectFirst()
+      var isFirst = true
       while true {
         do {
-          let connection = try PostgreSQLConnection(place, settings)
-          let wasConnected = hasConnected
-          hasConnected = true
-          do {
+          if let connection {
             let owner = try PostgreSQLOpening(connection, self).open()
             (self.connection, epoch) = (connection, owner.epoch)
             return owner
-          } catch let error as PersistenceError
-            where waits && (error.isTransient || wasConnected && error.code == .cannotOpen)
-          {
-            // The server is restarted, or another one takes its place.
           }
-        } catch let failure as PostgreSQLConnection.Failure where !hasConnected {
-          throw PersistenceError(.cannotOpen, "\(description) can't be opened: \(failure.message)")
-        } catch is PostgreSQLConnection.Failure {
+        } catch let error as PersistenceError
+          where waits && (error.isTransient || !isFirst && error.code == .cannotOpen)
+        {
+          // The server is restarted, or another one takes its place, which may be a standby still.
         }
+        isFirst = false
         if !mayGoOn { throw CancellationError() }
-        Thread.sleep(forTimeInterval: 0.1)
+        client.pause(for: .milliseconds(100))
+        connection = try? client.connect()
+      }
+    }
+
+    private func connectFirst() throws -> any PostgreSQLConnection {
+      do {
+        return try client.connect()
+      } catch {
+        throw PersistenceError(.cannotOpen, "\(description) can't be opened: \(error.message)")
       }
     }
 
     package func close() {
       rollback()
-      if let connection, epoch != nil {
+      if let connection, let epoch {
         // If it fails, others wait for the end of the lease.
-        _ = try? connection.run(.release(place.partition, holder))
+        _ = try? connection.run(.release(partition: place.partition, epoch: epoch, holder))
       }
       (connection, epoch) = (nil, nil)
     }
 
     /// The connection, made anew if it was lost.
-    private func connected() throws -> PostgreSQLConnection {
+    private func connected() throws -> any PostgreSQLConnection {
       guard epoch != nil else { throw PersistenceError(.closed, "\(description) isn't open.") }
       if let connection { return connection }
       do {
-        let connection = try PostgreSQLConnection(place, settings)
+        let connection = try client.connect()
         self.connection = connection
         return connection
-      } catch let failure as PostgreSQLConnection.Failure {
-        throw failure.error("connecting", in: place)
+      } catch {
+        throw error.error("connecting", in: place)
       }
     }
 
-    /// Notes that the last transaction may have been committed, as after a lost connection.
-    func noteLostReply() { (isOutcomeOpen, connection) = (true, nil) }
+    /// Notes that an owner's last transaction may have been committed, as after a lost connection.
+    func noteLostReply(to owner: PersistenceOwner) { (doubt, connection) = (owner, nil) }
 
     // MARK: Transactions
 
     package func begin(as owner: PersistenceOwner) throws -> Bool {
       let connection = try connected()
-      let fence = PostgreSQLStatement.fence(place.partition, owner, holder, settings)
-      guard isOutcomeOpen else {
+      let fence = self.fence(owner)
+      guard doubt == owner else {
         transaction = PostgreSQLTransaction(owner, [.begin, fence])
         return true
       }
-      // Waits until the server has ended the former connection's transaction, if that still runs: a plain SELECT would
-      // not see its commit.
+      let (saved, isThis) = try savedOwner(to: owner, on: connection)
+      switch saved {
+      case owner where isThis:
+        transaction = PostgreSQLTransaction(owner, [fence], hasBegun: true)
+        return true
+      case PersistenceOwner(epoch: owner.epoch, group: owner.group + 1) where isThis:
+        if isPlantedInDatabase(.groupSentAgain) {
+          transaction = PostgreSQLTransaction(saved, [self.fence(saved)], hasBegun: true)
+          return true
+        }
+        rollback()
+        return false
+      default:
+        rollback()
+        // The group may have been saved before another process became the owner.
+        throw notOwner(owner, saved, isOutcomeKnown: saved.group <= owner.group)
+      }
+    }
+
+    private func fence(_ owner: PersistenceOwner) -> PostgreSQLStatement {
+      .fence(partition: place.partition, owner, holder, lease: lease)
+    }
+
+    /// Begins a transaction that has the partition's row, and reads the saved owner, and whether it is this one.
+    ///
+    /// It waits until the server has ended the former connection's transaction, if that still runs: a plain SELECT would
+    /// not see its commit.
+    private func savedOwner(
+      to owner: PersistenceOwner, on connection: any PostgreSQLConnection
+    ) throws -> (owner: PersistenceOwner, isThis: Bool) {
       transaction = PostgreSQLTransaction(owner, [])
-      let row: PostgreSQLResult
       do {
-        row = try exchange("looking up the last transaction", on: connection) {
+        let row = try exchange("looking up the last transaction", on: connection) {
           try $0.run([
-            .begin, .waitForLocks(milliseconds: 2_000), .readOwner(place.partition, locks: true),
+            .begin, .limits(wait: .seconds(2), idle: lease / 2),
+            .readOwner(
+              partition: place.partition, locks: !isPlantedInDatabase(.numberReadUnlocked)),
           ])[2]
         }
+        guard row.rowCount == 1 else { throw lostOwner() }
+        let saved = PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
+        return (saved, row.text(0, 2) == holder)
       } catch {
         rollback()
         try? endFormerTransaction(on: connection)
-        throw error
-      }
-      switch try result(row, for: owner) {
-      case .absent:
-        (isOutcomeOpen, absent) = (false, owner)
-        transaction = PostgreSQLTransaction(owner, [fence], hasBegun: true)
-        return true
-      case .saved:
-        isOutcomeOpen = false
-        rollback()
-        return false
-      case .failure(let error):
-        rollback()
         throw error
       }
     }
 
     /// Ends a transaction of a former connection that has the row without making progress: the server has not noticed
     /// that the connection is lost.
-    private func endFormerTransaction(on connection: PostgreSQLConnection) throws {
-      let row = try connection.run(.readHolder(place.partition, settings, locks: false))
-      guard row.rowCount == 1, row.text(0, 0) == holder.text, !row.isTrue(0, 1),
-        row.integer(0, 3) != 0
-      else { return }
-      _ = try connection.run(.terminate(backend: row.integer(0, 3)))
+    private func endFormerTransaction(on connection: any PostgreSQLConnection) throws {
+      let row = try connection.run(
+        .readHolder(partition: place.partition, lease: lease, locks: false))
+      guard row.rowCount == 1, row.text(0, 0) == holder, !row.isTrue(0, 1) else { return }
+      _ = try connection.run(.endLocker(partition: place.partition))
     }
 
     package func commit() throws {
@@ -153,8 +184,8 @@
       guard let transaction else { throw noTransaction() }
       var statements = transaction.takeStatements()
       // The lease that the comparison has renewed is partly over.
-      if transaction.began.duration(to: .now) > settings.lease / 3 {
-        statements.append(.renew(place.partition, settings.lease))
+      if transaction.began.duration(to: .now) > lease / 3 {
+        statements.append(.renew(partition: place.partition, lease: lease))
       }
       statements.append(.commit)
       try exchange("committing a transaction", on: connection, commits: true) {
@@ -171,7 +202,8 @@
     }
 
     /// Sends what is pending, and then a statement whose result is needed now.
-    private func run(_ statement: PostgreSQLStatement, _ action: String) throws -> PostgreSQLResult
+    private func run(_ statement: PostgreSQLStatement, _ action: String) throws
+      -> any PostgreSQLResult
     {
       let connection = try connected()
       guard let transaction else { throw noTransaction() }
@@ -187,16 +219,16 @@
     ///
     /// - Parameter commits: Whether they end the transaction: if the reply is lost, nobody knows whether it was saved.
     private func exchange<Value>(
-      _ action: String, on connection: PostgreSQLConnection, commits: Bool = false,
-      _ body: (PostgreSQLConnection) throws -> Value
+      _ action: String, on connection: any PostgreSQLConnection, commits: Bool = false,
+      _ body: (any PostgreSQLConnection) throws -> Value
     ) throws -> Value {
       do {
         return try body(connection)
-      } catch let failure as PostgreSQLConnection.Failure {
+      } catch let failure as PostgreSQLFailure {
         if failure.isLost {
-          transaction = nil
-          // Also if nothing was committed, the server may go on with it, and has the row until then.
-          noteLostReply()
+          // Also if nothing was committed: the server may go on with the transaction, which has the row until then.
+          if let transaction { noteLostReply(to: transaction.owner) }
+          (transaction, self.connection) = (nil, nil)
           throw failure.error(action, in: place, isOutcomeKnown: !commits)
         }
         throw try explain(failure, transaction, action)
@@ -205,7 +237,7 @@
 
     /// The error of a statement, or of the comparison at the transaction's begin.
     private func explain(
-      _ failure: PostgreSQLConnection.Failure, _ transaction: PostgreSQLTransaction?,
+      _ failure: PostgreSQLFailure, _ transaction: PostgreSQLTransaction?,
       _ action: String
     ) throws -> PersistenceError {
       guard let transaction, failure.sqlState == "22012",
@@ -213,22 +245,16 @@
       else { return failure.error(action, in: place) }
       rollback()
       let row = try exchange("reading the owner", on: connection) {
-        try $0.run(.readOwner(place.partition, locks: false))
+        try $0.run(.readOwner(partition: place.partition, locks: false))
       }
-      switch try result(row, for: transaction.owner) {
-      case .saved where absent == transaction.owner:
-        isOutcomeOpen = true
-        return PersistenceError(
-          .busy, "\(description): \(action) found that the group has been saved meanwhile.",
-          isOutcomeKnown: false)
-      case .failure(let error): return error
-      case .absent, .saved: return wentBack(transaction.owner, savedOwner(row))
-      }
+      guard row.rowCount == 1 else { return lostOwner() }
+      return notOwner(
+        transaction.owner, PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1)))
     }
 
     /// Compares the number of saved versions with that of the stores that the group has changed.
     private func check(
-      _ results: [PostgreSQLResult], of transaction: PostgreSQLTransaction
+      _ results: [any PostgreSQLResult], of transaction: PostgreSQLTransaction
     ) throws {
       guard let (index, count) = transaction.sentVersions, index < results.count else { return }
       if results[index].changedCount != count {
@@ -245,67 +271,31 @@
       PersistenceError(.corrupt, "\(description) has lost the row of its owner.")
     }
 
-    /// What the partition's row says of the transaction that follows a group.
-    private enum LookUp {
-      case absent
-      case saved
-      case failure(PersistenceError)
-    }
-
-    private func savedOwner(_ row: PostgreSQLResult) -> PersistenceOwner {
-      PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
-    }
-
-    private func result(_ row: PostgreSQLResult, for owner: PersistenceOwner) throws -> LookUp {
-      guard row.rowCount == 1 else { throw lostOwner() }
-      let saved = savedOwner(row)
+    private func notOwner(
+      _ owner: PersistenceOwner, _ saved: PersistenceOwner, isOutcomeKnown: Bool = true
+    ) -> PersistenceError {
+      let numbers = """
+        its epoch is \(saved.epoch), and its last group \(saved.group); this process has epoch \(owner.epoch), and \
+        group \(owner.group).
+        """
       if saved.epoch > owner.epoch, saved.group >= owner.group {
-        return .failure(replaced(owner, saved))
+        return PersistenceError(
+          .notOwner, "\(description): another process has become its owner: \(numbers)",
+          isOutcomeKnown: isOutcomeKnown)
       }
-      guard saved.epoch == owner.epoch, row.text(0, 2) == holder.text else {
-        return .failure(wentBack(owner, saved))
-      }
-      switch saved.group - owner.group {
-      case 0: return .absent
-      case 1: return .saved
-      default: return .failure(wentBack(owner, saved))
-      }
-    }
-
-    private func numbers(_ owner: PersistenceOwner, _ saved: PersistenceOwner) -> String {
-      """
-      its epoch is \(saved.epoch), and its last group \(saved.group); this process has epoch \(owner.epoch), and \
-      group \(owner.group).
-      """
-    }
-
-    private func replaced(
-      _ owner: PersistenceOwner, _ saved: PersistenceOwner
-    ) -> PersistenceError {
-      // A group whose reply was lost may be the first of those that were saved since.
-      let isKnown = saved.group == owner.group || !isOutcomeOpen && absent != owner
       return PersistenceError(
-        .notOwner,
-        "\(description): another process has become its owner: \(numbers(owner, saved))",
-        isOutcomeKnown: isKnown)
-    }
-
-    private func wentBack(
-      _ owner: PersistenceOwner, _ saved: PersistenceOwner
-    ) -> PersistenceError {
-      PersistenceError(
         .journalWentBack,
         """
         \(description) has gone back, as after a restored backup, or after a standby took over that was behind: \
-        \(numbers(owner, saved)) Commits in between are lost.
-        """)
+        \(numbers) Commits in between are lost.
+        """, isOutcomeKnown: isOutcomeKnown)
     }
 
     // MARK: Stores
 
     package func store(_ identifier: String) throws -> SavedStore? {
       let row = try run(
-        .findStore(identifier, of: place.partition), "reading the store \"\(identifier)\"")
+        .findStore(identifier, partition: place.partition), "reading the store \"\(identifier)\"")
       guard row.rowCount == 1 else { return nil }
       return SavedStore(
         number: row.integer(0, 0), version: UInt64(bitPattern: row.integer(0, 1)),
@@ -314,7 +304,8 @@
 
     package func save(_ store: SavedStore, _ identifier: String) throws -> Int64 {
       try run(
-        .save(store, identifier, of: place.partition), "saving the store \"\(identifier)\""
+        .saveStore(store, identifier, partition: place.partition),
+        "saving the store \"\(identifier)\""
       ).integer(0, 0)
     }
 
@@ -324,7 +315,7 @@
     }
 
     package func delete(store number: Int64) throws {
-      _ = try run(.deleteRows(ofStore: number), "deleting store \(number)")
+      _ = try run(.deleteAllRows(store: number), "deleting store \(number)")
       _ = try run(.deleteStore(number), "deleting store \(number)")
     }
 
@@ -344,19 +335,18 @@
       var last: String?
       while true {
         let rows = try run(
-          .rows(ofStore: number, part: part, after: last, limit: Self.page),
+          .rows(store: number, part: part, after: last, limit: Self.page),
           "reading the rows of store \(number)")
         for row in 0..<rows.rowCount {
           last = rows.text(row, 0)
-          let value = rows.bytes(row, 1) ?? rows.bytes(row, 2)
-          try body(unescaped(last!), value.map { Data($0) } ?? Data())
+          try body(unescaped(last!), rows.data(row, 1) ?? rows.data(row, 2) ?? Data())
         }
         if rows.rowCount < Self.page { return }
       }
     }
 
     package func lastPart(ofStore number: Int64) throws -> Int {
-      Int(try run(.lastPart(ofStore: number), "reading the rows of store \(number)").integer(0, 0))
+      Int(try run(.lastPart(store: number), "reading the rows of store \(number)").integer(0, 0))
     }
 
     // MARK: The user's statements
@@ -367,12 +357,10 @@
 
     package func query(_ sql: String, _ values: [DatabaseValue]) throws -> [[DatabaseValue]] {
       let result = try runUser(sql, values)
-      return (0..<result.rowCount).map { row in
-        (0..<result.columnCount).map { result.value(row, $0) }
-      }
+      return (0..<result.rowCount).map { result.values($0) }
     }
 
-    private func runUser(_ sql: String, _ values: [DatabaseValue]) throws -> PostgreSQLResult {
+    private func runUser(_ sql: String, _ values: [DatabaseValue]) throws -> any PostgreSQLResult {
       if let word = PostgreSQLStatement.transactionWord(of: sql) {
         throw PersistenceError(
           .statement, "\(description): \(word) ends or splits the library's transaction: \(sql)")
@@ -386,9 +374,8 @@
           .statement,
           "\(description): text can't have a zero character there. The statement: \(sql)")
       }
-      let statement = PostgreSQLStatement(sql, values.map(PostgreSQLStatement.Parameter.init))
       do {
-        return try run(statement, "a statement")
+        return try run(.user(sql, values), "a statement")
       } catch let error as PersistenceError {
         throw PersistenceError(
           error.code, "\(error.message) The statement: \(sql)", isOutcomeKnown: error.isOutcomeKnown

@@ -1,49 +1,37 @@
-#if PostgreSQL
+#if PostgreSQL || SIMULATION
   import Foundation
 
   /// The process that owns a partition.
-  struct PostgreSQLHolder {
-    let process: Int32
+  package struct PostgreSQLHolder {
+    package let process: Int32
     /// When the process began, in ticks since the machine's start: a later process may get the same number.
     let start: String
     /// The running machine and its numbering of processes; empty if that is not known.
     let machine: String
     let host: String
-    /// Tells the openings of a process apart.
-    let opening: String
 
     static let this = PostgreSQLHolder(
       process: getpid(), start: Self.start(of: getpid()) ?? "-", machine: Self.machine,
-      host: ProcessInfo.processInfo.hostName, opening: "")
+      host: ProcessInfo.processInfo.hostName)
 
-    private init(process: Int32, start: String, machine: String, host: String, opening: String) {
-      (self.process, self.start, self.machine) = (process, start, machine)
-      (self.host, self.opening) = (host, opening)
-    }
-
-    /// This process, in an opening that no other one can be taken for.
-    ///
-    /// A database that went back gives an epoch a second time.
-    static var inNewOpening: PostgreSQLHolder {
-      PostgreSQLHolder(
-        process: this.process, start: this.start, machine: this.machine, host: this.host,
-        opening: String(UInt64.random(in: 0...UInt64.max), radix: 36))
+    private init(process: Int32, start: String, machine: String, host: String) {
+      (self.process, self.start, self.machine, self.host) = (process, start, machine, host)
     }
 
     /// Reads the text of a holder; nil for a partition that nobody owns.
-    init?(_ text: String) {
-      let words = text.split(separator: " ", maxSplits: 4, omittingEmptySubsequences: false)
-      guard words.count == 5, let process = Int32(words[0]) else { return nil }
+    package init?(_ text: String) {
+      // A number follows that tells the process's openings apart.
+      let words = text.split(separator: " ", omittingEmptySubsequences: false)
+      guard words.count >= 4, let process = Int32(words[0]) else { return nil }
       self.init(
         process: process, start: String(words[1]), machine: String(words[2]),
-        host: String(words[4]), opening: String(words[3]))
+        host: String(words[3]))
     }
 
-    var text: String { "\(process) \(start) \(machine) \(opening) \(host)" }
+    var text: String { "\(process) \(start) \(machine) \(host)" }
 
     var description: String {
-      let isThis =
-        (process, start, machine) == (Self.this.process, Self.this.start, Self.this.machine)
+      let isThis = text == Self.this.text
       return "\(isThis ? "this process, " : "")process \(process) on host \(host)"
     }
 

@@ -1,14 +1,14 @@
-#if PostgreSQL
+#if PostgreSQL || SIMULATION
   import DispatchStore
   import Foundation
 
   /// Opens a partition: checks the server, makes missing tables, and makes this process the owner.
   struct PostgreSQLOpening {
-    private let connection: PostgreSQLConnection
+    private let connection: any PostgreSQLConnection
     private let driver: PostgreSQLDriver
     private var place: PostgreSQLPlace { driver.place }
 
-    init(_ connection: PostgreSQLConnection, _ driver: PostgreSQLDriver) {
+    init(_ connection: any PostgreSQLConnection, _ driver: PostgreSQLDriver) {
       (self.connection, self.driver) = (connection, driver)
     }
 
@@ -17,16 +17,16 @@
         try checkServer()
         try makeTables()
         return try becomeOwner()
-      } catch let failure as PostgreSQLConnection.Failure {
+      } catch let failure as PostgreSQLFailure {
         let error = failure.error("opening", in: place)
-        throw error.code == .statement ? PersistenceError(.cannotOpen, error.message) : error
+        let cannotOpen = failure.isLost && !driver.waits || error.code == .statement
+        throw cannotOpen ? PersistenceError(.cannotOpen, error.message) : error
       }
     }
 
     private func checkServer() throws {
       let names = ["fsync", "full_page_writes", "synchronous_commit"]
-      let settings = names.map { "current_setting('\($0)')" }.joined(separator: ", ")
-      let row = try connection.run(PostgreSQLStatement("SELECT pg_is_in_recovery(), \(settings)"))
+      let row = try connection.run(.settings(names))
       if row.isTrue(0, 0) {
         throw PersistenceError(
           .cannotOpen,
@@ -34,7 +34,7 @@
         )
       }
       for (index, name) in names.enumerated()
-      where row.text(0, index + 1) == "off" && !driver.settings.maySkipSync {
+      where row.text(0, index + 1) == "off" && !driver.maySkipSync {
         throw PersistenceError(
           .notDurable,
           """
@@ -49,13 +49,11 @@
     private func makeTables() throws {
       if try columns().isEmpty {
         _ = try connection.run(
-          [.begin, PostgreSQLStatement("SELECT pg_advisory_xact_lock(7305801, 1)")]
-            + PostgreSQLTable.all.map { PostgreSQLStatement($0.sql) } + [.commit])
+          [.begin, .lockTables] + PostgreSQLTable.all.map { .makeTable($0) } + [.commit])
       }
       let found = try columns()
       for table in PostgreSQLTable.all { try check(table, found[table.name] ?? [:]) }
-      let format = try connection.run(
-        PostgreSQLStatement("SELECT coalesce(max(format), 1) FROM dispatchstore_partitions"))
+      let format = try connection.run(.format)
       if format.integer(0, 0) > PostgreSQLTable.format {
         throw PersistenceError(
           .newerVersion,
@@ -66,13 +64,7 @@
 
     /// The columns of the library's tables that are there, with their types.
     private func columns() throws -> [String: [String: String]] {
-      let rows = try connection.run(
-        PostgreSQLStatement(
-          """
-          SELECT relname, attname, format_type(atttypid, NULL), relkind FROM pg_class
-          JOIN pg_attribute ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
-          WHERE relnamespace = current_schema()::regnamespace AND relname LIKE 'dispatchstore\\_%' AND relkind IN ('r', 'v', 'm', 'p', 'f')
-          """))
+      let rows = try connection.run(.columns)
       var columns: [String: [String: String]] = [:]
       for row in 0..<rows.rowCount {
         let type = rows.text(row, 3) == "r" ? rows.text(row, 2) : "no table"
@@ -98,38 +90,31 @@
     /// The row of the partition, as a process finds it that wants to own it.
     private struct Found {
       let holder: PostgreSQLHolder?
-      let isLeased: Bool
       let secondsLeft: Double
-      /// The server's process that has the row; 0 if it has just left it.
-      let backend: Int64
-      /// Whether a transaction of another process has the row.
+      /// Whether a transaction of the owner's has the row.
       let isLocked: Bool
-
-      var isFree: Bool { !isLeased || holder == nil || holder?.isDead == true }
+      /// Whether the owner has released it, is dead, or has let its lease run out.
+      let isFree: Bool
     }
 
     private func becomeOwner() throws -> PersistenceOwner {
-      // An insertion alone would wait for the end of a transaction that has the row.
-      _ = try connection.run(
-        PostgreSQLStatement(
-          """
-          INSERT INTO dispatchstore_partitions (name, format, epoch, last_group, lease_end, backend, holder)
-          SELECT $1, \(PostgreSQLTable.format), 0, 0, '-infinity', 0, ''
-          WHERE NOT EXISTS (SELECT FROM dispatchstore_partitions WHERE name = $1) ON CONFLICT DO NOTHING
-          """, .text(place.partition)))
+      _ = try connection.run(.addPartition(place.partition))
       while true {
         let found = try lockRow()
         if found.isFree, !found.isLocked { return try takeOver() }
         if found.isFree {
           // A transaction of the former owner still has the row; that owner has no right to it any longer.
-          if found.backend == 0 { continue }
-          _ = try connection.run(.terminate(backend: found.backend))
+          _ = try connection.run(.endLocker(partition: place.partition))
           continue
         }
         if !found.isLocked { _ = try connection.run(.rollback) }
         guard driver.waits else { throw inUse(found) }
         if !driver.mayGoOn { throw CancellationError() }
-        Thread.sleep(forTimeInterval: min(max(found.secondsLeft, 0.01), 0.1))
+        driver.client.pause(for: .seconds(min(max(found.secondsLeft, 0.01), 0.1)))
+        if isPlantedInDatabase(.leaseCountedFromReply) {
+          driver.client.pause(for: .seconds(max(found.secondsLeft, 0)))
+          return try takeOver()
+        }
       }
     }
 
@@ -137,33 +122,30 @@
     private func lockRow() throws -> Found {
       do {
         let row = try connection.run([
-          .begin, .waitForLocks(milliseconds: 500),
-          .readHolder(place.partition, driver.settings, locks: true),
+          .begin, .limits(wait: .milliseconds(500), idle: driver.lease / 2),
+          .readHolder(partition: place.partition, lease: driver.lease, locks: true),
         ])[2]
         return found(row, isLocked: false)
       } catch  where error.sqlState == "55P03" {
         _ = try connection.run(.rollback)
         let row = try connection.run(
-          .readHolder(place.partition, driver.settings, locks: false))
+          .readHolder(partition: place.partition, lease: driver.lease, locks: false))
         return found(row, isLocked: true)
       }
     }
 
-    private func found(_ row: PostgreSQLResult, isLocked: Bool) -> Found {
-      Found(
-        holder: PostgreSQLHolder(row.text(0, 0)), isLeased: row.isTrue(0, 1),
-        secondsLeft: Double(row.text(0, 2)) ?? 0, backend: row.integer(0, 3), isLocked: isLocked)
+    private func found(_ row: any PostgreSQLResult, isLocked: Bool) -> Found {
+      let holder = PostgreSQLHolder(row.text(0, 0))
+      let isAlive = holder.map { !driver.client.isDead($0) } ?? false
+      return Found(
+        holder: holder, secondsLeft: Double(row.text(0, 2)) ?? 0, isLocked: isLocked,
+        isFree: !isAlive || !row.isTrue(0, 1))
     }
 
     private func takeOver() throws -> PersistenceOwner {
       let row = try connection.run([
-        PostgreSQLStatement(
-          """
-          UPDATE dispatchstore_partitions SET epoch = epoch + 1, holder = $2, backend = pg_backend_pid(),
-            lease_end = clock_timestamp() + $3::float8 * interval '1 second'
-          WHERE name = $1 RETURNING epoch, last_group
-          """, .text(place.partition), .text(driver.holder.text),
-          .seconds(driver.settings.lease)), .commit,
+        .takeOver(
+          partition: place.partition, holder: driver.holder, lease: driver.lease), .commit,
       ])[0]
       return PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
     }
@@ -180,13 +162,13 @@
   }
 
   /// A table of the library's.
-  struct PostgreSQLTable {
+  package struct PostgreSQLTable {
     /// The version of the tables.
     static let format = Int64(1)
 
-    let name: String
+    package let name: String
     /// The names of the columns, with their types.
-    let columns: KeyValuePairs<String, String>
+    package let columns: KeyValuePairs<String, String>
     private let further: [String: String]
     private let constraint: String
 
@@ -202,7 +184,7 @@
     // Keys are compared by their bytes, so that no other locale of the server's changes their order.
     private static let key = "COLLATE \"C\" NOT NULL"
 
-    static let all = [
+    package static let all = [
       PostgreSQLTable(
         name: "dispatchstore_partitions",
         columns: [

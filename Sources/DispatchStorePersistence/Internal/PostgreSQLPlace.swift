@@ -1,9 +1,9 @@
 #if PostgreSQL
   import CPostgreSQL
-  import DispatchStore
-
+#endif
+#if PostgreSQL || SIMULATION
   /// The partition of a database on a server.
-  struct PostgreSQLPlace: Sendable {
+  package struct PostgreSQLPlace: Sendable {
     let url: String
     let partition: String
     /// The kind and the place for messages, without the password.
@@ -11,6 +11,15 @@
     /// Whether libpq can read the URL.
     let isValid: Bool
 
+    /// The partition of a simulated server.
+    package init(partition: String) {
+      (url, self.partition, isValid) = ("", partition, true)
+      description = "PostgreSQL partition \"\(partition)\""
+    }
+  }
+#endif
+#if PostgreSQL
+  extension PostgreSQLPlace {
     init(url: String, partition: String) {
       (self.url, self.partition) = (url, partition)
       guard let options = PQconninfoParse(url, nil) else {

@@ -1,141 +1,78 @@
-#if PostgreSQL
-  import CPostgreSQL
-  import Foundation
+#if PostgreSQL || SIMULATION
+  package import DispatchStore
+  package import Foundation
 
-  /// A statement with its parameters, to be sent.
-  struct PostgreSQLStatement {
-    let sql: String
-    var parameters: [Parameter] = []
-    /// Whether its results are sent as bytes, as they are in memory, and not as text.
-    var hasBinaryResults = false
+  /// A statement of the driver's, by what it is for; `PostgreSQLQuery` has its text.
+  package enum PostgreSQLStatement {
+    case begin
+    case commit
+    case rollback
+    /// Limits how long the transaction may wait for a lock, and how long it may stand still.
+    ///
+    /// A process that stands still would keep the partition's row from all others.
+    case limits(wait: Duration, idle: Duration)
 
-    /// The text or the bytes of a parameter; nil for null.
-    struct Parameter {
-      var type: Oid = 0
-      var bytes: [UInt8]?
-      var isBinary = false
+    // Opening:
 
-      static func text(_ value: String) -> Parameter { Parameter(bytes: Array(value.utf8)) }
-      static func integer(_ value: Int64) -> Parameter { text("\(value)") }
-      static func seconds(_ value: Duration) -> Parameter { text("\(value / .seconds(1))") }
-    }
+    /// Reads whether the server is a standby, and its settings of these names.
+    case settings([String])
+    case lockTables
+    case makeTable(PostgreSQLTable)
+    /// Reads the columns of the library's tables that are there.
+    case columns
+    /// Reads the newest version of the tables that a partition has.
+    case format
+    case addPartition(String)
+    /// Reads the holder, whether it has the lease, and for how many seconds.
+    ///
+    /// A transaction that has the row keeps the lease with each statement: a lease that it has renewed can't be seen before
+    /// its commit.
+    case readHolder(partition: String, lease: Duration, locks: Bool)
+    /// Ends the connection whose transaction has the partition's row.
+    case endLocker(partition: String)
+    case takeOver(partition: String, holder: String, lease: Duration)
 
-    init(_ sql: String, _ parameters: Parameter..., hasBinaryResults: Bool = false) {
-      (self.sql, self.parameters) = (sql, parameters)
-      self.hasBinaryResults = hasBinaryResults
-    }
+    // Ownership:
 
-    init(_ sql: String, _ parameters: [Parameter]) {
-      (self.sql, self.parameters) = (sql, parameters)
-    }
+    /// Compares the saved owner, counts up the number of the last group, and renews the lease.
+    ///
+    /// If another process has become the owner, it divides by zero: the statements after it do not run. If the owner
+    /// stands still in the transaction, the server disconnects it before its lease ends.
+    case fence(partition: String, PersistenceOwner, _ holder: String, lease: Duration)
+    /// Renews the lease, after the comparison in the same transaction.
+    case renew(partition: String, lease: Duration)
+    case readOwner(partition: String, locks: Bool)
+    case release(partition: String, epoch: Int64, _ holder: String)
 
-    /// Hands the statement to libpq; returns false if the connection is lost.
-    func send(to connection: OpaquePointer) -> Bool {
-      let buffers = parameters.map { parameter -> UnsafeMutableBufferPointer<CChar>? in
-        guard let bytes = parameter.bytes else { return nil }
-        // Text ends with a zero byte; the length says where bytes end.
-        let buffer = UnsafeMutableBufferPointer<CChar>.allocate(capacity: bytes.count + 1)
-        bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
-        buffer[bytes.count] = 0
-        return buffer
-      }
-      defer { for buffer in buffers { buffer?.deallocate() } }
-      return PQsendQueryParams(
-        connection, sql, Int32(parameters.count), parameters.map(\.type),
-        buffers.map { $0.flatMap { UnsafePointer($0.baseAddress) } },
-        parameters.map { Int32($0.bytes?.count ?? 0) }, parameters.map { $0.isBinary ? 1 : 0 },
-        hasBinaryResults ? 1 : 0) == 1
-    }
+    // Stores and rows:
+
+    case findStore(String, partition: String)
+    case saveStore(SavedStore, String, partition: String)
+    case saveVersions([Int64: UInt64])
+    case deleteStore(Int64)
+    case saveRows([(store: Int64, row: SavedRow, value: Data)])
+    case deleteRows([(store: Int64, row: SavedRow)])
+    case deleteAllRows(store: Int64)
+    case lastPart(store: Int64)
+    /// Reads rows whose key, escaped, comes after one; with nil from the first on.
+    case rows(store: Int64, part: Int, after: String?, limit: Int)
+
+    /// A statement of the user's.
+    case user(String, [DatabaseValue])
   }
 
-  /// An array parameter, in the server's binary form.
-  struct PostgreSQLArray {
-    /// The number of the type of an element, and of the array of such.
-    enum Element: UInt32 {
-      case bytes = 17
-      case integer = 20
-      case text = 25
-
-      var arrayType: Oid {
-        switch self {
-        case .bytes: 1001
-        case .integer: 1016
-        case .text: 1009
-        }
+  extension PostgreSQLStatement {
+    /// The first word of a statement that would end the transaction or split it; nil for all others.
+    static func transactionWord(of sql: String) -> String? {
+      var text = sql[...].drop(while: \.isWhitespace)
+      while let end = text.hasPrefix("--") ? "\n" : text.hasPrefix("/*") ? "*/" : nil {
+        let comment = text.dropFirst(2)
+        text = comment[(comment.firstRange(of: end)?.upperBound ?? text.endIndex)...]
+          .drop(while: \.isWhitespace)
       }
-    }
-
-    private let element: Element
-    private var body: [UInt8] = []
-    private var count: UInt32 = 0
-
-    init(of element: Element) { self.element = element }
-
-    mutating func append(_ value: Int64) {
-      appendLength(8)
-      append(bigEndian: UInt64(bitPattern: value))
-    }
-
-    mutating func append(_ value: (some Collection<UInt8>)?) {
-      appendLength(value.map { Int32($0.count) } ?? -1)
-      if let value { body.append(contentsOf: value) }
-    }
-
-    private mutating func appendLength(_ length: Int32) {
-      count += 1
-      append(bigEndian: UInt32(bitPattern: length))
-    }
-
-    private mutating func append(bigEndian value: some FixedWidthInteger) {
-      withUnsafeBytes(of: value.bigEndian) { body.append(contentsOf: $0) }
-    }
-
-    var parameter: PostgreSQLStatement.Parameter {
-      var header = PostgreSQLArray(of: element)
-      // One dimension, perhaps with nulls, whose first element has the number 1.
-      for word in [1, 1, element.rawValue, count, 1] { header.append(bigEndian: word) }
-      return .init(type: element.arrayType, bytes: header.body + body, isBinary: true)
-    }
-  }
-
-  /// The rows of a statement.
-  final class PostgreSQLResult {
-    private let handle: OpaquePointer
-
-    init(_ handle: OpaquePointer) { self.handle = handle }
-
-    deinit { PQclear(handle) }
-
-    var status: ExecStatusType { PQresultStatus(handle) }
-    var rowCount: Int { Int(PQntuples(handle)) }
-    /// The number of rows that the statement has changed.
-    var changedCount: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
-    /// The server's error code.
-    var sqlState: String {
-      PQresultErrorField(handle, Int32(UInt8(ascii: "C"))).map { String(cString: $0) } ?? ""
-    }
-
-    func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
-      let (row, column) = (Int32(row), Int32(column))
-      if PQgetisnull(handle, row, column) == 1 { return nil }
-      return UnsafeRawBufferPointer(
-        start: PQgetvalue(handle, row, column), count: Int(PQgetlength(handle, row, column)))
-    }
-
-    func text(_ row: Int, _ column: Int) -> String {
-      bytes(row, column).map { String(decoding: $0, as: UTF8.self) } ?? ""
-    }
-
-    func integer(_ row: Int, _ column: Int) -> Int64 { Int64(text(row, column)) ?? 0 }
-    func isTrue(_ row: Int, _ column: Int) -> Bool { text(row, column) == "t" }
-
-    var columnCount: Int { Int(PQnfields(handle)) }
-    func type(ofColumn column: Int) -> Oid { PQftype(handle, Int32(column)) }
-    /// The server's message, without a trailing line break.
-    var message: String {
-      PQresultErrorField(handle, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }
-        ?? String(cString: PQresultErrorMessage(handle))
-        .trimmingCharacters(in: .whitespacesAndNewlines)
+      let word = text.drop { !$0.isLetter }.prefix { $0.isLetter }.uppercased()
+      let words = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "PREPARE"]
+      return words.contains(word) ? word : nil
     }
   }
 #endif

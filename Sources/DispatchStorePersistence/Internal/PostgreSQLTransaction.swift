@@ -1,4 +1,4 @@
-#if PostgreSQL
+#if PostgreSQL || SIMULATION
   import DispatchStore
   import Foundation
 
@@ -38,15 +38,15 @@
       sentVersions = nil
       if !versions.isEmpty {
         sentVersions = (statements.count, versions.count)
-        statements.append(.save(versions))
+        statements.append(.saveVersions(versions))
       }
       let saved = rows.filter { $0.value != nil }
       if saved.count < rows.count {
         statements.append(
-          .delete(rows.lazy.filter { $0.value == nil }.map { ($0.key.store, $0.key.row) }))
+          .deleteRows(rows.filter { $0.value == nil }.map { ($0.key.store, $0.key.row) }))
       }
       if !saved.isEmpty {
-        statements.append(.save(saved.lazy.map { ($0.key.store, $0.key.row, $0.value!) }))
+        statements.append(.saveRows(saved.map { ($0.key.store, $0.key.row, $0.value!) }))
       }
       (first, versions, rows, hasBegun) = ([], [:], [:], true)
       return statements

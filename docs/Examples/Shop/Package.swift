@@ -30,7 +30,7 @@ let package = Package(
     .executable(name: "gateway", targets: ["Gateway"]),
   ],
   dependencies: [
-    .package(name: "DispatchStore", path: "../../..", traits: ["SQLite"]),
+    .package(name: "DispatchStore", path: "../../..", traits: ["SQLite", "PostgreSQL"]),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),

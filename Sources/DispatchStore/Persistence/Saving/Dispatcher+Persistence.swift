@@ -87,6 +87,9 @@ extension Dispatcher {
       throw PersistenceError.alreadyRegistered(store.identifier)
     }
     try persistence.claim(store.identifier, for: record)
+    if isPlanted(.servedBeforeLoaded) {
+      register(store: store, waitFor: waitFor, ownership: ownership)
+    }
     do {
       try await record.begin()
     } catch {

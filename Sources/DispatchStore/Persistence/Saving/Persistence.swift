@@ -156,7 +156,7 @@ public final class Persistence: Sendable {
   public func close() async throws {
     let failure: PersistenceError?
     do {
-      try await flush()
+      if !isPlanted(.releasedBeforeDrained) { try await flush() }
       failure = nil
     } catch let error as PersistenceError {
       failure = error

@@ -35,6 +35,22 @@ struct PostgreSQLOwnerTests {
     #expect(next.owner.epoch == first.owner.epoch + 1)
   }
 
+  @Test func aProcessThatStandsStillInLineHoldsNobodyUp() throws {
+    let place = PostgreSQLPlace(url: database.url, partition: "main")
+    let client = StillClient(client: LibPQClient(place: place, settings: short))
+    let still = PostgreSQLDriver(client, place, lease: short.lease, waits: true)
+    Thread.detachNewThread {
+      _ = try? still.open()
+      client.ended.signal()
+    }
+    // It has the partition's row until the server ends its transaction.
+    client.stands.wait()
+    let next = try Opened(database.driver(waits: true))
+    client.goesOn.signal()
+    client.ended.wait()
+    try next.group { _ in }
+  }
+
   @Test func aTransactionOfTheFormerOwnerIsEnded() throws {
     let first = try Opened(database.driver(settings: PostgreSQLSettings(lease: .milliseconds(300))))
     let store = try first.store()
@@ -50,6 +66,27 @@ struct PostgreSQLOwnerTests {
     #expect(try next.rows(store) == [:])
   }
 
+  @Test func aLongStatementOfTheFormerOwnerIsEnded() throws {
+    let first = try Opened(database.driver(settings: short))
+    _ = try first.store()
+    // A connection that the partition's row does not know yet.
+    first.driver.noteLostReply(to: first.owner)
+    #expect(try first.driver.begin(as: first.owner))
+    let (driver, ended) = (first.driver, DispatchSemaphore(value: 0))
+    let isRefused = Locked(false)
+    Thread.detachNewThread {
+      do {
+        _ = try driver.query("SELECT pg_sleep(20)", [])
+      } catch {
+        isRefused.withLock { $0 = true }
+      }
+      ended.signal()
+    }
+    _ = try Opened(database.driver(waits: true))
+    ended.wait()
+    #expect(isRefused.withLock { $0 })
+  }
+
   @Test func aLostReplyIsLookedUp() throws {
     for isCommitted in [true, false] {
       let opened = try Opened(try Database().driver())
@@ -57,10 +94,56 @@ struct PostgreSQLOwnerTests {
       let proxied = opened.owner
       if isCommitted { try opened.group { try $0.save(version: 2, ofStore: store) } }
       // As after a connection that broke in the commit.
-      opened.driver.noteLostReply()
+      opened.driver.noteLostReply(to: proxied)
       #expect(try opened.driver.begin(as: proxied) == !isCommitted)
       opened.driver.rollback()
       try opened.group { try $0.save(version: 3, ofStore: store) }
+    }
+  }
+
+  @Test func aTransactionThatIsCommittedAfterTheLookIsFound() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    opened.driver.noteLostReply(to: opened.owner)
+    #expect(try opened.driver.begin(as: opened.owner))
+    opened.driver.rollback()
+    // As what was sent on the lost connection, and was waiting at the server.
+    try database.psql("UPDATE dispatchstore_partitions SET last_group = last_group + 1")
+    #expect(try !opened.driver.begin(as: opened.owner))
+    opened.owner.group += 1
+    try opened.group { try $0.save(version: 3, ofStore: store) }
+  }
+
+  @Test func aLookThatWaitsTooLongIsTriedAgain() throws {
+    let opened = try Opened(database.driver())
+    _ = try opened.store()
+    opened.driver.noteLostReply(to: opened.owner)
+    // A transaction has the row for longer than a look waits.
+    let database = database
+    Thread.detachNewThread {
+      _ = try? database.psql(
+        "BEGIN; SELECT 1 FROM dispatchstore_partitions FOR UPDATE; SELECT pg_sleep(3); COMMIT")
+    }
+    let sleepers = """
+      SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'
+      """
+    while try !database.psql(sleepers).hasPrefix("1") { Thread.sleep(forTimeInterval: 0.02) }
+    try expect(.busy) { _ = try opened.driver.begin(as: opened.owner) }
+    #expect(try opened.driver.begin(as: opened.owner))
+    opened.driver.rollback()
+  }
+
+  @Test func theOutcomeIsUnknownIfAnotherProcessHasSavedSince() throws {
+    for groups in [0, 2] {
+      let database = try Database()
+      let opened = try Opened(database.driver())
+      _ = try opened.store()
+      opened.driver.noteLostReply(to: opened.owner)
+      try database.psql(
+        "UPDATE dispatchstore_partitions SET epoch = epoch + 1, last_group = last_group + \(groups)"
+      )
+      let error = try expect(.notOwner) { _ = try opened.driver.begin(as: opened.owner) }
+      #expect(error.isOutcomeKnown == (groups == 0))
     }
   }
 
@@ -71,6 +154,16 @@ struct PostgreSQLOwnerTests {
     try expect(.journalWentBack, "group 0", "group 1") {
       try opened.group { try $0.save(version: 2, ofStore: 1) }
     }
+  }
+
+  @Test func anotherOwnerWithTheSameNumbersIsNoticed() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    // As after a restore: another process has got this one's epoch, and its groups have come to the same number.
+    try database.psql("UPDATE dispatchstore_partitions SET holder = 'another'")
+    try expect(.journalWentBack) { try opened.group { try $0.save(version: 2, ofStore: store) } }
+    opened.driver.close()
+    #expect(try database.psql("SELECT holder FROM dispatchstore_partitions").contains("another"))
   }
 
   @Test func aLostConnectionIsMadeAnew() throws {
@@ -115,7 +208,7 @@ struct PostgreSQLOwnerTests {
   }
 
   @Test func aWaitEndsIfItsTaskIsCancelled() async throws {
-    let first = try Opened(database.driver())
+    let first = try Opened(database.driver(settings: PostgreSQLSettings(lease: .seconds(3_600))))
     let task = Task { [url = database.url] in
       _ = try await Persistence(.postgreSQL(url: url, waitForOwnership: true))
     }
@@ -133,5 +226,42 @@ struct PostgreSQLOwnerTests {
     try expect(.inUse) { _ = try database.driver().open() }
     try await persistence.close()
     _ = try database.driver().open()
+  }
+}
+
+/// A process that stands still once it has found the partition free.
+private struct StillClient: PostgreSQLClient {
+  let client: LibPQClient
+  let stands = DispatchSemaphore(value: 0)
+  let goesOn = DispatchSemaphore(value: 0)
+  let ended = DispatchSemaphore(value: 0)
+
+  var holder: String { client.holder }
+  func isDead(_ holder: PostgreSQLHolder) -> Bool { client.isDead(holder) }
+  func pause(for time: Duration) { client.pause(for: time) }
+
+  func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection {
+    StillConnection(try client.connect(), of: self)
+  }
+}
+
+private final class StillConnection: PostgreSQLConnection {
+  private let connection: any PostgreSQLConnection
+  private let client: StillClient
+
+  init(_ connection: any PostgreSQLConnection, of client: StillClient) {
+    (self.connection, self.client) = (connection, client)
+  }
+
+  var isInTransaction: Bool { connection.isInTransaction }
+
+  func run(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure)
+    -> [any PostgreSQLResult]
+  {
+    if case .takeOver? = statements.first {
+      client.stands.signal()
+      client.goesOn.wait()
+    }
+    return try connection.run(statements)
   }
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares two shops: requests per second and p99 of three mixes, in memory and with SQLite.
+"""Compares two shops: requests per second and p99 of three mixes, in memory and with a database.
 
     load/compare.py --a .build/release/shop --b .build/release/plain-shop
 
@@ -14,10 +14,11 @@ import subprocess
 import tempfile
 import time
 
-from harness import call, make_gateway, make_shop
+from harness import address, call, made_database, make_gateway, make_shop
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MIXES = ["read-mostly", "write-heavy", "mixed"]
+STATES = ["memory", "SQLite", "PostgreSQL"]
 SEEDED_ORDERS, SKUS = 200, 20  # as mixes/common.lua says
 
 
@@ -50,11 +51,11 @@ def wrk(port, mix, connections, seconds, threads=2, run=1):
     }
 
 
-def with_shop(gateway_binary, shop_binary, durable, folder, measure):
+def with_shop(gateway_binary, shop_binary, state, folder, measure):
     """Starts a gateway and a shop with fresh files, and measures them."""
-    with tempfile.TemporaryDirectory(dir=folder) as files:
+    with tempfile.TemporaryDirectory(dir=folder) as files, made_database(state, files) as database:
         gateway = make_gateway(gateway_binary, files)
-        shop = make_shop(shop_binary, files, gateway, durable)
+        shop = make_shop(shop_binary, files, gateway, address(database))
         try:
             gateway.start()
             gateway.wait_until_ready()
@@ -82,6 +83,7 @@ def main():
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--mixes", nargs="+", default=MIXES, choices=MIXES)
+    parser.add_argument("--states", nargs="+", default=STATES, choices=STATES)
     parser.add_argument("--folder", help="where the databases are; a temporary folder by default")
     options = parser.parse_args()
 
@@ -92,15 +94,15 @@ def main():
           f"| {names['a']}, p99 ms | {names['b']}, p99 ms | ratio |")
     print("|---|---|--:|--:|--:|--:|--:|--:|")
     for mix in options.mixes:
-        for durable in (False, True):
+        for state in options.states:
             results = {"a": [], "b": []}
             for run in range(1, options.runs + 1):
                 for side in ("ab", "ba")[run % 2]:
                     results[side].append(with_shop(
-                        options.gateway, getattr(options, side), durable, options.folder,
+                        options.gateway, getattr(options, side), state, options.folder,
                         lambda shop: wrk(shop.port, mix, options.connections, options.seconds,
                                          options.threads, run)))
-            row = [mix, "SQLite" if durable else "memory"]
+            row = [mix, state]
             for value, digits in (("rate", 0), ("p99", 1)):
                 a, b = ([result[value] for result in results[side]] for side in "ab")
                 ratio = statistics.median(a) / statistics.median(b)

@@ -80,7 +80,7 @@ async def run(shop, gateway):
 
 def main():
     options = make_parser(__doc__).parse_args()
-    with services(options) as (gateway, shop):
+    with services(options) as (gateway, shop, _):
         asyncio.run(run(shop, gateway))
     with open(f"{options.folder}/ledger.jsonl", encoding="utf-8") as entries:
         print("\ncharged or refunded, by order:", [json.loads(entry)["order"] for entry in entries])

@@ -13,6 +13,8 @@ import subprocess
 import time
 import urllib.request
 
+from postgresql import PostgreSQL
+
 
 def free_port():
     """A port below those of outgoing connections, which could take it while a shop is down."""
@@ -72,9 +74,29 @@ def make_gateway(binary, folder):
     return Server(binary, "/ledger", f"{folder}/gateway.log", LEDGER=f"{folder}/ledger.jsonl")
 
 
-def make_shop(binary, folder, gateway, durable=True):
-    database = {"DATABASE": f"{folder}/shop.sqlite"} if durable else {}
-    return Server(binary, "/health/ready", f"{folder}/shop.log", GATEWAY=gateway.url, **database)
+def make_shop(binary, folder, gateway, database=None):
+    """A shop with a file or the URL of a server as its database, or in memory alone."""
+    environment = {"DATABASE": database} if database else {}
+    return Server(binary, "/health/ready", f"{folder}/shop.log", GATEWAY=gateway.url, **environment)
+
+
+@contextlib.contextmanager
+def made_database(kind, folder):
+    """A new database: None for "memory", the path of a file for "SQLite", and a server for "PostgreSQL"."""
+    if kind != "PostgreSQL":
+        yield f"{folder}/shop.sqlite" if kind == "SQLite" else None
+        return
+    server = PostgreSQL(folder, free_port())
+    server.make()
+    try:
+        yield server
+    finally:
+        server.stop("immediate")
+
+
+def address(database):
+    """The text for a shop's environment."""
+    return getattr(database, "url", database)
 
 
 def make_parser(description):
@@ -83,24 +105,27 @@ def make_parser(description):
     parser.add_argument("--shop", default=".build/release/shop")
     parser.add_argument("--gateway", default=".build/release/gateway")
     parser.add_argument("--folder", required=True, help="for databases and logs; it is emptied")
+    parser.add_argument("--postgresql", action="store_true", help="instead of SQLite")
     return parser
 
 
 @contextlib.contextmanager
 def services(options):
-    """A bank and a shop that answer, with their files in the folder. Both end with the block."""
+    """A bank, a shop and its database, with their files in the folder. All end with the block."""
     shutil.rmtree(options.folder, ignore_errors=True)
     os.makedirs(options.folder)
-    gateway = make_gateway(options.gateway, options.folder)
-    shop = make_shop(options.shop, options.folder, gateway)
-    try:
-        for server in (gateway, shop):
-            server.start()
-            server.wait_until_ready()
-        yield gateway, shop
-    finally:
-        shop.stop()
-        gateway.stop()
+    kind = "PostgreSQL" if options.postgresql else "SQLite"
+    with made_database(kind, options.folder) as database:
+        gateway = make_gateway(options.gateway, options.folder)
+        shop = make_shop(options.shop, options.folder, gateway, address(database))
+        try:
+            for server in (gateway, shop):
+                server.start()
+                server.wait_until_ready()
+            yield gateway, shop, database
+        finally:
+            shop.stop()
+            gateway.stop()
 
 
 class Unanswered(Exception):

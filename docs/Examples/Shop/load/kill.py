@@ -16,7 +16,7 @@ from harness import call
 from workload import drive, make_workload_parser
 
 
-async def rounds(options, gateway, shop, workload):
+async def rounds(options, gateway, shop, workload, _):
     draw = random.Random(options.seed)
     workload.start()
     for number in range(options.kills):

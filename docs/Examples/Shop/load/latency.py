@@ -11,7 +11,7 @@ import math
 import os
 import statistics
 
-from compare import MIXES, with_shop, wrk
+from compare import MIXES, STATES, with_shop, wrk
 
 CONNECTIONS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 COLORS = {"a": "#0a7", "b": "#c50"}
@@ -78,7 +78,7 @@ def main():
     parser.add_argument("--b", default=".build/release/plain-shop")
     parser.add_argument("--gateway", default=".build/release/gateway")
     parser.add_argument("--mix", default="write-heavy", choices=MIXES)
-    parser.add_argument("--memory", action="store_true", help="without a database")
+    parser.add_argument("--state", default="SQLite", choices=STATES)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--connections", type=int, nargs="+", default=CONNECTIONS)
@@ -86,7 +86,6 @@ def main():
     parser.add_argument("--svg", default="latency.svg")
     options = parser.parse_args()
 
-    state = "in memory" if options.memory else "with SQLite"
     names = {"a": os.path.basename(options.a), "b": os.path.basename(options.b)}
     points = {"a": [], "b": []}
     print("| connections | shop | requests/s | p50 ms | p99 ms |\n|--:|---|--:|--:|--:|")
@@ -95,7 +94,7 @@ def main():
         for run in range(options.runs):
             for side in ("ab", "ba")[run % 2]:
                 runs[side].append(with_shop(
-                    options.gateway, getattr(options, side), not options.memory, options.folder,
+                    options.gateway, getattr(options, side), options.state, options.folder,
                     lambda shop: wrk(shop.port, options.mix, connections, options.seconds)))
         for side in "ab":
             point = median_point(runs[side], connections)
@@ -103,7 +102,7 @@ def main():
             print(f"| {connections} | {names[side]} | {point['rate']:,.0f} | {point['p50']:.2f} "
                   f"| {point['p99']:.2f} |", flush=True)
     with open(options.svg, "w") as file:
-        file.write(svg(f"{options.mix}, {state}", names, points))
+        file.write(svg(f"{options.mix}, {options.state}", names, points))
 
 
 if __name__ == "__main__":

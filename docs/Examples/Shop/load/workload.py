@@ -1,9 +1,11 @@
 """Orders, cancels and event readers that live through restarts of a shop, and the check of what is left."""
 
 import asyncio
+import contextlib
 import json
 import random
 import sqlite3
+import time
 from collections import Counter, defaultdict
 
 from harness import Client, Unanswered, call, ledger, make_parser, services
@@ -34,6 +36,7 @@ class Workload:
         self.tasks, self.followers = [], []
         self.may_ask = asyncio.Event()  # cleared, it holds the clients back
         self.may_ask.set()
+        self.note = lambda latency, status: None  # called with each answer
 
     def fault(self, text):
         self.faults.append(text)
@@ -67,8 +70,10 @@ class Workload:
         """Repeats a request until the shop has answered."""
         while True:
             await self.may_ask.wait()
+            begin = time.monotonic()
             try:
                 status, fields, data = await client.request(*request)
+                self.note(time.monotonic() - begin, status)
                 if status < 500 and status != 429:
                     return status, json.loads(data)
                 self.counts[f"status {status}"] += 1
@@ -226,17 +231,22 @@ class Workload:
                 self.fault(f"order {order}: events {seen}, not {path}")
 
     def check_audit(self, database, query):
-        connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
         rows = defaultdict(list)
-        for order, number, state in connection.execute(query):
-            rows[order].append((number, state))
-        connection.close()
+        for order, number, state in self.rows(database, query):
+            rows[int(order)].append((int(number), state))
         for order in self.found.values():
             path = list(enumerate(PATHS[order["state"]], 1))
             if rows.pop(order["id"], []) != path:
                 self.fault(f"order {order['id']}: the audit table has not {path}")
         for order in rows:
             self.fault(f"the audit table has order {order}, which does not exist")
+
+
+    def rows(self, database, query):
+        if not isinstance(database, str):
+            return database.rows(query)
+        with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            return connection.execute(query).fetchall()
 
 
 def report(workload, extra=""):
@@ -260,12 +270,12 @@ def make_workload_parser(description):
 
 def drive(options, rounds, title, **settings):
     """Runs rounds against a shop under load, and checks what is left. Returns the exit code."""
-    with services(options) as (gateway, shop):
+    with services(options) as (gateway, shop, database):
         workload = Workload(shop.port, options.seed, **settings)
         workload.begin()
         try:
-            asyncio.run(rounds(options, gateway, shop, workload))
+            asyncio.run(rounds(options, gateway, shop, workload, database))
         except TimeoutError:
             workload.fault("the shop has not settled in time")
-        workload.check(gateway.port, f"{options.folder}/shop.sqlite", options.audit)
+        workload.check(gateway.port, database, options.audit)
         return report(workload, f"seed {options.seed}, {title}: ")

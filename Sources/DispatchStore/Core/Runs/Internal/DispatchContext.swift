@@ -108,10 +108,13 @@ class DispatchContext: @unchecked Sendable {
 
   /// The number of the dispatcher whose code runs here; nil if the dispatch has ended, or was refused.
   var dispatcherUnderWay: UInt64? {
-    guard !dispatch.hasEnded, !dispatch.isRefusedAtCall else { return nil }
-    // A store run's route is constant. A dispatch's own route belongs to the thread that runs it. That is this
-    // thread, or one that waits for the current task.
-    return owner?.dispatcherNumber ?? dispatch.dispatcherNumber
+    guard !dispatch.hasEnded else { return nil }
+    // A store run's route is constant, and a refused dispatch has no store run. So code of a task that nobody waits for
+    // reads nothing that another thread clears at the dispatch's end.
+    if let owner { return owner.dispatcherNumber }
+    // A dispatch's own route belongs to the thread that runs it. That is this thread, or one that waits for the current
+    // task.
+    return dispatch.isRefusedAtCall ? nil : dispatch.dispatcherNumber
   }
 
   /// Whether code of this dispatcher runs here, in an unfinished dispatch, or waits for code that runs here.

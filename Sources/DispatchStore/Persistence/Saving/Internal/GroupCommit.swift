@@ -136,6 +136,7 @@ struct GroupCommit {
       role = .free
       return .none
     }
+    if isPlanted(.releasedBeforeDrained), let errand = errands.popFirst() { return .errand(errand) }
     // Commits before errands: a store that is registered again waits for its rows.
     if last > saved { return .group(last) }
     return errands.popFirst().map(Work.errand) ?? .none

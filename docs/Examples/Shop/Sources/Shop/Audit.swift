@@ -9,14 +9,14 @@ extension Shop {
       try transaction.execute(
         """
         CREATE TABLE IF NOT EXISTS audit (
-          "order" INTEGER, number INTEGER, state TEXT, amount INTEGER, PRIMARY KEY ("order", number))
+          "order" BIGINT, number BIGINT, state TEXT, amount BIGINT, PRIMARY KEY ("order", number))
         """)
       for (id, old, order) in changes.elements(\.all) ?? [] {
         guard let order else { continue }
         let known = old?.states.count ?? 0
         for (event, state) in order.states.enumerated().dropFirst(known) {
           try transaction.execute(
-            "INSERT INTO audit VALUES (?, ?, ?, ?)", id, event + 1, state.rawValue, order.amount)
+            "INSERT INTO audit VALUES ($1, $2, $3, $4)", id, event + 1, state.rawValue, order.amount)
         }
       }
     }

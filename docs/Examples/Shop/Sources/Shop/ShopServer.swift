@@ -31,10 +31,10 @@ struct ShopServer {
     let tracer = try settings.traces.map { try JSONLinesTracer(file: URL(fileURLWithPath: $0)) }
     if let tracer { InstrumentationSystem.bootstrap(tracer) }
 
-    // The state: in the database, or in memory alone.
+    // The state: in the database, or in memory alone. If another process owns the database, this one waits for its end.
     var persistence: Persistence?
-    if let path = settings.database {
-      persistence = try await Persistence(.sqlite(path: path), actions: Shop.actions)
+    if let database = settings.database {
+      persistence = try await Persistence(database, actions: Shop.actions)
     }
     let dispatcher = Dispatcher(
       name: "shop", persistence: persistence,

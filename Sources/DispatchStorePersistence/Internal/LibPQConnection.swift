@@ -3,26 +3,32 @@
   import DispatchStore
   import Foundation
 
+  /// This process, and libpq.
+  struct LibPQClient: PostgreSQLClient {
+    let place: PostgreSQLPlace
+    let settings: PostgreSQLSettings
+
+    var holder: String { PostgreSQLHolder.this.text }
+
+    func isDead(_ holder: PostgreSQLHolder) -> Bool { holder.isDead }
+
+    func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection {
+      try LibPQConnection(place, settings)
+    }
+
+    func pause(for time: Duration) { Thread.sleep(forTimeInterval: time / .seconds(1)) }
+  }
+
   /// A connection to a PostgreSQL server: sends statements together, and waits for their results.
   ///
   /// It relies on nothing that a session keeps, so a pooler like pgbouncer may be between.
-  final class PostgreSQLConnection {
+  final class LibPQConnection: PostgreSQLConnection {
     private let handle: OpaquePointer
     private let place: PostgreSQLPlace
     private let patience: Duration
 
-    /// An error of the server's, or a lost connection.
-    struct Failure: Error {
-      /// The place of the statement that failed among those that were sent.
-      let index: Int
-      let sqlState: String
-      let message: String
-      /// Whether the connection is lost, so that nobody knows what the server has done.
-      let isLost: Bool
-    }
-
     /// Connects.
-    init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings) throws {
+    init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings) throws(PostgreSQLFailure) {
       (self.place, patience) = (place, settings.patience)
       let silence = max(settings.lease.components.seconds, 1)
       // What the URL says counts, since it comes last.
@@ -36,8 +42,8 @@
       defer { for string in names + values { free(UnsafeMutablePointer(mutating: string)) } }
       handle = PQconnectdbParams(names, values, 1)
       guard PQstatus(handle) == CONNECTION_OK else {
-        throw Failure(
-          index: 0, sqlState: "08001", message: Self.message(of: handle), isLost: true)
+        throw PostgreSQLFailure(
+          sqlState: "08001", message: Self.message(of: handle), isLost: true)
       }
       PQsetNoticeProcessor(handle, { _, _ in }, nil)
       PQsetnonblocking(handle, 1)
@@ -54,14 +60,16 @@
       String(cString: PQerrorMessage(handle)).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Runs statements in one exchange with the server; those after one that fails do not run.
-    func run(_ statements: [PostgreSQLStatement]) throws(Failure) -> [PostgreSQLResult] {
-      for (index, statement) in statements.enumerated() where !statement.send(to: handle) {
+    func run(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure)
+      -> [any PostgreSQLResult]
+    {
+      for (index, statement) in statements.enumerated()
+      where !PostgreSQLQuery(statement).send(to: handle) {
         throw lost(at: index)
       }
       guard PQpipelineSync(handle) == 1 else { throw lost(at: statements.count) }
       let end = ContinuousClock.now + patience
-      var (results, failure): ([PostgreSQLResult], Failure?) = ([], nil)
+      var (results, failure): ([any PostgreSQLResult], PostgreSQLFailure?) = ([], nil)
       for index in statements.indices {
         let result = try next(until: end, at: index)
         switch result.status {
@@ -73,7 +81,7 @@
           let isLost = PQstatus(handle) != CONNECTION_OK || result.sqlState.isEmpty
           failure =
             failure
-            ?? Failure(
+            ?? PostgreSQLFailure(
               index: index, sqlState: result.sqlState, message: result.message, isLost: isLost)
           if isLost { throw failure! }
         }
@@ -85,15 +93,16 @@
       return results
     }
 
-    private func next(until end: ContinuousClock.Instant, at index: Int) throws(Failure)
-      -> PostgreSQLResult
+    private func next(until end: ContinuousClock.Instant, at index: Int) throws(PostgreSQLFailure)
+      -> LibPQResult
     {
       guard let result = try nextOrNil(until: end, at: index) else { throw lost(at: index) }
       return result
     }
 
-    private func nextOrNil(until end: ContinuousClock.Instant, at index: Int) throws(Failure)
-      -> PostgreSQLResult?
+    private func nextOrNil(until end: ContinuousClock.Instant, at index: Int)
+      throws(PostgreSQLFailure)
+      -> LibPQResult?
     {
       while PQisBusy(handle) == 1 {
         let unsent = PQflush(handle)
@@ -103,53 +112,22 @@
           fd: PQsocket(handle), events: Int16(POLLIN | (unsent > 0 ? POLLOUT : 0)), revents: 0)
         let count = left > 0 ? poll(&descriptor, 1, Int32(min(left, 1_000_000)).advanced(by: 1)) : 0
         if count == 0 {
-          throw Failure(
+          throw PostgreSQLFailure(
             index: index, sqlState: "08006",
             message: "the server has not answered for \(patience)", isLost: true)
         }
         if count > 0, PQconsumeInput(handle) == 0 { throw lost(at: index) }
       }
-      return PQgetResult(handle).map(PostgreSQLResult.init)
+      return PQgetResult(handle).map(LibPQResult.init)
     }
 
-    private func lost(at index: Int) -> Failure {
+    private func lost(at index: Int) -> PostgreSQLFailure {
       let message = Self.message(of: handle)
-      return Failure(
+      return PostgreSQLFailure(
         index: index, sqlState: "08006", message: message.isEmpty ? "connection lost" : message,
         isLost: true)
     }
 
-    func run(_ statement: PostgreSQLStatement) throws(Failure) -> PostgreSQLResult {
-      try run([statement])[0]
-    }
-
     var isInTransaction: Bool { PQtransactionStatus(handle) != PQTRANS_IDLE }
-  }
-
-  extension PostgreSQLConnection.Failure {
-    /// The kind of the error.
-    var code: PersistenceError.Code {
-      switch sqlState {
-      case "53100": .full
-      // A server that only reads may become the one that writes.
-      case "55P03", "25P03", "25006": .busy
-      case "XX001", "XX002": .corrupt
-      default:
-        switch sqlState.prefix(2) {
-        case _ where isLost: .busy
-        case "08", "40", "53", "57": .busy
-        case "58", "F0", "XX": .inputOutput
-        default: .statement
-        }
-      }
-    }
-
-    func error(
-      _ action: String, in place: PostgreSQLPlace, isOutcomeKnown: Bool = true
-    ) -> PersistenceError {
-      PersistenceError(
-        code, "\(place.description): \(action) failed: \(message) (SQLSTATE \(sqlState)).",
-        isOutcomeKnown: isOutcomeKnown)
-    }
   }
 #endif
