@@ -36,6 +36,12 @@ extension Driver {
           victim = kill(end)
         } else if late.isEmpty {
           let states = services.map { "\($0.state) \($0.isWaiting ? "waiting" : "")" }
+          for service in services { service.send("describe") }
+          while case (let service, .line(let line)) = ServiceProcess.event(
+            of: services, until: .now + .seconds(1))
+          {
+            lines.append("\(services.firstIndex { $0 === service }!): \(line)")
+          }
           throw Wrong("the service hangs: \(states)")
         }
         sendLate()
@@ -130,6 +136,8 @@ extension Driver {
     let proxy = database.cluster!.proxy
     let isHeld = holdsCommit && proxy.holdCommit(within: 2)
     guard let owner else { return }
+    // Later this would continue the owner before its lease is over.
+    if continueTime != nil { continueStopped(releasing: false) }
     owner.signal(SIGSTOP)
     owner.state = .stopped
     noteGone(owner, .stopped)
@@ -144,9 +152,9 @@ extension Driver {
     if isHeld { counts.stopsInCommit += 1 }
   }
 
-  private mutating func continueStopped() {
+  private mutating func continueStopped(releasing: Bool = true) {
     continueTime = nil
-    database.cluster?.proxy.release()
+    if releasing { database.cluster?.proxy.release() }
     for service in services where service.state == .stopped {
       service.signal(SIGCONT)
       service.state = .continued

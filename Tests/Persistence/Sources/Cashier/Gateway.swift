@@ -21,6 +21,8 @@ final class Gateway: Sendable {
     waiting.withLock { $0.removeValue(forKey: key) }?.resume(returning: isCharged)
   }
 
+  var keys: [String] { waiting.withLock { $0.keys.sorted() } }
+
   /// Ends all charges that wait for an answer.
   func end() {
     let all = waiting.withLock { waiting in

@@ -32,7 +32,7 @@ enum Kind: String, CaseIterable {
     case (.replaced, 3...5): return .restart("immediate", line: line / 2)
     case (.replaced, _):
       return .replace(
-        line: line / 4, isStandby: number % 2 == 0, isQuiet: number > 12,
+        line: line / 4 + 1, isStandby: number % 2 == 0, isQuiet: number > 12,
         gap: Int.random(in: 0...60, using: &random))
     case (.stopped, 0...5): return .stop(time, holdsCommit: true)
     case (.stopped, 6...11): return .stop(time, holdsCommit: false)

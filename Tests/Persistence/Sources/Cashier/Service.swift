@@ -19,8 +19,7 @@ struct Service: Sendable {
   /// The requests without an answer.
   private let pending = DispatchGroup()
 
-  /// - Parameter declaresTick: Whether it starts the repeating action as the first process did, or `resumeWork` alone does.
-  init(_ database: String, lease: Duration, declaresTick: Bool) async throws {
+  init(_ database: String, lease: Duration) async throws {
     persistence = try await Persistence(
       ServiceDatabase.database(at: database, lease: lease),
       actions: ActionCoder(Place.self, Paid.self, Remind.self, Tick.self))
@@ -53,6 +52,12 @@ struct Service: Sendable {
         try await gateway.charge(place.order, key: context.key)
         return Paid(order: place.order)
       })
+  }
+
+  /// Starts the work that is not requested.
+  ///
+  /// - Parameter declaresTick: Whether it starts the repeating action as the first process did, or `resumeWork` alone does.
+  private func begin(declaresTick: Bool) {
     if declaresTick { dispatcher.every(Self.tickInterval, name: "tick", perform: Tick()) }
     dispatcher.resumeWork()
   }
@@ -79,7 +84,7 @@ struct Service: Sendable {
       say("waiting")
       let service: Service
       do {
-        service = try await Service(database, lease: lease, declaresTick: declaresTick)
+        service = try await Service(database, lease: lease)
       } catch let error as PersistenceError where error.code == .notOwner {
         // It was replaced while it was loading.
         say("lost notOwner 0 \(error.message)")
@@ -91,6 +96,8 @@ struct Service: Sendable {
         continue
       }
       present.withLock { $0 = service }
+      // The bank's answers can arrive now.
+      service.begin(declaresTick: declaresTick)
       say("ready")
       let error = await service.failure()
       present.withLock { $0 = nil }
@@ -121,6 +128,10 @@ struct Service: Sendable {
     switch words[0] {
     case "charged": gateway.answered(words[1], true)
     case "refused": gateway.answered(words[1], false)
+    case "describe":
+      say(
+        "warning described \(persistence.status), charges: \(gateway.keys) \(dispatcher.pendingEffects.count) effects \(dispatcher.scheduled)"
+      )
     default:
       pending.enter()
       Task {
@@ -178,7 +189,11 @@ struct Service: Sendable {
   private func drain() async throws {
     let report = await dispatcher.drain(timeout: .seconds(20))
     if persistence.status.hasFailed { throw persistence.status.lastError! }
-    if !report.isComplete { Cashier.end("\(report)") }
+    if !report.isComplete {
+      Cashier.end(
+        "\(report) \(persistence.status) \(dispatcher.pendingEffects.count) effects, charges: \(gateway.keys)"
+      )
+    }
     let (pending, letters) = (dispatcher.pendingEffects.count, dispatcher.deadLetters.count)
     try await persistence.close()
     say("closed \(pending) \(letters)")
