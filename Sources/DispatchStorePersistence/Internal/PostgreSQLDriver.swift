@@ -58,16 +58,33 @@
           postgresql://user@host:5432/database, with special characters as %40, or as key=value pairs.
           """)
       }
-      let connection: any PostgreSQLConnection
+      var connection: (any PostgreSQLConnection)? = try connectFirst()
+      var isFirst = true
+      while true {
+        do {
+          if let connection {
+            let owner = try PostgreSQLOpening(connection, self).open()
+            (self.connection, epoch) = (connection, owner.epoch)
+            return owner
+          }
+        } catch let error as PersistenceError
+          where waits && (error.isTransient || !isFirst && error.code == .cannotOpen)
+        {
+          // The server is restarted, or another one takes its place, which may be a standby still.
+        }
+        isFirst = false
+        if !mayGoOn { throw CancellationError() }
+        client.pause(for: .milliseconds(100))
+        connection = try? client.connect()
+      }
+    }
+
+    private func connectFirst() throws -> any PostgreSQLConnection {
       do {
-        connection = try client.connect()
+        return try client.connect()
       } catch {
         throw PersistenceError(.cannotOpen, "\(description) can't be opened: \(error.message)")
       }
-      let opening = PostgreSQLOpening(connection, self)
-      let owner = try opening.open()
-      (self.connection, epoch) = (connection, owner.epoch)
-      return owner
     }
 
     package func close() {
@@ -148,14 +165,29 @@
         return (saved, row.text(0, 2) == holder)
       } catch {
         rollback()
+        try? endFormerTransaction(on: connection)
         throw error
       }
+    }
+
+    /// Ends a transaction of a former connection that has the row without making progress: the server has not noticed
+    /// that the connection is lost.
+    private func endFormerTransaction(on connection: any PostgreSQLConnection) throws {
+      let row = try connection.run(
+        .readHolder(partition: place.partition, lease: lease, locks: false))
+      guard row.rowCount == 1, row.text(0, 0) == holder, !row.isTrue(0, 1) else { return }
+      _ = try connection.run(.endLocker(partition: place.partition))
     }
 
     package func commit() throws {
       let connection = try connected()
       guard let transaction else { throw noTransaction() }
-      let statements = transaction.takeStatements() + [.commit]
+      var statements = transaction.takeStatements()
+      // The lease that the comparison has renewed is partly over.
+      if transaction.began.duration(to: .now) > lease / 3 {
+        statements.append(.renew(partition: place.partition, lease: lease))
+      }
+      statements.append(.commit)
       try exchange("committing a transaction", on: connection, commits: true) {
         try check(try $0.run(statements), of: transaction)
       }
@@ -194,7 +226,8 @@
         return try body(connection)
       } catch let failure as PostgreSQLFailure {
         if failure.isLost {
-          if commits, let transaction { noteLostReply(to: transaction.owner) }
+          // Also if nothing was committed: the server may go on with the transaction, which has the row until then.
+          if let transaction { noteLostReply(to: transaction.owner) }
           (transaction, self.connection) = (nil, nil)
           throw failure.error(action, in: place, isOutcomeKnown: !commits)
         }
@@ -245,7 +278,7 @@
         its epoch is \(saved.epoch), and its last group \(saved.group); this process has epoch \(owner.epoch), and \
         group \(owner.group).
         """
-      if saved.epoch > owner.epoch {
+      if saved.epoch > owner.epoch, saved.group >= owner.group {
         return PersistenceError(
           .notOwner, "\(description): another process has become its owner: \(numbers)",
           isOutcomeKnown: isOutcomeKnown)

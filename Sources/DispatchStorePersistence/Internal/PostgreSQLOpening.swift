@@ -19,12 +19,9 @@
         return try becomeOwner()
       } catch let failure as PostgreSQLFailure {
         let error = failure.error("opening", in: place)
-        throw PersistenceError(failure.isLost ? .cannotOpen : openingCode(error), error.message)
+        let cannotOpen = failure.isLost && !driver.waits || error.code == .statement
+        throw cannotOpen ? PersistenceError(.cannotOpen, error.message) : error
       }
-    }
-
-    private func openingCode(_ error: PersistenceError) -> PersistenceError.Code {
-      error.code == .statement ? .cannotOpen : error.code
     }
 
     private func checkServer() throws {
@@ -126,12 +123,13 @@
       do {
         let row = try connection.run([
           .begin, .limits(wait: .milliseconds(500), idle: driver.lease / 2),
-          .readHolder(partition: place.partition, locks: true),
+          .readHolder(partition: place.partition, lease: driver.lease, locks: true),
         ])[2]
         return found(row, isLocked: false)
       } catch  where error.sqlState == "55P03" {
         _ = try connection.run(.rollback)
-        let row = try connection.run(.readHolder(partition: place.partition, locks: false))
+        let row = try connection.run(
+          .readHolder(partition: place.partition, lease: driver.lease, locks: false))
         return found(row, isLocked: true)
       }
     }

@@ -18,11 +18,13 @@
         case .columns: .columns
         case .format: Self("SELECT coalesce(max(format), 1) FROM dispatchstore_partitions")
         case .addPartition(let partition): .addPartition(partition)
-        case .readHolder(let partition, let locks): .readHolder(partition, locks: locks)
+        case .readHolder(let partition, let lease, let locks):
+          .readHolder(partition, lease, locks: locks)
         case .endLocker(let partition): .endLocker(partition)
         case .takeOver(let partition, let holder, let lease): .takeOver(partition, holder, lease)
         case .fence(let partition, let owner, let holder, let lease):
           .fence(partition, owner, holder, lease)
+        case .renew(let partition, let lease): .renew(partition, lease)
         case .readOwner(let partition, let locks): .readOwner(partition, locks: locks)
         case .release(let partition, let epoch, let holder): .release(partition, epoch, holder)
         case .findStore(let identifier, let partition): .findStore(identifier, of: partition)
@@ -72,13 +74,19 @@
         """, .text(partition))
     }
 
-    private static func readHolder(_ partition: String, locks: Bool) -> PostgreSQLQuery {
+    private static func readHolder(
+      _ partition: String, _ lease: Duration, locks: Bool
+    ) -> PostgreSQLQuery {
       PostgreSQLQuery(
         """
-        SELECT holder, lease_end > clock_timestamp(), CASE WHEN isfinite(lease_end)
-          THEN extract(epoch FROM lease_end - clock_timestamp()) ELSE 0 END
-        FROM dispatchstore_partitions WHERE name = $1\(locks ? " FOR UPDATE" : "")
-        """, .text(partition))
+        SELECT holder, lease_end > clock_timestamp() OR EXISTS (
+            SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
+            WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted AND transactionid = found.xmax
+              AND pid <> pg_backend_pid()
+              AND greatest(query_start, state_change) > clock_timestamp() - $2::float8 * interval '1 second'),
+          CASE WHEN isfinite(lease_end) THEN extract(epoch FROM lease_end - clock_timestamp()) ELSE 0 END
+        FROM dispatchstore_partitions AS found WHERE name = $1\(locks ? " FOR UPDATE" : "")
+        """, .text(partition), .seconds(lease))
     }
 
     /// The row names the transaction that has locked it.
@@ -115,6 +123,14 @@
         SELECT 1 / count(*), set_config('idle_in_transaction_session_timeout', $5, true) FROM fence
         """, .text(partition), .integer(owner.epoch), .integer(owner.group),
         .seconds(lease), .milliseconds(lease / 2), .text(holder))
+    }
+
+    private static func renew(_ partition: String, _ lease: Duration) -> PostgreSQLQuery {
+      PostgreSQLQuery(
+        """
+        UPDATE dispatchstore_partitions SET lease_end = clock_timestamp() + $2::float8 * interval '1 second'
+        WHERE name = $1
+        """, .text(partition), .seconds(lease))
     }
 
     private static func readOwner(_ partition: String, locks: Bool) -> PostgreSQLQuery {

@@ -23,7 +23,11 @@
     /// Reads the newest version of the tables that a partition has.
     case format
     case addPartition(String)
-    case readHolder(partition: String, locks: Bool)
+    /// Reads the holder, whether it has the lease, and for how many seconds.
+    ///
+    /// A transaction that has the row keeps the lease with each statement: a lease that it has renewed can't be seen before
+    /// its commit.
+    case readHolder(partition: String, lease: Duration, locks: Bool)
     /// Ends the connection whose transaction has the partition's row.
     case endLocker(partition: String)
     case takeOver(partition: String, holder: String, lease: Duration)
@@ -35,6 +39,8 @@
     /// If another process has become the owner, it divides by zero: the statements after it do not run. If the owner
     /// stands still in the transaction, the server disconnects it before its lease ends.
     case fence(partition: String, PersistenceOwner, _ holder: String, lease: Duration)
+    /// Renews the lease, after the comparison in the same transaction.
+    case renew(partition: String, lease: Duration)
     case readOwner(partition: String, locks: Bool)
     case release(partition: String, epoch: Int64, _ holder: String)
 

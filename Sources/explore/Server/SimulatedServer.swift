@@ -208,9 +208,10 @@
           })
       case .format: return SimulatedRows(["1"])
       case .endLocker: server.rowHolder?.end()
-      case .readHolder(_, let locks): return try readHolder(locks)
+      case .readHolder(_, _, let locks): return try readHolder(locks)
       case .takeOver(_, let holder, let lease): return try takeOver(holder, lease)
       case .fence(_, let owner, let holder, let lease): return try fence(owner, holder, lease)
+      case .renew(_, let lease): content!.leaseEnd = server.now + lease
       case .readOwner(_, let locks):
         if locks { try lockRow() }
         return SimulatedRows(["\(seen.owner.epoch)", "\(seen.owner.group)", seen.holder])

@@ -80,8 +80,9 @@ public final class Persistence: Sendable {
     // Opening blocks, which a thread of the cooperative pool must not.
     let (owner, rows) = try await withTaskCancellationHandler { [queue] in
       try await Self.blocking(on: queue, in: world) {
-        let owner = try driver.open()
-        return (owner, try FoundRow.all(driver, as: owner))
+        let writer = Writer(driver, try driver.open())
+        let rows = try FoundRow.all(by: writer)
+        return (writer.owner, rows)
       }
     } onCancel: {
       driver.cancelOpening()

@@ -22,7 +22,7 @@ struct Books {
       SELECT identifier, part, key, value FROM dispatchstore_rows JOIN dispatchstore_stores ON number = store
       WHERE \(condition)
       """
-    if place.isOnServer {
+    if place.cluster != nil {
       for (store, part, key, value) in try place.rows(query) {
         rows[store, default: [:]][part, default: [:]][key] = value
       }

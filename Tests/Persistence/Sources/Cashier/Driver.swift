@@ -5,20 +5,6 @@ import Foundation
 /// A client sends an order until it is answered, with the same key after each restart, and sometimes once more after that.
 /// The bank refuses some charges, and loses some answers.
 struct Driver {
-  /// How a run of the service ends.
-  enum End {
-    /// Killed while it opens and loads, after a time.
-    case early(Duration)
-    /// Killed after a time of work.
-    case time(Duration)
-    /// Killed at a line that it prints.
-    case line(Int)
-    /// Drained after a number of lines.
-    case drain(Int)
-    /// Drained once all is done.
-    case finish
-  }
-
   private struct Order {
     /// The reply, once the order is answered.
     var number: Int?
@@ -39,113 +25,94 @@ struct Driver {
 
   private static let clients = 12
 
-  private let database: ServiceDatabase
-  private var random: Generator
+  let database: ServiceDatabase
+  let kind: Kind
+  var random: Generator
   private let began = Date()
   private var orders: [Int: Order] = [:]
   /// The orders without an answer.
-  private var open: Set<Int> = []
+  private(set) var open: Set<Int> = []
   /// Answers of the bank that come late.
-  private var late: [String] = []
+  var late: [(service: ServiceProcess, line: String)] = []
   /// The ticks and the time of the next one, in nanoseconds since 1970, after the last run that has left a row.
-  private var lastTick: (count: Int, due: Int64)?
-  private var runs = 0
-  private var isEnding = false
+  private(set) var lastTick: (count: Int, due: Int64)?
+  var isEnding = false
   private(set) var acknowledged = 0
   private(set) var reminded = 0
   private(set) var ticks = 0
-  private(set) var lines: [String] = []
+  var lines: [String] = []
 
-  init(_ database: ServiceDatabase, seed: UInt64) {
-    self.database = database
+  // The processes.
+  var services: [ServiceProcess] = []
+  /// The one that has said last that it serves.
+  var owner: ServiceProcess?
+  /// Why there is no owner, and since when, if another process waits.
+  var gone: (cause: Pauses.Cause, time: Date)?
+  /// When those that stand still go on.
+  var continueTime: ContinuousClock.Instant?
+  /// Whether the server records the groups.
+  var isRecorded = false
+  /// Whether the database has gone back, and a service has said so.
+  var hasGoneBack = false
+  var pauses = Pauses()
+  var counts = Counts()
+
+  /// What has happened besides.
+  struct Counts {
+    var takeOvers = 0, stops = 0, stopsInCommit = 0, losses = 0, returned = 0, unforeseen = 0
+    var groups = 0, wentBack = 0
+
+    mutating func add(_ other: Counts) {
+      takeOvers += other.takeOvers
+      stops += other.stops
+      stopsInCommit += other.stopsInCommit
+      losses += other.losses
+      returned += other.returned
+      unforeseen += other.unforeseen
+      groups += other.groups
+      wentBack += other.wentBack
+    }
+  }
+
+  init(_ database: ServiceDatabase, _ kind: Kind, seed: UInt64) {
+    (self.database, self.kind) = (database, kind)
     random = Generator(state: seed)
   }
 
   var charges: Int { orders.values.reduce(0) { $0 + $1.charges.values.reduce(0, +) } }
 
-  private mutating func draws(_ one: Int, in all: Int) -> Bool {
+  mutating func draws(_ one: Int, in all: Int) -> Bool {
     Int.random(in: 0..<all, using: &random) < one
   }
 
-  // MARK: A run
+  // MARK: Lines
 
-  mutating func run(until end: End) throws {
-    // The first process starts the tick; some of the later ones leave it to `resumeWork`.
-    let declaresTick = lastTick == nil || draws(1, in: 2)
-    let service = try ServiceProcess(database.address, declaresTick: declaresTick)
-    var killTime: ContinuousClock.Instant?
-    if case .early(let time) = end { killTime = .now + time }
-    var (count, isKilled) = (0, false)
-    (late, lines, isEnding) = ([], [], false)
-    runs += 1
-    loop: while true {
-      let patience = ContinuousClock.Instant.now + (late.isEmpty ? .seconds(60) : .milliseconds(2))
-      switch service.event(until: min(killTime ?? patience, patience)) {
-      case .end:
-        break loop
-      case .timeout:
-        if let killTime, killTime <= .now {
-          service.kill()
-          isKilled = true
-        } else if late.isEmpty {
-          service.kill()
-          throw Wrong("the service hangs")
-        }
-        killTime = isKilled ? nil : killTime
-        sendLate(service)
-      case .line(let line):
-        lines.append(line)
-        count += 1
-        // The service goes on once the server is there again.
-        if database.isOnServer, draws(1, in: 1_000) { try database.crashServer() }
-        if line == "ready", case .time(let time) = end { killTime = .now + time }
-        if case .line(count) = end {
-          service.kill()
-          isKilled = true
-        }
-        try handle(line, service, end)
-        if case .drain(count) = end { drain(service, "drain") }
-        if case .finish = end, open.isEmpty, !isEnding { drain(service, "finish") }
-        if draws(1, in: 3) { sendLate(service) }
-      }
-    }
-    let (signal, code) = service.end()
-    if isKilled, database.isOnServer, draws(1, in: 4) { try database.crashServer() }
-    guard isKilled ? signal == SIGKILL : code == 0 && signal == nil && isEnding else {
-      throw Wrong("the service has ended by itself")
-    }
-    try checkTicks()
-  }
-
-  private mutating func drain(_ service: ServiceProcess, _ request: String) {
-    isEnding = true
-    service.send(request)
-  }
-
-  private mutating func sendLate(_ service: ServiceProcess) {
-    for line in late { service.send(line) }
+  mutating func sendLate() {
+    for (service, line) in late { service.send(line) }
     late = []
   }
 
-  private mutating func handle(_ line: String, _ service: ServiceProcess, _ end: End) throws {
+  mutating func handle(_ line: String, _ service: ServiceProcess, _ end: End) throws {
     var isFinishing = false
     if case .finish = end { isFinishing = true }
     let words = line.split(separator: " ").map(String.init)
     switch words[0] {
-    case "ready":
-      for order in open.sorted() { service.send("place \(order)") }
-      while open.count < Self.clients, !isFinishing { place(service) }
+    case "losing": break
+    case "waiting": service.isWaiting = true
+    case "ready": try began(service, end)
+    case "lost": try lost(words[1], Int(words[2])!, service, line)
     case "placed":
-      try placed(Int(words[1])!, Int(words[2])!, service, isFinishing)
+      try placed(Int(words[1])!, Int(words[2])!, isFinishing)
     case "scheduled":
-      scheduled(Int(words[1])!, service)
+      scheduled(Int(words[1])!)
     case "charge":
       try charge(Int(words[1])!, words[2], service)
     case "closed":
+      noteGone(service, .ended)
       if isFinishing, words[1...] != ["0", "0"] {
         throw Wrong("\(words[1]) effects are pending, and \(words[2]) dead letters left")
       }
-    case "failed" where isEnding: break
+    case "failed" where isEnding || ["notOwner", "journalWentBack"].contains(words[1]): break
     case "warning" where words[1] != "deadLetter" && words[1] != "workNotResumed": break
     default: throw Wrong("the service says: \(line)")
     }
@@ -153,18 +120,23 @@ struct Driver {
 
   // MARK: Clients
 
-  private mutating func place(_ service: ServiceProcess) {
+  /// Sends the orders without an answer to the owner, and further ones.
+  mutating func fill(_ end: End) {
+    for order in open.sorted() { owner?.send("place \(order)") }
+    if case .finish = end { return }
+    while open.count < Self.clients { place() }
+  }
+
+  private mutating func place() {
     let order = orders.count
     orders[order] = Order()
     open.insert(order)
-    service.send("place \(order)")
+    owner?.send("place \(order)")
     // Two at once.
-    if draws(1, in: 8) { service.send("place \(order)") }
+    if draws(1, in: 8) { owner?.send("place \(order)") }
   }
 
-  private mutating func placed(
-    _ order: Int, _ number: Int, _ service: ServiceProcess, _ isFinishing: Bool
-  ) throws {
+  private mutating func placed(_ order: Int, _ number: Int, _ isFinishing: Bool) throws {
     acknowledged += 1
     if let first = orders[order]!.number {
       if first != number {
@@ -177,22 +149,23 @@ struct Driver {
     if isFinishing { return }
     if draws(3, in: 4) {
       // Without an answer nobody knows whether it comes, so it is not sent again.
-      remind(order, service)
+      remind(order)
     }
-    if draws(1, in: 4) { service.send("place \(Int.random(in: 0...order, using: &random))") }
-    if !isEnding { place(service) }
+    if draws(1, in: 4) { owner?.send("place \(Int.random(in: 0...order, using: &random))") }
+    if !isEnding { place() }
   }
 
-  private mutating func remind(_ order: Int, _ service: ServiceProcess) {
+  private mutating func remind(_ order: Int) {
+    guard let owner else { return }
     orders[order]!.reminder.sent += 1
-    service.send("remind \(order) \(Int.random(in: 0...300, using: &random))")
+    owner.send("remind \(order) \(Int.random(in: 0...300, using: &random))")
   }
 
-  private mutating func scheduled(_ order: Int, _ service: ServiceProcess) {
+  private mutating func scheduled(_ order: Int) {
     acknowledged += 1
     orders[order]!.reminder.isAcknowledged = true
     // Replaces the first one, unless its time has come.
-    if orders[order]!.reminder.sent == 1, draws(1, in: 4), !isEnding { remind(order, service) }
+    if orders[order]!.reminder.sent == 1, draws(1, in: 4), !isEnding { remind(order) }
   }
 
   // MARK: The bank
@@ -208,7 +181,7 @@ struct Driver {
       throw Wrong("order \(order) is charged with the keys \(orders[order]!.charges)")
     }
     let answer = kind > 2 ? "charged \(key)" : "refused \(key)"
-    if draws(1, in: 4) { late.append(answer) } else { service.send(answer) }
+    if draws(1, in: 4) { late.append((service, answer)) } else { service.send(answer) }
   }
 
   // MARK: The books
@@ -216,7 +189,7 @@ struct Driver {
   /// Checks that the time of the next tick was moved by an interval at least for each tick, since it is saved with that.
   ///
   /// Half an interval is the tolerance: the time is computed from readings of two clocks.
-  private mutating func checkTicks() throws {
+  mutating func checkTicks() throws {
     let books = try Books.ticks(database)
     guard let due = try books.tick()?.due, let count = try books.totals()?.ticks else {
       if lastTick != nil { throw Wrong("the tick is not scheduled any longer") }

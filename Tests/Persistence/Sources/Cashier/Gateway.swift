@@ -10,7 +10,7 @@ final class Gateway: Sendable {
   func charge(_ order: Int, key: String) async throws {
     let isCharged = await withCheckedContinuation { continuation in
       let other = waiting.withLock { $0.updateValue(continuation, forKey: key) }
-      if other != nil { end("two attempts at once with the key \(key)") }
+      if other != nil { Cashier.end("two attempts at once with the key \(key)") }
       say("charge \(order) \(key)")
     }
     if !isCharged { throw Refused() }
@@ -19,5 +19,16 @@ final class Gateway: Sendable {
   func answered(_ key: String, _ isCharged: Bool) {
     // An answer to the process before this one finds nobody.
     waiting.withLock { $0.removeValue(forKey: key) }?.resume(returning: isCharged)
+  }
+
+  var keys: [String] { waiting.withLock { $0.keys.sorted() } }
+
+  /// Ends all charges that wait for an answer.
+  func end() {
+    let all = waiting.withLock { waiting in
+      defer { waiting = [:] }
+      return waiting.values.map { $0 }
+    }
+    for continuation in all { continuation.resume(returning: false) }
   }
 }

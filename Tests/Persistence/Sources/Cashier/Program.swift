@@ -1,15 +1,18 @@
 import Foundation
-import PostgreSQLServer
 
 /// Kills a payment service again and again, and checks that nothing was lost or done twice.
 ///
-///     Cashier [--kills N] [--seed S] [--folder F] [--postgresql]
+///     Cashier [--kills N] [--seed S] [--folder F] [--postgresql [--kind KIND]]
 ///
-/// `Cashier serve DATABASE [--tick]` is the service. After 30 kills all is finished and checked, and there is a new
-/// database. A failure leaves its folder. With `--postgresql`, it starts a server of its own, which crashes, too.
+/// `Cashier serve DATABASE [--tick] [--lease MS]` is the service. After 30 rounds at most all is finished and checked, and
+/// there is a new database. A failure leaves its folder. With `--postgresql`, it starts a server of its own, and the
+/// databases' rounds are of each kind in turn, or of one kind.
 @main
 enum Program {
   private static let killsPerDatabase = 30
+  private static var kinds: [Kind] {
+    value("--kind").map { [Kind(rawValue: $0)!] } ?? Kind.allCases
+  }
 
   private static func value(_ name: String) -> String? {
     let arguments = CommandLine.arguments
@@ -20,9 +23,10 @@ enum Program {
 
   static func main() async throws {
     if let database = value("serve") {
-      let declaresTick = CommandLine.arguments.contains("--tick")
+      let lease = Duration.milliseconds(Int(value("--lease") ?? "") ?? 5_000)
       do {
-        return try await Service(database, declaresTick: declaresTick).serve()
+        return try await Service.run(
+          database, lease: lease, declaresTick: CommandLine.arguments.contains("--tick"))
       } catch {
         end("\(error)")
       }
@@ -33,80 +37,82 @@ enum Program {
 
   private static func killServices(_ kills: Int, seed: UInt64) {
     let folder = value("--folder") ?? "\(NSTemporaryDirectory())/cashier"
-    let server = CommandLine.arguments.contains("--postgresql") ? startServer() : nil
-    defer { stop(server) }
-    var (done, drained, acknowledged) = (0, 0, 0)
+    let cluster = CommandLine.arguments.contains("--postgresql") ? startCluster() : nil
+    defer { cluster?.remove() }
+    let kinds = cluster == nil ? [.killed] : kinds
+    let roundsPerDatabase = max(min(killsPerDatabase, kills / kinds.count), 1)
+    var (done, drained, acknowledged, databases) = (0, 0, 0, 0)
     var (orders, charges, reminders, ticks) = (0, 0, 0, 0)
+    var (pauses, counts) = (Pauses(), Driver.Counts())
     while done < kills {
       let databaseSeed = seed &* 1_000_003 &+ UInt64(done)
       let place: ServiceDatabase
       do {
-        place = try makePlace(in: folder, on: server, number: done)
+        place = try makePlace(in: folder, on: cluster, number: databases)
       } catch {
         end("\(error)")
       }
-      var driver = Driver(place, seed: databaseSeed)
+      let kind = kinds[databases % kinds.count]
+      databases += 1
+      var driver = Driver(place, kind, seed: databaseSeed)
       do {
         var random = Generator(state: databaseSeed ^ 0x5555)
-        let most = min(done + killsPerDatabase, kills)
-        while done < most {
-          let end = drawEnd(&random)
+        let most = min(done + roundsPerDatabase, kills)
+        while done < most, !driver.hasGoneBack {
+          let end = kind.drawEnd(&random)
+          driver.lines.append("\(kind): \(end)")
           try driver.run(until: end)
           if case .drain = end { drained += 1 } else { done += 1 }
         }
-        try driver.run(until: .finish)
-        try driver.audit()
+        if !driver.hasGoneBack {
+          try driver.run(until: .settled)
+          try driver.run(until: .finish)
+          try driver.audit()
+        }
+        driver.killAll()
         try place.remove()
       } catch {
-        say("Kill \(done + 1) of seed \(seed) was not survived, in \(folder):")
-        for line in driver.lines.suffix(20) { print("  \(line)") }
+        say("Round \(done + 1) of seed \(seed), \(kind), was not survived, in \(folder):")
+        for line in driver.lines.suffix(1_000) { print("  \(line)") }
         print("  wrong: \(error)")
-        try? server?.stop("immediate")
+        driver.killAll()
+        cluster?.remove()
         exit(1)
       }
       acknowledged += driver.acknowledged
       (orders, charges) = (orders + driver.orderCount, charges + driver.charges)
       (reminders, ticks) = (reminders + driver.reminded, ticks + driver.ticks)
+      pauses.add(driver.pauses)
+      counts.add(driver.counts)
     }
     say(
       "\(orders) orders, \(charges) charges, \(reminders) reminders, \(ticks) ticks, \(drained) drains"
     )
+    if let cluster {
+      say("\(counts)")
+      say(
+        "\(cluster.restarts) restarts, \(cluster.replacements) copies took over, \(cluster.proxy.summary)"
+      )
+      for line in pauses.lines { say(line) }
+    }
     say("\(done) of \(kills) kills survived, \(acknowledged) acknowledged operations checked")
     try? FileManager.default.removeItem(atPath: folder)
   }
 
   private static func makePlace(
-    in folder: String, on server: PostgreSQLServer?, number: Int
+    in folder: String, on cluster: Cluster?, number: Int
   ) throws -> ServiceDatabase {
-    if let server { return try ServiceDatabase(on: server, named: "cashier_\(number)") }
+    if let cluster { return try ServiceDatabase(on: cluster, named: "cashier_\(number)") }
     try? FileManager.default.removeItem(atPath: folder)
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     return ServiceDatabase(file: "\(folder)/cashier.db")
   }
 
-  private static func startServer() -> PostgreSQLServer {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "cashier-\(UUID())").path
+  private static func startCluster() -> Cluster {
     do {
-      let server = try PostgreSQLServer(in: folder)
-      try server.start()
-      return server
+      return try Cluster()
     } catch {
       end("\(error)")
-    }
-  }
-
-  private static func stop(_ server: PostgreSQLServer?) {
-    guard let server else { return }
-    try? server.stop("immediate")
-    try? FileManager.default.removeItem(atPath: server.folder)
-  }
-
-  private static func drawEnd(_ random: inout Generator) -> Driver.End {
-    switch Int.random(in: 0..<16, using: &random) {
-    case 0...1: .early(.microseconds(Int.random(in: 0...60_000, using: &random)))
-    case 2...7: .time(.microseconds(Int.random(in: 0...300_000, using: &random)))
-    case 8...14: .line(Int.random(in: 2...400, using: &random))
-    default: .drain(Int.random(in: 2...100, using: &random))
     }
   }
 }

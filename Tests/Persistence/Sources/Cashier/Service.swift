@@ -1,6 +1,7 @@
 import DispatchStore
 import DispatchStorePersistence
 import Foundation
+import Synchronization
 
 /// The process that is killed.
 ///
@@ -15,13 +16,15 @@ struct Service: Sendable {
   let orders: Store<Orders, HandledAction>
   let ledger: Store<Ledger, HandledAction>
   let gateway = Gateway()
+  /// The requests without an answer.
+  private let pending = DispatchGroup()
 
-  /// - Parameter declaresTick: Whether it starts the repeating action as the first process did, or `resumeWork` alone does.
-  init(_ database: String, declaresTick: Bool) async throws {
+  init(_ database: String, lease: Duration) async throws {
     persistence = try await Persistence(
-      ServiceDatabase.database(at: database),
+      ServiceDatabase.database(at: database, lease: lease),
       actions: ActionCoder(Place.self, Paid.self, Remind.self, Tick.self))
     dispatcher = Dispatcher(name: "cashier", persistence: persistence)
+    dispatcher.tracksInFlight = true
     dispatcher.onWarning { say("warning \($0.kind) \($0.message)") }
     orders = try await dispatcher.register(
       store: Store(identifier: "orders", model: Orders()) {
@@ -49,26 +52,91 @@ struct Service: Sendable {
         try await gateway.charge(place.order, key: context.key)
         return Paid(order: place.order)
       })
+  }
+
+  /// Starts the work that is not requested.
+  ///
+  /// - Parameter declaresTick: Whether it starts the repeating action as the first process did, or `resumeWork` alone does.
+  private func begin(declaresTick: Bool) {
     if declaresTick { dispatcher.every(Self.tickInterval, name: "tick", perform: Tick()) }
     dispatcher.resumeWork()
   }
 
-  /// Serves until it is drained, or killed.
-  func serve() async {
-    let (lines, continuation) = AsyncStream.makeStream(of: [String].self)
+  /// The one that serves; the lines of the driver go to it.
+  private static let present = Mutex<Service?>(nil)
+
+  /// Serves until it is drained, or killed; stands in line again if another process has become the owner.
+  static func run(_ database: String, lease: Duration, declaresTick: Bool) async throws {
     Thread.detachNewThread {
       while let line = readLine() {
-        continuation.yield(line.split(separator: " ").map(String.init))
+        present.withLock { $0 }?.receive(line.split(separator: " ").map(String.init))
       }
       // The driver has died.
       exit(1)
     }
-    say("ready")
-    for await words in lines {
-      switch words[0] {
-      case "charged": gateway.answered(words[1], true)
-      case "refused": gateway.answered(words[1], false)
-      default: Task { await serve(words) }
+    signal(SIGTERM, SIG_IGN)
+    let termination = DispatchSource.makeSignalSource(signal: SIGTERM)
+    termination.setEventHandler {
+      if let service = present.withLock({ $0 }) { service.receive(["drain"]) } else { exit(0) }
+    }
+    termination.resume()
+    while true {
+      say("waiting")
+      let service: Service
+      do {
+        service = try await Service(database, lease: lease)
+      } catch let error as PersistenceError where error.code == .notOwner {
+        // It was replaced while it was loading.
+        say("lost notOwner 0 \(error.message)")
+        continue
+      } catch let error as PersistenceError
+        where error.code == .cannotOpen && error.message.contains("timeout expired")
+      {
+        // The machine is busy.
+        continue
+      }
+      present.withLock { $0 = service }
+      // The bank's answers can arrive now.
+      service.begin(declaresTick: declaresTick)
+      say("ready")
+      let error = await service.failure()
+      present.withLock { $0 = nil }
+      say("losing \(error.code)")
+      await service.end()
+      say("lost \(error.code) \(service.persistence.status.group) \(error.message)")
+      if error.code != .notOwner { exit(0) }
+    }
+  }
+
+  /// Waits until saving fails.
+  private func failure() async -> PersistenceError {
+    for await status in persistence.statuses where status.hasFailed { return status.lastError! }
+    Cashier.end("the statuses have ended")
+  }
+
+  /// Waits until all requests are answered, after saving has failed.
+  private func end() async {
+    dispatcher.shutDown()
+    gateway.end()
+    await withCheckedContinuation { continuation in
+      pending.notify(queue: .global()) { continuation.resume() }
+    }
+    try? await persistence.close()
+  }
+
+  private func receive(_ words: [String]) {
+    switch words[0] {
+    case "charged": gateway.answered(words[1], true)
+    case "refused": gateway.answered(words[1], false)
+    case "describe":
+      say(
+        "warning described \(persistence.status), charges: \(gateway.keys) \(dispatcher.pendingEffects.count) effects \(dispatcher.scheduled)"
+      )
+    default:
+      pending.enter()
+      Task {
+        await serve(words)
+        pending.leave()
       }
     }
   }
@@ -84,7 +152,9 @@ struct Service: Sendable {
         try await drain()
       }
     } catch {
-      say("failed \(words.joined(separator: " ")): \(error)")
+      let cause = (error as? DispatchError)?.cause ?? error
+      let code = (cause as? PersistenceError)?.code.description ?? "-"
+      say("failed \(code) \(words.joined(separator: " ")): \(error)")
     }
   }
 
@@ -118,7 +188,12 @@ struct Service: Sendable {
 
   private func drain() async throws {
     let report = await dispatcher.drain(timeout: .seconds(20))
-    if !report.isComplete { end("\(report)") }
+    if persistence.status.hasFailed { throw persistence.status.lastError! }
+    if !report.isComplete {
+      Cashier.end(
+        "\(report) \(persistence.status) \(dispatcher.pendingEffects.count) effects, charges: \(gateway.keys)"
+      )
+    }
     let (pending, letters) = (dispatcher.pendingEffects.count, dispatcher.deadLetters.count)
     try await persistence.close()
     say("closed \(pending) \(letters)")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A run of the service, as the driver sees it.
+/// A process of the service, as the driver sees it.
 final class ServiceProcess {
   enum Event {
     case line(String)
@@ -9,13 +9,34 @@ final class ServiceProcess {
     case end
   }
 
+  /// What the driver has done to it.
+  enum State {
+    case running
+    /// It stands still.
+    case stopped
+    /// It goes on, and is to find out that there is another owner.
+    case continued
+    case killed
+  }
+
+  var state = State.running
+  /// Whether it stands in line.
+  var isWaiting = false
+  /// How often it has become the owner.
+  var terms = 0
   private let process = Process()
   private let input = Pipe(), output = Pipe()
   private var buffer = Data()
 
-  init(_ database: String, declaresTick: Bool) throws {
-    process.executableURL = URL(filePath: CommandLine.arguments[0])
-    process.arguments = ["serve", database] + (declaresTick ? ["--tick"] : [])
+  /// - Parameter isApart: Whether it has a numbering of processes of its own, as on another machine: nobody sees that it
+  ///   has died.
+  init(_ database: String, lease: Duration, declaresTick: Bool, isApart: Bool = false) throws {
+    let program = CommandLine.arguments[0]
+    process.executableURL = URL(filePath: isApart ? "/usr/bin/unshare" : program)
+    process.arguments =
+      (isApart ? ["--pid", "--fork", "--kill-child", program] : [])
+      + ["serve", database, "--lease", "\(Int(lease / .milliseconds(1)))"]
+      + (declaresTick ? ["--tick"] : [])
     (process.standardInput, process.standardOutput) = (input, output)
     try process.run()
   }
@@ -25,22 +46,38 @@ final class ServiceProcess {
     try? input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
   }
 
-  func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
+  func signal(_ number: Int32) { _ = Foundation.kill(process.processIdentifier, number) }
 
-  func event(until deadline: ContinuousClock.Instant) -> Event {
+  func kill() {
+    signal(SIGKILL)
+    state = .killed
+  }
+
+  private var line: String? {
+    guard let end = buffer.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+    defer { buffer = Data(buffer[(end + 1)...]) }
+    return String(decoding: buffer[buffer.startIndex..<end], as: UTF8.self)
+  }
+
+  /// The next event of one of several processes.
+  static func event(
+    of processes: [ServiceProcess], until deadline: ContinuousClock.Instant
+  ) -> (ServiceProcess, Event) {
     while true {
-      if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
-        let line = String(decoding: buffer[buffer.startIndex..<end], as: UTF8.self)
-        buffer = Data(buffer[(end + 1)...])
-        return .line(line)
-      }
+      for process in processes { if let line = process.line { return (process, .line(line)) } }
       let left = max(0, (deadline - .now) / .milliseconds(1))
-      var poll = pollfd(
-        fd: output.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
-      if Foundation.poll(&poll, 1, Int32(left.rounded(.up))) == 0 { return .timeout }
-      let data = output.fileHandleForReading.availableData
-      if data.isEmpty { return .end }
-      buffer += data
+      var polled = processes.map {
+        pollfd(
+          fd: $0.output.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      }
+      if poll(&polled, nfds_t(polled.count), Int32(left.rounded(.up))) == 0 {
+        return (processes[0], .timeout)
+      }
+      for (process, polled) in zip(processes, polled) where polled.revents != 0 {
+        let data = process.output.fileHandleForReading.availableData
+        if data.isEmpty { return (process, .end) }
+        process.buffer += data
+      }
     }
   }
 

@@ -17,10 +17,23 @@ public final class PostgreSQLServer: @unchecked Sendable {
   /// Makes a server in a new folder; it does not run yet.
   public init(in folder: String, port: Int = freePort()) throws {
     (self.folder, self.port) = (folder, port)
-    let files = FileManager.default
-    try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    if getuid() == 0 { try run("/bin/chown", "postgres:", folder) }
+    try makeFolder()
     try asServer("initdb", "-D", data, "-U", "shop", "-A", "trust", "-E", "UTF8", "--no-sync")
+  }
+
+  /// Makes a backup of a running server, or a standby that will follow it; it does not run yet.
+  public init(
+    copyOf server: PostgreSQLServer, in folder: String, port: Int = freePort(), isStandby: Bool
+  ) throws {
+    (self.folder, self.port) = (folder, port)
+    try makeFolder()
+    let source = ["-d", server.url(), "-D", data, "-c", "fast", "-X", "stream", "--no-sync"]
+    try asServer("pg_basebackup", source + (isStandby ? ["-R"] : []))
+  }
+
+  private func makeFolder() throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    if getuid() == 0 { try run("/bin/chown", "postgres:", folder) }
   }
 
   private var data: String { "\(folder)/data" }
@@ -63,6 +76,11 @@ public final class PostgreSQLServer: @unchecked Sendable {
   /// Runs one of PostgreSQL's programs as the server's user; returns what it prints.
   @discardableResult
   public func asServer(_ name: String, _ arguments: String...) throws -> String {
+    try asServer(name, arguments)
+  }
+
+  @discardableResult
+  private func asServer(_ name: String, _ arguments: [String]) throws -> String {
     let program = try Self.program(name)
     if getuid() != 0 { return try run(program, arguments) }
     return try run("/sbin/runuser", ["-u", "postgres", "--", program] + arguments)

@@ -1,0 +1,126 @@
+import CPostgreSQL
+import Foundation
+import Testing
+
+@testable import DispatchStore
+@testable import DispatchStorePersistence
+
+/// What the present owner, the former one and those who wait notice of each other.
+@Suite("PostgreSQL: taking over", .serialized, .timeLimit(.minutes(1)))
+struct PostgreSQLTakeOverTests {
+  let database: Database
+  private let short = PostgreSQLSettings(lease: .milliseconds(300))
+
+  init() throws { database = try Database() }
+
+  private func standby() -> Task<Persistence, any Error> {
+    Task { [database, short] in
+      try await Persistence(
+        .postgreSQL(url: database.url, waitForOwnership: true, settings: short))
+    }
+  }
+
+  private func takeOver(groups: Int) throws {
+    try database.psql(
+      "UPDATE dispatchstore_partitions SET epoch = epoch + 1, last_group = last_group + \(groups), holder = 'x'"
+    )
+  }
+
+  @Test func aTransactionOfALostConnectionThatTheServerStillHasIsEnded() throws {
+    let opened = try Opened(database.driver(settings: short))
+    _ = try opened.store()
+    let stalled = try StalledOwner(database)
+    opened.driver.noteLostReply(to: opened.owner)
+    // Waits for two seconds.
+    try expect(.busy) { _ = try opened.driver.begin(as: opened.owner) }
+    #expect(try opened.driver.begin(as: opened.owner))
+    opened.driver.rollback()
+    try opened.group { _ in }
+    withExtendedLifetime(stalled) {}
+  }
+
+  @Test func aDatabaseThatWentBackIsNoticedAfterATakeOver() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    try takeOver(groups: -1)
+    try expect(.journalWentBack, "group 0", "group 1") {
+      try opened.group { try $0.save(version: 2, ofStore: store) }
+    }
+  }
+
+  @Test func aConnectionThatHasNotCommittedYetIsEnded() throws {
+    let first = try Opened(database.driver(settings: short))
+    let store = try first.store()
+    // A new connection, whose process at the server is in no committed row.
+    try database.endConnections()
+    try expect(.busy) { try first.group { try $0.save(version: 2, ofStore: store) } }
+    // Statements without an end: the server waits for the rest, and no limit of an idle transaction holds.
+    let stalled = try StalledOwner(database)
+    let next = try Opened(database.driver(waits: true, settings: short))
+    #expect(next.owner.epoch == first.owner.epoch + 1)
+    withExtendedLifetime(stalled) {}
+  }
+
+  @Test func whoWaitsSurvivesARestartOfTheServer() async throws {
+    let first = try Opened(database.driver(settings: PostgreSQLSettings(lease: .seconds(3_600))))
+    let second = standby()
+    for _ in 0..<3 {
+      try await awaitStandby()
+      try database.endConnections()
+    }
+    #expect(throws: PersistenceError.self) { try first.group { _ in } }
+    try first.group { _ in }
+    first.driver.close()
+    let persistence = try await second.value
+    #expect(persistence.status.epoch == first.owner.epoch + 1)
+    try await persistence.close()
+  }
+
+  @Test func anOwnerThatReadsForLongerThanItsLeaseStaysTheOwner() async throws {
+    let first = try Opened(database.driver(settings: PostgreSQLSettings(lease: .seconds(1))))
+    // The first group sets it again.
+    try database.psql("UPDATE dispatchstore_partitions SET lease_end = 'infinity'")
+    let second = standby()
+    try await awaitStandby()
+    for _ in 0..<2 {
+      try first.group { driver in
+        for seconds in [0.4, 0.4, 0.4, 0.4, 0.4] {
+          _ = try driver.query("SELECT pg_sleep($1)", [.real(seconds)])
+        }
+      }
+    }
+    first.driver.close()
+    let persistence = try await second.value
+    #expect(persistence.status.epoch == first.owner.epoch + 1)
+    try await persistence.close()
+  }
+
+  /// Waits until another process asks for the partition.
+  private func awaitStandby() async throws {
+    let query = """
+      SELECT count(*) FROM pg_stat_activity WHERE datname = '\(database.name)' AND pid <> pg_backend_pid()
+        AND query_start > clock_timestamp() - interval '50 ms' AND query ~ 'holder|ROLLBACK'
+      """
+    while try database.psql(query) == "0" { await Task.yield() }
+  }
+}
+
+/// A connection that has sent a part of a group.
+private final class StalledOwner {
+  private let handle: OpaquePointer
+
+  init(_ database: Database) throws {
+    handle = PQconnectdb(database.url)!
+    PQenterPipelineMode(handle)
+    for sql in [
+      "BEGIN", "UPDATE dispatchstore_partitions SET last_group = last_group + 1",
+    ] {
+      PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 0)
+    }
+    PQsendFlushRequest(handle)
+    PQflush(handle)
+    for _ in 0..<2 { while let result = PQgetResult(handle) { PQclear(result) } }
+  }
+
+  deinit { PQfinish(handle) }
+}
