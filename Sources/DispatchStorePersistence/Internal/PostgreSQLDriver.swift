@@ -75,7 +75,12 @@
         isFirst = false
         if !mayGoOn { throw CancellationError() }
         client.pause(for: .milliseconds(100))
-        connection = try? client.connect()
+        do {
+          connection = try client.connect()
+        } catch {
+          guard error.isLost else { throw error.error("connecting", in: place) }
+          connection = nil
+        }
       }
     }
 
