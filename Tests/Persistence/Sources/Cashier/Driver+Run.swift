@@ -15,7 +15,7 @@ extension Driver {
     default: break
     }
     var (count, victim): (Int, ServiceProcess?) = (0, nil)
-    var (copy, groupOfCopy): (Cluster.Copy?, Int) = (nil, 0)
+    var (copy, groupOfCopy, replacedAt): (Cluster.Copy?, Int, Int?) = (nil, 0, nil)
     while true {
       let patience = ContinuousClock.Instant.now + (late.isEmpty ? .seconds(60) : .milliseconds(2))
       let deadline = [patience, killTime, continueTime].compactMap { $0 }.min()!
@@ -83,12 +83,16 @@ extension Driver {
               ? cluster.quietCopy(isStandby: isStandby) : cluster.copy(isStandby: isStandby)
             try cluster.detach(copy!)
           }
-          if count == (isQuiet ? line : line + gap) {
-            try cluster.replace(by: copy!)
-            groupOfCopy = try database.lastGroup()
+          if count == line { groupOfCopy = try database.lastGroup() }
+          // With a gap something is lost; otherwise that is left to chance.
+          var isDue = isQuiet || count >= line + gap
+          if isDue, !isQuiet, gap >= 10 { isDue = try database.lastGroup() > groupOfCopy + 1 }
+          if let made = copy, count >= line, isDue {
+            try cluster.replace(by: made)
+            (copy, groupOfCopy, replacedAt) = (nil, try database.lastGroup(), count)
           }
           // A process that begins after the loss can't see it, so this one has to write before it is killed.
-          if count >= line + gap + 60, try database.lastGroup() > groupOfCopy {
+          if let replacedAt, count >= replacedAt + 60, try database.lastGroup() > groupOfCopy {
             victim = kill(end)
           }
         case .finish where open.isEmpty && !isEnding:
@@ -214,6 +218,7 @@ extension Driver {
   /// Notes that a process has found out that it is not the owner any longer.
   mutating func lost(_ code: String, _ group: Int, _ service: ServiceProcess, _ line: String) throws
   {
+    service.isLosing = false
     switch (code, service.state) {
     case ("notOwner", .continued), ("notOwner", .running):
       guard kind.processes.upperBound > 1 else { throw Wrong("there is no other process: \(line)") }

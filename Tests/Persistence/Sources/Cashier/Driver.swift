@@ -97,7 +97,7 @@ struct Driver {
     if case .finish = end { isFinishing = true }
     let words = line.split(separator: " ").map(String.init)
     switch words[0] {
-    case "losing": break
+    case "losing": service.isLosing = true
     case "waiting": service.isWaiting = true
     case "ready": try began(service, end)
     case "lost": try lost(words[1], Int(words[2])!, service, line)
@@ -112,7 +112,8 @@ struct Driver {
       if isFinishing, words[1...] != ["0", "0"] {
         throw Wrong("\(words[1]) effects are pending, and \(words[2]) dead letters left")
       }
-    case "failed" where isEnding || ["notOwner", "journalWentBack"].contains(words[1]): break
+    case "failed"
+    where isEnding || service.isLosing || ["notOwner", "journalWentBack"].contains(words[1]): break
     case "warning" where words[1] != "deadLetter" && words[1] != "workNotResumed": break
     default: throw Wrong("the service says: \(line)")
     }

@@ -22,6 +22,8 @@ final class ServiceProcess {
   var state = State.running
   /// Whether it stands in line.
   var isWaiting = false
+  /// Whether saving has failed, and it ends what waits.
+  var isLosing = false
   /// How often it has become the owner.
   var terms = 0
   private let process = Process()
