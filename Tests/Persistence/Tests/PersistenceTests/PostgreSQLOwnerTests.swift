@@ -46,7 +46,9 @@ struct PostgreSQLOwnerTests {
     // It has the partition's row until the server ends its transaction.
     client.stands.wait()
     let next = try Opened(database.driver(waits: true))
+    // Its connection is lost, and it stands in line again.
     client.goesOn.signal()
+    still.cancelOpening()
     client.ended.wait()
     try next.group { _ in }
   }
