@@ -75,7 +75,13 @@
         isFirst = false
         if !mayGoOn { throw CancellationError() }
         client.pause(for: .milliseconds(100))
-        connection = try? client.connect()
+        do {
+          connection = try client.connect()
+        } catch {
+          let error = error.error("connecting", in: place)
+          guard error.isTransient else { throw error }
+          connection = nil
+        }
       }
     }
 
