@@ -78,7 +78,8 @@
         do {
           connection = try client.connect()
         } catch {
-          guard error.isLost else { throw error.error("connecting", in: place) }
+          let error = error.error("connecting", in: place)
+          guard error.isTransient else { throw error }
           connection = nil
         }
       }

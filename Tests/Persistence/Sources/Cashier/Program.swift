@@ -73,7 +73,7 @@ enum Program {
         try place.remove()
       } catch {
         say("Round \(done + 1) of seed \(seed), \(kind), was not survived, in \(folder):")
-        for line in driver.lines.suffix(1_000) { print("  \(line)") }
+        for line in driver.lines.suffix(200) { print("  \(line)") }
         print("  wrong: \(error)")
         driver.killAll()
         cluster?.remove()

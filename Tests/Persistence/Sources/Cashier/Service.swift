@@ -90,9 +90,9 @@ struct Service: Sendable {
         say("lost notOwner 0 \(error.message)")
         continue
       } catch let error as PersistenceError
-        where error.code == .cannotOpen && error.message.contains("timeout expired")
+        where error.code == .cannotOpen && error.message.contains("connection to server")
       {
-        // The machine is busy.
+        // The server is restarted, or the machine is busy.
         continue
       }
       present.withLock { $0 = service }

@@ -24,11 +24,12 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
 
   /// The dispatch whose end, and result, a repeat waits for.
   ///
-  /// A dispatch that has timed out may still have stores that finish, or commits that are being saved.
+  /// If a dispatch has timed out while its commit is being saved, that is the end of saving.
   var awaited: Dispatch {
     guard let result = dispatch.result, !result.isSuccess else { return dispatch }
-    let (settling, settled) = state.withLock { state in
-      if let settling = state.settling { return (settling, nil as DispatchResult?) }
+    let (settling, settled): (Dispatch, DispatchResult?) = state.withLock { state in
+      if state.committed == nil { return (dispatch, nil) }
+      if let settling = state.settling { return (settling, nil) }
       let settling = Dispatch()
       settling.begin(.make(on: .current), parent: nil, to: nil, nil, dispatch.callSite)
       state.settling = settling
