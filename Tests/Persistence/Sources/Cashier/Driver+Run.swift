@@ -49,7 +49,7 @@ extension Driver {
         lines.append("\(services.firstIndex { $0 === service }!): \(line)")
         let hadOwner = owner != nil
         try handle(line, service, end)
-        if let former = victim, former.state != .killed, former !== owner {
+        if line.hasPrefix("lost "), service === victim {
           // It was replaced before its end.
           (victim, isEnding) = (nil, false)
         }
@@ -192,7 +192,8 @@ extension Driver {
   /// Notes that a process has become the owner.
   mutating func began(_ service: ServiceProcess, _ end: End) throws {
     let now = Date()
-    if let owner, owner !== service, owner.state == .running {
+    // One that has closed the database says so a little later.
+    if let owner, owner !== service, owner.state == .running, !isEnding {
       // Its lease is over, as on a machine that others use.
       owner.state = .continued
       counts.unforeseen += 1
