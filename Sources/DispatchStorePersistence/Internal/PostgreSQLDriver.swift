@@ -76,10 +76,8 @@
         if !mayGoOn { throw CancellationError() }
         client.pause(for: .milliseconds(100))
         do {
-          connection = try client.connect()
-        } catch {
-          let error = error.error("connecting", in: place)
-          guard error.isTransient else { throw error }
+          connection = try connectAgain()
+        } catch let error as PersistenceError where error.isTransient {
           connection = nil
         }
       }
@@ -106,10 +104,14 @@
     private func connected() throws -> any PostgreSQLConnection {
       guard epoch != nil else { throw PersistenceError(.closed, "\(description) isn't open.") }
       if let connection { return connection }
+      let connection = try connectAgain()
+      self.connection = connection
+      return connection
+    }
+
+    private func connectAgain() throws -> any PostgreSQLConnection {
       do {
-        let connection = try client.connect()
-        self.connection = connection
-        return connection
+        return try client.connect()
       } catch {
         throw error.error("connecting", in: place)
       }

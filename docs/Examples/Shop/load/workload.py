@@ -241,7 +241,6 @@ class Workload:
         for order in rows:
             self.fault(f"the audit table has order {order}, which does not exist")
 
-
     def rows(self, database, query):
         if not isinstance(database, str):
             return database.rows(query)
