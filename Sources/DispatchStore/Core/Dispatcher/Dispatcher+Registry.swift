@@ -202,11 +202,14 @@ extension Dispatcher {
     var isNews = false
     var evicted: RouteCache.Evicted?
     let found = registry.withLock { registry -> FoundRoute in
-      if registry.acceptance == .ended { return .refused(registry.generation) }
+      let acceptance = registry.presentAcceptance
+      if acceptance == .ended { return .refused(registry.generation, registry.pause) }
       guard let shared = registry.route(for: key, type) else {
-        return .unknown(registry.chain, registry.useGeneration(), registry.acceptance)
+        return .unknown(registry.chain, registry.useGeneration(), acceptance, registry.pause)
       }
-      if registry.acceptance == .closed { return .ifInside(shared.use(), registry.generation) }
+      if acceptance == .closed {
+        return .ifInside(shared.use(), registry.generation, registry.pause)
+      }
       isNews =
         shared.route.isUnanswered && type != WorkAcceptance.self
         && shared.route.chain.followers.isEmpty && registry.noteUnanswered(type)
@@ -220,17 +223,17 @@ extension Dispatcher {
     switch found {
     case .accepted(let route):
       return route
-    case .ifInside(let route, let generation):
+    case .ifInside(let route, let generation, let pause):
       // After the use began: work inside a dispatch under way can't be the last of its generation.
       if DispatchContext.isInside(of: number, on: thread) { return route }
       route._withUnsafeGuaranteedRef { $0.end() }
-      return ending(with: closed, in: generation)
-    case .refused(let generation):
-      return ending(with: closed, in: generation)
-    case .unknown(let chain, let generation, let acceptance):
+      return ending(with: refusal(pause), in: generation)
+    case .refused(let generation, let pause):
+      return ending(with: refusal(pause), in: generation)
+    case .unknown(let chain, let generation, let acceptance, let pause):
       let isRefused =
         acceptance == .closed && !DispatchContext.isInside(of: number, on: thread)
-      if isRefused { return ending(with: closed, in: generation) }
+      if isRefused { return ending(with: refusal(pause), in: generation) }
       return ending(with: unknown(key.storeIdentifier!), chain, in: generation)
     }
   }
@@ -239,10 +242,10 @@ extension Dispatcher {
   private enum FoundRoute {
     case accepted(Unmanaged<Route>)
     /// Accepted if work under way dispatches.
-    case ifInside(Unmanaged<Route>, DispatchGeneration)
-    case refused(DispatchGeneration)
+    case ifInside(Unmanaged<Route>, DispatchGeneration, Pause)
+    case refused(DispatchGeneration, Pause)
     /// No store has the identifier.
-    case unknown(MiddlewareChain, DispatchGeneration, Acceptance)
+    case unknown(MiddlewareChain, DispatchGeneration, Acceptance, Pause)
   }
 
   /// Returns a route for one dispatch alone, which ends with an error.
@@ -284,8 +287,16 @@ extension Dispatcher {
     registry.withLock { $0.endSweep() }
   }
 
-  private var closed: DispatchError {
-    DispatchError(
+  /// The error of a dispatch that is not accepted.
+  private func refusal(_ pause: Pause) -> DispatchError {
+    if acceptance == .open, pause != .none {
+      return DispatchError(
+        code: .dispatcherPaused,
+        message: """
+          Dispatcher "\(name)" is paused, since its stores show an earlier state. Dispatch again after resume().
+          """)
+    }
+    return DispatchError(
       code: .dispatcherClosed,
       message: """
         Dispatcher "\(name)" is closed: it accepts only what dispatches under way dispatch, and nothing once these \
@@ -357,6 +368,41 @@ extension Dispatcher {
       return generation
     }
     return generation != nil
+  }
+}
+
+// MARK: - Pauses
+
+extension Dispatcher {
+  /// Pauses the dispatcher: until `resume` only work under way may dispatch, and nothing once that has ended.
+  ///
+  /// Returns false if it is paused already.
+  func pause() -> Bool {
+    changeRegistry(.unregister) { registry in
+      guard registry.pause == .none else { return false }
+      registry.beginPause()
+      registry.routes.removeAll()
+      return true
+    }
+  }
+
+  func endPause() {
+    changeRegistry(.register) { $0.endPause() }
+  }
+
+  /// Returns a route of one dispatch alone to these entries.
+  ///
+  /// - Parameter isPartOfPause: Whether it is taken during a pause, and calls no hook.
+  func route(to entries: [StoreEntry], isPartOfPause: Bool) -> Unmanaged<Route> {
+    let (chain, generation, refused) = registry.withLock { registry in
+      let isRefused = !isPartOfPause && registry.presentAcceptance != .open
+      return (registry.chain, registry.useGeneration(), isRefused ? registry.pause : nil)
+    }
+    if let refused { return ending(with: refusal(refused), in: generation) }
+    let route = Route(
+      entries, chain: isPartOfPause ? MiddlewareChain() : chain, isAtomic: true, in: generation)
+    route.retire(after: 1)
+    return .passUnretained(route)
   }
 }
 

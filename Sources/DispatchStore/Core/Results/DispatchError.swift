@@ -188,6 +188,8 @@ extension DispatchError {
     public static let persistenceFailed = Code(description: "persistenceFailed")
     /// The dispatcher was closed before the dispatch was made.
     public static let dispatcherClosed = Code(description: "dispatcherClosed")
+    /// The dispatcher was paused by `DispatchRecorder.travel(to:)`, and was not resumed before the dispatch was made.
+    public static let dispatcherPaused = Code(description: "dispatcherPaused")
     /// A store can't take part in an atomic action, because it does not answer by a reduction.
     public static let notAtomic = Code(description: "notAtomic")
     /// The store's part in an atomic action was undone or not begun, because another store did not finish.

@@ -45,7 +45,7 @@ struct AtomicChange {
   ///
   /// - Parameter isDelivered: Whether observers are to know of the commit.
   init<Model, Action>(
-    of store: Store<Model, Action>, by action: Action, _ owner: any CommitOwner,
+    of store: Store<Model, Action>, by action: Action?, _ owner: any CommitOwner,
     isDelivered: Bool
   ) {
     change = isDelivered && store.storage.isDelivered ? store.makeChange(action, owner) : nil

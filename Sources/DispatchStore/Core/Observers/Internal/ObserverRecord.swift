@@ -123,6 +123,8 @@ struct KeptCommit {
   private(set) var waits: [Gate<Void>]?
   /// The keeper to tell, if it has work to do; nil for most.
   var keeper: CommitKeeper?
+  /// What observers no longer need, to be released outside of the lock: deinitialisers are code of the program.
+  private var released: [AnyObject]?
 
   @usableFromInline
   init() {}
@@ -130,6 +132,12 @@ struct KeptCommit {
   mutating func schedule(_ observer: ObserverRecord) {
     if due == nil { due = [] }
     due?.append(observer)
+  }
+
+  /// Keeps an object until the lock is released.
+  mutating func release(_ object: AnyObject) {
+    if released == nil { released = [] }
+    released?.append(object)
   }
 
   /// Makes the committing thread wait at a gate later.

@@ -40,6 +40,16 @@ enum Acceptance {
   case ended
 }
 
+/// A pause of a dispatcher.
+enum Pause {
+  /// There is none. Can become `begins`.
+  case none
+  /// Only dispatches that work under way makes are accepted. Can become full, or none.
+  case begins
+  /// No dispatch is under way, and none is accepted. Can become none.
+  case full
+}
+
 /// The action type of a route that leads to no store.
 ///
 /// Sequences, and work that follows a dispatch, use it to be accepted, and counted as a dispatch under way.

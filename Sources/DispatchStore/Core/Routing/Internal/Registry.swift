@@ -23,6 +23,15 @@ struct Registry {
   /// The routes that were worked out, until a change affects them.
   var routes = RouteTable()
   private(set) var acceptance = Acceptance.open
+  private(set) var pause = Pause.none
+  /// What a dispatch meets: a pause accepts no more than a closed dispatcher does.
+  var presentAcceptance: Acceptance {
+    switch pause {
+    case .none: acceptance
+    case .begins: acceptance == .open ? .closed : acceptance
+    case .full: .ended
+    }
+  }
   private(set) var generation: DispatchGeneration
   /// Whether a route refers to the current generation.
   private var isGenerationUsed = false
@@ -215,6 +224,11 @@ struct Registry {
   /// Accepts no dispatch any longer.
   mutating func end() { acceptance = .ended }
 
+  /// Accepts only dispatches that work under way makes, until the pause ends.
+  mutating func beginPause() { pause = .begins }
+
+  mutating func endPause() { pause = .none }
+
   /// Returns the current generation, for a route.
   mutating func useGeneration() -> DispatchGeneration {
     isGenerationUsed = true
@@ -229,6 +243,7 @@ struct Registry {
       // The caller gets the only reference: releasing it here would end the generation while the lock is locked.
       let last = isPlanted(.earlyDrain) ? nil : former
       if last == nil, acceptance == .closed { acceptance = .ended }
+      if last == nil, pause == .begins { pause = .full }
       return last
     }
     let last = generation

@@ -72,9 +72,10 @@ final class Route: @unchecked Sendable {
   /// The error that ends each dispatch: the stores can't be ordered, the identifier is unknown, or the dispatcher is
   /// closed.
   let failure: DispatchError?
-  /// The error if the dispatcher is closed, so that a dispatch is refused at the call.
+  /// The error if the dispatcher is closed or paused, so that a dispatch is refused at the call.
   var refusal: DispatchError? {
-    hasFailed && failure?.code == .dispatcherClosed ? failure : nil
+    guard hasFailed, let code = failure?.code else { return nil }
+    return code == .dispatcherClosed || code == .dispatcherPaused ? failure : nil
   }
   /// The declared prerequisites under which no store was ever registered.
   private let unknown: Set<String>

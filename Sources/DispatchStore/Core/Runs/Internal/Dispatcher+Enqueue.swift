@@ -102,6 +102,17 @@ extension Dispatcher {
         on: thread)
     }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
+    return enqueue(
+      action(), along: route, to: storeIdentifier, mode, options, completion, callSite, on: thread)
+  }
+
+  /// Enqueues an action at its scheduler, along a route.
+  @inline(__always)
+  func enqueue(
+    _ action: @autoclosure () -> any ActionType, along route: Unmanaged<Route>,
+    to storeIdentifier: String?, _ mode: Mode, _ options: DispatchOptions,
+    _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
+  ) -> DispatchHandle {
     let dispatch = pool.makeDispatch(on: thread)
     begin(dispatch, to: route, mode, options, completion, callSite, on: thread)
     dispatch.put(action())

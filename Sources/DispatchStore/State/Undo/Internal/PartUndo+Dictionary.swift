@@ -29,7 +29,8 @@ extension PartUndo {
           hold.advance()
           dictionary.endHold()
         }
-      })
+      },
+      track: { DictionaryTracker(path, none) })
   }
 }
 
@@ -44,6 +45,12 @@ struct WritablePart<Model: Sendable, Value: Sendable>: Sendable {
   init(_ path: any WritableKeyPath<Model, Value> & Sendable) {
     self.path = path
     offset = MemoryLayout<Model>.offset(of: path)
+  }
+
+  @inlinable
+  func read<Result>(_ model: UnsafeRawPointer, _ body: (borrowing Value) -> Result) -> Result {
+    if let offset { return body((model + offset).assumingMemoryBound(to: Value.self).pointee) }
+    return body(model.assumingMemoryBound(to: Model.self).pointee[keyPath: path])
   }
 
   @inlinable

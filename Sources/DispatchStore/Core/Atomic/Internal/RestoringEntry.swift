@@ -1,0 +1,71 @@
+/// The entry of a store for one dispatch that sets its model, whatever actions the store answers.
+///
+/// Such a dispatch is atomic, and goes along a route that was made for it alone (`Dispatcher.route(to:isPartOfPause:)`).
+final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry<Model, Action>,
+  @unchecked Sendable
+{
+  // because its superclass is
+
+  /// - Parameters:
+  ///   - index: The place among the stores of the dispatch.
+  ///   - change: Changes the model, in the store's exclusive section; returns false if it has changed nothing.
+  init(
+    _ store: Store<Model, Action>, of actionType: any ActionType.Type, at index: Int,
+    _ change: @escaping @Sendable (UnsafeRawPointer, UnsafeMutablePointer<Model>) -> Bool
+  ) {
+    let storage = store.storage
+    let none = ObjectIdentifier(storage)
+    super.init(
+      store,
+      StoreRegistration(sequence: UInt64(index), waitFor: [], ownership: .strong),
+      actionType: actionType, overrides: ReducerOverrides(.reduction),
+      calls: ReducerCalls(
+        on: storage,
+        reduce: { action, thread in
+          guard storage.lockIfUnobserved(on: thread) else { return .observed }
+          if !change(action, storage.model) { thread.noteUnchanged(by: none) }
+          storage.unlockReduced(by: none, on: thread)
+          return .done
+        },
+        reduceObserved: { _, _, _ in Self.isAtomic() }, apply: { _, _ in Self.isAtomic() },
+        answer: { _, _, _, _ in Self.isAtomic() }, callBlock: { _, _ in Self.isAtomic() }))
+  }
+
+  private static func isAtomic() -> Never {
+    fatalError("A store is restored by a reduction of an atomic action alone.")
+  }
+
+  override func typed(_ action: any ActionType) -> Action? { nil }
+
+  override func notifiesObservers(of action: UnsafeRawPointer) -> Bool { true }
+
+  override func makeChange(
+    by action: UnsafeRawPointer, of owner: any CommitOwner, isDelivered: Bool
+  ) -> AtomicChange {
+    guard let store = typed else { return AtomicChange() }
+    return AtomicChange(of: store, by: nil, owner, isDelivered: isDelivered)
+  }
+}
+
+extension Dispatcher {
+  /// Sets the models of several stores in one atomic action.
+  ///
+  /// - Parameter isPartOfPause: Whether it runs during a pause, and calls no hook.
+  func restore<Restoration: AtomicAction>(
+    _ entries: [StoreEntry], by action: Restoration, mode: Mode, isPartOfPause: Bool = false,
+    _ callSite: CallSite
+  ) -> DispatchHandle {
+    let thread = ThreadState.current(by: threadKey)
+    checkWorld(on: thread, at: callSite)
+    if thread.isInSection {
+      stopProgram(
+        """
+        \(action) was asked for inside the exclusive section of store "\(thread.exclusive?.identifier ?? "")" (\(callSite)). \
+        Ask for it outside of reducers and updateModel.
+        """)
+    }
+    return enqueue(
+      action, along: route(to: entries, isPartOfPause: isPartOfPause), to: nil, mode,
+      DispatchOptions(), nil, callSite, on: thread)
+  }
+}

@@ -1,0 +1,110 @@
+/// The steps of an undo history: those that can be undone, and those that can be done again.
+struct UndoState {
+  /// The changes that are undone together.
+  struct Step {
+    /// What has changed, at most once for each store.
+    var changes: [(index: Int, change: StoreChange)]
+    let dispatchID: DispatchID?
+    let key: TypedKey?
+    /// The time of the last commit, in nanoseconds; zero without a key.
+    var time: Int64
+
+    subscript(index: Int) -> StoreChange? { changes.first { $0.index == index }?.change }
+
+    mutating func add(_ commit: TapedCommit) {
+      if let place = changes.firstIndex(where: { $0.index == commit.index }) {
+        changes[place].change = changes[place].change.merged(with: commit.change)
+      } else {
+        changes.append((commit.index, commit.change))
+      }
+    }
+  }
+
+  /// The steps that no longer belong to the history, to be released outside of locks.
+  final class Released: Sendable {
+    private let steps: [StoreChange]
+
+    init(_ steps: some Sequence<Step>) {
+      self.steps = steps.flatMap { $0.changes.map(\.change) }
+    }
+  }
+
+  private let limit: Int
+  /// The longest time between two commits of a step that have the same key, in nanoseconds.
+  private let interval: Int64
+  private(set) var past: [Step] = []
+  private(set) var future: [Step] = []
+  /// How far back the steps of a dispatch are looked for, when another one has come between its commits.
+  private static let reach = 64
+
+  init(limit: Int, interval: Int64) {
+    (self.limit, self.interval) = (limit, interval)
+  }
+
+  /// Adds a commit: to the step of its dispatch, to the last step if that has its key, or as a step of its own.
+  ///
+  /// A commit that can't be undone ends the history before it.
+  mutating func add(_ commit: TapedCommit, key: TypedKey?, time: Int64) -> Released? {
+    var released = isPlanted(.undoKeepsFuture) ? [] : future
+    if !released.isEmpty { future = [] }
+    if !commit.change.canBeUndone {
+      released += past
+      past = []
+    } else if let index = step(of: commit) ?? lastStep(with: key, at: time) {
+      past[index].add(commit)
+      past[index].time = time
+    } else {
+      past.append(
+        Step(
+          changes: [(commit.index, commit.change)], dispatchID: commit.dispatchID, key: key,
+          time: time))
+      released += takeExcess()
+    }
+    return released.isEmpty ? nil : Released(released)
+  }
+
+  /// The step of the commit's dispatch, unless a later step has changed the store: then the order would be lost.
+  private func step(of commit: TapedCommit) -> Int? {
+    guard let id = commit.dispatchID else { return nil }
+    let reach = isPlanted(.undoSplitsAction) ? 1 : Self.reach
+    for index in past.indices.suffix(reach).reversed() {
+      if past[index].dispatchID == id { return index }
+      if past[index][commit.index] != nil { return nil }
+    }
+    return nil
+  }
+
+  private func lastStep(with key: TypedKey?, at time: Int64) -> Int? {
+    guard let key, let last = past.last, last.key == key, time - last.time <= interval else {
+      return nil
+    }
+    return past.count - 1
+  }
+
+  /// Removes the oldest steps; an eighth more than there may be at a time, so that it takes constant time on average.
+  private mutating func takeExcess() -> ArraySlice<Step> {
+    guard past.count >= limit + limit / 8 + 1 else { return [] }
+    let excess = past.prefix(past.count - limit)
+    past.removeFirst(excess.count)
+    return excess
+  }
+
+  /// Moves the last step to those that can be done again.
+  mutating func undo() -> Step? {
+    guard let step = past.popLast() else { return nil }
+    future.append(step)
+    return step
+  }
+
+  /// Moves the step that was undone last back.
+  mutating func redo() -> Step? {
+    guard let step = future.popLast() else { return nil }
+    past.append(step)
+    return step
+  }
+
+  mutating func removeAll() -> Released {
+    defer { (past, future) = ([], []) }
+    return Released(past + future)
+  }
+}

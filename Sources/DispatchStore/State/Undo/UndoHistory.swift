@@ -1,0 +1,171 @@
+/// Undoes the changes of stores, and does them again.
+///
+///     let history = UndoHistory(of: drawing, palette, limit: 500)
+///     await drawing.send(Move(shape: 7, by: 20))
+///     await history.undo().ended()
+///     await history.redo().ended()
+///
+/// A step is what one dispatch has changed in these stores, or what one `updateModel` has. Undo and redo are atomic
+/// actions (`UndoStep`): all stores change, or none, with new versions, and middleware, observers and persistence see
+/// them. A dispatch that changes a store after an undo ends what could be done again.
+///
+/// A step keeps the elements that it has changed in the dictionaries that the store names by `undoesInPlace(_:)`, or
+/// saves by `.elements`. It also keeps the rest of the model, which shares its storage with the steps around it. Name
+/// these dictionaries before you make a history. If a commit assigns another dictionary, earlier steps are forgotten.
+///
+/// Commits are noted in their stores' exclusive sections. The stores do not keep the history alive, nor it them.
+public final class UndoHistory: Sendable {
+  private let log: UndoLog
+  private let tapes: [any StoreTape]
+
+  /// Makes a history that begins with the stores as they are.
+  ///
+  /// - Parameters:
+  ///   - stores: The stores, all of one dispatcher.
+  ///   - limit: The number of steps that are kept; at times an eighth more.
+  ///   - key: Gives consecutive dispatches a key, and those with the same key are one step, such as the letters of a
+  ///     word. Called in the store's exclusive section.
+  ///   - interval: The longest time between two commits of such a step, by the dispatcher's clock.
+  /// - Precondition: There are stores, and the limit is more than zero.
+  public init(
+    of stores: AnyStore..., limit: Int = 1_000,
+    groupedBy key: (@Sendable (AnyAction) -> (any Hashable & Sendable)?)? = nil,
+    within interval: Duration = .seconds(1)
+  ) {
+    let taped = stores.map { $0 as? any TapedStore }
+    guard limit > 0, !stores.isEmpty, !taped.contains(where: { $0 == nil }) else {
+      stopProgram("An undo history needs stores, each a Store, and a limit above zero, not \(limit).")
+    }
+    let log = UndoLog(
+      UndoState(limit: limit, interval: interval.wholeNanoseconds), key,
+      taped[0]?.dispatcherOfTape)
+    self.log = log
+    tapes = taped.enumerated().map { $1!.tape(to: log, index: $0) }
+  }
+
+  deinit {
+    for tape in tapes { tape.endTape() }
+  }
+
+  /// Whether there is a step to undo.
+  public var canUndo: Bool { log.state.withLock { !$0.past.isEmpty } }
+
+  /// Whether there is a step to do again.
+  public var canRedo: Bool { log.state.withLock { !$0.future.isEmpty } }
+
+  /// Undoes the last step.
+  ///
+  /// Which step that is, is decided when the dispatch runs. If there is none, the stores stay as they are, and their
+  /// versions too.
+  ///
+  /// - Returns: The dispatch of `UndoStep.undo`, to await. Its error is `notRegistered` if a store has left.
+  @discardableResult
+  public func undo(
+    mode: Dispatcher.Mode = .async, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> DispatchHandle {
+    dispatch(.undo, mode, CallSite(fileID: fileID, line: line))
+  }
+
+  /// Does the step again that was undone last, if nothing has changed a store since.
+  ///
+  /// Behaves in all else like `undo(mode:)`.
+  @discardableResult
+  public func redo(
+    mode: Dispatcher.Mode = .async, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> DispatchHandle {
+    dispatch(.redo, mode, CallSite(fileID: fileID, line: line))
+  }
+
+  /// Forgets all steps.
+  public func removeAll() {
+    let released = log.state.withLock { $0.removeAll() }
+    withExtendedLifetime(released) {}
+  }
+
+  private func dispatch(
+    _ step: UndoStep, _ mode: Dispatcher.Mode, _ callSite: CallSite
+  ) -> DispatchHandle {
+    let stores = tapes.map { $0.storeOfTape as? any TapedStore }
+    let claim = UndoClaim(step, log)
+    let entries = tapes.compactMap { tape in
+      tape.restoringEntry(of: UndoStep.self) { _, model in claim.change(model, at: tape.index) }
+    }
+    guard let dispatcher = stores[0]?.dispatcherOfTape, entries.count == tapes.count,
+      stores.allSatisfy({ $0?.dispatcherOfTape === dispatcher })
+    else { return refuse(step, callSite) }
+    return dispatcher.restore(entries, by: step, mode: mode, callSite)
+  }
+
+  private func refuse(_ step: UndoStep, _ callSite: CallSite) -> DispatchHandle {
+    let error = DispatchError(
+      code: .notRegistered,
+      message: """
+        Can't \(step) (\(callSite)): the stores of an undo history have to be registered with one dispatcher, and \
+        kept, and one of these is not.
+        """,
+      storeIdentifiers: tapes.compactMap { $0.storeOfTape?.identifier })
+    return Dispatcher.default.refuse(error, nil, callSite)
+  }
+}
+
+/// The action of `UndoHistory.undo(mode:)` or `redo(mode:)`, as middleware gets it.
+public enum UndoStep: AtomicAction {
+  /// The last step is undone.
+  case undo
+  /// The step that was undone last is done again.
+  case redo
+}
+
+/// The commits of a history's stores.
+private final class UndoLog: TapeSink {
+  let state: Locked<UndoState>
+  private let key: (@Sendable (AnyAction) -> (any Hashable & Sendable)?)?
+  /// Only for its clock.
+  private let dispatcher: DispatcherReference
+
+  init(
+    _ state: UndoState, _ key: (@Sendable (AnyAction) -> (any Hashable & Sendable)?)?,
+    _ dispatcher: Dispatcher?
+  ) {
+    (self.state, self.key) = (Locked(state), key)
+    self.dispatcher = DispatcherReference(dispatcher: dispatcher)
+  }
+
+  func keep(_ commit: TapedCommit, _ kept: inout KeptCommit) {
+    var (key, time): (TypedKey?, Int64) = (nil, 0)
+    if let makeKey = self.key, let action = commit.action {
+      key = makeKey((action as? HandledAction)?.base ?? action).map { TypedKey($0) }
+      time = dispatcher.dispatcher?.clock.nanoseconds ?? 0
+    }
+    if let released = state.withLock({ $0.add(commit, key: key, time: time) }) {
+      kept.release(released)
+    }
+  }
+}
+
+/// The step that one dispatch undoes or does again, taken when its first store changes.
+///
+/// All stores are locked meanwhile, so none of them can commit in between.
+private final class UndoClaim: Sendable {
+  private let kind: UndoStep
+  private let log: UndoLog
+  /// The step; the outer nil before it is taken, the inner one if there is none.
+  private let step = Locked<UndoState.Step??>(nil)
+
+  init(_ kind: UndoStep, _ log: UndoLog) {
+    (self.kind, self.log) = (kind, log)
+  }
+
+  /// Changes the model of a store; returns false if the step has not changed it.
+  func change(_ model: AnyStoreModel, at index: Int) -> Bool {
+    let step = step.withLock { step in
+      if let step { return step }
+      let taken = log.state.withLock { kind == .undo ? $0.undo() : $0.redo() }
+      step = .some(taken)
+      return taken
+    }
+    guard let change = step?[index] else { return false }
+    if kind == .undo { change.undo(in: model) } else { change.redo(in: model) }
+    return true
+  }
+}

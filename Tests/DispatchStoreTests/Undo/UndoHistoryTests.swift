@@ -1,0 +1,318 @@
+import DispatchStoreTesting
+import Testing
+
+@testable import DispatchStore
+
+private struct Shape: Equatable, Sendable, Codable { var x = 0, name = "" }
+
+private struct Drawing: ModelType, Equatable, Codable {
+  var shapes = TrackedDictionary<Int, Shape>()
+  var title = ""
+
+  static func == (one: Drawing, other: Drawing) -> Bool {
+    one.shapes.dictionary == other.shapes.dictionary && one.title == other.title
+  }
+}
+
+private struct Edit: ActionType {
+  var key: String?
+  let body: @Sendable (inout Drawing) -> Void
+
+  init(_ key: String? = nil, _ body: @escaping @Sendable (inout Drawing) -> Void) {
+    (self.key, self.body) = (key, body)
+  }
+}
+
+/// Moves a shape in all drawings, in one atomic action.
+private struct MoveAll: AtomicAction { let shape: Int, by: Int }
+
+private typealias DrawingStore = Store<Drawing, HandledAction>
+
+private func makeStore(_ identifier: String = "drawing") -> DrawingStore {
+  Store(identifier: identifier, model: Drawing()) {
+    On(Edit.self) { drawing, edit in edit.body(&drawing) }
+    On(MoveAll.self) { drawing, move in
+      drawing.shapes[move.shape, default: Shape()].x += move.by
+    }
+  }.undoesInPlace(\.shapes)
+}
+
+@Suite("Undo histories", .timeLimit(.minutes(10)))
+struct UndoHistoryTests {
+  private let dispatcher = Dispatcher(name: "studio")
+
+  private func register(_ identifier: String = "drawing") -> DrawingStore {
+    dispatcher.register(store: makeStore(identifier))
+  }
+
+  private func edit(_ key: String? = nil, _ body: @escaping @Sendable (inout Drawing) -> Void) {
+    dispatcher.dispatch(Edit(key, body), mode: .sync)
+  }
+
+  @Test(arguments: Way.all)
+  func goBackAndForthStepByStepWithNewVersions(way: Way) async {
+    let store = register()
+    let history = UndoHistory(of: store)
+    var states = [store.model]
+    let edits: [@Sendable (inout Drawing) -> Void] = [
+      { $0.shapes[1] = Shape(x: 1) }, { $0.title = "house" },
+      {
+        $0.shapes[1]?.x = 2
+        $0.shapes[2] = Shape(x: 5, name: "door")
+        $0.title = "home"
+      },
+      { $0.shapes[1] = nil },
+    ]
+    for body in edits {
+      edit(nil, body)
+      states.append(store.model)
+    }
+    for state in states.dropLast().reversed() {
+      #expect(await history.undo(mode: way.mode).result.isSuccess)
+      #expect(store.model == state)
+    }
+    #expect(!history.canUndo && history.canRedo)
+    for state in states.dropFirst() {
+      #expect(await history.redo(mode: way.mode).result.isSuccess)
+      #expect(store.model == state)
+    }
+    #expect(history.canUndo && !history.canRedo)
+    #expect(store.version == 12)
+  }
+
+  @Test(arguments: Way.all)
+  func withoutAStepLeaveTheStoreAndItsVersionAsTheyAre(way: Way) async {
+    let store = register()
+    edit { $0.title = "before" }
+    let history = UndoHistory(of: store)
+    #expect(await history.undo(mode: way.mode).result.isSuccess)
+    #expect(await history.redo(mode: way.mode).result.isSuccess)
+    #expect(store.version == 1 && store.model.title == "before")
+  }
+
+  @Test func aChangeAfterAnUndoEndsWhatCouldBeDoneAgain() async {
+    let store = register()
+    let history = UndoHistory(of: store)
+    edit { $0.title = "one" }
+    edit { $0.title = "two" }
+    await history.undo().ended()
+    edit { $0.title = "three" }
+    #expect(!history.canRedo)
+    await history.undo().ended()
+    #expect(store.model.title == "one")
+  }
+
+  @Test func anActionOverSeveralStoresIsOneStep() async {
+    let stores = ["a", "b", "c"].map { register($0) }
+    let history = UndoHistory(of: stores[2], stores[0], stores[1])
+    dispatcher.dispatch(MoveAll(shape: 1, by: 5), mode: .sync)
+    dispatcher.dispatch(MoveAll(shape: 1, by: 7), mode: .sync)
+    let result = await history.undo().result
+    #expect(result.stores.map(\.storeIdentifier) == ["c", "a", "b"])
+    #expect(stores.map { $0.model.shapes[1]?.x } == [5, 5, 5])
+    #expect(stores.map(\.version) == [3, 3, 3])
+    await history.undo().ended()
+    #expect(stores.allSatisfy { $0.model.shapes.isEmpty })
+    await history.redo().ended()
+    #expect(stores.map { $0.model.shapes[1]?.x } == [5, 5, 5])
+  }
+
+  @Test func onlyTheStoresThatAStepHasChangedGetAVersion() async {
+    let (one, other) = (register("one"), register("other"))
+    let history = UndoHistory(of: one, other)
+    dispatcher.dispatch(Edit { $0.title = "x" }, to: "one", mode: .sync)
+    await history.undo().ended()
+    #expect(one.version == 2 && other.version == 0)
+  }
+
+  @Test func aChangeOutsideOfADispatchIsAStepToo() async {
+    let store = register()
+    let history = UndoHistory(of: store)
+    store.updateModel { $0.shapes[1] = Shape(x: 1) }
+    store.updateModel { $0.shapes[1]?.x = 2 }
+    await history.undo().ended()
+    #expect(store.model.shapes[1]?.x == 1)
+    await history.undo().ended()
+    #expect(store.model.shapes.isEmpty)
+  }
+
+  @Test func consecutiveActionsWithAKeyAreOneStepWithinTheirTime() async {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(name: "studio", clock: clock)
+    let store = dispatcher.register(store: makeStore())
+    let history = UndoHistory(
+      of: store, groupedBy: { ($0 as? Edit)?.key }, within: .seconds(1))
+    func type(_ key: String?, _ letter: Character) {
+      dispatcher.dispatch(Edit(key) { $0.title.append(letter) }, mode: .sync)
+    }
+    for letter in "word" { type("title", letter) }
+    clock.advance(by: .milliseconds(1_001))
+    for letter in "s2" { type("title", letter) }
+    type("other", "!")
+    type(nil, "?")
+    type(nil, "?")
+    var titles: [String] = []
+    while history.canUndo {
+      await history.undo().ended()
+      titles.append(store.model.title)
+    }
+    #expect(titles == ["words2!?", "words2!", "words2", "word", ""])
+    for _ in 0..<2 { await history.redo().ended() }
+    #expect(store.model.title == "words2")
+  }
+
+  @Test func stepsAboveTheLimitAreForgottenAndReleased() async {
+    let store = register()
+    let history = UndoHistory(of: store, limit: 8)
+    for number in 1...100 { edit { $0.shapes[number] = Shape(x: number) } }
+    var count = 0
+    while history.canUndo {
+      await history.undo().ended()
+      count += 1
+    }
+    #expect((8...9).contains(count))
+    #expect(store.model.shapes.count == 100 - count)
+  }
+
+  @Test func forgetsAllStepsWhenToldTo() async {
+    let store = register()
+    let history = UndoHistory(of: store)
+    edit { $0.title = "one" }
+    edit { $0.title = "two" }
+    await history.undo().ended()
+    history.removeAll()
+    #expect(!history.canUndo && !history.canRedo)
+    #expect(store.model.title == "one")
+  }
+
+  @Test func aDictionaryThatIsAssignedEndsTheHistoryBeforeIt() async {
+    let store = register()
+    let history = UndoHistory(of: store)
+    edit { $0.shapes[1] = Shape(x: 1) }
+    edit { $0.shapes = [2: Shape(x: 2)] }
+    #expect(!history.canUndo)
+    edit { $0.shapes[2]?.x = 3 }
+    await history.undo().ended()
+    #expect(store.model.shapes.dictionary == [2: Shape(x: 2)])
+  }
+
+  @Test func observersSeeAnUndoAsACommitOfItsElements() async {
+    let store = register()
+    edit { $0.shapes = [1: Shape(x: 1), 2: Shape(x: 2)] }
+    let history = UndoHistory(of: store)
+    let (titles, elements) = (Locked<[String]>([]), Locked<[Set<Int>]>([]))
+    let tokens = [
+      store.observe(.part(\.title)) { change in titles.withLock { $0.append(change.value) } },
+      store.observe(.deltas(\.shapes)) { change in
+        elements.withLock { $0.append(Set(change.value.entries.keys)) }
+      },
+    ]
+    edit { $0.shapes[1] = Shape(x: 5) }
+    edit { $0.title = "t" }
+    await history.undo().ended()
+    await history.undo().ended()
+    #expect(titles.withLock(\.self) == ["t", ""])
+    #expect(elements.withLock(\.self) == [[1], [1]])
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test func middlewareSeesTheStepAndMayVetoIt() async {
+    let store = register()
+    let history = UndoHistory(of: store)
+    edit { $0.title = "x" }
+    let hook = dispatcher.register(.before(UndoStep.self) { _, _ in .veto(reason: "locked") })
+    let result = await history.undo().result
+    #expect(result.dispatchError?.code == .vetoed)
+    #expect(store.model.title == "x" && history.canUndo)
+    dispatcher.unregister(middleware: hook)
+    await history.undo().ended()
+    #expect(store.model.title == "")
+  }
+
+  @Test func withoutADispatcherAnUndoEndsWithAnErrorThatNamesTheStores() async {
+    let store = makeStore()
+    let history = UndoHistory(of: store)
+    store.updateModel { $0.title = "x" }
+    let result = await history.undo().result
+    #expect(result.dispatchError?.code == .notRegistered)
+    #expect(result.dispatchError?.storeIdentifiers == ["drawing"])
+    #expect(store.model.title == "x")
+  }
+
+  @Test func aHistoryThatIsReleasedKeepsNothing() async {
+    let store = register()
+    weak var released: Token?
+    do {
+      let token = Token()
+      released = token
+      let history = UndoHistory(of: store, groupedBy: { _ in
+        withExtendedLifetime(token) {}
+        return nil
+      })
+      edit { $0.title = "x" }
+      #expect(history.canUndo)
+    }
+    edit { $0.title = "y" }
+    #expect(released == nil)
+    #expect(!store.storage.isObserved)
+  }
+
+  @Test func changesOfManyThreadsAreUndoneInTheirOrder() async {
+    let stores = ["a", "b"].map { register($0) }
+    let history = UndoHistory(of: stores[0], stores[1], limit: 10_000)
+    await withTaskGroup { group in
+      for task in 0..<4 {
+        group.addTask { [dispatcher] in
+          for number in 0..<100 {
+            let name = "\(task)-\(number)"
+            switch task {
+            case 0: dispatcher.dispatch(MoveAll(shape: number % 3, by: 1), mode: .sync)
+            case 1:
+              await dispatcher.send(Edit { $0.shapes[number % 3]?.name = name })
+            default:
+              await dispatcher.send(
+                Edit { $0.title = name }, to: task == 2 ? "a" : "b", mode: .serial(lane: task))
+            }
+          }
+        }
+      }
+    }
+    let last = stores.map(\.model)
+    while history.canUndo { await history.undo().ended() }
+    #expect(stores.allSatisfy { $0.model == Drawing() })
+    while history.canRedo { await history.redo().ended() }
+    #expect(stores.map(\.model) == last)
+  }
+
+  @Test(arguments: Way.all)
+  func anUndoOfPersistentStoresIsSavedAsOneCommit(way: Way) async throws {
+    let (database, first) = (MemoryDatabase(), Dispatcher(name: "first"))
+    try await run(database, first, edits: 2) { stores, history in
+      #expect(await history.undo(mode: way.mode).result.isSuccess)
+      #expect(stores.map { $0.model.shapes[1]?.x } == [1, 1, 1])
+    }
+    try await run(database, Dispatcher(name: "second"), edits: 0) { stores, _ in
+      #expect(stores.map { $0.model.shapes[1]?.x } == [1, 1, 1])
+      #expect(stores.map(\.version) == [3, 3, 3])
+    }
+  }
+
+  private func run(
+    _ database: MemoryDatabase, _ dispatcher: Dispatcher, edits: Int,
+    _ body: ([DrawingStore], UndoHistory) async throws -> Void
+  ) async throws {
+    let persistence = try await database.open(for: dispatcher)
+    var stores: [DrawingStore] = []
+    for name in ["a", "b", "c"] {
+      stores.append(
+        try await dispatcher.register(store: makeStore(name), persisted: .elements(\.shapes)))
+    }
+    let history = UndoHistory(of: stores[0], stores[1], stores[2])
+    for _ in 0..<edits { await dispatcher.send(MoveAll(shape: 1, by: 1)) }
+    try await body(stores, history)
+    await dispatcher.drain()
+    try await persistence.close()
+  }
+}
+
+private final class Token: Sendable {}
