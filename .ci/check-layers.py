@@ -17,7 +17,7 @@ import sys
 SOURCES = pathlib.Path(__file__).resolve().parent.parent / "Sources" / "DispatchStore"
 BELOW = {
     "Core": {"Simulation"}, "Simulation": {"Core"}, "State": {"Core", "Simulation"},
-    "Control": {"Core", "Simulation"}, "Extras": {"Core", "State", "Simulation"},
+    "Control": {"Core", "Simulation"}, "Extras": {"Core", "State", "Control", "Simulation"},
     "Persistence": {"Core", "State", "Control", "Extras", "Simulation"},
 }
 ARROWS = """

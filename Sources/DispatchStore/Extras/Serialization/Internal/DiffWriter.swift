@@ -8,9 +8,11 @@ package struct DiffWriter {
   private var ancestors: [ObjectIdentifier] = []
   /// Whether the fields of objects are written; if not, their descriptions or types are.
   private let readsObjects: Bool
+  /// What is not written.
+  private let masks: ValueMasks
 
-  package init(readsObjects: Bool = true) {
-    self.readsObjects = readsObjects
+  package init(readsObjects: Bool = true, masks: ValueMasks = ValueMasks()) {
+    (self.readsObjects, self.masks) = (readsObjects, masks)
   }
 
   /// - Parameter prefix: The value's label.
@@ -73,6 +75,7 @@ package struct DiffWriter {
     guard enter(value) else { return "…" }
     defer { leave(value) }
     let (start, fields, end): (String, [DiffField], String)
+    if masks.hide(value) { return ValueMasks.text }
     switch readsObjects ? DiffShape(value) : DiffShape(withoutObjects: value) {
     case .leaf(let text):
       return text.count <= limit ? text : nil
@@ -80,7 +83,7 @@ package struct DiffWriter {
       if limit != .max, text.contains(where: \.isNewline) { return nil }
       return text.count <= limit ? Self.quote(text) : nil
     case .fields(let name, let parts):
-      (start, fields, end) = (name + "(", parts, ")")
+      (start, fields, end) = (name + "(", masks.masked(parts, of: value), ")")
     case .list(let elements):
       (start, fields, end) = ("[", elements.map { DiffField(label: "", value: $0) }, "]")
     case .entries(let entries):

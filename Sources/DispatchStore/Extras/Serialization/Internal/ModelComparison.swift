@@ -1,10 +1,25 @@
 /// Compares two states of a model part by part, and names the places where they differ.
 struct ModelComparison {
   private(set) var differences: [ModelDifference] = []
+  /// What is not written.
+  private let masks: ValueMasks
   /// The path from the model to the current part; formatted only if something differs.
   private var path: [Step] = []
   /// The number of NaN pairs found, which are not equal but no difference.
   private var nanPairCount = 0
+
+  /// - Parameter root: The name of the place that is compared, in front of each path.
+  init(masks: ValueMasks = ValueMasks(), at root: String? = nil) {
+    self.masks = masks
+    if let root { path = [.member(root)] }
+  }
+
+  /// Begins with the element of a dictionary.
+  init(masks: ValueMasks, at dictionary: String, key: Any) {
+    self.init(masks: masks, at: dictionary)
+    var writer = DiffWriter(readsObjects: false, masks: masks)
+    path.append(.key(writer.line(key) ?? ""))
+  }
 
   private enum Step {
     /// A property, or an enum's case.
@@ -26,12 +41,18 @@ struct ModelComparison {
     let isEqual = DiffShape.isEqual(old, new)
     if isEqual == true { return }
     if Self.areNaN(old, new) { return nanPairCount += 1 }
+    if masks.hide(old) || masks.hide(new) { return add(ValueMasks.Hidden(), ValueMasks.Hidden()) }
     let (count, nanPairs) = (differences.count, nanPairCount)
     compareParts(old, new)
     // A type's `==` may find a difference that its parts don't show.
     if isEqual == false, differences.count == count, nanPairCount == nanPairs {
       add(old, new)
     }
+  }
+
+  /// Compares an element that may have been inserted or removed.
+  mutating func compareElements(_ old: Any?, _ new: Any?) {
+    if let old, let new { compare(old, new) } else { add(old, new) }
   }
 
   private mutating func compareOptionals(_ old: Any?, _ new: Any?) {
@@ -55,6 +76,7 @@ struct ModelComparison {
       return
     case (.fields(let name, let left), .fields(let other, let right))
     where name == other && left.map(\.label) == right.map(\.label):
+      let (left, right) = (masks.masked(left, of: old), masks.masked(right, of: new))
       guard name.hasPrefix(".") else { return compareFields(left, right, isPayload: false) }
       step(.member(String(name.dropFirst()))) { $0.compareFields(left, right, isPayload: true) }
     case (.list(let left), .list(let right)):

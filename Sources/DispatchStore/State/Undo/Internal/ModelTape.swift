@@ -25,6 +25,7 @@ final class ModelTape<Model: Sendable, Action: ActionType>: ObserverRecord, Stor
     parts = store?.storage.undo.parts.map { $0.track() } ?? []
     for part in parts { part.begin(model) }
     rest = hollowed(model)
+    sink.begin(index, at: version)
   }
 
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
@@ -97,10 +98,17 @@ protocol StoreTape: ObserverRecord {
 
 /// Keeps the commits of several stores.
 protocol TapeSink: AnyObject, Sendable {
+  /// Notes the version that a store begins with, in the store's exclusive section.
+  func begin(_ index: Int, at version: UInt64)
+
   /// Keeps a commit, in its store's exclusive section.
   ///
   /// - Parameter kept: Takes what is to be released outside of the section.
   func keep(_ commit: TapedCommit, _ kept: inout KeptCommit)
+}
+
+extension TapeSink {
+  func begin(_ index: Int, at version: UInt64) {}
 }
 
 /// A commit, as a tape has read it.

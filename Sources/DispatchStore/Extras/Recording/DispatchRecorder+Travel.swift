@@ -1,0 +1,178 @@
+extension DispatchRecorder {
+  /// Returns the model of a store at an earlier version, without touching the store.
+  ///
+  /// Undoes the commits since then on a copy. Returns nil if the recorder does not know that version any longer, or
+  /// not yet.
+  public func state<Model, Action>(of store: Store<Model, Action>, at version: UInt64) -> Model? {
+    guard let tape = core.tape(of: store) else { return nil }
+    let travelled = travel.withLock(\.self)
+    let (model, changes) = store.withModel { model in
+      (model, core.state.withLock { $0.changes(at: tape.index, to: version, from: travelled) })
+    }
+    guard let changes else { return nil }
+    var copy = model
+    withUnsafeMutablePointer(to: &copy) { changes.apply(to: AnyStoreModel(address: $0)) }
+    return copy
+  }
+
+  /// Sets all stores to what they were when a dispatch had ended, and pauses the dispatcher until `resume`.
+  ///
+  /// For development and tests. From the call on, a dispatch that is not made by one under way ends with the error
+  /// `dispatcherPaused`. Once those under way have ended, including delayed ones, the stores are set in one atomic
+  /// action. No middleware, effect or follower sees that; observers and persistence do. So nothing else runs before
+  /// `resume`. You may travel again meanwhile.
+  ///
+  /// Changes by `updateModel` outside of dispatches are not prevented, and are lost at the next travel or resume.
+  ///
+  /// - Parameters:
+  ///   - id: The number of a dispatch in the log.
+  ///   - limit: The longest time to wait for dispatches under way, by the dispatcher's clock; nil to wait to the end.
+  /// - Throws: A `TravelError`. The dispatcher then goes on as before.
+  public func travel(to id: UInt64, timeout limit: Duration? = nil) async throws(TravelError) {
+    let start = try beginToMove()
+    do throws(TravelError) {
+      let mark = try core.state.withLock { state throws(TravelError) in try state.mark(ofEntry: id) }
+      guard let dispatcher = core.dispatcher else { throw TravelError(.noDispatcher) }
+      if case .present = start { try await pause(dispatcher, limit) }
+      try await move(dispatcher, from: start, to: mark)
+    } catch {
+      if case .present = start { core.dispatcher?.endPause() }
+      travel.withLock { $0 = start }
+      throw error
+    }
+  }
+
+  /// Ends a travel: stores get their last states again, and the dispatcher goes on.
+  ///
+  /// - Parameter keepsState: Whether stores keep the earlier state instead, and go on from there. The log then keeps its
+  ///   later entries, but you can't travel to them any longer.
+  /// - Throws: A `TravelError` if stores could not be set; you can call it again.
+  public func resume(keepingState keepsState: Bool = false) async throws(TravelError) {
+    let start = try beginToMove()
+    guard case .past(let mark, let count) = start, let dispatcher = core.dispatcher else {
+      return travel.withLock { $0 = start }
+    }
+    do throws(TravelError) {
+      if keepsState {
+        let released = core.state.withLock { $0.forgetCommits(after: mark, upTo: count) }
+        withExtendedLifetime(released) {}
+      } else {
+        try await restore(dispatcher, from: start, to: count)
+      }
+    } catch {
+      travel.withLock { $0 = start }
+      throw error
+    }
+    travel.withLock { $0 = .present }
+    dispatcher.endPause()
+  }
+
+  /// Whether stores are set to an earlier state.
+  public var isTravelling: Bool {
+    travel.withLock { if case .past = $0 { true } else { false } }
+  }
+
+  private func beginToMove() throws(TravelError) -> TravelState {
+    try travel.withLock { state throws(TravelError) in
+      if case .moving = state { throw TravelError(.isMoving) }
+      defer { state = .moving }
+      return state
+    }
+  }
+
+  private func pause(_ dispatcher: Dispatcher, _ limit: Duration?) async throws(TravelError) {
+    guard dispatcher.pause() else { throw TravelError(.isMoving) }
+    let wait = DrainWait(of: dispatcher, includingStreams: false)
+    wait.begin(until: limit.map { dispatcher.clock.nanoseconds.addingClamped($0.wholeNanoseconds) })
+    let isComplete = await withTaskCancellationHandler {
+      await wait.isComplete.value
+    } onCancel: {
+      withoutYielding { dispatcher.pool.resume { wait.isComplete.set(false) } }
+    }
+    guard isComplete else { throw TravelError(.isBusy) }
+  }
+
+  private func move(
+    _ dispatcher: Dispatcher, from start: TravelState, to mark: Int
+  ) async throws(TravelError) {
+    // Once nothing is under way: dispatches that have ended since may have committed.
+    let count: Int
+    if case .past(_, let former) = start { count = former } else { count = core.state.withLock(\.commitCount) }
+    guard core.state.withLock({ $0.canGoBack(to: mark) }) else { throw TravelError(.isTooFarBack) }
+    let present = if case .present = start { TravelState.past(mark: count, of: count) } else { start }
+    try await restore(dispatcher, from: present, to: mark)
+    travel.withLock { $0 = .past(mark: mark, of: count) }
+  }
+
+  private func restore(
+    _ dispatcher: Dispatcher, from start: TravelState, to mark: Int
+  ) async throws(TravelError) {
+    guard case .past(let present, _) = start else { return }
+    let entries = core.presentTapes.compactMap { tape in
+      tape.restoringEntry(of: TimeTravel.self) { [core] _, model in
+        let changes = core.state.withLock { $0.changes(at: tape.index, from: present, to: mark) }
+        changes.apply(to: model)
+        return !changes.isEmpty
+      }
+    }
+    if entries.isEmpty { return }
+    let handle = dispatcher.restore(
+      entries, by: TimeTravel(), mode: .async, isPartOfPause: true,
+      CallSite(fileID: #fileID, line: #line))
+    if let error = await handle.result.error { throw TravelError(.notSet, cause: error) }
+  }
+}
+
+/// The changes between two states of a store.
+struct StateDistance {
+  /// The changes, the oldest first.
+  let changes: [StoreChange]
+  /// Whether they are undone, the latest first, or done again.
+  let isBack: Bool
+
+  var isEmpty: Bool { changes.isEmpty }
+
+  func apply(to model: AnyStoreModel) {
+    if isBack {
+      for change in changes.reversed() { change.undo(in: model) }
+    } else {
+      for change in changes { change.redo(in: model) }
+    }
+  }
+}
+
+/// The reason why a recorder did not set stores to an earlier state.
+public struct TravelError: Error, CustomStringConvertible {
+  /// Kinds of reasons; later versions may add more.
+  public struct Code: Hashable, Sendable {
+    let reason: String
+
+    /// The log has no such dispatch, or no longer.
+    public static let notInLog = Code(reason: "The log has no dispatch with that number, or no longer.")
+    /// The recorder no longer has all commits since that dispatch, or it keeps no models.
+    public static let isTooFarBack = Code(
+      reason: """
+        The recorder no longer has all changes since that dispatch, or one of them has assigned another dictionary. \
+        Give it a higher limit, and let it record models.
+        """)
+    /// Dispatches under way had not ended when the time was over, or the task was cancelled.
+    public static let isBusy = Code(
+      reason: "Dispatches were still under way when the time was over; Dispatcher.diagnosis says which.")
+    /// Another call of `travel` or `resume` is under way.
+    public static let isMoving = Code(reason: "Another travel or resume is under way, or the dispatcher is paused.")
+    /// The dispatcher is gone, or nothing was dispatched yet.
+    public static let noDispatcher = Code(reason: "The recorder's dispatcher is gone.")
+    /// The stores were not set; the cause says why.
+    public static let notSet = Code(reason: "The stores were not set.")
+  }
+
+  /// The kind of reason.
+  public let code: Code
+  /// The error of the dispatch that was to set the stores.
+  public let cause: (any Error)?
+
+  init(_ code: Code, cause: (any Error)? = nil) { (self.code, self.cause) = (code, cause) }
+
+  /// The reason in words, with the cause.
+  public var description: String { code.reason + (cause.map { " \($0)" } ?? "") }
+}

@@ -1,0 +1,122 @@
+private import Foundation
+
+/// Notes what happens at a dispatcher: a bounded log that you can look at, save, and go back in.
+///
+///     let recorder = DispatchRecorder(limit: 10_000)
+///     dispatcher.register(middleware: recorder)
+///     …
+///     for entry in recorder.log.filtered(store: "orders").entries { print(entry.actions, entry.stores) }
+///
+/// Register it before you dispatch. It notes each dispatch with its parent, call site, mode and times, and for each store
+/// the outcome, the versions and the differences of its model. Nothing is written as text before somebody asks for the
+/// log. The recorder keeps, besides the actions, what each commit has changed: the elements of dictionaries that the
+/// store names by `undoesInPlace(_:)` or saves by `.elements`, and the rest of the model. The rest is copied on write,
+/// so name large dictionaries that way, or make a recorder that keeps no models.
+///
+/// A recorder belongs to one dispatcher. You can use it from any thread.
+public final class DispatchRecorder: Middleware {
+  let core: RecorderCore
+  let travel = Locked(TravelState.present)
+  private let recordsModels: Bool
+  private let isMeasured: Bool
+  private let masks: ValueMasks
+  private let coder: ActionCoder?
+
+  /// Makes a recorder.
+  ///
+  /// - Parameters:
+  ///   - limit: The number of entries, and of commits, that are kept; at times an eighth more.
+  ///   - byteLimit: The memory that actions and changes may take, as an estimate by reflection, which takes some
+  ///     microseconds for each dispatch; nil for no such limit.
+  ///   - recordsModels: Whether to keep what commits change. Without it there are no differences, and no time travel.
+  ///   - masks: The values that are not written into the log.
+  ///   - actions: The names of action types in encoded forms; by default, those of the types.
+  /// - Precondition: Limits are above zero.
+  public init(
+    limit: Int = 10_000, byteLimit: Int? = nil, recordsModels: Bool = true,
+    masking masks: [LogMask] = [], actions: ActionCoder? = nil
+  ) {
+    if limit <= 0 || byteLimit.map({ $0 <= 0 }) == true {
+      stopProgram("The limits of a recorder have to be above zero.")
+    }
+    core = RecorderCore(RecorderState(limit: limit, byteLimit: byteLimit))
+    (self.recordsModels, isMeasured) = (recordsModels, byteLimit != nil)
+    (self.masks, coder) = (ValueMasks(masks), actions)
+  }
+
+  deinit {
+    for tape in core.presentTapes { tape.endTape() }
+  }
+
+  // MARK: The log
+
+  /// The log as it is now; made at each read, in time linear in its entries.
+  public var log: DispatchLog {
+    let (entries, dropped) = core.state.withLock { ($0.entries, $0.droppedCount) }
+    return write(entries, dropped)
+  }
+
+  /// Returns the entries that came after a position, to be sent somewhere.
+  ///
+  /// - Parameters:
+  ///   - position: The position that the last call returned; zero at first.
+  ///   - count: The most entries to return. If there are more, it returns the latest, and the others count as dropped.
+  /// - Returns: The entries, and the position after them.
+  public func log(after position: Int, atMost count: Int) -> (log: DispatchLog, position: Int) {
+    let (entries, dropped, end) = core.state.withLock { state in
+      let end = state.droppedCount + state.entries.count
+      let entries = state.entries.suffix(max(0, min(count, end - position)))
+      return (Array(entries), max(0, end - entries.count - position), end)
+    }
+    return (write(entries, dropped), end)
+  }
+
+  private func write(_ entries: [RecorderState.Entry], _ dropped: Int) -> DispatchLog {
+    let home = core.presentHome
+    let writer = LogWriter(masks: masks, coder: coder, start: home?.start ?? 0)
+    let seconds = Double(home?.unix ?? 0) / 1e9
+    return DispatchLog(
+      dispatcher: home?.name ?? "", origin: Date(timeIntervalSince1970: seconds),
+      droppedCount: dropped, entries: entries.map(writer.entry))
+  }
+
+  // MARK: Hooks
+
+  /// Notes that a dispatch is under way.
+  public func dispatchWillBegin(_ dispatch: DispatchInfo) {
+    if core.begin(dispatch.dispatcher), recordsModels {
+      for store in dispatch.dispatcher.stores { core.read(store) }
+    }
+    core.state.withLock { $0.begin(dispatch.id) }
+  }
+
+  /// Begins to read the commits of a store that it does not know; passes the action.
+  public func willDispatch(
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
+  ) -> MiddlewareVerdict {
+    if recordsModels { core.read(store) }
+    return .pass
+  }
+
+  /// Notes the end of a store's run.
+  public func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
+    let run = RecorderState.Run(
+      storeIdentifier: store.identifier, outcome: transaction.outcome,
+      timeQueued: transaction.timeQueued, duration: transaction.duration,
+      action: transaction.action)
+    core.state.withLock { $0.note(run, of: transaction.id) }
+  }
+
+  /// Adds the dispatch to the log.
+  public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    let ended = RecorderState.Ended(
+      id: dispatch.id, parent: dispatch.parent, actions: dispatch.actions,
+      isSequence: dispatch.isSequence, mode: dispatch.mode, callSite: dispatch.callSite,
+      timeQueued: dispatch.timeQueued, duration: dispatch.duration, error: result.error)
+    let work = core.state.withLock { $0.takeUnderWay(dispatch.id) }
+    let size = isMeasured ? RoughSize.of(ended, work) : 0
+    let end = dispatch.dispatcher.clock.nanoseconds
+    let released = core.state.withLock { $0.add(ended, work, at: end, size: size) }
+    withExtendedLifetime(released) {}
+  }
+}

@@ -1,0 +1,146 @@
+/// Writes what a recorder has noted as text.
+struct LogWriter {
+  /// The most differences of a store's run.
+  private static let differenceLimit = 100
+  /// The longest text of a value, in characters.
+  private static let textLimit = 4_000
+
+  let masks: ValueMasks
+  let coder: ActionCoder?
+  /// The time at which the log begins, by the dispatcher's clock, in nanoseconds.
+  let start: Int64
+
+  func entry(_ entry: RecorderState.Entry) -> DispatchLog.Entry {
+    guard let dispatch = entry.dispatch else {
+      return DispatchLog.Entry(
+        kind: .change, id: nil, parent: nil, actions: [], mode: "", lane: nil,
+        began: .nanoseconds(entry.end - start), timeQueued: .zero, duration: .zero, callSite: "",
+        error: nil, stores: stores(entry))
+    }
+    let took = dispatch.timeQueued + dispatch.duration
+    return DispatchLog.Entry(
+      kind: dispatch.isSequence ? .sequence : .action, id: dispatch.id.number,
+      parent: dispatch.parent?.number, actions: dispatch.actions.map(action),
+      mode: dispatch.mode.name, lane: dispatch.mode.laneName,
+      began: .nanoseconds(entry.end - start) - took, timeQueued: dispatch.timeQueued,
+      duration: dispatch.duration, callSite: "\(dispatch.callSite)",
+      error: dispatch.error.map { Self.cut("\($0)") }, stores: stores(entry))
+  }
+
+  private func action(_ action: any ActionType) -> DispatchLog.Action {
+    DispatchLog.Action(
+      type: TypeName.of(type(of: action)), text: text(action), encoded: encoded(action))
+  }
+
+  private func encoded(_ action: any ActionType) -> PlainValue? {
+    guard action is any EncodableAction, !masks.concern(action) else { return nil }
+    return try? (coder ?? ActionCoder()).encode(action, with: PlainEncoder())
+  }
+
+  private func text(_ value: Any) -> String {
+    var writer = DiffWriter(readsObjects: false, masks: masks)
+    return Self.cut(writer.line(value) ?? "")
+  }
+
+  private static func cut(_ text: String) -> String {
+    // Counting characters would take longer than most texts are worth.
+    text.utf8.count <= textLimit ? text : text.prefix(textLimit) + "…"
+  }
+
+  // MARK: Stores
+
+  /// The runs of an entry, and commits to stores that took no part, such as those of a block to another store.
+  private func stores(_ entry: RecorderState.Entry) -> [DispatchLog.StoreRun] {
+    let commits = Dictionary(grouping: entry.work.commits, by: \.storeIdentifier)
+    var stores = entry.work.runs.map { run(of: $0, commits[$0.storeIdentifier] ?? [], entry) }
+    let known = Set(entry.work.runs.map(\.storeIdentifier))
+    for (identifier, commits) in commits.sorted(by: { $0.key < $1.key })
+    where !known.contains(identifier) {
+      stores.append(
+        store(
+          identifier, .finished, nil, (.zero, .zero), commits, replacement: nil, entry))
+    }
+    return stores
+  }
+
+  private func run(
+    of run: RecorderState.Run, _ commits: [RecorderState.Commit], _ entry: RecorderState.Entry
+  ) -> DispatchLog.StoreRun {
+    let (outcome, detail) = outcome(run.outcome)
+    let dispatched = entry.dispatch?.actions.first
+    let isSame = dispatched.map { type(of: $0) == type(of: run.action) && text($0) == text(run.action) }
+    return store(
+      run.storeIdentifier, outcome, detail, (run.timeQueued, run.duration), commits,
+      replacement: isSame == false ? text(run.action) : nil, entry)
+  }
+
+  private func store(
+    _ identifier: String, _ outcome: DispatchLog.StoreRun.Outcome, _ detail: String?,
+    _ times: (queued: Duration, run: Duration), _ commits: [RecorderState.Commit],
+    replacement: String?, _ entry: RecorderState.Entry
+  ) -> DispatchLog.StoreRun {
+    var differences = commits.flatMap { self.differences(of: $0.taped.change) }
+    let omitted = max(0, differences.count - Self.differenceLimit) + entry.work.omittedCount
+    differences = Array(differences.prefix(Self.differenceLimit))
+    return DispatchLog.StoreRun(
+      store: identifier, outcome: outcome, detail: detail, timeQueued: times.queued,
+      duration: times.run, oldVersion: commits.first?.oldVersion ?? 0,
+      newVersion: commits.last?.taped.version ?? 0, differences: differences,
+      omittedCount: omitted, replacement: replacement)
+  }
+
+  private func outcome(_ outcome: StoreOutcome) -> (DispatchLog.StoreRun.Outcome, String?) {
+    switch outcome {
+    case .finished, .notInvolved: (.finished, nil)
+    case .failed(let error):
+      ((error as? DispatchError)?.code == .timedOut ? .timedOut : .failed, Self.cut("\(error)"))
+    case .cancelled: (.cancelled, nil)
+    case .vetoed(let veto): (.vetoed, Self.cut("\(veto)"))
+    }
+  }
+
+  private func differences(of change: StoreChange) -> [DispatchLog.Difference] {
+    var comparison = ModelComparison(masks: masks)
+    comparison.compare(change.rests.old, change.rests.new)
+    return (comparison.differences + change.partChanges.flatMap(differences)).map {
+      DispatchLog.Difference(
+        path: $0.keyPath, old: $0.old.map(text), new: $0.new.map(text))
+    }
+  }
+
+  private func differences(of part: PartChange) -> [ModelDifference] {
+    let path = "\(part.path)"
+    let name = path.split(separator: ".").dropFirst().joined(separator: ".")
+    guard let elements = part.elements else {
+      return [ModelDifference(keyPath: name, old: "another dictionary", new: "another dictionary")]
+    }
+    return elements.flatMap { element in
+      var comparison = ModelComparison(masks: masks, at: name, key: element.key)
+      comparison.compareElements(element.old, element.new)
+      return comparison.differences
+    }
+  }
+}
+
+extension Dispatcher.Mode {
+  /// The name without the lane's.
+  fileprivate var name: String {
+    switch kind {
+    case .async: "async"
+    case .sync: "sync"
+    case .serial, .lane, .lanes: "serial"
+    case .mainThread: "mainThread"
+    }
+  }
+
+  /// The name of the lane, or of each.
+  fileprivate var laneName: String? {
+    switch kind {
+    case .async, .sync: nil
+    case .serial: "serial"
+    case .mainThread: "mainThread"
+    case .lane(let key): key.description
+    case .lanes(let keys): keys.all.map(\.description).joined(separator: ", ")
+    }
+  }
+}

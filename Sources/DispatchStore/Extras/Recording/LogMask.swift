@@ -1,0 +1,31 @@
+/// Values that a recorder does not write into its log: card numbers, names, tokens.
+///
+///     let recorder = DispatchRecorder(masking: [.type(CardNumber.self), .field(\Customer.name)])
+///
+/// The log has `‹masked›` in their place, so you still see that they changed. An action with a masked value in it is
+/// logged without its encoded form. Texts of errors, keys of lanes and keys of dictionaries are never masked.
+public struct LogMask: Sendable {
+  let type: ObjectIdentifier
+  /// The field of the type; nil for the type as a whole.
+  let field: String?
+
+  /// Masks all values of a type.
+  public static func type<Value>(_ type: Value.Type) -> LogMask {
+    LogMask(type: ObjectIdentifier(type), field: nil)
+  }
+
+  /// Masks a stored property of a type.
+  ///
+  /// - Precondition: The key path is a single stored property of a struct or class.
+  public static func field<Root, Value>(_ path: any KeyPath<Root, Value> & Sendable) -> LogMask {
+    let text = "\(path)"
+    let steps = text.split(separator: ".")
+    let names = steps.dropFirst(String(describing: Root.self).split(separator: ".").count)
+    guard let name = names.last, names.count == 1, MemoryLayout<Root>.offset(of: path) != nil
+      || Root.self is AnyClass
+    else {
+      stopProgram("LogMask.field takes a stored property, and \(text) is none. Mask its type.")
+    }
+    return LogMask(type: ObjectIdentifier(Root.self), field: String(name))
+  }
+}

@@ -1,0 +1,53 @@
+/// The values that are not written into a log.
+package struct ValueMasks: Sendable {
+  /// Stands for a value that is not written.
+  ///
+  /// Two of them are equal if the values were.
+  struct Hidden: Equatable, CustomStringConvertible, Sendable {
+    var value: Int?
+    var description: String { ValueMasks.text }
+  }
+
+  static let text = "‹masked›"
+
+  private let types: Set<ObjectIdentifier>
+  private let fields: [ObjectIdentifier: Set<String>]
+
+  package init(_ masks: [LogMask] = []) {
+    var (types, fields): (Set<ObjectIdentifier>, [ObjectIdentifier: Set<String>]) = ([], [:])
+    for mask in masks {
+      if let field = mask.field {
+        fields[mask.type, default: []].insert(field)
+      } else {
+        types.insert(mask.type)
+      }
+    }
+    (self.types, self.fields) = (types, fields)
+  }
+
+  var isEmpty: Bool { types.isEmpty && fields.isEmpty }
+
+  /// Whether a value is not written at all.
+  func hide(_ value: Any) -> Bool {
+    value is Hidden || !types.isEmpty && types.contains(ObjectIdentifier(type(of: value)))
+  }
+
+  /// Returns the fields of a value, those that are not written replaced.
+  func masked(_ parts: [DiffField], of value: Any) -> [DiffField] {
+    guard !fields.isEmpty, let hidden = fields[ObjectIdentifier(type(of: value))] else {
+      return parts
+    }
+    return parts.map { part in
+      guard hidden.contains(part.label) else { return part }
+      let hash = (DiffShape.unwrap(part.value) as? any Hashable)?.hashValue
+      return DiffField(label: part.label, value: Hidden(value: hash))
+    }
+  }
+
+  /// Whether a value has something in it that is not written.
+  func concern(_ value: Any) -> Bool {
+    if isEmpty { return false }
+    var writer = DiffWriter(readsObjects: false, masks: self)
+    return writer.line(value)?.contains(Self.text) == true
+  }
+}

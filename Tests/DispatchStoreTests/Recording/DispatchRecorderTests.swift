@@ -1,0 +1,274 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+struct Card: Equatable, Sendable, Codable { var number: String }
+
+struct Customer: Equatable, Sendable, Codable {
+  var name = ""
+  var secret = ""
+  var card = Card(number: "")
+}
+
+struct Ledger: ModelType, Equatable {
+  var customers = TrackedDictionary<String, Customer>()
+  var total = 0
+
+  static func == (one: Ledger, other: Ledger) -> Bool {
+    one.customers.dictionary == other.customers.dictionary && one.total == other.total
+  }
+}
+
+struct Book: CodableAction {
+  var customer: String
+  var amount: Int
+}
+
+struct Join: CodableAction {
+  var id: String
+  var customer: Customer
+}
+
+struct Nested: ActionType { let amounts: [Int] }
+struct Fails: ActionType { struct Error: Swift.Error {} }
+
+typealias LedgerStore = Store<Ledger, HandledAction>
+
+extension Dispatcher {
+  @discardableResult
+  func registerLedger(_ identifier: String = "ledger") -> LedgerStore {
+    register(
+      store: Store(identifier: identifier, model: Ledger()) {
+        On(Book.self) { ledger, book in
+          ledger.customers[book.customer, default: Customer()].name += "+"
+          ledger.total += book.amount
+        }
+        On(Join.self) { ledger, join in ledger.customers[join.id] = join.customer }
+        Perform(Nested.self) { nested, context in
+          for amount in nested.amounts {
+            context.dispatcher.dispatch(Book(customer: "n", amount: amount), mode: .sync)
+          }
+        }
+        On(withoutReply: Fails.self) { ledger, _ in
+          ledger.total = -1
+          throw Fails.Error()
+        }
+      }.undoesInPlace(\.customers))
+  }
+}
+
+@Suite("Recorders", .timeLimit(.minutes(10)))
+struct DispatchRecorderTests {
+  private func make(
+    _ recorder: DispatchRecorder = DispatchRecorder()
+  ) -> (Dispatcher, LedgerStore, DispatchRecorder) {
+    let dispatcher = Dispatcher(name: "bank")
+    dispatcher.register(middleware: recorder)
+    return (dispatcher, dispatcher.registerLedger(), recorder)
+  }
+
+  @Test(arguments: Way.all)
+  func noteEachDispatchWithItsStoresAndTheDifferencesOfTheirModels(way: Way) async throws {
+    let (dispatcher, _, recorder) = make()
+    let book = Book(customer: "ann", amount: 5)
+    if way.sends {
+      await dispatcher.send(book, mode: way.mode)
+    } else {
+      await dispatcher.dispatch(book, mode: way.mode).ended()
+    }
+    let entry = try #require(recorder.log.entries.first)
+    #expect(recorder.log.dispatcher == "bank" && recorder.log.entries.count == 1)
+    #expect(entry.kind == .action && entry.parent == nil && entry.error == nil)
+    #expect(entry.actions.map(\.type) == ["Book"])
+    #expect(entry.actions.map(\.text) == [#"Book(customer: "ann", amount: 5)"#])
+    #expect(entry.callSite.hasPrefix("DispatchStoreTests/DispatchRecorderTests.swift:"))
+    let run = try #require(entry.stores.first)
+    #expect(run.store == "ledger" && run.outcome == .finished)
+    #expect(run.oldVersion == 0 && run.newVersion == 1 && run.omittedCount == 0)
+    #expect(
+      run.differences.map { "\($0.path) \($0.old ?? "-") \($0.new ?? "-")" } == [
+        "total 0 5",
+        #"customers["ann"] - Customer(name: "+", secret: "", card: Card(number: ""))"#,
+      ])
+  }
+
+  @Test func compareOnlyTheElementsThatACommitHasTouched() async {
+    let (dispatcher, store, recorder) = make()
+    store.updateModel { ledger in
+      for number in 0..<1_000 { ledger.customers["\(number)"] = Customer(name: "x") }
+    }
+    for _ in 0..<2 { dispatcher.dispatch(Book(customer: "7", amount: 0), mode: .sync) }
+    let run = recorder.log.entries.last?.stores.first
+    #expect(run?.differences.map(\.path) == [#"customers["7"].name"#])
+    #expect(run?.differences.map(\.new) == [#""x++""#])
+  }
+
+  @Test func noteParentsOutcomesAndErrors() async throws {
+    let (dispatcher, _, recorder) = make()
+    await dispatcher.send(Nested(amounts: [1, 2]))
+    await dispatcher.send(Fails())
+    let hook = dispatcher.register(.before(Book.self) { _, _ in .veto(reason: "closed") })
+    await dispatcher.send(Book(customer: "x", amount: 1))
+    dispatcher.unregister(middleware: hook)
+    let entries = recorder.log.entries
+    let nested = try #require(entries.first { $0.actions.first?.type == "Nested" })
+    let children = entries.filter { $0.parent == nested.id }
+    #expect(children.map { $0.actions.first?.text } == [1, 2].map {
+      "Book(customer: \"n\", amount: \($0))"
+    })
+    #expect(recorder.log.tree(of: nested.id!).entries.count == 3)
+    #expect(entries[3].stores.first?.outcome == .failed)
+    #expect(entries[3].stores.first?.differences.map(\.path) == ["total"])
+    #expect(entries[3].error?.contains("Error") == true)
+    #expect(entries[4].stores.first?.outcome == .vetoed)
+    #expect(entries[4].stores.first?.detail?.contains("closed") == true)
+  }
+
+  @Test func noteASequenceWithItsActionsAsChildren() async {
+    let (dispatcher, _, recorder) = make()
+    let actions = [1, 2].map { Book(customer: "a", amount: $0) }
+    await dispatcher.dispatch(actions: actions, mode: .serial).ended()
+    let entries = recorder.log.entries
+    #expect(entries.map(\.kind) == [.action, .action, .sequence])
+    #expect(entries.dropLast().allSatisfy { $0.parent == entries[2].id })
+  }
+
+  @Test func noteAChangeOutsideOfADispatch() async {
+    let (dispatcher, store, recorder) = make()
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    store.updateModel { $0.total = 7 }
+    let entry = recorder.log.entries.last
+    #expect(entry?.kind == .change && entry?.id == nil)
+    #expect(entry?.stores.first?.differences.first?.new == "7")
+  }
+
+  @Test func noteAStoreThatIsRegisteredLater() async {
+    let (dispatcher, _, recorder) = make()
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    dispatcher.registerLedger("other")
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    let runs = recorder.log.entries.last?.stores ?? []
+    #expect(runs.map(\.store) == ["ledger", "other"])
+    #expect(runs.map(\.newVersion) == [2, 1])
+  }
+
+  @Test func canBeFilteredByStoreLaneActionAndTime() async {
+    let (dispatcher, _, recorder) = make()
+    dispatcher.registerLedger("other")
+    await dispatcher.send(Book(customer: "a", amount: 1), mode: .serial(lane: "a"))
+    await dispatcher.send(Book(customer: "b", amount: 1), to: "other", mode: .serial(lane: "b"))
+    await dispatcher.send(Join(id: "c", customer: Customer()), to: "ledger")
+    let log = recorder.log
+    #expect(log.filtered(store: "other").entries.count == 2)
+    #expect(log.filtered(lane: "b").entries.map(\.lane) == ["b"])
+    #expect(log.filtered(action: "Join").entries.count == 1)
+    #expect(log.filtered(store: "other", lane: "a").entries.count == 1)
+    #expect(log.filtered(within: .zero..<log.entries[1].began).entries.count == 1)
+  }
+
+  @Test func keepAtMostTheirLimitAndAnEighth() async {
+    let (dispatcher, _, recorder) = make(DispatchRecorder(limit: 16))
+    for amount in 0..<1_000 { dispatcher.dispatch(Book(customer: "a", amount: amount), mode: .sync) }
+    let log = recorder.log
+    #expect((16...18).contains(log.entries.count))
+    #expect(log.droppedCount + log.entries.count == 1_000)
+    #expect(recorder.core.state.withLock(\.commits.count) <= 18)
+  }
+
+  @Test func keepAtMostTheirBytes() async {
+    let (dispatcher, _, recorder) = make(DispatchRecorder(byteLimit: 100_000))
+    let name = String(repeating: "x", count: 10_000)
+    for _ in 0..<100 {
+      dispatcher.dispatch(Join(id: "a", customer: Customer(name: name)), mode: .sync)
+    }
+    #expect((2...5).contains(recorder.log.entries.count))
+  }
+
+  @Test func giveTheEntriesAfterAPosition() async {
+    let (dispatcher, _, recorder) = make(DispatchRecorder(limit: 100))
+    var position = 0
+    for amount in 0..<3 { await dispatcher.send(Book(customer: "a", amount: amount)) }
+    var (log, end) = recorder.log(after: position, atMost: 10)
+    #expect(log.entries.count == 3 && log.droppedCount == 0)
+    position = end
+    #expect(recorder.log(after: position, atMost: 10).log.entries.isEmpty)
+    for amount in 0..<500 { await dispatcher.send(Book(customer: "a", amount: amount)) }
+    (log, end) = recorder.log(after: position, atMost: 10)
+    #expect(log.entries.count == 10 && log.droppedCount == 490 && end == 503)
+  }
+
+  @Test func writeNothingThatIsMasked() async throws {
+    let recorder = DispatchRecorder(masking: [.type(Card.self), .field(\Customer.secret)])
+    let (dispatcher, _, _) = make(recorder)
+    let customer = Customer(name: "Ann", secret: "swordfish", card: Card(number: "4111"))
+    await dispatcher.send(Join(id: "ann", customer: customer))
+    let other = Customer(name: "Ann", secret: "tuna", card: Card(number: "4222"))
+    await dispatcher.send(Join(id: "ann", customer: other))
+    await dispatcher.send(Book(customer: "bob", amount: 1))
+    let text = String(decoding: try recorder.log.jsonLines(), as: UTF8.self)
+    for secret in ["swordfish", "tuna", "4111", "4222"] { #expect(!text.contains(secret)) }
+    #expect(text.contains("‹masked›") && text.contains("Ann"))
+    let entries = recorder.log.entries
+    #expect(
+      entries[1].stores.first?.differences.map(\.path) == [
+        #"customers["ann"].secret"#, #"customers["ann"].card"#,
+      ])
+    #expect(entries[0].actions.first?.encoded == nil && entries[2].actions.first?.encoded != nil)
+  }
+
+  @Test func goToJSONLinesAndBackUnchanged() async throws {
+    let (dispatcher, store, recorder) = make()
+    await dispatcher.send(Nested(amounts: [1, 2]))
+    await dispatcher.send(Fails())
+    await dispatcher.dispatch(actions: [Book(customer: "\"</script>\n\u{202E}", amount: 3)]).ended()
+    store.updateModel { $0.total = 7 }
+    let log = recorder.log
+    let read = try DispatchLog(jsonLines: log.jsonLines())
+    #expect(read.entries == log.entries)
+    #expect(abs(read.origin.timeIntervalSince(log.origin)) < 0.001)
+  }
+
+  @Test func sayWhichLineOfALogCantBeRead() async throws {
+    let (dispatcher, _, recorder) = make()
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    var data = try recorder.log.jsonLines()
+    data.append(Data("{\"kind\":\"action\"}\n".utf8))
+    let error = #expect(throws: LogFormatError.self) { try DispatchLog(jsonLines: data) }
+    #expect(error?.line == 3)
+    #expect(throws: LogFormatError.self) { try DispatchLog(jsonLines: Data()) }
+    let other = Data(#"{"format":"x","version":1,"dispatcher":"","origin":0,"dropped":0}"#.utf8)
+    let format = #expect(throws: LogFormatError.self) { try DispatchLog(jsonLines: other) }
+    #expect(format?.reason.contains("\"x\"") == true)
+  }
+
+  @Test func keepNothingOfStoresThatAreGone() async {
+    let (dispatcher, _, recorder) = make(DispatchRecorder(limit: 10))
+    weak var last: LedgerStore?
+    for number in 0..<1_000 {
+      let store = dispatcher.registerLedger("s\(number)")
+      await store.send(Book(customer: "a", amount: 1))
+      dispatcher.unregister(store: store)
+      last = store
+    }
+    #expect(last == nil)
+    #expect(recorder.core.presentTapes.count < 200)
+    #expect(recorder.core.state.withLock(\.stores.count) < 200)
+  }
+
+  @Test func areReleasedWithTheirCommits() async {
+    let (dispatcher, store, _) = make()
+    weak var core: RecorderCore?
+    do {
+      let recorder = DispatchRecorder()
+      dispatcher.register(middleware: recorder)
+      await dispatcher.send(Book(customer: "a", amount: 1))
+      core = recorder.core
+      #expect(core != nil)
+      dispatcher.unregister(middleware: recorder)
+    }
+    #expect(core == nil)
+    await store.send(Book(customer: "a", amount: 1))
+  }
+}

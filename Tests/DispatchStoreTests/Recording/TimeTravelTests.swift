@@ -1,0 +1,190 @@
+import DispatchStoreTesting
+import Testing
+
+@testable import DispatchStore
+
+private struct Slow: ActionType {}
+
+@Suite("Time travel", .timeLimit(.minutes(10)))
+struct TimeTravelTests {
+  private let dispatcher = Dispatcher(name: "bank")
+  private let recorder: DispatchRecorder
+  private let stores: [LedgerStore]
+
+  init() {
+    recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    stores = ["one", "two"].map { [dispatcher] in dispatcher.registerLedger($0) }
+  }
+
+  private func book(_ amount: Int, to store: String? = nil) -> DispatchHandle {
+    dispatcher.dispatch(Book(customer: "c\(amount % 3)", amount: amount), to: store, mode: .sync)
+  }
+
+  private func number(_ handle: DispatchHandle) -> UInt64 { handle.dispatchID.number }
+
+  @Test func anEarlierStateIsReadWithoutTouchingTheStore() {
+    var states = [stores[0].model]
+    for amount in 1...20 {
+      _ = book(amount)
+      states.append(stores[0].model)
+    }
+    for (version, state) in states.enumerated() {
+      #expect(recorder.state(of: stores[0], at: UInt64(version)) == state)
+    }
+    #expect(recorder.state(of: stores[0], at: 21) == nil)
+    #expect(stores[0].version == 20 && stores[0].model == states[20])
+  }
+
+  @Test func aVersionThatIsNoLongerKeptIsNil() {
+    let recorder = DispatchRecorder(limit: 8)
+    dispatcher.register(middleware: recorder)
+    for amount in 1...100 { _ = book(amount) }
+    #expect(recorder.state(of: stores[0], at: 98) != nil)
+    #expect(recorder.state(of: stores[0], at: 50) == nil)
+  }
+
+  @Test func allStoresAreSetInOneStepAndComeBack() async throws {
+    var (handles, states): ([DispatchHandle], [[Ledger]]) = ([], [])
+    for amount in 1...10 {
+      handles.append(book(amount, to: amount % 4 == 0 ? "two" : nil))
+      states.append(stores.map(\.model))
+    }
+    for index in [3, 0, 8, 5] {
+      try await recorder.travel(to: number(handles[index]))
+      #expect(stores.map(\.model) == states[index])
+      #expect(recorder.isTravelling)
+    }
+    try await recorder.resume()
+    #expect(stores.map(\.model) == states[9] && !recorder.isTravelling)
+    #expect(await book(100).result.isSuccess)
+    #expect(stores[0].model.total == states[9][0].total + 100)
+    // Earlier versions are still known, although the versions have gone on.
+    #expect(recorder.state(of: stores[1], at: 3) == states[2][1])
+  }
+
+  @Test(arguments: Way.all)
+  func nothingElseRunsBeforeResume(way: Way) async throws {
+    let (effects, hooks) = (Locked(0), Locked(0))
+    dispatcher.register(effect: Effect(Book.self) { _, _ in effects.withLock { $0 += 1 } })
+    dispatcher.register(.before(Book.self) { _, _ in
+      hooks.withLock { $0 += 1 }
+      return .pass
+    })
+    let first = book(1)
+    await book(2).settled
+    try await recorder.travel(to: number(first))
+    let before = hooks.withLock(\.self)
+    let action = Book(customer: "x", amount: 1)
+    let result =
+      way.sends
+      ? await dispatcher.send(action, mode: way.mode).result
+      : await dispatcher.dispatch(action, mode: way.mode).result
+    #expect(result.dispatchError?.code == .dispatcherPaused)
+    #expect(hooks.withLock(\.self) == before)
+    #expect(stores[0].model.total == 1)
+    try await recorder.resume()
+    #expect(stores[0].model.total == 3)
+    #expect(effects.withLock(\.self) == 2)
+    #expect(await book(3).result.isSuccess)
+  }
+
+  @Test func dispatchesUnderWayEndBeforeTheStoresAreSet() async throws {
+    let (entered, goOn) = (Latch(), Latch())
+    dispatcher.register(
+      store: Store(identifier: "slow", model: 0) {
+        Perform(Slow.self) { _, context in
+          entered.open()
+          await goOn.opened()
+          await context.dispatcher.send(Book(customer: "late", amount: 100))
+        }
+      })
+    let first = book(1)
+    let slow = dispatcher.dispatch(Slow())
+    await entered.opened()
+    async let travel: Void = recorder.travel(to: number(first))
+    while dispatcher.registry.withLock({ $0.pause }) == .none { await Task.yield() }
+    #expect(await book(7).result.dispatchError?.code == .dispatcherPaused)
+    goOn.open()
+    try await travel
+    #expect(await slow.result.isSuccess)
+    #expect(stores.map(\.model.total) == [1, 1])
+    try await recorder.resume()
+    #expect(stores.map(\.model.total) == [101, 101])
+  }
+
+  @Test func aTravelThatWaitsTooLongChangesNothing() async throws {
+    let (entered, goOn) = (Latch(), Latch())
+    dispatcher.register(
+      store: Store(identifier: "slow", model: 0) {
+        Perform(Slow.self) { _, _ in
+          entered.open()
+          await goOn.opened()
+        }
+      })
+    let first = book(1)
+    let slow = dispatcher.dispatch(Slow())
+    await entered.opened()
+    let error = await #expect(throws: TravelError.self) {
+      try await recorder.travel(to: number(first), timeout: .milliseconds(1))
+    }
+    #expect(error?.code == .isBusy)
+    #expect(await book(2).result.isSuccess)
+    goOn.open()
+    await slow.ended()
+  }
+
+  @Test func stateThatIsKeptGoesOnFromThere() async throws {
+    let first = book(1)
+    _ = book(2)
+    try await recorder.travel(to: number(first))
+    try await recorder.resume(keepingState: true)
+    #expect(stores.map(\.model.total) == [1, 1])
+    let last = book(10)
+    #expect(stores.map(\.model.total) == [11, 11])
+    _ = book(20)
+    try await recorder.travel(to: number(last))
+    #expect(stores.map(\.model.total) == [11, 11])
+    try await recorder.travel(to: number(first))
+    #expect(stores.map(\.model.total) == [1, 1])
+    try await recorder.resume()
+    #expect(stores.map(\.model.total) == [31, 31])
+  }
+
+  @Test func aPlaceThatIsNotKnownIsAnErrorAndChangesNothing() async throws {
+    let first = book(1)
+    let unknown = await #expect(throws: TravelError.self) { try await recorder.travel(to: 1 << 40) }
+    #expect(unknown?.code == .notInLog)
+    stores[0].updateModel { $0.customers = [:] }
+    let far = await #expect(throws: TravelError.self) {
+      try await recorder.travel(to: number(first))
+    }
+    #expect(far?.code == .isTooFarBack)
+    #expect(await book(2).result.isSuccess)
+    let none = await #expect(throws: TravelError.self) { try await DispatchRecorder().travel(to: 1) }
+    #expect(none?.code == .notInLog)
+  }
+
+  @Test func observersSeeATravelAndMiddlewareDoesNot() async throws {
+    let totals = Locked<[Int]>([])
+    let token = stores[0].observe(.part(\.total)) { change in
+      totals.withLock { $0.append(change.value) }
+    }
+    let first = book(1)
+    _ = book(2)
+    let count = recorder.log.entries.count
+    try await recorder.travel(to: number(first))
+    try await recorder.resume()
+    #expect(totals.withLock(\.self) == [1, 3, 1, 3])
+    #expect(recorder.log.entries.count == count)
+    withExtendedLifetime(token) {}
+  }
+
+  @Test func aDispatcherThatIsClosedMeanwhileStaysClosed() async throws {
+    let first = book(1)
+    try await recorder.travel(to: number(first))
+    dispatcher.close()
+    try await recorder.resume()
+    #expect(await book(2).result.dispatchError?.code == .dispatcherClosed)
+  }
+}
