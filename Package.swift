@@ -23,6 +23,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "DispatchStore", targets: ["DispatchStore"]),
+    .library(name: "DispatchStoreInspector", targets: ["DispatchStoreInspector"]),
     .library(name: "DispatchStorePersistence", targets: ["DispatchStorePersistence"]),
     .library(name: "DispatchStoreTesting", targets: ["DispatchStoreTesting"]),
     .executable(name: "churn", targets: ["churn"]),
@@ -41,6 +42,9 @@ let package = Package(
   ],
   targets: [
     .target(name: "DispatchStore", swiftSettings: settings + simulation),
+    .target(
+      name: "DispatchStoreInspector", dependencies: ["DispatchStore"],
+      resources: [.embedInCode("Resources/Inspector.html")], swiftSettings: settings),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(
       name: "CPostgreSQL", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
@@ -56,7 +60,7 @@ let package = Package(
     .executableTarget(
       name: "churn",
       dependencies: [
-        "DispatchStore",
+        "DispatchStore", "DispatchStoreInspector",
         .target(name: "DispatchStorePersistence", condition: .when(traits: ["SQLite"])),
       ],
       resources: [.embedInCode("Resources/history.log")], swiftSettings: settings),
@@ -65,7 +69,8 @@ let package = Package(
       dependencies: ["DispatchStore", "DispatchStorePersistence", "DispatchStoreTesting"],
       swiftSettings: settings + simulation),
     .testTarget(
-      name: "DispatchStoreTests", dependencies: ["DispatchStore", "DispatchStoreTesting"],
+      name: "DispatchStoreTests",
+      dependencies: ["DispatchStore", "DispatchStoreInspector", "DispatchStoreTesting"],
       swiftSettings: settings),
     .testTarget(
       name: "DispatchStoreTestingTests", dependencies: ["DispatchStoreTesting"],

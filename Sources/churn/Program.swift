@@ -1,3 +1,5 @@
+import DispatchStore
+
 /// The whole run, from the command line to the exit code.
 struct Program {
   let arguments: [String]
@@ -40,6 +42,8 @@ struct Program {
     let input = try Input(options.source, environment: environment, directory: directory)
     if let notice = input.notice { printMessage(notice) }
     let file = try followedFile(options, input)
+    let record: RecordedReplay? =
+      if let path = options.recorded { try .init(path: path) } else { nil }
     let log = try spool(input, options, deadline, progress)
     printMessage(log.summary.rejections)
     for mode in options.modes where options.producers > 1 && !mode.takesSeveralProducers {
@@ -50,8 +54,10 @@ struct Program {
     do {
       defer { board?.close() }
       outcome = try replay(
-        options, log, deadline, progress, ReplayObservation(board: board, file: file))
+        options, log, deadline, progress, ReplayObservation(board: board, file: file),
+        record?.recorder)
       progress.clear()
+      if let record { printMessage(try record.write()) }
     }
     let findings = try findings(options, input, log, outcome)
     try output.write(
@@ -90,13 +96,14 @@ struct Program {
 
   private func replay(
     _ options: Options, _ log: SpooledLog, _ deadline: Deadline?, _ progress: ProgressLine,
-    _ observation: ReplayObservation
+    _ observation: ReplayObservation, _ recorder: DispatchRecorder?
   ) throws -> Replays.Outcome {
     deadline?.request(stop)
     Interruption.replays(true)
     defer { Interruption.replays(false) }
     let replays = Replays(
-      options: options, log: log, progress: progress, observation: observation, stop: stop)
+      options: options, log: log, progress: progress, observation: observation, stop: stop,
+      recorder: recorder)
     return try replays.run()
   }
 

@@ -47,6 +47,9 @@ struct OptionParser {
     case "--log": options.logsActions = try flag(name, attached)
     case "--watch": options.watches = try flag(name, attached)
     case "--follow": options.followed = try followed(value(of: name, attached))
+    case "--record":
+      guard options.recorded == nil else { throw usage("'--record' names a second file") }
+      options.recorded = try value(of: name, attached)
     case "--persist": options.persisted = try value(of: name, attached)
     case "--help": options.showsHelp = try flag(name, attached)
     default: throw usage("unknown option '\(name)'")
@@ -113,6 +116,12 @@ struct OptionParser {
 
   private mutating func checkCombination() throws(Failure) {
     if options.persisted != nil { try checkPersisted() }
+    if options.recorded != nil {
+      if !hasMode, options.persisted == nil { options.modes = [.lanes] }
+      guard options.modes.count == 1, options.roundCount == 1 else {
+        throw usage("'--record' has the log of one replay: name one mode, and leave '--rounds' out")
+      }
+    }
     if options.watches, options.logsActions {
       throw usage("'--watch' and '--log' both write to standard error: leave one of them out")
     }

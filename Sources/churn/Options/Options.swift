@@ -29,11 +29,16 @@ struct Options: Equatable, Sendable {
   var followed: String?
   /// The database in which the replay is saved.
   var persisted: String?
+  /// The file to which the last actions of the replay are written.
+  var recorded: String?
   var showsHelp = false
 
   /// The number of times that everything is replayed.
   ///
   /// By default once if a part of each replay is written: its actions with `--log`, its answers with `--follow`, its
-  /// stores with `--persist`.
-  var roundCount: Int { rounds ?? (logsActions || followed != nil || persisted != nil ? 1 : 3) }
+  /// stores with `--persist`, its log with `--record`.
+  var roundCount: Int {
+    let isWritten = logsActions || followed != nil || persisted != nil || recorded != nil
+    return rounds ?? (isWritten ? 1 : 3)
+  }
 }

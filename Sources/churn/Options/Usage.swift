@@ -20,7 +20,7 @@ enum Usage {
       --copies N        N copies of the history side by side, each under a folder of its own
       --limit N         the first N commits only
       --rounds N        replays everything N times, the modes by turns, and shows medians and spreads
-                        (default: \(defaults.roundCount); 1 with --log or --follow)
+                        (default: \(defaults.roundCount); 1 with --log, --follow or --record)
       --json            the answers and the modes' figures as JSON
       --log             lines on standard error: where an action begins and ends, for each store
       --watch           a board on standard error that shows the stores while they change, ten times a
@@ -28,6 +28,9 @@ enum Usage {
       --follow FILE     writes the answers to FILE while they change: JSON, a line for each author, file,
                         folder and day that has changed; applied in order, the lines of a mode give its
                         answers. Each replay of a mode begins with a line that names it
+      --record FILE     writes the last \(RecordedReplay.limit) actions of the replay, with what each has changed: as a page
+                        for a browser (.html), as JSON lines (.jsonl), or as a trace for Perfetto (.json).
+                        In one mode (default: lanes), once
       --persist FILE    keeps the stores in this SQLite database. Run churn again after a kill, and the
                         replay goes on where it was. In the mode serial (the default) or sync, once; needs
                         a build with --traits SQLite

@@ -3,8 +3,11 @@ import DispatchStore
 /// The replayers that the command line selects.
 enum Replayers {
   /// The plain loop comes first: its answers are the reference.
-  static func all(for options: Options) throws(Failure) -> [any Replayer] {
-    let hooks: [Hook] = options.logsActions ? [.logging()] : []
+  static func all(
+    for options: Options, recordedBy recorder: DispatchRecorder? = nil
+  ) throws(Failure) -> [any Replayer] {
+    var hooks: [Hook] = options.logsActions ? [.logging()] : []
+    if let recorder { hooks.append(Hook(recorder)) }
     let database: ReplayDatabase? =
       if let file = options.persisted { try .file(file) } else { nil }
     let dispatched = options.modes.map { mode in

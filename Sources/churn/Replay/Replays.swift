@@ -1,3 +1,5 @@
+import DispatchStore
+
 /// All replays that the command line asks for: round by round, each mode after the plain loop.
 struct Replays {
   let options: Options
@@ -5,6 +7,7 @@ struct Replays {
   let progress: ProgressLine
   let observation: ReplayObservation
   let stop: Stop
+  var recorder: DispatchRecorder?
 
   /// The results of the replays.
   struct Outcome {
@@ -20,7 +23,7 @@ struct Replays {
   ///
   /// Blocks its thread; must not be called on the main queue.
   func run() throws -> Outcome {
-    let replayers = try Replayers.all(for: options)
+    let replayers = try Replayers.all(for: options, recordedBy: recorder)
     var outcome = Outcome()
     var trials: [[Trial]] = replayers.map { _ in [] }
     rounds: for round in 1...options.roundCount {

@@ -37,11 +37,16 @@ struct Stores: Sendable {
   }
 
   private init(unregistered models: Models) {
+    // By name, so that a recorder keeps what an action changes, and no copy of a dictionary.
     files = Store(identifier: "files", model: models.files, reducer: FilesReducer())
+      .undoesInPlace(\.files)
     authors = Store(
-      identifier: "authors", model: models.authors, reducer: AuthorsReducer(files: files))
+      identifier: "authors", model: models.authors, reducer: AuthorsReducer(files: files)
+    ).undoesInPlace(\.authors)
     folders = Store(identifier: "folders", model: models.folders, reducer: FoldersReducer())
+      .undoesInPlace(\.churn)
     days = Store(identifier: "days", model: models.days, reducer: DaysReducer())
+      .undoesInPlace(\.commits)
   }
 
   /// The present models of the stores.

@@ -115,9 +115,11 @@ struct DispatchRecorderTests {
     let entries = recorder.log.entries
     let nested = try #require(entries.first { $0.actions.first?.type == "Nested" })
     let children = entries.filter { $0.parent == nested.id }
-    #expect(children.map { $0.actions.first?.text } == [1, 2].map {
-      "Book(customer: \"n\", amount: \($0))"
-    })
+    #expect(
+      children.map { $0.actions.first?.text }
+        == [1, 2].map {
+          "Book(customer: \"n\", amount: \($0))"
+        })
     #expect(recorder.log.tree(of: nested.id!).entries.count == 3)
     #expect(entries[3].stores.first?.outcome == .failed)
     #expect(entries[3].stores.first?.differences.map(\.path) == ["total"])
@@ -170,7 +172,9 @@ struct DispatchRecorderTests {
 
   @Test func keepAtMostTheirLimitAndAnEighth() async {
     let (dispatcher, _, recorder) = make(DispatchRecorder(limit: 16))
-    for amount in 0..<1_000 { dispatcher.dispatch(Book(customer: "a", amount: amount), mode: .sync) }
+    for amount in 0..<1_000 {
+      dispatcher.dispatch(Book(customer: "a", amount: amount), mode: .sync)
+    }
     let log = recorder.log
     #expect((16...18).contains(log.entries.count))
     #expect(log.droppedCount + log.entries.count == 1_000)
@@ -261,12 +265,12 @@ struct DispatchRecorderTests {
     let (dispatcher, store, _) = make()
     weak var core: RecorderCore?
     do {
-      let recorder = DispatchRecorder()
+      var recorder = DispatchRecorder()
       dispatcher.register(middleware: recorder)
-      await dispatcher.send(Book(customer: "a", amount: 1))
+      dispatcher.dispatch(Book(customer: "a", amount: 1), mode: .sync)
       core = recorder.core
-      #expect(core != nil)
       dispatcher.unregister(middleware: recorder)
+      #expect(isKnownUniquelyReferenced(&recorder))
     }
     #expect(core == nil)
     await store.send(Book(customer: "a", amount: 1))

@@ -67,10 +67,11 @@ struct TimeTravelTests {
   func nothingElseRunsBeforeResume(way: Way) async throws {
     let (effects, hooks) = (Locked(0), Locked(0))
     dispatcher.register(effect: Effect(Book.self) { _, _ in effects.withLock { $0 += 1 } })
-    dispatcher.register(.before(Book.self) { _, _ in
-      hooks.withLock { $0 += 1 }
-      return .pass
-    })
+    dispatcher.register(
+      .before(Book.self) { _, _ in
+        hooks.withLock { $0 += 1 }
+        return .pass
+      })
     let first = book(1)
     await book(2).settled
     try await recorder.travel(to: number(first))
@@ -161,7 +162,9 @@ struct TimeTravelTests {
     }
     #expect(far?.code == .isTooFarBack)
     #expect(await book(2).result.isSuccess)
-    let none = await #expect(throws: TravelError.self) { try await DispatchRecorder().travel(to: 1) }
+    let none = await #expect(throws: TravelError.self) {
+      try await DispatchRecorder().travel(to: 1)
+    }
     #expect(none?.code == .notInLog)
   }
 

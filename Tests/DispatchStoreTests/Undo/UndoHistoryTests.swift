@@ -245,10 +245,12 @@ struct UndoHistoryTests {
     do {
       let token = Token()
       released = token
-      let history = UndoHistory(of: store, groupedBy: { _ in
-        withExtendedLifetime(token) {}
-        return nil
-      })
+      let history = UndoHistory(
+        of: store,
+        groupedBy: { _ in
+          withExtendedLifetime(token) {}
+          return nil
+        })
       edit { $0.title = "x" }
       #expect(history.canUndo)
     }

@@ -31,7 +31,8 @@ extension DispatchRecorder {
   public func travel(to id: UInt64, timeout limit: Duration? = nil) async throws(TravelError) {
     let start = try beginToMove()
     do throws(TravelError) {
-      let mark = try core.state.withLock { state throws(TravelError) in try state.mark(ofEntry: id) }
+      let mark = try core.state.withLock { state throws(TravelError) in try state.mark(ofEntry: id)
+      }
       guard let dispatcher = core.dispatcher else { throw TravelError(.noDispatcher) }
       if case .present = start { try await pause(dispatcher, limit) }
       try await move(dispatcher, from: start, to: mark)
@@ -97,9 +98,14 @@ extension DispatchRecorder {
   ) async throws(TravelError) {
     // Once nothing is under way: dispatches that have ended since may have committed.
     let count: Int
-    if case .past(_, let former) = start { count = former } else { count = core.state.withLock(\.commitCount) }
+    if case .past(_, let former) = start {
+      count = former
+    } else {
+      count = core.state.withLock(\.commitCount)
+    }
     guard core.state.withLock({ $0.canGoBack(to: mark) }) else { throw TravelError(.isTooFarBack) }
-    let present = if case .present = start { TravelState.past(mark: count, of: count) } else { start }
+    let present =
+      if case .present = start { TravelState.past(mark: count, of: count) } else { start }
     try await restore(dispatcher, from: present, to: mark)
     travel.withLock { $0 = .past(mark: mark, of: count) }
   }
@@ -148,7 +154,8 @@ public struct TravelError: Error, CustomStringConvertible {
     let reason: String
 
     /// The log has no such dispatch, or no longer.
-    public static let notInLog = Code(reason: "The log has no dispatch with that number, or no longer.")
+    public static let notInLog = Code(
+      reason: "The log has no dispatch with that number, or no longer.")
     /// The recorder no longer has all commits since that dispatch, or it keeps no models.
     public static let isTooFarBack = Code(
       reason: """
@@ -157,9 +164,11 @@ public struct TravelError: Error, CustomStringConvertible {
         """)
     /// Dispatches under way had not ended when the time was over, or the task was cancelled.
     public static let isBusy = Code(
-      reason: "Dispatches were still under way when the time was over; Dispatcher.diagnosis says which.")
+      reason:
+        "Dispatches were still under way when the time was over; Dispatcher.diagnosis says which.")
     /// Another call of `travel` or `resume` is under way.
-    public static let isMoving = Code(reason: "Another travel or resume is under way, or the dispatcher is paused.")
+    public static let isMoving = Code(
+      reason: "Another travel or resume is under way, or the dispatcher is paused.")
     /// The dispatcher is gone, or nothing was dispatched yet.
     public static let noDispatcher = Code(reason: "The recorder's dispatcher is gone.")
     /// The stores were not set; the cause says why.

@@ -45,7 +45,7 @@ public final class DispatchRecorder: Middleware {
   }
 
   deinit {
-    for tape in core.presentTapes { tape.endTape() }
+    core.endTapes()
   }
 
   // MARK: The log

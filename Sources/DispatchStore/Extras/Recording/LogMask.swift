@@ -21,8 +21,9 @@ public struct LogMask: Sendable {
     let text = "\(path)"
     let steps = text.split(separator: ".")
     let names = steps.dropFirst(String(describing: Root.self).split(separator: ".").count)
-    guard let name = names.last, names.count == 1, MemoryLayout<Root>.offset(of: path) != nil
-      || Root.self is AnyClass
+    guard let name = names.last, names.count == 1,
+      MemoryLayout<Root>.offset(of: path) != nil
+        || Root.self is AnyClass
     else {
       stopProgram("LogMask.field takes a stored property, and \(text) is none. Mask its type.")
     }

@@ -34,7 +34,8 @@ public final class UndoHistory: Sendable {
   ) {
     let taped = stores.map { $0 as? any TapedStore }
     guard limit > 0, !stores.isEmpty, !taped.contains(where: { $0 == nil }) else {
-      stopProgram("An undo history needs stores, each a Store, and a limit above zero, not \(limit).")
+      stopProgram(
+        "An undo history needs stores, each a Store, and a limit above zero, not \(limit).")
     }
     let log = UndoLog(
       UndoState(limit: limit, interval: interval.wholeNanoseconds), key,

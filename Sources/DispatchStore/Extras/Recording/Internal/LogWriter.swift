@@ -68,7 +68,9 @@ struct LogWriter {
   ) -> DispatchLog.StoreRun {
     let (outcome, detail) = outcome(run.outcome)
     let dispatched = entry.dispatch?.actions.first
-    let isSame = dispatched.map { type(of: $0) == type(of: run.action) && text($0) == text(run.action) }
+    let isSame = dispatched.map {
+      type(of: $0) == type(of: run.action) && text($0) == text(run.action)
+    }
     return store(
       run.storeIdentifier, outcome, detail, (run.timeQueued, run.duration), commits,
       replacement: isSame == false ? text(run.action) : nil, entry)

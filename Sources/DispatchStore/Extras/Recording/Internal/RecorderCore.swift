@@ -59,6 +59,15 @@ final class RecorderCore: TapeSink {
     tapes.withLock { $0.all.sorted { $0.key < $1.key }.map(\.value) }
   }
 
+  /// Ends reading; called when the recorder is released, so that the tapes do not keep this object alive.
+  func endTapes() {
+    let ended = tapes.withLock { tapes in
+      defer { tapes = Tapes() }
+      return tapes.all
+    }
+    for tape in ended.values { tape.endTape() }
+  }
+
   func tape(of store: AnyStore) -> (any StoreTape)? { tapes.withLock { $0.tape(of: store) } }
 
   /// Notes the dispatcher; returns whether this was its first dispatch.

@@ -65,7 +65,9 @@ struct RecorderState: Sendable {
     private let entries: [Entry]
     private let commits: [Commit]
 
-    init(_ entries: [Entry], _ commits: [Commit]) { (self.entries, self.commits) = (entries, commits) }
+    init(_ entries: [Entry], _ commits: [Commit]) {
+      (self.entries, self.commits) = (entries, commits)
+    }
   }
 
   private let limit: Int

@@ -1,0 +1,89 @@
+public import DispatchStore
+
+/// What a live page of the inspector gets, as server-sent events.
+///
+///     let feed = InspectorFeed(of: recorder, at: dispatcher)
+///     for await event in feed { try await send("event: \(event.name)\ndata: \(event.data)\n\n") }
+///
+/// Serve it under the address that you give to `DispatchLog.html(status:events:)`, on loopback only: a log tells what
+/// your users do. Each iteration is for one page, and begins with what comes from then on, if you pass its position.
+///
+/// It looks for new entries four times a second. If a page is slower than the dispatcher, it gets the latest entries, and
+/// the number of those that were not sent. So a page costs no more memory than these.
+public struct InspectorFeed: AsyncSequence, Sendable {
+  /// An event. Its data is one line.
+  public struct Element: Sendable {
+    /// The name: `entries` or `status`.
+    public let name: String
+    /// The data, as JSON.
+    public let data: String
+  }
+
+  private let recorder: DispatchRecorder
+  private let dispatcher: Dispatcher
+  private let limits: [DispatchLimit]
+  private let position: Int
+  private let batch: Int
+
+  /// Makes a feed.
+  ///
+  /// - Parameters:
+  ///   - recorder: The recorder.
+  ///   - dispatcher: The dispatcher, for its status.
+  ///   - limits: The limits to show.
+  ///   - position: The position in the log after which to begin (`DispatchRecorder.log(after:atMost:)`).
+  ///   - batch: The most entries in an event.
+  public init(
+    of recorder: DispatchRecorder, at dispatcher: Dispatcher, limits: [DispatchLimit] = [],
+    after position: Int = 0, batch: Int = 2_000
+  ) {
+    (self.recorder, self.dispatcher, self.limits) = (recorder, dispatcher, limits)
+    (self.position, self.batch) = (position, batch)
+  }
+
+  /// Begins a page's feed.
+  public func makeAsyncIterator() -> Iterator { Iterator(feed: self, position: position) }
+
+  /// The feed of one page.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let feed: InspectorFeed
+    fileprivate var position: Int
+    private var notSent = 0
+    private var dropped = 0
+    /// The number of looks until the next status.
+    private var untilStatus = 0
+
+    fileprivate init(feed: InspectorFeed, position: Int) {
+      (self.feed, self.position) = (feed, position)
+    }
+
+    /// Returns the next event; nil once the task is cancelled.
+    public mutating func next() async -> Element? {
+      while !Task.isCancelled {
+        if untilStatus == 0 {
+          untilStatus = 4
+          return status()
+        }
+        let (log, position) = feed.recorder.log(after: position, atMost: feed.batch)
+        notSent += log.droppedCount
+        self.position = position
+        if !log.entries.isEmpty {
+          var json = PageJSON()
+          json.chunk(log.entries)
+          return Element(name: "entries", data: json.string)
+        }
+        untilStatus -= 1
+        try? await Task.sleep(for: .milliseconds(250))
+      }
+      return nil
+    }
+
+    private func status() -> Element {
+      var status = InspectorStatus(of: feed.dispatcher, limits: feed.limits)
+      status.notSent = notSent
+      var json = PageJSON()
+      status.write(to: &json)
+      return Element(name: "status", data: json.string)
+    }
+  }
+}

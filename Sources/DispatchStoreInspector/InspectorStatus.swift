@@ -1,0 +1,102 @@
+public import DispatchStore
+
+/// What is in flight at a dispatcher, and who waits for whom, for a page of the inspector.
+public struct InspectorStatus: Sendable {
+  private let diagnosis: Diagnosis
+  private let limits: [(name: String, statistics: DispatchLimit.Statistics)]
+  /// The time since the log's origin; nil if it is not known.
+  var at: Duration?
+  /// The entries that the recorder has dropped, and those that were not sent to this page.
+  var dropped = 0, notSent = 0
+
+  /// Takes the present status of a dispatcher.
+  ///
+  /// - Parameters:
+  ///   - dispatcher: The dispatcher. Set its `tracksInFlight`, or a watchdog, or the page shows only calls that wait for
+  ///     a limit.
+  ///   - limits: The limits to show.
+  public init(of dispatcher: Dispatcher, limits: [DispatchLimit] = []) {
+    diagnosis = dispatcher.diagnosis
+    self.limits = limits.map { ($0.name, $0.statistics) }
+  }
+
+  func write(to json: inout PageJSON) {
+    json.object { json in
+      json.member("at") { $0.number(at?.nanoseconds ?? -1) }
+      json.member("dropped") { $0.number(Int64(dropped)) }
+      json.member("notSent") { $0.number(Int64(notSent)) }
+      json.member("inFlight") { json in
+        json.array { json in for entry in diagnosis.entries { write(entry, to: &json) } }
+      }
+      json.member("edges") { json in
+        let ring = Set(diagnosis.cycles.flatMap(\.edges))
+        json.array { json in
+          for edge in diagnosis.edges { write(edge, inRing: ring.contains(edge), to: &json) }
+        }
+      }
+      json.member("lanes") { json in
+        json.array { json in
+          for (name, count) in waitingByLane.sorted(by: { $0.value > $1.value }) {
+            json.object { json in
+              json.member("name") { $0.text(name) }
+              json.member("waiting") { $0.number(Int64(count)) }
+            }
+          }
+        }
+      }
+      json.member("limits") { json in
+        json.array { json in for limit in limits { write(limit, to: &json) } }
+      }
+      json.member("text") { $0.text("\(diagnosis)") }
+    }
+  }
+
+  private var waitingByLane: [String: Int] {
+    var counts: [String: Int] = [:]
+    for entry in diagnosis.entries where entry.isWaiting {
+      if let mode = entry.mode { counts["\(mode)", default: 0] += 1 }
+    }
+    return counts
+  }
+
+  private func write(_ entry: Diagnosis.Entry, to json: inout PageJSON) {
+    json.object { json in
+      json.member("number") { $0.number(Int64(entry.number)) }
+      json.member("id") { $0.number(entry.id.map { Int64(clamping: $0.number) } ?? -1) }
+      json.member("parent") { $0.number(entry.parent.map { Int64(clamping: $0.number) } ?? -1) }
+      json.member("type") { json in
+        json.text(entry.actions.map { "\(type(of: $0))" }.joined(separator: ", "))
+      }
+      json.member("mode") { $0.text(entry.mode.map { "\($0)" } ?? "") }
+      json.member("site") { $0.text("\(entry.callSite)") }
+      json.member("age") { $0.number(entry.age?.nanoseconds ?? -1) }
+      json.member("unmoved") { $0.number(entry.timeUnmoved?.nanoseconds ?? -1) }
+      json.member("waiting") { $0.bool(entry.isWaiting) }
+      json.member("states") { json in
+        json.array { json in for state in entry.states { json.text(state) } }
+      }
+    }
+  }
+
+  private func write(_ edge: Diagnosis.Edge, inRing: Bool, to json: inout PageJSON) {
+    json.object { json in
+      json.member("from") { $0.number(Int64(edge.from)) }
+      json.member("to") { $0.number(Int64(edge.to)) }
+      json.member("kind") { $0.text("\(edge.kind)") }
+      json.member("label") { $0.text(edge.label) }
+      json.member("suspected") { $0.bool(edge.kind == .mayWait) }
+      json.member("ring") { $0.bool(inRing) }
+    }
+  }
+
+  private func write(
+    _ limit: (name: String, statistics: DispatchLimit.Statistics), to json: inout PageJSON
+  ) {
+    json.object { json in
+      json.member("name") { $0.text(limit.name) }
+      json.member("inUse") { $0.number(Int64(limit.statistics.inFlight)) }
+      json.member("limit") { $0.number(Int64(limit.statistics.bound)) }
+      json.member("waiting") { $0.number(Int64(limit.statistics.waiting)) }
+    }
+  }
+}

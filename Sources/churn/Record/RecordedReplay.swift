@@ -1,0 +1,69 @@
+import DispatchStore
+import DispatchStoreInspector
+import Foundation
+
+/// The file to which the last actions of a replay are written, as its name says.
+struct RecordedReplay {
+  /// The number of actions that are kept.
+  static let limit = 100_000
+
+  private enum Form: String, CaseIterable {
+    /// A page for a browser.
+    case html
+    /// JSON lines, for `DispatchLog(jsonLines:)`.
+    case jsonl
+    /// A trace for Perfetto.
+    case json
+  }
+
+  let recorder = DispatchRecorder(limit: Self.limit)
+  private let path: String
+  private let form: Form
+  private let descriptor: Descriptor
+
+  /// Opens the file, so that a name that can't be written is known before the replay.
+  init(path: String) throws(Failure) {
+    let ending = path.split(separator: ".").last.map(String.init) ?? ""
+    guard path.contains("."), let form = Form(rawValue: ending) else {
+      throw Failure(
+        .usage,
+        """
+        '--record' writes a page (.html), JSON lines (.jsonl) or a trace for Perfetto (.json), as the file's name ends, \
+        not '\(path)'
+        """)
+    }
+    (self.path, self.form) = (path, form)
+    do {
+      descriptor = try Descriptor.writing(path)
+    } catch {
+      throw Failure(.cannotCreate, "cannot make the file for the record, '\(path)': \(error)")
+    }
+  }
+
+  /// Writes the file.
+  ///
+  /// - Returns: What was written, to be told.
+  func write() throws(Failure) -> String {
+    let log = recorder.log
+    let data: Data
+    do {
+      data =
+        switch form {
+        case .html: Data(log.html().utf8)
+        case .jsonl: try log.jsonLines()
+        case .json: log.chromeTrace()
+        }
+    } catch {
+      throw Failure(.software, "cannot encode the record: \(error)")
+    }
+    do throws(SystemError) {
+      try descriptor.truncate()
+      try descriptor.write([UInt8](data).span)
+    } catch {
+      throw Failure(.ioError, "cannot write the record to '\(path)': \(error)")
+    }
+    let dropped =
+      log.droppedCount > 0 ? ", the last of \(log.droppedCount + log.entries.count)" : ""
+    return "recorded \(Numbers.counted(log.entries.count, "action"))\(dropped) in \(path)"
+  }
+}

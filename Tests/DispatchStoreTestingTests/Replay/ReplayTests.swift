@@ -1,0 +1,158 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+private struct Order: Sendable, Equatable, Codable {
+  var state = "placed"
+  var at = 0.0
+}
+
+private struct Orders: ModelType {
+  var all = TrackedDictionary<Int, Order>()
+  var paid = 0
+}
+
+private struct Place: CodableAction { let id: Int }
+private struct Pay: CodableAction { let id: Int }
+private struct Cancel: CodableAction { let id: Int }
+private struct Open: ActionType {}
+
+private let coder = ActionCoder(Place.self, Pay.self, Cancel.self)
+
+/// Orders, whose cancellation forgets to give money back if it comes after the payment.
+private func register(at dispatcher: Dispatcher, time: @escaping @Sendable () -> Double = { 0 }) {
+  dispatcher.register(
+    store: Store(identifier: "orders", model: Orders()) {
+      On(Place.self) { orders, place in orders.all[place.id] = Order(at: time()) }
+      On(Pay.self) { orders, pay in
+        guard orders.all[pay.id]?.state == "placed" else { return }
+        orders.all[pay.id]?.state = "paid"
+        orders.paid += 1
+      }
+      On(Cancel.self) { orders, cancel in orders.all[cancel.id]?.state = "cancelled" }
+    }.undoesInPlace(\.all))
+}
+
+private struct PaidAndCancelled: Error {}
+
+@Suite("Replays of a log", .timeLimit(.minutes(10)))
+struct ReplayTests {
+  private func record(
+    time: @escaping @Sendable () -> Double = { 0 },
+    _ body: (Dispatcher) async -> Void
+  ) async -> DispatchLog {
+    let dispatcher = Dispatcher(name: "shop")
+    register(at: dispatcher, time: time)
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    await body(dispatcher)
+    return recorder.log
+  }
+
+  @Test func giveTheSameStatesInTheSameOrder() async throws {
+    let log = await record { dispatcher in
+      for id in 1...20 {
+        await dispatcher.send(Place(id: id), mode: .serial(lane: id))
+        await dispatcher.send(Pay(id: id), mode: .serial(lane: id))
+      }
+      await dispatcher.dispatch(actions: [Cancel(id: 3), Cancel(id: 4)], mode: .serial).ended()
+    }
+    let read = try DispatchLog(jsonLines: log.jsonLines())
+    let dispatcher = try await replay(read, decoding: coder) { register(at: $0) }
+    let orders = dispatcher.store(
+      storeIdentifier: "orders", as: Store<Orders, HandledAction>.self)
+    #expect(orders?.model.paid == 20 && orders?.model.all[3]?.state == "cancelled")
+  }
+
+  @Test func keepTheOrderOfCommitsOfManyThreads() async throws {
+    let log = await record { dispatcher in
+      await withTaskGroup { group in
+        for task in 0..<8 {
+          group.addTask {
+            for id in 0..<20 {
+              await dispatcher.send(Place(id: id), mode: .serial(lane: task))
+              await dispatcher.send(Pay(id: id))
+            }
+          }
+        }
+      }
+    }
+    try await replay(log, decoding: coder) { register(at: $0) }
+  }
+
+  @Test func nameTheStoreTheVersionAndTheKeyPathOfAReducerThatReadsTheTime() async throws {
+    let log = await record { dispatcher in
+      await dispatcher.send(Place(id: 1))
+      await dispatcher.send(Pay(id: 1))
+      await dispatcher.send(Place(id: 2))
+      await dispatcher.send(Place(id: 1))
+    }
+    let calls = Counter()
+    let difference = await #expect(throws: ReplayDifference.self) {
+      // The third call differs, as if the reducer had read the date.
+      try await replay(log, decoding: coder) {
+        register(at: $0, time: { calls.next() == 3 ? 7 : 0 })
+      }
+    }
+    #expect(difference?.store == "orders" && difference?.version == 4)
+    #expect(difference?.path == "all[1].at")
+    #expect(difference?.recorded == nil && difference?.replayed == "7.0")
+    #expect(difference?.action == "Place(id: 1)")
+  }
+
+  @Test func findABugThatShowsInOneOrderOnly() async throws {
+    // Recorded with the cancellation before the payment, which is then refused.
+    let log = await record { dispatcher in
+      await dispatcher.send(Place(id: 1), mode: .serial(lane: "orders"))
+      await dispatcher.send(Cancel(id: 1), mode: .serial(lane: "clerk"))
+      await dispatcher.send(Pay(id: 1), mode: .serial(lane: "orders"))
+    }
+    let failure = await #expect(throws: ExplorationFailure.self) {
+      try await explore(log: log, decoding: coder, seeds: 0..<1_000) {
+        register(at: $0)
+      } check: { dispatcher in
+        let store = dispatcher.store(
+          storeIdentifier: "orders", as: Store<Orders, HandledAction>.self)
+        let orders = store?.model ?? Orders()
+        if orders.paid > 0, orders.all[1]?.state == "cancelled" { throw PaidAndCancelled() }
+      }
+    }
+    #expect(failure.map { "\($0.failure)".contains("PaidAndCancelled") } == true)
+  }
+
+  @Test func sayWhyALogCantBeReplayed() async throws {
+    let open = await record { dispatcher in await dispatcher.send(Open()) }
+    let first = await #expect(throws: ReplayError.self) {
+      try await replay(open, decoding: coder) { register(at: $0) }
+    }
+    #expect(first?.description.contains("Let Open conform to CodableAction") == true)
+    let placed = await record { dispatcher in await dispatcher.send(Place(id: 1)) }
+    let second = await #expect(throws: ReplayError.self) {
+      try await replay(placed, decoding: ActionCoder(Pay.self)) { register(at: $0) }
+    }
+    #expect(second?.description.contains("No action type is registered as \"Place\"") == true)
+    let changed = await record { dispatcher in
+      await dispatcher.send(Place(id: 1))
+      dispatcher.store(storeIdentifier: "orders", as: Store<Orders, HandledAction>.self)?
+        .updateModel { $0.paid = 9 }
+    }
+    let third = await #expect(throws: ReplayError.self) {
+      try await replay(changed, decoding: coder) { register(at: $0) }
+    }
+    #expect(third?.description.contains("\"orders\" was changed outside") == true)
+  }
+}
+
+private final class Counter: @unchecked Sendable {
+  // because `lock` guards the count
+  private let lock = NSLock()
+  private var count = 0
+
+  func next() -> Int {
+    lock.withLock {
+      count += 1
+      return count
+    }
+  }
+}

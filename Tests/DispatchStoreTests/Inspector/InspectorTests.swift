@@ -1,0 +1,123 @@
+import DispatchStoreInspector
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+
+@Suite("The inspector", .timeLimit(.minutes(10)))
+struct InspectorTests {
+  private let dispatcher = Dispatcher(name: "</script><b>\"bank\"")
+  private let recorder = DispatchRecorder()
+
+  init() {
+    dispatcher.register(middleware: recorder)
+    dispatcher.registerLedger()
+  }
+
+  /// The data of a page.
+  private func data(of page: String) throws -> [String: Any] {
+    let start = try #require(page.firstRange(of: "id=\"data\">"))
+    let end = try #require(page[start.upperBound...].firstRange(of: "</script>"))
+    let json = Data(page[start.upperBound..<end.lowerBound].utf8)
+    return try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
+  }
+
+  @Test func aPageHasEveryEntryAndEachTextOnce() async throws {
+    for amount in 1...3 { await dispatcher.send(Book(customer: "a", amount: amount)) }
+    await dispatcher.send(Nested(amounts: [7]))
+    let data = try data(of: recorder.html())
+    let chunk = try #require(data["chunk"] as? [String: Any])
+    let (strings, entries) = (chunk["strings"] as? [String], chunk["entries"] as? [[Any]])
+    #expect(entries?.count == 5 && entries?.allSatisfy { $0.count == 13 } == true)
+    #expect(strings.map { Set($0).count == $0.count } == true)
+    #expect(strings?.contains("Book(customer: \"a\", amount: 2)") == true)
+    #expect(data["live"] is NSNull && data["status"] is NSNull)
+  }
+
+  @Test func hostileTextStaysText() async throws {
+    let text = "</script><script>alert(1)</script>\"\\\n\u{2028}\u{202E}\u{0}é"
+    await dispatcher.send(Book(customer: text, amount: 1))
+    let page = recorder.html()
+    #expect(page.components(separatedBy: "</script>").count == 3)
+    let data = try data(of: page)
+    #expect(data["name"] as? String == dispatcher.name)
+    let strings = (data["chunk"] as? [String: Any])?["strings"] as? [String]
+    #expect(strings?.contains { $0.contains("<script>alert(1)") } == true)
+  }
+
+  @Test func aPageHasTheStatus() async throws {
+    dispatcher.tracksInFlight = true
+    let (entered, goOn) = (Latch(), Latch())
+    dispatcher.register(
+      store: Store(identifier: "slow", model: 0) {
+        Perform(Fails.self) { _, _ in
+          entered.open()
+          await goOn.opened()
+        }
+      })
+    let limit = DispatchLimit(5, name: "calls")
+    let handles = (0..<3).map { _ in
+      dispatcher.dispatch(
+        Fails(), to: "slow", mode: .serial(lane: "x"), options: .limited(by: limit))
+    }
+    await entered.opened()
+    let page = recorder.log.html(
+      status: InspectorStatus(of: dispatcher, limits: [limit]), events: "events")
+    goOn.open()
+    for handle in handles { await handle.ended() }
+    let data = try data(of: page)
+    let status = try #require(data["status"] as? [String: Any])
+    #expect((status["inFlight"] as? [Any])?.count == 3)
+    #expect((status["edges"] as? [Any])?.count == 2)
+    let limits = try #require(status["limits"] as? [[String: Any]])
+    #expect(limits.first?["inUse"] as? Int == 3 && limits.first?["limit"] as? Int == 5)
+    let lanes = try #require(status["lanes"] as? [[String: Any]])
+    #expect(lanes.first?["waiting"] as? Int == 2)
+    #expect(data["live"] as? String == "events")
+  }
+
+  @Test func aFeedHasTheStatusAndThenWhatComes() async throws {
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    let (_, position) = recorder.log(after: 0, atMost: 1)
+    var events = InspectorFeed(of: recorder, at: dispatcher, after: position, batch: 2)
+      .makeAsyncIterator()
+    #expect(await events.next()?.name == "status")
+    for amount in 2...5 { await dispatcher.send(Book(customer: "b", amount: amount)) }
+    let event = try #require(await events.next())
+    #expect(event.name == "entries" && !event.data.contains("\n"))
+    #expect(event.data.contains("amount: 5") && !event.data.contains("amount: 3"))
+    // Until the next status, nothing else comes.
+    while let next = await events.next() {
+      guard next.name == "status" else { continue }
+      #expect(next.data.contains("\"notSent\":2"))
+      break
+    }
+  }
+
+  @Test func aTraceHasATrackPerLaneAndArrowsFromCauses() async throws {
+    await dispatcher.send(Book(customer: "a", amount: 1), mode: .serial(lane: "one"))
+    await dispatcher.send(Nested(amounts: [2, 3]), mode: .serial(lane: "two"))
+    let object = try JSONSerialization.jsonObject(with: recorder.log.chromeTrace())
+    let all = try #require((object as? [String: Any])?["traceEvents"] as? [[String: Any]])
+    func events(_ phase: String) -> [[String: Any]] {
+      all.filter { $0["ph"] as? String == phase }
+    }
+    #expect(events("X").count == 4)
+    #expect(events("s").count == 2 && events("f").count == 2)
+    #expect(events("C").count == 8)
+    let tracks = events("M").compactMap { ($0["args"] as? [String: Any])?["name"] as? String }
+    #expect(Set(tracks).isSuperset(of: ["one", "two", "sync"]))
+  }
+
+  @Test func graphsHaveTheCauses() async throws {
+    await dispatcher.send(Nested(amounts: [2, 3]))
+    await dispatcher.send(Book(customer: "\"]-->#", amount: 1))
+    let log = recorder.log
+    #expect(log.graphviz().components(separatedBy: "->").count - 1 == 3)
+    #expect(log.graphviz().contains(#"\"\\\"]"#))
+    let tree = log.tree(of: log.entries.first { $0.actions[0].type == "Nested" }!.id!)
+    #expect(tree.mermaid().components(separatedBy: " --> ").count == 3)
+    #expect(!log.mermaid().contains("\"]-->#\""))
+  }
+}
