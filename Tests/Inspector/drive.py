@@ -195,6 +195,10 @@ class Data:
             self.data = None
             return
         self.strings, self.entries = self.data["chunk"]["strings"], self.data["chunk"]["entries"]
+        for entry in self.entries:
+            for store in entry[12]:
+                # Defaults at the end are not sent.
+                store += [0, [], 0, -1][len(store) - 6:]
         self.by_id = {entry[0]: entry for entry in self.entries}
 
     def text(self, index):

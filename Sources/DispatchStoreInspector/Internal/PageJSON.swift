@@ -91,11 +91,7 @@ extension PageJSON {
     object { json in
       json.member("entries") { json in
         json.array { json in
-          var changes: Int64 = 0
-          for entry in entries {
-            if entry.id == nil { changes -= 1 }
-            json.entry(entry, id: entry.id.map(Int64.init(clamping:)) ?? changes, &texts)
-          }
+          for entry in entries { json.entry(entry, &texts) }
         }
       }
       json.member("strings") { json in
@@ -104,9 +100,10 @@ extension PageJSON {
     }
   }
 
-  private mutating func entry(_ entry: DispatchLog.Entry, id: Int64, _ texts: inout TextTable) {
+  private mutating func entry(_ entry: DispatchLog.Entry, _ texts: inout TextTable) {
     array { json in
-      json.number(id)
+      // A change outside of dispatches has a negative number, of its time.
+      json.number(entry.id.map(Int64.init(clamping:)) ?? min(-1, -entry.began.nanoseconds))
       json.number(entry.parent.map(Int64.init(clamping:)) ?? -1)
       json.number([.action: 0, .sequence: 1, .change: 2][entry.kind]!)
       json.number(texts.index(of: entry.actions.map(\.type).joined(separator: ", ")))
@@ -116,17 +113,25 @@ extension PageJSON {
       for time in [entry.began, entry.timeQueued, entry.duration] { json.number(time.nanoseconds) }
       json.number(texts.index(of: entry.callSite))
       json.number(texts.index(of: entry.error))
-      json.array { json in for store in entry.stores { json.store(store, &texts) } }
+      json.array { json in for store in entry.stores { json.store(store, in: entry, &texts) } }
     }
   }
 
-  private mutating func store(_ run: DispatchLog.StoreRun, _ texts: inout TextTable) {
+  /// Writes a run without defaults at its end, and with time and version as differences: a third of a page.
+  private mutating func store(
+    _ run: DispatchLog.StoreRun, in entry: DispatchLog.Entry, _ texts: inout TextTable
+  ) {
     array { json in
       json.number(texts.index(of: run.store))
       json.number(texts.index(of: run.outcome.rawValue))
       json.number(texts.index(of: run.detail))
-      for time in [run.timeQueued, run.duration] { json.number(time.nanoseconds) }
-      for version in [run.oldVersion, run.newVersion] { json.number(Int64(clamping: version)) }
+      json.number((run.timeQueued - entry.timeQueued).nanoseconds)
+      json.number(run.duration.nanoseconds)
+      json.number(Int64(clamping: run.oldVersion))
+      let isPlain = run.omittedCount == 0 && run.replacement == nil
+      if isPlain, run.differences.isEmpty, run.newVersion == run.oldVersion { return }
+      json.number(Int64(clamping: run.newVersion - run.oldVersion))
+      if isPlain, run.differences.isEmpty { return }
       json.array { json in
         for difference in run.differences {
           json.array { json in
@@ -136,6 +141,7 @@ extension PageJSON {
           }
         }
       }
+      if isPlain { return }
       json.number(Int64(run.omittedCount))
       json.number(texts.index(of: run.replacement))
     }

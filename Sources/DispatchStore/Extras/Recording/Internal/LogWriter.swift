@@ -38,7 +38,7 @@ struct LogWriter {
   }
 
   private func text(_ value: Any) -> String {
-    var writer = DiffWriter(readsObjects: false, masks: masks)
+    var writer = DiffWriter(readsObjects: false, masks: masks, prefersDescriptions: true)
     return Self.cut(writer.line(value) ?? "")
   }
 

@@ -82,6 +82,15 @@ package enum DiffShape {
     return name.hasPrefix("Swift.") || name.hasPrefix("Foundation")
   }
 
+  /// The description of a value whose own type, a struct or an enum, says how it is written.
+  static func description(of value: Any) -> String? {
+    guard let described = value as? any CustomStringConvertible, !isLeaf(value) else { return nil }
+    switch Mirror(reflecting: value).displayStyle {
+    case .struct, .enum: return described.description
+    default: return nil
+    }
+  }
+
   private static func describe(_ data: Data) -> String {
     let start = data.prefix(16).map { byte in
       String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)

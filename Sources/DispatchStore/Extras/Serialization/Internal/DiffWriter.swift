@@ -10,9 +10,14 @@ package struct DiffWriter {
   private let readsObjects: Bool
   /// What is not written.
   private let masks: ValueMasks
+  /// Whether a value of the program that has a description is written as that, unless something in it may be masked.
+  private let prefersDescriptions: Bool
 
-  package init(readsObjects: Bool = true, masks: ValueMasks = ValueMasks()) {
+  package init(
+    readsObjects: Bool = true, masks: ValueMasks = ValueMasks(), prefersDescriptions: Bool = false
+  ) {
     (self.readsObjects, self.masks) = (readsObjects, masks)
+    self.prefersDescriptions = prefersDescriptions && masks.isEmpty
   }
 
   /// - Parameter prefix: The value's label.
@@ -76,6 +81,7 @@ package struct DiffWriter {
     defer { leave(value) }
     let (start, fields, end): (String, [DiffField], String)
     if masks.hide(value) { return ValueMasks.text }
+    if prefersDescriptions, let text = DiffShape.description(of: value) { return text }
     switch readsObjects ? DiffShape(value) : DiffShape(withoutObjects: value) {
     case .leaf(let text):
       return text.count <= limit ? text : nil

@@ -17,7 +17,7 @@ struct ModelComparison {
   /// Begins with the element of a dictionary.
   init(masks: ValueMasks, at dictionary: String, key: Any) {
     self.init(masks: masks, at: dictionary)
-    var writer = DiffWriter(readsObjects: false, masks: masks)
+    var writer = DiffWriter(readsObjects: false, masks: masks, prefersDescriptions: true)
     path.append(.key(writer.line(key) ?? ""))
   }
 
