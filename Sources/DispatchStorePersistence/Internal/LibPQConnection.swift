@@ -7,6 +7,11 @@
   struct LibPQClient: PostgreSQLClient {
     let place: PostgreSQLPlace
     let settings: PostgreSQLSettings
+    private let began = ContinuousClock.now
+
+    init(place: PostgreSQLPlace, settings: PostgreSQLSettings) {
+      (self.place, self.settings) = (place, settings)
+    }
 
     var holder: String { PostgreSQLHolder.this.text }
 
@@ -15,6 +20,8 @@
     func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection {
       try LibPQConnection(place, settings)
     }
+
+    var now: Duration { began.duration(to: .now) }
 
     func pause(for time: Duration) { Thread.sleep(forTimeInterval: time / .seconds(1)) }
   }

@@ -13,6 +13,9 @@
     /// Connects to the server.
     func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection
 
+    /// The time since some moment.
+    var now: Duration { get }
+
     /// Blocks the calling thread for a time.
     func pause(for time: Duration)
   }

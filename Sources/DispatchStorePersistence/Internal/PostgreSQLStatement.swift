@@ -46,6 +46,7 @@
 
     // Stores and rows:
 
+    case storeIdentifiers(partition: String)
     case findStore(String, partition: String)
     case saveStore(SavedStore, String, partition: String)
     case saveVersions([Int64: UInt64])

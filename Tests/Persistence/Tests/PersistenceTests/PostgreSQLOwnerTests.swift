@@ -240,6 +240,8 @@ private struct StillClient: PostgreSQLClient {
 
   var holder: String { client.holder }
   func isDead(_ holder: PostgreSQLHolder) -> Bool { client.isDead(holder) }
+  var now: Duration { client.now }
+
   func pause(for time: Duration) { client.pause(for: time) }
 
   func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection {
