@@ -35,6 +35,10 @@ let package = Package(
     // A payment service, and the program that kills it: swift run -c release Cashier.
     .executableTarget(
       name: "Cashier", dependencies: library + ["PostgreSQLServer"], swiftSettings: settings),
+    // What saving in PostgreSQL costs, beside pgbench: swift run -c release PostgreSQLRatios /var/tmp.
+    .executableTarget(
+      name: "PostgreSQLRatios", dependencies: library + ["PostgreSQLServer"],
+      swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -11,7 +11,7 @@
 #endif
 
 // The driver sends a transaction's statements together, which needs version 14 of the library.
-#ifndef LIBPQ_HAS_PIPELINING
+#if defined(LIBPQ_FE_H) && !defined(LIBPQ_HAS_PIPELINING)
 #error "DispatchStore needs version 14 or newer of libpq: install a newer libpq-dev."
 #endif
 

@@ -3,13 +3,12 @@
 
 #if __has_include(<sqlite3.h>)
 #include <sqlite3.h>
-#else
-#error "DispatchStore needs SQLite's header, sqlite3.h: install libsqlite3-dev (apt-get install libsqlite3-dev)."
-#endif
-
 // The driver's upserts need 3.24 of 2018.
 #if SQLITE_VERSION_NUMBER < 3024000
 #error "DispatchStore needs SQLite 3.24 or newer: install a newer libsqlite3-dev."
+#endif
+#else
+#error "DispatchStore needs SQLite's header, sqlite3.h: install libsqlite3-dev (apt-get install libsqlite3-dev)."
 #endif
 
 #if defined(__linux__)

@@ -8,6 +8,7 @@
     let countGroup: SQLiteStatement
     let readOwner: SQLiteStatement
 
+    let allStores: SQLiteStatement
     let findStore: SQLiteStatement
     let saveStore: SQLiteStatement
     let saveVersion: SQLiteStatement
@@ -30,6 +31,8 @@
       readOwner = try connection.prepare(
         "SELECT epoch, last_group FROM main.dispatchstore_owner WHERE id = 1")
 
+      allStores = try connection.prepare(
+        "SELECT identifier FROM main.dispatchstore_stores ORDER BY number")
       findStore = try connection.prepare(
         """
         SELECT number, version, type_name, type_version FROM main.dispatchstore_stores

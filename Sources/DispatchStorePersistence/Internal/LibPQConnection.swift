@@ -7,6 +7,11 @@
   struct LibPQClient: PostgreSQLClient {
     let place: PostgreSQLPlace
     let settings: PostgreSQLSettings
+    private let began = ContinuousClock.now
+
+    init(place: PostgreSQLPlace, settings: PostgreSQLSettings) {
+      (self.place, self.settings) = (place, settings)
+    }
 
     var holder: String { PostgreSQLHolder.this.text }
 
@@ -16,16 +21,25 @@
       try LibPQConnection(place, settings)
     }
 
+    var now: Duration { began.duration(to: .now) }
+
     func pause(for time: Duration) { Thread.sleep(forTimeInterval: time / .seconds(1)) }
   }
 
   /// A connection to a PostgreSQL server: sends statements together, and waits for their results.
   ///
-  /// It relies on nothing that a session keeps, so a pooler like pgbouncer may be between.
+  /// A pooler like pgbouncer may be between. If it changes the server's connection, and does not know prepared statements,
+  /// they are sent as texts from then on: nothing else is left to a session.
   final class LibPQConnection: PostgreSQLConnection {
     private let handle: OpaquePointer
     private let place: PostgreSQLPlace
     private let patience: Duration
+    /// The names of prepared statements, by their text.
+    private var prepared: [String: String] = [:]
+    private var prepares = true
+    private var preparedCount = 0
+    /// A text that no other connection has, in case a pooler lets several use the same one of the server.
+    private let prefix = "dispatchstore_\(UInt64.random(in: 0...UInt64.max))"
 
     /// Connects.
     init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings) throws(PostgreSQLFailure) {
@@ -63,16 +77,18 @@
     func run(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure)
       -> [any PostgreSQLResult]
     {
-      for (index, statement) in statements.enumerated()
-      where !PostgreSQLQuery(statement).send(to: handle) {
-        throw lost(at: index)
+      var expected: [Expected] = []
+      for (index, statement) in statements.enumerated() {
+        guard send(statement, at: index, &expected) else { throw lost(at: index) }
       }
       guard PQpipelineSync(handle) == 1 else { throw lost(at: statements.count) }
       let end = ContinuousClock.now + patience
       var (results, failure): ([any PostgreSQLResult], PostgreSQLFailure?) = ([], nil)
-      for index in statements.indices {
+      for (index, preparation) in expected {
         let result = try next(until: end, at: index)
         switch result.status {
+        case PGRES_COMMAND_OK where preparation != nil:
+          prepared[preparation!.sql] = preparation!.name
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
           results.append(result)
         case PGRES_PIPELINE_ABORTED:
@@ -89,8 +105,32 @@
         while try nextOrNil(until: end, at: index) != nil {}
       }
       _ = try next(until: end, at: statements.count)
-      if let failure { throw failure }
+      if let failure {
+        if failure.sqlState == "26000" { (prepares, prepared) = (false, [:]) }
+        throw failure
+      }
       return results
+    }
+
+    /// A result to come: that of a statement, by its place, or that of preparing it.
+    private typealias Expected = (index: Int, preparation: (sql: String, name: String)?)
+
+    /// Sends a statement, and prepares it before if it is one of each group; returns false if the connection is lost.
+    private func send(
+      _ statement: PostgreSQLStatement, at index: Int, _ expected: inout [Expected]
+    ) -> Bool {
+      let query = PostgreSQLQuery(statement)
+      var name: String?
+      if prepares, statement.isPartOfGroups {
+        name = prepared[query.sql] ?? "\(prefix)_\(preparedCount)"
+        if prepared[query.sql] == nil {
+          preparedCount += 1
+          guard query.prepare(as: name!, on: handle) else { return false }
+          expected.append((index, (query.sql, name!)))
+        }
+      }
+      expected.append((index, nil))
+      return query.send(to: handle, preparedAs: name)
     }
 
     private func next(until end: ContinuousClock.Instant, at index: Int) throws(PostgreSQLFailure)

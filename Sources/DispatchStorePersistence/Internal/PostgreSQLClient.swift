@@ -13,6 +13,9 @@
     /// Connects to the server.
     func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection
 
+    /// The time since some moment.
+    var now: Duration { get }
+
     /// Blocks the calling thread for a time.
     func pause(for time: Duration)
   }
@@ -70,6 +73,8 @@
       case "53100": .full
       // A server that only reads may become the one that writes.
       case "55P03", "25P03", "25006": .busy
+      // A pooler has sent it to a connection for which it was not prepared.
+      case "26000": .busy
       case "XX001", "XX002": .corrupt
       default:
         switch sqlState.prefix(2) {

@@ -20,6 +20,8 @@
     private var epoch: Int64?
     /// The transaction in progress, whose statements are sent with its end or before something is read.
     private var transaction: PostgreSQLTransaction?
+    /// When the transaction began, by the client's clock.
+    private var began = Duration.zero
     /// The owner in the last transaction whose reply was lost.
     ///
     /// Even if it was not committed at the last look, it may be later: what was sent on the lost connection can still be
@@ -124,6 +126,7 @@
 
     package func begin(as owner: PersistenceOwner) throws -> Bool {
       let connection = try connected()
+      began = client.now
       let fence = self.fence(owner)
       guard doubt == owner else {
         transaction = PostgreSQLTransaction(owner, [.begin, fence])
@@ -192,7 +195,7 @@
       guard let transaction else { throw noTransaction() }
       var statements = transaction.takeStatements()
       // The lease that the comparison has renewed is partly over.
-      if transaction.began.duration(to: .now) > lease / 3 {
+      if client.now - began > lease / 3 {
         statements.append(.renew(partition: place.partition, lease: lease))
       }
       statements.append(.commit)
@@ -300,6 +303,11 @@
     }
 
     // MARK: Stores
+
+    package func storeIdentifiers() throws -> [String] {
+      let rows = try run(.storeIdentifiers(partition: place.partition), "reading the stores")
+      return (0..<rows.rowCount).map { unescaped(rows.text($0, 0)) }
+    }
 
     package func store(_ identifier: String) throws -> SavedStore? {
       let row = try run(

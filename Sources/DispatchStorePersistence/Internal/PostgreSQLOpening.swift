@@ -47,19 +47,24 @@
     // MARK: Tables
 
     private func makeTables() throws {
-      if try columns().isEmpty {
+      var found = try columns()
+      if found.isEmpty {
         _ = try connection.run(
           [.begin, .lockTables] + PostgreSQLTable.all.map { .makeTable($0) } + [.commit])
+        found = try columns()
       }
-      let found = try columns()
+      // Before anything else: a newer format may have other columns.
+      if found["dispatchstore_partitions"]?["format"] == "integer" { try checkFormat() }
       for table in PostgreSQLTable.all { try check(table, found[table.name] ?? [:]) }
+    }
+
+    private func checkFormat() throws {
       let format = try connection.run(.format)
-      if format.integer(0, 0) > PostgreSQLTable.format {
-        throw PersistenceError(
-          .newerVersion,
-          "\(place.description) was written by a newer version of DispatchStore. Use that version, or a later one."
-        )
-      }
+      guard format.integer(0, 0) > PostgreSQLTable.format else { return }
+      throw PersistenceError(
+        .newerVersion,
+        "\(place.description) was written by a newer version of DispatchStore. Use that version, or a later one."
+      )
     }
 
     /// The columns of the library's tables that are there, with their types.
@@ -75,14 +80,21 @@
 
     private func check(_ table: PostgreSQLTable, _ found: [String: String]) throws {
       for (column, type) in table.columns where found[column] != type {
-        throw PersistenceError(
-          .notADatabase,
-          """
-          \(place.description) has a table "\(table.name)" that isn't the library's: its column "\(column)" is \
-          \(found[column].map { "of type \($0), not \(type)" } ?? "missing"). Use another schema or database, or \
-          rename the table.
-          """)
+        let difference = found[column].map { "of type \($0), not \(type)" } ?? "missing"
+        throw foreign(table, "its column \"\(column)\" is \(difference)")
       }
+      for column in found.keys.sorted() where !table.columns.contains(where: { $0.key == column }) {
+        throw foreign(table, "it has another column \"\(column)\"")
+      }
+    }
+
+    private func foreign(_ table: PostgreSQLTable, _ reason: String) -> PersistenceError {
+      PersistenceError(
+        .notADatabase,
+        """
+        \(place.description) has a table "\(table.name)" that isn't the library's: \(reason). Use another schema or \
+        database, or rename the table.
+        """)
     }
 
     // MARK: Ownership
@@ -189,7 +201,7 @@
         name: "dispatchstore_partitions",
         columns: [
           "name": "text", "format": "integer", "epoch": "bigint", "last_group": "bigint",
-          "lease_end": "timestamp with time zone", "backend": "integer", "holder": "text",
+          "lease_end": "timestamp with time zone", "holder": "text",
         ], further: ["name": key], constraint: "PRIMARY KEY (name)"),
       PostgreSQLTable(
         name: "dispatchstore_stores",

@@ -27,6 +27,10 @@
         case .renew(let partition, let lease): .renew(partition, lease)
         case .readOwner(let partition, let locks): .readOwner(partition, locks: locks)
         case .release(let partition, let epoch, let holder): .release(partition, epoch, holder)
+        case .storeIdentifiers(let partition):
+          Self(
+            "SELECT identifier FROM dispatchstore_stores WHERE partition = $1 ORDER BY number",
+            .text(partition))
         case .findStore(let identifier, let partition): .findStore(identifier, of: partition)
         case .saveStore(let store, let identifier, let partition):
           .save(store, identifier, of: partition)
@@ -68,8 +72,8 @@
     private static func addPartition(_ partition: String) -> PostgreSQLQuery {
       PostgreSQLQuery(
         """
-        INSERT INTO dispatchstore_partitions (name, format, epoch, last_group, lease_end, backend, holder)
-        SELECT $1::text, \(PostgreSQLTable.format), 0, 0, '-infinity'::timestamptz, 0, ''
+        INSERT INTO dispatchstore_partitions (name, format, epoch, last_group, lease_end, holder)
+        SELECT $1::text, \(PostgreSQLTable.format), 0, 0, '-infinity'::timestamptz, ''
         WHERE NOT EXISTS (SELECT FROM dispatchstore_partitions WHERE name = $1) ON CONFLICT DO NOTHING
         """, .text(partition))
     }
@@ -103,7 +107,7 @@
     ) -> PostgreSQLQuery {
       PostgreSQLQuery(
         """
-        UPDATE dispatchstore_partitions SET epoch = epoch + 1, holder = $2, backend = pg_backend_pid(),
+        UPDATE dispatchstore_partitions SET epoch = epoch + 1, holder = $2,
           lease_end = clock_timestamp() + $3::float8 * interval '1 second'
         WHERE name = $1 RETURNING epoch, last_group
         """, .text(partition), .text(holder), .seconds(lease))
@@ -117,7 +121,7 @@
       PostgreSQLQuery(
         """
         WITH fence AS (
-          UPDATE dispatchstore_partitions SET last_group = last_group + 1, backend = pg_backend_pid(),
+          UPDATE dispatchstore_partitions SET last_group = last_group + 1,
             lease_end = clock_timestamp() + $4::float8 * interval '1 second'
           WHERE name = $1 AND epoch = $2 AND last_group = $3 AND holder = $6 RETURNING 1)
         SELECT 1 / count(*), set_config('idle_in_transaction_session_timeout', $5, true) FROM fence

@@ -33,8 +33,15 @@
       (self.sql, self.parameters) = (sql, parameters)
     }
 
+    /// Hands the statement to libpq, to be prepared under a name; returns false if the connection is lost.
+    func prepare(as name: String, on connection: OpaquePointer) -> Bool {
+      PQsendPrepare(connection, name, sql, Int32(parameters.count), parameters.map(\.type)) == 1
+    }
+
     /// Hands the statement to libpq; returns false if the connection is lost.
-    func send(to connection: OpaquePointer) -> Bool {
+    ///
+    /// - Parameter name: The name under which it was prepared; nil sends its text.
+    func send(to connection: OpaquePointer, preparedAs name: String? = nil) -> Bool {
       let buffers = parameters.map { parameter -> UnsafeMutableBufferPointer<CChar>? in
         guard let bytes = parameter.bytes else { return nil }
         // Text ends with a zero byte; the length says where bytes end.
@@ -44,11 +51,16 @@
         return buffer
       }
       defer { for buffer in buffers { buffer?.deallocate() } }
+      let count = Int32(parameters.count)
+      let values = buffers.map { $0.flatMap { UnsafePointer($0.baseAddress) } }
+      let lengths = parameters.map { Int32($0.bytes?.count ?? 0) }
+      let formats = parameters.map { Int32($0.isBinary ? 1 : 0) }
+      let results: Int32 = hasBinaryResults ? 1 : 0
+      if let name {
+        return PQsendQueryPrepared(connection, name, count, values, lengths, formats, results) == 1
+      }
       return PQsendQueryParams(
-        connection, sql, Int32(parameters.count), parameters.map(\.type),
-        buffers.map { $0.flatMap { UnsafePointer($0.baseAddress) } },
-        parameters.map { Int32($0.bytes?.count ?? 0) }, parameters.map { $0.isBinary ? 1 : 0 },
-        hasBinaryResults ? 1 : 0) == 1
+        connection, sql, count, parameters.map(\.type), values, lengths, formats, results) == 1
     }
   }
 

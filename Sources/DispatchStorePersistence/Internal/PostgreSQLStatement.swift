@@ -46,6 +46,7 @@
 
     // Stores and rows:
 
+    case storeIdentifiers(partition: String)
     case findStore(String, partition: String)
     case saveStore(SavedStore, String, partition: String)
     case saveVersions([Int64: UInt64])
@@ -62,6 +63,14 @@
   }
 
   extension PostgreSQLStatement {
+    /// Whether it is sent with most groups, so that preparing it pays.
+    var isPartOfGroups: Bool {
+      switch self {
+      case .fence, .saveVersions, .saveRows, .deleteRows: true
+      default: false
+      }
+    }
+
     /// The first word of a statement that would end the transaction or split it; nil for all others.
     static func transactionWord(of sql: String) -> String? {
       var text = sql[...].drop(while: \.isWhitespace)

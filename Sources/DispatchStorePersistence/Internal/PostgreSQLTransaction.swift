@@ -5,7 +5,6 @@
   /// The changes of a transaction that are not sent yet.
   final class PostgreSQLTransaction {
     let owner: PersistenceOwner
-    let began = ContinuousClock.now
     /// Whether the server knows of it.
     private(set) var hasBegun: Bool
     private var first: [PostgreSQLStatement]

@@ -3,6 +3,15 @@
   package import DispatchStore
 
   extension SQLiteDriver {
+    package func storeIdentifiers() throws -> [String] {
+      try inTransaction { session in
+        var identifiers: [String] = []
+        let statement = session.statements.allStores
+        try statement.forEachRow("reading the stores") { identifiers.append(statement.text(at: 0)) }
+        return identifiers
+      }
+    }
+
     package func store(_ identifier: String) throws -> SavedStore? {
       try inTransaction { try $0.store(identifier) }
     }

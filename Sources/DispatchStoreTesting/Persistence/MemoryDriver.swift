@@ -104,6 +104,11 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
     isOpen = false
   }
 
+  func storeIdentifiers() throws -> [String] {
+    try step("look up the stores")
+    return content!.numbers.keys.sorted()
+  }
+
   func store(_ identifier: String) throws -> SavedStore? {
     try step("look up a store")
     return content!.numbers[identifier].flatMap { content!.stores[$0] }

@@ -44,6 +44,8 @@
       return SimulatedConnection(self, backend)
     }
 
+    var now: Duration { server.now }
+
     func pause(for time: Duration) { wait(for: "a pause", atMost: time) }
 
     /// Stands still at times, as after SIGSTOP.

@@ -36,6 +36,15 @@ struct PersistenceFailureTests {
     #expect(stage.persistence.status.lastError == nil)
   }
 
+  @Test(arguments: [MemoryDatabase.Fault.busy, .full])
+  func aLockIsWaitedForWhileItOpens(fault: MemoryDatabase.Fault) async throws {
+    let database = MemoryDatabase()
+    database.fail(fault, count: 2)
+    let persistence = try await database.open(for: Dispatcher(name: "shop"))
+    #expect(persistence.status.lastError == nil)
+    try await persistence.close()
+  }
+
   @Test(arguments: Way.all, 0..<4)
   func atAnyStepLeaveAWholeGroupOrNothing(way: Way, step: Int) async throws {
     let stage = try await PersistenceStage()

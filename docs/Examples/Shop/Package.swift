@@ -76,12 +76,13 @@ let package = Package(
     .executableTarget(
       name: "Gateway", dependencies: ["DispatchStoreServer", hummingbird, tracing],
       swiftSettings: settings),
+    .systemLibrary(name: "CLibPQ", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     // The same service without DispatchStore: the measure for lines and speed.
     .executableTarget(
       name: "PlainShop",
       dependencies: [
         hummingbird, lifecycle, logging, metrics, tracing,
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        "CLibPQ", .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ], swiftSettings: settings),
     .testTarget(

@@ -78,12 +78,8 @@ public final class Persistence: Sendable {
     let driver = database.driver
     let world = dispatcher?.pool.world
     // Opening blocks, which a thread of the cooperative pool must not.
-    let (owner, rows) = try await withTaskCancellationHandler { [queue] in
-      try await Self.blocking(on: queue, in: world) {
-        let writer = Writer(driver, try driver.open())
-        let rows = try FoundRow.all(by: writer)
-        return (writer.owner, rows)
-      }
+    let owner = try await withTaskCancellationHandler { [queue] in
+      try await Self.blocking(on: queue, in: world) { try driver.open() }
     } onCancel: {
       driver.cancelOpening()
     }
@@ -95,7 +91,7 @@ public final class Persistence: Sendable {
       State(
         commit: GroupCommit(limits),
         status: PersistenceStatus(database: driver.description, owner: owner)))
-    try restore(rows)
+    try restore(try await perform { try FoundRow.all($0) })
     renewLease(since: nil)
   }
 

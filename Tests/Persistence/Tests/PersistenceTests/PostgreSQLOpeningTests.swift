@@ -50,6 +50,15 @@ struct PostgreSQLOpeningTests {
     try Opened(database.driver()).driver.close()
     try database.psql("UPDATE dispatchstore_partitions SET format = 2")
     try expect(.newerVersion, "newer version") { _ = try database.driver().open() }
+    // Also if that has other columns.
+    try database.psql("ALTER TABLE dispatchstore_partitions RENAME holder TO owner")
+    try expect(.newerVersion, "newer version") { _ = try database.driver().open() }
+  }
+
+  @Test func refusesAColumnThatItDoesNotKnow() throws {
+    try Opened(database.driver()).driver.close()
+    try database.psql("ALTER TABLE dispatchstore_partitions ADD backend integer")
+    try expect(.notADatabase, "another column \"backend\"") { _ = try database.driver().open() }
   }
 
   @Test(arguments: ["fsync", "full_page_writes", "synchronous_commit"])

@@ -184,6 +184,21 @@ struct PostgreSQLOwnerTests {
     #expect(saved?.version == 3)
   }
 
+  @Test func aPoolerNeedNotKnowPreparedStatements() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    for version in 2...3 {
+      try opened.group { try $0.save(version: UInt64(version), ofStore: store) }
+    }
+    // As on another connection of the server.
+    try opened.group { _ = try $0.execute("DEALLOCATE ALL", []) }
+    let failure = try expect(.busy) { try opened.group { try $0.save(version: 4, ofStore: store) } }
+    #expect(failure.isTransient && failure.isOutcomeKnown)
+    for version in 4...5 {
+      try opened.group { try $0.save(version: UInt64(version), ofStore: store) }
+    }
+  }
+
   @Test func aStoreOfALostTransactionIsNotRemembered() throws {
     let opened = try Opened(database.driver())
     let saved = SavedStore(version: 1, typeName: "Shop", typeVersion: 1)
@@ -240,6 +255,8 @@ private struct StillClient: PostgreSQLClient {
 
   var holder: String { client.holder }
   func isDead(_ holder: PostgreSQLHolder) -> Bool { client.isDead(holder) }
+  var now: Duration { client.now }
+
   func pause(for time: Duration) { client.pause(for: time) }
 
   func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection {

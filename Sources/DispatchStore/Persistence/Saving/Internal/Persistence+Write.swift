@@ -102,7 +102,7 @@ extension Persistence {
 
   private func didWrite(_ errand: DatabaseErrand) {
     (writer.current, writer.failures) = (nil, 0)
-    state.withLock { $0.status.group = writer.owner.group }
+    state.withLock { ($0.status.group, $0.status.lastError) = (writer.owner.group, nil) }
     errand.ended(nil)
     publishStatus()
   }

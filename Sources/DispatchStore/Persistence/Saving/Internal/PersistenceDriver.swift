@@ -44,6 +44,9 @@ package protocol PersistenceDriver: AnyObject, Sendable {
 
   // In a transaction:
 
+  /// The identifiers of all saved stores.
+  func storeIdentifiers() throws -> [String]
+
   /// The saved store with this identifier.
   func store(_ identifier: String) throws -> SavedStore?
 

@@ -59,38 +59,15 @@ struct EncodedWork {
 }
 
 /// A row as it was found when the database was opened.
-struct FoundRow {
+struct FoundRow: Sendable {
   let kind: CompanionRow.Kind
   let key: String
   let value: Data
 }
 
 extension FoundRow {
-  /// Reads the rows, in a transaction of their own.
-  ///
-  /// It is committed if there is a lease, since that renews it: reading may have taken long.
-  static func all(by writer: Writer) throws -> [FoundRow] {
-    let driver = writer.driver
-    guard driver.leaseRenewal != nil else {
-      guard try driver.begin(as: writer.owner) else { return [] }
-      defer { driver.rollback() }
-      return try all(driver)
-    }
-    var rows: [FoundRow] = []
-    var attempts = 0
-    while true {
-      do {
-        try writer.inTransaction { rows = try all($0) }
-        return rows
-      } catch let error as PersistenceError where error.isTransient && attempts < 10 {
-        // A connection that was lost is made anew.
-        attempts += 1
-        Thread.sleep(forTimeInterval: 0.1)
-      }
-    }
-  }
-
-  private static func all(_ driver: any PersistenceDriver) throws -> [FoundRow] {
+  /// Reads the rows, in the current transaction.
+  static func all(_ driver: any PersistenceDriver) throws -> [FoundRow] {
     guard let store = try driver.store(WorkRows.storeIdentifier) else { return [] }
     var rows: [FoundRow] = []
     for kind in CompanionRow.Kind.allCases {

@@ -14,7 +14,7 @@ public final class Readiness: Service {
   private let maximumLag: Int
   private let delay: Duration
   private let clock: any Clock<Duration>
-  private let isEnding = Atomic(false)
+  private let hasEnded = Atomic(false)
 
   /// Makes a readiness.
   ///
@@ -34,15 +34,18 @@ public final class Readiness: Service {
 
   /// The reason why the service is not ready; nil if it is.
   public var problem: String? {
-    if isEnding.load(ordering: .relaxed) { return "The service ends." }
+    if isEnding { return "The service ends." }
     if dispatcher.isClosed { return "The dispatcher is closed." }
     guard let status = persistence?.status else { return nil }
     if status.hasFailed { return "Saving has failed." }
     return status.lag > maximumLag ? "\(status.lag) commits wait to be saved." : nil
   }
 
+  /// Whether the service ends.
+  public var isEnding: Bool { hasEnded.load(ordering: .relaxed) }
+
   /// Makes readiness fail from now on.
-  public func end() { isEnding.store(true, ordering: .relaxed) }
+  public func end() { hasEnded.store(true, ordering: .relaxed) }
 
   /// Waits for graceful shutdown, then fails for the delay.
   public func run() async throws {

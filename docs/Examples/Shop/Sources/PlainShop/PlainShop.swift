@@ -35,7 +35,10 @@ struct PlainShop {
     _ environment: [String: String], gateway: Gateway, metrics: PrometheusFactory
   ) async throws {
     let logger = Logger(label: "plain-shop")
-    let database = try environment["DATABASE"].map(Database.init)
+    let database: (any Storage)? = try environment["DATABASE"].map { place in
+      if place.hasPrefix("postgresql://") { return try PostgreSQLDatabase(url: place) }
+      return try Database(path: place)
+    }
     let journal = database.map { Journal(database: $0, logger: logger) }
     let outbox = Outbox()
     let shop = Shop(saved: try database?.load() ?? SavedState(), journal: journal, outbox: outbox)

@@ -72,7 +72,9 @@ struct ShopServer {
     let server = Application(
       router: router,
       // A client that sends or reads nothing for so long is disconnected; events have a heartbeat every 15 seconds.
-      server: .http1(configuration: .init(idleTimeout: .seconds(30))),
+      server: .http1(
+        configuration: .init(
+          additionalChannelHandlers: [readiness.connectionCloser()], idleTimeout: .seconds(30))),
       configuration: .init(address: .hostname("127.0.0.1", port: settings.port)), logger: logger)
 
     let ending = DispatcherService(

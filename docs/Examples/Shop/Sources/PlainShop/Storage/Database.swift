@@ -1,15 +1,7 @@
 import GRDB
 
-/// What a restart takes up.
-struct SavedState: Sendable {
-  var orders: [Int: Order] = [:]
-  var stock: [String: Goods] = [:]
-  var keys: [String: Int] = [:]
-  var payments: [Payment] = []
-}
-
 /// The tables in SQLite.
-struct Database: Sendable {
+struct Database: Storage {
   private let queue: DatabaseQueue
 
   /// Opens the file, and creates or migrates its tables.
@@ -46,7 +38,6 @@ struct Database: Sendable {
     return migrator
   }
 
-  /// Writes all changes in one transaction.
   func write(_ changes: [Change]) async throws {
     try await queue.write { db in
       for change in changes { try Self.write(change, to: db) }
@@ -109,7 +100,6 @@ struct Database: Sendable {
     }
   }
 
-  /// Reads all that was saved.
   func load() throws -> SavedState {
     try queue.read { db in
       var saved = SavedState()

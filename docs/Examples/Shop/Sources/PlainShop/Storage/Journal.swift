@@ -9,11 +9,11 @@ enum Change: Sendable {
   case order(Order, returned: Int, payment: Payment?, key: String?)
 }
 
-/// Writes changes to SQLite. All that come during a commit share the next one.
+/// Writes changes to the database. All that come during a commit share the next one.
 actor Journal {
   private typealias Waiter = (change: Change, continuation: CheckedContinuation<Void, any Error>)
 
-  private let database: Database
+  private let database: any Storage
   private let logger: Logger
   private let batchSizes = Recorder(label: "shop_commit_changes")
   private let durations = Timer(label: "shop_commit_seconds")
@@ -23,7 +23,7 @@ actor Journal {
   /// Whether the last commit succeeded.
   private(set) var isHealthy = true
 
-  init(database: Database, logger: Logger) {
+  init(database: any Storage, logger: Logger) {
     self.database = database
     self.logger = logger
   }

@@ -1,0 +1,6 @@
+// Debian has the header in a folder of its own.
+#if __has_include(<libpq-fe.h>)
+#include <libpq-fe.h>
+#else
+#include <postgresql/libpq-fe.h>
+#endif
