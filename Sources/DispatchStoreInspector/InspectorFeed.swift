@@ -11,7 +11,7 @@ public import DispatchStore
 /// It looks for new entries four times a second. If a page is slower than the dispatcher, it gets the latest entries, and
 /// the number of those that were not sent. So a page costs no more memory than these.
 public struct InspectorFeed: AsyncSequence, Sendable {
-  /// An event. Its data is one line.
+  /// An event, whose data is one line.
   public struct Element: Sendable {
     /// The name: `entries` or `status`.
     public let name: String
