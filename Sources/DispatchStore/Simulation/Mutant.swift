@@ -212,12 +212,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   case undoForgetsElement
   /// An atomic action leaves a store's section before its last reduction.
   case sectionLeftEarly
-  /// A new change leaves an undo history with steps to do again.
-  case undoKeepsFuture
-  /// A commit of an action begins a step of its own if another action has committed since.
-  case undoSplitsAction
-  /// An undo history notes its own changes as steps.
-  case undoNotesItself
   /// An atomic action locks its stores in their own order, not in the global one.
   case locksInStoreOrder
   /// An atomic action that is undone counts as a commit.

@@ -32,7 +32,7 @@ final class ModelTape<Model: Sendable, Action: ActionType>: ObserverRecord, Stor
     if commit.isPresentModel || commit.isLastModel { return }
     let new = hollowed(commit.model)
     let changes = parts.isEmpty ? [] : parts.map { $0.takeChange(commit.model) }
-    let isOwn = skips && !isPlanted(.undoNotesItself)
+    let isOwn = skips
     skips = false
     let change = ModelChange(old: rest!, new: new, parts, changes)
     rest = new

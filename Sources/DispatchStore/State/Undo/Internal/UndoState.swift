@@ -45,7 +45,7 @@ struct UndoState {
   ///
   /// A commit that can't be undone ends the history before it.
   mutating func add(_ commit: TapedCommit, key: TypedKey?, time: Int64) -> Released? {
-    var released = isPlanted(.undoKeepsFuture) ? [] : future
+    var released = future
     if !released.isEmpty { future = [] }
     if !commit.change.canBeUndone {
       released += past
@@ -66,8 +66,7 @@ struct UndoState {
   /// The step of the commit's dispatch, unless a later step has changed the store: then the order would be lost.
   private func step(of commit: TapedCommit) -> Int? {
     guard let id = commit.dispatchID else { return nil }
-    let reach = isPlanted(.undoSplitsAction) ? 1 : Self.reach
-    for index in past.indices.suffix(reach).reversed() {
+    for index in past.indices.suffix(Self.reach).reversed() {
       if past[index].dispatchID == id { return index }
       if past[index][commit.index] != nil { return nil }
     }
