@@ -29,7 +29,7 @@ Control/Options: Keys Limits Pacing Schedule
 Control/Pacing: Options
 Control/Schedule: Keys
 Control/Work: Effects Options Schedule
-Core/Atomic: Base Middleware Observers Results Routing Runs Stores
+Core/Atomic: Base Dispatcher Middleware Observers Results Routing Runs Stores
 Core/Base: Atomic Middleware Operations Routing Runs Scheduling Stores
 Core/Dispatcher: Base Middleware Results Routing Runs Scheduling Stores
 Core/Middleware: Base Dispatcher Results Routing Runs Stores
@@ -41,6 +41,7 @@ Core/Runs: Atomic Base Dispatcher Middleware Operations Results Routing Scheduli
 Core/Scheduling: Base Dispatcher Results Runs
 Core/Stores: Atomic Base Dispatcher Observers Operations Results Routing Runs Scheduling
 Core/Waits: Base Dispatcher Results Runs Scheduling
+Extras/Recording: Serialization Templates
 Extras/Templates: Serialization
 State/Children: Handlers Sources
 State/Elements: Sources
@@ -49,7 +50,7 @@ State/Hooks: Handlers
 State/Observation: Sources
 State/Selectors: Handlers Sources
 State/Streams: Sources
-State/Undo: Elements
+State/Undo: Elements Handlers
 State/Views: Handlers"""
 TYPE = re.compile(
     r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|final|open|indirect|nonisolated)\s+)*"

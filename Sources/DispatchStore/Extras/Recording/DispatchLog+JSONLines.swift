@@ -73,7 +73,7 @@ extension DispatchLog {
 public struct LogFormatError: Error, CustomStringConvertible {
   /// The number of the line, from 1 on.
   public let line: Int
-  /// What is wrong with it.
+  /// The reason why it can't be read.
   public let reason: String
 
   /// The line and the reason.

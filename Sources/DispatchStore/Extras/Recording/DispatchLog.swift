@@ -23,7 +23,7 @@ public struct DispatchLog: Sendable, Equatable {
 
   /// A dispatch, or a change of a model outside of any dispatch.
   public struct Entry: Sendable, Equatable {
-    /// What an entry is about.
+    /// Kinds of entries.
     public enum Kind: String, Sendable, Codable {
       /// A dispatch of one action.
       case action
@@ -33,7 +33,7 @@ public struct DispatchLog: Sendable, Equatable {
       case change
     }
 
-    /// What the entry is about.
+    /// The kind of the entry.
     public let kind: Kind
     /// The number of the dispatch (`DispatchID.number`); nil for a change.
     public let id: UInt64?
@@ -73,11 +73,11 @@ public struct DispatchLog: Sendable, Equatable {
   public struct StoreRun: Sendable, Equatable {
     /// How a run has ended.
     public enum Outcome: String, Sendable, Codable {
-      /// It finished.
+      /// The run finished.
       case finished
-      /// It failed.
+      /// The run failed.
       case failed
-      /// It was cancelled.
+      /// The run was cancelled.
       case cancelled
       /// A time limit passed before its end.
       case timedOut = "timed out"

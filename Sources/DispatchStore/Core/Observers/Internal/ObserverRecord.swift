@@ -123,7 +123,7 @@ struct KeptCommit {
   private(set) var waits: [Gate<Void>]?
   /// The keeper to tell, if it has work to do; nil for most.
   var keeper: CommitKeeper?
-  /// What observers no longer need, to be released outside of the lock: deinitialisers are code of the program.
+  /// Objects that observers no longer need, to be released outside of the lock: deinitialisers are code of the program.
   private var released: [AnyObject]?
 
   @usableFromInline

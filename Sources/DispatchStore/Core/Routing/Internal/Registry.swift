@@ -24,7 +24,7 @@ struct Registry {
   var routes = RouteTable()
   private(set) var acceptance = Acceptance.open
   private(set) var pause = Pause.none
-  /// What a dispatch meets: a pause accepts no more than a closed dispatcher does.
+  /// The acceptance that a dispatch meets: a pause accepts no more than a closed dispatcher does.
   var presentAcceptance: Acceptance {
     switch pause {
     case .none: acceptance

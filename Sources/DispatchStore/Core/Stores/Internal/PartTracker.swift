@@ -31,7 +31,7 @@ class PartTracker: @unchecked Sendable {  // because the store's lock guards it
   }
 }
 
-/// What commits have changed in a part of a model.
+/// The changes that commits have made in a part of a model.
 @usableFromInline
 class PartChange: @unchecked Sendable {  // because it is constant
   /// The changed elements by their keys; an element that was not there, or is not, is nil.

@@ -1,4 +1,4 @@
-/// What a recorder has noted: dispatches under way, ended ones, and the commits of their stores.
+/// The notes of a recorder: dispatches under way, ended ones, and the commits of their stores.
 struct RecorderState: Sendable {
   /// A store's run that has ended.
   struct Run: Sendable {
@@ -60,7 +60,7 @@ struct RecorderState: Sendable {
     let error: (any Error)?
   }
 
-  /// What is no longer kept, to be released outside of locks.
+  /// Entries and commits that are no longer kept, to be released outside of locks.
   final class Released: Sendable {
     private let entries: [Entry]
     private let commits: [Commit]

@@ -1,4 +1,4 @@
-/// Where a recorder's stores are in time.
+/// The place in time at which a recorder's stores are.
 enum TravelState: Sendable {
   /// The stores are as their last commits left them. Can become pausing.
   case present

@@ -8,7 +8,7 @@ package struct DiffWriter {
   private var ancestors: [ObjectIdentifier] = []
   /// Whether the fields of objects are written; if not, their descriptions or types are.
   private let readsObjects: Bool
-  /// What is not written.
+  /// The values that are not written.
   private let masks: ValueMasks
   /// Whether a value of the program that has a description is written as that, unless something in it may be masked.
   private let prefersDescriptions: Bool

@@ -1,7 +1,7 @@
 /// Compares two states of a model part by part, and names the places where they differ.
 struct ModelComparison {
   private(set) var differences: [ModelDifference] = []
-  /// What is not written.
+  /// The values that are not written.
   private let masks: ValueMasks
   /// The path from the model to the current part; formatted only if something differs.
   private var path: [Step] = []

@@ -121,7 +121,7 @@ struct TapedCommit: Sendable {
   let change: StoreChange
 }
 
-/// What one commit, or several, changed in a store's model.
+/// The change that one commit, or several, made in a store's model.
 class StoreChange: @unchecked Sendable {  // because it is constant
   /// Whether the former state is known.
   var canBeUndone: Bool { fatalError("StoreChange is abstract.") }
@@ -142,7 +142,7 @@ class StoreChange: @unchecked Sendable {  // because it is constant
   var partChanges: [PartChange] { fatalError("StoreChange is abstract.") }
 }
 
-/// What one commit, or several, changed in a model of a type.
+/// The change that one commit, or several, made in a model of a type.
 final class ModelChange<Model: Sendable>: StoreChange, @unchecked Sendable {
   // because its superclass says so
   private let old: Model

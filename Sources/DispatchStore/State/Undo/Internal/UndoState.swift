@@ -2,7 +2,7 @@
 struct UndoState {
   /// The changes that are undone together.
   struct Step {
-    /// What has changed, at most once for each store.
+    /// The changes, at most one for each store.
     var changes: [(index: Int, change: StoreChange)]
     let dispatchID: DispatchID?
     let key: TypedKey?
