@@ -18,7 +18,7 @@ public struct PersistedChanges<Model: Sendable & Codable, Action: ActionType> {
     _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> [(key: Key, old: Value?, new: Value?)]? {
     let part = part(path)
-    return part.changes.whole == nil ? part.elements : nil
+    return part.changes.whole == nil ? part.elements.map { ($0.key, $0.old, $0.new) } : nil
   }
 
   /// The elements of a dictionary that was assigned as a whole; nil if it was not.
@@ -27,7 +27,7 @@ public struct PersistedChanges<Model: Sendable & Codable, Action: ActionType> {
   ) -> [Key: Value]? {
     let part = part(path)
     guard var whole = part.changes.whole else { return nil }
-    for (key, _, new) in part.elements { whole[key] = new }
+    for element in part.elements { whole[element.key] = element.new }
     return whole
   }
 

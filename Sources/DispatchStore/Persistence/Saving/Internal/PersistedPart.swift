@@ -161,17 +161,10 @@ private final class DictionaryChanges<
 
   override func read(_ model: UnsafePointer<Model>) {
     part.place.read(of: UnsafeRawPointer(model)) { dictionary in
-      guard let recorded = dictionary.pointee.recordedChanges else { return }
-      let entries = checkpoint.flatMap { recorded.changes(since: $0) }
-      checkpoint = recorded.makeCheckpoint()
-      guard let entries else {
+      if let changes = dictionary.pointee.takeChanges(since: &checkpoint) {
+        now.entries += changes
+      } else {
         now.whole = dictionary.pointee.dictionary
-        return
-      }
-      var seen: Set<Key>? = entries.count > 1 ? [] : nil
-      for entry in entries where seen?.insert(entry.key).inserted != false {
-        let new = dictionary.pointee.dictionary[entry.key]
-        now.entries.append((entry.key, entry.old, new))
       }
     }
   }
@@ -201,7 +194,7 @@ final class DictionaryBatch<Key: PersistentKey, Value: Sendable & Codable>: Part
     /// The elements of a dictionary that was assigned as a whole, before the entries.
     var whole: [Key: Value]?
     /// The elements that were changed, in order; several entries may have the same key.
-    var entries: [(key: Key, old: Value?, new: Value?)] = []
+    var entries: [ElementChange<Key, Value>] = []
 
     var isEmpty: Bool { whole == nil && entries.isEmpty }
   }
@@ -215,20 +208,7 @@ final class DictionaryBatch<Key: PersistentKey, Value: Sendable & Codable>: Part
   }
 
   /// The elements that were changed, each once, with the first old and the last new value.
-  var elements: [(key: Key, old: Value?, new: Value?)] {
-    guard changes.entries.count > 1 else { return changes.entries }
-    var places: [Key: Int] = [:]
-    var elements: [(key: Key, old: Value?, new: Value?)] = []
-    for entry in changes.entries {
-      if let place = places[entry.key] {
-        elements[place].new = entry.new
-      } else {
-        places[entry.key] = elements.count
-        elements.append(entry)
-      }
-    }
-    return elements
-  }
+  var elements: [ElementChange<Key, Value>] { changes.entries.mergedByKey() }
 
   override func add(to rows: inout EncodedRows, _ coder: RowCoder) throws {
     if let whole = changes.whole {
@@ -238,9 +218,9 @@ final class DictionaryBatch<Key: PersistentKey, Value: Sendable & Codable>: Part
       }
       rows.whole[part] = encoded
     }
-    for (key, _, new) in elements {
-      let value = try new.map { new in try coder.encode(new, at: { "\(key)" }) }
-      rows.changed.append((try row(key, coder), value))
+    for element in elements {
+      let value = try element.new.map { new in try coder.encode(new, at: { "\(element.key)" }) }
+      rows.changed.append((try row(element.key, coder), value))
     }
   }
 }

@@ -26,20 +26,8 @@ final class DictionaryTracker<Model: Sendable, Key: Hashable & Sendable, Value: 
 
   @inlinable
   override func takeChange(_ model: UnsafeRawPointer) -> PartChange? {
-    part.read(model) { dictionary in
-      let recorded = RecordedChanges(dictionary.log)
-      let entries = checkpoint.flatMap { recorded.changes(since: $0) }
-      checkpoint = recorded.makeCheckpoint()
-      guard let entries else { return DictionaryChange(part, nil) }
-      if entries.isEmpty { return nil }
-      var seen: Set<Key>? = entries.count > 1 ? [] : nil
-      var changes: [DictionaryChange<Model, Key, Value>.Entry] = []
-      for entry in entries where seen?.insert(entry.key).inserted != false {
-        changes.append(
-          .init(key: entry.key, old: entry.old, new: dictionary.elements[entry.key]))
-      }
-      return DictionaryChange(part, changes)
-    }
+    let changes = part.read(model) { $0.takeChanges(since: &checkpoint) }
+    return changes?.isEmpty == true ? nil : DictionaryChange(part, changes)
   }
 
   override func end(_ model: UnsafeRawPointer) {
@@ -63,24 +51,15 @@ final class DictionaryChange<Model: Sendable, Key: Hashable & Sendable, Value: S
   PartChange, @unchecked Sendable
 {
   // because it is constant
-  @usableFromInline
-  struct Entry {
-    @usableFromInline let key: Key
-    @usableFromInline var old: Value?
-    @usableFromInline var new: Value?
-
-    @inlinable
-    init(key: Key, old: Value?, new: Value?) {
-      (self.key, self.old, self.new) = (key, old, new)
-    }
-  }
-
   @usableFromInline let part: WritablePart<Model, TrackedDictionary<Key, Value>>
   /// The changed elements, each key once; nil if another dictionary was assigned.
-  @usableFromInline let entries: [Entry]?
+  @usableFromInline let entries: [ElementChange<Key, Value>]?
 
   @inlinable
-  init(_ part: WritablePart<Model, TrackedDictionary<Key, Value>>, _ entries: [Entry]?) {
+  init(
+    _ part: WritablePart<Model, TrackedDictionary<Key, Value>>,
+    _ entries: [ElementChange<Key, Value>]?
+  ) {
     (self.part, self.entries) = (part, entries)
     super.init()
   }
@@ -110,16 +89,7 @@ final class DictionaryChange<Model: Sendable, Key: Hashable & Sendable, Value: S
   @inlinable
   override func merged(with later: PartChange) -> PartChange {
     let later = unsafeDowncast(later, to: DictionaryChange.self)
-    guard var entries, let laterEntries = later.entries else { return DictionaryChange(part, nil) }
-    var indices: [Key: Int] = [:]
-    for (index, entry) in entries.enumerated() { indices[entry.key] = index }
-    for entry in laterEntries {
-      if let index = indices[entry.key] {
-        entries[index].new = entry.new
-      } else {
-        entries.append(entry)
-      }
-    }
-    return DictionaryChange(part, entries)
+    guard let entries, let laterEntries = later.entries else { return DictionaryChange(part, nil) }
+    return DictionaryChange(part, (entries + laterEntries).mergedByKey())
   }
 }

@@ -1,0 +1,52 @@
+/// An element that commits have changed; nil before it was inserted, or after it was removed.
+@usableFromInline
+struct ElementChange<Key: Hashable, Value> {
+  @usableFromInline let key: Key
+  @usableFromInline var old: Value?
+  @usableFromInline var new: Value?
+
+  @inlinable
+  init(key: Key, old: Value?, new: Value?) {
+    (self.key, self.old, self.new) = (key, old, new)
+  }
+}
+
+extension ElementChange: Sendable where Key: Sendable, Value: Sendable {}
+
+extension TrackedDictionary {
+  /// Returns the elements that were changed since a checkpoint, each once, and moves the checkpoint to the present.
+  ///
+  /// Nil if another dictionary was assigned, so that they are not known.
+  @inlinable
+  func takeChanges(since checkpoint: inout TrackingCheckpoint?) -> [ElementChange<Key, Value>]? {
+    let recorded = RecordedChanges(log)
+    let entries = checkpoint.flatMap { recorded.changes(since: $0) }
+    checkpoint = recorded.makeCheckpoint()
+    guard let entries else { return nil }
+    var seen: Set<Key>? = entries.count > 1 ? [] : nil
+    var changes: [ElementChange<Key, Value>] = []
+    for entry in entries where seen?.insert(entry.key).inserted != false {
+      changes.append(ElementChange(key: entry.key, old: entry.old, new: elements[entry.key]))
+    }
+    return changes
+  }
+}
+
+extension Array {
+  /// The changes with each key once: the first old value, and the last new one.
+  @inlinable
+  func mergedByKey<Key, Value>() -> [Element] where Element == ElementChange<Key, Value> {
+    guard count > 1 else { return self }
+    var places: [Key: Int] = [:]
+    var merged: [Element] = []
+    for change in self {
+      if let place = places[change.key] {
+        merged[place].new = change.new
+      } else {
+        places[change.key] = merged.count
+        merged.append(change)
+      }
+    }
+    return merged
+  }
+}
