@@ -41,15 +41,22 @@ extension Dispatcher {
   ) async -> DrainReport {
     checkDrain(CallSite(fileID: fileID, line: line))
     endAcceptance()
+    return report(
+      isComplete: await dispatchesEnd(timeout: limit, includingStreams: includingStreams))
+  }
+
+  /// Waits until no dispatch is under way; called once none is accepted from outside.
+  ///
+  /// - Returns: Whether that is so; false after the limit, or if the task is cancelled.
+  func dispatchesEnd(timeout limit: Duration?, includingStreams: Bool = false) async -> Bool {
     let wait = DrainWait(of: self, includingStreams: includingStreams)
     wait.begin(until: deadline(after: limit))
-    let isComplete = await withTaskCancellationHandler {
+    return await withTaskCancellationHandler {
       await wait.isComplete.value
     } onCancel: {
       // On another thread: the runtime has locked the task.
       withoutYielding { pool.resume { wait.isComplete.set(false) } }
     }
-    return report(isComplete: isComplete)
   }
 
   /// Drains the dispatcher without awaiting it.

@@ -203,12 +203,12 @@ extension Dispatcher {
     var evicted: RouteCache.Evicted?
     let found = registry.withLock { registry -> FoundRoute in
       let acceptance = registry.presentAcceptance
-      if acceptance == .ended { return .refused(registry.generation, registry.pause) }
+      if acceptance == .ended { return .refused(registry.generation) }
       guard let shared = registry.route(for: key, type) else {
-        return .unknown(registry.chain, registry.useGeneration(), acceptance, registry.pause)
+        return .unknown(registry.chain, registry.useGeneration(), acceptance)
       }
       if acceptance == .closed {
-        return .ifInside(shared.use(), registry.generation, registry.pause)
+        return .ifInside(shared.use(), registry.generation)
       }
       isNews =
         shared.route.isUnanswered && type != WorkAcceptance.self
@@ -223,17 +223,17 @@ extension Dispatcher {
     switch found {
     case .accepted(let route):
       return route
-    case .ifInside(let route, let generation, let pause):
+    case .ifInside(let route, let generation):
       // After the use began: work inside a dispatch under way can't be the last of its generation.
       if DispatchContext.isInside(of: number, on: thread) { return route }
       route._withUnsafeGuaranteedRef { $0.end() }
-      return ending(with: refusal(pause), in: generation)
-    case .refused(let generation, let pause):
-      return ending(with: refusal(pause), in: generation)
-    case .unknown(let chain, let generation, let acceptance, let pause):
+      return ending(with: refusal, in: generation)
+    case .refused(let generation):
+      return ending(with: refusal, in: generation)
+    case .unknown(let chain, let generation, let acceptance):
       let isRefused =
         acceptance == .closed && !DispatchContext.isInside(of: number, on: thread)
-      if isRefused { return ending(with: refusal(pause), in: generation) }
+      if isRefused { return ending(with: refusal, in: generation) }
       return ending(with: unknown(key.storeIdentifier!), chain, in: generation)
     }
   }
@@ -242,10 +242,10 @@ extension Dispatcher {
   private enum FoundRoute {
     case accepted(Unmanaged<Route>)
     /// Accepted if work under way dispatches.
-    case ifInside(Unmanaged<Route>, DispatchGeneration, Pause)
-    case refused(DispatchGeneration, Pause)
+    case ifInside(Unmanaged<Route>, DispatchGeneration)
+    case refused(DispatchGeneration)
     /// No store has the identifier.
-    case unknown(MiddlewareChain, DispatchGeneration, Acceptance, Pause)
+    case unknown(MiddlewareChain, DispatchGeneration, Acceptance)
   }
 
   /// Returns a route for one dispatch alone, which ends with an error.
@@ -288,8 +288,9 @@ extension Dispatcher {
   }
 
   /// The error of a dispatch that is not accepted.
-  private func refusal(_ pause: Pause) -> DispatchError {
-    if acceptance == .open, pause != .none {
+  private var refusal: DispatchError {
+    // Only a pause refuses dispatches of an open dispatcher.
+    if acceptance == .open {
       return DispatchError(
         code: .dispatcherPaused,
         message: """
@@ -394,11 +395,11 @@ extension Dispatcher {
   ///
   /// - Parameter isPartOfPause: Whether it is taken during a pause, and calls no hook.
   func route(to entries: [StoreEntry], isPartOfPause: Bool) -> Unmanaged<Route> {
-    let (chain, generation, refused) = registry.withLock { registry in
+    let (chain, generation, isRefused) = registry.withLock { registry in
       let isRefused = !isPartOfPause && registry.presentAcceptance != .open
-      return (registry.chain, registry.useGeneration(), isRefused ? registry.pause : nil)
+      return (registry.chain, registry.useGeneration(), isRefused)
     }
-    if let refused { return ending(with: refusal(refused), in: generation) }
+    if isRefused { return ending(with: refusal, in: generation) }
     let route = Route(
       entries, chain: isPartOfPause ? MiddlewareChain() : chain, isAtomic: true, in: generation)
     route.retire(after: 1)

@@ -58,7 +58,7 @@ extension DispatchRecorder {
         let released = core.state.withLock { $0.forgetCommits(after: mark, upTo: count) }
         withExtendedLifetime(released) {}
       } else {
-        try await restore(dispatcher, from: start, to: count)
+        try await restore(dispatcher, from: mark, to: count)
       }
     } catch {
       travel.withLock { $0 = start }
@@ -83,39 +83,25 @@ extension DispatchRecorder {
 
   private func pause(_ dispatcher: Dispatcher, _ limit: Duration?) async throws(TravelError) {
     guard dispatcher.pause() else { throw TravelError(.isMoving) }
-    let wait = DrainWait(of: dispatcher, includingStreams: false)
-    wait.begin(until: limit.map { dispatcher.clock.nanoseconds.addingClamped($0.wholeNanoseconds) })
-    let isComplete = await withTaskCancellationHandler {
-      await wait.isComplete.value
-    } onCancel: {
-      withoutYielding { dispatcher.pool.resume { wait.isComplete.set(false) } }
-    }
-    guard isComplete else { throw TravelError(.isBusy) }
+    guard await dispatcher.dispatchesEnd(timeout: limit) else { throw TravelError(.isBusy) }
   }
 
   private func move(
     _ dispatcher: Dispatcher, from start: TravelState, to mark: Int
   ) async throws(TravelError) {
-    // Once nothing is under way: dispatches that have ended since may have committed.
-    let count: Int
-    if case .past(_, let former) = start {
-      count = former
-    } else {
-      count = core.state.withLock(\.commitCount)
-    }
+    // Counted once nothing is under way: dispatches that have ended since may have committed.
+    var (present, count) = core.state.withLock { ($0.commitCount, $0.commitCount) }
+    if case .past(let mark, let former) = start { (present, count) = (mark, former) }
     guard core.state.withLock({ $0.canGoBack(to: mark) }) else { throw TravelError(.isTooFarBack) }
-    let present =
-      if case .present = start { TravelState.past(mark: count, of: count) } else { start }
     try await restore(dispatcher, from: present, to: mark)
     travel.withLock { $0 = .past(mark: mark, of: count) }
   }
 
   private func restore(
-    _ dispatcher: Dispatcher, from start: TravelState, to mark: Int
+    _ dispatcher: Dispatcher, from present: Int, to mark: Int
   ) async throws(TravelError) {
-    guard case .past(let present, _) = start else { return }
     let entries = core.presentTapes.compactMap { tape in
-      tape.restoringEntry(of: TimeTravel.self) { [core] _, model in
+      tape.restoringEntry(of: TimeTravel.self) { [core] model in
         let changes = core.state.withLock { $0.changes(at: tape.index, from: present, to: mark) }
         changes.apply(to: model)
         return !changes.isEmpty

@@ -89,7 +89,7 @@ public final class UndoHistory: Sendable {
     let stores = tapes.map { $0.storeOfTape as? any TapedStore }
     let claim = UndoClaim(step, log)
     let entries = tapes.compactMap { tape in
-      tape.restoringEntry(of: UndoStep.self) { _, model in claim.change(model, at: tape.index) }
+      tape.restoringEntry(of: UndoStep.self) { model in claim.change(model, at: tape.index) }
     }
     guard let dispatcher = stores[0]?.dispatcherOfTape, entries.count == tapes.count,
       stores.allSatisfy({ $0?.dispatcherOfTape === dispatcher })

@@ -11,7 +11,7 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
   ///   - change: Changes the model, in the store's exclusive section; returns false if it has changed nothing.
   init(
     _ store: Store<Model, Action>, of actionType: any ActionType.Type, at index: Int,
-    _ change: @escaping @Sendable (UnsafeRawPointer, UnsafeMutablePointer<Model>) -> Bool
+    _ change: @escaping @Sendable (UnsafeMutablePointer<Model>) -> Bool
   ) {
     let storage = store.storage
     let none = ObjectIdentifier(storage)
@@ -21,9 +21,9 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
       actionType: actionType, overrides: ReducerOverrides(.reduction),
       calls: ReducerCalls(
         on: storage,
-        reduce: { action, thread in
+        reduce: { _, thread in
           guard storage.lockIfUnobserved(on: thread) else { return .observed }
-          if !change(action, storage.model) { thread.noteUnchanged(by: none) }
+          if !change(storage.model) { thread.noteUnchanged(by: none) }
           storage.unlockReduced(by: none, on: thread)
           return .done
         },
@@ -34,10 +34,6 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
   private static func isAtomic() -> Never {
     fatalError("A store is restored by a reduction of an atomic action alone.")
   }
-
-  override func typed(_ action: any ActionType) -> Action? { nil }
-
-  override func notifiesObservers(of action: UnsafeRawPointer) -> Bool { true }
 
   override func makeChange(
     by action: UnsafeRawPointer, of owner: any CommitOwner, isDelivered: Bool

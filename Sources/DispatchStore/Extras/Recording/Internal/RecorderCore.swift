@@ -86,8 +86,9 @@ final class RecorderCore: TapeSink {
 
   /// Begins to read a store's commits, unless it is read.
   func read(_ store: AnyStore) {
-    guard let taped = store as? any TapedStore,
-      let (index, gone) = tapes.withLock({ $0.reserve(store) })
+    // The cast last: it takes longer than all else that a known store needs.
+    guard let (index, gone) = tapes.withLock({ $0.reserve(store) }),
+      let taped = store as? any TapedStore
     else { return }
     state.withLock { $0.addStore(store.identifier, at: index, removing: gone) }
     let tape = taped.tape(to: self, index: index)

@@ -60,11 +60,11 @@ final class ModelTape<Model: Sendable, Action: ActionType>: ObserverRecord, Stor
 
   func restoringEntry(
     of actionType: any ActionType.Type,
-    _ changes: @escaping @Sendable (UnsafeRawPointer, AnyStoreModel) -> Bool
+    _ changes: @escaping @Sendable (AnyStoreModel) -> Bool
   ) -> StoreEntry? {
     guard let store else { return nil }
-    return RestoringEntry(store, of: actionType, at: index) { action, model in
-      let isChanged = changes(action, AnyStoreModel(address: model))
+    return RestoringEntry(store, of: actionType, at: index) { model in
+      let isChanged = changes(AnyStoreModel(address: model))
       self.skips = isChanged
       return isChanged
     }
@@ -89,10 +89,10 @@ protocol StoreTape: ObserverRecord {
   /// Makes the entry for a dispatch that sets the store's model; nil if the store is gone.
   ///
   /// - Parameter changes: Undoes or repeats changes of the model, in the store's exclusive section; returns false if
-  ///   there are none. Gets the address of the dispatch's action.
+  ///   there are none.
   func restoringEntry(
     of actionType: any ActionType.Type,
-    _ changes: @escaping @Sendable (UnsafeRawPointer, AnyStoreModel) -> Bool
+    _ changes: @escaping @Sendable (AnyStoreModel) -> Bool
   ) -> StoreEntry?
 }
 
