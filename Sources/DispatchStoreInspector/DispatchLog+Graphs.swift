@@ -19,7 +19,8 @@ extension DispatchLog {
   public func mermaid() -> String {
     var lines = ["flowchart LR"]
     for (number, entry) in entries.enumerated() {
-      lines.append("  d\(number)[\"\(entry.lines.map(Self.codes).joined(separator: "<br/>"))\"]")
+      lines.append(
+        "  d\(number)[\"\(entry.lines.map(\.escapedForMermaid).joined(separator: "<br/>"))\"]")
     }
     for (parent, child) in edges { lines.append("  d\(parent) --> d\(child)") }
     let failed = entries.indices.filter { entries[$0].hasFailed }.map { "d\($0)" }
@@ -44,19 +45,6 @@ extension DispatchLog {
     for character in text {
       switch character {
       case "\"", "\\": result += "\\\(character)"
-      case _ where character.isNewline: result += " "
-      default: result.append(character)
-      }
-    }
-    return result
-  }
-
-  private static func codes(_ text: String) -> String {
-    var result = ""
-    for character in text {
-      switch character {
-      case "\"", "#", "<", ">", "&", "`", "|", "[", "]", "{", "}", "\\":
-        result += "#\(character.asciiValue!);"
       case _ where character.isNewline: result += " "
       default: result.append(character)
       }

@@ -87,7 +87,7 @@ extension PageJSON {
             json.text(entry.actions.map(\.text).joined(separator: "\n"))
           }
           json.member("site") { $0.text(entry.callSite) }
-          json.member("queued ns") { $0.number(entry.timeQueued.nanoseconds) }
+          json.member("queued ns") { $0.number(entry.timeQueued.wholeNanoseconds) }
           if let error = entry.error { json.member("error") { $0.text(error) } }
           if let id = entry.id { json.member("id") { $0.number(Int64(clamping: id)) } }
         }
@@ -140,7 +140,7 @@ extension PageJSON {
 
   /// Writes a time in microseconds, with its nanoseconds behind the point.
   private mutating func time(_ name: StaticString, _ time: Duration) {
-    member(name) { $0.decimal(thousandths: max(0, time.nanoseconds)) }
+    member(name) { $0.decimal(thousandths: max(0, time.wholeNanoseconds)) }
   }
 }
 

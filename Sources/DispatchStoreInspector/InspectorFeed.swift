@@ -1,6 +1,6 @@
 public import DispatchStore
 
-/// What a live page of the inspector gets, as server-sent events.
+/// The server-sent events of a live page of the inspector.
 ///
 ///     let feed = InspectorFeed(of: recorder, at: dispatcher)
 ///     for await event in feed { try await send("event: \(event.name)\ndata: \(event.data)\n\n") }
@@ -49,7 +49,6 @@ public struct InspectorFeed: AsyncSequence, Sendable {
     fileprivate let feed: InspectorFeed
     fileprivate var position: Int
     private var notSent = 0
-    private var dropped = 0
     /// The number of looks until the next status.
     private var untilStatus = 0
 

@@ -1,13 +1,11 @@
 public import DispatchStore
 
-/// What is in flight at a dispatcher, and who waits for whom, for a page of the inspector.
+/// The dispatches in flight, and who waits for whom, for a page of the inspector.
 public struct InspectorStatus: Sendable {
   private let diagnosis: Diagnosis
   private let limits: [(name: String, statistics: DispatchLimit.Statistics)]
-  /// The time since the log's origin; nil if it is not known.
-  var at: Duration?
-  /// The entries that the recorder has dropped, and those that were not sent to this page.
-  var dropped = 0, notSent = 0
+  /// The number of entries that were not sent to the page.
+  var notSent = 0
 
   /// Takes the present status of a dispatcher.
   ///
@@ -22,8 +20,6 @@ public struct InspectorStatus: Sendable {
 
   func write(to json: inout PageJSON) {
     json.object { json in
-      json.member("at") { $0.number(at?.nanoseconds ?? -1) }
-      json.member("dropped") { $0.number(Int64(dropped)) }
       json.member("notSent") { $0.number(Int64(notSent)) }
       json.member("inFlight") { json in
         json.array { json in for entry in diagnosis.entries { write(entry, to: &json) } }
@@ -69,8 +65,8 @@ public struct InspectorStatus: Sendable {
       }
       json.member("mode") { $0.text(entry.mode.map { "\($0)" } ?? "") }
       json.member("site") { $0.text("\(entry.callSite)") }
-      json.member("age") { $0.number(entry.age?.nanoseconds ?? -1) }
-      json.member("unmoved") { $0.number(entry.timeUnmoved?.nanoseconds ?? -1) }
+      json.member("age") { $0.number(entry.age?.wholeNanoseconds ?? -1) }
+      json.member("unmoved") { $0.number(entry.timeUnmoved?.wholeNanoseconds ?? -1) }
       json.member("waiting") { $0.bool(entry.isWaiting) }
       json.member("states") { json in
         json.array { json in for state in entry.states { json.text(state) } }

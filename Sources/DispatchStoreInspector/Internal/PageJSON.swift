@@ -103,14 +103,16 @@ extension PageJSON {
   private mutating func entry(_ entry: DispatchLog.Entry, _ texts: inout TextTable) {
     array { json in
       // A change outside of dispatches has a negative number, of its time.
-      json.number(entry.id.map(Int64.init(clamping:)) ?? min(-1, -entry.began.nanoseconds))
+      json.number(entry.id.map(Int64.init(clamping:)) ?? min(-1, -entry.began.wholeNanoseconds))
       json.number(entry.parent.map(Int64.init(clamping:)) ?? -1)
       json.number([.action: 0, .sequence: 1, .change: 2][entry.kind]!)
       json.number(texts.index(of: entry.actions.map(\.type).joined(separator: ", ")))
       json.number(texts.index(of: entry.actions.map(\.text).joined(separator: "\n")))
       json.number(texts.index(of: entry.mode))
       json.number(texts.index(of: entry.lane))
-      for time in [entry.began, entry.timeQueued, entry.duration] { json.number(time.nanoseconds) }
+      for time in [entry.began, entry.timeQueued, entry.duration] {
+        json.number(time.wholeNanoseconds)
+      }
       json.number(texts.index(of: entry.callSite))
       json.number(texts.index(of: entry.error))
       json.array { json in for store in entry.stores { json.store(store, in: entry, &texts) } }
@@ -125,8 +127,8 @@ extension PageJSON {
       json.number(texts.index(of: run.store))
       json.number(texts.index(of: run.outcome.rawValue))
       json.number(texts.index(of: run.detail))
-      json.number((run.timeQueued - entry.timeQueued).nanoseconds)
-      json.number(run.duration.nanoseconds)
+      json.number((run.timeQueued - entry.timeQueued).wholeNanoseconds)
+      json.number(run.duration.wholeNanoseconds)
       json.number(Int64(clamping: run.oldVersion))
       let isPlain = run.omittedCount == 0 && run.replacement == nil
       if isPlain, run.differences.isEmpty, run.newVersion == run.oldVersion { return }
@@ -159,12 +161,5 @@ private struct TextTable {
     indices[text] = all.count
     all.append(text)
     return Int64(all.count - 1)
-  }
-}
-
-extension Duration {
-  var nanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
   }
 }

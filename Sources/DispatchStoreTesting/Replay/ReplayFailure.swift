@@ -24,6 +24,6 @@ public struct ReplayDifference: Error, Sendable, Equatable, CustomStringConverti
 
 /// The reason why a log can't be replayed.
 public struct ReplayError: Error, CustomStringConvertible {
-  /// What is wrong, and what to do.
+  /// The reason, and how to mend it.
   public let description: String
 }

@@ -9,7 +9,7 @@ extension Diagnosis {
     }
     for edge in edges {
       let arrow = edge.isSuspected ? "-.->" : "-->"
-      lines.append("  d\(edge.from) \(arrow)|\"\(Self.mermaid(edge.label))\"| d\(edge.to)")
+      lines.append("  d\(edge.from) \(arrow)|\"\(edge.label.escapedForMermaid)\"| d\(edge.to)")
     }
     let ring = edgesOfCycles
     let marked = edges.indices.filter { ring.contains(edges[$0]) }
@@ -35,17 +35,6 @@ extension Diagnosis {
   }
 
   private static func mermaid(_ lines: [String]) -> String {
-    lines.map(mermaid).joined(separator: "<br/>")
-  }
-
-  /// Replaces characters that Mermaid would take for markup by entity codes.
-  private static func mermaid(_ text: String) -> String {
-    text.onOneLine.reduce(into: "") { result, character in
-      switch character {
-      case "\"", "#", "<", ">", "&", "`", "|", "[", "]", "{", "}", "\\":
-        result += "#\(character.asciiValue!);"
-      default: result.append(character)
-      }
-    }
+    lines.map(\.escapedForMermaid).joined(separator: "<br/>")
   }
 }

@@ -6,4 +6,15 @@ extension String {
         .joined(separator: "\\n")
       : self
   }
+
+  /// The string on one line, with entity codes for characters that Mermaid would take for markup.
+  package var escapedForMermaid: String {
+    onOneLine.reduce(into: "") { result, character in
+      switch character {
+      case "\"", "#", "<", ">", "&", "`", "|", "[", "]", "{", "}", "\\":
+        result += "#\(character.asciiValue!);"
+      default: result.append(character)
+      }
+    }
+  }
 }
