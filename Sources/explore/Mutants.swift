@@ -119,6 +119,11 @@ enum Mutants {
     .lateSchedule: Scenario.schedules.name,
     .driftingSchedule: Scenario.repeating.name,
     .overlappingTicks: Scenario.repeating.name,
+    .stepTakenEarly: Scenario.undo.name,
+    .keptFuture: Scenario.undo.name,
+    .joinedOutOfOrder: Scenario.undo.name,
+    .readTwice: Scenario.recording.name,
+    .travelledBeforeEnd: Scenario.recording.name,
   ]
 
   /// Whether the scenarios catch a mutant.

@@ -22,7 +22,7 @@ struct Scenario: Sendable {
     laneTurns,
     lanePriorityRings, families, releasedDispatchers, transfers, atomic, saving, failedSaving,
     owners,
-    schedules, repeating, closedSchedules,
+    schedules, repeating, closedSchedules, undo, recording,
   ]
 }
 

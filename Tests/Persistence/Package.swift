@@ -22,13 +22,15 @@ let package = Package(
     .testTarget(
       name: "PersistenceTests",
       dependencies: library + [
-        "PostgreSQLServer", "Shop", .product(name: "churn", package: "DispatchStore"),
+        "PostgreSQLServer", "Shop", "Transfers", .product(name: "churn", package: "DispatchStore"),
       ],
       swiftSettings: settings),
     // Starts a server, for tests and for the programs that are killed.
     .target(name: "PostgreSQLServer", swiftSettings: settings),
     // The program of the guide's last step.
     .executableTarget(name: "Shop", dependencies: library, swiftSettings: settings),
+    // Undoes atomic actions of persistent stores, and is killed by a test.
+    .executableTarget(name: "Transfers", dependencies: library, swiftSettings: settings),
     // The program that is killed, and the one that kills it: swift run -c release CrashTest.
     .executableTarget(name: "Bank", dependencies: library, swiftSettings: settings),
     .executableTarget(name: "CrashTest", dependencies: ["Bank"], swiftSettings: settings),

@@ -3,20 +3,22 @@ import DispatchStore
 
 /// Lanes and stores that come and go: afterwards a process has to be as large as before.
 enum ComingAndGoing: String, CaseIterable {
-  case lanes, lanesInTurn, stores
+  case lanes, lanesInTurn, stores, recordedStores, recorded
 
   var title: String {
     switch self {
     case .lanes: "1,000,000 lanes, ten dispatches each, in a row"
     case .lanesInTurn: "1,000,000 lanes in turn, ten times"
     case .stores: "stores that come and go"
+    case .recordedStores: "the same beside a recorder of 10,000 entries"
+    case .recorded: "10,000,000 dispatches beside such a recorder"
     }
   }
 
   var count: Int {
     switch self {
-    case .lanes, .lanesInTurn: 10_000_000
-    case .stores: 1_000_000
+    case .lanes, .lanesInTurn, .recorded: 10_000_000
+    case .stores, .recordedStores: 1_000_000
     }
   }
 
@@ -37,12 +39,23 @@ enum ComingAndGoing: String, CaseIterable {
     case .lanes: visits { $0 / 10 }
     case .lanesInTurn: visits { $0 % 1_000_000 }
     case .stores: { [dispatcher = Dispatcher()] in $0.forEach { Self.visitStore($0, dispatcher) } }
+    case .recordedStores:
+      { [dispatcher = Self.recorded()] in $0.forEach { Self.visitStore($0, dispatcher) } }
+    case .recorded: visits(Self.recorded()) { $0 % 100 }
     }
   }
 
-  private func visits(_ lane: @escaping @Sendable (Int) -> Int) -> (Range<Int>) -> Void {
+  private static func recorded() -> Dispatcher {
     let dispatcher = Fixture(PlainReducer()).dispatcher
-    return { numbers in
+    dispatcher.register(middleware: DispatchRecorder(limit: 10_000))
+    return dispatcher
+  }
+
+  private func visits(
+    _ dispatcher: Dispatcher = Fixture(PlainReducer()).dispatcher,
+    _ lane: @escaping @Sendable (Int) -> Int
+  ) -> (Range<Int>) -> Void {
+    { numbers in
       Window().produce(numbers.count) { turn, ended in
         let number = numbers.lowerBound + turn
         dispatcher.dispatch(action: Add(turn), mode: .serial(lane: lane(number)), then: ended)

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Something of which a server may have many at once.
 enum Limit: String, CaseIterable {
-  case waits, children, tokens, stores, sends, synchronous
+  case waits, children, tokens, stores, sends, synchronous, undos
 
   var title: String {
     switch self {
@@ -15,12 +15,14 @@ enum Limit: String, CaseIterable {
     case .stores: "stores that come and go"
     case .sends: "blocks, each awaits the next one's `send`"
     case .synchronous: "blocks, each dispatches the next one `.sync`"
+    case .undos: "steps of a history on 100,000 rows"
     }
   }
 
   var count: Int {
     switch self {
     case .waits: 1_000
+    case .undos: 10_000
     case .children, .tokens: 100_000
     case .stores: 1_000_000
     case .sends, .synchronous: 4_000
@@ -35,6 +37,7 @@ enum Limit: String, CaseIterable {
     case .stores: Self.registerAndUnregister(count)
     case .sends: await Self.nestSends(count)
     case .synchronous: Self.nestSynchronously(count)
+    case .undos: await Self.undo(count)
     }
   }
 
@@ -94,6 +97,39 @@ extension Limit {
     thread.stackSize = 1 << 30
     thread.start()
     end.wait()
+  }
+}
+
+extension Limit {
+  private struct Row: Sendable {
+    var name: String
+    var pieces = 0
+  }
+
+  private struct Table: ModelType {
+    var rows = TrackedDictionary(
+      uniqueKeysWithValues: (0..<100_000).map { ($0, Row(name: "the row with the number \($0)")) })
+    var total = 0
+  }
+
+  private struct Touch: ActionType { let row: Int }
+
+  /// Undoes all steps, and does them again.
+  fileprivate static func undo(_ count: Int) async {
+    let dispatcher = Dispatcher()
+    let store = dispatcher.register(
+      store: Store(identifier: "table", model: Table()) {
+        On(Touch.self) { table, touch in
+          table.rows[touch.row]?.pieces += 1
+          table.total += 1
+        }
+      }.undoesInPlace(\.rows))
+    let history = UndoHistory(of: store, limit: count)
+    for step in 0..<count { await store.send(Touch(row: step * 7 % 100_000)) }
+    for _ in 0..<count { await history.undo().ended() }
+    precondition(store.model.total == 0 && !history.canUndo)
+    for _ in 0..<count { await history.redo().ended() }
+    precondition(store.model.total == count)
   }
 }
 

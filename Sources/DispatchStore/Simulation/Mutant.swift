@@ -230,4 +230,14 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostTrial
   /// A watchdog that finds nothing in flight rests without a recheck.
   case lostWatch
+  /// An undo takes its step when it is asked for, not when it runs.
+  case stepTakenEarly
+  /// A change after an undo does not end what can be done again.
+  case keptFuture
+  /// A later commit of a dispatch joins its step although another step has changed the store meanwhile.
+  case joinedOutOfOrder
+  /// Two threads begin to read a store at the same time.
+  case readTwice
+  /// Time travel does not wait for the dispatches under way.
+  case travelledBeforeEnd
 }

@@ -33,6 +33,7 @@ struct Join: CodableAction {
 
 struct Nested: ActionType { let amounts: [Int] }
 struct Fails: ActionType { struct Error: Swift.Error {} }
+private struct Busy: ActionType {}
 
 typealias LedgerStore = Store<Ledger, HandledAction>
 
@@ -168,6 +169,68 @@ struct DispatchRecorderTests {
     #expect(log.filtered(action: "Join").entries.count == 1)
     #expect(log.filtered(store: "other", lane: "a").entries.count == 1)
     #expect(log.filtered(within: .zero..<log.entries[1].began).entries.count == 1)
+  }
+
+  @Test func noteTheVersionOfAStoreThatDidNotCommit() async throws {
+    let (dispatcher, store, recorder) = make()
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    dispatcher.register(.before(Book.self) { _, _ in .veto(reason: "closed") })
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    let run = try #require(recorder.log.entries.last?.stores.first)
+    #expect(run.outcome == .vetoed && run.oldVersion == 1 && run.newVersion == 1)
+    #expect(store.version == 1)
+  }
+
+  @Test func nameTheElementsOfADictionaryThatTheStoreDoesNotName() async throws {
+    let dispatcher = Dispatcher()
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    dispatcher.register(
+      store: Store(identifier: "plain", model: Ledger()) {
+        On(Join.self) { ledger, join in ledger.customers[join.id] = join.customer }
+      })
+    await dispatcher.send(Join(id: "ann", customer: Customer(name: "Ann")))
+    await dispatcher.send(Join(id: "bob", customer: Customer(name: "Bob")))
+    await dispatcher.send(Join(id: "ann", customer: Customer(name: "Anna")))
+    let paths = recorder.log.entries.flatMap(\.stores).flatMap(\.differences).map(\.path)
+    #expect(
+      paths == [#"customers["ann"]"#, #"customers["bob"]"#, #"customers["ann"].name"#])
+  }
+
+  @Test func keepAtMostTheirLimitOfCommitsOfADispatchUnderWay() async throws {
+    let (dispatcher, _, recorder) = make(DispatchRecorder(limit: 16))
+    let (done, goOn) = (Latch(), Latch())
+    dispatcher.register(
+      store: Store(identifier: "busy", model: 0) {
+        Perform(Busy.self) { _, context in
+          for number in 1...1_000 { try context.updateModel { $0 = number } }
+          done.open()
+          await goOn.opened()
+        }
+      })
+    let handle = dispatcher.dispatch(Busy())
+    await done.opened()
+    #expect(recorder.core.state.withLock(\.commits.count) <= 18)
+    goOn.open()
+    await handle.ended()
+    let run = try #require(recorder.log.entries.last?.stores.first)
+    #expect(run.differences.count + run.omittedCount == 1_000 && run.newVersion == 1_000)
+  }
+
+  @Test func readAStoreOnceWhateverTheNumberOfThreadsThatFindIt() async {
+    let (dispatcher, _, recorder) = make()
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    for number in 0..<200 {
+      let store = dispatcher.registerLedger("s\(number)")
+      await withTaskGroup { group in
+        for amount in 1...2 {
+          group.addTask { await store.send(Book(customer: "a", amount: amount)) }
+        }
+      }
+    }
+    let runs = recorder.log.entries.flatMap(\.stores).filter { $0.store.hasPrefix("s") }
+    #expect(runs.allSatisfy { $0.newVersion == $0.oldVersion + 1 && !$0.differences.isEmpty })
+    #expect(recorder.core.presentTapes.count == 201)
   }
 
   @Test func keepAtMostTheirLimitAndAnEighth() async {

@@ -23,6 +23,8 @@ private struct Edit: ActionType {
   }
 }
 
+private struct Last: ActionType {}
+
 /// Moves a shape in all drawings, in one atomic action.
 private struct MoveAll: AtomicAction { let shape: Int, by: Int }
 
@@ -134,6 +136,29 @@ struct UndoHistoryTests {
     #expect(store.model.shapes[1]?.x == 1)
     await history.undo().ended()
     #expect(store.model.shapes.isEmpty)
+  }
+
+  @Test func aDispatchUnderWayMayUndoWhileItsDispatcherCloses() async {
+    let store = register()
+    let history = UndoHistory(of: store)
+    edit { $0.title = "one" }
+    let (entered, goOn) = (Latch(), Latch())
+    dispatcher.register(
+      store: Store(identifier: "last", model: false) {
+        Perform(Last.self) { _, context in
+          entered.open()
+          await goOn.opened()
+          let isDone = await history.undo().result.isSuccess
+          try context.updateModel { $0 = isDone }
+        }
+      })
+    let last = dispatcher.dispatch(Last())
+    await entered.opened()
+    dispatcher.close()
+    #expect(await history.undo().result.dispatchError?.code == .dispatcherClosed)
+    goOn.open()
+    #expect(await last.result.isSuccess)
+    #expect(store.model.title.isEmpty)
   }
 
   @Test func consecutiveActionsWithAKeyAreOneStepWithinTheirTime() async {

@@ -394,12 +394,17 @@ extension Dispatcher {
   /// Returns a route of one dispatch alone to these entries.
   ///
   /// - Parameter isPartOfPause: Whether it is taken during a pause, and calls no hook.
-  func route(to entries: [StoreEntry], isPartOfPause: Bool) -> Unmanaged<Route> {
-    let (chain, generation, isRefused) = registry.withLock { registry in
-      let isRefused = !isPartOfPause && registry.presentAcceptance != .open
-      return (registry.chain, registry.useGeneration(), isRefused)
+  func route(
+    to entries: [StoreEntry], isPartOfPause: Bool, on thread: ThreadState
+  ) -> Unmanaged<Route> {
+    let (chain, generation, acceptance) = registry.withLock { registry in
+      (registry.chain, registry.useGeneration(), registry.presentAcceptance)
     }
-    if isRefused { return ending(with: refusal, in: generation) }
+    // After the use began: work inside a dispatch under way can't be the last of its generation.
+    let isAccepted =
+      isPartOfPause || acceptance == .open
+      || acceptance == .closed && DispatchContext.isInside(of: number, on: thread)
+    if !isAccepted { return ending(with: refusal, in: generation) }
     let route = Route(
       entries, chain: isPartOfPause ? MiddlewareChain() : chain, isAtomic: true, in: generation)
     route.retire(after: 1)

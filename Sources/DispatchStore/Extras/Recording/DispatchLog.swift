@@ -95,7 +95,7 @@ public struct DispatchLog: Sendable, Equatable {
     public let timeQueued: Duration
     /// The time from the store's start to its end.
     public let duration: Duration
-    /// The store's version before its first commit in the dispatch.
+    /// The store's version before its first commit in the dispatch; at its end if there was no commit.
     public let oldVersion: UInt64
     /// The store's version after its last commit in the dispatch; equal to the old one if there was no commit.
     public let newVersion: UInt64

@@ -83,6 +83,7 @@ extension DispatchRecorder {
 
   private func pause(_ dispatcher: Dispatcher, _ limit: Duration?) async throws(TravelError) {
     guard dispatcher.pause() else { throw TravelError(.isMoving) }
+    if isPlanted(.travelledBeforeEnd) { return }
     guard await dispatcher.dispatchesEnd(timeout: limit) else { throw TravelError(.isBusy) }
   }
 

@@ -17,6 +17,8 @@ private import Foundation
 public final class DispatchRecorder: Middleware {
   let core: RecorderCore
   let travel = Locked(TravelState.present)
+  /// The position after the entries that are saved in a database.
+  let savedPosition = Locked(0)
   private let recordsModels: Bool
   private let isMeasured: Bool
   private let masks: ValueMasks
@@ -102,7 +104,7 @@ public final class DispatchRecorder: Middleware {
   public func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     let run = RecorderState.Run(
       storeIdentifier: store.identifier, outcome: transaction.outcome,
-      timeQueued: transaction.timeQueued, duration: transaction.duration,
+      timeQueued: transaction.timeQueued, duration: transaction.duration, version: store.version,
       action: transaction.action)
     core.state.withLock { $0.note(run, of: transaction.id) }
   }

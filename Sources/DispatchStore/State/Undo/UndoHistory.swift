@@ -155,18 +155,22 @@ private final class UndoClaim: Sendable {
 
   init(_ kind: UndoStep, _ log: UndoLog) {
     (self.kind, self.log) = (kind, log)
+    if isPlanted(.stepTakenEarly) { _ = takeStep() }
   }
 
   /// Changes the model of a store; returns false if the step has not changed it.
   func change(_ model: AnyStoreModel, at index: Int) -> Bool {
-    let step = step.withLock { step in
+    guard let change = takeStep()?[index] else { return false }
+    if kind == .undo { change.undo(in: model) } else { change.redo(in: model) }
+    return true
+  }
+
+  private func takeStep() -> UndoState.Step? {
+    step.withLock { step in
       if let step { return step }
       let taken = log.state.withLock { kind == .undo ? $0.undo() : $0.redo() }
       step = .some(taken)
       return taken
     }
-    guard let change = step?[index] else { return false }
-    if kind == .undo { change.undo(in: model) } else { change.redo(in: model) }
-    return true
   }
 }

@@ -61,6 +61,39 @@ import Testing
     return (lines.count { $0 == "ann has paid" }, try #require(lines.first))
   }
 
+  @Test func theUndoOfAnAtomicActionIsInAllThreeStoresAfterAKillOrInNone() throws {
+    var lines = ["now 0 0 0"]
+    for kill in 0..<30 {
+      let next = try transfer(untilLine: 5 + kill * 7)
+      let expected = ["next", "now"].compactMap { word in lines.last { $0.hasPrefix(word) } }
+      let found = try #require(next.first).replacing("found", with: "")
+      #expect(
+        expected.contains { $0.hasSuffix(found) }, "\(kill): \(found) after \(lines.suffix(2))")
+      let numbers = found.split(separator: " ").map { Int($0)! }
+      #expect(numbers.reduce(0, +) == 0 && numbers.count == 3)
+      lines = next
+    }
+  }
+
+  /// Transfers until a line has come, kills the program, and returns its whole lines.
+  private func transfer(untilLine last: Int) throws -> [String] {
+    let (transfers, output) = (Process(), Pipe())
+    transfers.executableURL = program("Transfers")
+    transfers.arguments = [folder.database]
+    transfers.standardOutput = output
+    try transfers.run()
+    var text = Data()
+    while text.count(where: { $0 == UInt8(ascii: "\n") }) < last {
+      let data = output.fileHandleForReading.availableData
+      if data.isEmpty { break }
+      text += data
+    }
+    kill(transfers.processIdentifier, SIGKILL)
+    text += try output.fileHandleForReading.readToEnd() ?? Data()
+    transfers.waitUntilExit()
+    return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
   @Test(arguments: ["serial", "sync"])
   func churnGoesOnWhereItWasKilledWithEqualAnswers(_ mode: String) throws {
     let history = ["--repo", root.path, "--limit", "120", "--mode", mode]

@@ -1,6 +1,6 @@
 /// The entry of a store for one dispatch that sets its model, whatever actions the store answers.
 ///
-/// Such a dispatch is atomic, and goes along a route that was made for it alone (`Dispatcher.route(to:isPartOfPause:)`).
+/// Such a dispatch is atomic, and goes along a route that was made for it alone (`Dispatcher.route(to:isPartOfPause:on:)`).
 final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry<Model, Action>,
   @unchecked Sendable
 {
@@ -61,7 +61,7 @@ extension Dispatcher {
         """)
     }
     return enqueue(
-      action, along: route(to: entries, isPartOfPause: isPartOfPause), to: nil, mode,
+      action, along: route(to: entries, isPartOfPause: isPartOfPause, on: thread), to: nil, mode,
       DispatchOptions(), nil, callSite, on: thread)
   }
 }

@@ -58,7 +58,7 @@ struct LogWriter {
     where !known.contains(identifier) {
       stores.append(
         store(
-          identifier, .finished, nil, (.zero, .zero), commits, replacement: nil, entry))
+          identifier, .finished, nil, (.zero, .zero), commits, version: 0, replacement: nil, entry))
     }
     return stores
   }
@@ -73,21 +73,23 @@ struct LogWriter {
     }
     return store(
       run.storeIdentifier, outcome, detail, (run.timeQueued, run.duration), commits,
-      replacement: isSame == false ? text(run.action) : nil, entry)
+      version: run.version, replacement: isSame == false ? text(run.action) : nil, entry)
   }
 
   private func store(
     _ identifier: String, _ outcome: DispatchLog.StoreRun.Outcome, _ detail: String?,
     _ times: (queued: Duration, run: Duration), _ commits: [RecorderState.Commit],
-    replacement: String?, _ entry: RecorderState.Entry
+    version: UInt64, replacement: String?, _ entry: RecorderState.Entry
   ) -> DispatchLog.StoreRun {
     var differences = commits.flatMap { self.differences(of: $0.taped.change) }
-    let omitted = max(0, differences.count - Self.differenceLimit) + entry.work.omittedCount
+    let unread = entry.work.omitted[identifier]
+    let omitted = max(0, differences.count - Self.differenceLimit) + (unread?.count ?? 0)
     differences = Array(differences.prefix(Self.differenceLimit))
     return DispatchLog.StoreRun(
       store: identifier, outcome: outcome, detail: detail, timeQueued: times.queued,
-      duration: times.run, oldVersion: commits.first?.oldVersion ?? 0,
-      newVersion: commits.last?.taped.version ?? 0, differences: differences,
+      duration: times.run, oldVersion: commits.first?.oldVersion ?? version,
+      newVersion: unread?.version ?? commits.last?.taped.version ?? version,
+      differences: differences,
       omittedCount: omitted, replacement: replacement)
   }
 

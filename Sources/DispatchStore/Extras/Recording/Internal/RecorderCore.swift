@@ -14,37 +14,35 @@ final class RecorderCore: TapeSink {
 
   /// The stores that are read.
   private struct Tapes {
-    var all: [Int: any StoreTape] = [:]
+    private(set) var all: [Int: any StoreTape] = [:]
     /// The indices of stores; that of a store that is gone may be another one's.
-    var indices: [ObjectIdentifier: Int] = [:]
+    private var indices: [ObjectIdentifier: Int] = [:]
+    private var keys: [Int: ObjectIdentifier] = [:]
     private var last = 0
-    /// The number of tapes at which those of stores that are gone are removed.
-    private var limit = 64
 
-    /// Returns an index for a store that has none, with the indices of stores that are gone.
-    mutating func reserve(_ store: AnyStore) -> (index: Int, gone: [Int])? {
-      let key = ObjectIdentifier(store)
-      if let index = indices[key] {
-        // Without a tape, another thread makes it.
-        guard let tape = all[index], tape.storeOfTape !== store else { return nil }
-      }
+    mutating func makeIndex() -> Int {
       last += 1
-      indices[key] = last
-      return (last, removeGone())
-    }
-
-    private mutating func removeGone() -> [Int] {
-      if all.count < limit { return [] }
-      let gone = all.filter { $0.value.storeOfTape == nil }.map(\.key)
-      for index in gone { all[index] = nil }
-      indices = indices.filter { all[$0.value] != nil || $0.value == last }
-      limit = max(64, 2 * all.count)
-      return gone
+      return last
     }
 
     func tape(of store: AnyStore) -> (any StoreTape)? {
       guard let tape = indices[ObjectIdentifier(store)].flatMap({ all[$0] }) else { return nil }
       return tape.storeOfTape === store ? tape : nil
+    }
+
+    /// Adds the tape of a store; returns false if the store has one.
+    mutating func insert(_ tape: any StoreTape, of store: AnyStore) -> Bool {
+      if self.tape(of: store) != nil, !isPlanted(.readTwice) { return false }
+      all[tape.index] = tape
+      indices[ObjectIdentifier(store)] = tape.index
+      keys[tape.index] = ObjectIdentifier(store)
+      return true
+    }
+
+    /// Removes the tape of a store that goes, and returns it, to be released outside of the lock.
+    mutating func remove(_ index: Int) -> (any StoreTape)? {
+      if let key = keys.removeValue(forKey: index), indices[key] == index { indices[key] = nil }
+      return all.removeValue(forKey: index)
     }
   }
 
@@ -87,20 +85,30 @@ final class RecorderCore: TapeSink {
   /// Begins to read a store's commits, unless it is read.
   func read(_ store: AnyStore) {
     // The cast last: it takes longer than all else that a known store needs.
-    guard let (index, gone) = tapes.withLock({ $0.reserve(store) }),
-      let taped = store as? any TapedStore
-    else { return }
-    state.withLock { $0.addStore(store.identifier, at: index, removing: gone) }
-    let tape = taped.tape(to: self, index: index)
-    tapes.withLock { $0.all[index] = tape }
+    if tapes.withLock({ $0.tape(of: store) != nil }) { return }
+    guard let taped = store as? any TapedStore else { return }
+    let tape = taped.tape(to: self, index: tapes.withLock { $0.makeIndex() })
+    // Another thread has been faster.
+    if tape.isCancelled { tape.endTape() }
   }
 
-  func begin(_ index: Int, at version: UInt64) {
-    state.withLock { $0.beginStore(index, at: version) }
+  func begin(_ tape: any StoreTape, of store: AnyStore, at version: UInt64) -> Bool {
+    guard tapes.withLock({ $0.insert(tape, of: store) }) else { return false }
+    let identifier = store.identifier
+    state.withLock { $0.beginStore(tape.index, identifier, at: version) }
+    return true
+  }
+
+  func storeGoes(_ index: Int) {
+    let tape = tapes.withLock { $0.remove(index) }
+    state.withLock { $0.endStore(index) }
+    withExtendedLifetime(tape) {}
   }
 
   func keep(_ commit: TapedCommit, _ kept: inout KeptCommit) {
-    guard let alone = state.withLock({ $0.keep(commit) }) else { return }
+    let (alone, excess) = state.withLock { state in (state.keep(commit), state.takeExcess()) }
+    if let excess { kept.release(excess) }
+    guard let alone else { return }
     var work = RecorderState.UnderWay()
     work.add(alone)
     let now = dispatcher?.clock.nanoseconds ?? 0

@@ -6,6 +6,8 @@ struct RecorderState: Sendable {
     let outcome: StoreOutcome
     let timeQueued: Duration
     let duration: Duration
+    /// The store's version at the end.
+    let version: UInt64
     /// The action that the store got.
     let action: any ActionType
   }
@@ -23,14 +25,16 @@ struct RecorderState: Sendable {
   struct UnderWay: Sendable {
     var runs: [Run] = []
     var commits: [Commit] = []
-    /// The number of commits that are not in the list.
-    var omittedCount = 0
+    /// The commits that are not in the list, by store: how many, and the version after them.
+    var omitted: [String: (count: Int, version: UInt64)] = [:]
 
     /// The number of commits of one dispatch that are kept for its entry.
     static let commitLimit = 100
 
     mutating func add(_ commit: Commit) {
-      if commits.count < Self.commitLimit { commits.append(commit) } else { omittedCount += 1 }
+      if commits.count < Self.commitLimit { return commits.append(commit) }
+      let count = omitted[commit.storeIdentifier]?.count ?? 0
+      omitted[commit.storeIdentifier] = (count + 1, commit.taped.version)
     }
   }
 
@@ -90,12 +94,11 @@ struct RecorderState: Sendable {
 
   mutating func note(_ run: Run, of id: DispatchID) { underWay[id]?.runs.append(run) }
 
-  mutating func addStore(_ identifier: String, at index: Int, removing gone: [Int]) {
-    stores[index] = (identifier, 0)
-    for index in gone { stores[index] = nil }
+  mutating func beginStore(_ index: Int, _ identifier: String, at version: UInt64) {
+    stores[index] = (identifier, version)
   }
 
-  mutating func beginStore(_ index: Int, at version: UInt64) { stores[index]?.version = version }
+  mutating func endStore(_ index: Int) { stores[index] = nil }
 
   /// Keeps a commit for its dispatch; returns it if it belongs to none that is under way.
   mutating func keep(_ commit: TapedCommit) -> Commit? {
@@ -129,7 +132,7 @@ struct RecorderState: Sendable {
   }
 
   /// Removes the oldest entries and commits, an eighth more than there may be at a time.
-  private mutating func takeExcess() -> Released? {
+  mutating func takeExcess() -> Released? {
     let most = limit + limit / 8 + 1
     if entries.count < most, size <= byteLimit, commits.count < most { return nil }
     var (count, bytes) = (max(0, entries.count - limit), size)

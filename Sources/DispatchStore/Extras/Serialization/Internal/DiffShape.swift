@@ -38,7 +38,8 @@ package enum DiffShape {
     case .collection:
       return .list(value as? [Any] ?? mirror.children.map(\.value))
     case .dictionary:
-      if let entries = value as? [AnyHashable: Any] { return .entries(entries) }
+      let dictionary = (value as? any DictionaryWrapper)?.wrappedDictionary ?? value
+      if let entries = dictionary as? [AnyHashable: Any] { return .entries(entries) }
       return .list(mirror.children.map(\.value))
     case .set:
       if let members = value as? Set<AnyHashable> { return .members(members) }
@@ -104,6 +105,15 @@ package enum DiffShape {
     guard text.contains("0x") else { return text }
     return text.replacing(#/0x[0-9a-fA-F]{6,}/#, with: "0x…")
   }
+}
+
+/// A collection that is compared and written as the dictionary in it.
+private protocol DictionaryWrapper {
+  var wrappedDictionary: Any { get }
+}
+
+extension TrackedDictionary: DictionaryWrapper {
+  fileprivate var wrappedDictionary: Any { dictionary }
 }
 
 /// A field of a value, with its name if it has one.

@@ -22,10 +22,10 @@ final class ModelTape<Model: Sendable, Action: ActionType>: ObserverRecord, Stor
   var storeOfTape: AnyStore? { store }
 
   override func begin(with model: UnsafeRawPointer, version: UInt64) {
-    parts = store?.storage.undo.parts.map { $0.track() } ?? []
+    guard let store, sink.begin(self, of: store, at: version) else { return cancel() }
+    parts = store.storage.undo.parts.map { $0.track() }
     for part in parts { part.begin(model) }
     rest = hollowed(model)
-    sink.begin(index, at: version)
   }
 
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
@@ -43,6 +43,8 @@ final class ModelTape<Model: Sendable, Action: ActionType>: ObserverRecord, Stor
         index: index, version: commit.version, dispatchID: commit.dispatchID, action: action,
         change: change), &kept)
   }
+
+  override func storeGoes(_ commit: CommitInProgress) { sink.storeGoes(index) }
 
   private func hollowed(_ model: UnsafeRawPointer) -> Model {
     var copy = model.assumingMemoryBound(to: Model.self).pointee
@@ -99,16 +101,22 @@ protocol StoreTape: ObserverRecord {
 /// Keeps the commits of several stores.
 protocol TapeSink: AnyObject, Sendable {
   /// Notes the version that a store begins with, in the store's exclusive section.
-  func begin(_ index: Int, at version: UInt64)
+  ///
+  /// Returns false if another tape reads the store already; this one then keeps nothing.
+  func begin(_ tape: any StoreTape, of store: AnyStore, at version: UInt64) -> Bool
 
   /// Keeps a commit, in its store's exclusive section.
   ///
   /// - Parameter kept: Takes what is to be released outside of the section.
   func keep(_ commit: TapedCommit, _ kept: inout KeptCommit)
+
+  /// Notes that a store is gone.
+  func storeGoes(_ index: Int)
 }
 
 extension TapeSink {
-  func begin(_ index: Int, at version: UInt64) {}
+  func begin(_ tape: any StoreTape, of store: AnyStore, at version: UInt64) -> Bool { true }
+  func storeGoes(_ index: Int) {}
 }
 
 /// A commit, as a tape has read it.

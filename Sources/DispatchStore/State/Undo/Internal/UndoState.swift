@@ -46,7 +46,7 @@ struct UndoState {
   /// A commit that can't be undone ends the history before it.
   mutating func add(_ commit: TapedCommit, key: TypedKey?, time: Int64) -> Released? {
     var released = future
-    if !released.isEmpty { future = [] }
+    if !released.isEmpty, !isPlanted(.keptFuture) { future = [] }
     if !commit.change.canBeUndone {
       released += past
       past = []
@@ -68,7 +68,7 @@ struct UndoState {
     guard let id = commit.dispatchID else { return nil }
     for index in past.indices.suffix(Self.reach).reversed() {
       if past[index].dispatchID == id { return index }
-      if past[index][commit.index] != nil { return nil }
+      if past[index][commit.index] != nil, !isPlanted(.joinedOutOfOrder) { return nil }
     }
     return nil
   }

@@ -1,0 +1,139 @@
+public import Foundation
+
+extension DispatchRecorder {
+  /// Saves what came since the last call in the table `dispatchstore_log`, and removes entries that ended longer ago than `age`.
+  ///
+  ///     let saving = Task {
+  ///       while !Task.isCancelled {
+  ///         try await recorder.saveLog(in: persistence, keeping: .seconds(7 * 86_400))
+  ///         try? await Task.sleep(for: .seconds(1))
+  ///       }
+  ///     }
+  ///
+  /// Everything is written in one transaction of its own, after the commits before it. Masks apply. Call it from one task,
+  /// more often than the recorder's limit is reached, and once more before you close the persistence.
+  ///
+  /// - Returns: The number of entries that the recorder had dropped before they could be saved.
+  /// - Throws: A `PersistenceError`, or the encoder's error. The next call then saves the same entries.
+  @discardableResult
+  public func saveLog(in persistence: Persistence, keeping age: Duration) async throws -> Int {
+    let start = savedPosition.withLock(\.self)
+    let (log, end) = log(after: start, atMost: .max)
+    let rows = try log.rows(from: end - log.entries.count)
+    let oldest = persistence.clock.unixNanoseconds - age.wholeNanoseconds
+    try await persistence.perform { driver in
+      try LogRow.makeTable(driver)
+      try LogRow.insert(rows, driver)
+      try LogRow.remove(before: oldest / 1_000, driver)
+    }
+    savedPosition.withLock { $0 = end }
+    return log.droppedCount
+  }
+}
+
+extension DispatchLog {
+  /// Reads the logs that `saveLog(in:keeping:)` has saved: one for each dispatcher of each process, the oldest first.
+  ///
+  /// - Parameter date: The time from which on dispatches have ended.
+  /// - Throws: A `PersistenceError`, or a `LogFormatError` whose line counts the rows.
+  public static func saved(
+    in persistence: Persistence, since date: Date = .distantPast
+  ) async throws -> [DispatchLog] {
+    let since = date.unixNanoseconds / 1_000
+    let rows = try await persistence.perform { driver in
+      try LogRow.makeTable(driver)
+      return try LogRow.all(since: since, driver)
+    }
+    var logs: [DispatchLog] = []
+    for (index, row) in rows.enumerated() {
+      guard let row = LogRow(row) else {
+        throw LogFormatError(line: index + 1, reason: "It is no row of a log.")
+      }
+      let origin = Date(unixNanoseconds: row.origin * 1_000)
+      if logs.last?.origin != origin || logs.last?.dispatcher != row.dispatcher {
+        logs.append(DispatchLog(dispatcher: row.dispatcher, origin: origin))
+      }
+      do {
+        let entry = try JSONDecoder().decode(Entry.self, from: Data(row.entry.utf8))
+        logs[logs.count - 1].entries.append(entry)
+      } catch {
+        throw LogFormatError(line: index + 1, reason: "\(error)")
+      }
+    }
+    return logs
+  }
+
+  fileprivate func rows(from position: Int) throws -> [LogRow] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let start = origin.unixNanoseconds
+    return try entries.enumerated().map { index, entry in
+      let end = (entry.began + entry.timeQueued + entry.duration).wholeNanoseconds
+      return LogRow(
+        origin: start / 1_000, dispatcher: dispatcher, number: Int64(position + index),
+        ended: (start + end) / 1_000,
+        entry: String(decoding: try encoder.encode(entry), as: UTF8.self))
+    }
+  }
+}
+
+/// A row of the table of logs; times are microseconds since 1970.
+private struct LogRow {
+  let origin: Int64
+  let dispatcher: String
+  /// The place in the log of its dispatcher.
+  let number: Int64
+  let ended: Int64
+  let entry: String
+
+  /// The most rows of one statement: each statement is an exchange with a server.
+  private static let batch = 50
+
+  static func makeTable(_ driver: any PersistenceDriver) throws {
+    let statements = [
+      """
+      CREATE TABLE IF NOT EXISTS dispatchstore_log (origin BIGINT NOT NULL, dispatcher TEXT NOT NULL, \
+      number BIGINT NOT NULL, ended BIGINT NOT NULL, entry TEXT NOT NULL)
+      """, "CREATE INDEX IF NOT EXISTS dispatchstore_log_ended ON dispatchstore_log (ended)",
+    ]
+    for statement in statements { _ = try driver.execute(statement, []) }
+  }
+
+  static func insert(_ rows: [LogRow], _ driver: any PersistenceDriver) throws {
+    for start in stride(from: 0, to: rows.count, by: batch) {
+      let rows = rows[start..<min(start + batch, rows.count)]
+      let places = rows.indices.map { row in
+        "(" + (1...5).map { "$\((row - start) * 5 + $0)" }.joined(separator: ", ") + ")"
+      }
+      _ = try driver.execute(
+        "INSERT INTO dispatchstore_log (origin, dispatcher, number, ended, entry) VALUES "
+          + places.joined(separator: ", "), rows.flatMap(\.values))
+    }
+  }
+
+  static func all(since time: Int64, _ driver: any PersistenceDriver) throws -> [[DatabaseValue]] {
+    try driver.query(
+      """
+      SELECT origin, dispatcher, number, ended, entry FROM dispatchstore_log WHERE ended >= $1 \
+      ORDER BY origin, dispatcher, number
+      """, [.integer(time)])
+  }
+
+  static func remove(before time: Int64, _ driver: any PersistenceDriver) throws {
+    _ = try driver.execute("DELETE FROM dispatchstore_log WHERE ended < $1", [.integer(time)])
+  }
+
+  private var values: [DatabaseValue] {
+    [.integer(origin), .text(dispatcher), .integer(number), .integer(ended), .text(entry)]
+  }
+}
+
+extension LogRow {
+  init?(_ row: [DatabaseValue]) {
+    guard case .integer(let origin) = row[0], case .text(let dispatcher) = row[1],
+      case .integer(let number) = row[2], case .integer(let ended) = row[3],
+      case .text(let entry) = row[4]
+    else { return nil }
+    self.init(origin: origin, dispatcher: dispatcher, number: number, ended: ended, entry: entry)
+  }
+}

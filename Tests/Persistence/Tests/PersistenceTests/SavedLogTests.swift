@@ -1,0 +1,87 @@
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+@testable import DispatchStore
+@testable import DispatchStorePersistence
+
+private struct Account: ModelType, Codable { var balance = 0 }
+private struct Deposit: CodableAction { let amount: Int }
+
+/// The log of a recorder in a table, in SQLite and PostgreSQL.
+@Suite("Saved logs", .timeLimit(.minutes(5)))
+struct SavedLogTests {
+  private let folder: Folder
+  private let server: Database
+  private let clock = VirtualClock()
+
+  init() throws { (folder, server) = (try Folder(), try Database()) }
+
+  private func database(_ isServer: Bool) -> PersistenceDatabase {
+    isServer ? .postgreSQL(url: server.url) : .sqlite(path: folder.database)
+  }
+
+  private struct Service {
+    let dispatcher: Dispatcher
+    let persistence: Persistence
+    let recorder = DispatchRecorder(limit: 200)
+
+    init(_ database: PersistenceDatabase, _ name: String, _ clock: VirtualClock) async throws {
+      let outside = Dispatcher(name: "clock", clock: clock)
+      persistence = try await Persistence(database, inWorldOf: outside)
+      dispatcher = Dispatcher(name: name, clock: clock, persistence: persistence)
+      dispatcher.register(middleware: recorder)
+      dispatcher.register(
+        store: Store(identifier: "account", model: Account()) {
+          On(Deposit.self) { account, deposit in account.balance += deposit.amount }
+        })
+    }
+
+    func deposit(_ amounts: ClosedRange<Int>) async {
+      for amount in amounts { await dispatcher.send(Deposit(amount: amount)) }
+    }
+
+    func save(keeping age: Duration = .seconds(60)) async throws -> Int {
+      try await recorder.saveLog(in: persistence, keeping: age)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func whatCameSinceTheLastTimeIsSavedOnceAndReadAgain(isServer: Bool) async throws {
+    let first = try await Service(database(isServer), "first", clock)
+    await first.deposit(1...120)
+    #expect(try await first.save() == 0)
+    #expect(try await first.save() == 0)
+    await first.deposit(121...125)
+    _ = try await first.save()
+    let log = first.recorder.log
+    try await first.persistence.close()
+    clock.advance(by: .seconds(1))
+    let second = try await Service(database(isServer), "second", clock)
+    await second.deposit(1...3)
+    _ = try await second.save()
+    let logs = try await DispatchLog.saved(in: second.persistence)
+    #expect(logs.map(\.dispatcher) == ["first", "second"])
+    #expect(logs.first?.entries == log.entries && logs.last?.entries.count == 3)
+    #expect(abs(logs[0].origin.timeIntervalSince(log.origin)) < 0.001)
+    let since = logs[1].origin.addingTimeInterval(-0.1)
+    #expect(try await DispatchLog.saved(in: second.persistence, since: since).count == 1)
+    try await second.persistence.close()
+  }
+
+  @Test(arguments: [false, true])
+  func whatIsOlderThanTheAgeIsRemovedAndWhatWasDroppedIsCounted(isServer: Bool) async throws {
+    let service = try await Service(database(isServer), "shop", clock)
+    await service.deposit(1...5)
+    _ = try await service.save()
+    clock.advance(by: .seconds(50))
+    await service.deposit(1...500)
+    let dropped = try await service.save()
+    #expect(dropped + service.recorder.log.entries.count == 500)
+    clock.advance(by: .seconds(20))
+    _ = try await service.save()
+    let entries = try await DispatchLog.saved(in: service.persistence).flatMap(\.entries)
+    #expect(entries == service.recorder.log.entries)
+    try await service.persistence.close()
+  }
+}
