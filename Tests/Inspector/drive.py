@@ -565,7 +565,7 @@ def screenshots(page, folder, name):
         return
     for scheme in ("light", "dark"):
         page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        for width, height in ((1280, 800), (400, 800)):
+        for width, height in ((1280, 720), (400, 800)):
             page.resize(width, height)
             page.settle()
             page.screenshot(folder, f"{name}-{scheme}-{width}")
