@@ -8,7 +8,7 @@ extension DispatchLog {
   /// Arrows lead from a dispatch to those made inside it, and a counter has the number in flight.
   public func chromeTrace() -> Data {
     var tracks = TraceTracks()
-    let placed = entries.sorted { $0.began < $1.began }.map {
+    let placed = entries.sorted { $0.start < $1.start }.map {
       (entry: $0, track: tracks.track(of: $0))
     }
     let byID = Dictionary(placed.compactMap { placed in placed.entry.id.map { ($0, placed) } }) {
@@ -23,8 +23,9 @@ extension DispatchLog {
           for (index, name) in tracks.names.enumerated() {
             json.name("thread_name", name, track: index + 1)
           }
+          for (entry, track) in placed { json.slice(of: entry, on: track) }
+          // Perfetto binds an arrow to slices that stand before it.
           for (entry, track) in placed {
-            json.slice(of: entry, on: track)
             if let parent = entry.parent.flatMap({ byID[$0] }) {
               json.flow(from: parent.entry, on: parent.track, to: entry, on: track)
             }
@@ -44,14 +45,12 @@ private struct TraceTracks {
   /// By a group of tracks: the end of the last slice of each.
   private var ends: [String: [(track: Int, end: Duration)]] = [:]
 
-  /// Returns the number of the track for an entry; entries come in the order in which they began.
+  /// Returns the number of the track for an entry; entries come in the order of their starts.
   mutating func track(of entry: DispatchLog.Entry) -> Int {
     let group = entry.lane ?? (entry.mode.isEmpty ? "changes" : entry.mode)
-    let end = entry.began + entry.timeQueued + entry.duration
-    // The time queued of a lane's next dispatch overlaps its holder, so a slice begins with the first store.
-    let start = entry.began + entry.timeQueued
+    let end = entry.lastMoment + .nanoseconds(1)
     var slots = ends[group] ?? []
-    if let free = slots.firstIndex(where: { $0.end <= start }) {
+    if let free = slots.firstIndex(where: { $0.end <= entry.start }) {
       slots[free].end = end
       ends[group] = slots
       return slots[free].track
@@ -90,18 +89,23 @@ extension PageJSON {
           json.member("queued ns") { $0.number(entry.timeQueued.wholeNanoseconds) }
           if let error = entry.error { json.member("error") { $0.text(error) } }
           if let id = entry.id { json.member("id") { $0.number(Int64(clamping: id)) } }
+          if let parent = entry.parent {
+            json.member("parent") { $0.number(Int64(clamping: parent)) }
+          }
         }
       }
     }
   }
 
-  /// Writes an arrow, which begins inside the one slice and ends at the begin of the other.
+  /// Writes an arrow, which begins inside the one slice and ends at the begin of the other; none that leads back in time.
   fileprivate mutating func flow(
     from parent: DispatchLog.Entry, on parentTrack: Int, to child: DispatchLog.Entry,
     on track: Int
   ) {
-    let start = max(parent.start, min(child.began, parent.start + parent.duration))
-    for (phase, time, track) in [("s", start, parentTrack), ("f", max(start, child.start), track)] {
+    let departure = min(max(parent.start, child.began), parent.lastMoment)
+    let arrival = max(departure, child.start)
+    if arrival > child.lastMoment { return }
+    for (phase, time, track) in [("s", departure, parentTrack), ("f", arrival, track)] {
       object { json in
         json.member("ph") { $0.text(phase) }
         json.member("name") { $0.text("dispatch") }
@@ -145,8 +149,11 @@ extension PageJSON {
 }
 
 extension DispatchLog.Entry {
-  /// The time at which its first store started.
+  /// The time at which its first store started; the time queued of a lane's next dispatch overlaps its holder.
   fileprivate var start: Duration { began + timeQueued }
+
+  /// The last time inside its slice, since Perfetto leaves the end out.
+  fileprivate var lastMoment: Duration { start + max(.zero, duration - .nanoseconds(1)) }
 
   /// The names of its actions' types, or of the stores of a change.
   var title: String {

@@ -68,7 +68,7 @@ public struct InspectorFeed: AsyncSequence, Sendable {
         self.position = position
         if !log.entries.isEmpty {
           var json = PageJSON()
-          json.chunk(log.entries)
+          PageChunk(log.entries).write(to: &json)
           return Element(name: "entries", data: json.string)
         }
         untilStatus -= 1

@@ -173,13 +173,67 @@ class Page:
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
-    def screenshot(self, folder, name):
+    def screenshot(self, folder, name, selector="html"):
+        """Takes a picture of an element, the whole page by default."""
         if folder:
-            data = self.call("Page.captureScreenshot", format="png")["data"]
+            box = self.run(f"document.querySelector({json.dumps(selector)}).getBoundingClientRect().toJSON()")
+            clip = {"scale": 1} | {side: box[side] for side in ("x", "y", "width", "height")}
+            data = self.call("Page.captureScreenshot", format="png", clip=clip)["data"]
             (folder / f"{name}.png").write_bytes(base64.b64decode(data))
 
     def events(self, method):
         return [event["params"] for event in self.tools.events if event["method"] == method and event.get("sessionId") == self.session]
+
+
+class Decoder:
+    """Reads a chunk as PageChunk.swift writes it, into rows as the page has them; see `decode` in Inspector.html."""
+
+    def __init__(self, chunk):
+        self.values = chunk["values"]
+        self.tables = [self.rows(**chunk[name]) for name in ("entries", "runs", "changes")]
+        self.used, self.element, self.versions, self.last = 0, None, {}, {}
+
+    @staticmethod
+    def rows(count, **columns):
+        """The rows of a table, whose columns are lists, or a number if it is the same in each row."""
+        return zip(*(column if isinstance(column, list) else [column] * count for column in columns.values()), strict=True)
+
+    def value(self, code):
+        if code != 1:
+            return self.values[code - 2] if code else None
+        self.used += 1
+        return self.values[self.used - 1]
+
+    def entries(self):
+        id_, began = 0, 0
+        for row in self.tables[0]:
+            entry = list(row)
+            id_ = entry[0] = id_ + entry[0]
+            began = entry[7] = began + entry[7]
+            entry[1] = id_ - entry[1] if entry[1] else -1
+            entry[12] = [self.run(entry[8]) for _ in range(entry[12])]
+            yield entry
+        for table in self.tables:
+            expect(next(table, None) is None, "the chunk has rows that belong to no entry")
+        expect(self.used == len(self.values), f"of {len(self.values)} values {self.used} are used")
+
+    def run(self, queued):
+        run = list(next(self.tables[1]))
+        run[3] += queued
+        run[5] += self.versions.get(run[0], 0)
+        if run[6]:
+            self.versions[run[0]] = run[5] + run[6]
+        run[6] += run[5]
+        run[7] = [self.change(*next(self.tables[2])) for _ in range(run[7])]
+        return run
+
+    def change(self, element, field, old, new):
+        if element:
+            self.element = self.value(element)
+        path = self.element + self.value(field)
+        old = self.value(old - 1) if old else self.last.get(path)
+        new = self.last[path] = self.value(new)
+        return path, old, new
 
 
 class Data:
@@ -194,11 +248,7 @@ class Data:
         except ValueError:
             self.data = None
             return
-        self.strings, self.entries = self.data["chunk"]["strings"], self.data["chunk"]["entries"]
-        for entry in self.entries:
-            for store in entry[12]:
-                # Defaults at the end are not sent.
-                store += [0, [], 0, -1][len(store) - 6:]
+        self.strings, self.entries = self.data["chunk"]["strings"], list(Decoder(self.data["chunk"]).entries())
         self.by_id = {entry[0]: entry for entry in self.entries}
 
     def text(self, index):
@@ -227,11 +277,11 @@ class Data:
         return min(children)[2]
 
     def with_change(self):
-        for entry in self.entries:
+        for entry in reversed(self.entries):
             for store in entry[12]:
                 for path, old, new in store[7]:
-                    if old >= 0 and new >= 0:
-                        return entry, self.text(path), self.text(old), self.text(new)
+                    if old is not None and new is not None:
+                        return entry, path, old, new
         return None
 
 
@@ -405,7 +455,7 @@ def check_tree(page, data):
     passed(f"causal tree: from {parent[0]} to its child {child[0]} and back" + ("; a missing parent is mentioned" if missing else ""))
 
 
-def check_difference(page, data):
+def check_difference(page, data, folder):
     found = data.with_change()
     if not found:
         passed("difference: this page has none with an old and a new value")
@@ -415,6 +465,8 @@ def check_difference(page, data):
     change = page.run("[...document.querySelectorAll('#detail .change')].map(change => "
                       "['.path bdi', '.old bdi', '.new bdi'].map(part => change.querySelector(part)?.textContent ?? null))")
     expect([path, old, new] in change, f"the difference of dispatch {entry[0]} at {path[:80]!r} is not shown")
+    page.run("document.querySelector('#detail .store').scrollIntoView()")
+    page.screenshot(folder, "difference", "#detail-body")
     passed(f"difference: dispatch {entry[0]}, {path[:40]!r}: {old[:20]!r} → {new[:20]!r}")
 
 
@@ -513,7 +565,7 @@ def screenshots(page, folder, name):
         return
     for scheme in ("light", "dark"):
         page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        for width, height in ((1280, 800), (400, 800)):
+        for width, height in ((1280, 720), (400, 800)):
             page.resize(width, height)
             page.settle()
             page.screenshot(folder, f"{name}-{scheme}-{width}")
@@ -544,7 +596,7 @@ def check_file(tools, path, folder, expected, most_seconds):
         check_timeline(page)
         check_speed(page)
         check_tree(page, data)
-        check_difference(page, data)
+        check_difference(page, data, folder)
         shown = check_every_text(page, data)
         check_hostile(page, scripts, data.data["name"])
         if shown:

@@ -57,6 +57,11 @@ extension ByteString: Hashable {
   }
 }
 
+extension ByteString: CustomReflectable {
+  /// Without parts: a difference of two names is that of their texts, not of some of their bytes.
+  var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }
+}
+
 extension ByteString: Comparable {
   static func < (one: ByteString, other: ByteString) -> Bool {
     one.bytes.lexicographicallyPrecedes(other.bytes)

@@ -14,6 +14,10 @@ struct RecordedReplay {
     case jsonl
     /// A trace for Perfetto.
     case json
+    /// A graph for Graphviz.
+    case dot
+    /// A graph for Mermaid.
+    case mmd
   }
 
   let recorder = DispatchRecorder(limit: Self.limit)
@@ -28,8 +32,8 @@ struct RecordedReplay {
       throw Failure(
         .usage,
         """
-        '--record' writes a page (.html), JSON lines (.jsonl) or a trace for Perfetto (.json), as the file's name ends, \
-        not '\(path)'
+        '--record' writes a page (.html), JSON lines (.jsonl), a trace for Perfetto (.json), or a graph for Graphviz \
+        (.dot) or Mermaid (.mmd), as the file's name ends, not '\(path)'
         """)
     }
     (self.path, self.form) = (path, form)
@@ -52,6 +56,8 @@ struct RecordedReplay {
         case .html: Data(log.html().utf8)
         case .jsonl: try log.jsonLines()
         case .json: log.chromeTrace()
+        case .dot: Data(log.graphviz().utf8)
+        case .mmd: Data(log.mermaid().utf8)
         }
     } catch {
       throw Failure(.software, "cannot encode the record: \(error)")

@@ -28,11 +28,31 @@ struct InspectorTests {
     await dispatcher.send(Nested(amounts: [7]))
     let data = try data(of: recorder.html())
     let chunk = try #require(data["chunk"] as? [String: Any])
-    let (strings, entries) = (chunk["strings"] as? [String], chunk["entries"] as? [[Any]])
-    #expect(entries?.count == 5 && entries?.allSatisfy { $0.count == 13 } == true)
+    let strings = chunk["strings"] as? [String]
+    let entries = try #require(chunk["entries"] as? [String: Any])
+    #expect(entries["count"] as? Int == 5 && entries.count == 14)
     #expect(strings.map { Set($0).count == $0.count } == true)
     #expect(strings?.contains("Book(customer: \"a\", amount: 2)") == true)
     #expect(data["live"] is NSNull && data["status"] is NSNull)
+  }
+
+  @Test func anOldValueIsWrittenOnlyIfItIsNotTheLastNewOne() async throws {
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    await dispatcher.send(Book(customer: "a", amount: 2))
+    var log = recorder.log
+    // By change: the total, the customer. Without the first entry, the page has no values from before the second one.
+    for (entries, expected) in [
+      (log.entries, [2, 0, 0, 2]), (Array(log.entries.dropFirst()), [2, 2]),
+    ] {
+      log.entries = entries
+      let chunk = try #require(try data(of: log.html())["chunk"] as? [String: Any])
+      let changes = try #require(chunk["changes"] as? [String: Any])
+      let old = try #require(changes["old"])
+      let count = try #require(changes["count"] as? Int)
+      let codes = try #require(
+        old as? [Int] ?? (old as? Int).map { Array(repeating: $0, count: count) })
+      #expect(codes == expected)
+    }
   }
 
   @Test func hostileTextStaysText() async throws {
