@@ -40,6 +40,12 @@ def resident(process):
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def processor_seconds(process):
+    with open(f"/proc/{process.pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def connect(port, path, host=None):
     """A connection on which a GET was sent, and the status of its answer."""
     connection = socket.create_connection(("127.0.0.1", port), 5)
@@ -200,8 +206,8 @@ def reading(port):
 
 def measure_cost(options):
     print(f"Median of {options.runs} runs of {options.seconds} s (lowest–highest).\n")
-    print("| mix | state | inspector | requests/s | ratio | p99 ms |")
-    print("|---|---|---|--:|--:|--:|")
+    print("| mix | state | inspector | requests/s | p99 ms | processor time of a request, µs | more |")
+    print("|---|---|---|--:|--:|--:|--:|")
     sides = ("off", "on, no page", "on, a page")
     for mix in options.mixes:
         for state in options.states:
@@ -211,16 +217,19 @@ def measure_cost(options):
                     port = free_port()
 
                     def measure(shop):
+                        begin = processor_seconds(shop.process)
                         with reading(port) if side == "on, a page" else contextlib.nullcontext():
-                            return wrk(shop.port, mix, 64, options.seconds, 2, run)
+                            result = wrk(shop.port, mix, 64, options.seconds, 2, run)
+                        used = processor_seconds(shop.process) - begin
+                        return {**result, "used": used / (result["rate"] * options.seconds) * 1e6}
                     results[side].append(with_shop(
                         options.gateway, options.shop, state, options.folder, measure,
                         INSPECTOR="off" if side == "off" else f"127.0.0.1:{port}"))
-            off = statistics.median(result["rate"] for result in results["off"])
+            off = statistics.median(result["used"] for result in results["off"])
             for side in sides:
-                rates, p99s = ([result[name] for result in results[side]] for name in ("rate", "p99"))
-                print(f"| {mix} | {state} | {side} | {cell(rates, 0)} | {statistics.median(rates) / off:.2f} | {cell(p99s, 1)} |",
-                      flush=True)
+                rates, p99s, used = ([result[name] for result in results[side]] for name in ("rate", "p99", "used"))
+                print(f"| {mix} | {state} | {side} | {cell(rates, 0)} | {cell(p99s, 1)} | {cell(used, 0)} "
+                      f"| {statistics.median(used) - off:.0f} |", flush=True)
 
 
 def main():
