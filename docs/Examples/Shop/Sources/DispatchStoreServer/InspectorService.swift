@@ -31,7 +31,7 @@ public struct InspectorService: Service {
   /// Makes a service for a recorder.
   ///
   /// - Parameters:
-  ///   - recorder: The recorder. Bound it in bytes, too: a page costs as much again while it is sent.
+  ///   - recorder: The recorder. Give it a limit of bytes, too: it keeps what each commit has changed.
   ///   - dispatcher: Its dispatcher, for what is in flight.
   ///   - limits: The limits to show.
   ///   - host: The address to bind. Any but loopback shows the page to the network.
