@@ -14,7 +14,7 @@ extension DispatchLog {
     var json = PageJSON()
     json.object { json in
       json.member("name") { $0.text(dispatcher) }
-      json.member("origin") { $0.number(Int64(origin.timeIntervalSince1970 * 1_000)) }
+      json.member("origin") { $0.number(originMilliseconds) }
       json.member("dropped") { $0.number(Int64(droppedCount)) }
       json.member("chunk", PageChunk(entries).write)
       json.member("status") { json in
@@ -26,6 +26,11 @@ extension DispatchLog {
     }
     return Page.html(with: json.string)
   }
+}
+
+extension DispatchLog {
+  /// The time at which it begins, in milliseconds since 1970.
+  var originMilliseconds: Int64 { Int64(origin.timeIntervalSince1970 * 1_000) }
 }
 
 extension DispatchRecorder {

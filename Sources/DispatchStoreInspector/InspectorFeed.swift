@@ -3,13 +3,16 @@ public import DispatchStore
 /// The server-sent events of a live page of the inspector.
 ///
 ///     let feed = InspectorFeed(of: recorder, at: dispatcher)
-///     for await event in feed { try await send("event: \(event.name)\ndata: \(event.data)\n\n") }
+///     for await event in feed {
+///       try await send("id: \(event.position)\nevent: \(event.name)\ndata: \(event.data)\n\n")
+///     }
 ///
 /// Serve it under the address that you give to `DispatchLog.html(status:events:)`, on loopback only: a log tells what
 /// your users do. Each iteration is for one page, and begins with what comes from then on, if you pass its position.
+/// That is the last one that it got, if it comes back (`Last-Event-ID`).
 ///
-/// It looks for new entries four times a second. If a page is slower than the dispatcher, it gets the latest entries, and
-/// the number of those that were not sent. So a page costs no more memory than these.
+/// It looks for new entries four times a second, if it is asked so often. If a page is slower than the dispatcher, it
+/// gets the latest entries, and the number of those that were not sent. So a page costs no more memory than these.
 public struct InspectorFeed: AsyncSequence, Sendable {
   /// An event, whose data is one line.
   public struct Element: Sendable {
@@ -17,6 +20,8 @@ public struct InspectorFeed: AsyncSequence, Sendable {
     public let name: String
     /// The data, as JSON.
     public let data: String
+    /// The position in the log after the entries that were sent.
+    public let position: Int
   }
 
   private let recorder: DispatchRecorder
@@ -50,7 +55,7 @@ public struct InspectorFeed: AsyncSequence, Sendable {
     fileprivate var position: Int
     private var notSent = 0
     /// The number of looks until the next status.
-    private var untilStatus = 0
+    private var looksUntilStatus = 0
 
     fileprivate init(feed: InspectorFeed, position: Int) {
       (self.feed, self.position) = (feed, position)
@@ -59,30 +64,35 @@ public struct InspectorFeed: AsyncSequence, Sendable {
     /// Returns the next event; nil once the task is cancelled.
     public mutating func next() async -> Element? {
       while !Task.isCancelled {
-        if untilStatus == 0 {
-          untilStatus = 4
+        if looksUntilStatus == 0 {
+          looksUntilStatus = 4
           return status()
         }
-        let (log, position) = feed.recorder.log(after: position, atMost: feed.batch)
-        notSent += log.droppedCount
-        self.position = position
-        if !log.entries.isEmpty {
-          var json = PageJSON()
-          PageChunk(log.entries).write(to: &json)
-          return Element(name: "entries", data: json.string)
-        }
-        untilStatus -= 1
+        looksUntilStatus -= 1
+        // Sleeps before each look: a busy dispatcher would otherwise have an event for each dispatch, and never a status.
         try? await Task.sleep(for: .milliseconds(250))
+        if let entries = entries() { return entries }
       }
       return nil
+    }
+
+    private mutating func entries() -> Element? {
+      let (log, position) = feed.recorder.log(after: position, atMost: feed.batch)
+      notSent += log.droppedCount
+      self.position = position
+      if log.entries.isEmpty { return nil }
+      var json = PageJSON()
+      PageChunk(log.entries).write(to: &json)
+      return Element(name: "entries", data: json.string, position: position)
     }
 
     private func status() -> Element {
       var status = InspectorStatus(of: feed.dispatcher, limits: feed.limits)
       status.notSent = notSent
+      status.origin = feed.recorder.log(after: .max, atMost: 0).log.originMilliseconds
       var json = PageJSON()
       status.write(to: &json)
-      return Element(name: "status", data: json.string)
+      return Element(name: "status", data: json.string, position: position)
     }
   }
 }

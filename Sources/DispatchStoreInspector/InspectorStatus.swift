@@ -6,6 +6,8 @@ public struct InspectorStatus: Sendable {
   private let limits: [(name: String, statistics: DispatchLimit.Statistics)]
   /// The number of entries that were not sent to the page.
   var notSent = 0
+  /// The time at which the log begins, in milliseconds since 1970: zero before the first dispatch.
+  var origin: Int64 = 0
 
   /// Takes the present status of a dispatcher.
   ///
@@ -21,6 +23,7 @@ public struct InspectorStatus: Sendable {
   func write(to json: inout PageJSON) {
     json.object { json in
       json.member("notSent") { $0.number(Int64(notSent)) }
+      json.member("origin") { $0.number(origin) }
       json.member("inFlight") { json in
         json.array { json in for entry in diagnosis.entries { write(entry, to: &json) } }
       }

@@ -2,7 +2,7 @@
 """Drives the inspector's page in headless Chromium and checks it.
 
     drive.py PAGE.html [--screenshots FOLDER] [--expect-entries N] [--picture-within SECONDS]
-    drive.py --live URL [--screenshots FOLDER]
+    drive.py --live URL [--screenshots FOLDER] [--expect-losses]
 
 Prints a line for each check; the first failure ends it with status 1. Only Python's standard library is used: the
 DevTools protocol goes through a pipe (file descriptors 3 and 4 of the browser, JSON that ends with NUL).
@@ -609,7 +609,7 @@ def check_file(tools, path, folder, expected, most_seconds):
     check_console(page)
 
 
-def check_live(tools, url, folder):
+def check_live(tools, url, folder, expects_losses):
     page = tools.open(url)
     number = lambda: int((page.text("#count") or "0").split(" of ")[-1].replace(",", ""))
     page.wait("document.querySelector('#connection').dataset.state === 'open'", "the event stream")
@@ -629,6 +629,9 @@ def check_live(tools, url, folder):
     expect(page.run("shownRange()") == before, "without Follow new entries move the timeline")
     passed("without Follow the view stays where it is")
     page.wait("current !== null", "a status", 15)
+    if expects_losses:
+        page.wait("/not sent [\\d,]+/.test(document.querySelector('#losses').textContent)", "the number of entries not sent", 30)
+        passed(f"the page says what it lacks: {page.text('#losses')}")
     screenshots(page, folder, "live")
     check_status(page, None, folder)
     check_network(page)
@@ -639,6 +642,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("page", nargs="?", type=pathlib.Path)
     parser.add_argument("--live", metavar="URL")
+    parser.add_argument("--expect-losses", action="store_true", help="the live page is slower than the dispatcher, and has to say so")
     parser.add_argument("--screenshots", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--expect-entries", type=int, metavar="N")
     parser.add_argument("--picture-within", type=float, default=2, metavar="SECONDS")
@@ -650,7 +654,7 @@ def main():
     tools = DevTools()
     try:
         if options.live:
-            check_live(tools, options.live, options.screenshots)
+            check_live(tools, options.live, options.screenshots, options.expect_losses)
         else:
             check_file(tools, options.page, options.screenshots, options.expect_entries, options.picture_within)
     except Failure as failure:

@@ -97,6 +97,21 @@ struct InspectorTests {
     #expect(data["live"] as? String == "events")
   }
 
+  @Test func aFeedOfABusyDispatcherStillHasAStatusAndTheOrigin() async throws {
+    var events = InspectorFeed(of: recorder, at: dispatcher).makeAsyncIterator()
+    // The page may be open before the first dispatch, at which the log begins.
+    #expect(await events.next()?.data.contains("\"origin\":0,") == true)
+    var names: [String] = []
+    for amount in 1...5 {
+      await dispatcher.send(Book(customer: "a", amount: amount))
+      let event = try #require(await events.next())
+      names.append(event.name)
+      if event.name == "status" { #expect(!event.data.contains("\"origin\":0,")) }
+      #expect(event.position == min(amount, 4))
+    }
+    #expect(names == ["entries", "entries", "entries", "entries", "status"])
+  }
+
   @Test func aFeedHasTheStatusAndThenWhatComes() async throws {
     await dispatcher.send(Book(customer: "a", amount: 1))
     let (_, position) = recorder.log(after: 0, atMost: 1)

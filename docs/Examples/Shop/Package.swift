@@ -10,6 +10,8 @@ let settings: [SwiftSetting] = [
 let dispatchStore = Target.Dependency.product(name: "DispatchStore", package: "DispatchStore")
 let persistence = Target.Dependency.product(
   name: "DispatchStorePersistence", package: "DispatchStore")
+let inspector = Target.Dependency.product(
+  name: "DispatchStoreInspector", package: "DispatchStore")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let lifecycle = Target.Dependency.product(
@@ -48,7 +50,7 @@ let package = Package(
     .target(
       name: "DispatchStoreServer",
       dependencies: [
-        dispatchStore, persistence, hummingbird, lifecycle, logging, metrics, tracing,
+        dispatchStore, persistence, inspector, hummingbird, lifecycle, logging, metrics, tracing,
         asyncAlgorithms, httpTypes,
       ],
       swiftSettings: settings),

@@ -51,11 +51,11 @@ def wrk(port, mix, connections, seconds, threads=2, run=1):
     }
 
 
-def with_shop(gateway_binary, shop_binary, state, folder, measure):
+def with_shop(gateway_binary, shop_binary, state, folder, measure, **environment):
     """Starts a gateway and a shop with fresh files, and measures them."""
     with tempfile.TemporaryDirectory(dir=folder) as files, made_database(state, files) as database:
         gateway = make_gateway(gateway_binary, files)
-        shop = make_shop(shop_binary, files, gateway, address(database))
+        shop = make_shop(shop_binary, files, gateway, address(database), **environment)
         try:
             gateway.start()
             gateway.wait_until_ready()

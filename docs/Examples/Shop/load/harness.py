@@ -32,7 +32,8 @@ class Server:
         self.binary, self.probe, self.log = binary, probe, log
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.environment = {"LOG_LEVEL": "error", **environment, "PORT": str(self.port)}
+        # Without the inspector, which costs time, and has the same port in each shop.
+        self.environment = {"LOG_LEVEL": "error", "INSPECTOR": "off", **environment, "PORT": str(self.port)}
         self.process = None
 
     def start(self):
@@ -74,9 +75,10 @@ def make_gateway(binary, folder):
     return Server(binary, "/ledger", f"{folder}/gateway.log", LEDGER=f"{folder}/ledger.jsonl")
 
 
-def make_shop(binary, folder, gateway, database=None):
+def make_shop(binary, folder, gateway, database=None, **environment):
     """A shop with a file or the URL of a server as its database, or in memory alone."""
-    environment = {"DATABASE": database} if database else {}
+    if database:
+        environment["DATABASE"] = database
     return Server(binary, "/health/ready", f"{folder}/shop.log", GATEWAY=gateway.url, **environment)
 
 

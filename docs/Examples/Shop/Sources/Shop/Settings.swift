@@ -12,8 +12,10 @@ struct Settings {
   let logLevel: Logger.Level
   /// The file for finished spans; nil makes none.
   let traces: String?
+  /// Where the inspector is served; nil if it is off.
+  let inspector: (host: String, port: Int)?
 
-  init(_ environment: [String: String]) {
+  init(_ environment: [String: String]) throws {
     port = environment["PORT"].flatMap(Int.init) ?? 8080
     database = environment["DATABASE"].map { place in
       place.hasPrefix("postgresql://")
@@ -22,5 +24,21 @@ struct Settings {
     gateway = environment["GATEWAY"] ?? "http://127.0.0.1:8090"
     logLevel = environment["LOG_LEVEL"].flatMap { Logger.Level(rawValue: $0) } ?? .info
     traces = environment["TRACES"]
+    inspector = try Self.inspector(environment["INSPECTOR"] ?? "127.0.0.1:8081")
   }
+
+  private static func inspector(_ text: String) throws -> (host: String, port: Int)? {
+    if text == "off" { return nil }
+    guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
+      let port = Int(text[text.index(after: colon)...]), 1...65_535 ~= port
+    else { throw InvalidSetting(name: "INSPECTOR", text: text, form: "127.0.0.1:8081, or off") }
+    return (text[..<colon].trimmingCharacters(in: ["[", "]"]), port)
+  }
+}
+
+/// A setting that can't be read.
+struct InvalidSetting: Error, CustomStringConvertible {
+  let name: String, text: String, form: String
+
+  var description: String { "\(name) is \"\(text)\", and has to be such as \(form)." }
 }

@@ -23,7 +23,7 @@ struct ShopServer {
   }
 
   private static func run() async throws {
-    let settings = Settings(ProcessInfo.processInfo.environment)
+    let settings = try Settings(ProcessInfo.processInfo.environment)
     var logger = Logger(label: "shop")
     logger.logLevel = settings.logLevel
     let prometheus = PrometheusMetrics()
@@ -43,6 +43,7 @@ struct ShopServer {
     let metrics = DispatchMetrics(
       of: dispatcher, limits: ["requests": requests], persistence: persistence)
     dispatcher.instrument(logger: logger, metrics: metrics, tracer: tracer)
+    let inspector = makeInspector(settings, dispatcher, requests, logger)
 
     let rate = RateLimit(200, per: .seconds(1), overflow: .wait, name: "gateway")
     let bank = CircuitBreaker(failures: 5, pause: .seconds(1), name: "bank")
@@ -80,11 +81,25 @@ struct ShopServer {
     let ending = DispatcherService(
       dispatcher, persistence: persistence, drainTimeout: .seconds(5), logger: logger)
     var group = ServiceGroupConfiguration(
-      services: [ending, server, readiness], gracefulShutdownSignals: [.sigterm, .sigint],
-      logger: logger)
+      services: [ending, server, readiness] + (inspector.map { [$0] } ?? []),
+      gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
     // A client that never finishes its request does not hold up the end.
     group.maximumGracefulShutdownDuration = .seconds(10)
     try await ServiceGroup(configuration: group).run()
     try await client.shutdown()
+  }
+
+  /// Records what happens, and makes the service that shows it; nil if the inspector is off.
+  private static func makeInspector(
+    _ settings: Settings, _ dispatcher: Dispatcher, _ requests: DispatchLimit, _ logger: Logger
+  ) -> InspectorService? {
+    guard let (host, port) = settings.inspector else { return nil }
+    let recorder = DispatchRecorder(
+      limit: 10_000, byteLimit: 32 << 20, masking: Shop.masks, actions: Shop.actions)
+    dispatcher.register(middleware: recorder)
+    var logger = logger
+    logger[metadataKey: "setting"] = "INSPECTOR"
+    return InspectorService(
+      of: recorder, at: dispatcher, limits: [requests], host: host, port: port, logger: logger)
   }
 }

@@ -12,6 +12,11 @@ package struct Shop: Sendable {
   /// The actions that may be left when a process dies.
   package static let actions = ActionCoder(Place.self, Cancel.self)
 
+  /// The fields that no log may show: who has ordered, and what the bank knows the payment by.
+  package static let masks: [LogMask] = [
+    .field(\Place.customer), .field(\Order.customer), .field(\Order.receipt), .field(\Paid.receipt),
+  ]
+
   package let dispatcher: Dispatcher
   package let stock: Store<Stock, HandledAction>
   package let orders: Store<Orders, HandledAction>

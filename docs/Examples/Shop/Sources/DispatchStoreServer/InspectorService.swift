@@ -1,0 +1,179 @@
+public import DispatchStore
+import DispatchStoreInspector
+import HTTPTypes
+package import Hummingbird
+public import Logging
+import NIOCore
+public import ServiceLifecycle
+import Synchronization
+
+/// Serves the inspector's live page until graceful shutdown, so that you see in a browser what a dispatcher does.
+///
+///     let recorder = DispatchRecorder(limit: 10_000, byteLimit: 16_000_000, masking: [.field(\Order.customer)])
+///     dispatcher.register(middleware: recorder)
+///     let inspector = InspectorService(of: recorder, at: dispatcher, logger: logger)
+///     ServiceGroup(services: [dispatcherService, server, readiness, inspector], …)
+///
+/// The page tells what your users do, to everyone who can reach it, so mask what may not leave the process. On loopback
+/// it answers only to a `Host` that names loopback: otherwise a page of another site could read it by DNS rebinding.
+///
+/// An address that can't be bound does not end the service: it logs a warning, and serves nothing. At graceful shutdown
+/// it closes its connections at once.
+public struct InspectorService: Service {
+  private let recorder: DispatchRecorder
+  private let dispatcher: Dispatcher
+  private let limits: [DispatchLimit]
+  private let host: String
+  private let port: Int
+  private let readers: Readers
+  private let logger: Logger
+
+  /// Makes a service for a recorder.
+  ///
+  /// - Parameters:
+  ///   - recorder: The recorder. Give it a limit of bytes, too: it keeps what each commit has changed.
+  ///   - dispatcher: Its dispatcher, for what is in flight.
+  ///   - limits: The limits to show.
+  ///   - host: The address to bind. Any but loopback shows the page to the network.
+  ///   - port: The port to bind.
+  ///   - limit: The most pages that follow at the same time; others get 503.
+  ///   - logger: Gets the warning.
+  public init(
+    of recorder: DispatchRecorder, at dispatcher: Dispatcher, limits: [DispatchLimit] = [],
+    host: String = "127.0.0.1", port: Int = 8081, readerLimit limit: Int = 8, logger: Logger
+  ) {
+    (self.recorder, self.dispatcher, self.limits) = (recorder, dispatcher, limits)
+    (self.host, self.port, self.logger) = (host, port, logger)
+    readers = Readers(limit: limit)
+  }
+
+  /// Serves the page until graceful shutdown.
+  public func run() async throws {
+    let isEnding = Flag()
+    let server = Application(
+      router: makeRouter(),
+      server: .http1(
+        configuration: .init(
+          additionalChannelHandlers: [ConnectionCutter(isEnding)], idleTimeout: .seconds(30))),
+      configuration: .init(address: .hostname(host, port: port)), logger: logger)
+    do {
+      try await withGracefulShutdownHandler {
+        try await server.run()
+      } onGracefulShutdown: {
+        isEnding.set()
+      }
+    } catch let error where !(error is CancellationError) {
+      logger.warning("The inspector is not served at \(host):\(port): \(error)")
+      try? await gracefulShutdown()
+    }
+  }
+
+  /// `GET /`, the page, and `GET /events`, what it shows.
+  package func makeRouter() -> Router<BasicRequestContext> {
+    let router = Router()
+    if host.isLoopback { router.add(middleware: LoopbackHostMiddleware(port: port)) }
+    router.get("/") { _, _ in page }
+    router.get("/events", use: events)
+    return router
+  }
+
+  /// The page without entries, which come as events: so their number is bounded, however many pages are open.
+  private var page: Response {
+    var log = recorder.log(after: .max, atMost: 0).log
+    log.dispatcher = dispatcher.name
+    return Response(
+      status: .ok,
+      headers: [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"],
+      body: ResponseBody(byteBuffer: ByteBuffer(string: log.html(events: "events"))))
+  }
+
+  @Sendable private func events(
+    _ request: Request, _ context: BasicRequestContext
+  ) throws -> Response {
+    guard let reader = readers.add() else {
+      throw HTTPError(.serviceUnavailable, message: "\(readers.limit) pages are open already.")
+    }
+    let position = request.lastEventID.flatMap(Int.init) ?? 0
+    let feed = InspectorFeed(of: recorder, at: dispatcher, limits: limits, after: position)
+    return .serverSentEvents(
+      feed.map { event in
+        // The reader counts until the response is released, however it ends.
+        withExtendedLifetime(reader) {
+          ServerSentEvent(id: "\(event.position)", event: event.name, data: event.data)
+        }
+      })
+  }
+}
+
+/// Counts the pages that follow.
+private final class Readers: Sendable {
+  let limit: Int
+  private let count = Atomic(0)
+
+  /// A page that follows, until it is released.
+  final class Reader: Sendable {
+    private let readers: Readers
+    init(_ readers: Readers) { self.readers = readers }
+    deinit { readers.count.subtract(1, ordering: .relaxed) }
+  }
+
+  init(limit: Int) { self.limit = limit }
+
+  /// Returns a reader; nil if there are too many.
+  func add() -> Reader? {
+    let reader = Reader(self)
+    return count.add(1, ordering: .relaxed).newValue <= limit ? reader : nil
+  }
+}
+
+/// Refuses requests whose host is not loopback, as those that a browser sends for a site that has rebound its name.
+private struct LoopbackHostMiddleware: RouterMiddleware {
+  typealias Context = BasicRequestContext
+
+  let port: Int
+
+  func handle(
+    _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+  ) async throws -> Response {
+    let host = request.head.authority ?? ""
+    guard host.hasSuffix(":\(port)"), String(host.dropLast("\(port)".count + 1)).isLoopback else {
+      throw HTTPError(.forbidden, message: "Ask for http://127.0.0.1:\(port).")
+    }
+    return try await next(request, context)
+  }
+}
+
+extension String {
+  /// Whether it is a name or an address of loopback.
+  fileprivate var isLoopback: Bool {
+    ["127.0.0.1", "localhost", "::1", "[::1]"].contains(lowercased())
+  }
+}
+
+private final class Flag: Sendable {
+  private let value = Atomic(false)
+  var isSet: Bool { value.load(ordering: .relaxed) }
+  func set() { value.store(true, ordering: .relaxed) }
+}
+
+/// Closes a connection at graceful shutdown whatever it sends: a reader that does not read would hold up the end.
+private final class ConnectionCutter: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = NIOAny
+
+  private let isEnding: Flag
+
+  init(_ isEnding: Flag) { self.isEnding = isEnding }
+
+  func channelActive(context: ChannelHandlerContext) {
+    // See `ConnectionCloser`: nobody serves a connection that is accepted while the server stops.
+    if !isEnding.isSet { context.fireChannelActive() }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is ChannelShouldQuiesceEvent {
+      context.close(promise: nil)
+    } else {
+      context.fireUserInboundEventTriggered(event)
+    }
+  }
+}
