@@ -22,7 +22,9 @@ let package = Package(
     .testTarget(
       name: "PersistenceTests",
       dependencies: library + [
-        "PostgreSQLServer", "Shop", "Transfers", .product(name: "churn", package: "DispatchStore"),
+        .product(name: "DispatchStoreTesting", package: "DispatchStore"), "PostgreSQLServer",
+        "Shop",
+        "Transfers", .product(name: "churn", package: "DispatchStore"),
       ],
       swiftSettings: settings),
     // Starts a server, for tests and for the programs that are killed.

@@ -30,7 +30,14 @@ struct Path: Sendable {
     Path(name: "weak-store") { sync($0, Fixture(PlainReducer(), ownership: .weak)) },
     Path(name: "refined-wait-for", run: refinedWaitFor),
     Path(name: "task-local", run: carryingATaskLocal),
-    Path(name: "recorder", run: recorded),
+    Path(name: "recorder", run: { recorded($0, by: RecorderMiddleware()) }),
+    Path(name: "appending", run: { recorded($0, by: AppendingMiddleware()) }),
+    Path(name: "dispatch-recorder", run: { recorded($0, by: DispatchRecorder(limit: 1_000)) }),
+    Path(name: "table") { TrackedTable().change($0, .sync) },
+    Path(name: "table-undo") { count in
+      let table = TrackedTable()
+      withExtendedLifetime(UndoHistory(of: table.store, limit: 500)) { table.change(count, .sync) }
+    },
     Path(name: "sync-sequence") { sequences($0, Fixture(PlainReducer())) },
     Path(name: "serial-sequence") { pendingSequences($0, Fixture(PlainReducer())) },
     Path(name: "send-reduction") { TaskCalls.send(Fixture(PlainReducer()))($0) },
@@ -131,9 +138,9 @@ struct Path: Sendable {
     pending(count, fixture, .serial)
   }
 
-  private static func recorded(_ count: Int) {
+  private static func recorded(_ count: Int, by middleware: any Middleware) {
     let fixture = Fixture(PlainReducer())
-    fixture.dispatcher.register(middleware: RecorderMiddleware())
+    fixture.dispatcher.register(middleware: middleware)
     sync(count, fixture)
   }
 

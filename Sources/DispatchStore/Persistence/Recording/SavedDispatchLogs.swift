@@ -1,7 +1,7 @@
 public import Foundation
 
 extension DispatchRecorder {
-  /// Saves what came since the last call in the table `dispatchstore_log`, and removes entries that ended longer ago than `age`.
+  /// Saves what came since the last call in the table `dispatch_log`, and removes entries that ended longer ago than `age`.
   ///
   ///     let saving = Task {
   ///       while !Task.isCancelled {
@@ -92,9 +92,9 @@ private struct LogRow {
   static func makeTable(_ driver: any PersistenceDriver) throws {
     let statements = [
       """
-      CREATE TABLE IF NOT EXISTS dispatchstore_log (origin BIGINT NOT NULL, dispatcher TEXT NOT NULL, \
+      CREATE TABLE IF NOT EXISTS dispatch_log (origin BIGINT NOT NULL, dispatcher TEXT NOT NULL, \
       number BIGINT NOT NULL, ended BIGINT NOT NULL, entry TEXT NOT NULL)
-      """, "CREATE INDEX IF NOT EXISTS dispatchstore_log_ended ON dispatchstore_log (ended)",
+      """, "CREATE INDEX IF NOT EXISTS dispatch_log_ended ON dispatch_log (ended)",
     ]
     for statement in statements { _ = try driver.execute(statement, []) }
   }
@@ -106,7 +106,7 @@ private struct LogRow {
         "(" + (1...5).map { "$\((row - start) * 5 + $0)" }.joined(separator: ", ") + ")"
       }
       _ = try driver.execute(
-        "INSERT INTO dispatchstore_log (origin, dispatcher, number, ended, entry) VALUES "
+        "INSERT INTO dispatch_log (origin, dispatcher, number, ended, entry) VALUES "
           + places.joined(separator: ", "), rows.flatMap(\.values))
     }
   }
@@ -114,13 +114,13 @@ private struct LogRow {
   static func all(since time: Int64, _ driver: any PersistenceDriver) throws -> [[DatabaseValue]] {
     try driver.query(
       """
-      SELECT origin, dispatcher, number, ended, entry FROM dispatchstore_log WHERE ended >= $1 \
+      SELECT origin, dispatcher, number, ended, entry FROM dispatch_log WHERE ended >= $1 \
       ORDER BY origin, dispatcher, number
       """, [.integer(time)])
   }
 
   static func remove(before time: Int64, _ driver: any PersistenceDriver) throws {
-    _ = try driver.execute("DELETE FROM dispatchstore_log WHERE ended < $1", [.integer(time)])
+    _ = try driver.execute("DELETE FROM dispatch_log WHERE ended < $1", [.integer(time)])
   }
 
   private var values: [DatabaseValue] {

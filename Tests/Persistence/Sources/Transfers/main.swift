@@ -43,8 +43,8 @@ say("found", balances)
 let history = UndoHistory(of: stores[0], stores[1], stores[2])
 var former: [[Int]] = []
 for number in (stores[0].model.entries.keys.max() ?? 0) + 1..<Int.max {
-  if number % 3 == 0 {
-    say("next", former.removeLast())
+  if number % 3 == 0, let last = former.popLast() {
+    say("next", last)
     await history.undo().ended()
   } else {
     let amounts = [number, 2 * number, -3 * number]

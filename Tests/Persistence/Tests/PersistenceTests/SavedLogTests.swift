@@ -29,7 +29,7 @@ struct SavedLogTests {
     init(_ database: PersistenceDatabase, _ name: String, _ clock: VirtualClock) async throws {
       let outside = Dispatcher(name: "clock", clock: clock)
       persistence = try await Persistence(database, inWorldOf: outside)
-      dispatcher = Dispatcher(name: name, clock: clock, persistence: persistence)
+      dispatcher = Dispatcher(name: name, persistence: persistence, clock: clock)
       dispatcher.register(middleware: recorder)
       dispatcher.register(
         store: Store(identifier: "account", model: Account()) {
