@@ -9,13 +9,21 @@ final class DictionaryTracker<Model: Sendable, Key: Hashable & Sendable, Value: 
   @usableFromInline let none: TrackedDictionary<Key, Value>
   /// The mark of the content at the last commit.
   @usableFromInline var checkpoint: TrackingCheckpoint?
+  /// A closure, since it is specialized where the types are known, and a method of a generic class is not.
+  @usableFromInline let take:
+    (_ model: UnsafeRawPointer, _ checkpoint: inout TrackingCheckpoint?) -> PartChange?
 
   @inlinable
   init(
     _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable,
     _ none: TrackedDictionary<Key, Value>
   ) {
-    (part, self.none) = (WritablePart(path), none)
+    let part = WritablePart(path)
+    (self.part, self.none) = (part, none)
+    take = { model, checkpoint in
+      let changes = part.read(model) { $0.takeChanges(since: &checkpoint) }
+      return changes?.isEmpty == true ? nil : DictionaryChange(part, changes)
+    }
     super.init()
   }
 
@@ -26,8 +34,7 @@ final class DictionaryTracker<Model: Sendable, Key: Hashable & Sendable, Value: 
 
   @inlinable
   override func takeChange(_ model: UnsafeRawPointer) -> PartChange? {
-    let changes = part.read(model) { $0.takeChanges(since: &checkpoint) }
-    return changes?.isEmpty == true ? nil : DictionaryChange(part, changes)
+    take(model, &checkpoint)
   }
 
   override func end(_ model: UnsafeRawPointer) {
