@@ -45,7 +45,8 @@ extension DispatchLog {
     for character in text {
       switch character {
       case "\"", "\\": result += "\\\(character)"
-      case _ where character.isNewline: result += " "
+      case _ where character.isNewline || character.unicodeScalars.contains { $0.value < 32 }:
+        result += " "
       default: result.append(character)
       }
     }

@@ -58,7 +58,10 @@ public struct InspectorFeed: AsyncSequence, Sendable {
     private var looksUntilStatus = 0
 
     fileprivate init(feed: InspectorFeed, position: Int) {
-      (self.feed, self.position) = (feed, position)
+      self.feed = feed
+      // A position above the last one is of a former process.
+      let last = feed.recorder.log(after: 0, atMost: 0).position
+      self.position = (0...last).contains(position) ? position : 0
     }
 
     /// Returns the next event; nil once the task is cancelled.

@@ -64,15 +64,26 @@ public func explore(
 extension ReplayPlan.Root {
   fileprivate func run(at dispatcher: Dispatcher, mode: Dispatcher.Mode) -> DispatchHandle {
     if entry.kind == .sequence { return dispatcher.dispatch(actions: actions, mode: mode) }
-    return dispatcher.dispatch(any: actions[0], mode: mode)
+    return dispatcher.dispatch(any: actions[0], to: target(at: dispatcher), mode: mode)
+  }
+}
+
+extension ReplayPlan.Root {
+  /// The only store of the dispatch: others that answer the action may not have been asked.
+  private func target(at dispatcher: Dispatcher) -> String? {
+    guard entry.stores.count == 1, let store = entry.stores.first?.store else { return nil }
+    return dispatcher.stores.contains { $0.identifier == store } ? store : nil
   }
 }
 
 extension Dispatcher {
   /// Dispatches an action whose type is known at run time only.
-  fileprivate func dispatch(any action: AnyAction, mode: Mode) -> DispatchHandle {
+  fileprivate func dispatch(
+    any action: AnyAction, to store: String?, mode: Mode
+  ) -> DispatchHandle {
     func open<Action: ActionType>(_ action: Action) -> DispatchHandle {
-      dispatch(action, mode: mode, then: nil as (@Sendable (DispatchResult) -> Void)?)
+      dispatch(
+        action, to: store, mode: mode, then: nil as (@Sendable (DispatchResult) -> Void)?)
     }
     return open(action)
   }

@@ -34,6 +34,45 @@ struct Join: CodableAction {
 struct Nested: ActionType { let amounts: [Int] }
 struct Fails: ActionType { struct Error: Swift.Error {} }
 private struct Busy: ActionType {}
+private struct Fill: ActionType { let number: Int }
+private struct Count: ActionType {}
+private struct Wide: Sendable { var numbers: [Int] = [], count = 0 }
+private struct Measure: CodableAction { let value: Double }
+private struct Deepen: ActionType { let count: Int }
+
+private indirect enum Deep: Sendable {
+  case end
+  case level(Deep)
+}
+
+private final class Holder: Sendable, Codable, CustomStringConvertible {
+  let card: Card
+  init(_ card: Card) { self.card = card }
+  var description: String { "Holder of \(card.number)" }
+}
+
+/// Has a card wherever one can be.
+private struct Purse: Sendable, Codable {
+  var set: Set<Number> = []
+  var byNumber: [Number: Int] = [:]
+  var hidden = TrackedDictionary<String, String>()
+  var range: ClosedRange<Number>?
+  var holder: Holder?
+}
+
+private struct Number: Hashable, Comparable, Codable {
+  var digits: String
+  static func < (one: Number, other: Number) -> Bool { one.digits < other.digits }
+}
+
+private struct Pay: CodableAction {
+  var holder: Holder
+  var secret: String
+
+  init(_ secret: String) {
+    (self.secret, holder) = (secret, Holder(Card(number: secret)))
+  }
+}
 
 typealias LedgerStore = Store<Ledger, HandledAction>
 
@@ -253,6 +292,86 @@ struct DispatchRecorderTests {
     #expect((2...5).contains(recorder.log.entries.count))
   }
 
+  @Test func keepNoMoreBytesOfReplacedPartsOfModels() async {
+    let dispatcher = Dispatcher()
+    let recorder = DispatchRecorder(byteLimit: 100_000)
+    dispatcher.register(middleware: recorder)
+    let store = dispatcher.register(
+      store: Store(identifier: "wide", model: Wide()) {
+        On(Fill.self) { wide, fill in wide.numbers = Array(repeating: fill.number, count: 1_000) }
+        On(Count.self) { wide, _ in wide.count += 1 }
+      })
+    for number in 1...100 { await store.send(Fill(number: number)) }
+    let count = recorder.core.state.withLock(\.commits.count)
+    #expect((5...20).contains(count) && recorder.log.entries.count < 20)
+    for _ in 1...200 { await store.send(Count()) }
+    #expect(recorder.log.entries.count > 80)
+  }
+
+  @Test func endATreeWhoseParentsGoInACircle() async throws {
+    let (dispatcher, _, recorder) = make()
+    await dispatcher.send(Nested(amounts: [1, 2]))
+    var log = recorder.log
+    log.entries += log.entries
+    let tree = log.tree(of: try #require(log.entries.first { $0.parent == nil }?.id))
+    #expect(tree.entries.count == 6)
+    let data = try log.jsonLines()
+    let id = try #require(log.entries.first { $0.parent == nil }?.id)
+    let text = String(decoding: data, as: UTF8.self)
+      .replacing("\"id\":\(id),", with: "\"id\":\(id),\"parent\":\(id),")
+    let circle = try DispatchLog(jsonLines: Data(text.utf8))
+    #expect(circle.tree(of: id).entries.count == 6)
+  }
+
+  @Test func saveNumbersThatJSONDoesNotHave() async throws {
+    let dispatcher = Dispatcher()
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    let store = dispatcher.register(
+      store: Store(identifier: "measure", model: [Double]()) {
+        On(Measure.self) { values, measure in values.append(measure.value) }
+      })
+    for value in [Double.infinity, -.infinity, .nan, 1.5] {
+      await store.send(Measure(value: value))
+    }
+    let log = try DispatchLog(jsonLines: recorder.log.jsonLines())
+    let values = try log.entries.map { entry in
+      let encoded = try #require(entry.actions.first?.encoded)
+      return try #require(
+        try ActionCoder(Measure.self).decode(encoded, with: PlainDecoder()) as? Measure
+      ).value
+    }
+    #expect(
+      values[0] == .infinity && values[1] == -.infinity && values[2].isNaN && values[3] == 1.5)
+  }
+
+  @Test func refuseALogWhoseOriginIsOutOfRange() throws {
+    let head =
+      #"{"format":"dispatchstore-log","version":1,"dispatcher":"","origin":1e30,"dropped":0}"#
+    let error = #expect(throws: LogFormatError.self) { try DispatchLog(jsonLines: Data(head.utf8)) }
+    #expect(error?.line == 1 && error?.reason.contains("origin") == true)
+  }
+
+  @Test func giveAllEntriesForAPositionThatIsOutOfRange() async {
+    let (dispatcher, _, recorder) = make()
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    #expect(recorder.log(after: .min, atMost: 10).log.entries.count == 1)
+    #expect(recorder.log(after: .max, atMost: 10).log.entries.isEmpty)
+  }
+
+  @Test func writeDeepAndWideModels() async {
+    let dispatcher = Dispatcher()
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    let store = dispatcher.register(
+      store: Store(identifier: "deep", model: Deep.end) {
+        On(Deepen.self) { deep, deepen in for _ in 0..<deepen.count { deep = .level(deep) } }
+      })
+    await store.send(Deepen(count: 5_000))
+    await store.send(Deepen(count: 1))
+    #expect(recorder.log.entries.allSatisfy { !$0.stores[0].differences.isEmpty })
+  }
+
   @Test func giveTheEntriesAfterAPosition() async {
     let (dispatcher, _, recorder) = make(DispatchRecorder(limit: 100))
     var position = 0
@@ -283,6 +402,29 @@ struct DispatchRecorderTests {
         #"customers["ann"].secret"#, #"customers["ann"].card"#,
       ])
     #expect(entries[0].actions.first?.encoded == nil && entries[2].actions.first?.encoded != nil)
+  }
+
+  @Test func maskWhatIsInSetsKeysObjectsAndNamedDictionaries() async throws {
+    let recorder = DispatchRecorder(
+      masking: [
+        .type(Card.self), .type(Number.self), .field(\Purse.hidden), .field(\Pay.secret),
+      ])
+    let dispatcher = Dispatcher()
+    dispatcher.register(middleware: recorder)
+    let store = dispatcher.register(
+      store: Store(identifier: "wallet", model: Purse()) {
+        On(Pay.self) { wallet, pay in
+          let number = Number(digits: pay.secret)
+          wallet.set = [number]
+          wallet.byNumber = [number: 1]
+          wallet.hidden["a"] = pay.secret
+          wallet.range = number...number
+          wallet.holder = pay.holder
+        }
+      }.undoesInPlace(\.hidden))
+    for secret in ["SECRET1", "SECRET2"] { await store.send(Pay(secret)) }
+    #expect(!String(decoding: try recorder.log.jsonLines(), as: UTF8.self).contains("SECRET"))
+    #expect(recorder.log.entries.allSatisfy { $0.stores[0].differences.count >= 4 })
   }
 
   @Test func goToJSONLinesAndBackUnchanged() async throws {

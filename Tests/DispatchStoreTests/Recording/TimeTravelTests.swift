@@ -183,6 +183,111 @@ struct TimeTravelTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test func stateThatIsKeptLeavesNoWayBackToWhatCameAfterIt() async throws {
+    let handles = (1...5).map { book($0) }
+    try await recorder.travel(to: number(handles[1]))
+    try await recorder.resume(keepingState: true)
+    _ = book(100)
+    let error = await #expect(throws: TravelError.self) {
+      try await recorder.travel(to: number(handles[3]))
+    }
+    #expect(error?.code == .isTooFarBack)
+    #expect(recorder.state(of: stores[0], at: 2)?.total == 3)
+    #expect(recorder.state(of: stores[0], at: 4) == nil)
+    try await recorder.travel(to: number(handles[0]))
+    #expect(stores[0].model.total == 1)
+    try await recorder.resume()
+    #expect(stores[0].model.total == 103)
+  }
+
+  @Test func theVersionsOfATravelAreThoseOfItsStates() async throws {
+    let first = book(1)
+    _ = book(2)
+    try await recorder.travel(to: number(first))
+    #expect(recorder.state(of: stores[0], at: stores[0].version)?.total == 1)
+    try await recorder.resume()
+    #expect(recorder.state(of: stores[0], at: stores[0].version)?.total == 3)
+    #expect(recorder.state(of: stores[0], at: 3) == nil)
+    #expect(recorder.state(of: stores[0], at: 1)?.total == 1)
+    _ = book(4)
+    #expect(recorder.log.entries.last?.stores.first?.oldVersion == 4)
+  }
+
+  @Test func aChangeOutsideOfDispatchesIsLostWithTheNextStep() async throws {
+    let first = book(1)
+    _ = book(2)
+    let present = stores.map(\.model)
+    try await recorder.travel(to: number(first))
+    for _ in 0..<2 {
+      stores[0].updateModel { ledger in
+        ledger.total = 77
+        ledger.customers["outside"] = Customer(name: "x")
+      }
+      try await recorder.resume()
+      #expect(stores.map(\.model) == present)
+      try await recorder.travel(to: number(first))
+      #expect(stores[0].model.total == 1)
+    }
+    try await recorder.resume()
+    #expect(stores.map(\.model) == present)
+  }
+
+  @Test func aFailedTravelOfAnotherRecorderDoesNotEndThePause() async throws {
+    let other = DispatchRecorder()
+    dispatcher.register(middleware: other)
+    let first = book(1)
+    _ = book(2)
+    try await recorder.travel(to: number(first))
+    for id in [1 << 40, number(first)] {
+      await #expect(throws: TravelError.self) { try await other.travel(to: id) }
+    }
+    #expect(await book(3).result.dispatchError?.code == .dispatcherPaused)
+    try await recorder.resume()
+    #expect(stores[0].model.total == 3)
+  }
+
+  @Test func aHandlerThatTravelsGetsAnErrorAtOnce() async throws {
+    let recorder = recorder
+    let (id, codes) = (Locked<UInt64>(0), Locked<[TravelError.Code]>([]))
+    dispatcher.register(
+      store: Store(identifier: "slow", model: 0) {
+        Perform(Slow.self) { _, _ in
+          do { try await recorder.travel(to: id.withLock(\.self)) } catch let error as TravelError {
+            codes.withLock { $0.append(error.code) }
+          }
+        }
+      })
+    id.withLock { $0 = number(book(1)) }
+    await dispatcher.send(Slow())
+    await dispatcher.dispatch(Slow(), mode: .serial).ended()
+    #expect(codes.withLock(\.self) == [.wouldDeadlock, .wouldDeadlock])
+    #expect(await book(1).result.isSuccess)
+  }
+
+  @Test func aRecorderThatIsReleasedOnATravelEndsThePause() async throws {
+    let dispatcher = Dispatcher()
+    let store = dispatcher.registerLedger()
+    var recorder: DispatchRecorder? = DispatchRecorder()
+    dispatcher.register(middleware: recorder!)
+    let first = dispatcher.dispatch(Book(customer: "a", amount: 1), mode: .sync)
+    try await recorder!.travel(to: first.dispatchID.number)
+    dispatcher.unregister(middleware: recorder!)
+    recorder = nil
+    #expect(await store.send(Book(customer: "a", amount: 1)).result.isSuccess)
+  }
+
+  @Test func aStoreOfAnotherDispatcherIsNotSet() async throws {
+    let first = book(1)
+    _ = book(2)
+    dispatcher.unregister(store: stores[1])
+    let other = Dispatcher()
+    other.register(store: stores[1])
+    try await recorder.travel(to: number(first))
+    await other.send(Book(customer: "x", amount: 100))
+    try await recorder.resume()
+    #expect(stores.map(\.model.total) == [3, 103])
+  }
+
   @Test func aDispatcherThatIsClosedMeanwhileStaysClosed() async throws {
     let first = book(1)
     try await recorder.travel(to: number(first))

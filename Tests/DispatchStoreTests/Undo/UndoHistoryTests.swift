@@ -138,6 +138,34 @@ struct UndoHistoryTests {
     #expect(store.model.shapes.isEmpty)
   }
 
+  @Test func aGroupedDispatchIsOneStepHoweverLongItTakes() async throws {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(name: "studio", clock: clock)
+    let store = dispatcher.register(
+      store: Store(identifier: "late", model: 0) {
+        On(MoveAll.self) { model, _ in model += 1 }
+        Perform(Last.self) { _, context in
+          try context.updateModel { $0 += 10 }
+          clock.advance(by: .seconds(10))
+          try context.updateModel { $0 += 100 }
+        }
+      })
+    let history = UndoHistory(of: store, groupedBy: { _ in "all" }, within: .seconds(1))
+    dispatcher.dispatch(MoveAll(shape: 1, by: 1), mode: .sync)
+    await dispatcher.dispatch(Last()).ended()
+    #expect(store.model == 111)
+    await history.undo().ended()
+    #expect(store.model == 0)
+  }
+
+  @Test func mayHaveNoLimit() async {
+    let store = register()
+    let history = UndoHistory(of: store, limit: .max)
+    edit { $0.title = "x" }
+    await history.undo().ended()
+    #expect(store.model.title.isEmpty)
+  }
+
   @Test func aDispatchUnderWayMayUndoWhileItsDispatcherCloses() async {
     let store = register()
     let history = UndoHistory(of: store)

@@ -5,8 +5,7 @@ extension DispatchLog {
   ///
   /// Times are nanoseconds.
   public func jsonLines() throws -> Data {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let encoder = Self.makeEncoder()
     var data = try encoder.encode(Head(self))
     for entry in entries {
       data.append(UInt8(ascii: "\n"))
@@ -14,6 +13,15 @@ extension DispatchLog {
     }
     data.append(UInt8(ascii: "\n"))
     return data
+  }
+
+  static func makeEncoder() -> JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    // `PlainDecoder` reads them as numbers.
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    return encoder
   }
 
   /// Reads a log from its JSON lines.
@@ -62,6 +70,10 @@ extension DispatchLog {
             It is "\(format)" in version \(version), and this program reads "\(Self.format)" in version \
             \(Self.version).
             """)
+      }
+      guard abs(origin) < 1e11, dropped >= 0 else {
+        throw LogFormatError(
+          line: 1, reason: "Its origin, \(origin) s, or its dropped entries, \(dropped), can't be.")
       }
       return DispatchLog(
         dispatcher: dispatcher, origin: Date(timeIntervalSince1970: origin), droppedCount: dropped)

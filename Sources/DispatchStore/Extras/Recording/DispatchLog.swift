@@ -146,15 +146,17 @@ extension DispatchLog {
     for (index, entry) in entries.enumerated() {
       if let parent = entry.parent { children[parent, default: []].append(index) }
     }
-    var (found, open): ([Int], [UInt64]) = (entries.indices.filter { entries[$0].id == id }, [id])
+    var (seen, open): (Set<UInt64>, [UInt64]) = ([id], [id])
     while let next = open.popLast() {
-      for index in children[next] ?? [] {
-        found.append(index)
-        if let id = entries[index].id { open.append(id) }
+      for child in (children[next] ?? []).compactMap({ entries[$0].id })
+      where seen.insert(child).inserted {
+        open.append(child)
       }
     }
     var log = self
-    log.entries = found.sorted().map { entries[$0] }
+    log.entries = entries.filter { entry in
+      [entry.id, entry.parent].contains { $0.map(seen.contains) == true }
+    }
     return log
   }
 }

@@ -6,8 +6,13 @@ extension DispatchRecorder {
   public func state<Model, Action>(of store: Store<Model, Action>, at version: UInt64) -> Model? {
     guard let tape = core.tape(of: store) else { return nil }
     let travelled = travel.withLock(\.self)
-    let (model, changes) = store.withModel { model in
-      (model, core.state.withLock { $0.changes(at: tape.index, to: version, from: travelled) })
+    let storage = store.storage
+    let (model, changes) = storage.withLock { _ in
+      let changes: StateDistance? =
+        storage.version == version
+        ? StateDistance(changes: [], isBack: true)
+        : core.state.withLock { $0.changes(at: tape.index, to: version, from: travelled) }
+      return (storage.model.pointee, changes)
     }
     guard let changes else { return nil }
     var copy = model
@@ -30,14 +35,19 @@ extension DispatchRecorder {
   /// - Throws: A `TravelError`. The dispatcher then goes on as before.
   public func travel(to id: UInt64, timeout limit: Duration? = nil) async throws(TravelError) {
     let start = try beginToMove()
+    var isPaused = false
     do throws(TravelError) {
       let mark = try core.state.withLock { state throws(TravelError) in try state.mark(ofEntry: id)
       }
-      guard let dispatcher = core.dispatcher else { throw TravelError(.noDispatcher) }
-      if case .present = start { try await pause(dispatcher, limit) }
+      let dispatcher = try travelledDispatcher()
+      if case .present = start {
+        guard dispatcher.pause() else { throw TravelError(.isMoving) }
+        isPaused = true
+        try await awaitEnd(of: dispatcher, limit)
+      }
       try await move(dispatcher, from: start, to: mark)
     } catch {
-      if case .present = start { core.dispatcher?.endPause() }
+      if isPaused { core.dispatcher?.endPause() }
       travel.withLock { $0 = start }
       throw error
     }
@@ -50,15 +60,15 @@ extension DispatchRecorder {
   /// - Throws: A `TravelError` if stores could not be set; you can call it again.
   public func resume(keepingState keepsState: Bool = false) async throws(TravelError) {
     let start = try beginToMove()
-    guard case .past(let mark, let count) = start, let dispatcher = core.dispatcher else {
-      return travel.withLock { $0 = start }
-    }
+    guard case .past(let mark, let count) = start else { return travel.withLock { $0 = start } }
+    let dispatcher: Dispatcher
     do throws(TravelError) {
+      dispatcher = try travelledDispatcher()
       if keepsState {
         let released = core.state.withLock { $0.forgetCommits(after: mark, upTo: count) }
         withExtendedLifetime(released) {}
       } else {
-        try await restore(dispatcher, from: mark, to: count)
+        try await restore(dispatcher, from: mark, to: count, count: count)
       }
     } catch {
       travel.withLock { $0 = start }
@@ -81,8 +91,17 @@ extension DispatchRecorder {
     }
   }
 
-  private func pause(_ dispatcher: Dispatcher, _ limit: Duration?) async throws(TravelError) {
-    guard dispatcher.pause() else { throw TravelError(.isMoving) }
+  private func travelledDispatcher() throws(TravelError) -> Dispatcher {
+    guard let dispatcher = core.dispatcher else { throw TravelError(.noDispatcher) }
+    if DispatchContext.isInside(of: dispatcher.number, on: .current) {
+      throw TravelError(.wouldDeadlock)
+    }
+    return dispatcher
+  }
+
+  private func awaitEnd(
+    of dispatcher: Dispatcher, _ limit: Duration?
+  ) async throws(TravelError) {
     if isPlanted(.travelledBeforeEnd) { return }
     guard await dispatcher.dispatchesEnd(timeout: limit) else { throw TravelError(.isBusy) }
   }
@@ -94,18 +113,30 @@ extension DispatchRecorder {
     var (present, count) = core.state.withLock { ($0.commitCount, $0.commitCount) }
     if case .past(let mark, let former) = start { (present, count) = (mark, former) }
     guard core.state.withLock({ $0.canGoBack(to: mark) }) else { throw TravelError(.isTooFarBack) }
-    try await restore(dispatcher, from: present, to: mark)
+    try await restore(dispatcher, from: present, to: mark, count: count)
     travel.withLock { $0 = .past(mark: mark, of: count) }
   }
 
+  /// Sets the stores; `count` commits were made before the travel began, and others since then are undone for good.
   private func restore(
-    _ dispatcher: Dispatcher, from present: Int, to mark: Int
+    _ dispatcher: Dispatcher, from present: Int, to mark: Int, count: Int
   ) async throws(TravelError) {
-    let entries = core.presentTapes.compactMap { tape in
+    let released = Locked<[StateDistance]>([])
+    let tapes = core.presentTapes.filter { tape in
+      (tape.storeOfTape as? any TapedStore)?.dispatcherOfTape === dispatcher
+    }
+    let entries = tapes.compactMap { tape in
       tape.restoringEntry(of: TimeTravel.self) { [core] model in
-        let changes = core.state.withLock { $0.changes(at: tape.index, from: present, to: mark) }
+        let (outside, changes) = core.state.withLock { state in
+          (
+            state.takeOutside(count, at: tape.index),
+            state.changes(at: tape.index, from: present, to: mark)
+          )
+        }
+        outside.apply(to: model)
         changes.apply(to: model)
-        return !changes.isEmpty
+        released.withLock { $0 += [outside, changes] }
+        return !outside.isEmpty || !changes.isEmpty
       }
     }
     if entries.isEmpty { return }
@@ -117,7 +148,7 @@ extension DispatchRecorder {
 }
 
 /// The changes between two states of a store.
-struct StateDistance {
+struct StateDistance: Sendable {
   /// The changes, the oldest first.
   let changes: [StoreChange]
   /// Whether they are undone, the latest first, or done again.
@@ -156,6 +187,11 @@ public struct TravelError: Error, CustomStringConvertible {
     /// Another call of `travel` or `resume` is under way.
     public static let isMoving = Code(
       reason: "Another travel or resume is under way, or the dispatcher is paused.")
+    /// It was called inside a dispatch of the dispatcher, for whose end it would wait.
+    public static let wouldDeadlock = Code(
+      reason: """
+        It was called inside a dispatch of the dispatcher, for whose end it would wait. Call it outside of handlers.
+        """)
     /// The dispatcher is gone, or nothing was dispatched yet.
     public static let noDispatcher = Code(reason: "The recorder's dispatcher is gone.")
     /// The stores were not set; the cause says why.

@@ -47,6 +47,7 @@ public final class DispatchRecorder: Middleware {
   }
 
   deinit {
+    if isTravelling { core.dispatcher?.endPause() }
     core.endTapes()
   }
 
@@ -67,6 +68,7 @@ public final class DispatchRecorder: Middleware {
   public func log(after position: Int, atMost count: Int) -> (log: DispatchLog, position: Int) {
     let (entries, dropped, end) = core.state.withLock { state in
       let end = state.droppedCount + state.entries.count
+      let position = min(max(position, 0), end)
       let entries = state.entries.suffix(max(0, min(count, end - position)))
       return (Array(entries), max(0, end - entries.count - position), end)
     }

@@ -86,6 +86,10 @@ private struct PlainDecoding: Decoder {
     case .double(let value): value
     case .integer(let value): Double(exactly: value)
     case .unsigned(let value): Double(exactly: value)
+    // As JSON has them, which has no such numbers.
+    case .string("inf"): .infinity
+    case .string("-inf"): -.infinity
+    case .string("nan"): .nan
     default: nil
     }
   }

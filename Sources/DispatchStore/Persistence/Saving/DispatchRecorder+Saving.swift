@@ -64,8 +64,7 @@ extension DispatchLog {
   }
 
   fileprivate func rows(from position: Int) throws -> [LogRow] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let encoder = Self.makeEncoder()
     let start = origin.unixNanoseconds
     return try entries.enumerated().map { index, entry in
       let end = (entry.began + entry.timeQueued + entry.duration).wholeNanoseconds

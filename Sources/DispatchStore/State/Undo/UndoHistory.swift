@@ -26,7 +26,7 @@ public final class UndoHistory: Sendable {
   ///   - key: Gives consecutive dispatches a key, and those with the same key are one step, such as the letters of a
   ///     word. Called in the store's exclusive section.
   ///   - interval: The longest time between two commits of such a step, by the dispatcher's clock.
-  /// - Precondition: There are stores, and the limit is more than zero.
+  /// - Precondition: There are stores, each of them once, and the limit is more than zero.
   public init(
     of stores: AnyStore..., limit: Int = 1_000,
     groupedBy key: (@Sendable (AnyAction) -> (any Hashable & Sendable)?)? = nil,
@@ -36,6 +36,10 @@ public final class UndoHistory: Sendable {
     guard limit > 0, !stores.isEmpty, !taped.contains(where: { $0 == nil }) else {
       stopProgram(
         "An undo history needs stores, each a Store, and a limit above zero, not \(limit).")
+    }
+    guard Set(stores.map { ObjectIdentifier($0) }).count == stores.count else {
+      stopProgram(
+        "An undo history has each of its stores once, not \(stores.map(\.identifier)).")
     }
     let log = UndoLog(
       UndoState(limit: limit, interval: interval.wholeNanoseconds), key,

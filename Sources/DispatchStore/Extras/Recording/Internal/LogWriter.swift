@@ -38,7 +38,8 @@ struct LogWriter {
   }
 
   private func text(_ value: Any) -> String {
-    var writer = DiffWriter(readsObjects: false, masks: masks, prefersDescriptions: true)
+    var writer = DiffWriter(
+      readsObjects: false, masks: masks, prefersDescriptions: true, lengthLimit: Self.textLimit)
     return Self.cut(writer.line(value) ?? "")
   }
 
@@ -81,10 +82,12 @@ struct LogWriter {
     _ times: (queued: Duration, run: Duration), _ commits: [RecorderState.Commit],
     version: UInt64, replacement: String?, _ entry: RecorderState.Entry
   ) -> DispatchLog.StoreRun {
-    var differences = commits.flatMap { self.differences(of: $0.taped.change) }
+    let found = commits.flatMap { self.differences(of: $0.taped.change) }
     let unread = entry.work.omitted[identifier]
-    let omitted = max(0, differences.count - Self.differenceLimit) + (unread?.count ?? 0)
-    differences = Array(differences.prefix(Self.differenceLimit))
+    let omitted = max(0, found.count - Self.differenceLimit) + (unread?.count ?? 0)
+    let differences = found.prefix(Self.differenceLimit).map {
+      DispatchLog.Difference(path: $0.keyPath, old: $0.old.map(text), new: $0.new.map(text))
+    }
     return DispatchLog.StoreRun(
       store: identifier, outcome: outcome, detail: detail, timeQueued: times.queued,
       duration: times.run, oldVersion: commits.first?.oldVersion ?? version,
@@ -103,18 +106,20 @@ struct LogWriter {
     }
   }
 
-  private func differences(of change: StoreChange) -> [DispatchLog.Difference] {
+  private func differences(of change: StoreChange) -> [ModelDifference] {
     var comparison = ModelComparison(masks: masks)
     comparison.compare(change.rests.old, change.rests.new)
-    return (comparison.differences + change.partChanges.flatMap(differences)).map {
-      DispatchLog.Difference(
-        path: $0.keyPath, old: $0.old.map(text), new: $0.new.map(text))
-    }
+    return comparison.differences
+      + change.partChanges.flatMap { differences(of: $0, in: change.rests.old) }
   }
 
-  private func differences(of part: PartChange) -> [ModelDifference] {
-    let path = "\(part.path)"
-    let name = path.split(separator: ".").dropFirst().joined(separator: ".")
+  private func differences(of part: PartChange, in model: Any) -> [ModelDifference] {
+    let names = "\(part.path)".split(separator: ".").dropFirst().map(String.init)
+    let name = names.joined(separator: ".")
+    if isMasked(names, in: model) {
+      let hidden = ValueMasks.Hidden()
+      return [ModelDifference(keyPath: name, old: hidden, new: hidden)]
+    }
     guard let elements = part.elements else {
       return [ModelDifference(keyPath: name, old: "another dictionary", new: "another dictionary")]
     }
@@ -123,6 +128,20 @@ struct LogWriter {
       comparison.compareElements(element.old, element.new)
       return comparison.differences
     }
+  }
+}
+
+extension LogWriter {
+  /// Whether one of the properties on the way to a part is not written.
+  fileprivate func isMasked(_ names: [String], in model: Any) -> Bool {
+    var value = model
+    for name in names {
+      if masks.hide(value) || masks.hide(name, of: type(of: value)) { return true }
+      let children = Mirror(reflecting: value).children
+      guard let child = children.first(where: { $0.label == name }) else { return false }
+      value = child.value
+    }
+    return masks.hide(value)
   }
 }
 

@@ -99,6 +99,10 @@ final class RecorderCore: TapeSink {
     return true
   }
 
+  func noteRestoration(_ index: Int, to version: UInt64) {
+    state.withLock { $0.noteRestoration(index, to: version) }
+  }
+
   func storeGoes(_ index: Int) {
     let tape = tapes.withLock { $0.remove(index) }
     state.withLock { $0.endStore(index) }

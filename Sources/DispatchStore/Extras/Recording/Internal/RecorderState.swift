@@ -82,12 +82,15 @@ struct RecorderState: Sendable {
   /// The commits of all stores, the oldest first.
   private(set) var commits: [Commit] = []
   private(set) var commitCount = 0
+  /// The places among all commits that no state of the stores derives from any longer, after a travel that was kept.
+  private var forgotten: [ClosedRange<Int>] = []
   private var underWay: [DispatchID: UnderWay] = [:]
   /// The stores that are read, by the index of their tapes, each with its last version.
   private(set) var stores: [Int: (identifier: String, version: UInt64)] = [:]
 
   init(limit: Int, byteLimit: Int?) {
-    (self.limit, self.byteLimit) = (limit, byteLimit ?? .max)
+    // Without a limit, an eighth more than it would overflow.
+    (self.limit, self.byteLimit) = (min(limit, .max / 2), byteLimit ?? .max)
   }
 
   mutating func begin(_ id: DispatchID) { underWay[id] = UnderWay() }
@@ -96,6 +99,11 @@ struct RecorderState: Sendable {
 
   mutating func beginStore(_ index: Int, _ identifier: String, at version: UInt64) {
     stores[index] = (identifier, version)
+  }
+
+  /// Notes a commit of the recorder's own, which sets a store to another state.
+  mutating func noteRestoration(_ index: Int, to version: UInt64) {
+    stores[index]?.version = version
   }
 
   mutating func endStore(_ index: Int) { stores[index] = nil }
@@ -144,8 +152,14 @@ struct RecorderState: Sendable {
     let old = Array(entries.prefix(count))
     entries.removeFirst(count)
     (size, droppedCount) = (bytes, droppedCount + count)
-    let oldCommits = Array(commits.prefix(max(0, commits.count - limit)))
-    commits.removeFirst(oldCommits.count)
+    var oldCount = max(0, commits.count - limit)
+    if byteLimit < .max, let mark = old.last?.mark {
+      // The size of an entry is that of its commits.
+      oldCount = max(oldCount, commits.prefix { $0.sequence <= mark }.count)
+    }
+    let oldCommits = Array(commits.prefix(oldCount))
+    commits.removeFirst(oldCount)
+    if let first = commits.first { forgotten.removeAll { $0.upperBound < first.sequence } }
     return Released(old, oldCommits)
   }
 
@@ -162,6 +176,7 @@ struct RecorderState: Sendable {
   /// Whether all commits after a place are known, and can be undone.
   func canGoBack(to mark: Int) -> Bool {
     if mark >= commitCount { return true }
+    if forgotten.contains(where: { $0.contains(mark) }) { return false }
     guard let first = commits.first, first.sequence <= mark + 1 else { return false }
     return commits.allSatisfy { $0.sequence <= mark || $0.taped.change.canBeUndone }
   }
@@ -185,17 +200,25 @@ struct RecorderState: Sendable {
   /// The place of a store's version in the order of all commits; nil if it is not known any longer, or not yet.
   private func mark(of version: UInt64, at index: Int) -> Int? {
     let own = commits.filter { $0.taped.index == index }
-    guard let first = own.first, let last = own.last else {
-      return stores[index]?.version == version ? commitCount : nil
-    }
-    guard version >= first.oldVersion, version <= last.taped.version else { return nil }
-    return own.last { $0.taped.version <= version }?.sequence ?? first.sequence - 1
+    if let commit = own.last(where: { $0.taped.version == version }) { return commit.sequence }
+    return own.first { $0.oldVersion == version }.map { $0.sequence - 1 }
   }
 
   /// Forgets the commits between two places, which stores no longer derive from.
   mutating func forgetCommits(after start: Int, upTo end: Int) -> Released {
-    let forgotten = commits.filter { $0.sequence > start && $0.sequence <= end }
+    let old = commits.filter { $0.sequence > start && $0.sequence <= end }
     commits.removeAll { $0.sequence > start && $0.sequence <= end }
-    return Released([], forgotten)
+    if start < end { forgotten.append(start + 1...end) }
+    return Released([], old)
+  }
+
+  /// Removes the commits of a store that were made while stores were set to an earlier state, and returns how to undo them.
+  mutating func takeOutside(_ count: Int, at index: Int) -> StateDistance {
+    let outside = commits.filter { $0.taped.index == index && $0.sequence > count }
+    if !outside.isEmpty {
+      commits.removeAll { $0.taped.index == index && $0.sequence > count }
+      forgotten.append(count + 1...commitCount)
+    }
+    return StateDistance(changes: outside.map(\.taped.change), isBack: true)
   }
 }

@@ -11,13 +11,43 @@ enum RoughSize {
     return size(of: value, &left)
   }
 
-  /// Returns an estimate for a dispatch, without the rest of models, which shares its storage with the next one's.
+  /// Returns an estimate for a dispatch: its actions, and what its commits have replaced and inserted.
   static func of(_ ended: RecorderState.Ended, _ work: RecorderState.UnderWay) -> Int {
     let actions = ended.actions.reduce(0) { $0 + of($1) }
-    let parts = work.commits.flatMap(\.taped.change.partChanges)
-    let elements = parts.flatMap { $0.elements ?? [] }
-    return 500 + actions + 200 * work.commits.count
-      + elements.reduce(0) { $0 + of($1.key) + ($1.new.map(of) ?? 0) }
+    return work.commits.reduce(500 + actions) { $0 + of($1.taped.change) }
+  }
+
+  private static func of(_ change: StoreChange) -> Int {
+    let elements = change.partChanges.flatMap { $0.elements ?? [] }
+    var left = partLimit
+    return elements.reduce(200 + replaced(change.rests.old, change.rests.new, &left)) {
+      $0 + of($1.key) + ($1.old.map(of) ?? 0) + ($1.new.map(of) ?? 0)
+    }
+  }
+
+  /// Returns an estimate of the parts of an old value that a new one does not share.
+  private static func replaced(_ old: Any, _ new: Any, _ left: inout Int) -> Int {
+    if hasSameBytes(old, new) { return 0 }
+    let (olds, news) = (Mirror(reflecting: old), Mirror(reflecting: new))
+    guard olds.displayStyle == .struct, olds.children.count == news.children.count, left > 0 else {
+      return size(of: old, &left)
+    }
+    var sum = 0
+    for (old, new) in zip(olds.children, news.children) {
+      sum += replaced(old.value, new.value, &left)
+    }
+    return sum
+  }
+
+  /// Whether two values are the same in memory, so that they share all of their storage.
+  private static func hasSameBytes(_ old: Any, _ new: Any) -> Bool {
+    func open<Value>(_ old: Value) -> Bool {
+      guard let new = new as? Value else { return false }
+      return withUnsafeBytes(of: old) { old in
+        withUnsafeBytes(of: new) { new in old.elementsEqual(new) }
+      }
+    }
+    return _openExistential(old, do: open)
   }
 
   private static func size(of value: Any, _ left: inout Int) -> Int {

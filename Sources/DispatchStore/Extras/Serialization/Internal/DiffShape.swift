@@ -108,12 +108,12 @@ package enum DiffShape {
 }
 
 /// A collection that is compared and written as the dictionary in it.
-private protocol DictionaryWrapper {
+protocol DictionaryWrapper {
   var wrappedDictionary: Any { get }
 }
 
 extension TrackedDictionary: DictionaryWrapper {
-  fileprivate var wrappedDictionary: Any { dictionary }
+  var wrappedDictionary: Any { dictionary }
 }
 
 /// A field of a value, with its name if it has one.
@@ -134,6 +134,7 @@ extension DiffShape {
 
   /// Returns the value that an optional wraps; nil is returned unchanged.
   package static func unwrap(_ value: Any) -> Any {
+    if type(of: value) == AnyHashable.self { return unwrap((value as! AnyHashable).base) }
     guard let wrapped = (value as? any Wrapping)?.wrapped else { return value }
     return unwrap(wrapped)
   }

@@ -12,11 +12,17 @@ package struct DiffWriter {
   private let masks: ValueMasks
   /// Whether a value of the program that has a description is written as that, unless something in it may be masked.
   private let prefersDescriptions: Bool
+  /// The number of bytes after which nothing more of a value is written on its line.
+  private let lengthLimit: Int
+  private var length = 0
+  private var depth = 0
+  private static let depthLimit = 200
 
   package init(
-    readsObjects: Bool = true, masks: ValueMasks = ValueMasks(), prefersDescriptions: Bool = false
+    readsObjects: Bool = true, masks: ValueMasks = ValueMasks(), prefersDescriptions: Bool = false,
+    lengthLimit: Int = .max
   ) {
-    (self.readsObjects, self.masks) = (readsObjects, masks)
+    (self.readsObjects, self.masks, self.lengthLimit) = (readsObjects, masks, lengthLimit)
     self.prefersDescriptions = prefersDescriptions && masks.isEmpty
   }
 
@@ -77,15 +83,21 @@ package struct DiffWriter {
   /// Writes the whole value on one line; nil if that is longer than the limit.
   package mutating func line(_ value: Any, limit: Int = .max) -> String? {
     let value = DiffShape.unwrap(value)
-    guard enter(value) else { return "…" }
-    defer { leave(value) }
+    guard depth < Self.depthLimit, enter(value) else { return "…" }
+    depth += 1
+    defer {
+      leave(value)
+      depth -= 1
+    }
     let (start, fields, end): (String, [DiffField], String)
     if masks.hide(value) { return ValueMasks.text }
     if prefersDescriptions, let text = DiffShape.description(of: value) { return text }
-    switch readsObjects ? DiffShape(value) : DiffShape(withoutObjects: value) {
+    switch shape(of: value) {
     case .leaf(let text):
+      length += text.utf8.count
       return text.count <= limit ? text : nil
     case .text(let text):
+      length += text.utf8.count
       if limit != .max, text.contains(where: \.isNewline) { return nil }
       return text.count <= limit ? Self.quote(text) : nil
     case .fields(let name, let parts):
@@ -103,11 +115,30 @@ package struct DiffWriter {
     return line(start, fields, end, limit)
   }
 
+  /// The structure of a value, without what a description could tell if something in it may be masked.
+  private func shape(of value: Any) -> DiffShape {
+    if masks.isEmpty {
+      return readsObjects ? DiffShape(value) : DiffShape(withoutObjects: value)
+    }
+    if !readsObjects, type(of: value) is AnyClass { return .leaf("\(type(of: value))") }
+    let shape = DiffShape(value)
+    guard case .leaf = shape else { return shape }
+    let children = Mirror(reflecting: value).children
+    if children.isEmpty || !"\(type(of: value))".contains("<") { return shape }
+    return .fields(
+      name: "\(type(of: value))",
+      children.map { DiffField(label: $0.label ?? "", value: $0.value) })
+  }
+
   private mutating func line(
     _ start: String, _ fields: [DiffField], _ end: String, _ limit: Int
   ) -> String? {
     var (text, left) = (start, limit == .max ? .max : limit - start.count - end.count)
     for (index, field) in fields.enumerated() {
+      if length > lengthLimit {
+        text += "…"
+        break
+      }
       let prefix = (index > 0 ? ", " : "") + field.prefix
       if left != .max { left -= prefix.count }
       guard left >= 0, let value = line(field.value, limit: left) else { return nil }

@@ -1,5 +1,7 @@
 /// Compares two states of a model part by part, and names the places where they differ.
 struct ModelComparison {
+  /// The depth below which values are compared as a whole, since a comparison of their parts would use up the stack.
+  private static let depthLimit = 200
   private(set) var differences: [ModelDifference] = []
   /// The values that are not written.
   private let masks: ValueMasks
@@ -42,6 +44,7 @@ struct ModelComparison {
     if isEqual == true { return }
     if Self.areNaN(old, new) { return nanPairCount += 1 }
     if masks.hide(old) || masks.hide(new) { return add(ValueMasks.Hidden(), ValueMasks.Hidden()) }
+    if path.count >= Self.depthLimit { return add(old, new) }
     let (count, nanPairs) = (differences.count, nanPairCount)
     compareParts(old, new)
     // A type's `==` may find a difference that its parts don't show.
@@ -126,10 +129,10 @@ struct ModelComparison {
     for (key, value) in old {
       let other = new[key]
       if let other, Self.areEqual(value, other) { continue }
-      changes.append((ModelDifference.line(key.base), value, other))
+      changes.append((line(key.base), value, other))
     }
     for (key, value) in new where old[key] == nil {
-      changes.append((ModelDifference.line(key.base), nil, value))
+      changes.append((line(key.base), nil, value))
     }
     for change in changes.sorted(by: { $0.key < $1.key }) {
       step(.key(change.key)) { comparison in
@@ -143,11 +146,16 @@ struct ModelComparison {
   }
 
   private mutating func compareMembers(_ old: Set<AnyHashable>, _ new: Set<AnyHashable>) {
-    let removed = old.subtracting(new).map { (key: ModelDifference.line($0.base), $0.base, true) }
-    let added = new.subtracting(old).map { (key: ModelDifference.line($0.base), $0.base, false) }
+    let removed = old.subtracting(new).map { (key: line($0.base), $0.base, true) }
+    let added = new.subtracting(old).map { (key: line($0.base), $0.base, false) }
     for (key, member, isRemoved) in (removed + added).sorted(by: { $0.key < $1.key }) {
       step(.key(key)) { $0.add(isRemoved ? member : nil, isRemoved ? nil : member) }
     }
+  }
+
+  private func line(_ value: Any) -> String {
+    var writer = DiffWriter(readsObjects: false, masks: masks)
+    return writer.line(value) ?? ""
   }
 
   // MARK: The path

@@ -32,6 +32,11 @@ package struct ValueMasks: Sendable {
     value is Hidden || !types.isEmpty && types.contains(ObjectIdentifier(type(of: value)))
   }
 
+  /// Whether a field of a type is not written.
+  func hide(_ field: String, of type: Any.Type) -> Bool {
+    fields[ObjectIdentifier(type)]?.contains(field) == true
+  }
+
   /// Returns the fields of a value, those that are not written replaced.
   func masked(_ parts: [DiffField], of value: Any) -> [DiffField] {
     guard !fields.isEmpty, let hidden = fields[ObjectIdentifier(type(of: value))] else {
@@ -48,6 +53,17 @@ package struct ValueMasks: Sendable {
   func concern(_ value: Any) -> Bool {
     if isEmpty { return false }
     var writer = DiffWriter(readsObjects: false, masks: self)
-    return writer.line(value)?.contains(Self.text) == true
+    return writer.line(value)?.contains(Self.text) != false || hasOpaqueParts(value)
+  }
+
+  /// Whether something in a value says itself how it is reflected, or is an object: it may have more in it than is seen.
+  private func hasOpaqueParts(_ value: Any, depth: Int = 0) -> Bool {
+    if type(of: value) is AnyClass { return true }
+    if value is any CustomReflectable, !(value is any DictionaryWrapper) {
+      let name = String(reflecting: type(of: value))
+      if !name.hasPrefix("Swift."), !name.hasPrefix("Foundation") { return true }
+    }
+    return depth == 32
+      || Mirror(reflecting: value).children.contains { hasOpaqueParts($0.value, depth: depth + 1) }
   }
 }

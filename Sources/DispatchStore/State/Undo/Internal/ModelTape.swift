@@ -36,7 +36,10 @@ final class ModelTape<Model: Sendable, Action: ActionType>: ObserverRecord, Stor
     skips = false
     let change = ModelChange(old: rest!, new: new, parts, changes)
     rest = new
-    if isOwn { return kept.release(change) }
+    if isOwn {
+      sink.noteRestoration(index, to: commit.version)
+      return kept.release(change)
+    }
     let action = commit.action.assumingMemoryBound(to: Action?.self).pointee
     sink.keep(
       TapedCommit(
@@ -110,12 +113,16 @@ protocol TapeSink: AnyObject, Sendable {
   /// - Parameter kept: Takes what is to be released outside of the section.
   func keep(_ commit: TapedCommit, _ kept: inout KeptCommit)
 
+  /// Notes the version of a commit of its own, which it does not keep.
+  func noteRestoration(_ index: Int, to version: UInt64)
+
   /// Notes that a store is gone.
   func storeGoes(_ index: Int)
 }
 
 extension TapeSink {
   func begin(_ tape: any StoreTape, of store: AnyStore, at version: UInt64) -> Bool { true }
+  func noteRestoration(_ index: Int, to version: UInt64) {}
   func storeGoes(_ index: Int) {}
 }
 

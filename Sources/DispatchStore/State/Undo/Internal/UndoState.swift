@@ -4,7 +4,8 @@ struct UndoState {
   struct Step {
     /// The changes, at most one for each store.
     var changes: [(index: Int, change: StoreChange)]
-    let dispatchID: DispatchID?
+    /// The dispatch of the last commit that a step with a key has joined; that of the first one otherwise.
+    var dispatchID: DispatchID?
     let key: TypedKey?
     /// The time of the last commit, in nanoseconds; zero without a key.
     var time: Int64
@@ -38,7 +39,8 @@ struct UndoState {
   private static let reach = 64
 
   init(limit: Int, interval: Int64) {
-    (self.limit, self.interval) = (limit, interval)
+    // Without a limit, an eighth more than it would overflow.
+    (self.limit, self.interval) = (min(limit, .max / 2), interval)
   }
 
   /// Adds a commit: to the step of its dispatch, to the last step if that has its key, or as a step of its own.
@@ -52,7 +54,7 @@ struct UndoState {
       past = []
     } else if let index = step(of: commit) ?? lastStep(with: key, at: time) {
       past[index].add(commit)
-      past[index].time = time
+      (past[index].time, past[index].dispatchID) = (time, commit.dispatchID)
     } else {
       past.append(
         Step(
