@@ -187,7 +187,7 @@ public struct TravelError: Error, CustomStringConvertible {
     /// Another call of `travel` or `resume` is under way.
     public static let isMoving = Code(
       reason: "Another travel or resume is under way, or the dispatcher is paused.")
-    /// It was called inside a dispatch of the dispatcher, for whose end it would wait.
+    /// The call was made inside a dispatch of the dispatcher, for whose end it would wait.
     public static let wouldDeadlock = Code(
       reason: """
         It was called inside a dispatch of the dispatcher, for whose end it would wait. Call it outside of handlers.

@@ -86,7 +86,7 @@ private struct PlainDecoding: Decoder {
     case .double(let value): value
     case .integer(let value): Double(exactly: value)
     case .unsigned(let value): Double(exactly: value)
-    // As JSON has them, which has no such numbers.
+    // JSON has no such numbers.
     case .string("inf"): .infinity
     case .string("-inf"): -.infinity
     case .string("nan"): .nan
