@@ -49,15 +49,13 @@ private struct TraceTracks {
   mutating func track(of entry: DispatchLog.Entry) -> Int {
     let group = entry.lane ?? (entry.mode.isEmpty ? "changes" : entry.mode)
     let end = entry.lastMoment + .nanoseconds(1)
-    var slots = ends[group] ?? []
-    if let free = slots.firstIndex(where: { $0.end <= entry.start }) {
-      slots[free].end = end
-      ends[group] = slots
-      return slots[free].track
+    if let free = ends[group]?.firstIndex(where: { $0.end <= entry.start }) {
+      ends[group]![free].end = end
+      return ends[group]![free].track
     }
-    names.append(slots.isEmpty ? group : "\(group) (\(slots.count + 1))")
-    slots.append((names.count, end))
-    ends[group] = slots
+    let count = ends[group]?.count ?? 0
+    names.append(count == 0 ? group : "\(group) (\(count + 1))")
+    ends[group, default: []].append((names.count, end))
     return names.count
   }
 }

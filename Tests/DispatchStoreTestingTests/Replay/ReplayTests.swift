@@ -65,6 +65,26 @@ struct ReplayTests {
     #expect(orders?.model.paid == 20 && orders?.model.all[3]?.state == "cancelled")
   }
 
+  @Test func goToTheOnlyStoreThatWasAsked() async throws {
+    let dispatcher = Dispatcher(name: "shop")
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    @Sendable func register(at dispatcher: Dispatcher) {
+      for name in ["one", "two"] {
+        dispatcher.register(
+          store: Store(identifier: name, model: 0) { On(Pay.self) { sum, pay in sum += pay.id } })
+      }
+    }
+    register(at: dispatcher)
+    await dispatcher.send(Pay(id: 1))
+    await dispatcher.send(Pay(id: 10), to: "two")
+    let again = try await replay(recorder.log, decoding: coder, stores: register)
+    let sums = ["one", "two"].map { name in
+      again.store(storeIdentifier: name, as: Store<Int, HandledAction>.self)?.model
+    }
+    #expect(sums == [1, 11])
+  }
+
   @Test func keepTheOrderOfCommitsOfManyThreads() async throws {
     let log = await record { dispatcher in
       await withTaskGroup { group in

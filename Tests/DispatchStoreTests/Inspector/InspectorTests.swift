@@ -55,6 +55,22 @@ struct InspectorTests {
     }
   }
 
+  private static let file = ProcessInfo.processInfo.environment["INSPECTOR_PAGE"]
+
+  /// Writes a page with causes and hostile texts, which CI opens in a browser.
+  @Test(.enabled(if: Self.file != nil)) func aPageWithCausesIsWrittenForABrowser() async throws {
+    let texts = [
+      "</script><b>", "\"'\\", "one\ntwo", "\u{202E}right to left",
+      String(repeating: "x", count: 4_096),
+    ]
+    for number in 0..<200 {
+      await dispatcher.send(Nested(amounts: [number, number + 1]), mode: .serial(lane: number % 3))
+      await dispatcher.send(Book(customer: texts[number % 5], amount: number))
+      if number % 10 == 0 { await dispatcher.send(Fails()) }
+    }
+    try recorder.html().write(toFile: Self.file!, atomically: true, encoding: .utf8)
+  }
+
   @Test func hostileTextStaysText() async throws {
     let text = "</script><script>alert(1)</script>\"\\\n\u{2028}\u{202E}\u{0}é"
     await dispatcher.send(Book(customer: text, amount: 1))
@@ -110,6 +126,24 @@ struct InspectorTests {
       #expect(event.position == min(amount, 4))
     }
     #expect(names == ["entries", "entries", "entries", "entries", "status"])
+  }
+
+  @Test func aFeedThatComesBackToAnotherProcessBeginsAnew() async throws {
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    for position in [1_000, .min] {
+      var events = InspectorFeed(of: recorder, at: dispatcher, after: position).makeAsyncIterator()
+      #expect(await events.next()?.name == "status")
+      let event = try #require(await events.next())
+      #expect(event.name == "entries" && event.position == 1)
+    }
+  }
+
+  @Test func aGraphHasNoControlCharacters() async {
+    await dispatcher.send(
+      Book(customer: "a", amount: 1), mode: .serial(lane: "\u{0}\u{1}\u{1B}\r\n"))
+    for graph in [recorder.log.graphviz(), recorder.log.mermaid()] {
+      #expect(graph.unicodeScalars.allSatisfy { $0.value >= 32 || $0 == "\n" })
+    }
   }
 
   @Test func aFeedHasTheStatusAndThenWhatComes() async throws {
