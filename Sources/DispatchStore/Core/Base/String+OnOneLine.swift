@@ -13,6 +13,7 @@ extension String {
       switch character {
       case "\"", "#", "<", ">", "&", "`", "|", "[", "]", "{", "}", "\\":
         result += "#\(character.asciiValue!);"
+      case _ where character.unicodeScalars.contains { $0.value < 32 }: result += " "
       default: result.append(character)
       }
     }
