@@ -45,7 +45,7 @@ extension DispatchLog {
     for character in text {
       switch character {
       case "\"", "\\": result += "\\\(character)"
-      case _ where character.isNewline || character.unicodeScalars.contains { $0.value < 32 }:
+      case _ where character.isNewline || character.isControl:
         result += " "
       default: result.append(character)
       }

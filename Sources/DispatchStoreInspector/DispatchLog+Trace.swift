@@ -41,7 +41,6 @@ extension DispatchLog {
 /// The tracks of a trace: slices of a track must not overlap, unless one is inside the other.
 private struct TraceTracks {
   private(set) var names: [String] = []
-  private var tracks: [String: Int] = [:]
   /// By a group of tracks: the end of the last slice of each.
   private var ends: [String: [(track: Int, end: Duration)]] = [:]
 

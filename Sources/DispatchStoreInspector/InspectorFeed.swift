@@ -11,7 +11,7 @@ public import DispatchStore
 /// your users do. Each iteration is for one page, and begins with what comes from then on, if you pass its position.
 /// That is the last one that it got, if it comes back (`Last-Event-ID`).
 ///
-/// It looks for new entries four times a second, if it is asked so often. If a page is slower than the dispatcher, it
+/// New entries are looked for four times a second, if the feed is asked so often. If a page is slower than the dispatcher, it
 /// gets the latest entries, and the number of those that were not sent. So a page costs no more memory than these.
 public struct InspectorFeed: AsyncSequence, Sendable {
   /// An event, whose data is one line.

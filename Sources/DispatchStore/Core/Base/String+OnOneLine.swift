@@ -13,9 +13,14 @@ extension String {
       switch character {
       case "\"", "#", "<", ">", "&", "`", "|", "[", "]", "{", "}", "\\":
         result += "#\(character.asciiValue!);"
-      case _ where character.unicodeScalars.contains { $0.value < 32 }: result += " "
+      case _ where character.isControl: result += " "
       default: result.append(character)
       }
     }
   }
+}
+
+extension Character {
+  /// Whether it has a control character in it, which graphs can't show.
+  package var isControl: Bool { unicodeScalars.contains { $0.value < 32 } }
 }

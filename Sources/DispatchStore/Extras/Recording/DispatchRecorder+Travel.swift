@@ -121,7 +121,8 @@ extension DispatchRecorder {
   private func restore(
     _ dispatcher: Dispatcher, from present: Int, to mark: Int, count: Int
   ) async throws(TravelError) {
-    let released = Locked<[StateDistance]>([])
+    // Released at the end of this function, since the closures below run in the stores' exclusive sections.
+    let undone = Locked<[StateDistance]>([])
     let tapes = core.presentTapes.filter { tape in
       (tape.storeOfTape as? any TapedStore)?.dispatcherOfTape === dispatcher
     }
@@ -135,7 +136,7 @@ extension DispatchRecorder {
         }
         outside.apply(to: model)
         changes.apply(to: model)
-        released.withLock { $0 += [outside, changes] }
+        undone.withLock { $0.append(outside) }
         return !outside.isEmpty || !changes.isEmpty
       }
     }

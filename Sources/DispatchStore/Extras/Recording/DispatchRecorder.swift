@@ -70,7 +70,7 @@ public final class DispatchRecorder: Middleware {
       let end = state.droppedCount + state.entries.count
       let position = min(max(position, 0), end)
       let entries = state.entries.suffix(max(0, min(count, end - position)))
-      return (Array(entries), max(0, end - entries.count - position), end)
+      return (Array(entries), end - entries.count - position, end)
     }
     return (write(entries, dropped), end)
   }

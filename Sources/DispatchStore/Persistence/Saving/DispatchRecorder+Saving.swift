@@ -45,6 +45,7 @@ extension DispatchLog {
       return try LogRow.all(since: since, driver)
     }
     var logs: [DispatchLog] = []
+    let decoder = JSONDecoder()
     for (index, row) in rows.enumerated() {
       guard let row = LogRow(row) else {
         throw LogFormatError(line: index + 1, reason: "It is no row of a log.")
@@ -54,7 +55,7 @@ extension DispatchLog {
         logs.append(DispatchLog(dispatcher: row.dispatcher, origin: origin))
       }
       do {
-        let entry = try JSONDecoder().decode(Entry.self, from: Data(row.entry.utf8))
+        let entry = try decoder.decode(Entry.self, from: Data(row.entry.utf8))
         logs[logs.count - 1].entries.append(entry)
       } catch {
         throw LogFormatError(line: index + 1, reason: "\(error)")

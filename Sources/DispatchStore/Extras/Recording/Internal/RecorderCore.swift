@@ -12,37 +12,32 @@ final class RecorderCore: TapeSink {
     let unix: Int64
   }
 
-  /// The stores that are read.
+  /// The tapes of the stores that are read.
   private struct Tapes {
-    private(set) var all: [Int: any StoreTape] = [:]
-    /// The indices of stores; that of a store that is gone may be another one's.
-    private var indices: [ObjectIdentifier: Int] = [:]
-    private var keys: [Int: ObjectIdentifier] = [:]
-    private var last = 0
+    /// By the address of the store; that of a store that is gone may be another one's.
+    private(set) var byStore: [ObjectIdentifier: any StoreTape] = [:]
+    private var lastIndex = 0
 
     mutating func makeIndex() -> Int {
-      last += 1
-      return last
+      lastIndex += 1
+      return lastIndex
     }
 
     func tape(of store: AnyStore) -> (any StoreTape)? {
-      guard let tape = indices[ObjectIdentifier(store)].flatMap({ all[$0] }) else { return nil }
+      guard let tape = byStore[ObjectIdentifier(store)] else { return nil }
       return tape.storeOfTape === store ? tape : nil
     }
 
     /// Adds the tape of a store; returns false if the store has one.
     mutating func insert(_ tape: any StoreTape, of store: AnyStore) -> Bool {
       if self.tape(of: store) != nil, !isPlanted(.readTwice) { return false }
-      all[tape.index] = tape
-      indices[ObjectIdentifier(store)] = tape.index
-      keys[tape.index] = ObjectIdentifier(store)
+      byStore[tape.storeAddress] = tape
       return true
     }
 
-    /// Removes the tape of a store that goes, and returns it, to be released outside of the lock.
-    mutating func remove(_ index: Int) -> (any StoreTape)? {
-      if let key = keys.removeValue(forKey: index), indices[key] == index { indices[key] = nil }
-      return all.removeValue(forKey: index)
+    /// Removes the tape of a store that goes.
+    mutating func remove(_ tape: any StoreTape) {
+      if byStore[tape.storeAddress] === tape { byStore[tape.storeAddress] = nil }
     }
   }
 
@@ -54,14 +49,14 @@ final class RecorderCore: TapeSink {
 
   /// The stores that are read, in the order in which they came.
   var presentTapes: [any StoreTape] {
-    tapes.withLock { $0.all.sorted { $0.key < $1.key }.map(\.value) }
+    tapes.withLock { $0.byStore.values.sorted { $0.index < $1.index } }
   }
 
   /// Ends reading; called when the recorder is released, so that the tapes do not keep this object alive.
   func endTapes() {
     let ended = tapes.withLock { tapes in
       defer { tapes = Tapes() }
-      return tapes.all
+      return tapes.byStore
     }
     for tape in ended.values { tape.endTape() }
   }
@@ -103,10 +98,9 @@ final class RecorderCore: TapeSink {
     state.withLock { $0.noteRestoration(index, to: version) }
   }
 
-  func storeGoes(_ index: Int) {
-    let tape = tapes.withLock { $0.remove(index) }
-    state.withLock { $0.endStore(index) }
-    withExtendedLifetime(tape) {}
+  func storeGoes(_ tape: any StoreTape) {
+    tapes.withLock { $0.remove(tape) }
+    state.withLock { $0.endStore(tape.index) }
   }
 
   func keep(_ commit: TapedCommit, _ kept: inout KeptCommit) {

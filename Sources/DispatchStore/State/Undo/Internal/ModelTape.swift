@@ -1,11 +1,12 @@
 /// Reads what each commit changes in a store, for an undo history or a recorder.
 ///
-/// It keeps the last model without its tracked dictionaries, so a commit copies what it changes in other collections.
+/// A tape keeps the last model without its tracked dictionaries, so a commit copies what it changes in other collections.
 final class ModelTape<Model: Sendable, Action: ActionType>: ObserverRecord, StoreTape,
   @unchecked Sendable
 {
   // because the store's lock guards what changes
   let index: Int
+  let storeAddress: ObjectIdentifier
   private weak var store: Store<Model, Action>?
   private let sink: any TapeSink
   private var parts: [PartTracker] = []
@@ -16,6 +17,7 @@ final class ModelTape<Model: Sendable, Action: ActionType>: ObserverRecord, Stor
 
   init(of store: Store<Model, Action>, to sink: any TapeSink, index: Int) {
     (self.store, self.sink, self.index) = (store, sink, index)
+    storeAddress = ObjectIdentifier(store)
     super.init()
   }
 
@@ -47,7 +49,7 @@ final class ModelTape<Model: Sendable, Action: ActionType>: ObserverRecord, Stor
         change: change), &kept)
   }
 
-  override func storeGoes(_ commit: CommitInProgress) { sink.storeGoes(index) }
+  override func storeGoes(_ commit: CommitInProgress) { sink.storeGoes(self) }
 
   private func hollowed(_ model: UnsafeRawPointer) -> Model {
     var copy = model.assumingMemoryBound(to: Model.self).pointee
@@ -85,6 +87,8 @@ struct AnyStoreModel {
 protocol StoreTape: ObserverRecord {
   /// The place among the tapes of the sink.
   var index: Int { get }
+  /// The address of the store, also while it goes.
+  var storeAddress: ObjectIdentifier { get }
   /// The store, while it exists.
   var storeOfTape: AnyStore? { get }
 
@@ -117,13 +121,13 @@ protocol TapeSink: AnyObject, Sendable {
   func noteRestoration(_ index: Int, to version: UInt64)
 
   /// Notes that a store is gone.
-  func storeGoes(_ index: Int)
+  func storeGoes(_ tape: any StoreTape)
 }
 
 extension TapeSink {
   func begin(_ tape: any StoreTape, of store: AnyStore, at version: UInt64) -> Bool { true }
   func noteRestoration(_ index: Int, to version: UInt64) {}
-  func storeGoes(_ index: Int) {}
+  func storeGoes(_ tape: any StoreTape) {}
 }
 
 /// A commit, as a tape has read it.

@@ -4,7 +4,7 @@ struct UndoState {
   struct Step {
     /// The changes, at most one for each store.
     var changes: [(index: Int, change: StoreChange)]
-    /// The dispatch of the last commit that a step with a key has joined; that of the first one otherwise.
+    /// The dispatch of its last commit.
     var dispatchID: DispatchID?
     let key: TypedKey?
     /// The time of the last commit, in nanoseconds; zero without a key.
