@@ -10,13 +10,13 @@ extension DispatchRecorder {
     let (model, changes) = storage.withLock { _ in
       let changes: StateDistance? =
         storage.version == version
-        ? StateDistance(changes: [], isBack: true)
+        ? StateDistance(commits: [], isBack: true)
         : core.state.withLock { $0.changes(at: tape.index, to: version, from: travelled) }
       return (storage.model.pointee, changes)
     }
     guard let changes else { return nil }
     var copy = model
-    withUnsafeMutablePointer(to: &copy) { changes.apply(to: AnyStoreModel(address: $0)) }
+    withUnsafeMutablePointer(to: &copy) { changes.apply(to: $0) }
     return copy
   }
 
@@ -124,7 +124,7 @@ extension DispatchRecorder {
     // Released at the end of this function, since the closures below run in the stores' exclusive sections.
     let undone = Locked<[StateDistance]>([])
     let tapes = core.presentTapes.filter { tape in
-      (tape.storeOfTape as? any TapedStore)?.dispatcherOfTape === dispatcher
+      tape.storeOfTape?.dispatcherOfTape === dispatcher
     }
     let entries = tapes.compactMap { tape in
       tape.restoringEntry(of: TimeTravel.self) { [core] model in
@@ -150,18 +150,18 @@ extension DispatchRecorder {
 
 /// The changes between two states of a store.
 struct StateDistance: Sendable {
-  /// The changes, the oldest first.
-  let changes: [StoreChange]
+  /// The commits, the oldest first.
+  let commits: [TapedCommit]
   /// Whether they are undone, the latest first, or done again.
   let isBack: Bool
 
-  var isEmpty: Bool { changes.isEmpty }
+  var isEmpty: Bool { commits.isEmpty }
 
-  func apply(to model: AnyStoreModel) {
+  func apply(to model: UnsafeMutableRawPointer) {
     if isBack {
-      for change in changes.reversed() { change.undo(in: model) }
+      for commit in commits.reversed() { commit.undo(in: model) }
     } else {
-      for change in changes { change.redo(in: model) }
+      for commit in commits { commit.redo(in: model) }
     }
   }
 }

@@ -113,14 +113,14 @@ public final class DispatchRecorder: Middleware {
 
   /// Adds the dispatch to the log.
   public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
-    let ended = RecorderState.Ended(
+    let entry = core.state.withLock { $0.takeUnderWay(dispatch.id) }
+    entry.dispatch = RecorderState.Ended(
       id: dispatch.id, parent: dispatch.parent, actions: dispatch.actions,
       isSequence: dispatch.isSequence, mode: dispatch.mode, callSite: dispatch.callSite,
       timeQueued: dispatch.timeQueued, duration: dispatch.duration, error: result.error)
-    let work = core.state.withLock { $0.takeUnderWay(dispatch.id) }
-    let size = isMeasured ? RoughSize.of(ended, work) : 0
-    let end = dispatch.dispatcher.clock.nanoseconds
-    let released = core.state.withLock { $0.add(ended, work, at: end, size: size) }
+    entry.end = dispatch.dispatcher.clock.nanoseconds
+    if isMeasured { entry.size = RoughSize.of(entry) }
+    let released = core.state.withLock { $0.add(entry) }
     withExtendedLifetime(released) {}
   }
 }

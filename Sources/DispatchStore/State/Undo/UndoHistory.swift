@@ -16,7 +16,7 @@
 /// Commits are noted in their stores' exclusive sections. The stores do not keep the history alive, nor it them.
 public final class UndoHistory: Sendable {
   private let log: UndoLog
-  private let tapes: [any StoreTape]
+  private let tapes: [StoreTape]
 
   /// Makes a history that begins with the stores as they are.
   ///
@@ -32,8 +32,8 @@ public final class UndoHistory: Sendable {
     groupedBy key: (@Sendable (AnyAction) -> (any Hashable & Sendable)?)? = nil,
     within interval: Duration = .seconds(1)
   ) {
-    let taped = stores.map { $0 as? any TapedStore }
-    guard limit > 0, !stores.isEmpty, !taped.contains(where: { $0 == nil }) else {
+    let taped = stores.compactMap { $0 as? any TapedStore }
+    guard limit > 0, !stores.isEmpty, taped.count == stores.count else {
       stopProgram(
         "An undo history needs stores, each a Store, and a limit above zero, not \(limit).")
     }
@@ -43,9 +43,9 @@ public final class UndoHistory: Sendable {
     }
     let log = UndoLog(
       UndoState(limit: limit, interval: interval.wholeNanoseconds), key,
-      taped[0]?.dispatcherOfTape)
+      taped[0].dispatcherOfTape)
     self.log = log
-    tapes = taped.enumerated().map { $1!.tape(to: log, index: $0) }
+    tapes = taped.enumerated().map { StoreTape(of: $1, to: log, index: $0) }
   }
 
   deinit {
@@ -90,7 +90,7 @@ public final class UndoHistory: Sendable {
   private func dispatch(
     _ step: UndoStep, _ mode: Dispatcher.Mode, _ callSite: CallSite
   ) -> DispatchHandle {
-    let stores = tapes.map { $0.storeOfTape as? any TapedStore }
+    let stores = tapes.map(\.storeOfTape)
     let claim = UndoClaim(step, log)
     let entries = tapes.compactMap { tape in
       tape.restoringEntry(of: UndoStep.self) { model in claim.change(model, at: tape.index) }
@@ -136,9 +136,11 @@ private final class UndoLog: TapeSink {
     self.dispatcher = DispatcherReference(dispatcher: dispatcher)
   }
 
-  func keep(_ commit: TapedCommit, _ kept: inout KeptCommit) {
+  func keep(
+    _ commit: TapedCommit, action: @autoclosure () -> AnyAction?, _ kept: inout KeptCommit
+  ) {
     var (key, time): (TypedKey?, Int64) = (nil, 0)
-    if let makeKey = self.key, let action = commit.action {
+    if let makeKey = self.key, let action = action() {
       key = makeKey((action as? HandledAction)?.base ?? action).map { TypedKey($0) }
       time = dispatcher.dispatcher?.clock.nanoseconds ?? 0
     }
@@ -163,9 +165,9 @@ private final class UndoClaim: Sendable {
   }
 
   /// Changes the model of a store; returns false if the step has not changed it.
-  func change(_ model: AnyStoreModel, at index: Int) -> Bool {
-    guard let change = takeStep()?[index] else { return false }
-    if kind == .undo { change.undo(in: model) } else { change.redo(in: model) }
+  func change(_ model: UnsafeMutableRawPointer, at index: Int) -> Bool {
+    guard let commit = takeStep()?[index] else { return false }
+    if kind == .undo { commit.undo(in: model) } else { commit.redo(in: model) }
     return true
   }
 

@@ -52,9 +52,9 @@ struct LogWriter {
 
   /// The runs of an entry, and commits to stores that took no part, such as those of a block to another store.
   private func stores(_ entry: RecorderState.Entry) -> [DispatchLog.StoreRun] {
-    let commits = Dictionary(grouping: entry.work.commits, by: \.storeIdentifier)
-    var stores = entry.work.runs.map { run(of: $0, commits[$0.storeIdentifier] ?? [], entry) }
-    let known = Set(entry.work.runs.map(\.storeIdentifier))
+    let commits = Dictionary(grouping: entry.commits, by: \.identifier)
+    var stores = entry.runs.map { run(of: $0, commits[$0.storeIdentifier] ?? [], entry) }
+    let known = Set(entry.runs.map(\.storeIdentifier))
     for (identifier, commits) in commits.sorted(by: { $0.key < $1.key })
     where !known.contains(identifier) {
       stores.append(
@@ -65,7 +65,7 @@ struct LogWriter {
   }
 
   private func run(
-    of run: RecorderState.Run, _ commits: [RecorderState.Commit], _ entry: RecorderState.Entry
+    of run: RecorderState.Run, _ commits: [TapedCommit], _ entry: RecorderState.Entry
   ) -> DispatchLog.StoreRun {
     let (outcome, detail) = outcome(run.outcome)
     let dispatched = entry.dispatch?.actions.first
@@ -79,19 +79,19 @@ struct LogWriter {
 
   private func store(
     _ identifier: String, _ outcome: DispatchLog.StoreRun.Outcome, _ detail: String?,
-    _ times: (queued: Duration, run: Duration), _ commits: [RecorderState.Commit],
+    _ times: (queued: Duration, run: Duration), _ commits: [TapedCommit],
     version: UInt64, replacement: String?, _ entry: RecorderState.Entry
   ) -> DispatchLog.StoreRun {
-    let found = commits.flatMap { self.differences(of: $0.taped.change) }
-    let unread = entry.work.omitted[identifier]
+    let found = commits.flatMap(differences)
+    let unread = entry.omitted[identifier]
     let omitted = max(0, found.count - Self.differenceLimit) + (unread?.count ?? 0)
     let differences = found.prefix(Self.differenceLimit).map {
       DispatchLog.Difference(path: $0.keyPath, old: $0.old.map(text), new: $0.new.map(text))
     }
     return DispatchLog.StoreRun(
       store: identifier, outcome: outcome, detail: detail, timeQueued: times.queued,
-      duration: times.run, oldVersion: commits.first?.oldVersion ?? version,
-      newVersion: unread?.version ?? commits.last?.taped.version ?? version,
+      duration: times.run, oldVersion: commits.first?.versions.old ?? version,
+      newVersion: unread?.version ?? commits.last?.versions.new ?? version,
       differences: differences,
       omittedCount: omitted, replacement: replacement)
   }
@@ -106,11 +106,11 @@ struct LogWriter {
     }
   }
 
-  private func differences(of change: StoreChange) -> [ModelDifference] {
+  private func differences(of commit: TapedCommit) -> [ModelDifference] {
+    let (old, new) = (commit.rests.old.model, commit.rests.new.model)
     var comparison = ModelComparison(masks: masks)
-    comparison.compare(change.rests.old, change.rests.new)
-    return comparison.differences
-      + change.partChanges.flatMap { differences(of: $0, in: change.rests.old) }
+    comparison.compare(old, new)
+    return comparison.differences + commit.partChanges.flatMap { differences(of: $0, in: old) }
   }
 
   private func differences(of part: PartChange, in model: Any) -> [ModelDifference] {

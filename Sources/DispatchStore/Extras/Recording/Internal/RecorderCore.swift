@@ -5,17 +5,23 @@ final class RecorderCore: TapeSink {
   private let tapes = Locked(Tapes())
 
   /// The dispatcher, and the time at which the log begins: by its clock, and since 1970, in nanoseconds.
-  struct Home {
+  final class Home: Sendable {
     let dispatcher: DispatcherReference
     let name: String
     let start: Int64
     let unix: Int64
+
+    init(_ dispatcher: Dispatcher) {
+      self.dispatcher = DispatcherReference(dispatcher: dispatcher)
+      name = dispatcher.name
+      (start, unix) = (dispatcher.clock.nanoseconds, dispatcher.clock.unixNanoseconds)
+    }
   }
 
   /// The tapes of the stores that are read.
   private struct Tapes {
     /// By the address of the store; that of a store that is gone may be another one's.
-    private(set) var byStore: [ObjectIdentifier: any StoreTape] = [:]
+    private(set) var byStore: [ObjectIdentifier: StoreTape] = [:]
     private var lastIndex = 0
 
     mutating func makeIndex() -> Int {
@@ -23,20 +29,20 @@ final class RecorderCore: TapeSink {
       return lastIndex
     }
 
-    func tape(of store: AnyStore) -> (any StoreTape)? {
+    func tape(of store: AnyStore) -> StoreTape? {
       guard let tape = byStore[ObjectIdentifier(store)] else { return nil }
       return tape.storeOfTape === store ? tape : nil
     }
 
     /// Adds the tape of a store; returns false if the store has one.
-    mutating func insert(_ tape: any StoreTape, of store: AnyStore) -> Bool {
+    mutating func insert(_ tape: StoreTape, of store: AnyStore) -> Bool {
       if self.tape(of: store) != nil, !isPlanted(.readTwice) { return false }
       byStore[tape.storeAddress] = tape
       return true
     }
 
     /// Removes the tape of a store that goes.
-    mutating func remove(_ tape: any StoreTape) {
+    mutating func remove(_ tape: StoreTape) {
       if byStore[tape.storeAddress] === tape { byStore[tape.storeAddress] = nil }
     }
   }
@@ -48,7 +54,7 @@ final class RecorderCore: TapeSink {
   var dispatcher: Dispatcher? { presentHome?.dispatcher.dispatcher }
 
   /// The stores that are read, in the order in which they came.
-  var presentTapes: [any StoreTape] {
+  var presentTapes: [StoreTape] {
     tapes.withLock { $0.byStore.values.sorted { $0.index < $1.index } }
   }
 
@@ -61,15 +67,13 @@ final class RecorderCore: TapeSink {
     for tape in ended.values { tape.endTape() }
   }
 
-  func tape(of store: AnyStore) -> (any StoreTape)? { tapes.withLock { $0.tape(of: store) } }
+  func tape(of store: AnyStore) -> StoreTape? { tapes.withLock { $0.tape(of: store) } }
 
   /// Notes the dispatcher; returns whether this was its first dispatch.
   func begin(_ dispatcher: Dispatcher) -> Bool {
     if home.withLock({ $0 != nil }) { return false }
     // A reading of the clock is code of the program.
-    let new = Home(
-      dispatcher: DispatcherReference(dispatcher: dispatcher), name: dispatcher.name,
-      start: dispatcher.clock.nanoseconds, unix: dispatcher.clock.unixNanoseconds)
+    let new = Home(dispatcher)
     return home.withLock { home in
       if home != nil { return false }
       home = new
@@ -82,36 +86,26 @@ final class RecorderCore: TapeSink {
     // The cast last: it takes longer than all else that a known store needs.
     if tapes.withLock({ $0.tape(of: store) != nil }) { return }
     guard let taped = store as? any TapedStore else { return }
-    let tape = taped.tape(to: self, index: tapes.withLock { $0.makeIndex() })
+    let tape = StoreTape(of: taped, to: self, index: tapes.withLock { $0.makeIndex() })
     // Another thread has been faster.
     if tape.isCancelled { tape.endTape() }
   }
 
-  func begin(_ tape: any StoreTape, of store: AnyStore, at version: UInt64) -> Bool {
-    guard tapes.withLock({ $0.insert(tape, of: store) }) else { return false }
-    let identifier = store.identifier
-    state.withLock { $0.beginStore(tape.index, identifier, at: version) }
-    return true
+  func begin(_ tape: StoreTape, of store: AnyStore) -> Bool {
+    tapes.withLock { $0.insert(tape, of: store) }
   }
 
-  func noteRestoration(_ index: Int, to version: UInt64) {
-    state.withLock { $0.noteRestoration(index, to: version) }
-  }
+  func storeGoes(_ tape: StoreTape) { tapes.withLock { $0.remove(tape) } }
 
-  func storeGoes(_ tape: any StoreTape) {
-    tapes.withLock { $0.remove(tape) }
-    state.withLock { $0.endStore(tape.index) }
-  }
-
-  func keep(_ commit: TapedCommit, _ kept: inout KeptCommit) {
-    let (alone, excess) = state.withLock { state in (state.keep(commit), state.takeExcess()) }
+  func keep(
+    _ commit: TapedCommit, action: @autoclosure () -> AnyAction?, _ kept: inout KeptCommit
+  ) {
+    let (isPart, excess) = state.withLock { ($0.keep(commit), $0.takeExcess()) }
     if let excess { kept.release(excess) }
-    guard let alone else { return }
-    var work = RecorderState.UnderWay()
-    work.add(alone)
-    let now = dispatcher?.clock.nanoseconds ?? 0
-    if let released = state.withLock({ $0.add(nil, work, at: now, size: 500) }) {
-      kept.release(released)
-    }
+    if isPart { return }
+    let alone = RecorderState.Entry()
+    alone.add(commit)
+    alone.end = dispatcher?.clock.nanoseconds ?? 0
+    if let released = state.withLock({ $0.add(alone) }) { kept.release(released) }
   }
 }

@@ -12,15 +12,15 @@ enum RoughSize {
   }
 
   /// Returns an estimate for a dispatch: its actions, and what its commits have replaced and inserted.
-  static func of(_ ended: RecorderState.Ended, _ work: RecorderState.UnderWay) -> Int {
-    let actions = ended.actions.reduce(0) { $0 + of($1) }
-    return work.commits.reduce(500 + actions) { $0 + of($1.taped.change) }
+  static func of(_ entry: RecorderState.Entry) -> Int {
+    let actions = entry.dispatch?.actions.reduce(0) { $0 + of($1) } ?? 0
+    return entry.commits.reduce(500 + actions) { $0 + of($1) }
   }
 
-  private static func of(_ change: StoreChange) -> Int {
-    let elements = change.partChanges.flatMap { $0.elements ?? [] }
+  private static func of(_ commit: TapedCommit) -> Int {
+    let elements = commit.partChanges.flatMap { $0.elements ?? [] }
     var left = partLimit
-    return elements.reduce(200 + replaced(change.rests.old, change.rests.new, &left)) {
+    return elements.reduce(200 + replaced(commit.rests.old.model, commit.rests.new.model, &left)) {
       $0 + of($1.key) + ($1.old.map(of) ?? 0) + ($1.new.map(of) ?? 0)
     }
   }

@@ -5,13 +5,12 @@ final class DictionaryTracker<Model: Sendable, Key: Hashable & Sendable, Value: 
 {
   // because its superclass says so
   @usableFromInline let part: WritablePart<Model, TrackedDictionary<Key, Value>>
-  /// Shared by all, so that emptying a copy makes no new log.
-  @usableFromInline let none: TrackedDictionary<Key, Value>
   /// The mark of the content at the last commit.
   @usableFromInline var checkpoint: TrackingCheckpoint?
-  /// A closure, since it is specialized where the types are known, and a method of a generic class is not.
+  // Closures, since they are specialized where the types are known, and a method of a generic class is not.
   @usableFromInline let take:
     (_ model: UnsafeRawPointer, _ checkpoint: inout TrackingCheckpoint?) -> PartChange?
+  @usableFromInline let clear: (_ copy: UnsafeMutableRawPointer) -> Void
 
   @inlinable
   init(
@@ -19,11 +18,13 @@ final class DictionaryTracker<Model: Sendable, Key: Hashable & Sendable, Value: 
     _ none: TrackedDictionary<Key, Value>
   ) {
     let part = WritablePart(path)
-    (self.part, self.none) = (part, none)
+    self.part = part
     take = { model, checkpoint in
       let changes = part.read(model) { $0.takeChanges(since: &checkpoint) }
       return changes?.isEmpty == true ? nil : DictionaryChange(part, changes)
     }
+    // Shared by all, so that emptying a copy makes no new log.
+    clear = { copy in part.modify(copy) { $0 = none } }
     super.init()
   }
 
@@ -42,9 +43,7 @@ final class DictionaryTracker<Model: Sendable, Key: Hashable & Sendable, Value: 
   }
 
   @inlinable
-  override func empty(_ copy: UnsafeMutableRawPointer) {
-    part.modify(copy) { $0 = none }
-  }
+  override func empty(_ copy: UnsafeMutableRawPointer) { clear(copy) }
 
   @inlinable
   override func swapParts(_ one: UnsafeMutableRawPointer, _ other: UnsafeMutableRawPointer) {

@@ -2,32 +2,30 @@
 struct UndoState {
   /// The changes that are undone together.
   struct Step {
-    /// The changes, at most one for each store.
-    var changes: [(index: Int, change: StoreChange)]
+    /// The commits, at most one for each store.
+    var commits: ShortList<TapedCommit>
     /// The dispatch of its last commit.
     var dispatchID: DispatchID?
     let key: TypedKey?
     /// The time of the last commit, in nanoseconds; zero without a key.
     var time: Int64
 
-    subscript(index: Int) -> StoreChange? { changes.first { $0.index == index }?.change }
+    subscript(index: Int) -> TapedCommit? { commits.first { $0.index == index } }
 
     mutating func add(_ commit: TapedCommit) {
-      if let place = changes.firstIndex(where: { $0.index == commit.index }) {
-        changes[place].change = changes[place].change.merged(with: commit.change)
+      if let place = commits.firstIndex(where: { $0.index == commit.index }) {
+        commits[place] = commits[place].merged(with: commit)
       } else {
-        changes.append((commit.index, commit.change))
+        commits.append(commit)
       }
     }
   }
 
   /// The steps that no longer belong to the history, to be released outside of locks.
   final class Released: Sendable {
-    private let steps: [StoreChange]
+    private let commits: [TapedCommit]
 
-    init(_ steps: some Sequence<Step>) {
-      self.steps = steps.flatMap { $0.changes.map(\.change) }
-    }
+    init(_ steps: some Sequence<Step>) { commits = steps.flatMap(\.commits) }
   }
 
   private let limit: Int
@@ -49,7 +47,7 @@ struct UndoState {
   mutating func add(_ commit: TapedCommit, key: TypedKey?, time: Int64) -> Released? {
     var released = future
     if !released.isEmpty, !isPlanted(.keptFuture) { future = [] }
-    if !commit.change.canBeUndone {
+    if !commit.canBeUndone {
       released += past
       past = []
     } else if let index = step(of: commit) ?? lastStep(with: key, at: time) {
@@ -57,9 +55,7 @@ struct UndoState {
       (past[index].time, past[index].dispatchID) = (time, commit.dispatchID)
     } else {
       past.append(
-        Step(
-          changes: [(commit.index, commit.change)], dispatchID: commit.dispatchID, key: key,
-          time: time))
+        Step(commits: ShortList(commit), dispatchID: commit.dispatchID, key: key, time: time))
       released += takeExcess()
     }
     return released.isEmpty ? nil : Released(released)
@@ -83,9 +79,10 @@ struct UndoState {
   }
 
   /// Removes the oldest steps; an eighth more than there may be at a time, so that it takes constant time on average.
-  private mutating func takeExcess() -> ArraySlice<Step> {
+  private mutating func takeExcess() -> [Step] {
     guard past.count >= limit + limit / 8 + 1 else { return [] }
-    let excess = past.prefix(past.count - limit)
+    // Not a slice, which would share the list, so that removing would copy all of it.
+    let excess = Array(past.prefix(past.count - limit))
     past.removeFirst(excess.count)
     return excess
   }

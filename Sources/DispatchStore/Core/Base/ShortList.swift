@@ -1,0 +1,27 @@
+/// A list of mostly one element, which then allocates nothing.
+struct ShortList<Element>: RandomAccessCollection, MutableCollection {
+  private var head: Element?
+  private var others: [Element] = []
+
+  init() {}
+
+  init(_ element: Element) { head = element }
+
+  init(_ elements: some Sequence<Element>) {
+    for element in elements { append(element) }
+  }
+
+  var startIndex: Int { 0 }
+  var endIndex: Int { head == nil ? 0 : others.count + 1 }
+
+  subscript(index: Int) -> Element {
+    get { index == 0 ? head! : others[index - 1] }
+    set { if index == 0 { head = newValue } else { others[index - 1] = newValue } }
+  }
+
+  mutating func append(_ element: Element) {
+    if head == nil { head = element } else { others.append(element) }
+  }
+}
+
+extension ShortList: Sendable where Element: Sendable {}

@@ -1,0 +1,235 @@
+/// Reads what each commit changes in a store, for an undo history or a recorder.
+///
+/// A tape keeps the last model without its tracked dictionaries, so a commit copies what it changes in other collections.
+final class StoreTape: ObserverRecord, @unchecked Sendable {
+  // because the store's lock guards what changes
+  /// The place among the tapes of the sink.
+  let index: Int
+  /// The address of the store, also while it goes.
+  let storeAddress: ObjectIdentifier
+  let storeIdentifier: String
+  private weak var store: (any TapedStore)?
+  private let sink: any TapeSink
+  private var parts: [PartTracker] = []
+  /// The last model without its parts, and its version.
+  private var last: (rest: ModelRest, version: UInt64)?
+  /// Whether the commit in progress is the sink's own.
+  private var skips = false
+
+  /// Begins to read a store.
+  init(of store: any TapedStore, to sink: any TapeSink, index: Int) {
+    (self.store, self.sink, self.index) = (store, sink, index)
+    (storeAddress, storeIdentifier) = (ObjectIdentifier(store), store.identifier)
+    super.init()
+    store.begin(self)
+  }
+
+  /// The store, while it exists.
+  var storeOfTape: (any TapedStore)? { store }
+
+  override func begin(with model: UnsafeRawPointer, version: UInt64) {
+    guard let store, sink.begin(self, of: store) else { return cancel() }
+    parts = store.storageOfTape.undo.parts.map { $0.track() }
+    for part in parts { part.begin(model) }
+    last = (store.rest(of: model, without: parts), version)
+  }
+
+  override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
+    if commit.isPresentModel || commit.isLastModel { return }
+    guard let last else { return }
+    let rest = last.rest.next(commit.model)
+    var changes = ShortList<PartChange?>()
+    for part in parts { changes.append(part.takeChange(commit.model)) }
+    let taped = TapedCommit(
+      index: index, identifier: storeIdentifier, versions: (last.version, commit.version),
+      dispatchID: commit.dispatchID, rests: (last.rest, rest), changes: changes)
+    self.last = (rest, commit.version)
+    if skips {
+      skips = false
+      return kept.release(taped)
+    }
+    sink.keep(taped, action: store?.action(at: commit.action), &kept)
+  }
+
+  override func storeGoes(_ commit: CommitInProgress) { sink.storeGoes(self) }
+
+  /// Ends reading; called outside of the store's lock.
+  func endTape() {
+    let store = store
+    end(in: store?.storageOfTape)
+    store?.withModel { model in for part in parts { part.end(model) } }
+  }
+
+  /// Makes the entry for a dispatch that sets the store's model; nil if the store is gone.
+  ///
+  /// - Parameter changes: Undoes or repeats changes of the model, in the store's exclusive section; returns false if
+  ///   there are none.
+  func restoringEntry(
+    of actionType: any ActionType.Type,
+    _ changes: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
+  ) -> StoreEntry? {
+    store?.restoringEntry(of: actionType, at: index) { model in
+      let isChanged = changes(model)
+      self.skips = isChanged
+      return isChanged
+    }
+  }
+}
+
+/// Keeps the commits of several stores.
+protocol TapeSink: AnyObject, Sendable {
+  /// Notes that a tape begins, in the store's exclusive section.
+  ///
+  /// Returns false if another tape reads the store already; this one then keeps nothing.
+  func begin(_ tape: StoreTape, of store: AnyStore) -> Bool
+
+  /// Keeps a commit, in its store's exclusive section.
+  ///
+  /// - Parameter kept: Takes what is to be released outside of the section.
+  func keep(_ commit: TapedCommit, action: @autoclosure () -> AnyAction?, _ kept: inout KeptCommit)
+
+  /// Notes that a store is gone.
+  func storeGoes(_ tape: StoreTape)
+}
+
+extension TapeSink {
+  func begin(_ tape: StoreTape, of store: AnyStore) -> Bool { true }
+  func storeGoes(_ tape: StoreTape) {}
+}
+
+/// A commit, or several of one dispatch or step, as a tape has read it.
+final class TapedCommit: @unchecked Sendable {
+  // because it is constant but for `place`
+  /// The tape.
+  let index: Int
+  let identifier: String
+  /// The store's versions before and after.
+  let versions: (old: UInt64, new: UInt64)
+  let dispatchID: DispatchID?
+  /// The models before and after, without the parts.
+  let rests: (old: ModelRest, new: ModelRest)
+  private let changes: ShortList<PartChange?>
+  /// The place among all commits of a recorder, set by it under its lock before it keeps the commit.
+  var place = 0
+
+  init(
+    index: Int, identifier: String, versions: (old: UInt64, new: UInt64), dispatchID: DispatchID?,
+    rests: (old: ModelRest, new: ModelRest), changes: ShortList<PartChange?>
+  ) {
+    (self.index, self.identifier, self.versions) = (index, identifier, versions)
+    (self.dispatchID, self.rests, self.changes) = (dispatchID, rests, changes)
+  }
+
+  /// Whether the former state is known.
+  var canBeUndone: Bool { changes.allSatisfy { $0?.canBeUndone != false } }
+
+  /// Makes the model what it was before, in the store's exclusive section.
+  func undo(in model: UnsafeMutableRawPointer) {
+    for change in changes.reversed() { change?.undo(in: model) }
+    rests.old.set(in: model)
+  }
+
+  /// Makes the model what it was afterwards, in the store's exclusive section.
+  func redo(in model: UnsafeMutableRawPointer) {
+    for change in changes { change?.redo(in: model) }
+    rests.new.set(in: model)
+  }
+
+  /// Returns this commit and a later one of the same store as one.
+  func merged(with later: TapedCommit) -> TapedCommit {
+    var changes = changes
+    for (index, change) in later.changes.enumerated() {
+      guard let change else { continue }
+      changes[index] = changes[index]?.merged(with: change) ?? change
+    }
+    return TapedCommit(
+      index: index, identifier: identifier, versions: (versions.old, later.versions.new),
+      dispatchID: later.dispatchID, rests: (rests.old, later.rests.new), changes: changes)
+  }
+
+  /// The changes of the parts that have changed.
+  var partChanges: [PartChange] { changes.compactMap(\.self) }
+}
+
+/// A model with its parts empty.
+class ModelRest: @unchecked Sendable {  // because it is constant
+  var model: Any { fatalError("ModelRest is abstract.") }
+
+  /// Makes the rest of another state of the same store.
+  func next(_ model: UnsafeRawPointer) -> ModelRest { fatalError("ModelRest is abstract.") }
+
+  /// Sets a model but for its parts.
+  func set(in model: UnsafeMutableRawPointer) { fatalError("ModelRest is abstract.") }
+}
+
+private final class TypedRest<Model: Sendable>: ModelRest, @unchecked Sendable {
+  // because its superclass says so
+  private var typed: Model
+  private let parts: [PartTracker]
+
+  init(_ model: UnsafeRawPointer, without parts: [PartTracker]) {
+    typed = model.assumingMemoryBound(to: Model.self).pointee
+    self.parts = parts
+    super.init()
+    if parts.isEmpty { return }
+    withUnsafeMutablePointer(to: &typed) { copy in for part in parts { part.empty(copy) } }
+  }
+
+  override var model: Any { typed }
+
+  override func next(_ model: UnsafeRawPointer) -> ModelRest {
+    TypedRest(model, without: parts)
+  }
+
+  override func set(in model: UnsafeMutableRawPointer) {
+    var copy = typed
+    withUnsafeMutablePointer(to: &copy) { copy in
+      for part in parts { part.swapParts(copy, model) }
+    }
+    swap(&copy, &model.assumingMemoryBound(to: Model.self).pointee)
+  }
+}
+
+/// A store of any types that a tape can read: any `Store`.
+protocol TapedStore: StoreType {
+  var storageOfTape: StoreStorage { get }
+  var dispatcherOfTape: Dispatcher? { get }
+
+  func begin(_ tape: StoreTape)
+  /// Calls a closure with the model, under the store's lock.
+  func withModel(_ body: (UnsafeRawPointer) -> Void)
+  func rest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest
+  /// Returns the action at the address of an optional one of the store's type.
+  func action(at address: UnsafeRawPointer) -> AnyAction?
+  func restoringEntry(
+    of actionType: any ActionType.Type, at index: Int,
+    _ change: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
+  ) -> StoreEntry
+}
+
+extension Store: TapedStore {
+  var storageOfTape: StoreStorage { storage }
+
+  var dispatcherOfTape: Dispatcher? { dispatcher }
+
+  func begin(_ tape: StoreTape) { add(tape, initial: false) }
+
+  func withModel(_ body: (UnsafeRawPointer) -> Void) {
+    storage.withLock { _ in body(storage.model) }
+  }
+
+  func rest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest {
+    TypedRest<Model>(model, without: parts)
+  }
+
+  func action(at address: UnsafeRawPointer) -> AnyAction? {
+    address.assumingMemoryBound(to: Action?.self).pointee
+  }
+
+  func restoringEntry(
+    of actionType: any ActionType.Type, at index: Int,
+    _ change: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
+  ) -> StoreEntry {
+    RestoringEntry(self, of: actionType, at: index) { change($0) }
+  }
+}
