@@ -463,7 +463,6 @@ struct DispatchRecorderTests {
     }
     #expect(last == nil)
     #expect(recorder.core.presentTapes.count < 200)
-    #expect(recorder.core.state.withLock(\.stores.count) < 200)
   }
 
   @Test func areReleasedWithTheirCommits() async {

@@ -4,6 +4,8 @@ import Foundation
 enum KeyedAction: Sendable {
   case action(any ActionType)
   case list([any ActionType])
+  /// The type of a remembered action whose values can't be compared.
+  case typeOnly(any ActionType.Type)
   /// The action as it was loaded, with its value if that can be compared.
   case saved(name: String, SavedValue?)
 
@@ -12,13 +14,12 @@ enum KeyedAction: Sendable {
 
   /// The name by the names under which actions are saved.
   func name(by named: (any ActionType.Type) -> String?) -> String {
-    func name(of action: any ActionType) -> String {
-      named(type(of: action)) ?? TypeName.of(type(of: action))
-    }
+    func name(of type: any ActionType.Type) -> String { named(type) ?? TypeName.of(type) }
     switch self {
-    case .action(let action): return name(of: action)
+    case .action(let action): return name(of: type(of: action))
+    case .typeOnly(let type): return name(of: type)
     case .list(let list):
-      let names = list.prefix(10).map(name).joined(separator: ", ")
+      let names = list.prefix(10).map { name(of: type(of: $0)) }.joined(separator: ", ")
       return "a list of \(list.count) actions (\(names)\(list.count > 10 ? ", …" : ""))"
     case .saved(let name, _): return name
     }
@@ -28,6 +29,7 @@ enum KeyedAction: Sendable {
   func isRepeated(by other: KeyedAction, _ keeper: CompanionKeeper?) -> Bool {
     switch (self, other) {
     case (.action(let former), .action(let new)): return Self.areEqual(former, new)
+    case (.typeOnly(let former), .action(let new)): return former == type(of: new)
     case (.list(let former), .list(let new)):
       return former.count == new.count && zip(former, new).allSatisfy(Self.areEqual)
     default: break
@@ -38,6 +40,11 @@ enum KeyedAction: Sendable {
       let former = try? keeper.decode(type, value.data) as? any ActionType
     else { return true }
     return Self.areEqual(former, new)
+  }
+
+  /// The action as a key remembers it: only its type, unless a repeat is compared with its value.
+  var remembered: KeyedAction {
+    if let action, !(action is any Equatable) { .typeOnly(type(of: action)) } else { self }
   }
 
   private var action: (any ActionType)? {

@@ -36,6 +36,14 @@ final class Round: @unchecked Sendable {
     var rejection: DispatchError?
     /// The ended store runs whose `didDispatch` waits until all commits are saved.
     var unhooked: [(StoreRun, StoreOutcome)] = []
+
+    /// Returns them for their hooks.
+    ///
+    /// A store run refers to its round, so none of them may stay in it.
+    mutating func takeUnhooked() -> [(StoreRun, StoreOutcome)] {
+      defer { unhooked = [] }
+      return unhooked
+    }
   }
 
   /// - Parameters:
@@ -324,7 +332,7 @@ final class Round: @unchecked Sendable {
 
   /// Calls the `didDispatch` hooks that had to wait until all commits were saved.
   func callRemainingHooks() {
-    guard let session, let runs = gated?.withLock(\.unhooked) else { return }
+    guard let session, let runs = gated?.withLock({ $0.takeUnhooked() }) else { return }
     for (storeRun, outcome) in runs { didDispatch(storeRun, outcome, session) }
   }
 
