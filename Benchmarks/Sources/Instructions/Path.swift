@@ -41,6 +41,7 @@ struct Path: Sendable {
     Path(name: "sync-sequence") { sequences($0, Fixture(PlainReducer())) },
     Path(name: "serial-sequence") { pendingSequences($0, Fixture(PlainReducer())) },
     Path(name: "send-reduction") { TaskCalls.send(Fixture(PlainReducer()))($0) },
+    Path(name: "send-middleware") { TaskCalls.send(middlewareFixture(), inLane: false)($0) },
     Path(name: "send-block") { TaskCalls.send(Fixture(YieldingReducer()))($0) },
     Path(name: "send-stores") { TaskCalls.sendToStores(4)($0) },
     Path(name: "actor-block") { TaskCalls.yieldingActor()($0) },

@@ -52,18 +52,28 @@ extension Dispatcher {
     var run = InlineRun(
       action, to: route, of: .passUnretained(self), completion, callSite, on: thread)
     if isAtomic { run.becomeAtomic() }
-    return withUnsafeMutablePointer(to: &run) { run in
-      if route._withUnsafeGuaranteedRef(\.needsPreparation) {
-        if route._withUnsafeGuaranteedRef(\.isOnlyAtomic) {
-          run.pointee.becomeAtomic()
-          return run.runHere(on: thread)
-        }
-        let bound = run.prepare(
-          copyAction(type, at: action), to: storeIdentifier, in: .sync, by: self, on: thread)
-        if let bound { return bound.bind { run.runHere(on: thread) } }
-      }
-      return run.runHere(on: thread)
+    return withUnsafeMutablePointer(to: &run) {
+      runHere($0, action, type, to: storeIdentifier, .sync, on: thread)
     }
+  }
+
+  /// Prepares an inline run that has no record yet, and runs it.
+  @inline(__always)
+  func runHere(
+    _ run: InlineRun.Address, _ action: UnsafeRawPointer, _ type: any ActionType.Type,
+    to storeIdentifier: String?, _ mode: Mode, on thread: ThreadState
+  ) -> DispatchHandle {
+    let route = run.pointee.route
+    if route._withUnsafeGuaranteedRef(\.needsPreparation) {
+      if route._withUnsafeGuaranteedRef(\.isOnlyAtomic) {
+        run.pointee.becomeAtomic()
+        return run.runHere(on: thread)
+      }
+      let bound = run.prepare(
+        copyAction(type, at: action), to: storeIdentifier, in: mode, by: self, on: thread)
+      if let bound { return bound.bind { run.runHere(on: thread) } }
+    }
+    return run.runHere(on: thread)
   }
 
   /// The error with which a nested `.sync` dispatch is refused; nil for most.

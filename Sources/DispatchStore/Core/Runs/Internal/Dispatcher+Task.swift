@@ -31,12 +31,12 @@ extension Dispatcher {
     let after = options.after.isEmpty ? [] : options.unended
     let isControlled = options.isControlled || defaultAdmission != nil
     let isDetached = options.control?.isDetached == true
-    if !isControlled, after.isEmpty, !route._withUnsafeGuaranteedRef(\.needsPreparation),
-      !Task.isCancelled
-    {
+    if !isControlled, after.isEmpty, mayRunHere(route, mode), !Task.isCancelled {
       let place = scheduler(of: mode)
       if place.acquire() {
-        let sent = run(action, to: route, at: place, completion, callSite, on: thread)
+        let sent = run(
+          action, type, to: route, storeIdentifier, mode, at: place, completion, callSite,
+          on: thread)
         recycle(place)
         return sent
       }
@@ -69,14 +69,26 @@ extension Dispatcher {
       callSite, on: thread)
   }
 
+  /// Whether a task can run a dispatch without a record.
+  ///
+  /// Not in a lane if there are hooks before it: they must not run while the task holds the lane.
+  private func mayRunHere(_ route: Unmanaged<Route>, _ mode: Mode) -> Bool {
+    route._withUnsafeGuaranteedRef {
+      !$0.needsPreparation || mode.isAsync && !$0.hasFailed && !$0.mayChange
+    }
+  }
+
   private func run(
-    _ action: UnsafeRawPointer, to route: Unmanaged<Route>, at place: Scheduler,
-    _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
+    _ action: UnsafeRawPointer, _ type: any ActionType.Type, to route: Unmanaged<Route>,
+    _ storeIdentifier: String?, _ mode: Mode, at place: Scheduler, _ completion: Completion?,
+    _ callSite: CallSite, on thread: ThreadState
   ) -> SentDispatch {
     let identifiers = route._withUnsafeGuaranteedRef(\.identifiers)
     var run = InlineRun(
       action, to: route, of: .passUnretained(self), at: place, completion, callSite, on: thread)
-    let handle = withUnsafeMutablePointer(to: &run) { $0.runHere(on: thread) }
+    let handle = withUnsafeMutablePointer(to: &run) {
+      runHere($0, action, type, to: storeIdentifier, mode, on: thread)
+    }
     if run.task == nil { place.release(nil, ofTaskOf: self) }
     guard let dispatch = handle.dispatch else {
       return .ended(DispatchResult(dispatchID: run.dispatchID, identifiers: identifiers))
