@@ -204,11 +204,7 @@ extension Dispatch {
     }
     let wait = dispatch.beginWait()
     if dispatch.details?.isControlled == true {
-      await withTaskCancellationHandler {
-        await runToEnd(of: dispatch, in: task)
-      } onCancel: {
-        task.cancelBlocks()
-      }
+      await runCancellable(dispatch, in: task)
     } else {
       await runToEnd(of: dispatch, in: task)
     }
@@ -216,8 +212,19 @@ extension Dispatch {
     let thread = ThreadState.current
     let result = dispatch.result
     recycle(dispatch, on: thread)
-    TaskScheduler.recycle(task, on: thread)
+    // The last reference: a closure that had captured it would keep another one.
+    TaskScheduler.recycle(consume task, on: thread)
     return result!
+  }
+
+  private nonisolated(nonsending) static func runCancellable(
+    _ dispatch: Dispatch, in task: TaskScheduler
+  ) async {
+    await withTaskCancellationHandler {
+      await runToEnd(of: dispatch, in: task)
+    } onCancel: {
+      task.cancelBlocks()
+    }
   }
 
   private nonisolated(nonsending) static func runToEnd(
