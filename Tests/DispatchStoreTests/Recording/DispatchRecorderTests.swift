@@ -256,6 +256,16 @@ struct DispatchRecorderTests {
     #expect(run.differences.count + run.omittedCount == 1_000 && run.newVersion == 1_000)
   }
 
+  @Test func compareOnlyAsManyElementsOfACommitAsTheyShow() async throws {
+    let (dispatcher, store, recorder) = make()
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    store.updateModel { ledger in
+      for number in 0..<1_000 { ledger.customers["c\(number)"] = Customer() }
+    }
+    let run = try #require(recorder.log.entries.last?.stores.first)
+    #expect(run.differences.count == 100 && run.omittedCount == 900)
+  }
+
   @Test func readAStoreOnceWhateverTheNumberOfThreadsThatFindIt() async {
     let (dispatcher, _, recorder) = make()
     await dispatcher.send(Book(customer: "a", amount: 1))

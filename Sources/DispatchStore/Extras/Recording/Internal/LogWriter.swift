@@ -82,9 +82,10 @@ struct LogWriter {
     _ times: (queued: Duration, run: Duration), _ commits: [TapedCommit],
     version: UInt64, replacement: String?, _ entry: RecorderState.Entry
   ) -> DispatchLog.StoreRun {
-    let found = commits.flatMap(differences)
     let unread = entry.omitted[identifier]
-    let omitted = max(0, found.count - Self.differenceLimit) + (unread?.count ?? 0)
+    var omitted = unread?.count ?? 0
+    let found = commits.flatMap { self.differences(of: $0, &omitted) }
+    omitted += max(0, found.count - Self.differenceLimit)
     let differences = found.prefix(Self.differenceLimit).map {
       DispatchLog.Difference(path: $0.keyPath, old: $0.old.map(text), new: $0.new.map(text))
     }
@@ -106,14 +107,18 @@ struct LogWriter {
     }
   }
 
-  private func differences(of commit: TapedCommit) -> [ModelDifference] {
+  /// Returns the differences, and counts the changed elements that were not compared.
+  private func differences(of commit: TapedCommit, _ omitted: inout Int) -> [ModelDifference] {
     let (old, new) = (commit.rests.old.model, commit.rests.new.model)
     var comparison = ModelComparison(masks: masks)
     comparison.compare(old, new)
-    return comparison.differences + commit.partChanges.flatMap { differences(of: $0, in: old) }
+    return comparison.differences
+      + commit.partChanges.flatMap { differences(of: $0, in: old, &omitted) }
   }
 
-  private func differences(of part: PartChange, in model: Any) -> [ModelDifference] {
+  private func differences(
+    of part: PartChange, in model: Any, _ omitted: inout Int
+  ) -> [ModelDifference] {
     let names = "\(part.path)".split(separator: ".").dropFirst().map(String.init)
     let name = names.joined(separator: ".")
     if isMasked(names, in: model) {
@@ -123,7 +128,8 @@ struct LogWriter {
     guard let elements = part.elements else {
       return [ModelDifference(keyPath: name, old: "another dictionary", new: "another dictionary")]
     }
-    return elements.flatMap { element in
+    omitted += max(0, elements.count - Self.differenceLimit)
+    return elements.prefix(Self.differenceLimit).flatMap { element in
       var comparison = ModelComparison(masks: masks, at: name, key: element.key)
       comparison.compareElements(element.old, element.new)
       return comparison.differences

@@ -52,13 +52,16 @@ enum RoughSize {
 
   private static func size(of value: Any, _ left: inout Int) -> Int {
     left -= 1
+    let (own, isWhole) = fixedSize(value)
+    // Numbers, dates and the like, of which most values are made: reflection would find nothing more.
+    if isWhole { return own }
     switch value {
     case let text as String: return 16 + text.utf8.count
     case let data as Data: return 16 + data.count
     default: break
     }
     let mirror = Mirror(reflecting: value)
-    let (own, count) = (fixedSize(value), mirror.children.count)
+    let count = mirror.children.count
     guard count > 0, left > 0 else { return own }
     var (parts, seen) = (0, 0)
     for child in mirror.children {
@@ -69,8 +72,11 @@ enum RoughSize {
     return own + (seen < count ? parts / max(1, seen) * count : parts)
   }
 
-  private static func fixedSize<Value>(_ value: Value) -> Int {
-    func open<Dynamic>(_ value: Dynamic) -> Int { MemoryLayout<Dynamic>.size }
-    return _openExistential(value as Any, do: open)
+  /// Returns the size of a value without what it refers to, and whether it refers to nothing.
+  private static func fixedSize(_ value: Any) -> (Int, isWhole: Bool) {
+    func open<Dynamic>(_ value: Dynamic) -> (Int, Bool) {
+      (MemoryLayout<Dynamic>.size, _isPOD(Dynamic.self))
+    }
+    return open(value)
   }
 }
