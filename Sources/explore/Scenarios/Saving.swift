@@ -140,6 +140,8 @@ private struct VaultPlan: Sendable, CustomStringConvertible {
   let hasDeadline: Bool
   let isCancelled: Bool
   let isLimited: Bool
+  /// Whether it has an idempotency key, whose row is saved with its last commit.
+  let isKeyed: Bool
   /// Whether the reduction of its last store throws.
   let fails: Bool
 
@@ -160,6 +162,7 @@ private struct VaultPlan: Sendable, CustomStringConvertible {
     hasDeadline = simulation.draw(below: 6) == 0
     isCancelled = simulation.draw(below: 6) == 0
     isLimited = simulation.draw(below: 3) == 0
+    isKeyed = simulation.draw(below: 4) == 0
   }
 
   var isPut: Bool { kind != .look && !fails }
@@ -171,6 +174,7 @@ private struct VaultPlan: Sendable, CustomStringConvertible {
     if isInMemory { options = [options, .durability(.memory)] }
     if hasDeadline { options = [options, .timeout(.milliseconds(1))] }
     if isLimited { options = [options, .limited(by: limit)] }
+    if isKeyed { options = [options, .idempotencyKey("\(number)")] }
     return options
   }
 

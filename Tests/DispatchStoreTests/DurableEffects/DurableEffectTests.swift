@@ -443,6 +443,30 @@ struct DurableEffectTests {
     #expect(bank.keys.all.count == 1)
   }
 
+  @Test(arguments: [true, false], Way.all)
+  func beginAlthoughADeadlineHasPassedWhileTheStoresChanged(
+    isPersistent: Bool, way: Way
+  ) async throws {
+    let (clock, bank) = (VirtualClock(), ChargingBank())
+    let service = try await PaymentService(isPersistent ? database : nil, bank, clock: clock)
+    let dispatcher = service.dispatcher
+    dispatcher.register(
+      store: Store(identifier: "slow", model: 0) {
+        On(OrderPlaced.self) { _, _ in clock.advance(by: .seconds(2)) }
+      }, waitFor: ["orders"])
+    let options = DispatchOptions.timeout(.seconds(1))
+    let result =
+      way.sends
+      ? await dispatcher.send(OrderPlaced(), mode: way.mode, options: options).result
+      : await onOwnThread {
+        dispatcher.dispatch(OrderPlaced(), mode: way.mode, options: options)
+      }.result
+    #expect(result.dispatchError?.code == .timedOut)
+    await service.paid(1)
+    #expect(service.orders.model.placed == [1])
+    #expect(bank.keys.all.count == 1)
+  }
+
   @Test func leaveTheirPausesToTheNextProcess() async throws {
     let (clock, bank) = (VirtualClock(), ChargingBank(failing: 1))
     let first = try await PaymentService(database, bank, clock: clock)

@@ -25,6 +25,56 @@ struct DurableEndTests {
     #expect(hooks.all.last == "ended" || hooks.all.contains("ended"))
   }
 
+  private struct Payload: ActionType { let object: Mortal }
+
+  @Test(arguments: Way.all)
+  func ofOneThatWasHeldBackLeavesNothingWhileTheDatabaseIsAway(way: Way) async throws {
+    let stage = try await PersistenceStage(limits: .suspending(commits: 1))
+    try await stage.dispatcher.register(
+      store: Store(identifier: "numbers", model: 0) {
+        On(Payload.self) { number, _ in number += 1 }
+      }, persisted: .model)
+    try await stage.persistence.flush()
+    stage.database.hold()
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    let released = EventCount(of: 10)
+    for _ in 0..<10 {
+      let result = stage.run(
+        Payload(object: Mortal(released)), way, options: .timeout(.milliseconds(1)))
+      #expect(await result.value.error != nil)
+    }
+    await released.full()
+    stage.database.release()
+    try await stage.persistence.flush()
+    #expect(stage.saved == ["a": "1"])
+  }
+
+  @Test func ofListsWithKeysThatTimeOutWhileTheyAreBeingSavedComesOnce() async throws {
+    let stage = try await PersistenceStage()
+    let ends = Locked(0)
+    let count = Load.count(100)
+    await withDiscardingTaskGroup { group in
+      for task in 0..<16 {
+        group.addTask {
+          for number in 0..<count {
+            let deposits = [Deposit(account: "a", amount: 1), Deposit(account: "b", amount: 1)]
+            _ = await stage.dispatcher.dispatch(
+              actions: deposits, mode: .async,
+              options: [
+                .idempotencyKey("\(task) \(number)"), .timeout(.microseconds(number * 7 % 600)),
+              ]
+            ) { ends.withLock { $0 += 1 } }.result
+          }
+        }
+      }
+    }
+    #expect(await stage.dispatcher.drain(timeout: nil).isComplete)
+    #expect(ends.withLock(\.self) == 16 * count)
+    try await stage.persistence.flush()
+    let wallet = stage.wallet.model.all
+    #expect(stage.saved["a"] == wallet["a"].map(String.init))
+  }
+
   @Test(arguments: Way.all.filter { $0.mode.isInLane })
   func laneGoesOnAtTheStoresEndAndResultsKeepItsOrder(way: Way) async throws {
     let stage = try await PersistenceStage()

@@ -22,6 +22,21 @@ struct SelectorMemoTests {
     #expect(deaths.count == count)
   }
 
+  @Test func goesWithSelectorsThatManyThreadsMakeAndRelease() async {
+    let store = Store<Int, Ping>(model: 1, reducer: Reducer())
+    let count = Load.count(20_000)
+    let deaths = EventCount(of: 4 * count - 64)
+    await onOwnThreads(4) { thread in
+      for index in 0..<count {
+        let selector = StateSelector { (model: Int) in
+          Held(mortal: Mortal(deaths), number: model + index)
+        }
+        #expect(store.select(selector).number == 1 + index)
+      }
+    }
+    await deaths.full()
+  }
+
   @Test func goesWithTheSelectorOnceOthersAreSelected() {
     let store = Store<Int, Ping>(model: 1, reducer: Reducer())
     let count = 1_000

@@ -103,7 +103,8 @@ final class Outbox: DispatcherAttachment {
     if let entry = state.withLock({ $0.committed.removeValue(forKey: cause) }) {
       return entry.beginRun() ? entry : nil
     }
-    guard ended.result.isSuccess else { return nil }
+    // The stores have changed, although a deadline has passed meanwhile.
+    guard ended.result.isSuccess || ended.resultOfStores.haveStoresFinished else { return nil }
     let entry = state.withLock { state in
       let entry = state.enter(ended.action, of: effect)
       // Here, so that `resumeWork()` does not begin it before its row is on its way.

@@ -99,12 +99,15 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
 }
 
 extension DispatchResult {
+  /// Whether there are stores, and all have finished, although the dispatch may have failed.
+  var haveStoresFinished: Bool {
+    let stores = stores
+    return !stores.isEmpty && stores.allSatisfy(\.outcome.isFinished) && skippedActionCount == 0
+  }
+
   /// The result without its own error, if all of its stores have finished nevertheless.
   fileprivate var withFinishedStores: DispatchResult? {
-    let stores = stores
-    guard !stores.isEmpty, stores.allSatisfy(\.outcome.isFinished), skippedActionCount == 0 else {
-      return nil
-    }
+    guard haveStoresFinished else { return nil }
     if !steps.isEmpty {
       return DispatchResult(
         dispatchID: dispatchID, steps: steps, skippedActionCount: 0, error: nil)

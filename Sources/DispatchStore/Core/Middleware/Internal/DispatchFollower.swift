@@ -30,13 +30,15 @@ final class EndedDispatch {
   let parent: DispatchID?
   let callSite: CallSite
   let result: DispatchResult
+  /// The result by its stores; unlike `result`, also if a deadline had ended the dispatch before them.
+  let resultOfStores: DispatchResult
   private let makeDetails: () -> DispatchDetails
   private lazy var details = makeDetails()
 
   /// - Parameter makeDetails: The details of the dispatch, or of the sequence of which it is an action, linked with the
   ///   one in whose block it was made.
   init(
-    _ session: MiddlewareSession, _ result: DispatchResult,
+    _ session: MiddlewareSession, _ result: DispatchResult, ofStores resultOfStores: DispatchResult,
     _ makeDetails: @escaping () -> DispatchDetails
   ) {
     action = session.action
@@ -44,7 +46,7 @@ final class EndedDispatch {
     dispatchID = session.id
     parent = session.parent
     callSite = session.callSite
-    self.result = result
+    (self.result, self.resultOfStores) = (result, resultOfStores)
     self.makeDetails = makeDetails
   }
 

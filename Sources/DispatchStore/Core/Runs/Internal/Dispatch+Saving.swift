@@ -6,8 +6,9 @@ extension Dispatch {
     let details = makeDetails()
     let scheduler = round.scheduler
     let end = PendingEnd(of: self, round, since: round.position, at: gate, from: scheduler)
+    let rows = details.companions.isEmpty ? [] : details.rows(of: round.result)
     details.withState { $0.beginSaving(end) }
-    if !details.companions.isEmpty { details.keepRows(of: round.result, at: gate) }
+    if !rows.isEmpty { gate.keep(rows) }
     let mayPass = gate.enter(end)
     freePlace(scheduler, details, for: end)
     // Not in the lane's own step: its completion may block until the next dispatch of the lane has ended.
@@ -68,8 +69,10 @@ extension Dispatch {
     // Nothing else retains it until the sequence has ended.
     details.scheduler = scheduler
     let end = PendingEnd(of: self, nil, since: sequence.position, at: gate, from: scheduler)
+    // Before the dispatch waits: then a deadline may end it on another thread, and its sequence is gone.
+    let rows = details.companions.isEmpty ? [] : details.rows(of: sequenceResult)
     details.withState { $0.beginSaving(end) }
-    if !details.companions.isEmpty { details.keepRows(of: sequenceResult, at: gate) }
+    if !rows.isEmpty { gate.keep(rows) }
     if gate.enter(end) {
       end.leave()
       return !endSaving(end)
@@ -86,10 +89,9 @@ extension Dispatch {
 }
 
 extension DispatchDetails {
-  /// Keeps the rows that were in no commit.
-  fileprivate func keepRows(of result: DispatchResult, at gate: EndGate) {
-    let rows = companions.flatMap { $0.rows(of: result) }
-    if !rows.isEmpty { gate.keep(rows) }
+  /// The rows of companions that were in no commit.
+  fileprivate func rows(of result: DispatchResult) -> [CompanionRow] {
+    companions.flatMap { $0.rows(of: result) }
   }
 }
 

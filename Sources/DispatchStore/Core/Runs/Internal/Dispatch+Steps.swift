@@ -137,7 +137,7 @@ extension Dispatch {
   /// Begins the followers of the dispatch.
   @inline(never)
   private func beginFollowers(after session: MiddlewareSession, _ result: DispatchResult) {
-    let ended = EndedDispatch(session, self.result ?? result) {
+    let ended = EndedDispatch(session, self.result ?? result, ofStores: result) {
       self.linkToCaller()
       return self.whole.makeDetails()
     }

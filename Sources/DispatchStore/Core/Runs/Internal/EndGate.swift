@@ -9,10 +9,11 @@ class EndGate: @unchecked Sendable {  // because a subclass says why
   /// The error with which stores are not run any longer; nil if nothing has failed.
   var refusal: DispatchError? { fatalError("EndGate is abstract.") }
 
-  /// Decides whether stores may start now; if they have to wait, calls back once they may.
-  func admit(otherwise resume: @escaping @Sendable () -> Void) -> Admission {
-    fatalError("EndGate is abstract.")
-  }
+  /// Decides whether stores may start now; if they have to wait, resumes the start once they may.
+  func admit(_ start: HeldStart) -> Admission { fatalError("EndGate is abstract.") }
+
+  /// Forgets a start that waits no longer; the caller releases it outside of the gate's lock.
+  func forget(_ start: HeldStart) { fatalError("EndGate is abstract.") }
 
   enum Admission {
     case starts
@@ -43,6 +44,13 @@ class EndGate: @unchecked Sendable {  // because a subclass says why
 
   /// Lets an end pass that may.
   func resume(_ end: PendingEnd) { fatalError("EndGate is abstract.") }
+}
+
+/// The start of stores that may have to wait at a gate.
+final class HeldStart: Sendable {
+  let resume: @Sendable () -> Void
+
+  init(resume: @escaping @Sendable () -> Void) { self.resume = resume }
 }
 
 /// The end of a dispatch that waits at a gate.

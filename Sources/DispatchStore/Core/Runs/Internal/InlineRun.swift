@@ -642,7 +642,8 @@ extension InlineRun.Address {
   private func end(_ session: MiddlewareSession, on thread: ThreadState) {
     session.dispatchEnded(pointee.result)
     if session.followers.isEmpty { return }
-    let ended = EndedDispatch(session, pointee.result) {
+    let result = pointee.result
+    let ended = EndedDispatch(session, result, ofStores: result) {
       let record = pointee.makeRecord(on: thread)
       if !pointee.isQueued {
         record.link(to: DispatchContext.linkedBlock(from: pointee.outer, on: thread))

@@ -34,6 +34,8 @@ final class Round: @unchecked Sendable {
   private struct Gated {
     /// The reason why the gate lets no store start.
     var rejection: DispatchError?
+    /// The start that the gate holds back.
+    weak var heldStart: HeldStart?
     /// The ended store runs whose `didDispatch` waits until all commits are saved.
     var unhooked: [(StoreRun, StoreOutcome)] = []
 
@@ -186,9 +188,11 @@ final class Round: @unchecked Sendable {
   private func isHeldBack(at gate: EndGate, _ indices: [Int]) -> Bool {
     guard !indices.isEmpty else { return false }
     let key = state.withLock { $0.park(indices) }
-    switch gate.admit(otherwise: { self.unpark(key) }) {
+    let start = HeldStart { self.unpark(key) }
+    gated?.withLock { $0.heldStart = start }
+    switch gate.admit(start) {
     case .waits where !isCancelled: return true
-    case .waits: break
+    case .waits: gate.forget(start)
     case .fails(let error): gated?.withLock { $0.rejection = error }
     case .starts: break
     }
@@ -452,6 +456,7 @@ final class Round: @unchecked Sendable {
   func cancel() {
     let cancelled = state.withLock { $0.cancel() }
     if !cancelled.pauses.isEmpty { notePauseCancelled() }
+    if let start = gated?.withLock(\.heldStart) { endGate?.forget(start) }
     for (index, operation) in cancelled.operations { cancel(operation, at: index) }
     for indices in cancelled.parked { resume { $0.start(indices) } }
     for (index, timer) in cancelled.pauses {

@@ -31,7 +31,7 @@ struct GroupCommit {
   struct Passing {
     var ends: [PendingEnd] = []
     var calls: [@Sendable (PersistenceError?) -> Void] = []
-    var resumed: [@Sendable () -> Void] = []
+    var resumed: [HeldStart] = []
     var errands: [DatabaseErrand] = []
     var error: PersistenceError?
   }
@@ -53,7 +53,7 @@ struct GroupCommit {
   private var order = EndOrder()
   private var errands = FIFO<DatabaseErrand>()
   /// Dispatches that may start once fewer commits are unsaved.
-  private var heldBack = FIFO<@Sendable () -> Void>()
+  private var heldBack = WaitingLine<HeldStart>()
   private let limits: PersistenceLimits
 
   init(_ limits: PersistenceLimits) { self.limits = limits }
@@ -95,14 +95,14 @@ struct GroupCommit {
   mutating func left(_ end: PendingEnd) -> [PendingEnd] { order.left(end) }
 
   /// Decides whether a dispatch may start.
-  mutating func admit(
-    bytes: Int, otherwise resume: @escaping @Sendable () -> Void
-  ) -> EndGate.Admission {
+  mutating func admit(_ start: HeldStart, bytes: Int) -> EndGate.Admission {
     guard failure == nil, lag >= limits.commits || bytes >= limits.bytes else { return .starts }
     if limits.rejects { return .fails(.tooFarBehind(lag)) }
-    heldBack.append(resume)
+    heldBack.append(start)
     return .waits
   }
+
+  mutating func forget(_ start: HeldStart) { _ = heldBack.remove(start) }
 
   mutating func add(_ errand: DatabaseErrand) -> PersistenceError? {
     if let failure { return failure }
@@ -159,7 +159,7 @@ struct GroupCommit {
     saved = position
     var passing = Passing()
     pass(&passing) { $0.position <= position }
-    while lag < limits.commits, let resume = heldBack.popFirst() { passing.resumed.append(resume) }
+    while lag < limits.commits, let start = heldBack.popFirst() { passing.resumed.append(start) }
     return passing
   }
 
@@ -170,7 +170,7 @@ struct GroupCommit {
     var passing = Passing()
     passing.error = error
     pass(&passing) { _ in true }
-    while let resume = heldBack.popFirst() { passing.resumed.append(resume) }
+    while let start = heldBack.popFirst() { passing.resumed.append(start) }
     while let errand = errands.popFirst() { passing.errands.append(errand) }
     return passing
   }

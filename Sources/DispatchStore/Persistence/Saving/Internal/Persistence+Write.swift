@@ -110,7 +110,7 @@ extension Persistence {
   private func pass(_ passing: GroupCommit.Passing) {
     resume(passing.ends)
     for call in passing.calls { call(passing.error) }
-    for resume in passing.resumed { resume() }
+    for start in passing.resumed { start.resume() }
     for errand in passing.errands { errand.ended(passing.error) }
     publishStatus()
   }

@@ -10,11 +10,15 @@ final class PersistenceGate: EndGate, @unchecked Sendable {  // because it has o
 
   override var position: UInt64 { persistence.state.withLock(\.commit.last) }
 
-  override func admit(otherwise resume: @escaping @Sendable () -> Void) -> Admission {
+  override func admit(_ start: HeldStart) -> Admission {
     persistence.state.withLock { state in
       let bytes = Int(clamping: state.commit.lag) * state.bytesPerCommit
-      return state.commit.admit(bytes: bytes, otherwise: resume)
+      return state.commit.admit(start, bytes: bytes)
     }
+  }
+
+  override func forget(_ start: HeldStart) {
+    persistence.state.withLock { $0.commit.forget(start) }
   }
 
   override func keep(_ rows: [CompanionRow]) { persistence.keep(rows) }

@@ -114,10 +114,14 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
 
   /// Removes the memos of released selectors, and grows the table if these are few.
   private func makeRoom(_ removed: inout [AnyObject]) {
-    let memos = slots.compactMap(\.self)
-    let living = memos.filter { !$0._withUnsafeGuaranteedRef(\.isDead) }
-    for memo in memos where memo._withUnsafeGuaranteedRef(\.isDead) {
-      removed.append(memo.takeRetainedValue())
+    var living: [Unmanaged<SelectorMemo>] = []
+    for memo in slots.compactMap(\.self) {
+      // Read once: another thread may release the selector at any time.
+      if memo._withUnsafeGuaranteedRef(\.isDead) {
+        removed.append(memo.takeRetainedValue())
+      } else {
+        living.append(memo)
+      }
     }
     var size = 8
     while living.count * 2 >= size { size *= 2 }
