@@ -467,6 +467,25 @@ struct DurableEffectTests {
     #expect(bank.keys.all.count == 1)
   }
 
+  /// The client is being cancelled: its followers are refused, and the run has not been told yet.
+  @Test(arguments: [true, false])
+  func haveNotFailedIfTheirActionIsCancelledWithTheClient(isPersistent: Bool) async throws {
+    let (bank, isKnown) = (ChargingBank(), Latch())
+    let client = Locked<DispatchHandle?>(nil)
+    let service = try await PaymentService(isPersistent ? database : nil, bank) {
+      await isKnown.opened()
+      let details = client.withLock(\.self)?.dispatch?.details
+      let runs = details?.withFamily { family, _ in family?.sortedChildren ?? [] } ?? []
+      for run in runs { run.details.refuseFollowers() }
+    }
+    let handle = service.dispatcher.dispatch(OrderPlaced())
+    client.withLock { $0 = handle }
+    isKnown.open()
+    await service.paid(1)
+    #expect(service.warnings.all.isEmpty)
+    #expect(bank.keys.all.count == 2 && Set(bank.keys.all).count == 1)
+  }
+
   @Test func leaveTheirPausesToTheNextProcess() async throws {
     let (clock, bank) = (VirtualClock(), ChargingBank(failing: 1))
     let first = try await PaymentService(database, bank, clock: clock)

@@ -40,7 +40,11 @@ struct DurableAttempt {
     let result = await run.dispatcher.dispatch(
       action: action, options: options, fileID: effect.fileID, line: effect.line
     ).result
-    if let error = result.error, !end.isKept { throw error }
+    guard let error = result.error, !end.isKept else { return }
+    // Somebody is cancelling what follows the cause, and has not come to this run: no failure of the work, which another
+    // run then does.
+    if error is CancellationError { run.cancel() }
+    throw error
   }
 
   /// Notes a failed attempt; returns whether another one follows.
