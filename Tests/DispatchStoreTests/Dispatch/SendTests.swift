@@ -578,6 +578,10 @@ struct SendLoadTests {
       }
     }
     #expect(stores.allSatisfy { $0.model.count == 8 })
+    // The threads that ran dispatches of a busy lane leave it after their tasks have gone on.
+    await dispatcher.untilLanesAreGone {
+      await stores[0].send(.add(0), mode: .serial(lane: 0))
+    }
     #expect(dispatcher.laneCount == 0)
   }
 
