@@ -39,7 +39,11 @@ final class Empty: Middleware {
   }
 }
 
-enum Way: String, CaseIterable { case sync, serial, send }
+enum Way: String, CaseIterable {
+  case sync, serial
+  case send = "send, in lanes"
+  case sendAtOnce = "send, in no lane"
+}
 
 /// Many stores and lanes, used in turn.
 struct Bench {
@@ -86,7 +90,8 @@ struct Bench {
       switch way {
       case .sync: sync(count)
       case .serial: await serial(count)
-      case .send: await send(count)
+      case .send: await send(count) { .serial(lane: $0 % Self.laneCount) }
+      case .sendAtOnce: await send(count) { _ in .async }
       }
       let duration = ContinuousClock.now - real
       return (
@@ -112,11 +117,10 @@ struct Bench {
     for handle in handles { await handle.ended() }
   }
 
-  private func send(_ count: Int) async {
+  private func send(_ count: Int, in mode: (_ index: Int) -> Dispatcher.SendMode) async {
     for index in 0..<count {
       await dispatcher.send(
-        Add(amount: 1), to: identifiers[index % Self.storeCount],
-        mode: .serial(lane: index % Self.laneCount))
+        Add(amount: 1), to: identifiers[index % Self.storeCount], mode: mode(index))
     }
   }
 
