@@ -33,7 +33,7 @@ struct FeatureReleaseTests {
   enum Control: CaseIterable, Sendable {
     case none, timeout, retry, limit, rate, breaker, exclusive, key, delay, throttle, atomic
 
-    func options(_ number: Int) -> DispatchOptions {
+    var options: DispatchOptions {
       switch self {
       case .none: []
       case .timeout: .timeout(.seconds(600))
@@ -42,7 +42,7 @@ struct FeatureReleaseTests {
       case .rate: .rateLimited(by: RateLimit(1_000, per: .seconds(1)))
       case .breaker: .guarded(by: CircuitBreaker(failures: 5, pause: .seconds(1)))
       case .exclusive: .exclusive("key")
-      case .key: .idempotencyKey("key \(number)")
+      case .key: .idempotencyKey("key")
       case .delay: .delayed(by: .milliseconds(1))
       case .throttle: .throttled("key", per: .milliseconds(1))
       case .atomic: .atomic
@@ -83,7 +83,7 @@ struct FeatureReleaseTests {
     for answer in Answer.allCases where control != .atomic || answer == .reduction {
       try await Self.eachSetting(answer, failing: control == .retry) { dispatcher, released in
         let payload = Payload(object: Mortal(released))
-        let options = control.options(1)
+        let options = control.options
         if way.sends {
           return await dispatcher.send(payload, mode: way.mode, options: options).result.error
         }
@@ -92,11 +92,16 @@ struct FeatureReleaseTests {
     }
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode, Answer.allCases)
-  func keepsNothingOfASequenceThatHasEnded(_ mode: Dispatcher.Mode, _ answer: Answer) async throws {
-    try await Self.eachSetting(answer, failing: false) { dispatcher, released in
-      let actions = [Payload(object: Mortal(released))]
-      return await dispatcher.dispatch(actions: actions, mode: mode).result.error
+  @Test(arguments: Dispatcher.Mode.everyMode, [Control.none, .key])
+  func keepsNothingOfASequenceThatHasEnded(
+    _ mode: Dispatcher.Mode, _ control: Control
+  ) async throws {
+    for answer in Answer.allCases {
+      try await Self.eachSetting(answer, failing: false) { dispatcher, released in
+        let actions = [Payload(object: Mortal(released))]
+        return await dispatcher.dispatch(actions: actions, mode: mode, options: control.options)
+          .result.error
+      }
     }
   }
 

@@ -7,10 +7,6 @@ struct ShortList<Element>: RandomAccessCollection, MutableCollection {
 
   init(_ element: Element) { head = element }
 
-  init(_ elements: some Sequence<Element>) {
-    for element in elements { append(element) }
-  }
-
   var startIndex: Int { 0 }
   var endIndex: Int { head == nil ? 0 : others.count + 1 }
 

@@ -41,8 +41,8 @@ struct DurableAttempt {
       action: action, options: options, fileID: effect.fileID, line: effect.line
     ).result
     guard let error = result.error, !end.isKept else { return }
-    // Somebody is cancelling what follows the cause, and has not come to this run: no failure of the work, which another
-    // run then does.
+    // The client is being cancelled, and the cancellation has not reached this run yet. The work has not failed: another
+    // run does it.
     if error is CancellationError { run.cancel() }
     throw error
   }

@@ -103,7 +103,7 @@ final class Outbox: DispatcherAttachment {
     if let entry = state.withLock({ $0.committed.removeValue(forKey: cause) }) {
       return entry.beginRun() ? entry : nil
     }
-    // The stores have changed, although a deadline has passed meanwhile.
+    // If a deadline has passed while the stores were finishing, they have changed all the same.
     guard ended.result.isSuccess || ended.resultOfStores.haveStoresFinished else { return nil }
     let entry = state.withLock { state in
       let entry = state.enter(ended.action, of: effect)

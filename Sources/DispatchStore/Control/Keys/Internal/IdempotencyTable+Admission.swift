@@ -10,7 +10,8 @@ extension IdempotencyTable {
     _ dispatch: Dispatch, _ key: IdempotencyKey, _ list: [any ActionType], _ known: Answer?
   ) throws -> Dispatch? {
     let action =
-      dispatch.actionBeforeStart.map { KeyedAction.action($0) } ?? .list(list)
+      dispatch.actionBeforeStart.map { KeyedAction.action(KeyedValue($0)) }
+      ?? .list(list.map(KeyedValue.init))
     switch try known ?? begin(dispatch, key, action) {
     case nil: return nil
     case .inFlight(let leader):

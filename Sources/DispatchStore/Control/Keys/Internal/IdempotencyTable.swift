@@ -40,8 +40,7 @@ final class IdempotencyTable: DispatcherAttachment {
   }
 
   func record(_ result: DispatchResult, of keyed: KeyedDispatch, isSaved: Bool) {
-    let record = KeyRecord(
-      action: keyed.action.remembered, outcome: .result(result), isSaved: isSaved)
+    let record = KeyRecord(action: keyed.action, outcome: .result(result), isSaved: isSaved)
     let former = withTable {
       $0.record(record, keyed.key.text, until: clock.nanoseconds.addingClamped(keyed.key.period))
     }

@@ -2,10 +2,8 @@ import Foundation
 
 /// The action for which an idempotency key was used.
 enum KeyedAction: Sendable {
-  case action(any ActionType)
-  case list([any ActionType])
-  /// The type of a remembered action whose values can't be compared.
-  case typeOnly(any ActionType.Type)
+  case action(KeyedValue)
+  case list([KeyedValue])
   /// The action as it was loaded, with its value if that can be compared.
   case saved(name: String, SavedValue?)
 
@@ -14,12 +12,11 @@ enum KeyedAction: Sendable {
 
   /// The name by the names under which actions are saved.
   func name(by named: (any ActionType.Type) -> String?) -> String {
-    func name(of type: any ActionType.Type) -> String { named(type) ?? TypeName.of(type) }
+    func name(of value: KeyedValue) -> String { named(value.type) ?? TypeName.of(value.type) }
     switch self {
-    case .action(let action): return name(of: type(of: action))
-    case .typeOnly(let type): return name(of: type)
+    case .action(let value): return name(of: value)
     case .list(let list):
-      let names = list.prefix(10).map { name(of: type(of: $0)) }.joined(separator: ", ")
+      let names = list.prefix(10).map(name).joined(separator: ", ")
       return "a list of \(list.count) actions (\(names)\(list.count > 10 ? ", …" : ""))"
     case .saved(let name, _): return name
     }
@@ -28,52 +25,59 @@ enum KeyedAction: Sendable {
   /// Whether a repeat has the same action: of the same type, and with the same value if values can be compared.
   func isRepeated(by other: KeyedAction, _ keeper: CompanionKeeper?) -> Bool {
     switch (self, other) {
-    case (.action(let former), .action(let new)): return Self.areEqual(former, new)
-    case (.typeOnly(let former), .action(let new)): return former == type(of: new)
+    case (.action(let former), .action(let new)): return former.isRepeated(by: new)
     case (.list(let former), .list(let new)):
-      return former.count == new.count && zip(former, new).allSatisfy(Self.areEqual)
+      return former.count == new.count && zip(former, new).allSatisfy { $0.isRepeated(by: $1) }
     default: break
     }
     guard name(keeper) == other.name(keeper) else { return false }
     guard case (.saved(_, let value?), .action(let new)) = (self, other), let keeper,
-      let type = Self.comparableType(new),
+      let type = new.decodableType,
       let former = try? keeper.decode(type, value.data) as? any ActionType
     else { return true }
-    return Self.areEqual(former, new)
+    return KeyedValue(former).isRepeated(by: new)
   }
 
-  /// The action as a key remembers it: only its type, unless a repeat is compared with its value.
-  var remembered: KeyedAction {
-    if let action, !(action is any Equatable) { .typeOnly(type(of: action)) } else { self }
-  }
-
-  private var action: (any ActionType)? {
-    if case .action(let action) = self { action } else { nil }
-  }
+  private var single: KeyedValue? { if case .action(let value) = self { value } else { nil } }
 
   /// The action, to be saved; nil if a repeat could not be compared with it.
   var comparable: (any Encodable)? {
-    guard let action, Self.comparableType(action) != nil else { return nil }
-    return action as? any Encodable
+    guard let single, single.decodableType != nil else { return nil }
+    return single.value as? any Encodable
   }
 
   /// The type of the replies; nil for a list of actions.
-  var replyType: (any Sendable.Type)? { action.map { Self.replyType($0) } }
+  var replyType: (any Sendable.Type)? { single.map { Self.replyType($0.type) } }
 
-  private static func replyType<Action: ActionType>(_ action: Action) -> any Sendable.Type {
+  private static func replyType<Action: ActionType>(_ type: Action.Type) -> any Sendable.Type {
     Action.Reply.self
   }
+}
 
-  private static func comparableType(_ action: any ActionType) -> CompanionKeeper.DecodableType? {
-    action is any Equatable ? type(of: action) as? CompanionKeeper.DecodableType : nil
+/// An action, as far as a repeat is compared with it: its value if that is `Equatable`, otherwise its type alone.
+///
+/// So a remembered key keeps no payload that nobody compares.
+struct KeyedValue: Sendable {
+  let type: any ActionType.Type
+  /// Nil if values can't be compared.
+  let value: (any ActionType)?
+
+  init(_ action: any ActionType) {
+    type = Swift.type(of: action)
+    value = action is any Equatable ? action : nil
   }
 
-  private static func areEqual(_ one: any ActionType, _ other: any ActionType) -> Bool {
-    guard let one = one as? any Equatable else { return type(of: one) == type(of: other) }
-    return isEqual(one, other)
+  func isRepeated(by other: KeyedValue) -> Bool {
+    guard let value = value as? any Equatable else { return type == other.type }
+    return Self.isEqual(value, other.value)
   }
 
-  private static func isEqual<Value: Equatable>(_ one: Value, _ other: any ActionType) -> Bool {
+  /// The type by which a saved value is decoded; nil if that could not be compared.
+  var decodableType: CompanionKeeper.DecodableType? {
+    value == nil ? nil : type as? CompanionKeeper.DecodableType
+  }
+
+  private static func isEqual<Value: Equatable>(_ one: Value, _ other: (any ActionType)?) -> Bool {
     other as? Value == one
   }
 }

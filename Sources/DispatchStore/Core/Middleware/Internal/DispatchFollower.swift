@@ -30,7 +30,7 @@ final class EndedDispatch {
   let parent: DispatchID?
   let callSite: CallSite
   let result: DispatchResult
-  /// The result by its stores; unlike `result`, also if a deadline had ended the dispatch before them.
+  /// The result of the stores; `result` differs if a deadline had ended the dispatch before them.
   let resultOfStores: DispatchResult
   private let makeDetails: () -> DispatchDetails
   private lazy var details = makeDetails()

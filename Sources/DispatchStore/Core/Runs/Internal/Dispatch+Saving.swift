@@ -6,9 +6,7 @@ extension Dispatch {
     let details = makeDetails()
     let scheduler = round.scheduler
     let end = PendingEnd(of: self, round, since: round.position, at: gate, from: scheduler)
-    let rows = details.companions.isEmpty ? [] : details.rows(of: round.result)
-    details.withState { $0.beginSaving(end) }
-    if !rows.isEmpty { gate.keep(rows) }
+    details.beginSaving(end, round.result)
     let mayPass = gate.enter(end)
     freePlace(scheduler, details, for: end)
     // Not in the lane's own step: its completion may block until the next dispatch of the lane has ended.
@@ -69,10 +67,7 @@ extension Dispatch {
     // Nothing else retains it until the sequence has ended.
     details.scheduler = scheduler
     let end = PendingEnd(of: self, nil, since: sequence.position, at: gate, from: scheduler)
-    // Before the dispatch waits: then a deadline may end it on another thread, and its sequence is gone.
-    let rows = details.companions.isEmpty ? [] : details.rows(of: sequenceResult)
-    details.withState { $0.beginSaving(end) }
-    if !rows.isEmpty { gate.keep(rows) }
+    details.beginSaving(end, sequenceResult)
     if gate.enter(end) {
       end.leave()
       return !endSaving(end)
@@ -89,9 +84,16 @@ extension Dispatch {
 }
 
 extension DispatchDetails {
-  /// The rows of companions that were in no commit.
-  fileprivate func rows(of result: DispatchResult) -> [CompanionRow] {
-    companions.flatMap { $0.rows(of: result) }
+  /// Begins the wait until commits are saved, and keeps the rows of companions that were in no commit.
+  fileprivate func beginSaving(_ end: PendingEnd, _ result: @autoclosure () -> DispatchResult) {
+    var rows: [CompanionRow] = []
+    if !companions.isEmpty {
+      // Before the wait: from then on a deadline may end the dispatch on another thread, and its sequence is gone.
+      let result = result()
+      rows = companions.flatMap { $0.rows(of: result) }
+    }
+    withState { $0.beginSaving(end) }
+    if !rows.isEmpty { end.gate.keep(rows) }
   }
 }
 

@@ -71,7 +71,7 @@ extension Dispatcher {
 
   /// Whether a task can run a dispatch without a record.
   ///
-  /// Not in a lane if there are hooks before it: they must not run while the task holds the lane.
+  /// In a lane it can't if there is middleware: hooks must not run while the task holds the lane.
   private func mayRunHere(_ route: Unmanaged<Route>, _ mode: Mode) -> Bool {
     route._withUnsafeGuaranteedRef {
       !$0.needsPreparation || mode.isAsync && !$0.hasFailed && !$0.mayChange

@@ -14,7 +14,8 @@ struct RecorderState: Sendable {
 
   /// A dispatch, or a change outside of any.
   final class Entry: @unchecked Sendable {
-    // because the recorder's lock guards it while the dispatch is under way; then it is constant
+    // because the recorder's lock guards it while the dispatch is under way; then the thread that ends the dispatch has
+    // it alone, and once it is added it is constant
     /// Nil for a change, and while the dispatch is under way.
     var dispatch: Ended?
     private(set) var runs = ShortList<Run>()
