@@ -45,7 +45,7 @@
     init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings) throws(PostgreSQLFailure) {
       (self.place, patience) = (place, settings.patience)
       let silence = max(settings.lease.components.seconds, 1)
-      // What the URL says counts, since it comes last.
+      // Settings in the URL win, since they come last.
       let options = [
         ("connect_timeout", "\(max(silence / 2, 2))"), ("keepalives", "1"),
         ("keepalives_idle", "\(silence)"), ("keepalives_interval", "\(max(silence / 3, 1))"),

@@ -2,7 +2,7 @@
   package import DispatchStore
   package import Foundation
 
-  /// What the driver needs of its process and of the network: libpq, or a simulation of them.
+  /// The process and the network, as far as the driver needs them: libpq, or a simulation of both.
   package protocol PostgreSQLClient: Sendable {
     /// The text by which the process is known as an owner.
     var holder: String { get }

@@ -1,6 +1,6 @@
 /// Objects in the order in which they came, of which each may leave at any time.
 ///
-/// Those that have left stay as tombstones: skipped, and removed once they are many.
+/// Objects that have left stay as tombstones: skipped, and removed once they are many.
 struct WaitingLine<Member: AnyObject> {
   private var order = FIFO<UInt64>()
   private var orderCount = 0

@@ -7,7 +7,7 @@ final class GroupTask: Sendable {
   private let unit: GroupUnit
   /// Whether the group's options may cancel it.
   ///
-  /// Its steps are dispatched then, since only the caller cancels dispatches that its task sends.
+  /// If so, its steps are dispatched, since only the caller cancels dispatches that its task sends.
   private let dispatchesSteps: Bool
 
   init(

@@ -36,7 +36,7 @@ struct CompanionEncoder {
 
   /// Encodes a value of the user's, described for messages.
   ///
-  /// Its commit is made already. So the row is saved all the same, with a value that can't be decoded.
+  /// If encoding fails, the row is saved with a value that can't be decoded, because the commit has been made already.
   func save(_ value: any Encodable, _ description: @autoclosure () -> String) -> SavedValue {
     do {
       return SavedValue(data: try encode(value))

@@ -270,7 +270,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Whether a closed dispatcher has refused it at the call.
   ///
-  /// Its completion is then no work under way.
+  /// The completion of a refused dispatch does not count as work under way.
   var isRefusedAtCall: Bool { refusalOfRoute != nil || sequence?.isRefusedAtCall == true }
 
   /// The dispatcher, while the stores of this dispatch run.

@@ -41,7 +41,7 @@ class DispatchAdmission: @unchecked Sendable {
 
   /// Returns the admission control of one dispatch, usually itself.
   ///
-  /// It may block the thread for that.
+  /// May block the thread until a unit of a limit is free.
   ///
   /// Called on the dispatching thread, before hooks and scheduling.
   ///

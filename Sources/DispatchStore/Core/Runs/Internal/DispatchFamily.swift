@@ -58,7 +58,7 @@ struct Inheritance {
 extension Dispatch: FamilyMember {
   /// Links the dispatch, which runs on its caller's thread and begins to wait, to the enclosing block.
   ///
-  /// It is then cancelled with that block.
+  /// The dispatch is then cancelled with that block.
   @inline(never)
   func joinBlock(on thread: ThreadState) {
     link(to: DispatchContext.linkedBlock(from: thread.run, on: thread))

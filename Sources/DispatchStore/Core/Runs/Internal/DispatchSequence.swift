@@ -61,7 +61,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
 
   /// Makes a sequence that runs nothing.
   ///
-  /// It waits for another dispatch, and ends as that does.
+  /// The sequence waits for another dispatch, and ends as that does.
   static func make(
     joining other: Dispatch, in mode: Dispatcher.Mode, by dispatcher: Dispatcher,
     on thread: ThreadState
@@ -78,7 +78,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
 
   /// Notes the route that accepted the sequence when it was made.
   ///
-  /// It then runs even if the dispatcher was closed since.
+  /// The sequence then runs even if the dispatcher was closed since.
   func wasAccepted(by route: Unmanaged<Route>?) {
     guard let route else { return }
     if rejection?.code == .dispatcherClosed {

@@ -93,7 +93,7 @@ final class ReadProgress: @unchecked Sendable {
 
   /// Checks a read that is being registered, under the registrar's lock.
   ///
-  /// It has seen at least this version.
+  /// The read has seen at least this version.
   ///
   /// If trackings were notified of a later version before, this one missed it, and another thread notifies it now. If
   /// not, the next notification finds it, because that takes the registrar's lock afterwards.
