@@ -7,6 +7,11 @@ struct ShortList<Element>: RandomAccessCollection, MutableCollection {
 
   init(_ element: Element) { head = element }
 
+  init(_ elements: [Element]) {
+    head = elements.first
+    others = Array(elements.dropFirst())
+  }
+
   var startIndex: Int { 0 }
   var endIndex: Int { head == nil ? 0 : others.count + 1 }
 
@@ -15,7 +20,7 @@ struct ShortList<Element>: RandomAccessCollection, MutableCollection {
     set { if index == 0 { head = newValue } else { others[index - 1] = newValue } }
   }
 
-  mutating func append(_ element: Element) {
+  mutating func append(_ element: consuming Element) {
     if head == nil { head = element } else { others.append(element) }
   }
 }

@@ -11,6 +11,8 @@ public struct DispatchInfo: Sendable {
   ///
   /// Zero before the end.
   public private(set) var timeQueued = Duration.zero
+  /// The end, in `dispatchDidEnd`, by the dispatcher's clock, in nanoseconds.
+  private(set) var ended: Int64 = 0
 
   init(_ scope: DispatchScope, at storeIndex: Int? = nil) {
     (self.scope, self.storeIndex) = (scope, storeIndex)
@@ -25,7 +27,7 @@ public struct DispatchInfo: Sendable {
   /// The dispatch inside which this one was made.
   public var parent: DispatchID? { scope.parent }
   /// The actions as dispatched: one, unless it is a sequence.
-  public var actions: [AnyAction] { scope.actions }
+  public var actions: [AnyAction] { Array(scope.actions) }
   /// Whether it was dispatched as a list of actions.
   public var isSequence: Bool { scope.isSequence }
   /// The mode of the dispatch.
@@ -45,10 +47,11 @@ public struct DispatchInfo: Sendable {
     scope.bind(CapturedTaskLocal(local, boundTo: value), at: callSite)
   }
 
-  /// Sets both durations.
+  /// Sets the end and both durations.
   ///
   /// - Parameter started: The start of the first store. Later than the end if none did start.
   mutating func setTimes(began: Int64, started: Int64, ended: Int64) {
+    self.ended = ended
     let started = min(started, ended)
     timeQueued = .nanoseconds(started - began)
     duration = .nanoseconds(ended - started)

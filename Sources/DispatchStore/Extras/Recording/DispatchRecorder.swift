@@ -55,8 +55,8 @@ public final class DispatchRecorder: Middleware {
 
   /// The log as it is now; made at each read, in time linear in its entries.
   public var log: DispatchLog {
-    let (entries, dropped) = core.state.withLock { ($0.entries, $0.droppedCount) }
-    return write(entries, dropped)
+    let (home, entries, dropped) = core.state.withLock { ($0.home, $0.entries, $0.droppedCount) }
+    return write(home, entries, dropped)
   }
 
   /// Returns the entries that came after a position, to be sent somewhere.
@@ -66,17 +66,18 @@ public final class DispatchRecorder: Middleware {
   ///   - count: The most entries to return. If there are more, it returns the latest, and the others count as dropped.
   /// - Returns: The entries, and the position after them.
   public func log(after position: Int, atMost count: Int) -> (log: DispatchLog, position: Int) {
-    let (entries, dropped, end) = core.state.withLock { state in
+    let (home, entries, dropped, end) = core.state.withLock { state in
       let end = state.droppedCount + state.entries.count
       let position = min(max(position, 0), end)
       let entries = state.entries.suffix(max(0, min(count, end - position)))
-      return (Array(entries), end - entries.count - position, end)
+      return (state.home, Array(entries), end - entries.count - position, end)
     }
-    return (write(entries, dropped), end)
+    return (write(home, entries, dropped), end)
   }
 
-  private func write(_ entries: [RecorderState.Entry], _ dropped: Int) -> DispatchLog {
-    let home = core.presentHome
+  private func write(
+    _ home: RecorderState.Home?, _ entries: [RecorderState.Entry], _ dropped: Int
+  ) -> DispatchLog {
     let writer = LogWriter(masks: masks, coder: coder, start: home?.start ?? 0)
     let seconds = Double(home?.unix ?? 0) / 1e9
     return DispatchLog(
@@ -88,10 +89,9 @@ public final class DispatchRecorder: Middleware {
 
   /// Notes that a dispatch is under way.
   public func dispatchWillBegin(_ dispatch: DispatchInfo) {
-    if core.begin(dispatch.dispatcher), recordsModels {
+    if core.begin(dispatch), recordsModels {
       for store in dispatch.dispatcher.stores { core.read(store) }
     }
-    core.state.withLock { $0.begin(dispatch.id) }
   }
 
   /// Begins to read the commits of a store that it does not know; passes the action.
@@ -104,23 +104,33 @@ public final class DispatchRecorder: Middleware {
 
   /// Notes the end of a store's run.
   public func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
-    let run = RecorderState.Run(
-      storeIdentifier: store.identifier, outcome: transaction.outcome,
-      timeQueued: transaction.timeQueued, duration: transaction.duration, version: store.version,
-      action: transaction.action)
-    core.state.withLock { $0.note(run, of: transaction.id) }
+    let version = store.version
+    core.state.withLock { state in
+      // Made here, since a copy counts references.
+      state.note(
+        RecorderState.Run(
+          storeIdentifier: store.identifier, outcome: transaction.outcome,
+          timeQueued: transaction.timeQueued, duration: transaction.duration, version: version,
+          action: transaction.action),
+        of: transaction.id)
+    }
   }
 
   /// Adds the dispatch to the log.
   public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
-    let entry = core.state.withLock { $0.takeUnderWay(dispatch.id) }
-    entry.dispatch = RecorderState.Ended(
-      id: dispatch.id, parent: dispatch.parent, actions: dispatch.actions,
-      isSequence: dispatch.isSequence, mode: dispatch.mode, callSite: dispatch.callSite,
-      timeQueued: dispatch.timeQueued, duration: dispatch.duration, error: result.error)
-    entry.end = dispatch.dispatcher.clock.nanoseconds
-    if isMeasured { entry.size = RoughSize.of(entry) }
-    let released = core.state.withLock { $0.add(entry) }
+    var released: RecorderState.Released?
+    let unmeasured = core.state.withLock { state -> RecorderState.Entry? in
+      let entry = state.takeUnderWay(dispatch.id)
+      entry.end(dispatch, error: result.error)
+      if isMeasured { return entry }
+      released = state.add(entry)
+      return nil
+    }
+    if let entry = unmeasured {
+      // Reflection may call code of the program.
+      entry.size = RoughSize.of(entry)
+      released = core.state.withLock { $0.add(entry) }
+    }
     withExtendedLifetime(released) {}
   }
 }

@@ -15,7 +15,7 @@ class DispatchScope: @unchecked Sendable {
 
   var dispatcher: Dispatcher { fatalError("DispatchScope is abstract.") }
   /// The actions as dispatched.
-  var actions: [any ActionType] { fatalError("DispatchScope is abstract.") }
+  var actions: ShortList<any ActionType> { fatalError("DispatchScope is abstract.") }
   var isSequence: Bool { fatalError("DispatchScope is abstract.") }
 
   /// Address of the owned `Values`, or 0 before they are made.

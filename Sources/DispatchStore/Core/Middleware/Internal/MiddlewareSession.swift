@@ -94,7 +94,7 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
   }
 
   override var dispatcher: Dispatcher { present.0.takeUnretainedValue() }
-  override var actions: [any ActionType] { [action] }
+  override var actions: ShortList<any ActionType> { ShortList(action) }
   override var isSequence: Bool { false }
 
   private func withChain<Result>(_ body: (MiddlewareChain) -> Result) -> Result {

@@ -111,7 +111,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   }
 
   override var dispatcher: Dispatcher { ofDispatcher }
-  override var actions: [any ActionType] { dispatched }
+  override var actions: ShortList<any ActionType> { ShortList(dispatched) }
   override var isSequence: Bool { true }
 
   var unretainedDispatcher: Unmanaged<Dispatcher> { .passUnretained(ofDispatcher) }
@@ -205,7 +205,7 @@ extension DispatchSequence {
     if watchers.isEmpty { return }
     _ = dispatch.makeDetails()
     let trace = DispatchTrace(
-      dispatch, actions, isSequence: true, mode, caller: mode.isSync ? outer?.dispatch : nil,
+      dispatch, dispatched, isSequence: true, mode, caller: mode.isSync ? outer?.dispatch : nil,
       at: dispatcher.clock.nanoseconds)
     self.trace = trace
     for watcher in watchers { watcher.watch(trace, of: dispatcher) }

@@ -1,22 +1,7 @@
 /// The part of a recorder that its stores keep alive.
 final class RecorderCore: TapeSink {
   let state: Locked<RecorderState>
-  private let home = Locked<Home?>(nil)
   private let tapes = Locked(Tapes())
-
-  /// The dispatcher, and the time at which the log begins: by its clock, and since 1970, in nanoseconds.
-  final class Home: Sendable {
-    let dispatcher: DispatcherReference
-    let name: String
-    let start: Int64
-    let unix: Int64
-
-    init(_ dispatcher: Dispatcher) {
-      self.dispatcher = DispatcherReference(dispatcher: dispatcher)
-      name = dispatcher.name
-      (start, unix) = (dispatcher.clock.nanoseconds, dispatcher.clock.unixNanoseconds)
-    }
-  }
 
   /// The tapes of the stores that are read.
   private struct Tapes {
@@ -49,9 +34,7 @@ final class RecorderCore: TapeSink {
 
   init(_ state: RecorderState) { self.state = Locked(state) }
 
-  var presentHome: Home? { home.withLock(\.self) }
-
-  var dispatcher: Dispatcher? { presentHome?.dispatcher.dispatcher }
+  var dispatcher: Dispatcher? { state.withLock(\.home)?.dispatcher.dispatcher }
 
   /// The stores that are read, in the order in which they came.
   var presentTapes: [StoreTape] {
@@ -69,16 +52,16 @@ final class RecorderCore: TapeSink {
 
   func tape(of store: AnyStore) -> StoreTape? { tapes.withLock { $0.tape(of: store) } }
 
-  /// Notes the dispatcher; returns whether this was its first dispatch.
-  func begin(_ dispatcher: Dispatcher) -> Bool {
-    if home.withLock({ $0 != nil }) { return false }
-    // A reading of the clock is code of the program.
-    let new = Home(dispatcher)
-    return home.withLock { home in
-      if home != nil { return false }
-      home = new
-      return true
+  /// Notes that a dispatch is under way; returns whether it is the dispatcher's first.
+  func begin(_ dispatch: DispatchInfo) -> Bool {
+    let hasHome = state.withLock { state in
+      state.begin(dispatch.id)
+      return state.hasHome
     }
+    if hasHome { return false }
+    // A reading of the clock is code of the program.
+    let home = RecorderState.Home(dispatch.dispatcher)
+    return state.withLock { $0.begin(at: home) }
   }
 
   /// Begins to read a store's commits, unless it is read.

@@ -32,12 +32,35 @@ struct RecorderState: Sendable {
     /// The number of commits of one dispatch that are kept for its entry.
     private static let commitLimit = 100
 
-    func add(_ run: Run) { runs.append(run) }
+    func add(_ run: consuming Run) { runs.append(run) }
 
     func add(_ commit: TapedCommit) {
       if commits.count < Self.commitLimit { return commits.append(commit) }
       let count = omitted[commit.identifier]?.count ?? 0
       omitted[commit.identifier] = (count + 1, commit.versions.new)
+    }
+
+    /// Notes the end of the dispatch.
+    func end(_ dispatch: DispatchInfo, error: (any Error)?) {
+      self.dispatch = Ended(
+        id: dispatch.id, parent: dispatch.parent, actions: dispatch.scope.actions,
+        isSequence: dispatch.isSequence, mode: dispatch.mode, callSite: dispatch.callSite,
+        timeQueued: dispatch.timeQueued, duration: dispatch.duration, error: error)
+      end = dispatch.ended
+    }
+  }
+
+  /// The dispatcher, and the time at which the log begins: by its clock, and since 1970, in nanoseconds.
+  struct Home: Sendable {
+    let dispatcher: DispatcherReference
+    let name: String
+    let start: Int64
+    let unix: Int64
+
+    init(_ dispatcher: Dispatcher) {
+      self.dispatcher = DispatcherReference(dispatcher: dispatcher)
+      name = dispatcher.name
+      (start, unix) = (dispatcher.clock.nanoseconds, dispatcher.clock.unixNanoseconds)
     }
   }
 
@@ -45,7 +68,7 @@ struct RecorderState: Sendable {
   struct Ended: Sendable {
     let id: DispatchID
     let parent: DispatchID?
-    let actions: [any ActionType]
+    let actions: ShortList<any ActionType>
     let isSequence: Bool
     let mode: Dispatcher.Mode
     let callSite: CallSite
@@ -75,15 +98,28 @@ struct RecorderState: Sendable {
   /// The places among all commits that no state of the stores derives from any longer, after a travel that was kept.
   private var forgotten: [ClosedRange<Int>] = []
   private var underWay: [DispatchID: Entry] = [:]
+  /// Nil before the first dispatch.
+  private(set) var home: Home?
+  /// Whether there is a home; asking it would count its references.
+  private(set) var hasHome = false
 
   init(limit: Int, byteLimit: Int?) {
     // Without a limit, an eighth more than it would overflow.
     (self.limit, self.byteLimit) = (min(limit, .max / 2), byteLimit ?? .max)
   }
 
+  /// Notes the dispatcher; returns whether it is news.
+  mutating func begin(at home: Home) -> Bool {
+    if hasHome { return false }
+    (self.home, hasHome) = (home, true)
+    return true
+  }
+
   mutating func begin(_ id: DispatchID) { underWay[id] = Entry() }
 
-  mutating func note(_ run: Run, of id: DispatchID) { underWay[id]?.add(run) }
+  mutating func note(_ run: consuming Run, of id: DispatchID) {
+    if let entry = underWay[id] { entry.add(run) }
+  }
 
   /// Keeps a commit; returns whether it belongs to a dispatch that is under way.
   mutating func keep(_ commit: TapedCommit) -> Bool {

@@ -36,7 +36,7 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
 
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
     if commit.isPresentModel || commit.isLastModel { return }
-    guard let last else { return }
+    guard let last = last.take() else { return }
     let rest = last.rest.next(commit.model)
     var changes = ShortList<PartChange?>()
     for part in parts { changes.append(part.takeChange(commit.model)) }
