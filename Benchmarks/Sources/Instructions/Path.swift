@@ -42,6 +42,15 @@ struct Path: Sendable {
     Path(name: "serial-sequence") { pendingSequences($0, Fixture(PlainReducer())) },
     Path(name: "send-reduction") { TaskCalls.send(Fixture(PlainReducer()))($0) },
     Path(name: "send-middleware") { TaskCalls.send(middlewareFixture(), inLane: false)($0) },
+    Path(name: "send-timeout") {
+      TaskCalls.send(Fixture(PlainReducer()), options: Controls.timeout)($0)
+    },
+    Path(name: "send-controls") {
+      TaskCalls.send(Fixture(PlainReducer()), options: Controls.all)($0)
+    },
+    Path(name: "send-key") {
+      TaskCalls.send(Fixture(PlainReducer()), options: Controls.newKey)($0)
+    },
     Path(name: "send-block") { TaskCalls.send(Fixture(YieldingReducer()))($0) },
     Path(name: "send-stores") { TaskCalls.sendToStores(4)($0) },
     Path(name: "actor-block") { TaskCalls.yieldingActor()($0) },

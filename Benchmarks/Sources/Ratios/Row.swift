@@ -22,6 +22,7 @@ struct Row: Sendable {
     SyncRows.all + SerialRows.all + AsyncRows.all + ChainRows.all + AwaitRows.all + SendRows.all
       + ManyStoresRows.all + LaneRows.all + LatencyRows.all + RegistryRows.all + WaitForRows.all
       + PendingRows.all + DeadlineRows.all + StreamRows.all + MemoryRows.all + ObserverRows.all
-      + SelectorRows.all + ElementRows.all + RecordingRows.all + ReadRows.all + ContentionRows.all
+      + ControlRows.all + SelectorRows.all + ElementRows.all + RecordingRows.all + ReadRows.all
+      + ContentionRows.all
   }
 }

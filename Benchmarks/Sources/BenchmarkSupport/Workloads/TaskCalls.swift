@@ -1,5 +1,5 @@
 private import Dispatch
-private import DispatchStore
+public import DispatchStore
 
 /// Tasks side by side, each of which awaits its actions one after the other.
 public enum TaskCalls {
@@ -9,6 +9,13 @@ public enum TaskCalls {
   ) -> Workload {
     let mode: Dispatcher.SendMode = inLane ? .serial : .async
     return inTasks(tasks) { _ = await fixture.dispatcher.send(Add($0), mode: mode) }
+  }
+
+  /// Structured dispatches to the default lane with options.
+  public static func send(
+    _ fixture: Fixture<Add>, options: @escaping @Sendable (_ index: Int) -> DispatchOptions
+  ) -> Workload {
+    inTasks(1) { _ = await fixture.dispatcher.send(Add($0), mode: .serial, options: options($0)) }
   }
 
   /// Dispatches to the default lane, of which each task awaits the handle.

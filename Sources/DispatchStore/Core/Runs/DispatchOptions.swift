@@ -39,16 +39,19 @@ public struct DispatchOptions: Sendable, ExpressibleByArrayLiteral {
   @inlinable
   public init(arrayLiteral options: DispatchOptions...) {
     self.init()
-    for option in options { add(option) }
+    add(options)
   }
 
   /// Adds options: see the type.
   @usableFromInline
-  mutating func add(_ next: DispatchOptions) {
-    after += next.after
-    continuesOnFailure = continuesOnFailure || next.continuesOnFailure
-    control = control.map { next.control.map($0.adding) ?? $0 } ?? next.control
-    timeLimit = min(timeLimit, next.timeLimit)
+  mutating func add(_ options: [DispatchOptions]) {
+    for option in options {
+      if !option.after.isEmpty { after += option.after }
+      continuesOnFailure = continuesOnFailure || option.continuesOnFailure
+      timeLimit = min(timeLimit, option.timeLimit)
+    }
+    let controls = options.compactMap(\.control)
+    control = controls.first?.adding(Array(controls.dropFirst()))
   }
 
   /// The dispatches in `after` that have not ended.

@@ -37,32 +37,37 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var priority: PriorityInbox.Level?
     /// The companions whose rows are saved with the last commit.
     var companions: [DispatchCompanion] = []
-    /// Whether the end does not wait until its commits are saved.
-    var endsUnsaved = false
+    /// Whether the end does not wait until its commits are saved; the last one that says so counts.
+    var endsUnsaved: Bool?
 
     /// Whether it begins at a time, perhaps in a week, so that default time limits and limits are not for it.
     var isScheduled: Bool { if case .schedule? = start { true } else { false } }
 
     mutating func add(_ next: Values) {
-      names += next.names
+      Self.append(next.names, to: &names)
       isDetached = isDetached || next.isDetached
       isAtomic = isAtomic || next.isAtomic
       latest = next.latest ?? latest
       single = next.single ?? single
-      exclusionKeys += next.exclusionKeys
-      conditions += next.conditions
+      Self.append(next.exclusionKeys, to: &exclusionKeys)
+      Self.append(next.conditions, to: &conditions)
       key = next.key ?? key
       start = next.start ?? start
       for limit in next.limits { add(limit) }
-      rates += next.rates
+      Self.append(next.rates, to: &rates)
       for breaker in next.breakers { add(breaker) }
       namesLimits = namesLimits || next.namesLimits
       takesDefaults = takesDefaults && next.takesDefaults
-      deadlines += next.deadlines
+      Self.append(next.deadlines, to: &deadlines)
       retry = next.retry ?? retry
       priority = next.priority ?? priority
-      companions += next.companions
-      endsUnsaved = next.endsUnsaved
+      Self.append(next.companions, to: &companions)
+      endsUnsaved = next.endsUnsaved ?? endsUnsaved
+    }
+
+    /// Most lists are empty, and appending an empty one takes a hundred instructions.
+    private static func append<Element>(_ next: [Element], to list: inout [Element]) {
+      if !next.isEmpty { list += next }
     }
   }
 
@@ -75,10 +80,10 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     self.answer = answer
   }
 
-  override func adding(_ next: DispatchAdmission) -> DispatchAdmission {
-    guard let next = next as? ControlOptions else { return next }
+  override func adding(_ others: [DispatchAdmission]) -> DispatchAdmission {
+    if others.isEmpty { return self }
     var values = values
-    values.add(next.values)
+    for case let other as ControlOptions in others { values.add(other.values) }
     return ControlOptions(values)
   }
 
@@ -97,7 +102,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override var takesDefaultTimeLimit: Bool { !values.isScheduled }
 
   override func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? {
-    values.deadlines.lazy.map { $0(clock, callSite) }.min { $0.time < $1.time }
+    if values.deadlines.isEmpty { return nil }
+    return values.deadlines.lazy.map { $0(clock, callSite) }.min { $0.time < $1.time }
   }
 
   override func priority(
@@ -112,7 +118,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
 
   override var retryRule: (any RetryRule)? { values.retry }
 
-  override var endsUnsaved: Bool { values.endsUnsaved }
+  override var endsUnsaved: Bool { values.endsUnsaved == true }
 
   override func begin(
     for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
@@ -134,20 +140,18 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override var makesKnown: Bool { values.key != nil || values.start != nil }
 
   /// The options of a dispatch whose key has an answer: it runs nothing, and needs no limit's unit.
+  ///
+  /// Nil if it has no limits. Its admission then looks for the answer.
   private func answered(by dispatcher: Dispatcher) -> ControlOptions? {
-    guard answer == nil, let key = values.key,
+    guard answer == nil, !values.limits.isEmpty, let key = values.key,
       let answer = dispatcher.idempotencyTable.answer(key.text)
     else { return nil }
-    var others = values
-    others.limits = []
-    return ControlOptions(others, answer: answer)
+    return ControlOptions(values, answer: answer)
   }
 
   private func limited(until deadline: Deadline?) -> LimitedAdmission? {
-    guard !values.limits.isEmpty else { return nil }
-    var others = values
-    others.limits = []
-    return LimitedAdmission(values.limits, ControlOptions(others), until: deadline)
+    guard answer == nil, !values.limits.isEmpty else { return nil }
+    return LimitedAdmission(values.limits, self, until: deadline)
   }
 
   override func gate(for dispatcher: Dispatcher) -> StartGate? {

@@ -303,8 +303,8 @@ struct InlineRun: ~Copyable {
     place != nil || record?._withUnsafeGuaranteedRef { !$0.isSynchronous } == true
   }
 
-  /// Whether failed stores may be retried, which only a round can do.
-  fileprivate var needsRound: Bool {
+  /// Whether a failed store may be retried, which only a round can do.
+  fileprivate var mayRetry: Bool {
     record?._withUnsafeGuaranteedRef {
       $0.withDetails { $0.retry != nil } == true && !$0.isCancelled
     }
@@ -529,12 +529,13 @@ extension InlineRun.Address {
   ) -> InlineRemainder? {
     pointee.route._withUnsafeGuaranteedRef { route in
       var (order, first): ([Int]?, Int) = (nil, first)
+      let isAtomic = pointee.isAtomic
       if first == 0, route.count > 0,
-        pointee.needsRound || route.endGate != nil && !pointee.isCancelled
+        isAtomic && pointee.mayRetry || route.endGate != nil && !pointee.isCancelled
       {
         return InlineRemainder(position: 0, order: nil, begun: nil)
       }
-      if pointee.isAtomic { return runAtomically(route, on: thread) }
+      if isAtomic { return runAtomically(route, on: thread) }
       if first == 0, route.count > 0, pointee.isUndisturbed { pointee.noteStart() }
       if pointee.needsConcurrentOrder {
         guard route.isInlineConcurrently || pointee.isCancelled else {
@@ -548,21 +549,24 @@ extension InlineRun.Address {
         }
         first += 1
       }
-      var hasStarted = first > 0
+      var lastStarted = first > 0 ? first - 1 : nil
       for position in first..<route.count {
         let index = order?[position] ?? position
         pointee.index = index
         let step: InlineStep
         if pointee.isUndisturbed {
-          hasStarted = true
+          lastStarted = index
           step = route.answer(pointee.action, at: index, in: self, on: thread)
-        } else if let answer = answer(at: index, of: route, &hasStarted, on: thread) {
+        } else if let answer = answer(at: index, of: route, &lastStarted, on: thread) {
           step = answer
         } else {
           return InlineRemainder(position: position, order: order, begun: nil)
         }
         if case .finished = step, pointee.isUndisturbed { continue }
-        guard end(step, at: index, of: route, isLast: position + 1 == route.count) else {
+        let failed = if case .ended(.failed) = step { lastStarted == index } else { false }
+        guard !(failed && pointee.mayRetry),
+          end(step, at: index, of: route, isLast: position + 1 == route.count)
+        else {
           return InlineRemainder(position: position, order: order, begun: (index, step))
         }
       }
@@ -574,14 +578,15 @@ extension InlineRun.Address {
   ///
   /// Nil if the store runs although the dispatch is cancelled. A round then runs it, and does not cancel it.
   ///
-  /// - Parameter hasStarted: Whether a store's reducer has been called.
+  /// - Parameter lastStarted: The last store whose reducer was called.
   private func answer(
-    at index: Int, of route: Route, _ hasStarted: inout Bool, on thread: ThreadState
+    at index: Int, of route: Route, _ lastStarted: inout Int?, on thread: ThreadState
   ) -> InlineStep? {
     let reply = pointee.session?._withUnsafeGuaranteedRef { $0.reply(at: index) }
     if let decided = reply?.outcome { return .ended(decided) }
     if pointee.isCancelled {
-      return hasStarted && route.runsRegardless[index] ? nil : .ended(.cancelled(hasStarted: false))
+      return lastStarted != nil && route.runsRegardless[index]
+        ? nil : .ended(.cancelled(hasStarted: false))
     }
     if !pointee.outcomes.isEmpty,
       let error = route.dependencyFailure(at: index, pointee.outcomes)
@@ -589,9 +594,10 @@ extension InlineRun.Address {
       return .ended(.failed(error))
     }
     guard pointee.noteStart(at: index, of: route) else {
-      return hasStarted && route.runsRegardless[index] ? nil : .ended(.cancelled(hasStarted: false))
+      return lastStarted != nil && route.runsRegardless[index]
+        ? nil : .ended(.cancelled(hasStarted: false))
     }
-    hasStarted = true
+    lastStarted = index
     pointee.session?._withUnsafeGuaranteedRef { $0.start(index) }
     guard let reply else { return route.answer(pointee.action, at: index, in: self, on: thread) }
     let dispatched = pointee.action

@@ -1,0 +1,21 @@
+public import DispatchStore
+
+/// The options with which a service sends an action.
+public enum Controls {
+  private static let limit = DispatchLimit(1_000)
+
+  /// A time limit, a name, a limit and a retry policy; none of them is needed.
+  public static let all: @Sendable (_ index: Int) -> DispatchOptions = { index in
+    [timeout(index), .named(index), .limited(by: limit), .retry(attempts: 3)]
+  }
+
+  /// A time limit that does not pass.
+  public static let timeout: @Sendable (_ index: Int) -> DispatchOptions = { _ in
+    .timeout(.seconds(3_600))
+  }
+
+  /// An idempotency key that is new.
+  public static let newKey: @Sendable (_ index: Int) -> DispatchOptions = { index in
+    .idempotencyKey("\(index)")
+  }
+}
