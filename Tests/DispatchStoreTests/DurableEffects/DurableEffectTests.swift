@@ -483,7 +483,9 @@ struct DurableEffectTests {
     isKnown.open()
     await service.paid(1)
     #expect(service.warnings.all.isEmpty)
-    #expect(bank.keys.all.count == 2 && Set(bank.keys.all).count == 1)
+    // The action may have changed the store before the cancellation reached it; else another run does the work.
+    #expect((1...2).contains(bank.keys.all.count))
+    #expect(Set(bank.keys.all).count == 1)
   }
 
   @Test func leaveTheirPausesToTheNextProcess() async throws {

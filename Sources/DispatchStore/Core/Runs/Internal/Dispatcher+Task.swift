@@ -64,9 +64,14 @@ extension Dispatcher {
         completion, fileID, line)
       return handle.resultIfEnded.map(SentDispatch.ended) ?? .detached(handle.dispatch!)
     }
-    return queue(
+    let mayEndHere = route._withUnsafeGuaranteedRef(\.onlyReduces) && !mode.isMainThread
+    let sent = queue(
       copyAction(type, at: action), to: route, storeIdentifier, mode, options, after, completion,
       callSite, on: thread)
+    switch consume sent {
+    case .underWay(let dispatch) where mayEndHere: return Dispatch.begin(dispatch, on: thread)
+    case let sent: return sent
+    }
   }
 
   /// Whether a task can run a dispatch without a record.
@@ -192,6 +197,37 @@ extension Dispatcher {
 }
 
 extension Dispatch {
+  /// Runs a dispatch that only reduces, if it has its turn: most end in this step, so that the task does not wait.
+  fileprivate static func begin(
+    _ dispatch: consuming Dispatch, on thread: ThreadState
+  ) -> SentDispatch {
+    guard let task = dispatch.details?.scheduler?.asTask, task.takeStart() else {
+      return .underWay(dispatch)
+    }
+    let wait = dispatch.beginWait()
+    var started = copy dispatch
+    var hasEnded = true
+    if case .continues = run(&started, on: thread) { hasEnded = false }
+    _ = consume started
+    if hasEnded {
+      task.release(dispatch)
+      while !task.detach() { if case .step(let step)? = task.next() { step() } }
+    }
+    wait?.end()
+    return hasEnded ? .ended(end(dispatch, in: task, on: thread)) : .underWay(dispatch)
+  }
+
+  /// Returns the result of a dispatch that has ended, and keeps its objects as spare ones.
+  private static func end(
+    _ dispatch: consuming Dispatch, in task: consuming TaskScheduler, on thread: ThreadState
+  ) -> DispatchResult {
+    let result = dispatch.result
+    recycle(dispatch, on: thread)
+    // The last reference: a closure that had captured it would keep another one.
+    TaskScheduler.recycle(task, on: thread)
+    return result!
+  }
+
   /// Runs the steps of a dispatch in its caller's task, which waits for its turn and for other threads.
   @usableFromInline
   nonisolated(nonsending) static func runToEnd(
@@ -209,12 +245,7 @@ extension Dispatch {
       await runToEnd(of: dispatch, in: task)
     }
     wait?.end()
-    let thread = ThreadState.current
-    let result = dispatch.result
-    recycle(dispatch, on: thread)
-    // The last reference: a closure that had captured it would keep another one.
-    TaskScheduler.recycle(consume task, on: thread)
-    return result!
+    return end(dispatch, in: consume task, on: .current)
   }
 
   private nonisolated(nonsending) static func runCancellable(

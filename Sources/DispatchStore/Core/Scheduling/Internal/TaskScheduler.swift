@@ -113,6 +113,16 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     return state.withLock { $0.popStep() }
   }
 
+  /// Takes the first step if it is the start.
+  func takeStart() -> Bool {
+    yieldPoint(.takeStep)
+    return state.withLock { state in
+      guard case .start? = state.first else { return false }
+      _ = state.popStep()
+      return true
+    }
+  }
+
   /// Whether the task was cancelled since the last call; the task cancels its dispatch itself.
   func noticesCancellation() -> Bool {
     guard !wasCancelled, Task.isCancelled else { return false }
