@@ -9,6 +9,11 @@ public enum Controls {
     [timeout(index), .named(index), .limited(by: limit), .retry(attempts: 3)]
   }
 
+  /// A limit and a retry policy.
+  public static let limitAndRetry: @Sendable (_ index: Int) -> DispatchOptions = { _ in
+    [.limited(by: limit), .retry(attempts: 3)]
+  }
+
   /// A time limit that does not pass.
   public static let timeout: @Sendable (_ index: Int) -> DispatchOptions = { _ in
     .timeout(.seconds(3_600))

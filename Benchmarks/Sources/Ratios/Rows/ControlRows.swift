@@ -3,7 +3,7 @@ import DispatchStore
 
 /// What options add to a `send`.
 enum ControlRows {
-  static let all = [controls, timeout, key, yielding]
+  static let all = [controls, timeout, key, controlledYielding, limitedYielding]
 
   /// A task sends plain reductions to an idle lane, each with a time limit, a name, a limit and a retry policy.
   ///
@@ -25,13 +25,23 @@ enum ControlRows {
     bound: .timesPlus(1, nanoseconds: 1_500)
   ) { plain($0, Controls.newKey) }
 
-  /// The same with the four controls and an operation whose `async` block yields once.
-  private static let yielding = Row(
+  /// The same with a limit and a retry policy, which cancel nothing, and an operation whose `async` block yields once.
+  private static let limitedYielding = Row(
+    "`await send` with limit and retry, a block that yields", floor: "without options",
+    bound: .times(1.5)
+  ) { yielding($0, Controls.limitAndRetry) }
+
+  /// The same with the four controls. Its block has a task of its own, which can be cancelled alone.
+  private static let controlledYielding = Row(
     "`await send` with the four, a block that yields", floor: "without options", bound: .times(1.5)
-  ) { rounds in
+  ) { yielding($0, Controls.all) }
+
+  private static func yielding(
+    _ rounds: Int, _ options: @escaping @Sendable (_ index: Int) -> DispatchOptions
+  ) -> [Sample] {
     Rounds.alternate(
       rounds, count: 2_000, floor: TaskCalls.send(Fixture(YieldingReducer())),
-      subject: TaskCalls.send(Fixture(YieldingReducer()), options: Controls.all))
+      subject: TaskCalls.send(Fixture(YieldingReducer()), options: options))
   }
 
   private static func plain(

@@ -58,6 +58,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
   }
 
   override var isFindable: Bool { base?.isFindable == true }
+  override var isCancellable: Bool { base?.isCancellable == true }
 
   override func announce(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> [Dispatch] {
     base?.announce(dispatch, of: dispatcher) ?? []

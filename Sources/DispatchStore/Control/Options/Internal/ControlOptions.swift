@@ -187,6 +187,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   }
 
   override var isFindable: Bool { !values.names.isEmpty }
+  override var isCancellable: Bool { isFindable || values.latest != nil }
 
   override func announce(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> [Dispatch] {
     if values.names.isEmpty, values.latest == nil { return [] }

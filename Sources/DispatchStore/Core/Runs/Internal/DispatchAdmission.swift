@@ -75,6 +75,9 @@ class DispatchAdmission: @unchecked Sendable {
   /// Whether others can get a handle of the dispatch once it is announced.
   var isFindable: Bool { false }
 
+  /// Whether others than its handle, its task and a deadline may cancel the dispatch once it is announced.
+  var isCancellable: Bool { false }
+
   /// Makes the dispatch known to others before its stores can begin.
   ///
   /// They may cancel it from here on.
@@ -280,7 +283,9 @@ extension Dispatcher {
     let admission = terms.admission?.begin(
       for: self, at: dispatch.callSite, until: terms.ownDeadline)
     // Added before another thread takes part, so that every step finds it.
-    if admission != nil || terms.ownDeadline != nil { dispatch.makeDetails().isControlled = true }
+    if admission?.isCancellable == true || terms.ownDeadline != nil {
+      dispatch.makeDetails().isCancellable = true
+    }
     if let admission {
       let details = dispatch.makeDetails()
       details.isDetached = admission.isDetached

@@ -13,7 +13,7 @@ final class DispatchDetails: @unchecked Sendable {
   /// Whether anything besides its handle and its own task can cancel this dispatch.
   ///
   /// Set before the dispatch is shared.
-  var isControlled = false
+  var isCancellable = false
   /// Whether the dispatch joins no block; set before the dispatch is shared.
   var isDetached = false
   /// Whether all stores change or none; set before the dispatch is shared.
@@ -108,7 +108,7 @@ final class DispatchDetails: @unchecked Sendable {
     guard resetPlain() || resetAll() else { return false }
     hasEnded.store(false, ordering: .relaxed)
     if !waits.isEmpty { waits = [:] }
-    (isReached, isAwaited, isControlled, isDetached) = (false, false, false, false)
+    (isReached, isAwaited, isCancellable, isDetached) = (false, false, false, false)
     (isKnown, isJoining, endsUnsaved, isAtomic, priority) = (false, false, false, false, nil)
     if dispatcher != nil { dispatcher = nil }
     if retry != nil { retry = nil }

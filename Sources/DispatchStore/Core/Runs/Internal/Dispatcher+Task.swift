@@ -239,7 +239,7 @@ extension Dispatch {
       return result
     }
     let wait = dispatch.beginWait()
-    if dispatch.details?.isControlled == true {
+    if dispatch.details?.isCancellable == true {
       await runCancellable(dispatch, in: task)
     } else {
       await runToEnd(of: dispatch, in: task)

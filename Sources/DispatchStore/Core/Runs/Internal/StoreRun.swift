@@ -133,11 +133,11 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   /// The task of the dispatch's caller, if that runs its `async` block.
   ///
-  /// A store that runs regardless is not cancelled with that task, and others than the task may cancel a controlled
-  /// dispatch. Their blocks therefore get a task of their own.
+  /// A store that runs regardless is not cancelled with that task, and others than the task may cancel a dispatch that
+  /// is cancellable. Their blocks therefore get a task of their own.
   var callersTask: TaskScheduler? {
     guard let task = scheduler.asTask, !runsRegardless,
-      dispatch.details?.isControlled != true
+      dispatch.details?.isCancellable != true
     else { return nil }
     return task
   }
