@@ -31,7 +31,9 @@ enum ControlRows {
     bound: .times(1.5)
   ) { yielding($0, Controls.limitAndRetry) }
 
-  /// The same with the four controls. Its block has a task of its own, which can be cancelled alone.
+  /// The same with the four controls.
+  ///
+  /// Its block has a task of its own, which can be cancelled alone.
   private static let controlledYielding = Row(
     "`await send` with the four, a block that yields", floor: "without options", bound: .times(1.5)
   ) { yielding($0, Controls.all) }
