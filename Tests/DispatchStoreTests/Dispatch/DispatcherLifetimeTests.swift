@@ -50,6 +50,31 @@ import Testing
     #expect(store.model == 2)
   }
 
+  @Test(arguments: [true, false])
+  func aLanesKeyMayDispatchWhenItIsReleased(sends: Bool) async {
+    let count = Load.count(500)
+    let (dispatcher, released) = (Dispatcher(name: "lanes"), EventCount(of: 4 * count))
+    dispatcher.register(.after(PlainAction.self) { _, _ in })
+    let store = dispatcher.register(store: Store(model: 0, reducer: PlainReducer()))
+    await withDiscardingTaskGroup { group in
+      for task in 0..<4 {
+        group.addTask {
+          for number in 0..<count {
+            let key = DispatchingKey(number: 4 * number + task, dispatcher, released)
+            if sends {
+              await store.send(PlainAction(), mode: .serial(lane: key))
+            } else {
+              await store.dispatch(PlainAction(), mode: .serial(lane: key)).ended()
+            }
+          }
+        }
+      }
+    }
+    await released.full()
+    #expect(await dispatcher.drain().isComplete)
+    #expect(store.model == 8 * count)
+  }
+
   @Test func aSynchronousDispatchKeepsNothingOfTheLaneThatItsRecordWasUsedIn() async {
     let (hasBegun, mayEnd) = (Latch(), Latch())
     let other = Dispatcher(name: "other")
@@ -79,6 +104,28 @@ import Testing
 }
 
 private struct PlainAction: ActionType {}
+
+/// A key whose release dispatches.
+private final class DispatchingKey: Hashable, Sendable {
+  private let number: Int
+  private let dispatcher: Dispatcher
+  private let released: EventCount
+
+  init(number: Int, _ dispatcher: Dispatcher, _ released: EventCount) {
+    (self.number, self.dispatcher, self.released) = (number, dispatcher, released)
+  }
+
+  static func == (left: DispatchingKey, right: DispatchingKey) -> Bool {
+    left.number == right.number
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(number) }
+
+  deinit {
+    dispatcher.dispatch(PlainAction(), mode: .sync)
+    released.add()
+  }
+}
 
 private final class PlainReducer: Reducer<Int, PlainAction> {
   override func reduce(into model: inout Int, action: PlainAction) {

@@ -39,7 +39,7 @@ public struct DispatchOptions: Sendable, ExpressibleByArrayLiteral {
   @inlinable
   public init(arrayLiteral options: DispatchOptions...) {
     self.init()
-    add(options)
+    if !options.isEmpty { add(options) }
   }
 
   /// Adds options: see the type.

@@ -19,6 +19,8 @@ public final class DispatchRecorder: Middleware {
   let travel = Locked(TravelState.present)
   /// The position after the entries that are saved in a database.
   let savedPosition = Locked(0)
+  /// The end of the last call that saves entries.
+  let lastSaving = Locked<Eventual<Void>?>(nil)
   private let recordsModels: Bool
   private let isMeasured: Bool
   private let masks: ValueMasks

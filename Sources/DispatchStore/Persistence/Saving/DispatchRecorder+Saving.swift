@@ -10,13 +10,25 @@ extension DispatchRecorder {
   ///       }
   ///     }
   ///
-  /// Everything is written in one transaction of its own, after the commits before it. Masks apply. Call it from one task,
-  /// more often than the recorder's limit is reached, and once more before you close the persistence.
+  /// Everything is written in one transaction of its own, after the commits before it. Masks apply. Call it
+  /// more often than the recorder's limit is reached, and once more before you close the persistence. A call waits for an
+  /// earlier one.
   ///
   /// - Returns: The number of entries that the recorder had dropped before they could be saved.
   /// - Throws: A `PersistenceError`, or the encoder's error. The next call then saves the same entries.
   @discardableResult
   public func saveLog(in persistence: Persistence, keeping age: Duration) async throws -> Int {
+    let end = Eventual<Void>()
+    let former = lastSaving.withLock { last in
+      defer { last = end }
+      return last
+    }
+    await former?.value
+    defer { end.set(()) }
+    return try await saveNew(in: persistence, keeping: age)
+  }
+
+  private func saveNew(in persistence: Persistence, keeping age: Duration) async throws -> Int {
     let start = savedPosition.withLock(\.self)
     let (log, end) = log(after: start, atMost: .max)
     let rows = try log.rows(from: end - log.entries.count)

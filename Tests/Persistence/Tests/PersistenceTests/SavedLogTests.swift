@@ -70,6 +70,18 @@ struct SavedLogTests {
   }
 
   @Test(arguments: [false, true])
+  func callsAtTheSameTimeSaveEachEntryOnce(isServer: Bool) async throws {
+    let service = try await Service(database(isServer), "shop", clock)
+    await service.deposit(1...100)
+    async let one = service.save()
+    async let two = service.save()
+    #expect(try await one == 0 && two == 0)
+    let entries = try await DispatchLog.saved(in: service.persistence).flatMap(\.entries)
+    #expect(entries == service.recorder.log.entries)
+    try await service.persistence.close()
+  }
+
+  @Test(arguments: [false, true])
   func whatIsOlderThanTheAgeIsRemovedAndWhatWasDroppedIsCounted(isServer: Bool) async throws {
     let service = try await Service(database(isServer), "shop", clock)
     await service.deposit(1...5)

@@ -106,6 +106,8 @@ struct CommitInProgress {
   @usableFromInline var isPresentModel = false
   /// Whether it is no commit, but the model with which the store goes.
   @usableFromInline var isLastModel = false
+  /// Whether it is a part of an atomic action's change.
+  var isTogether = false
 
   @usableFromInline var dispatchID: DispatchID? { owner?.dispatchID }
 }

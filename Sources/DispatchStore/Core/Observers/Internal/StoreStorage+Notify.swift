@@ -119,14 +119,14 @@ extension StoreStorage: DeliveryTurn {
   ///
   /// - Parameters:
   ///   - isDelivered: Whether observers are to know of the commit; the keeper does in any case.
-  ///   - isTogether: Whether the keeper keeps it later, together with commits of other stores.
+  ///   - isTogether: Whether it is a part of an atomic action's change; the keeper keeps it later, with the others.
   @usableFromInline
   func keep(
     model: UnsafeRawPointer, action: UnsafeRawPointer, of owner: (any CommitOwner)?,
     _ isDelivered: Bool, isTogether: Bool = false
   ) -> KeptCommit {
     let commit = CommitInProgress(
-      model: model, action: action, version: version &+ 1, owner: owner)
+      model: model, action: action, version: version &+ 1, owner: owner, isTogether: isTogether)
     var kept = isDelivered ? withNotifications { $0.keep(commit) } : KeptCommit()
     guard let keeper else { return kept }
     keeper.read(commit)

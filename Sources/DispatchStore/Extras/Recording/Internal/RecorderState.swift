@@ -22,6 +22,8 @@ struct RecorderState: Sendable {
     private(set) var commits = ShortList<TapedCommit>()
     /// The commits that are not in the list, by store: how many, and the version after them.
     private(set) var omitted: [String: (count: Int, version: UInt64)] = [:]
+    /// The place of its first commit that is a part of an atomic action's change.
+    fileprivate var atomicPlace: Int?
     /// The time of its end, by the dispatcher's clock, in nanoseconds.
     var end: Int64 = 0
     /// The number of commits of all stores at its end.
@@ -97,6 +99,8 @@ struct RecorderState: Sendable {
   private(set) var commitCount = 0
   /// The places among all commits that no state of the stores derives from any longer, after a travel that was kept.
   private var forgotten: [ClosedRange<Int>] = []
+  /// The greatest place of a commit that is no longer kept.
+  private var droppedPlace = 0
   private var underWay: [DispatchID: Entry] = [:]
   /// Nil before the first dispatch.
   private(set) var home: Home?
@@ -122,11 +126,18 @@ struct RecorderState: Sendable {
   }
 
   /// Keeps a commit; returns whether it belongs to a dispatch that is under way.
+  ///
+  /// The commits of an atomic action get one place, so that no dispatch ends between them: its stores are locked until the
+  /// last one, so no other commit of them comes in between.
   mutating func keep(_ commit: TapedCommit) -> Bool {
     commitCount += 1
     commit.place = commitCount
     commits.append(commit)
     guard let id = commit.dispatchID, let entry = underWay[id] else { return false }
+    if commit.isTogether {
+      commit.place = entry.atomicPlace ?? commitCount
+      entry.atomicPlace = commit.place
+    }
     entry.add(commit)
     return true
   }
@@ -164,7 +175,8 @@ struct RecorderState: Sendable {
     }
     let oldCommits = Array(commits.prefix(oldCount))
     commits.removeFirst(oldCount)
-    if let first = commits.first { forgotten.removeAll { $0.upperBound < first.place } }
+    for commit in oldCommits { droppedPlace = max(droppedPlace, commit.place) }
+    forgotten.removeAll { $0.upperBound <= droppedPlace }
     return Released(old, oldCommits)
   }
 
@@ -181,8 +193,7 @@ struct RecorderState: Sendable {
   /// Whether all commits after a place are known, and can be undone.
   func canGoBack(to mark: Int) -> Bool {
     if mark >= commitCount { return true }
-    if forgotten.contains(where: { $0.contains(mark) }) { return false }
-    guard let first = commits.first, first.place <= mark + 1 else { return false }
+    if mark < droppedPlace || forgotten.contains(where: { $0.contains(mark) }) { return false }
     return commits.allSatisfy { $0.place <= mark || $0.canBeUndone }
   }
 

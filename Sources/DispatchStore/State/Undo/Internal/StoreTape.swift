@@ -42,7 +42,8 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
     for part in parts { changes.append(part.takeChange(commit.model)) }
     let taped = TapedCommit(
       index: index, identifier: storeIdentifier, versions: (last.version, commit.version),
-      dispatchID: commit.dispatchID, rests: (last.rest, rest), changes: changes)
+      dispatchID: commit.dispatchID, isTogether: commit.isTogether, rests: (last.rest, rest),
+      changes: changes)
     self.last = (rest, commit.version)
     if skips {
       skips = false
@@ -106,6 +107,8 @@ final class TapedCommit: @unchecked Sendable {
   /// The store's versions before and after.
   let versions: (old: UInt64, new: UInt64)
   let dispatchID: DispatchID?
+  /// Whether it is a part of an atomic action's change.
+  let isTogether: Bool
   /// The models before and after, without the parts.
   let rests: (old: ModelRest, new: ModelRest)
   private let changes: ShortList<PartChange?>
@@ -114,8 +117,9 @@ final class TapedCommit: @unchecked Sendable {
 
   init(
     index: Int, identifier: String, versions: (old: UInt64, new: UInt64), dispatchID: DispatchID?,
-    rests: (old: ModelRest, new: ModelRest), changes: ShortList<PartChange?>
+    isTogether: Bool, rests: (old: ModelRest, new: ModelRest), changes: ShortList<PartChange?>
   ) {
+    self.isTogether = isTogether
     (self.index, self.identifier, self.versions) = (index, identifier, versions)
     (self.dispatchID, self.rests, self.changes) = (dispatchID, rests, changes)
   }
@@ -144,7 +148,8 @@ final class TapedCommit: @unchecked Sendable {
     }
     return TapedCommit(
       index: index, identifier: identifier, versions: (versions.old, later.versions.new),
-      dispatchID: later.dispatchID, rests: (rests.old, later.rests.new), changes: changes)
+      dispatchID: later.dispatchID, isTogether: later.isTogether,
+      rests: (rests.old, later.rests.new), changes: changes)
   }
 
   /// The changes of the parts that have changed.

@@ -1,0 +1,47 @@
+import Testing
+
+@testable import DispatchStore
+
+@Suite struct RecorderStateTests {
+  private let move = DispatchID(rawValue: 1)
+  private let other = DispatchID(rawValue: 2)
+
+  private func commit(_ index: Int, of id: DispatchID, isTogether: Bool) -> TapedCommit {
+    let rest = ModelRest()
+    return TapedCommit(
+      index: index, identifier: "\(index)", versions: (0, 1), dispatchID: id,
+      isTogether: isTogether, rests: (rest, rest), changes: ShortList())
+  }
+
+  /// The numbers of commits, by store, after the end of another dispatch between two commits of one dispatch.
+  private func commitsAfterEndBetween(isTogether: Bool) -> [Int] {
+    var state = RecorderState(limit: 10, byteLimit: nil)
+    state.begin(move)
+    state.begin(other)
+    _ = state.keep(commit(0, of: move, isTogether: isTogether))
+    let ended = state.takeUnderWay(other)
+    _ = state.add(ended)
+    _ = state.keep(commit(1, of: move, isTogether: isTogether))
+    return (0...1).map {
+      state.changes(at: $0, from: ended.mark, to: state.commitCount).commits.count
+    }
+  }
+
+  @Test func noDispatchEndsBetweenTheCommitsOfAnAtomicAction() {
+    #expect(commitsAfterEndBetween(isTogether: true) == [0, 0])
+    #expect(commitsAfterEndBetween(isTogether: false) == [0, 1])
+  }
+
+  @Test func aTravelNeedsAllCommitsSinceThen() {
+    var state = RecorderState(limit: 2, byteLimit: nil)
+    for _ in 0..<6 {
+      state.begin(move)
+      for index in 0...1 { _ = state.keep(commit(index, of: move, isTogether: true)) }
+      _ = state.add(state.takeUnderWay(move))
+    }
+    // Two commits each; only those of the last dispatch are kept.
+    #expect(state.commits.map(\.place) == [11, 11])
+    #expect(state.canGoBack(to: 12) && state.canGoBack(to: 10))
+    #expect(!state.canGoBack(to: 8))
+  }
+}
