@@ -26,6 +26,36 @@ struct PersistenceFailureTests {
     }
   }
 
+  private struct Slow: ActionType {}
+
+  /// Lets the block of an action commit after a failure; returns the persistence as long as it exists.
+  private func failBeforeABlockCommits(way: Way) async throws -> @Sendable () -> Persistence? {
+    let (stage, hasBegun, hasFailed) = (try await PersistenceStage(), Latch(), Latch())
+    let slow = Store<Int, HandledAction>(identifier: "slow", model: 0) {
+      Perform(Slow.self) { _, context in
+        hasBegun.open()
+        await hasFailed.opened()
+        try context.updateModel { $0 += 1 }
+      }
+    }
+    try await stage.dispatcher.register(store: slow, persisted: .model)
+    let handle = stage.dispatcher.dispatch(Slow(), mode: .serial(lane: "slow"))
+    await hasBegun.opened()
+    stage.database.fail(.inputOutput)
+    _ = await stage.run(Deposit(account: "a", amount: 5), way).value
+    hasFailed.open()
+    #expect(await handle.result.errorCode == .persistenceFailed)
+    #expect(slow.model == 1)
+    await stage.dispatcher.drain()
+    return { [weak persistence = stage.persistence] in persistence }
+  }
+
+  @Test(arguments: Way.all)
+  func keepNothingOfThePersistenceAlthoughABlockCommitsAfterwards(way: Way) async throws {
+    let persistence = try await failBeforeABlockCommits(way: way)
+    while persistence() != nil { await Task.yield() }
+  }
+
   @Test(arguments: Way.all, [MemoryDatabase.Fault.busy, .full])
   func thatPassAreOvercome(way: Way, fault: MemoryDatabase.Fault) async throws {
     let stage = try await PersistenceStage()

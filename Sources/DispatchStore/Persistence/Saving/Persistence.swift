@@ -49,6 +49,9 @@ public final class Persistence: Sendable {
     var lastObserver = 0
     /// The size of the unsaved rows, estimated.
     var bytesPerCommit = 256
+
+    /// Keeps rows for the next group; after a failure there is none.
+    mutating func keep(_ rows: [CompanionRow]) { if commit.failure == nil { work.add(rows) } }
   }
 
   /// Opens a database, and makes this process its owner.

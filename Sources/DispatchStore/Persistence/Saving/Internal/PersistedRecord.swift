@@ -46,11 +46,12 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
       var isKept = false
       for record in records where record.keep() {
         isKept = true
-        if !record.isDirty { state.dirty.append(record) }
+        // After a failure nobody would take it from the list, and it keeps the persistence.
+        if !record.isDirty, state.commit.failure == nil { state.dirty.append(record) }
         record.isDirty = true
       }
       if isKept || !rows.isEmpty {
-        state.work.add(rows)
+        state.keep(rows)
         state.commit.note()
         isKept = true
       }

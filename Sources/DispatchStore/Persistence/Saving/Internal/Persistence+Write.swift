@@ -165,10 +165,14 @@ extension Persistence {
 
   /// Ends everything that waits, since saving has failed.
   func fail(_ error: PersistenceError) {
+    var unsaved: (dirty: [PersistedRecord], work: WorkRows) = ([], WorkRows())
     let passing = state.withLock { state in
       if error.code != .closed {
         (state.status.lastError, state.status.hasFailed) = (error, true)
       }
+      // Released outside of the lock. Records keep the persistence.
+      swap(&unsaved.dirty, &state.dirty)
+      swap(&unsaved.work, &state.work)
       return state.commit.fail(error)
     }
     pass(passing)

@@ -83,7 +83,7 @@ extension Persistence {
   /// Keeps rows as a commit of their own.
   func keep(_ rows: [CompanionRow]) {
     state.withLock { state in
-      state.work.add(rows)
+      state.keep(rows)
       state.commit.note()
     }
     requestWriter()
