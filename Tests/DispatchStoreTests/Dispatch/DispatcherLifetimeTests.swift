@@ -50,8 +50,12 @@ import Testing
     #expect(store.model == 2)
   }
 
-  @Test(arguments: [true, false])
-  func aLanesKeyMayDispatchWhenItIsReleased(sends: Bool) async {
+  enum KeyUse: CaseIterable {
+    case send, dispatch, list
+  }
+
+  @Test(arguments: KeyUse.allCases)
+  func aLanesKeyMayDispatchWhenItIsReleased(use: KeyUse) async {
     let count = Load.count(500)
     let (dispatcher, released) = (Dispatcher(name: "lanes"), EventCount(of: 4 * count))
     dispatcher.register(.after(PlainAction.self) { _, _ in })
@@ -61,10 +65,12 @@ import Testing
         group.addTask {
           for number in 0..<count {
             let key = DispatchingKey(number: 4 * number + task, dispatcher, released)
-            if sends {
-              await store.send(PlainAction(), mode: .serial(lane: key))
-            } else {
-              await store.dispatch(PlainAction(), mode: .serial(lane: key)).ended()
+            switch use {
+            case .send: await store.send(PlainAction(), mode: .serial(lane: key))
+            case .dispatch: await store.dispatch(PlainAction(), mode: .serial(lane: key)).ended()
+            case .list:
+              let actions = [PlainAction(), PlainAction()]
+              await dispatcher.dispatch(actions: actions, mode: .serial(lane: key)).ended()
             }
           }
         }
@@ -72,7 +78,7 @@ import Testing
     }
     await released.full()
     #expect(await dispatcher.drain().isComplete)
-    #expect(store.model == 8 * count)
+    #expect(store.model == (use == .list ? 12 : 8) * count)
   }
 
   @Test func aSynchronousDispatchKeepsNothingOfTheLaneThatItsRecordWasUsedIn() async {

@@ -10,8 +10,8 @@ extension DispatchOptions {
   /// its last attempt did if it runs regardless. Each action of a sequence is retried by itself.
   ///
   /// A veto, a cancelled operation, and a store that was not started are not retried. The last attempt's outcome is
-  /// the store's; `StoreResult.attemptCount` says how many attempts there were. Cost: for each pause, an
-  /// entry among the dispatcher's timers.
+  /// the store's; `StoreResult.attemptCount` says how many attempts there were. Cost: for each pause, an entry
+  /// among the dispatcher's timers.
   ///
   /// - Parameters:
   ///   - attempts: The maximum number of attempts, the first one included.

@@ -123,7 +123,7 @@ public final class DispatchRecorder: Middleware {
     var released: RecorderState.Released?
     let unmeasured = core.state.withLock { state -> RecorderState.Entry? in
       let entry = state.takeUnderWay(dispatch.id)
-      entry.end(dispatch, error: result.error)
+      entry.noteEnd(of: dispatch, error: result.error)
       if isMeasured { return entry }
       released = state.add(entry)
       return nil

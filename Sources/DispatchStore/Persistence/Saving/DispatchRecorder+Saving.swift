@@ -11,8 +11,8 @@ extension DispatchRecorder {
   ///     }
   ///
   /// Everything is written in one transaction of its own, after the commits before it. Masks apply. Call it
-  /// more often than the recorder's limit is reached, and once more before you close the persistence. A call waits for an
-  /// earlier one.
+  /// more often than the recorder's limit is reached, and once more before you close the persistence. A call waits for
+  /// the end of an earlier one.
   ///
   /// - Returns: The number of entries that the recorder had dropped before they could be saved.
   /// - Throws: A `PersistenceError`, or the encoder's error. The next call then saves the same entries.

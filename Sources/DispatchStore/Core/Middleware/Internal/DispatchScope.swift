@@ -97,10 +97,16 @@ class DispatchScope: @unchecked Sendable {
     .fromOpaque(UnsafeRawPointer(bitPattern: bits).unsafelyUnwrapped)
   }
 
-  /// Releases the values.
+  /// Releases what is the program's, before the scope is kept for reuse.
   ///
   /// The caller must have the only reference.
-  final func removeValues() {
+  final func reset() {
+    removeValues()
+    // A lane's key may be the last reference to an object of the program.
+    mode = .sync
+  }
+
+  private func removeValues() {
     let bits = address.load(ordering: .relaxed)
     guard bits != 0 else { return }
     address.store(0, ordering: .relaxed)

@@ -84,10 +84,8 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
   }
 
   private func clear() {
-    removeValues()
+    reset()
     action = NoAction()
-    // A lane's key may be the last reference to an object of the program.
-    mode = .sync
     if kept != nil { kept = nil }
     if replies != nil { replies = nil }
     startsAtOnce = false

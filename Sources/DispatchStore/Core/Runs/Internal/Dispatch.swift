@@ -285,11 +285,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     route?._withUnsafeGuaranteedRef(\.needsPreparation) == true
   }
 
-  /// Whether all of its stores only reduce; valid before it is scheduled.
-  var onlyReduces: Bool {
-    route?._withUnsafeGuaranteedRef(\.onlyReduces) == true
-  }
-
   /// Whether it has one store, which only reduces; valid before it is scheduled.
   var isReduction: Bool {
     route?._withUnsafeGuaranteedRef { $0.reductionCount == 1 && $0.count == 1 } == true

@@ -98,7 +98,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   ///
   /// The caller has the only reference, and all actions have finished.
   func clear() {
-    removeValues()
+    reset()
     endAcceptance()
     (ofDispatcher, dispatched) = (nil, [])
     if steps.count <= Self.mostSteps { steps.removeAll(keepingCapacity: true) } else { steps = [] }

@@ -64,12 +64,13 @@ extension Dispatcher {
         completion, fileID, line)
       return handle.resultIfEnded.map(SentDispatch.ended) ?? .detached(handle.dispatch!)
     }
-    let mayEndHere = route._withUnsafeGuaranteedRef(\.onlyReduces) && !mode.isMainThread
+    // A block needs the task; a dispatch that only reduces may run here, or on its lane's thread.
+    let needsTask = !route._withUnsafeGuaranteedRef(\.onlyReduces) || mode.isMainThread
     let sent = queue(
       copyAction(type, at: action), to: route, storeIdentifier, mode, options, after, completion,
-      callSite, on: thread)
+      callSite, needsTask: needsTask, on: thread)
     switch consume sent {
-    case .underWay(let dispatch) where mayEndHere: return Dispatch.begin(dispatch, on: thread)
+    case .underWay(let dispatch) where !needsTask: return Dispatch.begin(dispatch, on: thread)
     case let sent: return sent
     }
   }
@@ -105,7 +106,7 @@ extension Dispatcher {
   private func queue(
     _ action: any ActionType, to route: Unmanaged<Route>, _ storeIdentifier: String?, _ mode: Mode,
     _ options: DispatchOptions, _ after: [Dispatch], _ completion: Completion?,
-    _ callSite: CallSite, on thread: ThreadState
+    _ callSite: CallSite, needsTask: Bool, on thread: ThreadState
   ) -> SentDispatch {
     let dispatch = pool.makeDispatch(on: thread)
     dispatch.begin(
@@ -116,8 +117,7 @@ extension Dispatcher {
     let details = dispatch.makeDetails()
     (details.scheduler, details.dispatcher) = (task, self)
     dispatch.enter(task)
-    let mayBeQueued = dispatch.onlyReduces && !mode.isMainThread
-    if mayBeQueued { dispatch.carry(captureTaskLocals()) }
+    if !needsTask { dispatch.carry(captureTaskLocals()) }
     dispatch.wait(for: after)
     note(dispatch, mode, on: thread)
     dispatch.put(action)
@@ -140,7 +140,7 @@ extension Dispatcher {
     if Task.isCancelled {
       dispatch.cancel()
     } else {
-      isQueued = start(dispatch, details, after, mode, in: task, mayBeQueued: mayBeQueued)
+      isQueued = start(dispatch, details, after, mode, in: task, needsTask: needsTask)
     }
     if let admitted { admitted.enter(by: self) }
     guard isQueued else { return .underWay(dispatch) }
@@ -158,7 +158,7 @@ extension Dispatcher {
   /// - Returns: Whether it runs on the lane's thread.
   private func start(
     _ dispatch: Dispatch, _ details: DispatchDetails, _ after: [Dispatch], _ mode: Mode,
-    in task: TaskScheduler, mayBeQueued: Bool
+    in task: TaskScheduler, needsTask: Bool
   ) -> Bool {
     let isJoining = details.isJoining
     let place = isJoining ? freeScheduler(of: mode) : scheduler(of: mode)
@@ -176,7 +176,7 @@ extension Dispatcher {
       }
       return false
     }
-    if mayBeQueued {
+    if !needsTask {
       details.scheduler = place
       dispatch.enter(place)
       schedule(dispatch, at: place, after: before, isGated: details.withState(\.isGated)) {
@@ -205,16 +205,22 @@ extension Dispatch {
       return .underWay(dispatch)
     }
     let wait = dispatch.beginWait()
-    var started = copy dispatch
-    var hasEnded = true
-    if case .continues = run(&started, on: thread) { hasEnded = false }
-    _ = consume started
+    let hasEnded = start(dispatch, in: task, on: thread)
     if hasEnded {
-      task.release(dispatch)
       while !task.detach() { if case .step(let step)? = task.next() { step() } }
     }
     wait?.end()
     return hasEnded ? .ended(end(dispatch, in: task, on: thread)) : .underWay(dispatch)
+  }
+
+  /// Starts the dispatch in its turn; returns whether it has ended, and has left its place.
+  private static func start(
+    _ dispatch: Dispatch, in task: TaskScheduler, on thread: ThreadState
+  ) -> Bool {
+    var started = dispatch
+    if case .continues = run(&started, on: thread) { return false }
+    task.release(dispatch)
+    return true
   }
 
   /// Returns the result of a dispatch that has ended, and keeps its objects as spare ones.
@@ -297,10 +303,7 @@ extension Dispatch {
       }
       switch step {
       case .start:
-        let thread = ThreadState.current
-        var started = dispatch
-        if case .continues = run(&started, on: thread) { continue }
-        task.release(dispatch)
+        _ = start(dispatch, in: task, on: .current)
       case .cancel, .ended:
         break
       case .step(let step):

@@ -56,7 +56,7 @@ final class RecorderCore: TapeSink {
   func begin(_ dispatch: DispatchInfo) -> Bool {
     let hasHome = state.withLock { state in
       state.begin(dispatch.id)
-      return state.hasHome
+      return state.home != nil
     }
     if hasHome { return false }
     // A reading of the clock is code of the program.

@@ -17,7 +17,7 @@ struct RecorderState: Sendable {
     // because the recorder's lock guards it while the dispatch is under way; then the thread that ends the dispatch has
     // it alone, and once it is added it is constant
     /// Nil for a change, and while the dispatch is under way.
-    var dispatch: Ended?
+    private(set) var dispatch: Ended?
     private(set) var runs = ShortList<Run>()
     private(set) var commits = ShortList<TapedCommit>()
     /// The commits that are not in the list, by store: how many, and the version after them.
@@ -42,8 +42,7 @@ struct RecorderState: Sendable {
       omitted[commit.identifier] = (count + 1, commit.versions.new)
     }
 
-    /// Notes the end of the dispatch.
-    func end(_ dispatch: DispatchInfo, error: (any Error)?) {
+    func noteEnd(of dispatch: DispatchInfo, error: (any Error)?) {
       self.dispatch = Ended(
         id: dispatch.id, parent: dispatch.parent, actions: dispatch.scope.actions,
         isSequence: dispatch.isSequence, mode: dispatch.mode, callSite: dispatch.callSite,
@@ -53,7 +52,7 @@ struct RecorderState: Sendable {
   }
 
   /// The dispatcher, and the time at which the log begins: by its clock, and since 1970, in nanoseconds.
-  struct Home: Sendable {
+  final class Home: Sendable {
     let dispatcher: DispatcherReference
     let name: String
     let start: Int64
@@ -104,8 +103,6 @@ struct RecorderState: Sendable {
   private var underWay: [DispatchID: Entry] = [:]
   /// Nil before the first dispatch.
   private(set) var home: Home?
-  /// Whether there is a home; asking it would count its references.
-  private(set) var hasHome = false
 
   init(limit: Int, byteLimit: Int?) {
     // Without a limit, an eighth more than it would overflow.
@@ -114,8 +111,8 @@ struct RecorderState: Sendable {
 
   /// Notes the dispatcher; returns whether it is news.
   mutating func begin(at home: Home) -> Bool {
-    if hasHome { return false }
-    (self.home, hasHome) = (home, true)
+    if self.home != nil { return false }
+    self.home = home
     return true
   }
 
@@ -127,8 +124,8 @@ struct RecorderState: Sendable {
 
   /// Keeps a commit; returns whether it belongs to a dispatch that is under way.
   ///
-  /// The commits of an atomic action get one place, so that no dispatch ends between them: its stores are locked until the
-  /// last one, so no other commit of them comes in between.
+  /// The commits of an atomic action get one place. A dispatch that ends between two of them then comes after all of them.
+  /// The action's stores are locked meanwhile, so no other commit of these stores comes in between.
   mutating func keep(_ commit: TapedCommit) -> Bool {
     commitCount += 1
     commit.place = commitCount
