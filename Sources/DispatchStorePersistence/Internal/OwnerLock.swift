@@ -23,6 +23,8 @@
       isReleased = true
       // The next owner must not be taken for this one before it has written its own line.
       _ = ftruncate(descriptor, 0)
+      // A child that this process is just starting still has a copy, and closing alone would leave the lock to that.
+      _ = flock(descriptor, LOCK_UN)
       _ = close(descriptor)
     }
 

@@ -435,17 +435,17 @@ struct DurableEffectTests {
   }
 
   @Test func areNotCancelledWithTheClientThatHasCausedThem() async throws {
-    let (bank, begun, goOn) = (ChargingBank(), Latch(), Latch())
+    let (bank, begun, isCancelled) = (ChargingBank(), Latch(), Latch())
     let service = try await PaymentService(database, bank) {
       begun.open()
-      await goOn.openedOrCancelled()
+      // The first run waits until its task knows.
+      await isCancelled.openedOrCancelled()
       try Task.checkCancellation()
     }
     let handle = service.dispatcher.dispatch(OrderPlaced(), options: .timeout(.seconds(100)))
     #expect(await handle.result.isSuccess)
     await begun.opened()
     handle.cancelWithEffects()
-    goOn.open()
     await service.paid(1)
     #expect(bank.keys.all.count == 1)
   }

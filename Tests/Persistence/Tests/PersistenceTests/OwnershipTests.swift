@@ -50,6 +50,18 @@ import Testing
     #expect(try folder.driver().open().epoch == 2)
   }
 
+  @Test func aDriverUnlocksAlthoughAChildHasACopyOfItsLock() throws {
+    let opened = try Opened(folder.driver())
+    let file = try #require(
+      (0 as Int32..<1024).first {
+        FileIdentity(descriptor: $0) == FileIdentity(path: folder.database + "-owner")
+      })
+    let copy = dup(file)
+    opened.driver.close()
+    #expect(try folder.driver().open().epoch == 2)
+    close(copy)
+  }
+
   @Test func aLinkLeadsToTheSameLock() throws {
     let link = folder.file("link.db")
     try FileManager.default.createSymbolicLink(

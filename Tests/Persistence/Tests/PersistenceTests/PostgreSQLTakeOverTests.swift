@@ -13,10 +13,10 @@ struct PostgreSQLTakeOverTests {
 
   init() throws { database = try Database() }
 
-  private func standby() -> Task<Persistence, any Error> {
+  private func standby(_ settings: PostgreSQLSettings? = nil) -> Task<Persistence, any Error> {
     Task { [database, short] in
       try await Persistence(
-        .postgreSQL(url: database.url, waitForOwnership: true, settings: short))
+        .postgreSQL(url: database.url, waitForOwnership: true, settings: settings ?? short))
     }
   }
 
@@ -77,15 +77,16 @@ struct PostgreSQLTakeOverTests {
   }
 
   @Test func anOwnerThatReadsForLongerThanItsLeaseStaysTheOwner() async throws {
-    let first = try Opened(database.driver(settings: PostgreSQLSettings(lease: .seconds(1))))
+    let settings = PostgreSQLSettings(lease: .seconds(3))
+    let first = try Opened(database.driver(settings: settings))
     // The first group sets it again.
     try database.psql("UPDATE dispatchstore_partitions SET lease_end = 'infinity'")
-    let second = standby()
+    let second = standby(settings)
     try await awaitStandby()
     for _ in 0..<2 {
       try first.group { driver in
-        for seconds in [0.4, 0.4, 0.4, 0.4, 0.4] {
-          _ = try driver.query("SELECT pg_sleep($1)", [.real(seconds)])
+        for _ in 0..<5 {
+          _ = try driver.query("SELECT pg_sleep(0.8)", [])
         }
       }
     }
