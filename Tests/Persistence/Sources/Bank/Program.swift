@@ -39,7 +39,7 @@ enum Program {
         let work = Work(
           bank, journal, run: records.runs, seed: UInt64(value("--seed") ?? "") ?? 1,
           most: Int(value("--operations") ?? "") ?? .max)
-        let signals = endAtSIGTERM(work)
+        let signals = await endAtSIGTERM(work)
         say("ready")
         if let failure = await work.run(Int(value("--workers") ?? "") ?? 10) {
           say("failed \(failure)")
@@ -56,11 +56,14 @@ enum Program {
     }
   }
 
-  private static func endAtSIGTERM(_ work: Work) -> any DispatchSourceSignal {
-    signal(SIGTERM, SIG_IGN)
+  /// Ends the work at SIGTERM; until this has returned, SIGTERM ends the process.
+  private static func endAtSIGTERM(_ work: Work) async -> any DispatchSourceSignal {
     let source = DispatchSource.makeSignalSource(signal: SIGTERM)
     source.setEventHandler { work.end() }
-    source.resume()
+    await withCheckedContinuation { listens in
+      source.setRegistrationHandler { listens.resume() }
+      source.resume()
+    }
     return source
   }
 }

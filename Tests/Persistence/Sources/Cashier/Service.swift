@@ -74,7 +74,6 @@ struct Service: Sendable {
       // The driver has died.
       exit(1)
     }
-    signal(SIGTERM, SIG_IGN)
     let termination = DispatchSource.makeSignalSource(signal: SIGTERM)
     termination.setEventHandler {
       if let service = present.withLock({ $0 }) { service.receive(["drain"]) } else { exit(0) }
