@@ -4,9 +4,10 @@ extension Dispatcher {
   /// Use it from `async` functions. If the lane is idle, the task acquires it at once, and all code runs in the task,
   /// with its task-local values and its priority. If the lane is busy, the dispatch has its turn, first in, first out.
   /// An action that only reduces then runs on the lane's thread, with the carried task-local values alone, and the task
-  /// is resumed with the result. Any other action resumes the task in its turn, so that `async` blocks always run in
-  /// the task. Cancelling the task cancels the dispatch, except for stores that run regardless. Blocks of stores that do
-  /// not wait for each other are child tasks.
+  /// is resumed with the result. Any other action resumes the task in its turn, and `async` blocks run in the task;
+  /// blocks of stores that do not wait for each other in child tasks. If the store runs regardless, or if a timeout, a
+  /// name or `cancelsPrevious` can cancel the dispatch, the block gets a task of its own. Cancelling the caller's task
+  /// cancels the dispatch, except for stores that run regardless.
   ///
   /// With `options: .detached` the task only waits, and the dispatch runs as if by `dispatch`. Neither cancelling the
   /// task or the enclosing block nor the block's deadline ends the dispatch. So a cancelled task can still clean up.
