@@ -42,7 +42,7 @@ struct DiagnosisRingTests {
     let states = diagnosis.states(of: outer)
     #expect(states.contains("runs store \"stage\" since 12 s (an async block)"), "\(states)")
     #expect(states.contains("may wait for 2 ("))
-    #expect(diagnosis.description.contains("A probable ring: 1 may wait for 2, 2 is queued in"))
+    #expect(diagnosis.description.contains("A probable cycle: 1 may wait for 2, 2 is queued in"))
     inner.cancel()
     await world.end(outer, inner)
   }
@@ -109,7 +109,7 @@ struct DiagnosisRingTests {
     let cycle = diagnosis.cycles[0]
     #expect(!cycle.isProbable)
     #expect(cycle.edges.map(\.kind).sorted { "\($0)" < "\($1)" } == [.awaits, .holdsBack, .lane])
-    #expect(diagnosis.description.contains("; a ring."))
+    #expect(diagnosis.description.contains("; a cycle."))
     queued.cancel()
     await world.end(outer, queued)
   }
@@ -131,7 +131,7 @@ struct DiagnosisRingTests {
       #expect(!line.contains("<c>") && !line.contains("[d]"), "\(line)")
     }
     #expect(nodes[0].contains("a#34;b#92;#60;c#62;#92;n#91;d#93;#124;#35;"))
-    #expect(mermaid.contains("  class d1,d2 ring"))
+    #expect(mermaid.contains("  class d1,d2 cycle"))
     #expect(mermaid.contains("  linkStyle 0,1 stroke:#c00"))
     inner.cancel()
     await world.end(outer, inner)

@@ -15,8 +15,8 @@ extension Diagnosis {
     let marked = edges.indices.filter { ring.contains(edges[$0]) }
     if !marked.isEmpty {
       let numbers = Set(ring.map(\.from)).sorted().map { "d\($0)" }
-      lines.append("  classDef ring stroke:#c00,stroke-width:2px")
-      lines.append("  class \(numbers.joined(separator: ",")) ring")
+      lines.append("  classDef cycle stroke:#c00,stroke-width:2px")
+      lines.append("  class \(numbers.joined(separator: ",")) cycle")
       lines.append("  linkStyle \(marked.map(String.init).joined(separator: ",")) stroke:#c00")
     }
     return lines.joined(separator: "\n")

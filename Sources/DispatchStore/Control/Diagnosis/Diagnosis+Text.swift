@@ -36,8 +36,8 @@ extension Diagnosis: CustomStringConvertible {
   private var headline: String {
     let waiting = entries.count(where: \.isWaiting)
     let counts = "\(entries.count) in flight, \(waiting) of them waiting"
-    let rings = cycles.isEmpty ? "" : cycles.count == 1 ? "; a ring" : "; \(cycles.count) rings"
-    return "Dispatcher \"\(dispatcher)\": \(counts)\(rings)."
+    let found = cycles.isEmpty ? "" : cycles.count == 1 ? "; a cycle" : "; \(cycles.count) cycles"
+    return "Dispatcher \"\(dispatcher)\": \(counts)\(found)."
       + (isSuspended ? " Its queue is suspended." : "")
   }
 }
@@ -64,7 +64,7 @@ extension Diagnosis.Cycle: CustomStringConvertible {
   /// The waits, in the order of the ring.
   public var description: String {
     let clauses = edges.map { "\($0.from) \($0.label) \($0.to)" }
-    let head = isProbable ? "A probable ring" : "A ring"
+    let head = isProbable ? "A probable cycle" : "A cycle"
     return "\(head): \(clauses.joined(separator: ", ")).".onOneLine
   }
 }

@@ -69,6 +69,10 @@ final class LaneSet: Scheduler, @unchecked Sendable {
   }
 
   /// Enters the lanes from the first one of a slice on, with the locks of those before it held.
+  ///
+  /// Each word is closed, so that no thread pushes without a lock; only once all are closed does this push, and open them.
+  /// So a dispatch of one lane can't come between two pushes. Otherwise X behind the first place and Y before the second
+  /// one, with Y `after` X, would be a cycle that no search looks for.
   private func enter(
     _ rest: ArraySlice<Int>, _ entries: [Dispatch], for dispatcher: Dispatcher,
     _ needDrainers: inout [Int]
