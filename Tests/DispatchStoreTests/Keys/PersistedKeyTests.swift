@@ -171,6 +171,10 @@ struct PersistedKeyTests {
     #expect(result.dispatchError?.message.contains("Text, which is not Codable") == true)
     let text = await process.dispatcher.send(Withdraw(), options: .idempotencyKey("a\u{0}b"))
     #expect(text.dispatchError?.message.contains("U+0000") == true)
+    let long = String(repeating: "k", count: 1_025)
+    let refused = await process.dispatcher.send(Withdraw(), options: .idempotencyKey(long))
+    #expect(refused.dispatchError?.code == .invalidIdempotencyKey)
+    #expect(refused.dispatchError?.message.contains("1025 bytes") == true)
     #expect(process.purse.model.amounts.isEmpty)
     #expect(await process.dispatcher.send(Withdraw()).isSuccess, "Saving goes on.")
   }

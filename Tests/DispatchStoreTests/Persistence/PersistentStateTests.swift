@@ -223,6 +223,87 @@ struct PersistentStateTests {
     #expect(part == nil)
   }
 
+  @Test func isOfOneStoreIfSeveralTasksRegisterItAtOnce() async throws {
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    try await database.open(for: dispatcher)
+    let codes = await withTaskGroup(of: PersistenceError.Code?.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          do {
+            try await dispatcher.register(store: .wallet(), persisted: .elements(\.all))
+            return nil
+          } catch {
+            return (error as? PersistenceError)?.code
+          }
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(codes.count { $0 == nil } == 1)
+    #expect(codes.count { $0 == .alreadyRegistered } == 7)
+    await dispatcher.send(Deposit(account: "a", amount: 1))
+    #expect(database.rows(ofStore: "wallet", part: 1) == ["a": "1"])
+  }
+
+  @Test func isNotThatOfAStoreInMemoryThatComesInBetween() async throws {
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    try await database.open(for: dispatcher)
+    database.hold()
+    let persisted = Task {
+      try await dispatcher.register(store: .wallet(), persisted: .elements(\.all))
+    }
+    // In either order there is an error.
+    for _ in 0..<100 { await Task.yield() }
+    dispatcher.register(store: .wallet())
+    database.release()
+    await #expect(throws: PersistenceError.self) { try await persisted.value }
+    dispatcher.unregister(storeIdentifier: "wallet")
+    try await dispatcher.register(store: .wallet(), persisted: .elements(\.all))
+    await dispatcher.send(Deposit(account: "a", amount: 1))
+    #expect(database.rows(ofStore: "wallet", part: 1) == ["a": "1"])
+  }
+
+  /// One action runs while another store takes the identifier, and one waits behind it, in a task or a sequence.
+  @Test(arguments: [true, false], [true, false])
+  func isNotAcknowledgedOfAStoreThatWasReplaced(isKeyed: Bool, isSequence: Bool) async throws {
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    try await database.open(for: dispatcher)
+    let (begun, goOn) = (Latch(), Latch())
+    func makeStore() -> WalletStore {
+      Store(identifier: "wallet", model: Wallet()) {
+        Perform(Deposit.self) { deposit, context in
+          begun.open()
+          await goOn.opened()
+          try context.updateModel { $0.all[deposit.account, default: 0] += deposit.amount }
+        }
+      }
+    }
+    let store = try await dispatcher.register(store: makeStore(), persisted: .elements(\.all))
+    let (first, second) = (Deposit(account: "a", amount: 1), Deposit(account: "b", amount: 1))
+    let options = isKeyed ? DispatchOptions.idempotencyKey("a") : []
+    let running =
+      isSequence
+      ? dispatcher.dispatch(actions: [first], mode: .serial, options: options)
+      : dispatcher.dispatch(first, mode: .serial, options: options)
+    await begun.opened()
+    let waiting = dispatcher.dispatch(second, mode: .serial)
+    dispatcher.unregister(store: store)
+    let next = try await dispatcher.register(store: makeStore(), persisted: .elements(\.all))
+    goOn.open()
+    #expect(await running.result.dispatchError?.code == .persistenceFailed)
+    #expect(await waiting.result.dispatchError?.code == .persistenceFailed)
+    #expect(store.model.all.dictionary == ["a": 1], "What waited has not run.")
+    #expect(database.rows(ofStore: "wallet", part: 1).isEmpty)
+    // A repeat goes to the new store.
+    let repeated =
+      isSequence
+      ? await dispatcher.dispatch(actions: [first], mode: .serial, options: options).result
+      : await dispatcher.send(first, mode: .serial, options: options).result
+    #expect(repeated.isSuccess)
+    #expect(next.model.all.dictionary == ["a": 1])
+    #expect(database.rows(ofStore: "wallet", part: 1) == ["a": "1"])
+  }
+
   @Test func isOfOneStoreAtATime() async throws {
     let stage = try await PersistenceStage()
     let error = await #expect(throws: PersistenceError.self) {

@@ -96,7 +96,12 @@ extension Dispatcher {
       persistence.release(record)
       throw error
     }
-    return register(store: store, waitFor: waitFor, ownership: ownership)
+    let registered = register(store: store, waitFor: waitFor, ownership: ownership)
+    persistence.endClaim(of: record)
+    if registered === store { return store }
+    // A store that is not persistent has come in between.
+    persistence.release(record)
+    throw PersistenceError.alreadyRegistered(store.identifier)
   }
 }
 
@@ -116,13 +121,19 @@ extension Persistence {
     let present = state.withLock { $0.records[identifier]?.record }
     if present?.isRegistered == true { throw PersistenceError.alreadyRegistered(identifier) }
     let hasClaimed = state.withLock { state in
-      guard state.records[identifier]?.record === present else { return false }
+      guard state.records[identifier]?.record === present, present?.isBeginning != true else {
+        return false
+      }
       present?.isReplaced = true
+      record?.isBeginning = true
       state.records[identifier] = record.map { WeakRecord(record: $0) }
       return true
     }
     if !hasClaimed { throw PersistenceError.alreadyRegistered(identifier) }
   }
+
+  /// Notes that a store is registered: from now on its dispatcher says whether it has the identifier.
+  func endClaim(of record: PersistedRecord) { state.withLock { _ in record.isBeginning = false } }
 
   /// Gives up the claim of a store that could not be registered.
   func release(_ record: PersistedRecord) {

@@ -47,6 +47,10 @@ public final class Persistence: Sendable {
     var status: PersistenceStatus
     var statusObservers: [Int: AsyncStream<PersistenceStatus>.Continuation] = [:]
     var lastObserver = 0
+    /// The dispatches whose commits are not saved, since their store was replaced, until they end.
+    var losses: Set<DispatchID> = []
+    /// The number of the last commit before the last such one.
+    var lastLoss: UInt64?
     /// The size of the unsaved rows, estimated.
     var bytesPerCommit = 256
 
@@ -94,8 +98,9 @@ public final class Persistence: Sendable {
       State(
         commit: GroupCommit(limits),
         status: PersistenceStatus(database: driver.description, owner: owner)))
-    try restore(try await perform { try FoundRow.all($0) })
+    // Before the rows: with many keys, decoding them takes longer than a short lease.
     renewLease(since: nil)
+    try restore(try await perform { try FoundRow.all($0) })
   }
 
   deinit {

@@ -47,6 +47,11 @@ struct Database {
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
   }
 
+  /// Lets new sessions only read, or write as well.
+  func onlyReads(_ onlyReads: Bool) throws {
+    try server.psql("ALTER DATABASE \(name) SET default_transaction_read_only = \(onlyReads)")
+  }
+
   /// Lets the database be reached or not, as a server that is away.
   func allowConnections(_ areAllowed: Bool) throws {
     try server.psql("ALTER DATABASE \(name) ALLOW_CONNECTIONS \(areAllowed)")

@@ -76,6 +76,17 @@ struct PostgreSQLTakeOverTests {
     try await persistence.close()
   }
 
+  @Test func aSessionThatOnlyReadsIsReplaced() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    try database.onlyReads(true)
+    try database.endConnections()
+    #expect(throws: PersistenceError.self) { try opened.group { _ in } }
+    try expect(.busy, "read-only") { try opened.group { try $0.save(version: 2, ofStore: store) } }
+    try database.onlyReads(false)
+    try opened.group { try $0.save(version: 2, ofStore: store) }
+  }
+
   @Test func anOwnerThatReadsForLongerThanItsLeaseStaysTheOwner() async throws {
     let settings = PostgreSQLSettings(lease: .seconds(3))
     let first = try Opened(database.driver(settings: settings))

@@ -43,6 +43,10 @@ extension IdempotencyTable {
     guard key.period > 0, dispatch.route?._withUnsafeGuaranteedRef({ $0.endGate != nil }) == true
     else { return }
     if key.text.utf8.contains(0) { throw DispatchError.keyNotSaved(key.text, "It has U+0000.") }
+    if !CompanionRow.canHave(key: key.text) {
+      let (size, most) = (key.text.utf8.count, CompanionRow.maxKeySize)
+      throw DispatchError.keyNotSaved(key.text, "It has \(size) bytes, and may have \(most).")
+    }
     guard let reply = action.replyType, reply != Void.self, !(reply is any Codable.Type) else {
       return
     }

@@ -43,7 +43,7 @@ final class SavedSchedules: DispatcherAttachment {
 
   // MARK: Saving
 
-  /// Saves an action; returns the generation of its record, or nil if the action or its mode can't be saved.
+  /// Saves an action; returns the generation of its record, or nil if the action, its name or its mode can't be saved.
   ///
   /// If the action can't be saved, a former one of its name is removed.
   func save(
@@ -51,7 +51,9 @@ final class SavedSchedules: DispatcherAttachment {
     _ mode: Dispatcher.Mode, due: Int64, _ missed: MissedRuns, interval: Int64? = nil,
     key: IdempotencyKey? = nil
   ) -> Int? {
-    guard keeper.obstacle(type(of: action)) == nil, let mode = SavedMode(mode) else {
+    guard keeper.obstacle(type(of: action)) == nil, CompanionRow.canHave(key: name),
+      let mode = SavedMode(mode)
+    else {
       remove(name)
       return nil
     }

@@ -14,6 +14,9 @@ class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
   /// Returns the rows that were in no commit, once the stores have ended.
   func rows(of result: DispatchResult) -> [CompanionRow] { [] }
 
+  /// Called once the stores have ended, instead of `rows(of:)`, if a commit of the dispatch is not saved.
+  func lost() {}
+
   /// Called when the dispatch is to begin later, before it can begin.
   func noteDelay(_ subject: DelayedDispatch) {}
 
@@ -34,6 +37,11 @@ struct CompanionRow: Sendable {
   let key: String
   /// Nil removes the row.
   let value: (any CompanionValue)?
+  /// The most bytes of a key: PostgreSQL's index refuses long ones, and that would end saving for everybody.
+  static let maxKeySize = 1_024
+
+  static func canHave(key: String) -> Bool { key.utf8.count <= maxKeySize }
+
   /// Whether the row is still to be saved: asked in the order of commits, since another row may have taken its place.
   var isCurrent: (@Sendable () -> Bool)?
 }

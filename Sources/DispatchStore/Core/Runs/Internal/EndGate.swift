@@ -9,6 +9,9 @@ class EndGate: @unchecked Sendable {  // because a subclass says why
   /// The error with which stores are not run any longer; nil if nothing has failed.
   var refusal: DispatchError? { fatalError("EndGate is abstract.") }
 
+  /// The error with which its own store is not run any longer.
+  var refusalOfStore: DispatchError? { fatalError("EndGate is abstract.") }
+
   /// Decides whether stores may start now; if they have to wait, resumes the start once they may.
   func admit(_ start: HeldStart) -> Admission { fatalError("EndGate is abstract.") }
 
@@ -23,6 +26,9 @@ class EndGate: @unchecked Sendable {  // because a subclass says why
 
   /// The number of the last commit.
   var position: UInt64 { fatalError("EndGate is abstract.") }
+
+  /// Whether a commit of a dispatch that ends is not saved, since its store was replaced.
+  func hasLost(_ end: PendingEnd) -> Bool { fatalError("EndGate is abstract.") }
 
   /// Keeps rows as a commit of their own.
   func keep(_ rows: [CompanionRow]) { fatalError("EndGate is abstract.") }

@@ -200,10 +200,14 @@ final class Round: @unchecked Sendable {
     return state.withLock { $0.unpark(key) } == nil
   }
 
-  /// The outcome of stores that the gate does not let start.
-  private var refusedOutcome: StoreOutcome? {
+  /// The outcome of a store that its gate does not let start; in an atomic action, the gate of any store.
+  private func refusedOutcome(_ index: Int) -> StoreOutcome? {
     guard let gate = route.endGate else { return nil }
-    return (gated?.withLock(\.rejection) ?? gate.refusal).map(StoreOutcome.failed)
+    let own = isAtomic ? route.entries[...] : route.entries[index...index]
+    let error =
+      gated?.withLock(\.rejection) ?? gate.refusal
+      ?? own.lazy.compactMap(\.endGate?.refusalOfStore).first
+    return error.map(StoreOutcome.failed)
   }
 
   /// The storage that holds a store's start back, if one does: for an atomic action, that of any store.
@@ -241,9 +245,9 @@ final class Round: @unchecked Sendable {
     yieldPoint(.start, storeRun.storeIdentifier)
     let verdict =
       if isAtomic, index != leader {
-        atomicOutcome?[index] ?? refusedOutcome
+        atomicOutcome?[index] ?? refusedOutcome(index)
       } else {
-        refusedOutcome ?? (isAtomic ? nil : reply(to: storeRun)?.outcome)
+        refusedOutcome(index) ?? (isAtomic ? nil : reply(to: storeRun)?.outcome)
       }
     let outcome: StoreOutcome? =
       switch state.withLock({ $0.start(index, verdict: verdict) }) {

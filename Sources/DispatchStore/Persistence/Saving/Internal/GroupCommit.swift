@@ -182,7 +182,7 @@ struct GroupCommit {
         passing.calls.append(body)
       case .end(let end):
         end.isSaved = true
-        end.error = passing.error.map { .notSaved($0, isKnown: saved <= end.start) }
+        if let error = passing.error { end.error = .notSaved(error, isKnown: saved <= end.start) }
         if end.missing == 0 { passing.ends.append(end) }
       }
     }

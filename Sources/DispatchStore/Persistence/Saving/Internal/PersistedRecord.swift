@@ -11,8 +11,13 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
   var number: Int64 = 0
   /// Whether it is in the list of stores with commits that are in no group.
   var isDirty = false
+  /// Whether it is being registered, and so has its identifier already.
+  var isBeginning = false
   /// Whether another store has been registered under its identifier, so that its commits are no longer saved.
-  var isReplaced = false
+  var isReplaced: Bool {
+    get { ownGate.isReplaced }
+    set { ownGate.isReplaced = newValue }
+  }
   /// The row of the model as it was saved last.
   var savedModel: Data?
   var hasReportedSize = false
@@ -21,7 +26,7 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
 
   init(_ persistence: Persistence, _ identifier: String) {
     (self.persistence, self.identifier) = (persistence, identifier)
-    ownGate = PersistenceGate(persistence)
+    ownGate = PersistenceGate(persistence, identifier)
   }
 
   /// The identifier in the database, where equal ones are the same bytes.
@@ -43,15 +48,20 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     let records = keepers.lazy.map { unsafeDowncast($0, to: PersistedRecord.self) }
     defer { for record in records { record.forgetRead() } }
     return persistence.state.withLock { state in
-      var isKept = false
-      for record in records where record.keep() {
+      var (isKept, isLost) = (false, false)
+      for record in records {
+        if record.isReplaced, let id = record.readDispatchID {
+          state.lose(id)
+          isLost = true
+        }
+        guard record.keep() else { continue }
         isKept = true
         // After a failure nobody would take it from the list, and it keeps the persistence.
         if !record.isDirty, state.commit.failure == nil { state.dirty.append(record) }
         record.isDirty = true
       }
-      if isKept || !rows.isEmpty {
-        state.keep(rows)
+      if isKept || isLost || !rows.isEmpty {
+        if !isLost { state.keep(rows) }
         state.commit.note()
         isKept = true
       }
@@ -61,6 +71,9 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
 
   /// Keeps the commit that was read, under the persistence's lock; returns false if it is not to be saved.
   func keep() -> Bool { fatalError("PersistedRecord is abstract.") }
+
+  /// The dispatch that makes the commit that was read, if there is one.
+  var readDispatchID: DispatchID? { fatalError("PersistedRecord is abstract.") }
 
   /// Forgets the commit that was read.
   func forgetRead() { fatalError("PersistedRecord is abstract.") }

@@ -46,6 +46,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     )
   }
 
+  override var readDispatchID: DispatchID? { now?.commit.dispatchID }
+
   override func keep() -> Bool {
     if isReplaced || now == nil { return false }
     swap(&model, &now!.model)

@@ -1,11 +1,22 @@
 /// The gate of dispatches to persistent stores: their end waits until everything is saved.
-final class PersistenceGate: EndGate, @unchecked Sendable {  // because it has only constants
+final class PersistenceGate: EndGate, @unchecked Sendable {
+  // because the persistence's lock guards its mutable state
   private let persistence: Persistence
+  private let storeIdentifier: String
+  /// Whether another store has been registered under the identifier.
+  var isReplaced = false
 
-  init(_ persistence: Persistence) { self.persistence = persistence }
+  init(_ persistence: Persistence, _ storeIdentifier: String) {
+    (self.persistence, self.storeIdentifier) = (persistence, storeIdentifier)
+  }
 
   override var refusal: DispatchError? {
     persistence.state.withLock(\.commit.failure).map { .refused($0) }
+  }
+
+  override var refusalOfStore: DispatchError? {
+    persistence.state.withLock { _ in isReplaced }
+      ? .replaced("Store \"\(storeIdentifier)\" was not run", storeIdentifier) : nil
   }
 
   override var position: UInt64 { persistence.state.withLock(\.commit.last) }
@@ -23,8 +34,18 @@ final class PersistenceGate: EndGate, @unchecked Sendable {  // because it has o
 
   override func keep(_ rows: [CompanionRow]) { persistence.keep(rows) }
 
+  override func hasLost(_ end: PendingEnd) -> Bool {
+    persistence.state.withLock { $0.hasLost(end) }
+  }
+
   override func enter(_ end: PendingEnd) -> Bool {
-    persistence.state.withLock { $0.commit.enter(end) }
+    persistence.state.withLock { state in
+      let mayPass = state.commit.enter(end)
+      if state.takeLoss(of: end) {
+        end.error = .replaced("What the dispatch has committed was not saved", storeIdentifier)
+      }
+      return mayPass
+    }
   }
 
   override func lead(_ end: PendingEnd) { persistence.lead(end) }
@@ -34,7 +55,36 @@ final class PersistenceGate: EndGate, @unchecked Sendable {  // because it has o
   override func resume(_ end: PendingEnd) { persistence.resume([end]) }
 }
 
+extension Persistence.State {
+  /// Notes that a commit of a dispatch is not saved, since its store was replaced.
+  mutating func lose(_ id: DispatchID) {
+    losses.insert(id)
+    lastLoss = commit.last + 1
+  }
+
+  /// Whether a dispatch has lost a commit; of a sequence, whether any was lost meanwhile.
+  func hasLost(_ end: PendingEnd) -> Bool {
+    if end.round == nil { return lastLoss.map { $0 > end.start } == true }
+    return losses.contains(end.dispatch.id)
+  }
+
+  mutating func takeLoss(of end: PendingEnd) -> Bool {
+    if losses.isEmpty, lastLoss == nil { return false }
+    defer { losses.remove(end.dispatch.id) }
+    return hasLost(end)
+  }
+}
+
 extension DispatchError {
+  static func replaced(_ consequence: String, _ storeIdentifier: String) -> DispatchError {
+    DispatchError(
+      code: .persistenceFailed,
+      message: """
+        \(consequence): the store was unregistered, and another one has been registered under its identifier since. \
+        Dispatch the action again; it goes to that one.
+        """, storeIdentifiers: [storeIdentifier])
+  }
+
   static func refused(_ error: PersistenceError) -> DispatchError {
     DispatchError(
       code: .persistenceFailed,
