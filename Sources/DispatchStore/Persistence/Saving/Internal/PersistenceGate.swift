@@ -16,7 +16,7 @@ final class PersistenceGate: EndGate, @unchecked Sendable {
 
   override var refusalOfStore: DispatchError? {
     persistence.state.withLock { _ in isReplaced }
-      ? .replaced("Store \"\(storeIdentifier)\" was not run", storeIdentifier) : nil
+      ? .replaced("Store \"\(storeIdentifier)\" was not run", [storeIdentifier]) : nil
   }
 
   override var position: UInt64 { persistence.state.withLock(\.commit.last) }
@@ -42,7 +42,7 @@ final class PersistenceGate: EndGate, @unchecked Sendable {
     persistence.state.withLock { state in
       let mayPass = state.commit.enter(end)
       if state.takeLoss(of: end) {
-        end.error = .replaced("What the dispatch has committed was not saved", storeIdentifier)
+        end.error = .replaced("What the dispatch has committed was not saved")
       }
       return mayPass
     }
@@ -76,13 +76,15 @@ extension Persistence.State {
 }
 
 extension DispatchError {
-  static func replaced(_ consequence: String, _ storeIdentifier: String) -> DispatchError {
+  static func replaced(
+    _ consequence: String, _ storeIdentifiers: [String] = []
+  ) -> DispatchError {
     DispatchError(
       code: .persistenceFailed,
       message: """
-        \(consequence): the store was unregistered, and another one has been registered under its identifier since. \
-        Dispatch the action again; it goes to that one.
-        """, storeIdentifiers: [storeIdentifier])
+        \(consequence): a store was unregistered, and since then its rows were deleted, or another store has been \
+        registered under its identifier. Dispatch the action again: it goes to the stores that are registered then.
+        """, storeIdentifiers: storeIdentifiers)
   }
 
   static func refused(_ error: PersistenceError) -> DispatchError {
