@@ -63,6 +63,9 @@
     /// Whether the connection is lost, so that nobody knows what the server has done.
     let isLost: Bool
 
+    /// Whether the session is of no use: it is lost, or it only reads, and may still do so when the server writes again.
+    var endsSession: Bool { isLost || sqlState == "25006" }
+
     package init(index: Int = 0, sqlState: String, message: String, isLost: Bool) {
       (self.index, self.sqlState, self.message, self.isLost) = (index, sqlState, message, isLost)
     }

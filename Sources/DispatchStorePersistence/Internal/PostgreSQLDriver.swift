@@ -236,8 +236,7 @@
       do {
         return try body(connection)
       } catch let failure as PostgreSQLFailure {
-        // A session that only reads may stay so when the server writes again.
-        if failure.isLost || failure.sqlState == "25006" {
+        if failure.endsSession {
           // Also if nothing was committed: the server may go on with the transaction, which has the row until then.
           if let transaction { noteLostReply(to: transaction.owner) }
           (transaction, self.connection) = (nil, nil)

@@ -11,10 +11,10 @@ extension Diagnosis {
       let arrow = edge.isSuspected ? "-.->" : "-->"
       lines.append("  d\(edge.from) \(arrow)|\"\(edge.label.escapedForMermaid)\"| d\(edge.to)")
     }
-    let ring = edgesOfCycles
-    let marked = edges.indices.filter { ring.contains(edges[$0]) }
+    let cyclic = edgesOfCycles
+    let marked = edges.indices.filter { cyclic.contains(edges[$0]) }
     if !marked.isEmpty {
-      let numbers = Set(ring.map(\.from)).sorted().map { "d\($0)" }
+      let numbers = Set(cyclic.map(\.from)).sorted().map { "d\($0)" }
       lines.append("  classDef cycle stroke:#c00,stroke-width:2px")
       lines.append("  class \(numbers.joined(separator: ",")) cycle")
       lines.append("  linkStyle \(marked.map(String.init).joined(separator: ",")) stroke:#c00")

@@ -61,7 +61,7 @@ extension Diagnosis.Entry: CustomStringConvertible {
 }
 
 extension Diagnosis.Cycle: CustomStringConvertible {
-  /// The waits, in the order of the ring.
+  /// The waits, in the order of the cycle.
   public var description: String {
     let clauses = edges.map { "\($0.from) \($0.label) \($0.to)" }
     let head = isProbable ? "A probable cycle" : "A cycle"

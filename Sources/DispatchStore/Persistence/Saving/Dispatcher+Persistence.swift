@@ -92,16 +92,16 @@ extension Dispatcher {
     }
     do {
       try await record.begin()
+      // A store that is not persistent may have come in between.
+      guard register(store: store, waitFor: waitFor, ownership: ownership) === store else {
+        throw PersistenceError.alreadyRegistered(store.identifier)
+      }
     } catch {
       persistence.release(record)
       throw error
     }
-    let registered = register(store: store, waitFor: waitFor, ownership: ownership)
     persistence.endClaim(of: record)
-    if registered === store { return store }
-    // A store that is not persistent has come in between.
-    persistence.release(record)
-    throw PersistenceError.alreadyRegistered(store.identifier)
+    return store
   }
 }
 

@@ -37,13 +37,13 @@ struct CompanionRow: Sendable {
   let key: String
   /// Nil removes the row.
   let value: (any CompanionValue)?
+  /// Whether the row is still to be saved: asked in the order of commits, since another row may have taken its place.
+  var isCurrent: (@Sendable () -> Bool)?
+
   /// The most bytes of a key: PostgreSQL's index refuses long ones, and that would end saving for everybody.
   static let maxKeySize = 1_024
 
   static func canHave(key: String) -> Bool { key.utf8.count <= maxKeySize }
-
-  /// Whether the row is still to be saved: asked in the order of commits, since another row may have taken its place.
-  var isCurrent: (@Sendable () -> Bool)?
 }
 
 /// The value of a row, which is encoded outside of locks when it is written.

@@ -50,15 +50,17 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     return persistence.state.withLock { state in
       var (isKept, isLost) = (false, false)
       for record in records {
-        if record.isReplaced, let id = record.readDispatchID {
-          state.lose(id)
+        switch record.keep() {
+        case .nothing: break
+        case .lost(let id):
           isLost = true
+          state.lose(id)
+        case .kept:
+          isKept = true
+          // After a failure nobody would take it from the list, and it keeps the persistence.
+          if !record.isDirty, state.commit.failure == nil { state.dirty.append(record) }
+          record.isDirty = true
         }
-        guard record.keep() else { continue }
-        isKept = true
-        // After a failure nobody would take it from the list, and it keeps the persistence.
-        if !record.isDirty, state.commit.failure == nil { state.dirty.append(record) }
-        record.isDirty = true
       }
       if isKept || isLost || !rows.isEmpty {
         if !isLost { state.keep(rows) }
@@ -69,11 +71,16 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     }
   }
 
-  /// Keeps the commit that was read, under the persistence's lock; returns false if it is not to be saved.
-  func keep() -> Bool { fatalError("PersistedRecord is abstract.") }
+  enum Kept {
+    /// No commit was read, or it is of a store that was replaced, outside of any dispatch.
+    case nothing
+    case kept
+    /// The store was replaced, so the commit of this dispatch is not saved.
+    case lost(DispatchID)
+  }
 
-  /// The dispatch that makes the commit that was read, if there is one.
-  var readDispatchID: DispatchID? { fatalError("PersistedRecord is abstract.") }
+  /// Keeps the commit that was read, under the persistence's lock.
+  func keep() -> Kept { fatalError("PersistedRecord is abstract.") }
 
   /// Forgets the commit that was read.
   func forgetRead() { fatalError("PersistedRecord is abstract.") }

@@ -46,16 +46,14 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     )
   }
 
-  override var readDispatchID: DispatchID? { now?.commit.dispatchID }
-
-  override func keep() -> Bool {
-    if isReplaced || now == nil { return false }
+  override func keep() -> Kept {
+    guard let commit = now?.commit else { return .nothing }
+    if isReplaced { return commit.dispatchID.map(Kept.lost) ?? .nothing }
     swap(&model, &now!.model)
-    let commit = now!.commit
     version = commit.version
     for part in parts { part.keep() }
     if !projections.isEmpty { commits.append(commit) }
-    return true
+    return .kept
   }
 
   override func forgetRead() {

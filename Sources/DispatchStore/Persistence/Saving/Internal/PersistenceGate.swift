@@ -15,8 +15,8 @@ final class PersistenceGate: EndGate, @unchecked Sendable {
   }
 
   override var refusalOfStore: DispatchError? {
-    persistence.state.withLock { _ in isReplaced }
-      ? .replaced("Store \"\(storeIdentifier)\" was not run", [storeIdentifier]) : nil
+    guard persistence.state.withLock({ _ in isReplaced }) else { return nil }
+    return .replaced("Store \"\(storeIdentifier)\" was not run", [storeIdentifier])
   }
 
   override var position: UInt64 { persistence.state.withLock(\.commit.last) }
@@ -69,9 +69,9 @@ extension Persistence.State {
   }
 
   mutating func takeLoss(of end: PendingEnd) -> Bool {
-    if losses.isEmpty, lastLoss == nil { return false }
-    defer { losses.remove(end.dispatch.id) }
-    return hasLost(end)
+    let isLost = hasLost(end)
+    losses.remove(end.dispatch.id)
+    return isLost
   }
 }
 
