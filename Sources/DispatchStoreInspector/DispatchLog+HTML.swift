@@ -7,7 +7,7 @@ extension DispatchLog {
   /// A page has a timeline, a list with filters, the causes of each dispatch and the differences of its stores.
   ///
   /// - Parameters:
-  ///   - status: What is in flight now, if the page is to show it.
+  ///   - status: The dispatches in flight, if the page is to show them.
   ///   - events: The address of an `InspectorFeed` as server-sent events, relative to the page's, for a page that shows
   ///     what happens; nil for one that shows this log alone.
   public func html(status: InspectorStatus? = nil, events: String? = nil) -> String {

@@ -3,7 +3,7 @@
   import DispatchStore
   import Foundation
 
-  /// This process, and libpq.
+  /// The client that uses libpq in this process.
   struct LibPQClient: PostgreSQLClient {
     let place: PostgreSQLPlace
     let settings: PostgreSQLSettings

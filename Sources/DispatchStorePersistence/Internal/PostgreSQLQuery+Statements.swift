@@ -201,7 +201,7 @@
       var bytes = PostgreSQLArray(of: .bytes)
       for (store, row, value) in rows {
         places.append(store, row)
-        // As text, psql shows it, and the server's JSON functions accept it.
+        // psql shows a value that is text, and the server's JSON functions accept it.
         let isText = value.withUnsafeBytes { isUTF8($0) && !$0.contains(0) }
         texts.append(isText ? value : nil)
         bytes.append(isText ? nil : value)

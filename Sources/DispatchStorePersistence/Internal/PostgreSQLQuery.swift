@@ -108,7 +108,7 @@
 
     var parameter: PostgreSQLQuery.Parameter {
       var header = PostgreSQLArray(of: element)
-      // One dimension, perhaps with nulls, whose first element has the number 1.
+      // The array has one dimension, perhaps nulls, and a first element with the number 1.
       for word in [1, 1, element.rawValue, count, 1] { header.append(bigEndian: word) }
       return .init(type: element.arrayType, bytes: header.body + body, isBinary: true)
     }

@@ -15,7 +15,7 @@
           let action = isRemoval ? "removing" : "saving"
           guard let value else { return try statement.run("\(action) \(row) of store \(number)") }
           try value.withUnsafeBytes { bytes in
-            // As text, the sqlite3 tool shows it, and SQLite's JSON functions accept it.
+            // The sqlite3 tool shows a value that is text, and SQLite's JSON functions accept it.
             try statement.bind(borrowed: bytes, isText: isUTF8(bytes), at: 4)
             try statement.run("\(action) \(row) of store \(number)")
           }

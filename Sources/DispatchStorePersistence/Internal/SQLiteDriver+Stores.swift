@@ -37,7 +37,7 @@
         try statement.bind(number, at: 1)
         try statement.bind(Int64(bitPattern: version), at: 2)
         try statement.run("saving the version of store \(number)")
-        // Its rows would be saved without a store, and never found again.
+        // The store's rows would be saved without a store, and never found again.
         if sqlite3_changes(session.connection.handle) == 0 { throw missing("store \(number)") }
       }
     }

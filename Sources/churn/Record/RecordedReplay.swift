@@ -46,7 +46,7 @@ struct RecordedReplay {
 
   /// Writes the file.
   ///
-  /// - Returns: What was written, to be told.
+  /// - Returns: A line that says which file was written.
   func write() throws(Failure) -> String {
     let log = recorder.log
     let data: Data

@@ -33,7 +33,7 @@ extension FuzzCheck {
       let key = Part.Key(action: commit.action, store: store)
       let dispatch = program.actions[commit.action].dispatch
       guard let delivered = times[commit.version] else { continue }
-      // Those of an earlier attempt came before it.
+      // The `didDispatch` of an earlier attempt came before the commit, so the last one counts.
       check(
         parts[key]!.dids.values.compactMap(\.last).allSatisfy { delivered < $0 },
         "\(name(key)): didDispatch before commit \(commit.version) reached o\(observer)")

@@ -9,7 +9,7 @@ extension FuzzCheck {
         continue
       }
       let plan = program.dispatches[number]
-      // It has the results of the one that it has joined.
+      // A joined dispatch has the results of the one that it has joined.
       if isJoined(number) { continue }
       if plan.isSequence {
         for (action, step) in zip(plan.actions, result.steps) { check(step, action, number) }
@@ -29,7 +29,7 @@ extension FuzzCheck {
     var outcomes: [Int: StoreOutcome] = [:]
     for store in stores { outcomes[Int(store.storeIdentifier.dropFirst())!] = store.outcome }
     check(outcomes.count == stores.count, "#\(number) has two results of a store: \(result)")
-    // It was refused when its exclusive section was left, or as it was sent, its stores being known by then.
+    // A dispatch is refused when its exclusive section is left, or as it is sent; its stores are known by then.
     let plan = program.dispatches[number]
     let isRefused =
       (plan.isMadeInSection || plan.isSent || plan.isInGroup)

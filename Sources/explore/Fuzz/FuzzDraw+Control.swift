@@ -18,7 +18,7 @@ extension FuzzDraw {
     guard program.isControlled, !isWaitedFor, chance(1, in: 2) else { return [] }
     var controls: [FuzzProgram.Control] = []
     for _ in 0...below(2) {
-      // Of several such keys the last one counts.
+      // The last one of several such keys counts.
       if let control = control(), controls.allSatisfy({ !$0.isReplaced(by: control) }),
         !holdsQueue || !mayBlock(control)
       {
@@ -52,7 +52,7 @@ extension FuzzDraw {
 }
 
 extension FuzzDraw {
-  /// Of a store that does not go.
+  /// Draws a condition on a store that does not go.
   private mutating func condition() -> FuzzProgram.Control? {
     let store = below(program.stores.count)
     return program.stores[store].isWeak

@@ -11,7 +11,7 @@ extension FuzzDraw {
     let dispatcher = context.groupDispatcher ?? below(program.dispatchers.count)
     var plan = FuzzProgram.DispatchPlan(dispatcher: dispatcher, mode: mode(context))
     plan.isInGroup = isInGroup
-    // Its steps run on threads, and in tasks.
+    // A group's steps run on threads, and in tasks.
     if isInGroup, plan.mode == .sync || plan.mode == .main { plan.mode = .async }
     plan.isMadeInSection = context.kind == .section
     plan.isOutsideNotifications = context.isOutsideNotifications

@@ -44,7 +44,7 @@ extension FuzzProgram {
       case own(width: Int)
       /// A queue that the program made, so wide.
       case users(width: Int)
-      /// That of an earlier dispatcher.
+      /// The queue of an earlier dispatcher.
       case shared(with: Int)
     }
 

@@ -6,7 +6,7 @@ extension FuzzRun {
     try await run(FuzzRun(program, on: host))
   }
 
-  /// The same with a run that its caller may look at meanwhile.
+  /// Runs a program whose caller may look at the run meanwhile.
   static func run(_ run: FuzzRun) async throws -> FuzzOutcome {
     await run.runRoots()
     guard try await run.settles() else {

@@ -24,7 +24,7 @@ extension Scenario {
       let before = ended.now
       let diagnosis = dispatcher.diagnosis
       for edge in diagnosis.edges {
-        // One that is no longer in the table may be about to release its lane.
+        // A dispatch that is no longer in the table may be about to release its lane.
         let ends = [edge.from, edge.to].map(diagnosis.entry).filter { $0.age != nil }
         let haveEnded = ends.contains { $0.id.map(before.contains) == true }
         if edge.from == edge.to || haveEnded {
@@ -58,7 +58,7 @@ extension Scenario {
           }
         }
       }
-      // It begins at about the time at which the watchdog finds nothing in flight.
+      // The dispatch begins at about the time at which the watchdog finds nothing in flight.
       group.addTask {
         try? await clock.sleep(for: limit)
         let held = dispatcher.dispatch(

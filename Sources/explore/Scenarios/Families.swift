@@ -23,7 +23,7 @@ extension Scenario {
       dispatcher.dispatch(
         action: Link(chain: chain, left: 4, isFirst: true), mode: .serial(lane: chain))
     }
-    // Its handle is kept, too, and it ends by itself.
+    // The handle of this chain is kept, too, and the chain ends by itself.
     let ended = dispatcher.dispatch(action: Link(chain: 4, left: 3, isFirst: false))
     dispatcher.simulation?.cancelAtSomeTime(chains[0])
     dispatcher.simulation?.cancelAtSomeTime(chains[2])
@@ -32,7 +32,7 @@ extension Scenario {
     }
     for (chain, handle) in (chains + [ended]).enumerated() {
       await handle.ended()
-      // It may have come before the last link.
+      // The handle may have come before the last link.
       if chain == 4 { handle.cancelWithEffects() }
       await handle.settled
       guard let held = last.now[chain] else { continue }

@@ -43,7 +43,7 @@ extension Scenario {
     try check(broken.now == 0, "two of a key ran at once")
     let all = results.now
     try check(all.count == 9, "\(all.count) have ended")
-    // As many ran as there are transactions of those that did.
+    // At least one dispatch ran for each transaction that succeeded.
     let succeeded = Set(all.filter(\.isSuccess).map(\.dispatchID))
     try check(inside.now.ran >= succeeded.count && succeeded.count >= 1, "\(all)")
     for result in all where !result.isSuccess {
@@ -80,7 +80,7 @@ extension Scenario {
       return dispatcher.dispatch(
         action: Crossing(lane: other, options: options), mode: .serial(lane: own))
     }
-    // It waits for what joins one that comes to its lane.
+    // The holder waits for a dispatch that joins one behind it in its lane.
     let holder = dispatcher.dispatch(
       action: Crossing(lane: 15, options: .idempotencyKey(5, remembered: .zero)),
       mode: .serial(lane: 5))
@@ -93,7 +93,7 @@ extension Scenario {
       try check(result.isSuccess, "\(result)")
     }
     let all = results.now
-    // One whose key the other block was first to use has joined that, and waits for nothing.
+    // A dispatch whose key the other block was first to use has joined that one, and waits for nothing.
     try check(all.count >= 4, "\(all.count) waits have ended")
     for result in all where !result.isSuccess {
       try check(result.dispatchError?.code == .wouldDeadlock, "\(result)")

@@ -54,7 +54,7 @@ extension Scenario {
     ]
     dispatcher.simulation?.cancelAtSomeTime(parents[0])
     dispatcher.simulation?.atSomeTime { dispatcher.cancel(named: "c") }
-    // Its deadline comes at about the time at which it ends.
+    // The deadline of each comes at about the time at which it ends.
     let racing = (31...33).map { number in
       dispatch(
         .slow(number), [.serial(lane: "a"), .async, .mainThread][number - 31],
@@ -97,7 +97,7 @@ extension Scenario {
       try check(all.count { $0 == -number } == 1, "completions of \(number): \(all)")
     }
     for (number, handle) in zip(31...33, racing) {
-      // One that had started may get to its block's first line after the end.
+      // A dispatch that had started may get to its block's first line after the end.
       guard case .cancelled(hasStarted: false) = await handle.result["journal"] else { continue }
       try check(!events.now.contains(number), "\(number) has run, and its result says not")
     }

@@ -94,12 +94,12 @@ extension Scenario {
     }
   }
 
-  /// What the processes have told the world.
+  /// The answers of the processes to the world.
   private final class OwnerLog: Sendable {
     let acknowledged = Shared([Int]())
     /// The dispatches of which it was said that they are not saved.
     let refused = Shared([Int]())
-    /// Those that came before their process was ready, perhaps before its projection was.
+    /// The dispatches that came before their process was ready, perhaps before its projection was.
     let early = Shared(Set<Int>())
     let faults = Shared([String]())
     private let lastNumber = Shared(0)

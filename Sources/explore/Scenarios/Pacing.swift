@@ -52,7 +52,8 @@ extension Scenario {
       for (index, time) in times.enumerated() {
         try check(time >= .seconds(index + 1 - burst), "too fast: \(times)")
       }
-      // As fast as tokens come, because all came at once; one that is cancelled as it begins has used its token.
+      // The last one begins as soon as its token comes, since all came at once. A dispatch that is cancelled as it begins
+      // has used its token.
       let last = Duration.seconds(max(figures.admitted - burst, 0))
       try check(times.last ?? .zero <= last, "\(figures.admitted) admitted, a token lost: \(times)")
       try check(figures.waiting == 0 && figures.keys == 0, "\(figures)")

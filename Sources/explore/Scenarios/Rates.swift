@@ -160,7 +160,7 @@ private final class RateWatch: Middleware {
     return .pass
   }
 
-  /// Those of a key are a period apart, and none that waits begins before.
+  /// Checks that the dispatches of a key are a period apart, and that none that waits begins before.
   func checkTimes(_ period: Duration) throws {
     let came = came.now
     for key in 0..<4 {
@@ -171,7 +171,7 @@ private final class RateWatch: Middleware {
       guard key == 0 || key == 2 else { continue }
       for event in begun {
         let wait = event.time - came[event.number]!.time
-        // Of a trailing one, the interval may have begun before it came.
+        // A trailing dispatch may have come when the interval had begun.
         try check(key == 0 ? wait >= period : wait > .zero, "\(key): \(event) waited \(wait)")
       }
     }

@@ -12,7 +12,7 @@ extension Scenario {
         identifier: "inner", reducer: NestedReducer(dispatcher: dispatcher)))
     dispatcher.register(
       store: Store<Journal, Deep>(identifier: "deep", reducer: DeepReducer(dispatcher)))
-    // They wait for dispatches in the default lane, which the first two hold.
+    // Deep actions wait for dispatches in the default lane, which the first two hold.
     async let first = dispatcher.dispatch(action: Deep.into(1), mode: .serial).result
     async let second = dispatcher.dispatch(action: Deep.chained(2), mode: .serial).result
     async let third = dispatcher.dispatch(action: Deep.into(3), mode: .serial(lane: "x")).result

@@ -31,7 +31,7 @@ extension Scenario {
       }
     }
     let growing = RetryBackoff.exponential(from: .seconds(1), upTo: .seconds(3)).withFullJitter
-    // One after the other in a lane.
+    // These run one after the other in a lane.
     let inLane = (11...13).map {
       dispatch($0, failing: $0 - 10, .serial(lane: "a"), .retry(attempts: 3, backoff: growing))
     }
@@ -71,7 +71,7 @@ extension Scenario {
       try check(result["after"].isFinished != true, "\(result)")
     }
     _ = await racing.result
-    // Its stores' end may follow its own.
+    // The stores of a dispatch that has timed out may end after it.
     for number in [31, 32, 33, 34, 41] {
       let lane = number % 2 == 0 ? Dispatcher.Mode.async : .serial(lane: number == 41 ? "c" : "b")
       await dispatch(number + 100, failing: 0, lane, DispatchOptions()).ended()

@@ -171,7 +171,7 @@ private enum Chore: ActionType {
   case makes(Int, Shared<[Int: Foundation.Operation]>, @Sendable () async -> Void)
   /// An operation that depends on others.
   case depends(on: @Sendable () -> [Foundation.Operation])
-  /// One on which others may depend, by its number, and that depends on that of another number, if there is one.
+  /// An operation with a number, on which others may depend, and that depends on the one of another number.
   case links(Int, Shared<[Int: Foundation.Operation]>, on: Int)
 }
 

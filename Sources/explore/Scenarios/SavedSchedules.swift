@@ -78,7 +78,7 @@ private struct ReminderPlan: Sendable {
 
   init(_ number: Int, _ simulation: SimulationControl) {
     self.number = number
-    // One in four is due at once.
+    // A quarter of the schedules is due at once.
     delay = .milliseconds(max(0, simulation.draw(below: 6_667) - 1_667))
     isCancelled = simulation.draw(below: 4) == 0
     fails = simulation.draw(below: 5) == 0

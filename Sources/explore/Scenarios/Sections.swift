@@ -18,7 +18,7 @@ extension Scenario {
         // Stops the program while the section is held.
         _ = source.model
         accepted.with { $0.append(number) }
-        // Those of 2 cancel themselves, behind the dispatch that holds their lane.
+        // The dispatches of 2 cancel themselves, behind the dispatch that holds their lane.
         if number % 10 == 2 { handles.now[number]?.cancel() }
       })
     let token = source.observe(.model) { change in

@@ -25,7 +25,7 @@ extension Scenario {
           for handle in kept { await handle.ended() }
         }
         group.addTask {
-          // One that is sent to the main lane leaves the simulated world.
+          // A dispatch that is sent to the main lane leaves the simulated world.
           guard index != 2 else { return }
           for number in [1, 2, 3] {
             await dispatcher.send(Entry.note(1_000 * (index + 1) + number), mode: mode)

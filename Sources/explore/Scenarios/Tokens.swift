@@ -39,7 +39,7 @@ extension Scenario {
       tokens.with { $0[number] = token }
     }
     observe(1, .inline)
-    // As the others, but with the whole model.
+    // The second observer follows the whole model.
     let whole = store.observe(.model) { record(2, $0.version, $0.value.entries.count) }
     tokens.with { $0[2] = whole }
     observe(3, .inline)

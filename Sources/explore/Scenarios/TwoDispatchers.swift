@@ -45,7 +45,7 @@ enum Visit: ActionType {
   case waits(Int)
   /// Waits for such a dispatch by `.sync`.
   case blocks(Int)
-  /// The same for one on the concurrent queue, in its own dispatcher.
+  /// Waits by `.sync` for a dispatch on the concurrent queue, in its own dispatcher.
   case blocksHere(Int)
   case ends(Int)
 }

@@ -35,7 +35,7 @@ private struct Meet: ActionType {
   let all: Int
 }
 
-/// Its blocks end once as many have begun as their actions say.
+/// Blocks that end once as many have begun as their actions say.
 private final class MeetReducer: Reducer<Journal, Meet> {
   private let begun: Shared<Int>
 

@@ -12,9 +12,9 @@
     private(set) var hasCrashed = false
     private var backends: [SimulatedBackend] = []
 
-    /// What may happen to a process.
+    /// The troubles that a process may have.
     struct Troubles {
-      /// One exchange with the server in so many loses its connection; zero for none.
+      /// The process loses its connection in one exchange with the server in so many; zero for none.
       var cuts = 0
       /// The process stands still at one exchange in so many.
       var pauses = 0

@@ -23,9 +23,9 @@
     var knownDead: Set<Int32> = []
     private(set) var highestEpoch: Int64 = 0
     private(set) var hasGoneBack = false
-    /// What was committed and is lost by a restore.
+    /// The commits that a restore has lost.
     private(set) var lost: Set<Int> = []
-    /// One statement in so many takes long; zero for none.
+    /// The server takes long for one statement in so many; zero for none.
     var stalls = 0
     let longestStall: Duration
     /// The promises that were broken.
@@ -251,7 +251,7 @@
         seen.owner == owner && seen.holder == holder
           || isPlantedInDatabase(.epochNotCompared) && seen.owner.group == owner.group
       }
-      // It waits only for a row that fits as it was committed last, and compares it again then.
+      // The statement waits only for a row that fits as it was committed last, and compares it again then.
       if isOwner() { try lockRow() }
       guard isOwner() else { throw .statement("22012") }
       if seen.holder != holder {
@@ -335,7 +335,7 @@
   }
 
   extension PostgreSQLStatement {
-    /// Its name in traces.
+    /// The statement's name in traces.
     fileprivate var name: String { String("\(self)".prefix { $0 != "(" }) }
   }
 

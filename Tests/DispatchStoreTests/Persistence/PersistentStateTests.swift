@@ -263,7 +263,7 @@ struct PersistentStateTests {
     #expect(database.rows(ofStore: "wallet", part: 1) == ["a": "1"])
   }
 
-  /// An action, or a list of one, runs while another store takes the identifier. A second one waits behind it.
+  /// An action, or a list of one, runs while another store takes the identifier, and a second one waits behind it.
   @Test(arguments: [true, false], [true, false])
   func isNotAcknowledgedOfAStoreThatWasReplaced(isKeyed: Bool, isSequence: Bool) async throws {
     let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))

@@ -39,7 +39,7 @@ public struct DurableEffect: Sendable {
   ///   - backoff: The pauses between them, by the dispatcher's clock.
   ///   - maxConcurrentRuns: The number of pieces of work that are attempted at once; others wait, first come, first
   ///     served. Work that pauses does not count.
-  ///   - onRestart: What happens to work that the process has not survived.
+  ///   - onRestart: The treatment of work that was under way when the process died.
   ///   - fileID: The file of its declaration, for messages.
   ///   - line: The line.
   ///   - body: Does the work in a task of its own, and returns the action that says so; nil if there is none.

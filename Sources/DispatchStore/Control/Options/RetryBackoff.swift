@@ -44,7 +44,7 @@ public struct RetryBackoff: Sendable {
     RetryBackoff(first, .exponential(factor), upTo: most)
   }
 
-  /// This back-off with full jitter: each pause is drawn uniformly between zero and its full length.
+  /// The back-off with full jitter: each pause is drawn uniformly between zero and its full length.
   ///
   /// Dispatches that failed together therefore do not all retry together. In a simulation the draws follow from its
   /// seed.

@@ -27,7 +27,7 @@ extension DispatchOptions {
   ///
   /// - Parameters:
   ///   - time: The time from the call on, by the dispatcher's clock. Setting the machine's date does not change it.
-  ///   - name: The name in `Dispatcher.scheduled`. What is pending under that name is replaced: a dispatch ends with a
+  ///   - name: The name in `Dispatcher.scheduled`. A pending action of that name is replaced: a dispatch ends with a
   ///     `DispatchError` of the code `skipped`, a repeating schedule stops.
   ///   - missed: Whether the action runs after a restart if its time came while no process ran.
   public static func delayed(

@@ -17,11 +17,11 @@ extension Dispatcher {
   ///
   /// - Parameters:
   ///   - interval: The time between two runs.
-  ///   - name: The name in `scheduled`. What is pending under that name is replaced.
+  ///   - name: The name in `scheduled`. A pending action of that name is replaced.
   ///   - action: The action.
   ///   - storeIdentifier: The only store to run; nil for all that respond.
   ///   - mode: The thread and the order in which each run is dispatched.
-  ///   - missed: What happens after the clock has jumped over several times, or a time came while no process ran.
+  ///   - missed: The treatment of times that the clock has jumped over, or that came while no process ran.
   ///   - completion: Gets the result of each run, on the concurrent queue. The next run may begin then, unless this one
   ///     has timed out and its stores go on.
   ///   - fileID: The call site's file.

@@ -21,7 +21,7 @@ public struct ChildStore<Model: Sendable, Action: ActionType>: ParentStore {
     self.init(.whole(of: store))
   }
 
-  /// This child as one whose part may be missing, for code that takes such a child.
+  /// The child as one whose part may be missing, for code that takes such a child.
   @inlinable
   public var asOptionalChild: OptionalChildStore<Model, Action> { OptionalChildStore(part) }
 

@@ -11,7 +11,7 @@ public struct OptionalChildStore<Model: Sendable, Action: ActionType>: ParentSto
     self.part = part
   }
 
-  /// This child.
+  /// The child itself.
   @inlinable
   public var asOptionalChild: OptionalChildStore<Model, Action> { self }
 

@@ -9,7 +9,7 @@ public protocol ParentStore<Model, Action>: Sendable {
   /// The actions that you dispatch.
   associatedtype Action: ActionType
 
-  /// This store as a child whose part may be missing.
+  /// The store as a child whose part may be missing.
   var asOptionalChild: OptionalChildStore<Model, Action> { get }
 }
 

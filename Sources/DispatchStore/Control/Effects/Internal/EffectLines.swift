@@ -112,7 +112,7 @@ struct LongLivedRun<Run: AnyObject> {
   enum Restart {
     /// The new run begins.
     case begin
-    /// This run is cancelled; another one begins once it has ended.
+    /// The present run is cancelled; another one begins once it has ended.
     case cancel(Run)
     case none
   }

@@ -150,7 +150,7 @@ final class RegisteredEffect: DispatchFollower {
     withLongLived { $0.close() }?.0?.cancel()
     guard let outbox else { return }
     outbox.close()
-    // Pauses end. What is saved, and has not begun, is left to the next process.
+    // Pauses end. Saved work that has not begun is left to the next process.
     let isSaved = outbox.keeper != nil
     let left = withLines { lines in
       if isSaved { _ = lines.close() }

@@ -11,7 +11,7 @@ struct GroupState: Sendable {
     case compensate(Int)
     /// Begin branches of this group (`branch`).
     case fork(Int)
-    /// This branch of the group is over (`join`, then `branch`).
+    /// The branch of the group is over (`join`, then `branch`).
     case join(Int)
     /// The whole group has ended.
     case end

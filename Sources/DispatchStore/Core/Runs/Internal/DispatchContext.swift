@@ -16,7 +16,7 @@ class DispatchContext: @unchecked Sendable {
   final var part: AnyObject? { owner }
   /// The context that can't continue before this one has ended, because it is on this thread or is the caller.
   var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
-  /// This context and its outer contexts, innermost first.
+  /// The context and its outer contexts, innermost first.
   final var andAround: some Sequence<DispatchContext> { sequence(first: self) { $0.outer } }
   /// Whether this is the context of an `async` block's task, and not of a step.
   var isOfBlock: Bool { false }

@@ -291,9 +291,9 @@ struct DispatchState {
   enum Cancel {
     /// The dispatch ends now, without having run.
     case end(wasParked: Bool, wasDelayed: Bool)
-    /// This work is to be cancelled.
+    /// The work is to be cancelled.
     case cancel(DispatchWork)
-    /// This work is to be cancelled, and the dispatch ends now: its result does not wait for the stores.
+    /// The work is to be cancelled, and the dispatch ends now: its result does not wait for the stores.
     case endEarly(EarlyEnd, DispatchWork)
     /// The dispatch ends now, although its commits are not saved.
     case endUnsaved(PendingEnd)

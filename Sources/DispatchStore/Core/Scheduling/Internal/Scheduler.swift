@@ -15,7 +15,7 @@ class Scheduler: @unchecked Sendable {
   /// Whether this scheduler is the task of a dispatch's caller.
   var isTask: Bool { false }
 
-  /// This scheduler as a `TaskScheduler`, or nil.
+  /// The scheduler as a `TaskScheduler`, or nil.
   final var asTask: TaskScheduler? {
     isTask ? unsafeDowncast(self, to: TaskScheduler.self) : nil
   }

@@ -95,7 +95,7 @@ final class StartInbox: Sendable {
         return job
       }
       if let job = popNormal(on: thread, for: pool) { return job }
-      // Others may have taken the starts that were to go before these, or the queue was resumed meanwhile. If starts
+      // Other threads may have taken the starts that were to go before these, or the queue was resumed meanwhile. If starts
       // of normal priority wait, they keep the count of their turns.
     } while hasPrioritized && !pool.holdsStartsBack
     return nil
