@@ -43,9 +43,8 @@ Core/Stores: Atomic Base Dispatcher Observers Operations Results Routing Runs Sc
 Core/Waits: Base Dispatcher Results Runs Scheduling
 Extras/Recording: Serialization Templates
 Extras/Templates: Serialization
-State/Children: Handlers Sources
 State/Elements: Sources
-State/Handlers: Children
+State/Handlers: Sources
 State/Hooks: Handlers
 State/Observation: Sources
 State/Selectors: Handlers Sources

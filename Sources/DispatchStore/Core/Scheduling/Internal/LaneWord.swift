@@ -6,16 +6,17 @@ import Synchronization
 /// before that change, the drainer finds it. If it comes after, the pushing thread requests a drainer.
 struct LaneWord: Equatable {
   enum Activity: UInt {
-    /// No thread drains the lane, and it is empty.
+    /// No thread drains the lane, and it is empty. Becomes drained by a push, acquired by a task.
     case idle
-    /// A dispatch holds the lane and waits for something elsewhere.
+    /// A dispatch holds the lane and waits for something elsewhere, without a thread. Becomes drained by a step of that
+    /// dispatch; idle, or for a named lane retired, when its task releases the lane.
     case held
-    /// A drainer is there, or was requested.
+    /// A drainer is there, or was requested. Becomes held, idle or retired when the drainer leaves.
     case drained
-    /// The lane has left the table of lanes, and accepts no dispatch.
+    /// The lane has left the table of lanes, and accepts no dispatch: a thread that pushes looks the key up again.
     case retired
     /// A task runs its dispatch on its thread, and has made no record, since the dispatch usually ends soon. Becomes
-    /// held with the record.
+    /// held with the record; at the end idle or retired, or drained if others came.
     case acquired
     /// A dispatch enters several lanes at once, by a thread that has the locks of all of them. Becomes what it was.
     ///
