@@ -223,6 +223,52 @@ struct PersistenceFailureTests {
     #expect(next.persistence.status.epoch == stage.persistence.status.epoch + 1)
   }
 
+  @Test(arguments: Way.all, [MemoryDatabase.Fault.busy, .full])
+  func thatLastEndClosingAtItsTimeout(way: Way, fault: MemoryDatabase.Fault) async throws {
+    let stage = try await PersistenceStage()
+    stage.database.fail(fault, count: .max / 2)
+    let waiting = stage.run(Deposit(account: "a", amount: 1), way)
+    await stage.reached(1)
+    let error = await #expect(throws: PersistenceError.self) {
+      try await stage.persistence.close(timeout: .milliseconds(1))
+    }
+    #expect(error?.code == .closed)
+    #expect(error?.message.contains("1 commit not saved") == true, "\(error as Any)")
+    #expect(await waiting.value.errorCode == .persistenceFailed)
+    // The database is closed, so another process can open it.
+    stage.database.removeFaults()
+    let next = try await PersistenceStage(on: stage.database)
+    #expect(next.wallet.model.all["a"] == nil)
+    #expect(await next.dispatcher.send(Deposit(account: "a", amount: 1)).result.isSuccess)
+  }
+
+  @Test func thatHaveNotComeLetClosingAwaitTheAttemptUnderWay() async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    let first = Task { await stage.dispatcher.send(Deposit(account: "a", amount: 1)).result }
+    while stage.persistence.state.withLock({ $0.commit.role != .taken }) { await Task.yield() }
+    let closing = Task { try await stage.persistence.close(timeout: .zero) }
+    while stage.persistence.state.withLock({ $0.commit.lastAttempt == nil }) { await Task.yield() }
+    // Comes after the time was over, so it is not tried.
+    let second = Task { await stage.dispatcher.send(Deposit(account: "b", amount: 1)).result }
+    await stage.reached(2)
+    stage.database.release()
+    #expect(await first.value.isSuccess)
+    #expect(await second.value.errorCode == .persistenceFailed)
+    try await closing.value
+    #expect(stage.saved == ["a": "1"])
+    let next = try await PersistenceStage(on: stage.database)
+    #expect(next.wallet.model.all["b"] == nil)
+  }
+
+  @Test func thatPassLetClosingSaveEverything() async throws {
+    let stage = try await PersistenceStage()
+    stage.database.fail(.busy, count: 3)
+    stage.wallet.updateModel { $0.all["a"] = 1 }
+    try await stage.persistence.close(timeout: .seconds(600))
+    #expect(stage.saved == ["a": "1"])
+  }
+
   @Test func statusIsObserved() async throws {
     let stage = try await PersistenceStage()
     let statuses = stage.persistence.statuses

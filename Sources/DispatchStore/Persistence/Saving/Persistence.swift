@@ -156,8 +156,17 @@ public final class Persistence: Sendable {
   ///
   /// Drain the dispatcher first. Persistent stores run no action afterwards; they can still be read.
   ///
-  /// - Throws: A `PersistenceError` if saving has failed. The database is closed nevertheless.
-  public func close() async throws {
+  /// - Parameter limit: The longest time to wait for a database that is locked, full or away; nil to wait until
+  ///   everything is saved. After it, commits that are not saved are lost, and their dispatches end with
+  ///   `persistenceFailed`. An attempt under way is awaited: with PostgreSQL it may take as long as the lease.
+  /// - Throws: A `PersistenceError` if saving has failed, or if the time was over: then its code is `closed`. The
+  ///   database is closed nevertheless.
+  public func close(timeout limit: Duration? = nil) async throws {
+    let timer = limit.map { limit in
+      timers.add(
+        ClosingLimit(limit, of: self), at: clock.nanoseconds.addingClamped(limit.wholeNanoseconds))
+    }
+    defer { if let timer { timers.remove(timer) } }
     let failure: PersistenceError?
     do {
       if !isPlanted(.releasedBeforeDrained) { try await flush() }
@@ -208,6 +217,27 @@ public final class Persistence: Sendable {
     }
     if let error { throw error }
     return value.withLock { $0! }
+  }
+}
+
+/// The end of the time in which a persistence is to be closed.
+private final class ClosingLimit: TimerTarget {
+  private let limit: Duration
+  private let persistence: Persistence
+
+  init(_ limit: Duration, of persistence: Persistence) {
+    (self.limit, self.persistence) = (limit, persistence)
+  }
+
+  func timerFired() {
+    let status = persistence.status
+    let unsaved = status.lag == 1 ? "1 commit" : "\(status.lag) commits"
+    let reason = status.lastError.map { ": \($0.message)" } ?? "."
+    persistence.giveUp(
+      PersistenceError(
+        .closed,
+        "The persistence was closed after \(limit), with \(unsaved) not saved\(reason)",
+        cause: status.lastError, isOutcomeKnown: false))
   }
 }
 

@@ -41,6 +41,8 @@ struct GroupCommit {
     case errand(DatabaseErrand)
     /// Write everything up to this number.
     case group(UInt64)
+    /// End saving with this error.
+    case failure(PersistenceError)
     case none
   }
 
@@ -49,6 +51,8 @@ struct GroupCommit {
   private(set) var last: UInt64 = 0
   private(set) var saved: UInt64 = 0
   private(set) var failure: PersistenceError?
+  /// The error with which saving ends instead of being tried again; set by `giveUp(_:)` while someone writes.
+  private(set) var lastAttempt: PersistenceError?
   private var waiters = FIFO<Waiter>()
   private var order = EndOrder()
   private var errands = FIFO<DatabaseErrand>()
@@ -136,6 +140,7 @@ struct GroupCommit {
       role = .free
       return .none
     }
+    if let lastAttempt { return .failure(lastAttempt) }
     if isPlanted(.releasedBeforeDrained), let errand = errands.popFirst() { return .errand(errand) }
     // Commits before errands: a store that is registered again waits for its rows.
     if last > saved { return .group(last) }
@@ -148,11 +153,26 @@ struct GroupCommit {
     return isPlanted(.lostGroup) ? false : request()
   }
 
-  /// Gives the role up until a pause has passed.
-  mutating func pause() { role = .pausing }
+  /// Gives the role up until a pause has passed; if this was the last attempt, keeps it, and returns the error.
+  mutating func pause() -> PersistenceError? {
+    if lastAttempt == nil { role = .pausing }
+    return lastAttempt
+  }
 
-  /// Notes that the pause has passed; the caller starts a job.
-  mutating func endPause() { role = .requested }
+  /// Notes that the pause has passed; returns whether the caller is to start a job.
+  mutating func endPause() -> Bool {
+    guard role == .pausing else { return false }
+    role = .requested
+    return true
+  }
+
+  /// Ends saving if something is unsaved: now, or once the attempt that is under way has ended.
+  mutating func giveUp(_ error: PersistenceError) -> Passing? {
+    guard hasWork else { return nil }
+    if role != .taken { return fail(error) }
+    lastAttempt = error
+    return nil
+  }
 
   /// Notes that everything up to a number is saved.
   mutating func didSave(_ position: UInt64) -> Passing {

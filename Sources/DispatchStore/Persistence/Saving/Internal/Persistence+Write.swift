@@ -53,6 +53,9 @@ extension Persistence {
     }
     switch work {
     case .none: return nil
+    case .failure(let error):
+      fail(error)
+      return nil
     case .errand(let errand): writer.current = .errand(errand)
     case .group(let position):
       do {
@@ -144,9 +147,13 @@ extension Persistence {
 
   private func pause(after error: PersistenceError) {
     writer.failures += 1
-    state.withLock { state in
+    let failure = state.withLock { state in
       state.status.lastError = error
-      state.commit.pause()
+      return state.commit.pause()
+    }
+    if let failure {
+      if case .errand(let errand)? = writer.current.take() { errand.ended(failure) }
+      return fail(failure)
     }
     if writer.failures == 1 {
       report(.savingDelayed, "\(error.message) Saving is tried again; dispatches wait meanwhile.")
@@ -159,23 +166,30 @@ extension Persistence {
   }
 
   fileprivate func endPause() {
-    state.withLock { $0.commit.endPause() }
-    startJob()
+    if state.withLock({ $0.commit.endPause() }) { startJob() }
   }
 
   /// Ends everything that waits, since saving has failed.
-  func fail(_ error: PersistenceError) {
+  func fail(_ error: PersistenceError) { fail(error) { $0.fail(error) } }
+
+  /// Ends saving if something is unsaved: now, or once the attempt that is under way has ended.
+  func giveUp(_ error: PersistenceError) { fail(error) { $0.giveUp(error) } }
+
+  private func fail(
+    _ error: PersistenceError, _ transition: (inout GroupCommit) -> GroupCommit.Passing?
+  ) {
     var unsaved: (dirty: [PersistedRecord], work: WorkRows) = ([], WorkRows())
-    let passing = state.withLock { state in
+    let passing = state.withLock { state -> GroupCommit.Passing? in
+      guard let passing = transition(&state.commit) else { return nil }
       if error.code != .closed {
         (state.status.lastError, state.status.hasFailed) = (error, true)
       }
       // Released outside of the lock. Records keep the persistence.
       swap(&unsaved.dirty, &state.dirty)
       swap(&unsaved.work, &state.work)
-      return state.commit.fail(error)
+      return passing
     }
-    pass(passing)
+    if let passing { pass(passing) }
   }
 
   // MARK: Reports

@@ -24,7 +24,7 @@ public struct DispatcherService: Service {
   /// - Parameters:
   ///   - dispatcher: The dispatcher.
   ///   - persistence: The persistence to close after the drain.
-  ///   - timeout: The longest time of the drain.
+  ///   - timeout: The longest time of the drain, and then of closing the persistence.
   ///   - logger: Gets the report.
   public init(
     _ dispatcher: Dispatcher, persistence: Persistence? = nil,
@@ -44,28 +44,8 @@ public struct DispatcherService: Service {
     log(report)
     // What still hangs must not commit after the database has gone.
     dispatcher.shutDown()
-    // If the database is locked or full, closing it would wait. It needs no close: what was acknowledged is in it.
-    if let persistence, await isSaved(persistence) { try await persistence.close() }
-  }
-
-  /// Waits until all commits are saved, for the time of a drain at most.
-  private func isSaved(_ persistence: Persistence) async -> Bool {
-    let isSaved = await withTaskGroup(of: Bool.self) { group in
-      group.addTask {
-        for await status in persistence.statuses where status.lag == 0 || status.hasFailed {
-          return true
-        }
-        return false
-      }
-      group.addTask { [timeout] in
-        try? await Task.sleep(for: timeout)
-        return false
-      }
-      defer { group.cancelAll() }
-      return await group.next() == true
-    }
-    if !isSaved { logger.error("\(persistence.status.lag) commits are not saved.") }
-    return isSaved
+    // Bounded, since a database may be locked, full or away. What was acknowledged is in it.
+    try await persistence?.close(timeout: timeout)
   }
 
   private func log(_ report: DrainReport) {
