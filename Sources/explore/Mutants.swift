@@ -71,6 +71,8 @@ enum Mutants {
     .commitNotLookedUp: Scenario.failedSaving.name,
     .ownerNotCompared: Scenario.failedSaving.name,
     .atomicInTwoGroups: Scenario.failedSaving.name,
+    .registeredTwice: Scenario.persistentReplacing.name,
+    .lossAcknowledged: Scenario.persistentReplacing.name,
     .epochNotCompared: Scenario.owners.name,
     .numberReadUnlocked: Scenario.owners.name,
     .groupSentAgain: Scenario.owners.name,

@@ -21,6 +21,7 @@ struct Scenario: Sendable {
     lanePriorities,
     laneTurns,
     lanePriorityRings, families, releasedDispatchers, transfers, atomic, saving, failedSaving,
+    persistentReplacing,
     owners,
     schedules, repeating, closedSchedules, undo, recording,
   ]

@@ -76,6 +76,10 @@ package enum Mutant: String, CaseIterable, Sendable {
   case atomicInTwoGroups
   /// The owner's row is not compared in each transaction.
   case ownerNotCompared
+  /// A persistent store can be registered while another one of its identifier is being loaded.
+  case registeredTwice
+  /// A dispatch is acknowledged although its store was replaced, so that its commit is not saved.
+  case lossAcknowledged
   /// The owner of a PostgreSQL partition is compared by the number of its last group alone, not by its epoch.
   case epochNotCompared
   /// The number of the last group is read without the row's lock after a lost reply.

@@ -121,9 +121,8 @@ extension Persistence {
     let present = state.withLock { $0.records[identifier]?.record }
     if present?.isRegistered == true { throw PersistenceError.alreadyRegistered(identifier) }
     let hasClaimed = state.withLock { state in
-      guard state.records[identifier]?.record === present, present?.isBeginning != true else {
-        return false
-      }
+      let isFree = state.records[identifier]?.record === present && present?.isBeginning != true
+      guard isFree || isPlanted(.registeredTwice) else { return false }
       present?.isReplaced = true
       record?.isBeginning = true
       state.records[identifier] = record.map { WeakRecord(record: $0) }

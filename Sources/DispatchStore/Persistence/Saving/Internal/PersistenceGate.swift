@@ -64,6 +64,7 @@ extension Persistence.State {
 
   /// Whether a dispatch has lost a commit; of a sequence, whether any was lost meanwhile.
   func hasLost(_ end: PendingEnd) -> Bool {
+    if isPlanted(.lossAcknowledged) { return false }
     if end.round == nil { return lastLoss.map { $0 > end.start } == true }
     return losses.contains(end.dispatch.id)
   }
