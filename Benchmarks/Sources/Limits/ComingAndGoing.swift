@@ -3,7 +3,7 @@ import DispatchStore
 
 /// Lanes and stores that come and go: afterwards a process has to be as large as before.
 enum ComingAndGoing: String, CaseIterable {
-  case lanes, lanesInTurn, stores, recordedStores, recorded
+  case lanes, lanesInTurn, stores, recordedStores, recorded, keys, delays
 
   var title: String {
     switch self {
@@ -12,13 +12,15 @@ enum ComingAndGoing: String, CaseIterable {
     case .stores: "stores that come and go"
     case .recordedStores: "the same beside a recorder of 10,000 entries"
     case .recorded: "10,000,000 dispatches beside such a recorder"
+    case .keys: "10,000,000 idempotency keys, 100,000 of them kept"
+    case .delays: "1,000,000 delays, each cancelled"
     }
   }
 
   var count: Int {
     switch self {
-    case .lanes, .lanesInTurn, .recorded: 10_000_000
-    case .stores, .recordedStores: 1_000_000
+    case .lanes, .lanesInTurn, .recorded, .keys: 10_000_000
+    case .stores, .recordedStores, .delays: 1_000_000
     }
   }
 
@@ -42,6 +44,13 @@ enum ComingAndGoing: String, CaseIterable {
     case .recordedStores:
       { [dispatcher = Self.recorded()] in $0.forEach { Self.visitStore($0, dispatcher) } }
     case .recorded: visits(Self.recorded()) { $0 % 100 }
+    case .keys: visits(options: { .idempotencyKey($0) }) { $0 % 100 }
+    case .delays:
+      visits(options: { .delayed(by: .seconds(3_600), name: "\($0)") }) {
+        $0 % 100
+      } then: {
+        $0.cancelScheduled(named: "\($1)")
+      }
     }
   }
 
@@ -53,12 +62,17 @@ enum ComingAndGoing: String, CaseIterable {
 
   private func visits(
     _ dispatcher: Dispatcher = Fixture(PlainReducer()).dispatcher,
-    _ lane: @escaping @Sendable (Int) -> Int
+    options: @escaping @Sendable (Int) -> DispatchOptions = { _ in [] },
+    _ lane: @escaping @Sendable (Int) -> Int,
+    then follow: @escaping @Sendable (Dispatcher, Int) -> Void = { _, _ in }
   ) -> (Range<Int>) -> Void {
     { numbers in
       Window().produce(numbers.count) { turn, ended in
         let number = numbers.lowerBound + turn
-        dispatcher.dispatch(action: Add(turn), mode: .serial(lane: lane(number)), then: ended)
+        dispatcher.dispatch(
+          action: Add(turn), mode: .serial(lane: lane(number)), options: options(number),
+          then: ended)
+        follow(dispatcher, number)
       }
     }
   }

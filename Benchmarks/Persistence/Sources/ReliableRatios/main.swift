@@ -4,7 +4,8 @@ import Foundation
 
 // usage: ReliableRatios FOLDER [ROUNDS]
 //
-// Times what idempotency keys, delays and durable effects cost, beside the same without them.
+// Times what idempotency keys, delays and durable effects cost, beside the same without them, and measures the memory
+// that they take while they are pending.
 
 let folder = CommandLine.arguments.dropFirst().first ?? NSTemporaryDirectory()
 let rounds = CommandLine.arguments.dropFirst(2).first.flatMap(Int.init) ?? 5
@@ -75,6 +76,45 @@ func dispatchDelayed(_ count: Int, _ options: DispatchOptions?) async -> Double 
   return time / Double(count)
 }
 
+/// The resident memory of this process, in bytes; Linux only.
+func residentBytes() throws -> Int {
+  let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")[
+    1]
+  return Int(pages)! * Int(getpagesize())
+}
+
+/// Prints the memory that each of so many takes.
+func report(_ name: String, _ count: Int, _ body: (Int) async throws -> Void) async throws {
+  let before = try residentBytes()
+  for number in 0..<count { try await body(number) }
+  print("\(name): \((try residentBytes() - before) / count) bytes each")
+}
+
+/// Measures what is remembered, pending or waiting.
+func reportMemory() async throws {
+  let dispatcher = Dispatcher()
+  dispatcher.idempotencyKeys.capacity = .max
+  dispatcher.register(store: makeStore())
+  try await report("1,000,000 remembered keys", 1_000_000) {
+    await dispatcher.send(Add(amount: 1), options: .idempotencyKey($0))
+  }
+  try await report("1,000,000 pending delays", 1_000_000) { _ in
+    dispatcher.dispatch(Add(amount: 1), options: .delayed(by: .seconds(3_600)))
+  }
+  try await report("1,000,000 named delays", 1_000_000) {
+    dispatcher.dispatch(Add(amount: 1), options: .delayed(by: .seconds(3_600), name: "\($0)"))
+  }
+  dispatcher.register(
+    effect: DurableEffect("never", on: Added.self) { _, _ in
+      try await Task.sleep(for: .seconds(86_400))
+      return nil
+    })
+  try await report("100,000 pieces of durable work that wait", 100_000) { _ in
+    await dispatcher.send(Added(amount: 1))
+  }
+  dispatcher.shutDown()
+}
+
 /// The time from an action to the end of its durable work, or of two acknowledged actions.
 func work(_ count: Int, isDurable: Bool) async throws -> Double {
   let path = folder + "/" + UUID().uuidString + ".db"
@@ -103,6 +143,9 @@ func work(_ count: Int, isDurable: Bool) async throws -> Double {
   }
   return time / Double(count)
 }
+
+// Before anything was freed, whose memory would be used again.
+try await reportMemory()
 
 var (new, repeated, plain): ([Double], [Double], [Double]) = ([], [], [])
 for _ in 0..<rounds {
