@@ -407,6 +407,57 @@ struct DurableEffectTests {
     #expect(service.orders.model.paid.isEmpty, "No work follows a failure.")
   }
 
+  private struct NobodyHandlesThis: ActionType {}
+
+  @Test(arguments: [true, false])
+  func failIfNoStoreHandlesTheirAction(isPersistent: Bool) async throws {
+    let service = try await PaymentService(isPersistent ? database : nil, ChargingBank())
+    service.dispatcher.register(
+      effect: DurableEffect("other", on: OrderPlaced.self, attempts: 2, backoff: .none) { _, _ in
+        NobodyHandlesThis()
+      })
+    await service.dispatcher.dispatch(OrderPlaced()).settled
+    #expect(service.dispatcher.deadLetters.map(\.name) == ["other"])
+    #expect(service.dispatcher.deadLetters.first?.error.contains("NobodyHandlesThis") == true)
+  }
+
+  @Test(arguments: [true, false])
+  func thatFailedForGoodRunOnceWhenTheyAreRunAgain(isPersistent: Bool) async throws {
+    let service = try await PaymentService(isPersistent ? database : nil, ChargingBank())
+    let (dispatcher, runs) = (service.dispatcher, Recorder<String>())
+    let (failed, isOver) = (Locked(Set<String>()), Locked(false))
+    dispatcher.register(
+      effect: DurableEffect("second", on: OrderPlaced.self, attempts: 1) { order, context in
+        runs.record(context.key)
+        if failed.withLock({ $0.insert(context.key).inserted }) { throw BankIsClosed() }
+        return OrderPaid(id: order.id + 1_000)
+      })
+    // Resumes all the time, while letters are run again as soon as they are there.
+    async let resuming: Void = {
+      while !isOver.withLock({ $0 }) {
+        dispatcher.resumeWork()
+        await Task.yield()
+      }
+    }()
+    async let reviving: Void = {
+      var count = 0
+      while count < 200 {
+        for letter in dispatcher.deadLetters where dispatcher.runAgain(letter) { count += 1 }
+        await Task.yield()
+      }
+    }()
+    for id in 1...200 { await dispatcher.send(OrderPlaced(id: id)) }
+    await reviving
+    await service.paid(400)
+    isOver.withLock { $0 = true }
+    await resuming
+    await dispatcher.drain()
+    #expect(service.orders.model.paid.sorted() == Array(1...200) + Array(1_001...1_200))
+    #expect(runs.all.count == 400)
+    try await service.persistence?.flush()
+    #expect(rows.isEmpty)
+  }
+
   @Test func failIfTheirActionFails() async throws {
     let service = try await PaymentService(database, ChargingBank())
     let attempts = Recorder<String>()

@@ -217,6 +217,23 @@ struct PersistedKeyTests {
     #expect(process.purse.model.amounts == [1])
   }
 
+  @Test(arguments: [true, false])
+  func ofADispatchThatDoesNotWaitForSavingAreSaved(isBlock: Bool) async throws {
+    let first = try await Process(database)
+    let options: DispatchOptions = [.idempotencyKey("k"), .durability(.memory)]
+    func reply(of process: Process) async throws -> Int {
+      isBlock
+        ? try await process.dispatcher.send(WithdrawInABlock(), options: options).reply
+        : try await process.dispatcher.send(Withdraw(), options: options).reply
+    }
+    #expect(try await reply(of: first) == 1)
+    await first.dispatcher.drain()
+    try await first.persistence.close()
+    let next = try await Process(database)
+    #expect(try await reply(of: next) == 1)
+    #expect(next.purse.model.amounts.count == 1)
+  }
+
   @Test func areSharedByTheDispatchersOfADatabase() async throws {
     let process = try await Process(database)
     let other = Dispatcher(name: "other", persistence: process.persistence)

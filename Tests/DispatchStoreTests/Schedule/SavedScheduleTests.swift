@@ -241,6 +241,69 @@ struct SavedScheduleTests {
     #expect(rows.isEmpty)
   }
 
+  enum Cancellation: CaseIterable { case byName, byHandle, byDispatchName }
+
+  @Test(arguments: Cancellation.allCases, [false, true])
+  func areCancelledWithTheirRowsBeforeTheCallReturns(
+    _ cancellation: Cancellation, closes: Bool
+  ) async throws {
+    let office = try await Office(database, clock)
+    // Ends of cancelled dispatches come later.
+    office.dispatcher.queue.isSuspended = true
+    let handle = office.dispatcher.dispatch(
+      Remind(order: 1),
+      options: [.delayed(by: .seconds(1), name: "a"), .named("reminder")])
+    try await office.persistence.flush()
+    #expect(rows.count == 1)
+    switch cancellation {
+    case .byName: #expect(office.dispatcher.cancelScheduled(named: "a"))
+    case .byHandle: handle.cancel()
+    case .byDispatchName: #expect(office.dispatcher.cancel(named: "reminder") == 1)
+    }
+    if closes { office.dispatcher.close() }
+    try await office.persistence.flush()
+    #expect(rows.isEmpty)
+    office.dispatcher.queue.isSuspended = false
+    #expect(await handle.result.error is CancellationError)
+    try await office.persistence.flush()
+    #expect(rows.isEmpty)
+  }
+
+  @Test(arguments: 0..<20)
+  func thatAreReplacedByManyKeepTheNewestAlone(_ round: Int) async throws {
+    let office = try await Office(database, clock)
+    let results = await withTaskGroup(of: (Int, DispatchResult).self) { group in
+      let handles = await withTaskGroup(of: [(Int, DispatchHandle)].self) { group in
+        for task in 0..<4 {
+          group.addTask {
+            (0..<20).map { number in
+              let order = task * 20 + number
+              if order == round { office.dispatcher.close() }
+              return (
+                order,
+                office.dispatcher.dispatch(
+                  Remind(order: order), options: .delayed(by: .seconds(1), name: "a"))
+              )
+            }
+          }
+        }
+        return await group.reduce(into: []) { $0 += $1 }
+      }
+      for (order, handle) in handles { group.addTask { (order, await handle.result) } }
+      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    await office.dispatcher.drain()
+    try await office.persistence.close()
+    let next = try await Office(database, clock)
+    let left = next.dispatcher.scheduled.flatMap(\.actions).compactMap { ($0 as? Remind)?.order }
+    // All others were refused, or replaced.
+    #expect(left.count <= 1)
+    for order in left {
+      #expect(results[order]?.error is CancellationError, "\(order): \(results[order]!)")
+    }
+    if results.values.contains(where: { $0.errorCode == .skipped }) { #expect(left.count == 1) }
+  }
+
   @Test func ofAClosedDispatcherAreLeftToTheNextProcess() async throws {
     let first = try await Office(database, clock)
     first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))

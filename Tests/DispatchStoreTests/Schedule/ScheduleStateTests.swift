@@ -23,7 +23,9 @@ struct ScheduleStateTests {
   }
 
   private mutating func wait(_ entry: State.Entry, at time: Int64 = 0) -> State.Token? {
-    guard case .waits(let token, _) = state.arrive(entry, at: Self.moment(time)) else { return nil }
+    guard case .waits(let token, _, _) = state.arrive(entry, at: Self.moment(time)) else {
+      return nil
+    }
     return token
   }
 

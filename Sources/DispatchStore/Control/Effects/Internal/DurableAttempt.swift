@@ -40,7 +40,8 @@ struct DurableAttempt {
     let result = await run.dispatcher.dispatch(
       action: action, options: options, fileID: effect.fileID, line: effect.line
     ).result
-    guard let error = result.error, !end.isKept else { return }
+    let failure: (any Error)? = result.error ?? result.errorWithoutStore(action)
+    guard let error = failure, !end.isKept else { return }
     // The client is being cancelled, and the cancellation has not reached this run yet. The work has not failed: another
     // run does it.
     if error is CancellationError { run.cancel() }
@@ -70,6 +71,19 @@ struct DurableAttempt {
   }
 }
 
+extension DispatchResult {
+  /// The error of an action that no store handles, so that nothing is changed that would say that the work is done.
+  fileprivate func errorWithoutStore(_ action: any ActionType) -> DispatchError? {
+    if hasResponders { return nil }
+    return DispatchError(
+      code: .notRegistered,
+      message: """
+        No registered store handles \(type(of: action)), which the durable effect has returned. Register the store \
+        before resumeWork(), and unregister the effect before the store.
+        """)
+  }
+}
+
 /// Removes the row of work in the commit of the action that says that it is done.
 final class OutboxEnd: DispatchCompanion, @unchecked Sendable {
   // because `kept` is locked
@@ -86,7 +100,7 @@ final class OutboxEnd: DispatchCompanion, @unchecked Sendable {
   ) -> [CompanionRow] { keep() }
 
   override func rows(of result: DispatchResult) -> [CompanionRow] {
-    isKept || !result.isSuccess ? [] : keep()
+    isKept || !result.isSuccess || !result.hasResponders ? [] : keep()
   }
 
   private func keep() -> [CompanionRow] {

@@ -144,8 +144,8 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
       if state.withLock(\.isCancelled) {
         // Somebody has cancelled the run, and not the work.
         elsewhere { outbox.beginAgain(work, by: self.dispatcher) }
-      } else {
-        work.endRun()
+      } else if work.endRun() {
+        elsewhere { outbox.begin(work, by: self.dispatcher) }
       }
     }
     standIn.end(DispatchResult(dispatchID: standIn.id))

@@ -78,7 +78,7 @@ final class Outbox: DispatcherAttachment {
 
   /// Ends a cancelled run of work, and begins another one, unless it is done or left to the next process.
   func beginAgain(_ entry: OutboxEntry, by dispatcher: Dispatcher) {
-    entry.endRun()
+    _ = entry.endRun()
     let isPending = state.withLock { state in
       !state.isClosed && state.entries[entry.key] === entry
         && state.effects[entry.effect]?.effect?.isRegistered == true
@@ -152,7 +152,7 @@ final class Outbox: DispatcherAttachment {
   func runAgain(_ key: String, by dispatcher: Dispatcher) -> Bool {
     guard let entry = takeLetter(key, keeping: true) else { return false }
     keeper?.save([entry.row])
-    begin(entry, by: dispatcher)
+    if entry.endRun() { begin(entry, by: dispatcher) }
     return true
   }
 
@@ -168,7 +168,7 @@ final class Outbox: DispatcherAttachment {
       guard let entry = state.entries[key],
         entry.withProgress({ progress in
           guard progress.failed != nil, !keeping || entry.action != nil else { return false }
-          if keeping { progress = OutboxEntry.Progress() }
+          if keeping { progress.revive() }
           return true
         })
       else { return nil }

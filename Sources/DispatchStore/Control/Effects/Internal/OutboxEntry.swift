@@ -34,6 +34,25 @@ final class OutboxEntry: Sendable {
     /// Whether a process has died with it.
     var wasLeft = false
     var phase = Phase.idle
+    /// If a dead letter is run again: how many have to end before, of the run that has failed and the call that saves it.
+    var endsBeforeRevival = 0
+
+    /// Makes a dead letter work again, which runs once the caller, and the run that has failed, have ended theirs.
+    mutating func revive() {
+      let ends = phase == .running ? 2 : 1
+      self = Progress()
+      (phase, endsBeforeRevival) = (.running, ends)
+    }
+
+    /// Ends a run, or the call that revives a dead letter; returns whether the next run is to begin.
+    mutating func endRun() -> Bool {
+      guard phase == .running else { return false }
+      endsBeforeRevival -= 1
+      if endsBeforeRevival > 0 { return false }
+      phase = .idle
+      defer { endsBeforeRevival = 0 }
+      return endsBeforeRevival == 0
+    }
 
     /// Notes a failed attempt; returns whether another one follows.
     mutating func fail(_ error: String, of limit: Int, at time: Int64) -> Bool {
@@ -57,17 +76,20 @@ final class OutboxEntry: Sendable {
   /// Whether the work neither runs nor is done, and has not failed for good.
   var isIdle: Bool { state.withLock { $0.phase == .idle && $0.failed == nil } }
 
-  /// Begins a run; returns false if another one does the work, or has done it.
+  /// Begins a run; returns false if another one does the work, or has done it, or if it has failed for good.
   func beginRun() -> Bool {
     state.withLock { progress in
-      guard progress.phase == .idle else { return false }
+      // The caller may have found the work before another run has failed.
+      guard progress.phase == .idle, progress.failed == nil else { return false }
       progress.phase = .running
       return true
     }
   }
 
-  /// Ends a run; after one that has done the work, no other begins.
-  func endRun() { state.withLock { if $0.phase == .running { $0.phase = .idle } } }
+  /// Ends a run; returns whether another one is to begin, since the work was revived.
+  ///
+  /// After a run that has done the work, no other begins.
+  func endRun() -> Bool { state.withLock { $0.endRun() } }
 
   func noteDone() { state.withLock { $0.phase = .done } }
 

@@ -54,7 +54,10 @@ final class RegisteredEffect: DispatchFollower {
   func begin(_ work: OutboxEntry, by dispatcher: Dispatcher) {
     guard case .following(let following) = effect.kind,
       let run = EffectRun(of: self, dispatcher, effect.callSite, work, on: .current)
-    else { return work.endRun() }
+    else {
+      _ = work.endRun()
+      return
+    }
     begin(run, following)
   }
 

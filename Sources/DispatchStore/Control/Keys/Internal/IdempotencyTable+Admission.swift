@@ -1,3 +1,10 @@
+extension Dispatch {
+  /// Whether its stores are persistent.
+  fileprivate var hasEndGate: Bool {
+    route?._withUnsafeGuaranteedRef { $0.endGate != nil } == true
+  }
+}
+
 extension IdempotencyTable {
   /// Decides about a dispatch with a key; nil if it runs, or the dispatch in flight that it joins.
   ///
@@ -34,14 +41,15 @@ extension IdempotencyTable {
     try check(key, action, dispatch)
     let keyed = KeyedDispatch(key, action, dispatch, in: self)
     if let answer = begin(keyed) { return answer }
-    dispatch.makeDetails().companions.append(keyed)
+    let details = dispatch.makeDetails()
+    details.companions.append(keyed)
+    if details.endsUnsaved, dispatch.hasEndGate { keyed.noteUnsavedEnd() }
     return nil
   }
 
   /// Throws if the key's record could not be saved with the commits of persistent stores.
   private func check(_ key: IdempotencyKey, _ action: KeyedAction, _ dispatch: Dispatch) throws {
-    guard key.period > 0, dispatch.route?._withUnsafeGuaranteedRef({ $0.endGate != nil }) == true
-    else { return }
+    guard key.period > 0, dispatch.hasEndGate else { return }
     if key.text.utf8.contains(0) { throw DispatchError.keyNotSaved(key.text, "It has U+0000.") }
     if !CompanionRow.canHave(key: key.text) {
       let (size, most) = (key.text.utf8.count, CompanionRow.maxKeySize)

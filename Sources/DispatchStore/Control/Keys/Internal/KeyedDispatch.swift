@@ -14,6 +14,8 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     var isLost = false
     /// The result for repeats, once the key is recorded or free.
     var settled: DispatchResult?
+    /// Whether the dispatch does not wait until it is saved, and was to change persistent stores.
+    var endsUnsaved = false
     /// Ends with that result, for repeats that come after the dispatch has timed out.
     var settling: Dispatch?
   }
@@ -73,12 +75,21 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     return isOwn && key.remembersFailures ? result : nil
   }
 
+  /// Notes that the dispatch does not wait until its commits are saved: then its row is a commit of its own.
+  func noteUnsavedEnd() { state.withLock { $0.endsUnsaved = true } }
+
   override func lost() { state.withLock { $0.isLost = true } }
 
   override func ended(_ result: DispatchResult) {
-    let (committed, isLost) = state.withLock { ($0.committed, $0.isLost) }
+    let (committed, isLost, endsUnsaved) = state.withLock {
+      ($0.committed, $0.isLost, $0.endsUnsaved)
+    }
     guard !isLost, key.period > 0, let outcome = committed ?? outcome(of: result) else {
       return settle(nil, result)
+    }
+    if committed == nil, endsUnsaved, let keeper = table.keeper {
+      keeper.save(rows(for: outcome))
+      return settle(outcome, result, isSaved: true)
     }
     // The dispatch may have timed out while it was being saved. A repeat must not get the recorded result before that.
     guard committed != nil, !result.isSuccess, !isPlanted(.unsavedAnswer) else {

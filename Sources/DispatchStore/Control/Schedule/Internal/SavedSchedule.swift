@@ -11,8 +11,12 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   private struct State {
     /// The generation of its record; nil if it is not saved.
     var generation: Int?
+    /// The place in the order in which dispatches of its name came.
+    var arrival: Int?
     /// Whether a commit has removed the row.
     var isRemoved = false
+    /// Whether the dispatcher has closed, so that the row is left to the next process.
+    var isLeft = false
   }
 
   /// - Parameter key: The dispatch's idempotency key.
@@ -39,7 +43,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     }
     let generation = schedules.save(
       subject.actions[0], named: name, to: subject.storeIdentifier, subject.mode, due: due, missed,
-      key: key)
+      key: key, after: state.withLock(\.arrival))
     state.withLock { $0.generation = generation }
     if isPlanted(.scheduleRemovedFirst), let row = removal.first { schedules.keeper.save([row]) }
   }
@@ -60,6 +64,17 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     return [row]
   }
 
+  /// Notes that it waits; called before its row is saved.
+  func came(_ arrival: Int) { state.withLock { $0.arrival = arrival } }
+
+  /// Leaves the row to the next process, if the dispatch is cancelled from now on.
+  func leave() { state.withLock { $0.isLeft = true } }
+
+  override func cancelledBeforeItsTime() {
+    let (generation, isLeft) = state.withLock { ($0.generation, $0.isLeft) }
+    if let generation, !isLeft { remove(generation) }
+  }
+
   override func ended(_ result: DispatchResult) {
     let (generation, isRemoved) = state.withLock { ($0.generation, $0.isRemoved) }
     guard let generation else { return }
@@ -67,7 +82,8 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     switch result.error {
     case nil: remove(generation)
     case is CancellationError:
-      // A closed dispatcher leaves it to the next process; anybody else has cancelled it.
+      // A closed dispatcher leaves it to the next process; anybody else has cancelled it. A row that was removed when
+      // it was cancelled before its time is not there any longer.
       if !schedules.isClosed { remove(generation) }
     case let error as DispatchError
     where [.persistenceFailed, .dispatcherClosed].contains(error.code): break
@@ -81,6 +97,13 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     // First, since the row is saved only while its record is the present one.
     schedules.keeper.save([row])
     schedules.forget(name, generation)
+  }
+}
+
+extension Dispatch {
+  /// The companion of a scheduled dispatch that is saved.
+  var savedSchedule: SavedSchedule? {
+    details?.companions.lazy.compactMap { $0 as? SavedSchedule }.first
   }
 }
 

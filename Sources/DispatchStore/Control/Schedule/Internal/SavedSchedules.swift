@@ -16,12 +16,21 @@ final class SavedSchedules: DispatcherAttachment {
     /// By name: what has failed for good.
     var letters: [String: ScheduleLetter] = [:]
     var lastGeneration = 0
+
+    /// Enters a record in place of a former one of its name; returns its generation.
+    mutating func enter(_ record: ScheduleRecord<any ActionType>, _ arrival: Int?) -> Int {
+      lastGeneration += 1
+      records[record.name] = Saved(generation: lastGeneration, record: record, arrival: arrival)
+      return lastGeneration
+    }
   }
 
   private struct Saved {
     /// Distinguishes the record from those that it has replaced.
     let generation: Int
     let record: ScheduleRecord<any ActionType>
+    /// The place in the order in which dispatches of its name came; nil for any other record.
+    var arrival: Int?
   }
 
   init(
@@ -45,11 +54,12 @@ final class SavedSchedules: DispatcherAttachment {
 
   /// Saves an action; returns the generation of its record, or nil if the action, its name or its mode can't be saved.
   ///
-  /// If the action can't be saved, a former one of its name is removed.
+  /// If the action can't be saved, a former one of its name is removed. If a dispatch of its name that came later is
+  /// saved, this one is not.
   func save(
     _ action: any ActionType, named name: String, to storeIdentifier: String?,
     _ mode: Dispatcher.Mode, due: Int64, _ missed: MissedRuns, interval: Int64? = nil,
-    key: IdempotencyKey? = nil
+    key: IdempotencyKey? = nil, after arrival: Int? = nil
   ) -> Int? {
     guard keeper.obstacle(type(of: action)) == nil, CompanionRow.canHave(key: name),
       let mode = SavedMode(mode)
@@ -60,18 +70,18 @@ final class SavedSchedules: DispatcherAttachment {
     let record = ScheduleRecord<any ActionType>(
       dispatcher: dispatcher, name: name, action: action, store: storeIdentifier, mode: mode,
       due: due, interval: interval, skipsMissed: missed == .skip, key: key)
-    let generation = enter(record)
-    keeper.save([row(name, record)])
+    let generation = state.withLock { state -> Int? in
+      if let arrival, let present = state.records[name]?.arrival, present > arrival { return nil }
+      return state.enter(record, arrival)
+    }
+    guard let generation else { return nil }
+    if let row = row(of: record, generation) { keeper.save([row]) }
     return generation
   }
 
-  /// Enters a record, whose row is there or is about to be saved; returns its generation.
+  /// Enters a record, whose row is there; returns its generation.
   func enter(_ record: ScheduleRecord<any ActionType>) -> Int {
-    state.withLock { state in
-      state.lastGeneration += 1
-      state.records[record.name] = Saved(generation: state.lastGeneration, record: record)
-      return state.lastGeneration
-    }
+    state.withLock { $0.enter(record, nil) }
   }
 
   /// Saves a repeating schedule.
@@ -119,9 +129,8 @@ final class SavedSchedules: DispatcherAttachment {
   /// Otherwise a crash between the two would lose both.
   func disown(_ name: String) {
     state.withLock { state in
-      guard let record = state.records[name]?.record else { return }
-      state.lastGeneration += 1
-      state.records[name] = Saved(generation: state.lastGeneration, record: record)
+      guard let present = state.records[name] else { return }
+      _ = state.enter(present.record, present.arrival)
     }
   }
 

@@ -26,7 +26,8 @@ struct ScheduleState<Member> {
   enum Arrival {
     /// The time of the entry has come.
     case begins(replacing: Member?)
-    case waits(Token, replacing: Member?)
+    /// With its number in the order in which entries came.
+    case waits(Token, replacing: Member?, number: Int)
     /// The entry would have to wait, and may not; nothing has changed.
     case refused
     case closed
@@ -42,6 +43,8 @@ struct ScheduleState<Member> {
   private var names: [String: Token] = [:]
   /// The names of repeating schedules whose last run has not ended.
   private var running: Set<String> = []
+  /// The number of entries that have waited.
+  private var arrivals = 0
 
   var entries: [Entry] { elapsed.payloads + dates.payloads }
   var count: Int { elapsed.count + dates.count }
@@ -55,7 +58,9 @@ struct ScheduleState<Member> {
     guard begins || waiting != .never else { return .refused }
     let replaced =
       isPlanted(.replacedBegins) ? nil : entry.name.flatMap { cancel($0) }
-    return begins ? .begins(replacing: replaced) : .waits(insert(entry), replacing: replaced)
+    if begins { return .begins(replacing: replaced) }
+    arrivals += 1
+    return .waits(insert(entry), replacing: replaced, number: arrivals)
   }
 
   private mutating func insert(_ entry: Entry) -> Token {

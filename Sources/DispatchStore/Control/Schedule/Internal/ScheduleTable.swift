@@ -37,41 +37,44 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     let (dispatch, moment) = (delay.dispatch, clock.moment)
     let entry = Schedule.Entry(
       member: .dispatch(delay), name: rule.name, due: rule.time(at: moment))
-    let saves = rule.name != nil && dispatcher?.savedSchedules != nil
+    // Before others can find the dispatch in the table.
+    let saved = companion(of: dispatch, rule, entry.due.unix(at: moment))
     // Waits even if its time has come, so that its row is saved before it begins.
-    switch add(entry, at: moment, delay.isPossible ? saves ? .always : .untilItsTime : .never) {
+    switch add(
+      entry, at: moment, delay.isPossible ? saved != nil ? .always : .untilItsTime : .never)
+    {
     case .begins(let replaced):
       if let name = rule.name, case .repeated = replaced {
         dispatcher?.savedSchedules?.remove(name)
       }
       replace(replaced, named: rule.name, by: dispatch.callSite)
       return false
-    case .waits(let token, let replaced):
+    case .waits(let token, let replaced, let number):
       dispatch.beforeResult { self.remove(token) }
-      if let name = rule.name {
-        let due = entry.due.unix(at: moment)
-        save(dispatch, named: name, rule, due, isReplacing: replaced != nil)
-      }
+      saved?.came(number)
+      if replaced != nil, let name = rule.name { dispatcher?.savedSchedules?.disown(name) }
       replace(replaced, named: rule.name, by: dispatch.callSite)
       return true
     case .refused:
       throw DispatchError.scheduleWouldBlockTasks(dispatch.callSite)
     case .closed:
+      saved?.leave()
       throw CancellationError()
     }
   }
 
-  /// Lets the row of a dispatch be saved once it is known where it goes.
-  private func save(
-    _ dispatch: Dispatch, named name: String, _ rule: ScheduleRule, _ due: Int64, isReplacing: Bool
-  ) {
-    guard let saved = dispatcher?.savedSchedules else { return }
-    // A restored dispatch has its row.
+  /// The companion that saves a dispatch with a name once it is known where it goes; nil if it is not saved.
+  private func companion(
+    of dispatch: Dispatch, _ rule: ScheduleRule, _ due: Int64
+  ) -> SavedSchedule? {
+    guard let name = rule.name, let saved = dispatcher?.savedSchedules else { return nil }
     let details = dispatch.makeDetails()
-    if details.companions.contains(where: { $0 is SavedSchedule }) { return }
+    // A restored dispatch has its row.
+    if let restored = dispatch.savedSchedule { return restored }
     let key = details.companions.lazy.compactMap { ($0 as? KeyedDispatch)?.key }.first
-    details.companions.append(SavedSchedule(named: name, due: due, rule.missed, key, in: saved))
-    if isReplacing { saved.disown(name) }
+    let companion = SavedSchedule(named: name, due: due, rule.missed, key, in: saved)
+    details.companions.append(companion)
+    return companion
   }
 
   /// Starts a repeating schedule.
@@ -90,7 +93,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
       repetition: repetition)
     // Before the first run can begin: its commit replaces this row by one with the next time.
     saved?.save(action, repetition, due: entry.due.unix(at: moment))
-    guard case .waits(_, let replaced) = add(entry, at: moment, .untilItsTime) else { return }
+    guard case .waits(_, let replaced, _) = add(entry, at: moment, .untilItsTime) else { return }
     replace(replaced, named: action.name, by: action.callSite)
   }
 
@@ -139,7 +142,11 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
 
   /// Ends all dispatches as cancelled, and stops the repeating schedules.
   func dispatcherClosed() {
-    for member in change({ $0.close() }) { cancel(member) }
+    for member in change({ $0.close() }) {
+      // What is saved goes on in the next process.
+      if case .dispatch(let delay) = member { delay.dispatch.savedSchedule?.leave() }
+      cancel(member)
+    }
   }
 
   private func cancel(_ member: Member) {

@@ -192,6 +192,9 @@ extension Dispatch {
     }
     switch cancel {
     case .end(_, wasDelayed: true):
+      if details.withState({ $0.refusal == nil }) {
+        for companion in details.companions { companion.cancelledBeforeItsTime() }
+      }
       scheduler?.endCancelled(self) { self.endDelayed() }
     case .end(let wasParked, _):
       scheduler?.endCancelled(self) {

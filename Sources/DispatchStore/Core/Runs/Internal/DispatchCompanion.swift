@@ -20,6 +20,9 @@ class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
   /// Called when the dispatch is to begin later, before it can begin.
   func noteDelay(_ subject: DelayedDispatch) {}
 
+  /// Called when the dispatch is cancelled while it is to begin later, before the call that cancels it returns.
+  func cancelledBeforeItsTime() {}
+
   /// Called when the dispatch has ended, before anyone gets the result.
   func ended(_ result: DispatchResult) {}
 }

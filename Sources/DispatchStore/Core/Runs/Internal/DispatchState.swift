@@ -21,6 +21,8 @@ struct DispatchState {
     var isUnaccepted = false
     /// Whether it begins later, and is not scheduled before.
     var isDelayed = false
+    /// Whether its delay is not arranged yet, so that a cancellation is only noted until `delayIsArranged()`.
+    var isArranging = false
     /// Whether the scheduler has started it, and keeps its position.
     var isParked = false
     /// The dispatches to wait for, and how many of them have not ended.
@@ -176,8 +178,16 @@ struct DispatchState {
   /// Delays the beginning.
   mutating func beginDelay() {
     guard case .waiting(var waiting) = phase else { return }
-    waiting.isDelayed = true
+    (waiting.isDelayed, waiting.isArranging) = (true, true)
     phase = .waiting(waiting)
+  }
+
+  /// Notes that the delay is arranged; returns the effect of a cancellation that came meanwhile.
+  mutating func delayIsArranged() -> Cancel {
+    guard case .waiting(var waiting) = phase, waiting.isArranging else { return .none }
+    waiting.isArranging = false
+    phase = .waiting(waiting)
+    return isCancelled ? cancel() : .none
   }
 
   /// Ends the delay.
@@ -187,7 +197,7 @@ struct DispatchState {
   /// - Parameter isUnaccepted: Whether a cancellation is only noted until `endAcceptance(refusing:)`.
   mutating func endDelay(isUnaccepted: Bool) -> Bool {
     guard case .waiting(var waiting) = phase, waiting.isDelayed else { return false }
-    waiting.isDelayed = false
+    (waiting.isDelayed, waiting.isArranging) = (false, false)
     waiting.isUnaccepted = isUnaccepted || waiting.isUnaccepted
     phase = .waiting(waiting)
     return true
@@ -302,7 +312,7 @@ struct DispatchState {
 
   mutating func cancel() -> Cancel {
     switch phase {
-    case .waiting(let waiting) where waiting.isUnaccepted:
+    case .waiting(let waiting) where waiting.isUnaccepted || waiting.isArranging:
       isCancelled = true
       return .none
     case .waiting(let waiting):

@@ -52,6 +52,7 @@ extension Dispatcher {
     }
     let subject = DelayedDispatch(dispatch, subject, mode)
     for companion in dispatch.makeDetails().companions { companion.noteDelay(subject) }
+    dispatch.cancel { $0.delayIsArranged() }
     delay.whenEnded(subject, proceed)
   }
 
