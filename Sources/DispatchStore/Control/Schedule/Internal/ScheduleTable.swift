@@ -143,7 +143,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   /// Ends all dispatches as cancelled, and stops the repeating schedules.
   func dispatcherClosed() {
     for member in change({ $0.close() }) {
-      // What is saved goes on in the next process.
+      // Saved ones go on in the next process.
       if case .dispatch(let delay) = member { delay.dispatch.savedSchedule?.leave() }
       cancel(member)
     }
