@@ -10,6 +10,7 @@ struct DispatchDelayTests {
     var state = DispatchState(isRunning: false)
     if inSection { state.awaitAcceptance() }
     state.beginDelay()
+    _ = state.delayIsArranged()
     return state
   }
 
@@ -28,6 +29,17 @@ struct DispatchDelayTests {
     #expect(ends(skipped.skip(Self.error)) == true)
     #expect(skipped.refusal?.code == .skipped)
     #expect(ends(skipped.skip(Self.error)) == nil)
+  }
+
+  @Test(arguments: [true, false])
+  func endsOnceItsDelayIsArrangedIfItIsCancelledOrSkippedBefore(isCancelled: Bool) {
+    var state = DispatchState(isRunning: false)
+    state.beginDelay()
+    #expect(ends(isCancelled ? state.cancel() : state.skip(Self.error)) == nil, "It is noted.")
+    #expect(state.isDelayed)
+    #expect(ends(state.delayIsArranged()) == true)
+    #expect(ends(state.delayIsArranged()) == nil)
+    #expect(state.refusal?.code == (isCancelled ? nil : .skipped))
   }
 
   @Test func isNoLongerDroppedWhileItIsTakenToItsStores() {
