@@ -78,9 +78,8 @@ func dispatchDelayed(_ count: Int, _ options: DispatchOptions?) async -> Double 
 
 /// The resident memory of this process, in bytes; Linux only.
 func residentBytes() throws -> Int {
-  let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")[
-    1]
-  return Int(pages)! * Int(getpagesize())
+  let sizes = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+  return Int(sizes.split(separator: " ")[1])! * Int(getpagesize())
 }
 
 /// Prints the memory that each of so many takes.

@@ -16,11 +16,14 @@ final class OutboxEntry: Sendable {
   }
 
   /// Whether a run does the work.
-  enum Phase {
-    /// No run does. Can become running.
+  enum Phase: Equatable {
+    /// No run does. Can become running or, if the work has failed for good, reviving.
     case idle
-    /// A run does. Can become idle or done.
+    /// A run does. Can become idle or done, or reviving if it has failed for good.
     case running
+    /// A dead letter is to run again. Becomes idle at the last of so many ends: that of the call that saves it, and that
+    /// of the run that has failed.
+    case reviving(ends: Int)
     case done
   }
 
@@ -34,24 +37,26 @@ final class OutboxEntry: Sendable {
     /// Whether a process has died with it.
     var wasLeft = false
     var phase = Phase.idle
-    /// If a dead letter is run again: how many have to end before, of the run that has failed and the call that saves it.
-    var endsBeforeRevival = 0
 
-    /// Makes a dead letter work again, which runs once the caller, and the run that has failed, have ended theirs.
+    /// Makes a dead letter work again, which begins once it is saved and the run that has failed has ended.
     mutating func revive() {
-      let ends = phase == .running ? 2 : 1
+      let revival = Phase.reviving(ends: phase == .running ? 2 : 1)
       self = Progress()
-      (phase, endsBeforeRevival) = (.running, ends)
+      phase = revival
     }
 
-    /// Ends a run, or the call that revives a dead letter; returns whether the next run is to begin.
+    /// Ends a run, or the call that saves a revived letter; returns whether the next run is to begin.
     mutating func endRun() -> Bool {
-      guard phase == .running else { return false }
-      endsBeforeRevival -= 1
-      if endsBeforeRevival > 0 { return false }
-      phase = .idle
-      defer { endsBeforeRevival = 0 }
-      return endsBeforeRevival == 0
+      switch phase {
+      case .idle, .done:
+        return false
+      case .running:
+        phase = .idle
+        return false
+      case .reviving(let ends):
+        phase = ends > 1 ? .reviving(ends: ends - 1) : .idle
+        return ends == 1
+      }
     }
 
     /// Notes a failed attempt; returns whether another one follows.
@@ -76,7 +81,7 @@ final class OutboxEntry: Sendable {
   /// Whether the work neither runs nor is done, and has not failed for good.
   var isIdle: Bool { state.withLock { $0.phase == .idle && $0.failed == nil } }
 
-  /// Begins a run; returns false if another one does the work, or has done it, or if it has failed for good.
+  /// Begins a run; returns false if another one does the work or has done it, or if the work has failed for good.
   func beginRun() -> Bool {
     state.withLock { progress in
       // The caller may have found the work before another run has failed.

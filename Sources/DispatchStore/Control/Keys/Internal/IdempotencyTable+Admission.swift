@@ -1,6 +1,6 @@
 extension Dispatch {
   /// Whether its stores are persistent.
-  fileprivate var hasEndGate: Bool {
+  var hasEndGate: Bool {
     route?._withUnsafeGuaranteedRef { $0.endGate != nil } == true
   }
 }
@@ -41,9 +41,7 @@ extension IdempotencyTable {
     try check(key, action, dispatch)
     let keyed = KeyedDispatch(key, action, dispatch, in: self)
     if let answer = begin(keyed) { return answer }
-    let details = dispatch.makeDetails()
-    details.companions.append(keyed)
-    if details.endsUnsaved, dispatch.hasEndGate { keyed.noteUnsavedEnd() }
+    dispatch.makeDetails().companions.append(keyed)
     return nil
   }
 

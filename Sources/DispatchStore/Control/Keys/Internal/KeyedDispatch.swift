@@ -5,6 +5,8 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   let action: KeyedAction
   let dispatch: Dispatch
   private let table: IdempotencyTable
+  /// Whether the dispatch does not wait until its commits are saved, so that its row is a commit of its own.
+  private let isSavedAlone: Bool
   private let state = Locked(State())
 
   private struct State {
@@ -14,8 +16,6 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     var isLost = false
     /// The result for repeats, once the key is recorded or free.
     var settled: DispatchResult?
-    /// Whether the dispatch does not wait until it is saved, and was to change persistent stores.
-    var endsUnsaved = false
     /// Ends with that result, for repeats that come after the dispatch has timed out.
     var settling: Dispatch?
   }
@@ -24,6 +24,7 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     _ key: IdempotencyKey, _ action: KeyedAction, _ dispatch: Dispatch, in table: IdempotencyTable
   ) {
     (self.key, self.action, self.dispatch, self.table) = (key, action, dispatch, table)
+    isSavedAlone = dispatch.hasEndGate && dispatch.details?.endsUnsaved == true
   }
 
   /// The dispatch whose end, and result, a repeat waits for.
@@ -75,19 +76,14 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     return isOwn && key.remembersFailures ? result : nil
   }
 
-  /// Notes that the dispatch does not wait until its commits are saved: then its row is a commit of its own.
-  func noteUnsavedEnd() { state.withLock { $0.endsUnsaved = true } }
-
   override func lost() { state.withLock { $0.isLost = true } }
 
   override func ended(_ result: DispatchResult) {
-    let (committed, isLost, endsUnsaved) = state.withLock {
-      ($0.committed, $0.isLost, $0.endsUnsaved)
-    }
+    let (committed, isLost) = state.withLock { ($0.committed, $0.isLost) }
     guard !isLost, key.period > 0, let outcome = committed ?? outcome(of: result) else {
       return settle(nil, result)
     }
-    if committed == nil, endsUnsaved, let keeper = table.keeper {
+    if committed == nil, isSavedAlone, let keeper = table.keeper {
       keeper.save(rows(for: outcome))
       return settle(outcome, result, isSaved: true)
     }

@@ -82,8 +82,8 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     switch result.error {
     case nil: remove(generation)
     case is CancellationError:
-      // A closed dispatcher leaves it to the next process; anybody else has cancelled it. A row that was removed when
-      // it was cancelled before its time is not there any longer.
+      // A closed dispatcher leaves the row to the next process; anybody else has cancelled the dispatch. If it was
+      // cancelled before its time, the row is gone already.
       if !schedules.isClosed { remove(generation) }
     case let error as DispatchError
     where [.persistenceFailed, .dispatcherClosed].contains(error.code): break
@@ -97,13 +97,6 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     // First, since the row is saved only while its record is the present one.
     schedules.keeper.save([row])
     schedules.forget(name, generation)
-  }
-}
-
-extension Dispatch {
-  /// The companion of a scheduled dispatch that is saved.
-  var savedSchedule: SavedSchedule? {
-    details?.companions.lazy.compactMap { $0 as? SavedSchedule }.first
   }
 }
 

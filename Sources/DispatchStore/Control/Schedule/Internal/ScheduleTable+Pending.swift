@@ -16,7 +16,7 @@ extension ScheduleTable {
     let (entries, moment) = entries
     return entries.map { entry in
       var delayed: DelayedDispatch?
-      if case .dispatch(let delay) = entry.member { delayed = delay.subject }
+      if case .dispatch(let delay, _) = entry.member { delayed = delay.subject }
       return Pending(
         member: entry.member, name: entry.name, unix: entry.due.unix(at: moment),
         interval: entry.repetition?.interval, delayed: delayed)

@@ -1,7 +1,8 @@
 /// The scheduled dispatches and repeating actions of a dispatcher, with one timer for all.
 final class ScheduleTable: DispatcherAttachment, TimerTarget {
   enum Member: Sendable {
-    case dispatch(DispatchDelay)
+    /// A dispatch, with the companion that saves it, if it is saved.
+    case dispatch(DispatchDelay, SavedSchedule?)
     case repeated(RepeatedAction)
   }
 
@@ -35,14 +36,14 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   /// Throws if it can't.
   func arrive(_ delay: DispatchDelay, _ rule: ScheduleRule) throws -> Bool {
     let (dispatch, moment) = (delay.dispatch, clock.moment)
-    let entry = Schedule.Entry(
-      member: .dispatch(delay), name: rule.name, due: rule.time(at: moment))
-    // Before others can find the dispatch in the table.
-    let saved = companion(of: dispatch, rule, entry.due.unix(at: moment))
-    // Waits even if its time has come, so that its row is saved before it begins.
-    switch add(
-      entry, at: moment, delay.isPossible ? saved != nil ? .always : .untilItsTime : .never)
-    {
+    let due = rule.time(at: moment)
+    // Added before others can find the dispatch in the table.
+    let saved = companion(of: delay, rule, due.unix(at: moment))
+    let entry = Schedule.Entry(member: .dispatch(delay, saved), name: rule.name, due: due)
+    // A dispatch that is saved waits even if its time has come, so that its row is saved before it begins.
+    let waiting: Schedule.Waiting =
+      !delay.isPossible ? .never : saved == nil ? .untilItsTime : .always
+    switch add(entry, at: moment, waiting) {
     case .begins(let replaced):
       if let name = rule.name, case .repeated = replaced {
         dispatcher?.savedSchedules?.remove(name)
@@ -65,12 +66,15 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
 
   /// The companion that saves a dispatch with a name once it is known where it goes; nil if it is not saved.
   private func companion(
-    of dispatch: Dispatch, _ rule: ScheduleRule, _ due: Int64
+    of delay: DispatchDelay, _ rule: ScheduleRule, _ due: Int64
   ) -> SavedSchedule? {
-    guard let name = rule.name, let saved = dispatcher?.savedSchedules else { return nil }
-    let details = dispatch.makeDetails()
+    guard delay.isPossible, let name = rule.name, let saved = dispatcher?.savedSchedules
+    else { return nil }
+    let details = delay.dispatch.makeDetails()
     // A restored dispatch has its row.
-    if let restored = dispatch.savedSchedule { return restored }
+    if let restored = details.companions.lazy.compactMap({ $0 as? SavedSchedule }).first {
+      return restored
+    }
     let key = details.companions.lazy.compactMap { ($0 as? KeyedDispatch)?.key }.first
     let companion = SavedSchedule(named: name, due: due, rule.missed, key, in: saved)
     details.companions.append(companion)
@@ -120,7 +124,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   }
 
   private func replace(_ former: Member?, named name: String?, by callSite: CallSite) {
-    guard let name, case .dispatch(let delay) = former else { return }
+    guard let name, case .dispatch(let delay, _) = former else { return }
     delay.dispatch.skip(with: .replaced(delay.dispatch.callSite, by: callSite, named: name))
   }
 
@@ -144,13 +148,13 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   func dispatcherClosed() {
     for member in change({ $0.close() }) {
       // Saved ones go on in the next process.
-      if case .dispatch(let delay) = member { delay.dispatch.savedSchedule?.leave() }
+      if case .dispatch(_, let saved) = member { saved?.leave() }
       cancel(member)
     }
   }
 
   private func cancel(_ member: Member) {
-    if case .dispatch(let delay) = member { delay.dispatch.cancel() }
+    if case .dispatch(let delay, _) = member { delay.dispatch.cancel() }
   }
 
   /// Removes entries, which are released outside of the lock if the caller drops them.
@@ -181,7 +185,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
 
   private func begin(_ member: Member) {
     switch member {
-    case .dispatch(let delay):
+    case .dispatch(let delay, _):
       delay.end()
     case .repeated(let action):
       guard let dispatcher else { return }

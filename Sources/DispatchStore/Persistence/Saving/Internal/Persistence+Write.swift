@@ -133,28 +133,30 @@ extension Persistence {
       didWrite(current)
       return write()
     }
-    if error.isTransient { return pause(after: error) }
+    if error.isTransient { return pause(current, after: error) }
     if case .errand(let errand) = current, error.isOfErrand {
       writer.current = nil
       errand.ended(error)
       if state.withLock({ $0.commit.release() }) { startJob() }
       return
     }
+    fail(current, error)
+  }
+
+  /// Ends saving in the role of the writer.
+  private func fail(_ current: Writer.Current, _ error: PersistenceError) {
     writer.current = nil
     if case .errand(let errand) = current { errand.ended(error) }
     fail(error)
   }
 
-  private func pause(after error: PersistenceError) {
+  private func pause(_ current: Writer.Current, after error: PersistenceError) {
     writer.failures += 1
     let failure = state.withLock { state in
       state.status.lastError = error
       return state.commit.pause()
     }
-    if let failure {
-      if case .errand(let errand)? = writer.current.take() { errand.ended(failure) }
-      return fail(failure)
-    }
+    if let failure { return fail(current, failure) }
     if writer.failures == 1 {
       report(.savingDelayed, "\(error.message) Saving is tried again; dispatches wait meanwhile.")
     }
@@ -170,12 +172,12 @@ extension Persistence {
   }
 
   /// Ends everything that waits, since saving has failed.
-  func fail(_ error: PersistenceError) { fail(error) { $0.fail(error) } }
+  func fail(_ error: PersistenceError) { endSaving(error) { $0.fail(error) } }
 
   /// Ends saving if something is unsaved: now, or once the attempt that is under way has ended.
-  func giveUp(_ error: PersistenceError) { fail(error) { $0.giveUp(error) } }
+  func giveUp(_ error: PersistenceError) { endSaving(error) { $0.giveUp(error) } }
 
-  private func fail(
+  private func endSaving(
     _ error: PersistenceError, _ transition: (inout GroupCommit) -> GroupCommit.Passing?
   ) {
     var unsaved: (dirty: [PersistedRecord], work: WorkRows) = ([], WorkRows())
