@@ -97,6 +97,7 @@ enum Mutants {
     .keptDelayed: Scenario.rates.name,
     .enteredOneByOne: Scenario.transfers.name,
     .firstInOneLane: Scenario.transfers.name,
+    .behindAllOnceGone: Scenario.lateTransfers.name,
     .undoForgetsElement: Scenario.atomic.name,
     .sectionLeftEarly: Scenario.atomic.name,
     .locksInStoreOrder: Scenario.atomic.name,

@@ -212,6 +212,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case enteredOneByOne
   /// A dispatch in several lanes starts once it is first in one of them.
   case firstInOneLane
+  /// A search for a cycle takes a dispatch that has left the inbox for the last one there.
+  case behindAllOnceGone
   /// The undo of an atomic action forgets an element that was changed.
   case undoForgetsElement
   /// An atomic action leaves a store's section before its last reduction.

@@ -14,6 +14,7 @@ package enum Transition: String, Sendable {
   case cancel = "cancel"
   case await = "await"
   case enterWait = "record a wait"
+  case searchWaits = "search a lane for a cycle"
   case leaveWait = "remove a wait"
 
   // Lanes

@@ -76,6 +76,35 @@ extension Scenario {
   }
 }
 
+extension Scenario {
+  /// Dispatches in two of three lanes that begin later, and repeats that join them and so wait for them before.
+  static let lateTransfers = Scenario(
+    name: "late-transfers",
+    summary: "dispatches in several lanes that wait for no other are not refused"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    _ = dispatcher.makeJournal("journal") { _ in }
+    let results = Shared([DispatchResult]())
+    await withTaskGroup { group in
+      for number in 0..<6 {
+        let first = simulation.draw(below: 3)
+        let lanes = [first, (first + 1 + simulation.draw(below: 2)) % 3]
+        let delay = Duration.milliseconds(simulation.draw(below: 2))
+        for _ in 0..<2 {
+          group.addTask {
+            let result = await dispatcher.dispatch(
+              action: Entry.work(number), mode: .serial(lanes: lanes),
+              options: [.idempotencyKey(number), .delayed(by: delay)]
+            ).result
+            results.with { $0.append(result) }
+          }
+        }
+      }
+    }
+    for result in results.now { try check(result.isSuccess, "\(result)") }
+  }
+}
+
 /// A dispatch in some lanes, as it was drawn.
 private struct Transfer: Sendable, CustomStringConvertible {
   let number: Int

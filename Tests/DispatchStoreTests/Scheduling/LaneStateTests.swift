@@ -2,6 +2,42 @@ import Testing
 
 @testable import DispatchStore
 
+@Suite("Lane state: a search for a cycle", .timeLimit(.minutes(10)))
+struct LaneStateSearchTests {
+  private func push(_ dispatch: Dispatch, to state: inout LaneState) {
+    state.noteHeldBack(dispatch, by: [], isGated: true)
+    dispatch.makeDetails().withState { $0.wait(at: ClosedGate()) }
+    dispatch.next = nil
+    state.takeIn(Unmanaged.passRetained(dispatch))
+  }
+
+  /// The search saw it wait, and came to the lane when it had begun, or had ended.
+  @Test func whatHasLeftTheInboxWaitsForNothingThere() {
+    var state = LaneState()
+    let (first, second, third) = (Dispatch(), Dispatch(), Dispatch())
+    for dispatch in [first, second, third] { push(dispatch, to: &state) }
+    #expect(state.takeStart() === first)
+    let ofThird = state.exactPrecedence(of: third, top: nil)
+    #expect(ofThird.holder === first && ofThird.gated.elementsEqual([second], by: ===))
+    let ofFirst = state.exactPrecedence(of: first, top: nil)
+    #expect(ofFirst.holder == nil && ofFirst.gated.isEmpty)
+    state.holderEnded()
+    #expect(state.takeStart() === second)
+    for gone in [first, second] {
+      let precedence = state.exactPrecedence(of: gone, top: nil)
+      #expect(precedence.holder == nil && precedence.gated.isEmpty)
+    }
+    let hasTask = state.hasTask(before: first, top: nil)
+    #expect(!hasTask)
+  }
+}
+
+/// A gate that lets nothing pass.
+private final class ClosedGate: StartGate, @unchecked Sendable {
+  // because it has no state
+  override func letsPass(_ dispatch: Dispatch) -> Bool { false }
+}
+
 @Suite("Lane state: priorities", .timeLimit(.minutes(10)))
 struct LaneStateTests {
   let dispatcher = Dispatcher()

@@ -43,6 +43,16 @@ struct TaskThreadWaitTests {
     }
   }
 
+  @Test func throughADispatchThatIsScheduledLaterAreRefused() async {
+    await #expect(processExitsWith: .success) {
+      await TaskThreads().block(options: .delayed(by: .milliseconds(1))) {
+        $0.wait()
+      } inner: {
+        await $0.result
+      }
+    }
+  }
+
   @Test func throughADispatchThatComesToItsGateAreRefused() async {
     await #expect(processExitsWith: .success) {
       await TaskThreads().block(isGated: true) {
@@ -74,7 +84,8 @@ private struct TaskThreads {
 
   /// While a task has a lane, or a key, more tasks than there are threads for them wait for blocks that wait for it.
   func block(
-    isGated: Bool = false, outer: @escaping @Sendable (DispatchHandle) -> DispatchResult,
+    isGated: Bool = false, options: DispatchOptions = [],
+    outer: @escaping @Sendable (DispatchHandle) -> DispatchResult,
     inner: @escaping @Sendable (DispatchHandle) async -> DispatchResult
   ) async {
     let (held, free, codes) = (Latch(), Latch(), Recorder<DispatchError.Code?>())
@@ -93,7 +104,7 @@ private struct TaskThreads {
       // Once all threads are blocked.
       let handle = dispatcher.dispatch(
         storeIdentifier: "other", action: Script.adds("inner"), mode: isGated ? .async : lane,
-        options: isGated ? .exclusive("key") : .after())
+        options: [options, isGated ? .exclusive("key") : .after()])
       codes.record(await inner(handle).errorCode)
     }
     let count = 2 * ProcessInfo.processInfo.activeProcessorCount

@@ -217,10 +217,9 @@ package enum WaitGraph {
     return records.withLock { records -> WaitRing? in
       // If nothing waits for it, it is in no ring. So a long chain is not searched for each of its links.
       guard dispatch.makeDetails().isReached else { return nil }
-      var search = records.search(
-        for: HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false)),
-        holdsUpMainQueue: false)
-      return search.ring(around: dispatch)
+      let held = HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false))
+      var search = records.search(for: held, holdsUpMainQueue: false)
+      return search.ring(around: dispatch) ?? records.ringOfTaskThread(through: held.known)
     }
   }
 

@@ -10,7 +10,7 @@ struct WaitSearch {
   private var rest: [Rest] = []
   private var seen: Set<ObjectIdentifier> = []
   private var seenResults: Set<ObjectIdentifier> = []
-  /// Whether only those dispatches in an inbox count that are before the waiting one.
+  /// Whether only those dispatches in an inbox count that are before the waiting one, if that is still there.
   ///
   /// This takes a walk through the inbox, so it is done only if a ring closes without it.
   private var isExact = false
@@ -269,19 +269,14 @@ struct WaitSearch {
   private mutating func meetLane(
     _ lane: Scheduler, before entry: Dispatch, of dispatch: Dispatch, from place: Int
   ) {
-    let precedence = lane.precedence(of: entry)
+    yieldPoint(.searchWaits)
+    let precedence = isExact ? lane.exactPrecedence(of: entry) : lane.precedence(of: entry)
     if let holder = precedence.holder {
       meet(.dispatch(holder), .held(lane), from: place, isOfLane: true)
     }
-    if isExact {
-      for other in lane.heldBack(before: entry) where other.isHeldBack || other.isGated {
-        meet(.dispatch(other), .queued(lane), from: place, isOfLane: true)
-      }
-    } else {
-      for other in precedence.awaited { meet(.dispatch(other), .waits, from: place) }
-      for other in precedence.gated where other !== dispatch {
-        meet(.dispatch(other), .queued(lane), from: place, isOfLane: true)
-      }
+    for other in precedence.awaited { meet(.dispatch(other), .waits, from: place) }
+    for other in precedence.gated where other !== dispatch {
+      meet(.dispatch(other), .queued(lane), from: place, isOfLane: true)
     }
   }
 

@@ -316,8 +316,8 @@ final class Lane: Scheduler, @unchecked Sendable {
     state.withLock { $0.precedence(of: dispatch) }
   }
 
-  override func heldBack(before dispatch: Dispatch) -> [Dispatch] {
-    state.withLock { $0.heldBack(before: dispatch, top: word.now.top) }
+  override func exactPrecedence(of dispatch: Dispatch) -> LanePrecedence {
+    state.withLock { $0.exactPrecedence(of: dispatch, top: word.now.top) }
   }
 
   override func hasTask(before dispatch: Dispatch) -> Bool {

@@ -191,7 +191,7 @@ struct LaneState {
     makeExtras().noteHeldBack(dispatch, by: before, isGated: isGated)
   }
 
-  /// Returns the dispatches that precede a dispatch; nothing precedes the holder.
+  /// Returns the dispatches that may precede a dispatch; nothing precedes the holder.
   func precedence(of dispatch: Dispatch) -> LanePrecedence {
     if isHolder(dispatch) { return LanePrecedence() }
     return LanePrecedence(
@@ -200,25 +200,28 @@ struct LaneState {
       gated: extras?.gated.present.filter(\.isGated).map(owner) ?? [])
   }
 
-  /// Returns the held-back dispatches in the inbox that came before a dispatch; linear.
+  /// Returns the holder, and the held-back dispatches in the inbox that came before a dispatch; linear.
   ///
   /// If dispatches have priorities, it may overtake some of these, but none that comes later.
   ///
   /// - Parameter top: The dispatches not yet taken in, newest first.
-  func heldBack(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> [Dispatch] {
-    let present = extras?.heldBack.present ?? []
-    if present.isEmpty || isHolder(dispatch) { return [] }
-    let before = Set(queued(top: top).prefix { $0 !== dispatch }.map(ObjectIdentifier.init))
-    return present.filter { before.contains(ObjectIdentifier($0)) }.map(owner)
+  func exactPrecedence(of dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> LanePrecedence {
+    guard let before = queued(before: dispatch, top: top) else { return LanePrecedence() }
+    let earlier = Set(before.map(ObjectIdentifier.init))
+    let heldBack = (extras?.heldBack.present ?? []).filter {
+      earlier.contains(ObjectIdentifier($0))
+    }
+    return LanePrecedence(
+      holder: holder.map { owner(of: $0.takeUnretainedValue()) },
+      gated: heldBack.map(owner).filter { $0.isHeldBack || $0.isGated })
   }
 
   /// Whether tasks are in the inbox before a dispatch, or may overtake it; linear.
   ///
   /// If not, no task that comes later overtakes it.
   mutating func hasTask(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> Bool {
-    if isHolder(dispatch) { return false }
-    let queued = queued(top: top)
-    let hasTask = (hasPriorities ? queued[...] : queued.prefix { $0 !== dispatch })
+    guard let before = queued(before: dispatch, top: top) else { return false }
+    let hasTask = (hasPriorities ? queued(top: top)[...] : before)
       .contains { owner(of: $0).isOfTask }
     if !hasTask { makeExtras().beforeTasks.insert(dispatch) }
     return hasTask
@@ -235,6 +238,17 @@ struct LaneState {
     }
     return LaneOrder(
       holder: holder.map { owner(of: $0.takeUnretainedValue()) }, waiting: waiting.map(owner))
+  }
+
+  /// Returns the dispatches in the inbox that came before one; nil if that is not in the inbox.
+  ///
+  /// It may have left since the caller saw it wait: then it waits for none of those that came later.
+  private func queued(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> ArraySlice<Dispatch>?
+  {
+    let queued = queued(top: top)
+    let index = queued.firstIndex { $0 === dispatch }
+    if index == nil, isPlanted(.behindAllOnceGone), !isHolder(dispatch) { return queued[...] }
+    return index.map { queued[..<$0] }
   }
 
   /// Returns the inbox, in the order in which dispatches came.

@@ -104,11 +104,11 @@ class Scheduler: @unchecked Sendable {
   /// Notes that a dispatch that waits for these, or is to pass a gate, is about to be scheduled.
   func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {}
 
-  /// Returns the dispatches that have to end before a dispatch that waits here can start.
+  /// Returns the dispatches that may have to end before a dispatch that waits here can start.
   func precedence(of dispatch: Dispatch) -> LanePrecedence { LanePrecedence() }
 
-  /// Returns the dispatches before one that are held back by others, or by their gates.
-  func heldBack(before dispatch: Dispatch) -> [Dispatch] { [] }
+  /// Returns the dispatches that do have to end before it; linear.
+  func exactPrecedence(of dispatch: Dispatch) -> LanePrecedence { LanePrecedence() }
 
   /// Whether tasks have their turn before a dispatch; linear.
   func hasTask(before dispatch: Dispatch) -> Bool { false }
@@ -127,6 +127,8 @@ struct LanePrecedence {
   /// The dispatches for which others in the inbox wait, even others behind the one that asks: only a walk tells.
   var awaited: [Dispatch] = []
   /// The dispatches in the inbox that have to pass a gate in their turn, even those behind the one that asks.
+  ///
+  /// If exact: those before it that have to pass a gate or wait for others.
   var gated: [Dispatch] = []
 }
 

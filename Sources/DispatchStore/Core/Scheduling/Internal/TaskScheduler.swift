@@ -276,17 +276,5 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     place.noteHeldBack(dispatch, by: before, isGated: isGated)
   }
 
-  override func precedence(of dispatch: Dispatch) -> LanePrecedence {
-    place.precedence(of: dispatch)
-  }
-
-  override func heldBack(before dispatch: Dispatch) -> [Dispatch] {
-    place.heldBack(before: dispatch)
-  }
-
-  override func hasTask(before dispatch: Dispatch) -> Bool {
-    place.hasTask(before: dispatch)
-  }
-
   override var hasWaitingDispatches: Bool { place.hasWaitingDispatches }
 }
