@@ -16,7 +16,7 @@ struct Scenario: Sendable {
     replies, streams, caughtUp, groups, limits, deadlines, laneDeadlines, lateTimers, retries,
     bounds, drains, effects, skips,
     rateLimits, breakers,
-    exclusion, rates, droppedDelays, joins, keys, outbox, savedSchedules,
+    exclusion, rates, droppedDelays, joins, keys, outbox, savedSchedules, cancelledSchedules,
     lateRings, diagnosis,
     lanePriorities,
     laneTurns,

@@ -222,6 +222,12 @@ package enum Mutant: String, CaseIterable, Sendable {
   case locksInStoreOrder
   /// An atomic action that is undone counts as a commit.
   case undoneVersion
+  /// The row of a scheduled dispatch that is cancelled goes once it has ended, after the call that cancels it.
+  case cancelledKeepsRow
+  /// A scheduled dispatch is saved although a later one of its name has been.
+  case olderRowWins
+  /// A scheduled dispatch that is cancelled before its row is saved ends at once.
+  case cancelledUnarranged
   /// A scheduled dispatch begins although another one has taken its name.
   case replacedBegins
   /// The next time of a repeating schedule is counted from its late run.

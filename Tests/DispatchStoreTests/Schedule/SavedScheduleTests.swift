@@ -330,6 +330,45 @@ struct SavedScheduleTests {
     await next.reached { $0.reminded == [3] }
   }
 
+  /// The program does not wait for `resumeWork()` before it takes the name.
+  @Test func areReplacedBeforeTheyAreResumed() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: "r"))
+    try await first.persistence.flush()
+    database.crash()
+    let next = try await Office(database, clock, resumes: false)
+    next.dispatcher.dispatch(Remind(order: 2), options: .delayed(by: .seconds(5), name: "r"))
+    next.dispatcher.resumeWork()
+    clock.advance(by: .seconds(5))
+    await next.reached { $0.reminded == [2] }
+    clock.advance(by: .seconds(5))
+    await next.dispatcher.drain()
+    #expect(next.log.model.reminded == [2] && rows.isEmpty)
+  }
+
+  @Test(arguments: [false, true])
+  func keepTheirRowsIfADeadLetterOfTheirNameIsRemovedOrRun(_ runs: Bool) async throws {
+    let office = try await Office(database, clock)
+    let failed = office.dispatcher.dispatch(
+      Remind(order: 1, fails: true), options: .delayed(by: .seconds(1), name: "r"))
+    clock.advance(by: .seconds(1))
+    _ = await failed.result
+    office.dispatcher.dispatch(Remind(order: 2), options: .delayed(by: .seconds(10), name: "r"))
+    let letter = try #require(office.dispatcher.deadLetters.first)
+    if runs {
+      #expect(office.dispatcher.runAgain(letter))
+      let warnings = await office.warnings.first(2)
+      #expect(warnings[1].message.contains("another one is scheduled by its name"))
+    } else {
+      #expect(office.dispatcher.remove(letter))
+    }
+    try await office.persistence.flush()
+    database.crash()
+    let next = try await Office(database, clock)
+    clock.advance(by: .seconds(10))
+    await next.reached { $0.reminded == [2] }
+  }
+
   @Test func thatFailBecomeDeadLetters() async throws {
     let first = try await Office(database, clock)
     first.dispatcher.dispatch(

@@ -8,11 +8,12 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   private let schedules: SavedSchedules
   private let state: Locked<State>
 
+  /// The record whose row an earlier process has left, if it is one.
+  private let found: ScheduleRecord<any ActionType>?
+
   private struct State {
-    /// The generation of its record; nil if it is not saved.
-    var generation: Int?
-    /// The place in the order in which dispatches of its name came.
-    var arrival: Int?
+    /// Its number in the order of the schedules, by which its record is known; nil if it has not waited.
+    var number: Int?
     /// Whether a commit has removed the row.
     var isRemoved = false
     /// Whether the dispatcher has closed, so that the row is left to the next process.
@@ -25,26 +26,27 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     in schedules: SavedSchedules
   ) {
     (self.name, self.due, self.missed, self.key) = (name, due, missed, key)
-    (self.schedules, state) = (schedules, Locked(State()))
+    (self.schedules, state, found) = (schedules, Locked(State()), nil)
   }
 
   /// Takes over a record whose row is there.
   init(of record: ScheduleRecord<any ActionType>, in schedules: SavedSchedules) {
     (name, due, missed, key) = (record.name, record.due, record.missed, record.key)
-    self.schedules = schedules
-    state = Locked(State(generation: schedules.enter(record)))
+    (self.schedules, state, found) = (schedules, Locked(State()), record)
+  }
+
+  /// Notes its number; called before the dispatch that it replaces ends, and before its row is saved.
+  func came(_ number: Int) {
+    state.withLock { $0.number = number }
+    if let found { schedules.enter(found, number) } else { schedules.takeOver(name, by: number) }
   }
 
   override func noteDelay(_ subject: DelayedDispatch) {
-    guard state.withLock({ $0.generation == nil }) else { return }
-    guard !subject.isSequence else {
-      schedules.remove(name)
-      return
-    }
-    let generation = schedules.save(
+    guard found == nil, let number = state.withLock(\.number) else { return }
+    guard !subject.isSequence else { return schedules.remove(name, number) }
+    schedules.save(
       subject.actions[0], named: name, to: subject.storeIdentifier, subject.mode, due: due, missed,
-      key: key, after: state.withLock(\.arrival))
-    state.withLock { $0.generation = generation }
+      key: key, number)
     if isPlanted(.scheduleRemovedFirst), let row = removal.first { schedules.keeper.save([row]) }
   }
 
@@ -57,46 +59,36 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   }
 
   private var removal: [CompanionRow] {
-    guard let generation = state.withLock(\.generation),
-      let row = schedules.removal(of: name, generation)
+    guard let number = state.withLock(\.number), let row = schedules.removal(of: name, number)
     else { return [] }
     state.withLock { $0.isRemoved = true }
     return [row]
   }
 
-  /// Notes that it waits; called before its row is saved.
-  func came(_ arrival: Int) { state.withLock { $0.arrival = arrival } }
-
   /// Leaves the row to the next process, if the dispatch is cancelled from now on.
   func leave() { state.withLock { $0.isLeft = true } }
 
   override func cancelledBeforeItsTime() {
-    let (generation, isLeft) = state.withLock { ($0.generation, $0.isLeft) }
-    if let generation, !isLeft { remove(generation) }
+    let (number, isLeft) = state.withLock { ($0.number, $0.isLeft) }
+    if let number, !isLeft, !isPlanted(.cancelledKeepsRow) { schedules.remove(name, number) }
   }
 
   override func ended(_ result: DispatchResult) {
-    let (generation, isRemoved) = state.withLock { ($0.generation, $0.isRemoved) }
-    guard let generation else { return }
-    if isRemoved { return schedules.forget(name, generation) }
+    let (number, isRemoved) = state.withLock { ($0.number, $0.isRemoved) }
+    guard let number else { return }
+    if isRemoved { return schedules.forget(name, number) }
     switch result.error {
-    case nil: remove(generation)
+    case nil: schedules.remove(name, number)
     case is CancellationError:
       // A closed dispatcher leaves the row to the next process; anybody else has cancelled the dispatch. If it was
       // cancelled before its time, the row is gone already.
-      if !schedules.isClosed { remove(generation) }
+      if !schedules.isClosed { schedules.remove(name, number) }
     case let error as DispatchError
     where [.persistenceFailed, .dispatcherClosed].contains(error.code): break
-    case let error as DispatchError where error.code == .skipped: remove(generation)
-    case let error?: schedules.fail(name, generation, error)
+    // Another one has taken its name, and its row.
+    case let error as DispatchError where error.code == .skipped: schedules.remove(name, number)
+    case let error?: schedules.fail(name, number, error)
     }
-  }
-
-  private func remove(_ generation: Int) {
-    guard let row = schedules.removal(of: name, generation) else { return }
-    // First, since the row is saved only while its record is the present one.
-    schedules.keeper.save([row])
-    schedules.forget(name, generation)
   }
 }
 
@@ -105,12 +97,12 @@ final class SavedRun: DispatchCompanion, @unchecked Sendable {
   // because `kept` is locked, and all else constant
   /// With the time of the next run.
   private let record: ScheduleRecord<any ActionType>
-  private let generation: Int
+  private let number: Int
   private let schedules: SavedSchedules
   private let kept = Locked(false)
 
-  init(_ record: ScheduleRecord<any ActionType>, _ generation: Int, in schedules: SavedSchedules) {
-    (self.record, self.generation, self.schedules) = (record, generation, schedules)
+  init(_ record: ScheduleRecord<any ActionType>, _ number: Int, in schedules: SavedSchedules) {
+    (self.record, self.number, self.schedules) = (record, number, schedules)
   }
 
   override func rows(
@@ -128,7 +120,7 @@ final class SavedRun: DispatchCompanion, @unchecked Sendable {
 
   /// Empty once the schedule is cancelled or replaced.
   private var rows: [CompanionRow] {
-    schedules.row(of: record, generation).map { [$0] } ?? []
+    schedules.row(of: record, number).map { [$0] } ?? []
   }
 
   override func ended(_ result: DispatchResult) {

@@ -11,26 +11,10 @@ final class SavedSchedules: DispatcherAttachment {
   private let state = Locked(State())
 
   private struct State {
-    /// By name: what its row stands for.
-    var records: [String: Saved] = [:]
+    /// What the rows stand for.
+    var records = ScheduleRecords<ScheduleRecord<any ActionType>>()
     /// By name: what has failed for good.
     var letters: [String: ScheduleLetter] = [:]
-    var lastGeneration = 0
-
-    /// Enters a record in place of a former one of its name; returns its generation.
-    mutating func enter(_ record: ScheduleRecord<any ActionType>, _ arrival: Int?) -> Int {
-      lastGeneration += 1
-      records[record.name] = Saved(generation: lastGeneration, record: record, arrival: arrival)
-      return lastGeneration
-    }
-  }
-
-  private struct Saved {
-    /// Distinguishes the record from those that it has replaced.
-    let generation: Int
-    let record: ScheduleRecord<any ActionType>
-    /// The place in the order in which dispatches of its name came; nil for any other record.
-    var arrival: Int?
   }
 
   init(
@@ -52,100 +36,91 @@ final class SavedSchedules: DispatcherAttachment {
 
   // MARK: Saving
 
-  /// Saves an action; returns the generation of its record, or nil if the action, its name or its mode can't be saved.
+  /// Saves an action with its number, unless a later one of its name is saved, or was cancelled after this one.
   ///
-  /// If the action can't be saved, a former one of its name is removed. If a dispatch of its name that came later is
-  /// saved, this one is not.
+  /// If the action, its name or its mode can't be saved, the row of an earlier one of its name is removed.
   func save(
     _ action: any ActionType, named name: String, to storeIdentifier: String?,
     _ mode: Dispatcher.Mode, due: Int64, _ missed: MissedRuns, interval: Int64? = nil,
-    key: IdempotencyKey? = nil, after arrival: Int? = nil
-  ) -> Int? {
+    key: IdempotencyKey? = nil, _ number: Int
+  ) {
     guard keeper.obstacle(type(of: action)) == nil, CompanionRow.canHave(key: name),
       let mode = SavedMode(mode)
     else {
-      remove(name)
-      return nil
+      takeOver(name, by: number)
+      return remove(name, number)
     }
     let record = ScheduleRecord<any ActionType>(
       dispatcher: dispatcher, name: name, action: action, store: storeIdentifier, mode: mode,
       due: due, interval: interval, skipsMissed: missed == .skip, key: key)
-    let generation = state.withLock { state -> Int? in
-      if let arrival, let present = state.records[name]?.arrival, present > arrival { return nil }
-      return state.enter(record, arrival)
-    }
-    guard let generation else { return nil }
-    if let row = row(of: record, generation) { keeper.save([row]) }
-    return generation
-  }
-
-  /// Enters a record, whose row is there; returns its generation.
-  func enter(_ record: ScheduleRecord<any ActionType>) -> Int {
-    state.withLock { $0.enter(record, nil) }
+    enter(record, number)
+    _ = takeFound { $0.name == name && $0.failed == nil }
+    if let row = row(of: record, number) { keeper.save([row]) }
   }
 
   /// Saves a repeating schedule.
-  func save(_ action: RepeatedAction, _ repetition: Repetition, due: Int64) {
-    _ = save(
+  func save(_ action: RepeatedAction, _ repetition: Repetition, due: Int64, _ number: Int) {
+    save(
       action.action, named: action.name, to: action.storeIdentifier, action.mode, due: due,
-      repetition.missed, interval: repetition.interval)
+      repetition.missed, interval: repetition.interval, number)
+  }
+
+  /// Enters a record, unless a later one of its name is there.
+  func enter(_ record: ScheduleRecord<any ActionType>, _ number: Int) {
+    state.withLock { $0.records.enter(record, record.name, number) }
+  }
+
+  /// Gives the row of a record that is replaced to a later arrival, which saves its own in its place.
+  ///
+  /// If it were removed, a crash between the two would lose both.
+  func takeOver(_ name: String, by number: Int) {
+    state.withLock { $0.records.takeOver(name, by: number) }
   }
 
   /// The options for a run of a repeating schedule, whose commit saves the time of the next run.
   func options(forRunOf action: RepeatedAction, by dispatcher: Dispatcher) -> DispatchOptions {
-    guard let due = dispatcher.schedules.nextDue(of: action),
-      let saved = state.withLock({ $0.records[action.name] })
+    guard let (due, number) = dispatcher.schedules.next(of: action),
+      var record = state.withLock({ $0.records[action.name, number] })
     else { return [] }
-    var record = saved.record
     record.due = due
-    let run = SavedRun(record, saved.generation, in: self)
+    let run = SavedRun(record, number, in: self)
     return DispatchOptions().controlled { $0.companions = [run] }
   }
 
   /// The removal of a record's row; nil if another one has replaced it.
-  func removal(of name: String, _ generation: Int) -> CompanionRow? {
-    current(row(name, nil), name, generation)
+  func removal(of name: String, _ number: Int) -> CompanionRow? {
+    current(row(name, nil), name, number)
   }
 
   /// The row of a record that was changed; nil if another one has replaced it, or it was removed.
-  func row(of record: ScheduleRecord<any ActionType>, _ generation: Int) -> CompanionRow? {
-    current(row(record.name, record), record.name, generation)
+  func row(of record: ScheduleRecord<any ActionType>, _ number: Int) -> CompanionRow? {
+    current(row(record.name, record), record.name, number)
   }
 
   /// Returns a row that is saved only if no other record has replaced its own; nil if one has already.
-  private func current(_ row: CompanionRow, _ name: String, _ generation: Int) -> CompanionRow? {
-    guard isCurrent(name, generation) else { return nil }
+  private func current(_ row: CompanionRow, _ name: String, _ number: Int) -> CompanionRow? {
+    guard isCurrent(name, number) else { return nil }
     var row = row
-    row.isCurrent = { [weak self] in self?.isCurrent(name, generation) == true }
+    row.isCurrent = { [weak self] in self?.isCurrent(name, number) == true }
     return row
   }
 
-  private func isCurrent(_ name: String, _ generation: Int) -> Bool {
-    state.withLock { $0.records[name]?.generation == generation }
-  }
-
-  /// Keeps the row of a record that is replaced until that of another one takes its place.
-  ///
-  /// Otherwise a crash between the two would lose both.
-  func disown(_ name: String) {
-    state.withLock { state in
-      guard let present = state.records[name] else { return }
-      _ = state.enter(present.record, present.arrival)
-    }
+  private func isCurrent(_ name: String, _ number: Int) -> Bool {
+    state.withLock { $0.records[name, number] != nil }
   }
 
   /// Forgets a record whose row is removed.
-  func forget(_ name: String, _ generation: Int) {
-    state.withLock { state in
-      if state.records[name]?.generation == generation { state.records[name] = nil }
-    }
+  func forget(_ name: String, _ number: Int) {
+    let record = state.withLock { $0.records.remove(name, number) }
+    withExtendedLifetime(record) {}
   }
 
-  /// Removes the record of a name, and its row.
-  func remove(_ name: String) {
-    let record = state.withLock { $0.records.removeValue(forKey: name) }
-    if record != nil { removeRow(name) }
-    _ = removeFound(name)
+  /// Removes a record and its row, unless a later one has replaced it.
+  func remove(_ name: String, _ number: Int) {
+    guard let row = removal(of: name, number) else { return }
+    // First, since the row is saved only while its record is the present one.
+    keeper.save([row])
+    forget(name, number)
   }
 
   /// Removes what an earlier process has left under a name; returns whether something was there.
@@ -155,28 +130,36 @@ final class SavedSchedules: DispatcherAttachment {
     return true
   }
 
-  func removeRow(_ name: String) { keeper.save([row(name, nil)]) }
+  func removeRow(_ name: String) { saveUnlessScheduled(row(name, nil), name) }
+
+  /// Saves a row that stands for no record, unless a record of its name has taken its place.
+  private func saveUnlessScheduled(_ row: CompanionRow, _ name: String) {
+    var row = row
+    row.isCurrent = { [weak self] in self?.contains(name) == false }
+    keeper.save([row])
+  }
 
   // MARK: Failures
 
-  /// Keeps an action that has failed as a dead letter.
-  func fail(_ name: String, _ generation: Int, _ error: any Error) {
+  /// Keeps an action that has failed as a dead letter, unless another one has its name, and its row.
+  func fail(_ name: String, _ number: Int, _ error: any Error) {
     let now = clock.unixMilliseconds
     let record = state.withLock { state -> ScheduleRecord<any ActionType>? in
-      guard let saved = state.records[name], saved.generation == generation else { return nil }
-      state.records[name] = nil
-      var record = saved.record
+      guard var record = state.records.remove(name, number) else { return nil }
       (record.error, record.failed) = ("\(error)", now)
       state.letters[name] = record.with(record.action)
       return record
     }
-    guard let record else { return }
-    keeper.save([row(name, record)])
+    if let record { saveUnlessScheduled(row(name, record), name) }
+    let rest =
+      record == nil
+      ? "It is kept nowhere, because another one is scheduled by its name."
+      : "It is kept as a dead letter."
     owner?.report(
       DispatchWarning(
         kind: .deadLetter, storeIdentifier: nil,
         message: """
-          The scheduled action "\(name)" failed in dispatcher "\(dispatcher)": \(error) It is kept as a dead letter.
+          The scheduled action "\(name)" failed in dispatcher "\(dispatcher)": \(error) \(rest)
           """))
   }
 

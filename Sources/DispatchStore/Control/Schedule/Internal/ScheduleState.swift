@@ -8,6 +8,8 @@ struct ScheduleState<Member> {
     var due: ScheduleTime
     /// Nil if it begins once.
     var repetition: Repetition?
+    /// The place in the order in which entries came that have waited, from 1 on.
+    fileprivate(set) var number = 0
   }
 
   struct Token: Equatable {
@@ -25,9 +27,8 @@ struct ScheduleState<Member> {
 
   enum Arrival {
     /// The time of the entry has come.
-    case begins(replacing: Member?)
-    /// With its number in the order in which entries came.
-    case waits(Token, replacing: Member?, number: Int)
+    case begins(replacing: Entry?)
+    case waits(Token, replacing: Entry?, number: Int)
     /// The entry would have to wait, and may not; nothing has changed.
     case refused
     case closed
@@ -43,8 +44,7 @@ struct ScheduleState<Member> {
   private var names: [String: Token] = [:]
   /// The names of repeating schedules whose last run has not ended.
   private var running: Set<String> = []
-  /// The number of entries that have waited.
-  private var arrivals = 0
+  private var lastNumber = 0
 
   var entries: [Entry] { elapsed.payloads + dates.payloads }
   var count: Int { elapsed.count + dates.count }
@@ -59,8 +59,10 @@ struct ScheduleState<Member> {
     let replaced =
       isPlanted(.replacedBegins) ? nil : entry.name.flatMap { cancel($0) }
     if begins { return .begins(replacing: replaced) }
-    arrivals += 1
-    return .waits(insert(entry), replacing: replaced, number: arrivals)
+    lastNumber += 1
+    var entry = entry
+    entry.number = lastNumber
+    return .waits(insert(entry), replacing: replaced, number: lastNumber)
   }
 
   private mutating func insert(_ entry: Entry) -> Token {
@@ -84,8 +86,8 @@ struct ScheduleState<Member> {
     names[name].flatMap { $0.isDate ? dates[$0.timer] : elapsed[$0.timer] }
   }
 
-  mutating func cancel(_ name: String) -> Member? {
-    names[name].flatMap { remove($0) }?.member
+  mutating func cancel(_ name: String) -> Entry? {
+    names[name].flatMap { remove($0) }
   }
 
   /// Removes the entries whose times have come, and sets the next times of repeating ones.

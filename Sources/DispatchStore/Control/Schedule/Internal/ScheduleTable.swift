@@ -45,16 +45,13 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
       !delay.isPossible ? .never : saved == nil ? .untilItsTime : .always
     switch add(entry, at: moment, waiting) {
     case .begins(let replaced):
-      if let name = rule.name, case .repeated = replaced {
-        dispatcher?.savedSchedules?.remove(name)
-      }
-      replace(replaced, named: rule.name, by: dispatch.callSite)
+      if let replaced { dispatcher?.savedSchedules?.remove(replaced.name!, replaced.number) }
+      replace(replaced, by: dispatch.callSite)
       return false
     case .waits(let token, let replaced, let number):
       dispatch.beforeResult { self.remove(token) }
       saved?.came(number)
-      if replaced != nil, let name = rule.name { dispatcher?.savedSchedules?.disown(name) }
-      replace(replaced, named: rule.name, by: dispatch.callSite)
+      replace(replaced, by: dispatch.callSite)
       return true
     case .refused:
       throw DispatchError.scheduleWouldBlockTasks(dispatch.callSite)
@@ -95,20 +92,29 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
       member: .repeated(action), name: action.name,
       due: .elapsed(moment.elapsed.addingClamped(left ?? repetition.interval)),
       repetition: repetition)
-    // Before the first run can begin: its commit replaces this row by one with the next time.
-    saved?.save(action, repetition, due: entry.due.unix(at: moment))
-    guard case .waits(_, let replaced, _) = add(entry, at: moment, .untilItsTime) else { return }
-    replace(replaced, named: action.name, by: action.callSite)
+    guard case .waits(_, let replaced, let number) = add(entry, at: moment, .untilItsTime) else {
+      return
+    }
+    if let saved {
+      // The first run may have begun, and has not saved the time of the next one.
+      let due = next(of: action)?.due ?? entry.due.unix(at: moment)
+      saved.save(action, repetition, due: due, number)
+      // It may have been cancelled or replaced before its row was saved.
+      if next(of: action) == nil, dispatcher?.isClosed == false {
+        saved.remove(action.name, number)
+      }
+    }
+    replace(replaced, by: action.callSite)
   }
 
-  /// The time of the next run of a repeating schedule, in nanoseconds since 1970; nil if it has stopped.
-  func nextDue(of action: RepeatedAction) -> Int64? {
+  /// The next run of a repeating schedule, in nanoseconds since 1970, with its number; nil if it has stopped.
+  func next(of action: RepeatedAction) -> (due: Int64, number: Int)? {
     let moment = clock.moment
     let entry = withSchedule { $0.entry(named: action.name) }
     guard let entry, case .repeated(let present) = entry.member, present === action else {
       return nil
     }
-    return entry.due.unix(at: moment)
+    return (entry.due.unix(at: moment), entry.number)
   }
 
   private func add(
@@ -123,9 +129,10 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     return arrival
   }
 
-  private func replace(_ former: Member?, named name: String?, by callSite: CallSite) {
-    guard let name, case .dispatch(let delay, _) = former else { return }
-    delay.dispatch.skip(with: .replaced(delay.dispatch.callSite, by: callSite, named: name))
+  private func replace(_ former: Schedule.Entry?, by callSite: CallSite) {
+    guard let former, case .dispatch(let delay, _) = former.member else { return }
+    delay.dispatch.skip(
+      with: .replaced(delay.dispatch.callSite, by: callSite, named: former.name!))
   }
 
   // MARK: Removing
@@ -137,10 +144,10 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
 
   func cancel(_ name: String) -> Bool {
     let saved = dispatcher?.savedSchedules
-    guard let member = change({ $0.cancel(name) }) else { return saved?.removeFound(name) == true }
-    // A dispatch removes its row when it ends.
-    if case .repeated = member { saved?.remove(name) }
-    cancel(member)
+    guard let entry = change({ $0.cancel(name) }) else { return saved?.removeFound(name) == true }
+    // A dispatch removes its row itself.
+    if case .repeated = entry.member { saved?.remove(name, entry.number) }
+    cancel(entry.member)
     return true
   }
 

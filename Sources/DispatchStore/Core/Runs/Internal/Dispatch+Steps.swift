@@ -192,7 +192,7 @@ extension Dispatch {
     }
     switch cancel {
     case .end(_, wasDelayed: true):
-      if details.withState({ $0.refusal == nil }) {
+      if details.withState({ $0.refusal.map { $0.code == .skipped } ?? true }) {
         for companion in details.companions { companion.cancelledBeforeItsTime() }
       }
       scheduler?.endCancelled(self) { self.endDelayed() }

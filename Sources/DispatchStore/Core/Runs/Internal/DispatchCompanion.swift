@@ -20,7 +20,7 @@ class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
   /// Called when the dispatch is to begin later, before it can begin.
   func noteDelay(_ subject: DelayedDispatch) {}
 
-  /// Called when the dispatch is cancelled while it is to begin later, before the call that cancels it returns.
+  /// Called when the dispatch is cancelled or skipped while it is to begin later, before the call that does so returns.
   func cancelledBeforeItsTime() {}
 
   /// Called when the dispatch has ended, before anyone gets the result.

@@ -178,7 +178,7 @@ struct DispatchState {
   /// Delays the beginning.
   mutating func beginDelay() {
     guard case .waiting(var waiting) = phase else { return }
-    (waiting.isDelayed, waiting.isArranging) = (true, true)
+    (waiting.isDelayed, waiting.isArranging) = (true, !isPlanted(.cancelledUnarranged))
     phase = .waiting(waiting)
   }
 

@@ -1,0 +1,33 @@
+/// The saved schedules by name, without threads and without a database.
+///
+/// The row of a name is that of the latest arrival. A call may save its record after a later one has, or after that was
+/// cancelled. It then finds that its own dispatch was replaced, and removes its record.
+struct ScheduleRecords<Record> {
+  private var saved: [String: (number: Int, record: Record)] = [:]
+
+  subscript(_ name: String) -> Record? { saved[name]?.record }
+
+  /// The record of an arrival; nil if that of another one is there.
+  subscript(_ name: String, _ number: Int) -> Record? {
+    saved[name].flatMap { $0.number == number ? $0.record : nil }
+  }
+
+  /// Enters a record, unless that of a later arrival is there.
+  mutating func enter(_ record: Record, _ name: String, _ number: Int) {
+    guard saved[name].map({ $0.number <= number }) ?? true || isPlanted(.olderRowWins) else {
+      return
+    }
+    saved[name] = (number, record)
+  }
+
+  /// Gives the record of an earlier arrival to a later one.
+  mutating func takeOver(_ name: String, by number: Int) {
+    if let present = saved[name], present.number < number { saved[name]!.number = number }
+  }
+
+  /// Removes the record of an arrival, unless that of another one is there.
+  mutating func remove(_ name: String, _ number: Int) -> Record? {
+    guard self[name, number] != nil else { return nil }
+    return saved.removeValue(forKey: name)?.record
+  }
+}
