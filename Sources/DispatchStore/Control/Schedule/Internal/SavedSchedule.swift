@@ -12,7 +12,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   private let found: ScheduleRecord<any ActionType>?
 
   private struct State {
-    /// Its number in the order of the schedules, by which its record is known; nil if it has not waited.
+    /// The number in the order of the schedules, by which its record is known; nil if it has not waited.
     var number: Int?
     /// Whether a commit has removed the row.
     var isRemoved = false

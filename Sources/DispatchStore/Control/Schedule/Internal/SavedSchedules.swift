@@ -11,7 +11,7 @@ final class SavedSchedules: DispatcherAttachment {
   private let state = Locked(State())
 
   private struct State {
-    /// What the rows stand for.
+    /// The records that the rows stand for.
     var records = ScheduleRecords<ScheduleRecord<any ActionType>>()
     /// By name: what has failed for good.
     var letters: [String: ScheduleLetter] = [:]

@@ -99,7 +99,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
       // The first run may have begun, and has not saved the time of the next one.
       let due = next(of: action)?.due ?? entry.due.unix(at: moment)
       saved.save(action, repetition, due: due, number)
-      // It may have been cancelled or replaced before its row was saved.
+      // The schedule may have been cancelled or replaced before its row was saved.
       if next(of: action) == nil, dispatcher?.isClosed == false {
         saved.remove(action.name, number)
       }
