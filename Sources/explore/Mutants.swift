@@ -106,6 +106,7 @@ enum Mutants {
     .lostToken: Scenario.rateLimits.name,
     .lostTrial: Scenario.breakers.name,
     .joinedTooLate: Scenario.joins.name,
+    .nextRowRemoved: Scenario.forgottenKeys.name,
     .keyAtAcknowledgement: Scenario.keys.name,
     .unsavedAnswer: Scenario.keys.name,
     .effectBeforeSaved: Scenario.outbox.name,

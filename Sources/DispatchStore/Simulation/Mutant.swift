@@ -188,6 +188,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostTrailing
   /// A dispatch looks for another one of its key and becomes the first one in two steps, not atomically.
   case joinedTooLate
+  /// The row of a forgotten key is removed although the next dispatch with the key has saved another one.
+  case nextRowRemoved
   /// An idempotency key is saved after the commit of its dispatch, when that is acknowledged.
   case keyAtAcknowledgement
   /// A repeat gets a recorded result that is not saved yet.

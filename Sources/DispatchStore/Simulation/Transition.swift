@@ -111,6 +111,7 @@ package enum Transition: String, Sendable {
   case askBreaker = "ask a circuit breaker"
   case changeSchedule = "change the schedule"
   case join = "join another dispatch"
+  case removeKeys = "remove the rows of forgotten keys"
   case beginEffect = "begin a run of an effect"
   case endEffect = "end a run of an effect"
   case diagnose = "look at what is in flight"

@@ -36,6 +36,45 @@ extension Scenario {
   }
 }
 
+extension Scenario {
+  /// Requests with two keys, of which one is remembered, while the program forgets them.
+  static let forgottenKeys = Scenario(
+    name: "forgotten-keys", summary: "a restart remembers the keys that the process remembered"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let database = MemoryDatabase()
+    let shop = try await Shop(dispatcher, database)
+    if simulation.draw(below: 2) == 0 { dispatcher.idempotencyKeys.capacity = 1 }
+    let acts = (1...6).map { _ in
+      (key: 1 + simulation.draw(below: 2), forgets: simulation.draw(below: 3) == 0)
+    }
+    await withTaskGroup { group in
+      for (number, act) in acts.enumerated() {
+        group.addTask {
+          if act.forgets {
+            dispatcher.idempotencyKeys.forget(act.key)
+          } else {
+            _ = await dispatcher.dispatch(
+              action: Sell(number: act.key), mode: .serial(lane: number),
+              options: .idempotencyKey(act.key)
+            ).result
+          }
+        }
+      }
+    }
+    // A forgotten key is removed with the next commit.
+    await dispatcher.send(Sell(number: 3))
+    database.crash()
+    let next = try await Shop(simulation.makeDispatcher(name: "next"), database)
+    for key in 1...2 {
+      let isRemembered = dispatcher.idempotencyKeys.forget(key)
+      let isFound = next.dispatcher.idempotencyKeys.forget(key)
+      try check(
+        isFound == isRemembered, "\(key) was remembered: \(isRemembered), found: \(isFound)")
+    }
+  }
+}
+
 /// A sale, which two stores enter, and answer with the number of sales before it.
 private struct Sell: ActionType, Codable, Equatable {
   typealias Reply = Int

@@ -29,8 +29,24 @@ extension Scenario {
     database.removeFaults()
     database.crash()
 
+    func times() -> String? {
+      database.rows(ofStore: "dispatchstore.work", part: 3)["\(dispatcher.name)/tick"]
+    }
+    // A process that dies soon after it has resumed, when a run is due.
+    try await simulation.clock.sleep(for: .seconds(2))
+    let short = try await Reminders(simulation.makeDispatcher(name: dispatcher.name), database)
+    let before = (ticks: short.book.ticks, time: times())
+    database.fail(.crash, afterSteps: simulation.draw(below: 30))
+    short.dispatcher.resumeWork()
+    _ = try? await short.persistence.flush()
+    database.removeFaults()
+    database.crash()
+
     let next = try await Reminders(simulation.makeDispatcher(name: dispatcher.name), database)
     let ticks = next.book.ticks
+    try check(
+      ticks == before.ticks || times() != before.time,
+      "a run has not saved the time of the next one")
     next.dispatcher.resumeWork()
     try check(
       !isSaved || next.dispatcher.scheduled.contains { $0.name == "tick" && $0.isSaved },

@@ -193,6 +193,20 @@ struct SavedScheduleTests {
     }
   }
 
+  /// Otherwise a run that is due at a restart would not save the time of the next one.
+  @Test func thatRepeatRunOnceTheirRowIsOnItsWay() async throws {
+    let office = try await Office(database, clock)
+    let action = RepeatedAction(
+      action: CleanUp(), name: "c", storeIdentifier: nil, mode: .sync, completion: nil,
+      fileID: #fileID, line: #line)
+    let ended = Recorder<Int>()
+    action.run(by: office.dispatcher) { ended.record(1) }
+    #expect(office.log.model.cleaned == 0)
+    action.isArranged.set(())
+    _ = await ended.first(1)
+    await office.reached { $0.cleaned == 1 }
+  }
+
   @Test func thatAreCancelledAreNotSavedByARunInFlight() async throws {
     let office = try await Office(database, clock)
     office.dispatcher.tracksInFlight = true

@@ -74,13 +74,27 @@ final class IdempotencyTable: DispatcherAttachment {
     return result
   }
 
+  /// Whether a row was saved for the present entry of a key, or is about to be.
+  private func hasRow(_ key: String) -> Bool {
+    switch state.withLock({ $0[key] }) {
+    case nil: false
+    case .inFlight(let run): run.hasRow
+    case .recorded(let record, _): record.isSaved
+    }
+  }
+
   private func removeRows(of entries: [(key: String, entry: Table.Entry)]) {
     guard let keeper, !entries.isEmpty else { return }
     let rows = entries.compactMap { key, entry -> CompanionRow? in
       guard case .recorded(let record, _) = entry, record.isSaved else { return nil }
-      return CompanionRow(kind: .idempotencyKey, key: key.inFormC, value: nil)
+      var row = CompanionRow(kind: .idempotencyKey, key: key.inFormC, value: nil)
+      // The next dispatch with the key may have committed a row of its own meanwhile.
+      row.isCurrent = { [weak self] in isPlanted(.nextRowRemoved) || self?.hasRow(key) == false }
+      return row
     }
-    if !rows.isEmpty { keeper.saveWithNext(rows) }
+    if rows.isEmpty { return }
+    yieldPoint(.removeKeys)
+    keeper.saveWithNext(rows)
   }
 
   // MARK: Facts

@@ -44,6 +44,9 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     return settling
   }
 
+  /// Whether its row was saved, or is about to be.
+  var hasRow: Bool { state.withLock { $0.committed != nil } }
+
   override func rows(
     with replies: [String: any Sendable], from identifiers: [String]
   ) -> [CompanionRow] {

@@ -4,6 +4,8 @@ final class RepeatedAction: Sendable {
   let name: String
   let storeIdentifier: String?
   let mode: Dispatcher.Mode
+  /// Set once its row is on its way, before which it does not run: each run's commit saves the time of the next one.
+  let isArranged = Eventual<Void>()
   private let completion: (@Sendable (DispatchResult) -> Void)?
   private let fileID: StaticString
   private let line: UInt
@@ -21,14 +23,16 @@ final class RepeatedAction: Sendable {
 
   /// Dispatches the action on the concurrent queue, since hooks are code of the program.
   func run(by dispatcher: Dispatcher, then ended: @escaping @Sendable () -> Void) {
-    dispatcher.pool.resume {
-      let handle = dispatcher.dispatch(
-        self.action, to: self.storeIdentifier, mode: self.mode,
-        options: dispatcher.savedSchedules?.options(forRunOf: self, by: dispatcher) ?? [],
-        fileID: self.fileID, line: self.line)
-      // A run that has timed out goes on until its stores have ended.
-      if let dispatch = handle.dispatch { dispatch.beforeResult(ended) } else { ended() }
-      if let completion = self.completion { handle.whenEnded(completion) }
-    }
+    isArranged.whenSet { dispatcher.pool.resume { self.begin(by: dispatcher, then: ended) } }
+  }
+
+  private func begin(by dispatcher: Dispatcher, then ended: @escaping @Sendable () -> Void) {
+    let handle = dispatcher.dispatch(
+      self.action, to: self.storeIdentifier, mode: self.mode,
+      options: dispatcher.savedSchedules?.options(forRunOf: self, by: dispatcher) ?? [],
+      fileID: self.fileID, line: self.line)
+    // A run that has timed out goes on until its stores have ended.
+    if let dispatch = handle.dispatch { dispatch.beforeResult(ended) } else { ended() }
+    if let completion = self.completion { handle.whenEnded(completion) }
   }
 }

@@ -96,14 +96,13 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
       return
     }
     if let saved {
-      // The first run may have begun, and has not saved the time of the next one.
-      let due = next(of: action)?.due ?? entry.due.unix(at: moment)
-      saved.save(action, repetition, due: due, number)
+      saved.save(action, repetition, due: entry.due.unix(at: moment), number)
       // The schedule may have been cancelled or replaced before its row was saved.
       if next(of: action) == nil, dispatcher?.isClosed == false {
         saved.remove(action.name, number)
       }
     }
+    action.isArranged.set(())
     replace(replaced, by: action.callSite)
   }
 
