@@ -21,8 +21,11 @@ struct LaneStateSearchTests {
     #expect(ofThird.holder === first && ofThird.gated.elementsEqual([second], by: ===))
     let ofFirst = state.exactPrecedence(of: first, top: nil)
     #expect(ofFirst.holder == nil && ofFirst.gated.isEmpty)
+    first.makeDetails().beginEnding()
     state.holderEnded()
     #expect(state.takeStart() === second)
+    second.makeDetails().beginEnding()
+    state.holderEnded()
     for gone in [first, second] {
       let precedence = state.exactPrecedence(of: gone, top: nil)
       #expect(precedence.holder == nil && precedence.gated.isEmpty)

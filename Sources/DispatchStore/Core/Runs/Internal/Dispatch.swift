@@ -576,6 +576,9 @@ extension Dispatch {
   /// That may be after the dispatch has ended at its deadline.
   var isOver: Bool { details?.withState(\.isOver) ?? false }
 
+  /// Whether it has not begun, and was not cancelled.
+  var isWaiting: Bool { makeDetails().withState(\.isWaiting) }
+
   /// Calls a closure once its stores have ended, before the result is published.
   ///
   /// If they have ended, calls it at once.

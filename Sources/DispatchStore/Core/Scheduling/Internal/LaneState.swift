@@ -200,28 +200,31 @@ struct LaneState {
       gated: extras?.gated.present.filter(\.isGated).map(owner) ?? [])
   }
 
-  /// Returns the holder, and the held-back dispatches in the inbox that came before a dispatch; linear.
+  /// Returns the holder, and the held-back dispatches in the inbox that came before a dispatch.
   ///
-  /// If dispatches have priorities, it may overtake some of these, but none that comes later.
+  /// Nothing, once the dispatch does not wait there any longer: then it waits for none of those that came later. If
+  /// dispatches have priorities, it may overtake some of these, but none that comes later. Linear, if some are held back.
   ///
   /// - Parameter top: The dispatches not yet taken in, newest first.
   func exactPrecedence(of dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> LanePrecedence {
-    guard let before = queued(before: dispatch, top: top) else { return LanePrecedence() }
-    let earlier = Set(before.map(ObjectIdentifier.init))
-    let heldBack = (extras?.heldBack.present ?? []).filter {
-      earlier.contains(ObjectIdentifier($0))
-    }
-    return LanePrecedence(
-      holder: holder.map { owner(of: $0.takeUnretainedValue()) },
-      gated: heldBack.map(owner).filter { $0.isHeldBack || $0.isGated })
+    let mayBeGone = !isPlanted(.behindAllOnceGone)
+    if isHolder(dispatch) || mayBeGone && !dispatch.isWaiting { return LanePrecedence() }
+    var precedence = LanePrecedence()
+    precedence.holder = holder.map { owner(of: $0.takeUnretainedValue()) }
+    let present = extras?.heldBack.present ?? []
+    if present.isEmpty { return precedence }
+    let before = Set(queued(before: dispatch, top: top).map(ObjectIdentifier.init))
+    precedence.gated = present.filter { before.contains(ObjectIdentifier($0)) }.map(owner)
+      .filter { $0.isHeldBack || $0.isGated }
+    return precedence
   }
 
   /// Whether tasks are in the inbox before a dispatch, or may overtake it; linear.
   ///
   /// If not, no task that comes later overtakes it.
   mutating func hasTask(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> Bool {
-    guard let before = queued(before: dispatch, top: top) else { return false }
-    let hasTask = (hasPriorities ? queued(top: top)[...] : before)
+    if isHolder(dispatch) || !dispatch.isWaiting { return false }
+    let hasTask = (hasPriorities ? queued(top: top)[...] : queued(before: dispatch, top: top))
       .contains { owner(of: $0).isOfTask }
     if !hasTask { makeExtras().beforeTasks.insert(dispatch) }
     return hasTask
@@ -240,15 +243,12 @@ struct LaneState {
       holder: holder.map { owner(of: $0.takeUnretainedValue()) }, waiting: waiting.map(owner))
   }
 
-  /// Returns the dispatches in the inbox that came before one; nil if that is not in the inbox.
-  ///
-  /// It may have left since the caller saw it wait: then it waits for none of those that came later.
-  private func queued(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> ArraySlice<Dispatch>?
+  /// Returns the dispatches in the inbox that came before one; none, if that is not there.
+  private func queued(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> ArraySlice<Dispatch>
   {
     let queued = queued(top: top)
     let index = queued.firstIndex { $0 === dispatch }
-    if index == nil, isPlanted(.behindAllOnceGone), !isHolder(dispatch) { return queued[...] }
-    return index.map { queued[..<$0] }
+    return queued[..<(index ?? (isPlanted(.behindAllOnceGone) ? queued.count : 0))]
   }
 
   /// Returns the inbox, in the order in which dispatches came.

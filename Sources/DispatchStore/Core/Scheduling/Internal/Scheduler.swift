@@ -107,7 +107,7 @@ class Scheduler: @unchecked Sendable {
   /// Returns the dispatches that may have to end before a dispatch that waits here can start.
   func precedence(of dispatch: Dispatch) -> LanePrecedence { LanePrecedence() }
 
-  /// Returns the dispatches that do have to end before it; linear.
+  /// Returns the dispatches that do have to end before it; linear, if some are held back.
   func exactPrecedence(of dispatch: Dispatch) -> LanePrecedence { LanePrecedence() }
 
   /// Whether tasks have their turn before a dispatch; linear.
