@@ -360,6 +360,32 @@ struct SavedScheduleTests {
     #expect(next.log.model.reminded == [2] && rows.isEmpty)
   }
 
+  @Test func areReplacedBeforeTheyAreResumedByOneThatCannotBeSaved() async throws {
+    let first = try await Office(database, clock)
+    for name in ["r", "s"] {
+      first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: name))
+    }
+    try await first.persistence.flush()
+    database.crash()
+    let next = try await Office(database, clock, resumes: false)
+    next.dispatcher.dispatch(Secret(), options: .delayed(by: .seconds(5), name: "r"))
+    next.dispatcher.dispatch(
+      actions: [Remind(order: 2)], options: .delayed(by: .seconds(5), name: "s"))
+    next.dispatcher.resumeWork()
+    try await next.persistence.flush()
+    #expect(rows.isEmpty && next.dispatcher.scheduled.allSatisfy { !$0.isSaved })
+    #expect(next.dispatcher.scheduled.count == 2)
+  }
+
+  @Test func thatAreNotSavedBecomeNoDeadLetters() async throws {
+    let office = try await Office(database, clock)
+    let failed = office.dispatcher.dispatch(
+      actions: [Remind(order: 1, fails: true)], options: .delayed(by: .seconds(1), name: "r"))
+    clock.advance(by: .seconds(1))
+    #expect(await failed.result.error is NobodyThere)
+    #expect(office.dispatcher.deadLetters.isEmpty && office.warnings.all.isEmpty)
+  }
+
   @Test(arguments: [false, true])
   func keepTheirRowsIfADeadLetterOfTheirNameIsRemovedOrRun(_ runs: Bool) async throws {
     let office = try await Office(database, clock)

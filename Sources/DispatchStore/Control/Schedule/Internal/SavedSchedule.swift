@@ -43,7 +43,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
 
   override func noteDelay(_ subject: DelayedDispatch) {
     guard found == nil, let number = state.withLock(\.number) else { return }
-    guard !subject.isSequence else { return schedules.remove(name, number) }
+    guard !subject.isSequence else { return schedules.saveNothing(of: name, number) }
     schedules.save(
       subject.actions[0], named: name, to: subject.storeIdentifier, subject.mode, due: due, missed,
       key: key, number)

@@ -46,16 +46,25 @@ final class SavedSchedules: DispatcherAttachment {
   ) {
     guard keeper.obstacle(type(of: action)) == nil, CompanionRow.canHave(key: name),
       let mode = SavedMode(mode)
-    else {
-      takeOver(name, by: number)
-      return remove(name, number)
-    }
+    else { return saveNothing(of: name, number) }
     let record = ScheduleRecord<any ActionType>(
       dispatcher: dispatcher, name: name, action: action, store: storeIdentifier, mode: mode,
       due: due, interval: interval, skipsMissed: missed == .skip, key: key)
     enter(record, number)
-    _ = takeFound { $0.name == name && $0.failed == nil }
+    _ = takePending(name)
     if let row = row(of: record, number) { keeper.save([row]) }
+  }
+
+  /// Removes the row of an earlier one of a name, whose place one takes that can't be saved.
+  func saveNothing(of name: String, _ number: Int) {
+    takeOver(name, by: number)
+    remove(name, number)
+    if takePending(name) { removeRow(name) }
+  }
+
+  /// Takes what an earlier process has left pending under a name; returns whether something was there.
+  private func takePending(_ name: String) -> Bool {
+    !takeFound { $0.name == name && $0.failed == nil }.isEmpty
   }
 
   /// Saves a repeating schedule.
@@ -144,15 +153,19 @@ final class SavedSchedules: DispatcherAttachment {
   /// Keeps an action that has failed as a dead letter, unless another one has its name, and its row.
   func fail(_ name: String, _ number: Int, _ error: any Error) {
     let now = clock.unixMilliseconds
-    let record = state.withLock { state -> ScheduleRecord<any ActionType>? in
-      guard var record = state.records.remove(name, number) else { return nil }
+    let (record, isTaken) = state.withLock { state -> (ScheduleRecord<any ActionType>?, Bool) in
+      guard var record = state.records.remove(name, number) else {
+        return (nil, state.records[name] != nil)
+      }
       (record.error, record.failed) = ("\(error)", now)
       state.letters[name] = record.with(record.action)
-      return record
+      return (record, false)
     }
     if let record { saveUnlessScheduled(row(name, record), name) }
+    // Not saved, so that only its result says that it has failed.
+    if record == nil, !isTaken { return }
     let rest =
-      record == nil
+      isTaken
       ? "It is kept nowhere, because another one is scheduled by its name."
       : "It is kept as a dead letter."
     owner?.report(
