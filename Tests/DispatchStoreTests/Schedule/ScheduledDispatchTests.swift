@@ -102,6 +102,7 @@ struct ScheduledDispatchTests {
     let handle = scene.dispatcher.dispatch(
       scene.runs("1"), mode: mode, options: .delayed(by: Self.second, name: "k"))
     handle.cancel()
+    #expect(scene.dispatcher.scheduled.isEmpty)
     #expect(await handle.result.error is CancellationError)
     #expect(!scene.dispatcher.cancelScheduled(named: "k"))
     #expect(await scene.nothingRemains())

@@ -16,7 +16,10 @@ extension ScheduleTable {
     let (entries, moment) = entries
     return entries.map { entry in
       var delayed: DelayedDispatch?
-      if case .dispatch(let delay, _) = entry.member { delayed = delay.subject }
+      // One that was cancelled stays in the table until it has ended.
+      if case .dispatch(let delay, _) = entry.member, delay.dispatch.isWaiting {
+        delayed = delay.subject
+      }
       return Pending(
         member: entry.member, name: entry.name, unix: entry.due.unix(at: moment),
         interval: entry.repetition?.interval, delayed: delayed)
