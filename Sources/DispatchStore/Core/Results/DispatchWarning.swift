@@ -86,9 +86,10 @@ public struct DispatchWarning: Sendable {
     /// The message names the group and the steps. Call `drain` with a limit before `shutDown()`, and undo the named
     /// steps by hand.
     public static let notCompensated = Kind(description: "notCompensated")
-    /// The work of a durable effect has failed for good, and is kept as a dead letter.
+    /// The work of a durable effect, or a saved schedule, has failed for good, and is kept as a dead letter.
     ///
-    /// The message names the effect and the error. Look at `Dispatcher.deadLetters`.
+    /// The message names it and the error. Look at `Dispatcher.deadLetters`. If another schedule has taken the name
+    /// meanwhile, the failed one is not kept; the message says so.
     public static let deadLetter = Kind(description: "deadLetter")
     /// An earlier process has left work that the dispatcher can't resume, because it has no such effect.
     public static let workNotResumed = Kind(description: "workNotResumed")
