@@ -16,7 +16,7 @@ extension ScheduleTable {
     let (entries, moment) = entries
     return entries.map { entry in
       var delayed: DelayedDispatch?
-      // One that was cancelled stays in the table until it has ended.
+      // A cancelled dispatch stays in the table until it has ended.
       if case .dispatch(let delay, _) = entry.member, delay.dispatch.isWaiting {
         delayed = delay.subject
       }
