@@ -47,7 +47,7 @@ extension Scenario {
     try check(
       found.intersection(first.cancelled.now).isEmpty,
       "\(first.cancelled.now) were cancelled, and \(found) found")
-    for (number, handle) in first.handles.now where closes {
+    for (number, handle) in first.handles.now.sorted(by: { $0.key < $1.key }) where closes {
       let result = await handle.result
       switch result.error {
       case nil: try check(!found.contains(number), "\(number) has run, and was found")

@@ -37,7 +37,7 @@ extension Scenario {
 }
 
 extension Scenario {
-  /// Requests with two keys, of which one is remembered, while the program forgets them.
+  /// Requests with two keys, while the program forgets them; at times only one key is remembered.
   static let forgottenKeys = Scenario(
     name: "forgotten-keys", summary: "a restart remembers the keys that the process remembered"
   ) { dispatcher in

@@ -27,7 +27,7 @@ extension Dispatcher {
   private func dispatch(_ record: ScheduleRecord<any ActionType>, by rule: ScheduleRule? = nil) {
     guard let saved = savedSchedules else { return }
     let companion = SavedSchedule(of: record, in: saved)
-    // This one does not wait. Whatever is scheduled under its name keeps the row.
+    // A dead letter runs at once. Zero is before all arrivals: what is scheduled under its name keeps the row.
     if rule == nil { companion.came(0) }
     let options = DispatchOptions().controlled {
       ($0.companions, $0.start, $0.key) = ([companion], rule.map(LaterStart.schedule), record.key)

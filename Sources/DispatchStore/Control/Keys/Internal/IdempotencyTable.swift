@@ -87,10 +87,10 @@ final class IdempotencyTable: DispatcherAttachment {
     guard let keeper, !entries.isEmpty else { return }
     let rows = entries.compactMap { key, entry -> CompanionRow? in
       guard case .recorded(let record, _) = entry, record.isSaved else { return nil }
-      var row = CompanionRow(kind: .idempotencyKey, key: key.inFormC, value: nil)
-      // The next dispatch with the key may have committed a row of its own meanwhile.
-      row.isCurrent = { [weak self] in isPlanted(.nextRowRemoved) || self?.hasRow(key) == false }
-      return row
+      return CompanionRow(kind: .idempotencyKey, key: key.inFormC, value: nil) { [weak self] in
+        // The next dispatch with the key may have committed a row of its own meanwhile.
+        isPlanted(.nextRowRemoved) || self?.hasRow(key) == false
+      }
     }
     if rows.isEmpty { return }
     yieldPoint(.removeKeys)

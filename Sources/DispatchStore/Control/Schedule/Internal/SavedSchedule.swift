@@ -6,10 +6,9 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   private let missed: MissedRuns
   private let key: IdempotencyKey?
   private let schedules: SavedSchedules
-  private let state: Locked<State>
-
-  /// The record whose row an earlier process has left, if it is one.
+  /// The record that an earlier process has left; nil for a new schedule.
   private let found: ScheduleRecord<any ActionType>?
+  private let state: Locked<State>
 
   private struct State {
     /// The number in the order of the schedules, by which its record is known; nil if it has not waited.
@@ -35,7 +34,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     (self.schedules, state, found) = (schedules, Locked(State()), record)
   }
 
-  /// Notes its number; called before the dispatch that it replaces ends, and before its row is saved.
+  /// Notes the number of its arrival; called before the dispatch that it replaces ends, and before its row is saved.
   func came(_ number: Int) {
     state.withLock { $0.number = number }
     if let found { schedules.enter(found, number) } else { schedules.takeOver(name, by: number) }
@@ -85,7 +84,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
       if !schedules.isClosed { schedules.remove(name, number) }
     case let error as DispatchError
     where [.persistenceFailed, .dispatcherClosed].contains(error.code): break
-    // Another one has taken its name, and its row.
+    // Another one has its name. Nothing is removed if that has taken over the row.
     case let error as DispatchError where error.code == .skipped: schedules.remove(name, number)
     case let error?: schedules.fail(name, number, error)
     }

@@ -30,15 +30,22 @@ final class SavedSchedules: DispatcherAttachment {
   /// Whether what is pending under a name is saved.
   func contains(_ name: String) -> Bool { state.withLock { $0.records[name] != nil } }
 
-  private func row(_ name: String, _ record: ScheduleRecord<any ActionType>?) -> CompanionRow {
-    CompanionRow(kind: .schedule, key: "\(dispatcher)/\(name)".inFormC, value: record)
+  /// Returns the row of a name, which is saved only if it is current when its turn comes.
+  private func row(
+    _ name: String, _ record: ScheduleRecord<any ActionType>?,
+    if isCurrent: @escaping @Sendable () -> Bool
+  ) -> CompanionRow {
+    CompanionRow(
+      kind: .schedule, key: "\(dispatcher)/\(name)".inFormC, value: record, isCurrent: isCurrent)
   }
 
   // MARK: Saving
 
-  /// Saves an action with its number, unless a later one of its name is saved, or was cancelled after this one.
+  /// Saves an action, unless a later one of its name is saved.
   ///
   /// If the action, its name or its mode can't be saved, the row of an earlier one of its name is removed.
+  ///
+  /// - Parameter number: The number of the action's arrival.
   func save(
     _ action: any ActionType, named name: String, to storeIdentifier: String?,
     _ mode: Dispatcher.Mode, due: Int64, _ missed: MissedRuns, interval: Int64? = nil,
@@ -55,7 +62,7 @@ final class SavedSchedules: DispatcherAttachment {
     if let row = row(of: record, number) { keeper.save([row]) }
   }
 
-  /// Removes the row of an earlier one of a name, whose place one takes that can't be saved.
+  /// Removes the row of a name whose latest schedule can't be saved.
   func saveNothing(of name: String, _ number: Int) {
     takeOver(name, by: number)
     remove(name, number)
@@ -97,21 +104,18 @@ final class SavedSchedules: DispatcherAttachment {
   }
 
   /// The removal of a record's row; nil if another one has replaced it.
-  func removal(of name: String, _ number: Int) -> CompanionRow? {
-    current(row(name, nil), name, number)
-  }
+  func removal(of name: String, _ number: Int) -> CompanionRow? { row(name, nil, of: number) }
 
   /// The row of a record that was changed; nil if another one has replaced it, or it was removed.
   func row(of record: ScheduleRecord<any ActionType>, _ number: Int) -> CompanionRow? {
-    current(row(record.name, record), record.name, number)
+    row(record.name, record, of: number)
   }
 
-  /// Returns a row that is saved only if no other record has replaced its own; nil if one has already.
-  private func current(_ row: CompanionRow, _ name: String, _ number: Int) -> CompanionRow? {
+  private func row(
+    _ name: String, _ record: ScheduleRecord<any ActionType>?, of number: Int
+  ) -> CompanionRow? {
     guard isCurrent(name, number) else { return nil }
-    var row = row
-    row.isCurrent = { [weak self] in self?.isCurrent(name, number) == true }
-    return row
+    return row(name, record) { [weak self] in self?.isCurrent(name, number) == true }
   }
 
   private func isCurrent(_ name: String, _ number: Int) -> Bool {
@@ -139,13 +143,11 @@ final class SavedSchedules: DispatcherAttachment {
     return true
   }
 
-  func removeRow(_ name: String) { saveUnlessScheduled(row(name, nil), name) }
+  func removeRow(_ name: String) { saveUnlessScheduled(name, nil) }
 
-  /// Saves a row that stands for no record, unless a record of its name has taken its place.
-  private func saveUnlessScheduled(_ row: CompanionRow, _ name: String) {
-    var row = row
-    row.isCurrent = { [weak self] in self?.contains(name) == false }
-    keeper.save([row])
+  /// Saves a dead letter, or removes it, unless an action is scheduled under its name: that has the row.
+  private func saveUnlessScheduled(_ name: String, _ letter: ScheduleRecord<any ActionType>?) {
+    keeper.save([row(name, letter) { [weak self] in self?.contains(name) == false }])
   }
 
   // MARK: Failures
@@ -153,19 +155,19 @@ final class SavedSchedules: DispatcherAttachment {
   /// Keeps an action that has failed as a dead letter, unless another one has its name, and its row.
   func fail(_ name: String, _ number: Int, _ error: any Error) {
     let now = clock.unixMilliseconds
-    let (record, isTaken) = state.withLock { state -> (ScheduleRecord<any ActionType>?, Bool) in
-      guard var record = state.records.remove(name, number) else {
-        return (nil, state.records[name] != nil)
-      }
+    let letter = state.withLock { state -> ScheduleRecord<any ActionType>? in
+      guard var record = state.records.remove(name, number) else { return nil }
       (record.error, record.failed) = ("\(error)", now)
       state.letters[name] = record.with(record.action)
-      return (record, false)
+      return record
     }
-    if let record { saveUnlessScheduled(row(name, record), name) }
-    // Not saved, so that only its result says that it has failed.
-    if record == nil, !isTaken { return }
+    if let letter {
+      saveUnlessScheduled(name, letter)
+    } else if !contains(name) {
+      return  // Not saved, so that only its result says that it has failed.
+    }
     let rest =
-      isTaken
+      letter == nil
       ? "It is kept nowhere, because another one is scheduled by its name."
       : "It is kept as a dead letter."
     owner?.report(

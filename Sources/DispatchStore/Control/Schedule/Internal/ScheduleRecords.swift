@@ -1,7 +1,8 @@
 /// The saved schedules by name, without threads and without a database.
 ///
-/// The row of a name is that of the latest arrival. A call may save its record after a later one has, or after that was
-/// cancelled. It then finds that its own dispatch was replaced, and removes its record.
+/// The row of a name is that of the latest arrival. Calls from several threads may save their records in another order
+/// than they have arrived, and even after the latest one was cancelled. So each call looks, once it has saved its record,
+/// whether its schedule was replaced meanwhile, and then removes the record.
 struct ScheduleRecords<Record> {
   private var saved: [String: (number: Int, record: Record)] = [:]
 

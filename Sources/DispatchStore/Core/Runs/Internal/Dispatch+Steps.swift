@@ -192,6 +192,7 @@ extension Dispatch {
     }
     switch cancel {
     case .end(_, wasDelayed: true):
+      // A dispatch that was refused or has timed out has failed: its companions learn that when it ends.
       if details.withState({ $0.refusal.map { $0.code == .skipped } ?? true }) {
         for companion in details.companions { companion.cancelledBeforeItsTime() }
       }

@@ -195,22 +195,20 @@ struct LaneState {
   func precedence(of dispatch: Dispatch) -> LanePrecedence {
     if isHolder(dispatch) { return LanePrecedence() }
     return LanePrecedence(
-      holder: holder.map { owner(of: $0.takeUnretainedValue()) },
+      holder: ownerOfHolder,
       awaited: extras?.awaited.present ?? [],
       gated: extras?.gated.present.filter(\.isGated).map(owner) ?? [])
   }
 
   /// Returns the holder, and the held-back dispatches in the inbox that came before a dispatch.
   ///
-  /// Nothing, once the dispatch does not wait there any longer: then it waits for none of those that came later. If
-  /// dispatches have priorities, it may overtake some of these, but none that comes later. Linear, if some are held back.
+  /// There are none once the dispatch has left the inbox, perhaps since the caller saw it wait. If dispatches have
+  /// priorities, it may overtake some of these, but none that comes later. Linear, if some are held back.
   ///
   /// - Parameter top: The dispatches not yet taken in, newest first.
   func exactPrecedence(of dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> LanePrecedence {
-    let mayBeGone = !isPlanted(.behindAllOnceGone)
-    if isHolder(dispatch) || mayBeGone && !dispatch.isWaiting { return LanePrecedence() }
-    var precedence = LanePrecedence()
-    precedence.holder = holder.map { owner(of: $0.takeUnretainedValue()) }
+    guard mayBeQueued(dispatch) else { return LanePrecedence() }
+    var precedence = LanePrecedence(holder: ownerOfHolder)
     let present = extras?.heldBack.present ?? []
     if present.isEmpty { return precedence }
     let before = Set(queued(before: dispatch, top: top).map(ObjectIdentifier.init))
@@ -223,7 +221,7 @@ struct LaneState {
   ///
   /// If not, no task that comes later overtakes it.
   mutating func hasTask(before dispatch: Dispatch, top: Unmanaged<Dispatch>?) -> Bool {
-    if isHolder(dispatch) || !dispatch.isWaiting { return false }
+    guard mayBeQueued(dispatch) else { return false }
     let hasTask = (hasPriorities ? queued(top: top)[...] : queued(before: dispatch, top: top))
       .contains { owner(of: $0).isOfTask }
     if !hasTask { makeExtras().beforeTasks.insert(dispatch) }
@@ -239,8 +237,14 @@ struct LaneState {
       }
       waiting = prioritized.inOrder
     }
-    return LaneOrder(
-      holder: holder.map { owner(of: $0.takeUnretainedValue()) }, waiting: waiting.map(owner))
+    return LaneOrder(holder: ownerOfHolder, waiting: waiting.map(owner))
+  }
+
+  private var ownerOfHolder: Dispatch? { holder.map { owner(of: $0.takeUnretainedValue()) } }
+
+  /// Whether a dispatch may be in the inbox: it does not hold the lane, and has not left it.
+  private func mayBeQueued(_ dispatch: Dispatch) -> Bool {
+    !isHolder(dispatch) && (dispatch.isWaiting || isPlanted(.behindAllOnceGone))
   }
 
   /// Returns the dispatches in the inbox that came before one; none, if that is not there.
