@@ -111,6 +111,7 @@ enum Mutants {
     .unsavedAnswer: Scenario.keys.name,
     .effectBeforeSaved: Scenario.outbox.name,
     .effectRemovedFirst: Scenario.outbox.name,
+    .letterReturns: Scenario.deadLetters.name,
     .changedKey: Scenario.outbox.name,
     .scheduleRemovedFirst: Scenario.savedSchedules.name,
     .cancelledKeepsRow: Scenario.cancelledSchedules.name,

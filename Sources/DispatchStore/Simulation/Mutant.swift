@@ -194,6 +194,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case keyAtAcknowledgement
   /// A repeat gets a recorded result that is not saved yet.
   case unsavedAnswer
+  /// The row of a durable effect's failure is saved although its dead letter was removed meanwhile.
+  case letterReturns
   /// A durable effect begins before the commit is saved that it follows.
   case effectBeforeSaved
   /// The row of a durable effect's work is removed before the action commits that says that the work is done.

@@ -50,7 +50,7 @@ extension Dispatch {
   func forgetWaiter(_ waiter: @escaping @Sendable () -> Void) {
     if result != nil { return waiter() }
     yieldPoint(.await, id.description)
-    _ = makeDetails().withState { $0.wait(waiter) }
+    _ = makeDetails().wait(Waiter(waiter))
   }
 }
 

@@ -113,6 +113,7 @@ package enum Transition: String, Sendable {
   case join = "join another dispatch"
   case removeKeys = "remove the rows of forgotten keys"
   case beginEffect = "begin a run of an effect"
+  case saveEffect = "save the row of a durable effect"
   case endEffect = "end a run of an effect"
   case diagnose = "look at what is in flight"
   case restWatchdog = "let a watchdog rest"

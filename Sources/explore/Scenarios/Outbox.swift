@@ -149,3 +149,70 @@ private final class Cashier: Sendable {
     await handle.settled
   }
 }
+
+extension Scenario {
+  /// Charges that the bank refuses for a while, whose dead letters are run again and removed meanwhile.
+  static let deadLetters = Scenario(
+    name: "dead-letters",
+    summary: "a restart finds the dead letters that the process had, and no others"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let (database, refusals) = (MemoryDatabase(), Shared(2 + simulation.draw(below: 10)))
+    let persistence = try await openOffice(dispatcher, database, refusals)
+    let acts = (1...5).map { _ in simulation.draw(below: 3) > 0 }
+    await withTaskGroup { group in
+      for number in 1...3 {
+        group.addTask {
+          let mode = Dispatcher.Mode.serial(lane: number)
+          await dispatcher.dispatch(action: Place(number: number), mode: mode).ended()
+        }
+      }
+      for removes in acts {
+        group.addTask {
+          for _ in 0..<5 where dispatcher.deadLetters.isEmpty {
+            try? await simulation.delay(upTo: .milliseconds(1))
+          }
+          for letter in dispatcher.deadLetters {
+            if removes { dispatcher.remove(letter) } else { dispatcher.runAgain(letter) }
+          }
+        }
+      }
+    }
+    for _ in 0..<100 where !dispatcher.pendingEffects.isEmpty {
+      try await simulation.clock.sleep(for: .seconds(1))
+    }
+    try check(dispatcher.pendingEffects.isEmpty, "nobody does \(dispatcher.pendingEffects)")
+    // The end of the last run may come after its letter.
+    try await simulation.clock.sleep(for: .seconds(1))
+    try await persistence.flush()
+    database.crash()
+    let next = simulation.makeDispatcher(name: "next")
+    _ = try await openOffice(next, database, refusals)
+    let (left, found) = (numbers(of: dispatcher.deadLetters), numbers(of: next.deadLetters))
+    try check(found == left, "\(left) were left, and \(found) found")
+    try check(next.pendingEffects.isEmpty, "\(next.pendingEffects) was done, or has failed")
+  }
+
+  private static func numbers(of letters: [DeadLetter]) -> [Int] {
+    letters.compactMap { ($0.action as? Place)?.number }.sorted()
+  }
+
+  /// Registers an effect that fails so many times.
+  private static func openOffice(
+    _ dispatcher: Dispatcher, _ database: MemoryDatabase, _ refusals: Shared<Int>
+  ) async throws -> Persistence {
+    dispatcher.onWarning { _ in }
+    let persistence = try await database.open(for: dispatcher, actions: ActionCoder(Place.self))
+    try await dispatcher.register(
+      store: Store(identifier: "orders", model: Book()) {
+        On(Place.self) { book, place in book.placed.append(place.number) }
+      }, persisted: .model)
+    dispatcher.register(
+      effect: DurableEffect("charge", on: Place.self, attempts: 2, backoff: .none) { _, _ in
+        refusals.with { $0 -= 1 }
+        if refusals.now >= 0 { throw Broken(description: "the bank refuses") }
+        return nil
+      })
+    return persistence
+  }
+}

@@ -101,6 +101,27 @@ struct DispatchChainTests {
     withExtendedLifetime(kept) {}
   }
 
+  /// Whoever waits for a job that hangs, and gives up, must not stay in memory with it.
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread, .serial(lane: "chain")])
+  func whatIsCancelledWhileItWaitsForAnotherLeavesNothingBehind(_ mode: Dispatcher.Mode) async {
+    let free = Latch()
+    let held = dispatcher.dispatch(
+      action: Script.suspends { _ in await free.opened() }, mode: .serial(lane: "held"))
+    for _ in 0..<Load.count(2_000) {
+      let waiting = dispatcher.dispatch(
+        action: Errand.adds("late"), mode: mode, options: .after(held))
+      links.add(waiting)
+      waiting.cancel()
+      await waiting.ended()
+    }
+    let last = dispatcher.dispatch(
+      action: Errand.adds("last"), mode: mode, options: .after(held))
+    #expect(links.aliveCount < 100, "\(mode)")
+    free.open()
+    #expect(await last.result.isSuccess)
+    #expect((dispatcher.store(with: "desk") as! Desk).model == ["last"])
+  }
+
   /// A block that begins something, and goes on until it is cancelled, or the latch opens.
   private func holds(until free: Latch, _ body: @escaping @Sendable () -> Void) -> Script {
     .suspends { _ in

@@ -13,7 +13,8 @@ struct DispatchEndTests {
     #expect(state.keepRelease { log.record("release") })
     _ = state.beginEnding()
     for release in state.takeReleases() { release() }
-    #expect(state.wait { log.record("waiter") })
+    var idle: [Waiter] = []
+    #expect(state.wait(Waiter { log.record("waiter") }, removing: &idle))
     #expect(!state.keepRelease { log.record("lost") })
     #expect(!state.keepPlaceRelease { log.record("lost") })
     for call in state.end(result) { call() }

@@ -458,6 +458,17 @@ struct DurableEffectTests {
     #expect(rows.isEmpty)
   }
 
+  /// A run that has failed for good saves its row while the program already looks at the dead letter.
+  @Test func theRowOfALetterThatWasRemovedIsNotSavedLater() {
+    let outbox = Outbox(DispatcherClock(VirtualClock()))
+    let entry = outbox.commit(DispatchID(rawValue: 1), "charge", OrderPlaced())
+    #expect(entry.beginRun() && !entry.withProgress { $0.fail("closed", of: 1, at: 0) })
+    let row = entry.row
+    #expect(row.isCurrent?() == true)
+    #expect(outbox.removeLetter(entry.key))
+    #expect(row.isCurrent?() == false)
+  }
+
   @Test func failIfTheirActionFails() async throws {
     let service = try await PaymentService(database, ChargingBank())
     let attempts = Recorder<String>()

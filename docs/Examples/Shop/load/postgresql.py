@@ -4,6 +4,7 @@ import glob
 import os
 import shutil
 import subprocess
+import sys
 import time
 
 
@@ -19,9 +20,12 @@ class PostgreSQL:
     def run(self, program, *arguments):
         """Runs one of the server's programs, which refuse to run as root."""
         user = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
-        return subprocess.run(
+        result = subprocess.run(
             [*user, f"{self.programs}/{program}", *arguments], cwd="/", stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, check=True).stdout
+            stderr=subprocess.STDOUT, text=True)
+        if result.returncode != 0:
+            sys.exit(f"{program} ended with {result.returncode}: {result.stdout}")
+        return result.stdout
 
     def make(self):
         os.makedirs(self.data)

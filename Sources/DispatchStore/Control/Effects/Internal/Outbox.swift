@@ -112,7 +112,7 @@ final class Outbox: DispatcherAttachment {
       return entry
     }
     // The dispatch has changed no persistent store, so the row is a commit of its own.
-    keeper?.save([entry.row])
+    save(entry.row)
     return entry
   }
 
@@ -120,18 +120,21 @@ final class Outbox: DispatcherAttachment {
   func done(_ entry: OutboxEntry, isRemoved: Bool) {
     entry.noteDone()
     _ = state.withLock { $0.entries.removeValue(forKey: entry.key) }
-    if !isRemoved { keeper?.save([entry.removal]) }
+    if !isRemoved { save(entry.removal) }
   }
 
   /// Notes a failed attempt; returns whether another one follows.
   func failed(_ entry: OutboxEntry, _ error: any Error, of limit: Int) -> Bool {
     let now = clock.unixMilliseconds
     let isRetried = entry.withProgress { $0.fail("\(error)", of: limit, at: now) }
-    if let keeper {
-      let rows = [entry.row]
-      if isRetried { keeper.saveWithNext(rows) } else { keeper.save(rows) }
-    }
+    if isRetried { keeper?.saveWithNext([entry.row]) } else { save(entry.row) }
     return isRetried
+  }
+
+  /// Saves a row as a commit of its own.
+  private func save(_ row: CompanionRow) {
+    yieldPoint(.saveEffect, row.key)
+    keeper?.save([row])
   }
 
   var isClosed: Bool { state.withLock(\.isClosed) }
@@ -151,14 +154,14 @@ final class Outbox: DispatcherAttachment {
 
   func runAgain(_ key: String, by dispatcher: Dispatcher) -> Bool {
     guard let entry = takeLetter(key, keeping: true) else { return false }
-    keeper?.save([entry.row])
+    save(entry.row)
     if entry.endRun() { begin(entry, by: dispatcher) }
     return true
   }
 
   func removeLetter(_ key: String) -> Bool {
     guard let entry = takeLetter(key, keeping: false) else { return false }
-    keeper?.save([entry.removal])
+    save(entry.removal)
     return true
   }
 
@@ -168,7 +171,7 @@ final class Outbox: DispatcherAttachment {
       guard let entry = state.entries[key],
         entry.withProgress({ progress in
           guard progress.failed != nil, !keeping || entry.action != nil else { return false }
-          if keeping { progress.revive() }
+          if keeping { progress.revive() } else { progress.phase = .done }
           return true
         })
       else { return nil }

@@ -59,6 +59,12 @@ final class OutboxEntry: Sendable {
       }
     }
 
+    /// Whether the row of an earlier moment is the row still.
+    func hasRow(of earlier: Progress) -> Bool {
+      if isPlanted(.letterReturns) { return true }
+      return phase != .done && attempts == earlier.attempts && failed == earlier.failed
+    }
+
     /// Notes a failed attempt; returns whether another one follows.
     mutating func fail(_ error: String, of limit: Int, at time: Int64) -> Bool {
       attempts += 1
@@ -98,10 +104,13 @@ final class OutboxEntry: Sendable {
 
   func noteDone() { state.withLock { $0.phase = .done } }
 
+  /// The row of the work as it is now, which is not saved if a change comes first that saves another one.
   var row: CompanionRow {
-    CompanionRow(
+    let progress = progress
+    return CompanionRow(
       kind: .effect, key: key,
-      value: OutboxRowValue(effect: effect, work: work, progress: progress))
+      value: OutboxRowValue(effect: effect, work: work, progress: progress)
+    ) { [self] in self.progress.hasRow(of: progress) }
   }
 
   var removal: CompanionRow { CompanionRow(kind: .effect, key: key, value: nil) }

@@ -59,7 +59,7 @@ extension Dispatch {
   /// Unparks the dispatch once all of these have ended.
   func resume(after dispatches: [Dispatch]) {
     for dispatch in dispatches {
-      dispatch.whenEnded {
+      dispatch.whenEnded(for: self) {
         yieldPoint(.beforeEnded, self.id.description)
         let parkedAt = self.makeDetails().withScheduler(queuedAt: { self.queuedAt }) {
           $0.oneBeforeEnded() ? $1 : nil

@@ -605,11 +605,13 @@ extension Dispatch {
   /// Calls back once the dispatch has ended, on the thread that ends it.
   ///
   /// If it has ended already, calls back at once.
-  func whenEnded(_ waiter: @escaping @Sendable () -> Void) {
+  ///
+  /// - Parameter waiting: The dispatch that waits; once that has ended, it need not be called back.
+  func whenEnded(for waiting: Dispatch? = nil, _ waiter: @escaping @Sendable () -> Void) {
     if details != nil { yieldPoint(.await, id.description) }
     let details = makeDetails()
     if isPlanted(.forgottenWaiter) { return forgetWaiter(waiter) }
-    if !details.withState({ $0.wait(waiter) }) { waiter() }
+    if !details.wait(Waiter(for: waiting?.makeDetails(), waiter)) { waiter() }
   }
 }
 

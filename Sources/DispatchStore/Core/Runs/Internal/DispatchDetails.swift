@@ -414,6 +414,12 @@ final class DispatchDetails: @unchecked Sendable {
     resume(waiters)
   }
 
+  /// Adds a closure for the end; returns whether it will be called: false if the dispatch has ended.
+  func wait(_ waiter: Waiter) -> Bool {
+    var idle: [Waiter] = []
+    return withState { $0.wait(waiter, removing: &idle) }
+  }
+
   func resume(_ waiters: [@Sendable () -> Void]) {
     guard !waiters.isEmpty else { return }
     ThreadState.current.hasResumedOthers = true

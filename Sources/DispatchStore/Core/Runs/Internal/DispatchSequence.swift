@@ -330,12 +330,11 @@ extension Dispatch {
 
   /// Continues once a step has ended on another thread; returns false if it has already ended.
   private func resume(after step: Dispatch, _ sequence: DispatchSequence) -> Bool {
-    step.makeDetails().withState { life in
-      life.wait {
-        self.noteEnd(of: step, sequence)
-        if !self.pause(sequence) { self.continueSequence() }
-      }
+    let waiter = Waiter {
+      self.noteEnd(of: step, sequence)
+      if !self.pause(sequence) { self.continueSequence() }
     }
+    return step.makeDetails().wait(waiter)
   }
 
   private func noteEnd(of step: Dispatch, _ sequence: DispatchSequence) {

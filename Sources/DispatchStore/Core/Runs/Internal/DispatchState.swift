@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The state machine of one dispatch that several threads take part in, without threads.
 struct DispatchState {
   private enum Phase {
@@ -33,7 +35,7 @@ struct DispatchState {
   }
 
   private var phase: Phase
-  private var waiters: [@Sendable () -> Void] = []
+  private var waiters: [Waiter] = []
   private(set) var isCancelled = false
   /// The error of a cancellation because of a deadlock or a passed deadline.
   private(set) var refusal: DispatchError?
@@ -87,7 +89,7 @@ struct DispatchState {
   }
 
   /// The number of closures that wait for its end.
-  var waiterCount: Int { waiters.count }
+  var waiterCount: Int { waiters.count { !$0.isIdle } }
 
   /// Whether it runs, or will run, at its scheduler.
   var needsScheduler: Bool {
@@ -405,7 +407,7 @@ struct DispatchState {
   mutating func endEarly(_ result: DispatchResult) -> [@Sendable () -> Void] {
     limit?.early?.result = result
     defer { waiters = [] }
-    return waiters
+    return waiters.map(\.body)
   }
 
   /// Begins a part of the work; returns whether that is to be cancelled first.
@@ -453,14 +455,27 @@ struct DispatchState {
     // If the deadline has claimed the end, it publishes the result, too.
     if self.result == nil { return releases + overWaiters }
     defer { waiters = [] }
-    return releases + waiters + overWaiters
+    return releases + waiters.map(\.body) + overWaiters
   }
 
   /// Adds a closure for the end; returns whether it will be called: false if the dispatch has ended.
-  mutating func wait(_ waiter: @escaping @Sendable () -> Void) -> Bool {
+  ///
+  /// - Parameter idle: Receives waiters that are removed, to be released outside of the lock.
+  mutating func wait(_ waiter: Waiter, removing idle: inout [Waiter]) -> Bool {
     if result != nil { return false }
+    if waiters.count == waiters.capacity { removeIdleWaiters(to: &idle) }
     waiters.append(waiter)
     return true
+  }
+
+  /// Removes the waiters of dispatches that were cancelled meanwhile, and makes room for as many as are left.
+  private mutating func removeIdleWaiters(to idle: inout [Waiter]) {
+    var waiting: [Waiter] = []
+    for waiter in waiters {
+      if waiter.isIdle { idle.append(waiter) } else { waiting.append(waiter) }
+    }
+    waiting.reserveCapacity(2 * waiting.count)
+    waiters = waiting
   }
 
   /// Whether closures that were added are being called, or were.
@@ -507,6 +522,20 @@ struct DispatchState {
     overWaiters.append(waiter)
     return true
   }
+}
+
+/// A closure that waits for the end of a dispatch.
+struct Waiter {
+  let body: @Sendable () -> Void
+  /// The dispatch that waits; nil for other waiters.
+  let details: DispatchDetails?
+
+  init(for details: DispatchDetails? = nil, _ body: @escaping @Sendable () -> Void) {
+    (self.details, self.body) = (details, body)
+  }
+
+  /// Whether the dispatch that waits has ended, as one that was cancelled has, so that the closure does nothing.
+  var isIdle: Bool { details?.hasEnded.load(ordering: .acquiring) == true }
 }
 
 /// The running work of a dispatch, besides an inline run.

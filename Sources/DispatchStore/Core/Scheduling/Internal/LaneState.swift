@@ -305,19 +305,24 @@ private struct WeakDispatches {
     weak var dispatch: Dispatch?
   }
 
-  private var references: [ObjectIdentifier: Reference] = [:]
-  /// The number of references at which those of ended dispatches are removed.
+  private var references: [Reference] = []
+  /// The number of references at which those of ended dispatches are removed, and all but one of each other.
   private var limit = 8
 
+  /// The dispatches, oldest first; some may be there twice.
   var present: [Dispatch] {
-    references.values.compactMap(\.dispatch).filter { !$0.hasEnded }
+    references.compactMap(\.dispatch).filter { !$0.hasEnded }
   }
 
   mutating func insert(_ dispatch: Dispatch) {
     if references.count >= limit {
-      references = references.filter { $0.value.dispatch?.hasEnded == false }
+      var seen: Set<ObjectIdentifier> = []
+      references = references.filter { reference in
+        reference.dispatch.map { !$0.hasEnded && seen.insert(ObjectIdentifier($0)).inserted }
+          == true
+      }
       limit = max(8, 2 * references.count)
     }
-    references[ObjectIdentifier(dispatch)] = Reference(dispatch: dispatch)
+    references.append(Reference(dispatch: dispatch))
   }
 }

@@ -15,11 +15,12 @@ struct WorkRows {
     }
   }
 
-  /// Encodes the rows, outside of locks.
+  /// Encodes the rows, outside of locks, in the order of their keys.
   ///
   /// - Parameter database: The database, for messages.
   func encoded(by encoder: CompanionEncoder, for database: String) throws -> EncodedWork {
-    EncodedWork(
+    let changed = changed.sorted { ($0.key.part, $0.key.key) < ($1.key.part, $1.key.key) }
+    return EncodedWork(
       rows: try changed.map { row, value in
         (row, try value.map { try Self.encoded($0, by: encoder, for: database) })
       })
