@@ -11,6 +11,8 @@ struct Options {
   var runsMutants = false
   var mutant: Mutant?
   var order = SimulationOrder.mixed
+  /// Whether threads switch before each lock, too.
+  var switchesAtLocks = false
   var workers = ProcessInfo.processInfo.activeProcessorCount
   /// How long to run drawn programs; nil to run the scenarios.
   var fuzzTime: Duration?
@@ -33,6 +35,7 @@ struct Options {
       --from N           the first seed; 0 unless given
       --scenario NAME    this scenario alone; may be repeated
       --order ORDER      mixed, uniform or rare
+      --locks            switches threads before each lock, too: ten times as many steps
       --workers N        how many worlds run at once; one for each processor unless given
       --trace SEED       prints what happens with one seed
       --mutants          plants bugs in the engine, and says after how many seeds each is found
@@ -46,7 +49,7 @@ struct Options {
       --seed N           the program of this seed alone, in many orders
 
     Scenarios:
-    \(Scenario.all.map { "  " + Program.column($0.name, 20) + $0.summary }
+    \(Scenario.all.map { "  " + Program.column($0.name, 22) + $0.summary }
       .joined(separator: "\n"))
 
     Exit code: 0 where no scenario failed and no mutant survived, 1 where a scenario failed or a mutant survived, 2 for
@@ -66,6 +69,7 @@ struct Options {
       case "--trace": traced = try Self.number(option, &left)
       case "--scenario": names.append(try Self.value(option, &left))
       case "--order": order = try Self.order(Self.value(option, &left))
+      case "--locks": switchesAtLocks = true
       case "--fuzz": fuzzTime = .seconds(Int64(clamping: try Self.number(option, &left)))
       case "--seed": seed = try Self.number(option, &left)
       case "--simulated": isOnThreads = false
@@ -84,6 +88,13 @@ struct Options {
     }
     guard workers > 0 else { throw Fault(description: "--workers has to be 1 or more.") }
     if !names.isEmpty { scenarios = try names.map(Self.scenario) }
+  }
+
+  /// The simulation of a seed.
+  func simulation(_ seed: UInt64 = 0) -> Simulation {
+    var simulation = Simulation(seed: seed, order: order)
+    if switchesAtLocks { (simulation.switchesAtLocks, simulation.stepLimit) = (true, 1_000_000) }
+    return simulation
   }
 
   private static func value(_ option: String, _ left: inout ArraySlice<String>) throws -> String {

@@ -44,7 +44,7 @@ enum Program {
   private static func trace(_ seed: UInt64, _ options: Options) -> Bool {
     var isFine = true
     for scenario in options.scenarios {
-      let report = Simulation(seed: seed, order: options.order).runHere(
+      let report = options.simulation(seed).runHere(
         mutant: options.mutant, scenario.body)
       say("\(scenario.name), seed \(seed), \(report.stepCount) steps")
       say(report.trace)
@@ -79,7 +79,7 @@ enum Program {
   }
 
   static func explorer(_ scenario: Scenario, _ options: Options) -> Explorer {
-    var explorer = Explorer(Simulation(seed: 0, order: options.order), scenario.body)
+    var explorer = Explorer(options.simulation(), scenario.body)
     explorer.workerCount = options.workers
     return explorer
   }

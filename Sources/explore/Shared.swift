@@ -1,3 +1,4 @@
+import DispatchStore
 import Foundation
 
 /// A value behind a lock, for several threads of a scenario.
@@ -11,8 +12,22 @@ final class Shared<Value>: @unchecked Sendable {  // because `lock` guards the v
 
   @discardableResult
   func with<Result>(_ body: (inout Value) -> Result) -> Result {
-    lock.withLock { body(&value) }
+    waitForLock()
+    defer { lock.unlock() }
+    return body(&value)
   }
 
-  var now: Value { lock.withLock { value } }
+  var now: Value { with { $0 } }
+
+  /// Locks; a simulated thread yields meanwhile, since the one that has the lock may have come to a lock of the library.
+  private func waitForLock() {
+    guard let thread = currentSimulatedThread else { return lock.lock() }
+    while !lock.try() {
+      thread.wait(for: "a lock of the scenario") { [lock] in
+        guard lock.try() else { return false }
+        lock.unlock()
+        return true
+      }
+    }
+  }
 }

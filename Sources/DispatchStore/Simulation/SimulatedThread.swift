@@ -19,6 +19,12 @@ package protocol SimulatedThread: AnyObject {
   /// Lets the world decide which thread continues.
   func yield(_ transition: Transition, _ subject: () -> String)
 
+  /// The number of locks that the thread has.
+  var lockCount: Int { get set }
+
+  /// Lets the world decide which thread continues, if it does so at locks, too.
+  func comeToLock()
+
   /// Runs code during which no other thread of the world may run.
   func withoutYielding(_ body: () -> Void)
 

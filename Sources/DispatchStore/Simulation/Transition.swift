@@ -127,6 +127,7 @@ package enum Transition: String, Sendable {
 
   // The simulation itself
   case begin = "begin"
+  case lock = "come to a lock"
   case wait = "wait"
   case end = "end"
 }

@@ -18,6 +18,7 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
   var hasLeftQueue = false
   /// The priority, for orders with priorities.
   var priority: UInt64 = 0
+  var lockCount = 0
 
   enum State {
     /// The thread has no work.
@@ -96,10 +97,15 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
     if !staysHere { present!.yield(self, transition, subject) }
   }
 
+  func comeToLock() {
+    if !staysHere { present!.comeToLock(self) }
+  }
+
   func withoutYielding(_ body: () -> Void) {
+    let former = staysHere
     staysHere = true
     body()
-    staysHere = false
+    staysHere = former
   }
 
   func wait(for reason: String, until condition: @escaping () -> Bool) {

@@ -19,6 +19,10 @@ public struct Simulation: Sendable {
   public var stepLimit: Int
   /// The number of actions that the dispatcher's queue runs at once, unless the scenario sets it.
   public var width: Int
+  /// Whether threads switch before each lock of the library, too.
+  ///
+  /// Slower, and not for a scenario that calls the library under a lock of its own, for which other threads would block.
+  package var switchesAtLocks = false
 
   /// Makes a simulation, to be run.
   public init(
@@ -57,7 +61,7 @@ extension WorldOptions {
   init(_ simulation: Simulation, mutant: Mutant? = nil) {
     self.init(
       seed: simulation.seed, order: simulation.order, stepLimit: simulation.stepLimit,
-      width: simulation.width, mutant: mutant)
+      width: simulation.width, switchesAtLocks: simulation.switchesAtLocks, mutant: mutant)
   }
 }
 

@@ -22,7 +22,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private var underWay: [DispatchID: String] = [:]
   private var hasBegun = false
   private var hasReturned = false
-  private var (isOver, isWaking) = (false, false)
+  private var (isOver, isWaking, isChoosing) = (false, false, false)
   /// Work added in this step, to be sorted by its number.
   private var numbered: [(UInt64, @Sendable () -> Void)] = []
   private var trace = SimulationTrace()
@@ -90,6 +90,11 @@ final class World: SimulatedWorld, @unchecked Sendable {
     note(fiber, transition, subject)
   }
 
+  func comeToLock(_ fiber: Fiber) {
+    // The condition of a waiting thread may come to a lock, too, while the world chooses.
+    if options.switchesAtLocks, !isChoosing, !isWaking { yield(fiber, .lock) { "" } }
+  }
+
   func wait(_ fiber: Fiber, for reason: String, until condition: @escaping () -> Bool) {
     guard !condition() else { return }
     fiber.state = .waiting(for: reason, until: condition)
@@ -143,8 +148,10 @@ final class World: SimulatedWorld, @unchecked Sendable {
     }
     if stepCount.isMultiple(of: Self.stepsBetweenChecks) { checkQueues(times: 1) }
     repeat {
+      isChoosing = true
       takeIn()
       gatherCandidates()
+      isChoosing = false
       if candidates.isEmpty { continue }
       let present = candidates.firstIndex {
         if case .thread(let thread) = $0 { thread === fiber } else { false }

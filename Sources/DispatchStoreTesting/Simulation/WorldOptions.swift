@@ -6,6 +6,7 @@ struct WorldOptions: Sendable {
   var order: SimulationOrder
   var stepLimit: Int
   var width: Int
+  var switchesAtLocks = false
   var isTraced = false
   /// A recorded schedule to repeat, instead of drawing one.
   var deviations: [Schedule.Deviation]?

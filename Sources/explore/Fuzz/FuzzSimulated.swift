@@ -54,7 +54,7 @@ struct FuzzSimulated {
     of program: FuzzProgram?, _ seeds: Range<UInt64>, shortening limit: Int = 0
   ) -> ExplorationFailure? {
     let totals = totals
-    var explorer = Explorer(Simulation(seed: 0, order: options.order), mutant: options.mutant) {
+    var explorer = Explorer(options.simulation(), mutant: options.mutant) {
       dispatcher in
       guard let control = dispatcher.simulation else { return }
       let drawn = program ?? FuzzDraw.program(seed: control.seed)

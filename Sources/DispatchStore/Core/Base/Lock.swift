@@ -36,11 +36,11 @@ struct Lock: @unchecked Sendable {  // because a mutex may be used from any thre
   /// Locks state that threads outside a simulation lock, too: simulated threads block rather than yield.
   @inline(__always)
   func lockOfProcess() {
-    pthread_mutex_lock(mutex)
+    mutex.lockOfProcess()
   }
 
   @inline(__always)
   func unlock() {
-    pthread_mutex_unlock(mutex)
+    mutex.unlock()
   }
 }

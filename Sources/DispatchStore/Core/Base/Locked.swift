@@ -36,8 +36,8 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try storage.withUnsafeMutablePointers { value, mutex throws(Failure) in
-      pthread_mutex_lock(mutex)
-      defer { pthread_mutex_unlock(mutex) }
+      mutex.lockOfProcess()
+      defer { mutex.unlock() }
       return try body(&value.pointee)
     }
   }
@@ -52,7 +52,7 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
   ) throws(Failure) -> Result {
     try storage.withUnsafeMutablePointers { value, mutex throws(Failure) in
       mutex.lock()
-      defer { pthread_mutex_unlock(mutex) }
+      defer { mutex.unlock() }
       return try body(&value.pointee)
     }
   }
@@ -60,8 +60,8 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
   /// Passes the value to a closure under the lock if that is free; otherwise does nothing, and returns nil.
   func withLockIfFree<Result>(_ body: (inout Value) -> Result) -> Result? {
     storage.withUnsafeMutablePointers { value, mutex in
-      guard pthread_mutex_trylock(mutex) == 0 else { return nil }
-      defer { pthread_mutex_unlock(mutex) }
+      guard mutex.lockIfFree() else { return nil }
+      defer { mutex.unlock() }
       return body(&value.pointee)
     }
   }

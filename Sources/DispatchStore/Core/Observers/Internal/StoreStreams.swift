@@ -66,7 +66,7 @@ final class CatchUp: Sendable {
     await withTaskCancellationHandler {
       _ = await isComplete.value
     } onCancel: {
-      cancel()
+      withoutYielding { cancel() }
     }
     taskWait?.end()
   }

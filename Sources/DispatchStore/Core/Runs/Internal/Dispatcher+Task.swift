@@ -260,7 +260,7 @@ extension Dispatch {
     await withTaskCancellationHandler {
       await runToEnd(of: dispatch, in: task)
     } onCancel: {
-      task.cancelBlocks()
+      withoutYielding { task.cancelBlocks() }
     }
   }
 

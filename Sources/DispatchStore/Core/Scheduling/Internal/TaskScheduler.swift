@@ -137,7 +137,9 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
       await waitForStep()
     } else {
       // The runtime calls the handler with the task locked, so it must run no other code.
-      await withTaskCancellationHandler(operation: waitForStep) { appendInPlace(.cancel) }
+      await withTaskCancellationHandler(operation: waitForStep) {
+        withoutYielding { appendInPlace(.cancel) }
+      }
     }
     wait?.end()
   }

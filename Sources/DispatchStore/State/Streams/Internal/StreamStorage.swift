@@ -72,7 +72,7 @@ final class StreamStorage: Sendable {
       }
     } onCancel: {
       // The runtime holds the task's lock here. The task itself releases the elements and holds.
-      state.withLock { $0.close() }?.resume()
+      withoutYielding { state.withLock { $0.close() }?.resume() }
     }
   }
 
