@@ -110,6 +110,7 @@ package enum Transition: String, Sendable {
   case takeToken = "take a token of a rate limit"
   case askBreaker = "ask a circuit breaker"
   case changeSchedule = "change the schedule"
+  case saveSchedule = "save the row of a schedule"
   case join = "join another dispatch"
   case removeKeys = "remove the rows of forgotten keys"
   case beginEffect = "begin a run of an effect"

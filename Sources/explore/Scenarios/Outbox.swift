@@ -54,6 +54,7 @@ extension Scenario {
 
 private struct Place: CodableAction { let number: Int }
 private struct Paid: CodableAction { let number: Int }
+private struct Remind: CodableAction { let number: Int }
 
 private struct Book: ModelType, Codable {
   var placed: [Int] = []
@@ -151,7 +152,7 @@ private final class Cashier: Sendable {
 }
 
 extension Scenario {
-  /// Charges that the bank refuses for a while, whose dead letters are run again and removed meanwhile.
+  /// Charges and reminders that are refused for a while, whose dead letters are run again and removed meanwhile.
   static let deadLetters = Scenario(
     name: "dead-letters",
     summary: "a restart finds the dead letters that the process had, and no others"
@@ -165,6 +166,10 @@ extension Scenario {
         group.addTask {
           let mode = Dispatcher.Mode.serial(lane: number)
           await dispatcher.dispatch(action: Place(number: number), mode: mode).ended()
+        }
+        group.addTask {
+          let options = DispatchOptions.delayed(by: .milliseconds(1), name: "reminder \(number)")
+          await dispatcher.dispatch(action: Remind(number: 10 * number), options: options).ended()
         }
       }
       for removes in acts {
@@ -188,29 +193,47 @@ extension Scenario {
     database.crash()
     let next = simulation.makeDispatcher(name: "next")
     _ = try await openOffice(next, database, refusals)
+    try check(next.pendingEffects.isEmpty, "\(next.pendingEffects) was done, or has failed")
+    refusals.with { $0 = 0 }
+    next.resumeWork()
+    await next.drain()
+    try check(
+      refusals.now == 0, "\(-refusals.now) reminders were given, or have failed, and run again")
     let (left, found) = (numbers(of: dispatcher.deadLetters), numbers(of: next.deadLetters))
     try check(found == left, "\(left) were left, and \(found) found")
-    try check(next.pendingEffects.isEmpty, "\(next.pendingEffects) was done, or has failed")
   }
 
   private static func numbers(of letters: [DeadLetter]) -> [Int] {
-    letters.compactMap { ($0.action as? Place)?.number }.sorted()
+    letters.compactMap {
+      ($0.action as? Place)?.number ?? ($0.action as? Remind)?.number
+    }.sorted()
   }
 
-  /// Registers an effect that fails so many times.
+  /// Registers an effect and a handler that fail so many times.
   private static func openOffice(
     _ dispatcher: Dispatcher, _ database: MemoryDatabase, _ refusals: Shared<Int>
   ) async throws -> Persistence {
+    @Sendable func refuse() throws {
+      if refusals.with({
+        $0 -= 1; return $0 >= 0
+      }) {
+        throw Broken(description: "refused")
+      }
+    }
     dispatcher.onWarning { _ in }
-    let persistence = try await database.open(for: dispatcher, actions: ActionCoder(Place.self))
+    let persistence = try await database.open(
+      for: dispatcher, actions: ActionCoder(Place.self, Remind.self))
     try await dispatcher.register(
       store: Store(identifier: "orders", model: Book()) {
         On(Place.self) { book, place in book.placed.append(place.number) }
+        On(Remind.self) { book, remind in
+          try refuse()
+          book.paid.append(remind.number)
+        }
       }, persisted: .model)
     dispatcher.register(
       effect: DurableEffect("charge", on: Place.self, attempts: 2, backoff: .none) { _, _ in
-        refusals.with { $0 -= 1 }
-        if refusals.now >= 0 { throw Broken(description: "the bank refuses") }
+        try refuse()
         return nil
       })
     return persistence

@@ -55,6 +55,25 @@ struct TimerQueueTests {
     #expect(timers.count == 0)
   }
 
+  /// The system's timer calls back for a time before, while an earlier one is set.
+  @Test func fireAlsoIfEarlierOnesComeWhileOthersFire() async {
+    let clock = DispatcherClock(nil)
+    for number in 0..<Load.count(1_000) {
+      let (timers, count) = (TimerQueue(clock), 20)
+      let adding = Task.detached { [fired] in
+        for index in 0..<count {
+          let note = Note { fired.record("x") }
+          _ = timers.add(note, at: clock.nanoseconds + 1_000 * Int64(index % 7))
+        }
+      }
+      for index in 0..<count {
+        _ = timers.add(note("x"), at: clock.nanoseconds + 1_500 * Int64(count - index))
+      }
+      await adding.value
+      _ = await fired.first(2 * count * (number + 1))
+    }
+  }
+
   @Test func aClockThatIsEarlyIsReadAgainAfterAPause() async {
     let clock = EarlyClock()
     let timers = TimerQueue(DispatcherClock(clock))

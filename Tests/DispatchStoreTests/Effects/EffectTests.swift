@@ -324,6 +324,28 @@ struct EffectTests {
     #expect(await handles.all[0].result.errorCode == .timedOut)
   }
 
+  /// A run that waited for its turn was never begun, and a clean-up never made.
+  @Test(arguments: modes)
+  func beginWithoutADeadlineThatPassedBefore(_ mode: Dispatcher.Mode) async {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let (log, free) = (log, Latch())
+    dispatcher.register(
+      effect: Effect(Cue.self, policy: .serial) { _, context in
+        log.record("begins")
+        if log.count == 1 { await free.opened() }
+      })
+    let first = dispatcher.dispatch(action: Cue(), mode: mode)
+    _ = await log.first(1)
+    let second = dispatcher.dispatch(action: Cue(), mode: mode, options: .timeout(.seconds(5)))
+    #expect(await second.result.isSuccess)
+    clock.advance(by: .seconds(6))
+    free.open()
+    await first.settled
+    await second.settled
+    #expect(log.count == 2)
+  }
+
   @Test(arguments: modes, modes)
   func whatFollowsATimeOutHasNoDeadline(
     _ mode: Dispatcher.Mode, _ inner: Dispatcher.Mode

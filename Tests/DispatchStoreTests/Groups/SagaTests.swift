@@ -351,24 +351,30 @@ struct SagaTests {
   }
 
   /// What undoes a step whose time has passed comes after the step's block.
-  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all, [true, false])
+  @Test(
+    .timeLimit(.minutes(1)), arguments: GroupForm.InMode.all,
+    [(true, 1), (false, 1), (true, 2), (false, 2)])
   func aStepThatHasTimedOutIsUndoneOnceItsBlockHasEnded(
-    _ form: GroupForm.InMode, isLimitOfStep: Bool
+    _ form: GroupForm.InMode, _ limited: (isStep: Bool, actionCount: Int)
   ) async {
+    let isLimitOfStep = limited.isStep
     let limit = DispatchOptions.timeout(.seconds(1))
     let clock = VirtualClock()
     let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
     let stage = dispatcher.addStage()
-    let group = ActionGroup {
-      ActionStep(
-        Script.suspends { stage in
-          began.open()
-          // Until the deadline, which cancels it.
-          try? await Task.sleep(for: .seconds(3_600))
-          stage.updateModel { $0.append("late") }
-        }, mode: form.mode, options: isLimitOfStep ? limit : []
-      ).compensated(by: Script.adds("-late"), ifOnlyBegun: true)
+    let late = Script.suspends { stage in
+      began.open()
+      // Until the deadline, which cancels it.
+      try? await Task.sleep(for: .seconds(3_600))
+      stage.updateModel { $0.append("late") }
     }
+    let options = isLimitOfStep ? limit : []
+    // A list has begun, too, if its first action has.
+    let step =
+      limited.actionCount == 1
+      ? ActionStep(late, mode: form.mode, options: options)
+      : ActionStep([late, Script.adds("never")], mode: form.mode, options: options)
+    let group = ActionGroup { step.compensated(by: Script.adds("-late"), ifOnlyBegun: true) }
     let task = Task {
       await run(group, form.form, by: dispatcher, isLimitOfStep ? .named("saga") : limit)
     }

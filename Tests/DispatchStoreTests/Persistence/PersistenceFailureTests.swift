@@ -255,10 +255,41 @@ struct PersistenceFailureTests {
     stage.database.release()
     #expect(await first.value.isSuccess)
     #expect(await second.value.errorCode == .persistenceFailed)
-    try await closing.value
+    let error = await #expect(throws: PersistenceError.self) { try await closing.value }
+    #expect(error?.code == .closed)
     #expect(stage.saved == ["a": "1"])
     let next = try await PersistenceStage(on: stage.database)
     #expect(next.wallet.model.all["b"] == nil)
+  }
+
+  @Test(arguments: [MemoryDatabase.Fault.busy, .full])
+  func thatLastDoNotHoldUpClosingIfNothingIsUnsaved(fault: MemoryDatabase.Fault) async throws {
+    let stage = try await PersistenceStage()
+    #expect(await stage.dispatcher.send(Deposit(account: "a", amount: 1)).result.isSuccess)
+    stage.database.fail(fault, count: .max / 2)
+    try await stage.persistence.close(timeout: .milliseconds(20))
+    stage.database.removeFaults()
+    let next = try await PersistenceStage(on: stage.database)
+    #expect(next.wallet.model.all["a"] == 1)
+  }
+
+  /// The program has not stopped everything that changes its stores.
+  @Test func closingEndsAlsoWhileCommitsKeepComing() async throws {
+    let stage = try await PersistenceStage()
+    stage.wallet.updateModel { $0.all["a"] = 1 }
+    let wallet = stage.wallet
+    let updates = Task.detached {
+      while !Task.isCancelled { wallet.updateModel { $0.all["b", default: 0] += 1 } }
+    }
+    while stage.wallet.model.all["b"] == nil { await Task.yield() }
+    do {
+      try await stage.persistence.close()
+    } catch let error as PersistenceError {
+      #expect(error.code == .closed && error.message.contains("not saved"))
+    }
+    updates.cancel()
+    await updates.value
+    #expect(stage.saved["a"] == "1")
   }
 
   @Test func thatPassLetClosingSaveEverything() async throws {

@@ -214,6 +214,25 @@ struct UndoHistoryTests {
     #expect(store.model.title == "words2")
   }
 
+  @Test func anActionAfterAnUndoJoinsNoStepFromBefore() async {
+    let store = register()
+    let history = UndoHistory(
+      of: store, groupedBy: { ($0 as? Edit)?.key }, within: .seconds(3_600))
+    func type(_ key: String?, _ letter: Character) {
+      dispatcher.dispatch(Edit(key) { $0.title.append(letter) }, mode: .sync)
+    }
+    for letter in "ab" { type("title", letter) }
+    type(nil, "!")
+    await history.undo().ended()
+    type("title", "c")
+    await history.undo().ended()
+    #expect(store.model.title == "ab")
+    await history.redo().ended()
+    type("title", "d")
+    await history.undo().ended()
+    #expect(store.model.title == "abc")
+  }
+
   @Test func stepsAboveTheLimitAreForgottenAndReleased() async {
     let store = register()
     let history = UndoHistory(of: store, limit: 8)

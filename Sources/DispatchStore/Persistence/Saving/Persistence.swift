@@ -154,34 +154,31 @@ public final class Persistence: Sendable {
 
   /// Saves what is committed, and closes the database, so that another process can open it.
   ///
-  /// Drain the dispatcher first. Persistent stores run no action afterwards; they can still be read.
+  /// Drain the dispatcher first, and stop what calls `updateModel`. Persistent stores run no action afterwards; they can
+  /// still be read.
   ///
   /// - Parameter limit: The longest time to wait for a database that is locked, full or away; nil to wait until
   ///   everything is saved. After it, commits that are not saved are lost, and their dispatches end with
   ///   `persistenceFailed`. An attempt under way is awaited: with PostgreSQL it may take as long as the lease.
-  /// - Throws: A `PersistenceError` if saving has failed, or if the time was over: then its code is `closed`. The
-  ///   database is closed nevertheless.
+  /// - Throws: A `PersistenceError` if saving has failed. Its code is `closed` if commits are not saved, because the time
+  ///   was over or because they came after the call. The database is closed nevertheless.
   public func close(timeout limit: Duration? = nil) async throws {
     let timer = limit.map { limit in
       timers.add(
         ClosingLimit(limit, of: self), at: clock.nanoseconds.addingClamped(limit.wholeNanoseconds))
     }
     defer { if let timer { timers.remove(timer) } }
-    let failure: PersistenceError?
-    do {
-      if !isPlanted(.releasedBeforeDrained) { try await flush() }
-      failure = nil
-    } catch let error as PersistenceError {
-      failure = error
-    }
-    await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+    let failure = await withUnsafeContinuation {
+      (continuation: UnsafeContinuation<PersistenceError?, Never>) in
       // In the role of the writer, so that nobody writes meanwhile; after a failure nobody does.
       let errand = DatabaseErrand { _ in
-      } end: { _ in
-        self.fail(PersistenceError(.closed, "The persistence was closed."))
-        continuation.resume()
+      } end: { error in
+        let lag = self.state.withLock(\.commit.lag)
+        let reason = error ?? .closed(lag)
+        if error == nil { self.fail(reason) }
+        continuation.resume(returning: lag > 0 ? reason : nil)
       }
-      if state.withLock({ $0.commit.add(errand) }) != nil { return continuation.resume() }
+      if let error = state.withLock({ $0.commit.add(errand) }) { return errand.ended(error) }
       requestWriter()
     }
     try await Self.blocking(on: queue, in: world) { self.writer.driver.close() }
@@ -217,6 +214,17 @@ public final class Persistence: Sendable {
     }
     if let error { throw error }
     return value.withLock { $0! }
+  }
+}
+
+extension PersistenceError {
+  /// - Parameter lag: The number of commits that came while it was being closed.
+  fileprivate static func closed(_ lag: UInt64) -> PersistenceError {
+    let late =
+      lag == 0
+      ? ""
+      : " Commits came meanwhile, and \(lag) are not saved. Drain the dispatcher and stop updates first."
+    return PersistenceError(.closed, "The persistence was closed.\(late)")
   }
 }
 

@@ -18,6 +18,8 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   /// under way.
   private let standIn: Dispatch
   private let carried: CapturedTaskLocal?
+  /// The deadline of the dispatch that the run follows, by the dispatcher's clock.
+  private let deadline: Int64?
   private let state = Locked(EffectRunState())
 
   /// Makes the run for an action.
@@ -36,12 +38,12 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     (action, result, self.key, self.work) = (ended.action, ended.result, key, work)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
+    // Durable work outlasts the client who has caused it.
+    deadline = registered.isDurable ? nil : ended.deadline
     guard ended.lead(to: self, standingIn: standIn) else {
       standIn.end(DispatchResult(dispatchID: standIn.id))
       return nil
     }
-    // Durable work outlasts the client who has caused it.
-    if !registered.isDurable, let deadline = ended.deadline { put(deadline) }
   }
 
   /// Makes the run of a long-lived effect, or for work of an earlier run; nil if the dispatcher accepts none.
@@ -56,7 +58,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     else { return nil }
     self.registered = registered
     self.dispatcher = dispatcher
-    (action, result, key, self.work) = (work?.action, nil, nil, work)
+    (action, result, key, self.work, deadline) = (work?.action, nil, nil, work, nil)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
   }
@@ -65,9 +67,11 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   var hasEnded: Bool { state.withLock(\.hasEnded) }
   var isActive: Bool { state.withLock(\.isActive) }
 
-  /// Lets the run's dispatches time out at a deadline, and cancels the run then.
-  private func put(_ deadline: Int64) {
-    let deadline = Deadline(time: deadline, nanoseconds: deadline - dispatcher.clock.nanoseconds)
+  /// Lets the run's dispatches time out at the deadline, and cancels the run then; unless it has passed.
+  private func putDeadline() {
+    let now = dispatcher.clock.nanoseconds
+    guard let time = deadline, time > now else { return }
+    let deadline = Deadline(time: time, nanoseconds: time - now)
     let details = standIn.makeDetails()
     details.put(TimeLimit(until: deadline, of: dispatcher, endsEarly: false))
     details.startTimer(for: self)
@@ -108,6 +112,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   /// Runs the body once; returns the pause before another attempt, if there is one.
   private func make(_ attempt: Int) async -> Duration? {
     if !isActive { return nil }
+    putDeadline()
     do {
       switch registered.effect.kind {
       case .following(let following): return try await following.body(self)

@@ -101,20 +101,21 @@ final class GroupStep: Sendable {
 
 /// The end of a step, or of a compensation.
 enum GroupStepEnd: Sendable {
-  case dispatched(DispatchResult)
+  /// The dispatch has ended: at a deadline with another result than the one of its stores.
+  case dispatched(DispatchResult, ofStores: DispatchResult? = nil)
   /// The closure that makes its action threw.
   case notMade(any Error)
   /// The closure that makes its action returned nil.
   case nothingToDo
 
   var result: DispatchResult? {
-    if case .dispatched(let result) = self { result } else { nil }
+    if case .dispatched(let result, _) = self { result } else { nil }
   }
 
   /// The error, or nil if the step finished.
   var error: (any Error)? {
     switch self {
-    case .dispatched(let result): result.error
+    case .dispatched(let result, _): result.error
     case .notMade(let error): error
     case .nothingToDo: nil
     }
@@ -122,13 +123,14 @@ enum GroupStepEnd: Sendable {
 
   /// Whether a store has begun: its effect may have happened.
   var hasBegun: Bool {
-    result?.stores.contains { store in
+    guard case .dispatched(let result, let resultOfStores) = self else { return false }
+    return (resultOfStores ?? result).stores.contains { store in
       switch store.outcome {
       case .finished, .cancelled(hasStarted: true): true
       case .failed: store.outcome.dispatchError?.code != .dependencyFailed
       case .cancelled(hasStarted: false), .vetoed, .notInvolved: false
       }
-    } ?? false
+    }
   }
 
   /// Whether the dispatcher has refused the step, since it accepts nothing any longer.

@@ -131,7 +131,8 @@ final class GroupRun: Sendable {
     case .isCancelled(let changes):
       changes.resume()
       handle.cancel()
-    case .ended(let result): return ended(index, compensates, .dispatched(result))
+    case .ended(let result):
+      return ended(index, compensates, .dispatched(result, ofStores: dispatch.resultOfStores))
     }
     return nil
   }
@@ -146,7 +147,8 @@ final class GroupRun: Sendable {
     changes.resume()
     if isLeft { return }
     dispatcher.pool.resume { [self] in
-      follow(ended(index, compensates, .dispatched(result)), isAtCall: false)
+      let end = GroupStepEnd.dispatched(result, ofStores: dispatch.resultOfStores)
+      follow(ended(index, compensates, end), isAtCall: false)
     }
   }
 

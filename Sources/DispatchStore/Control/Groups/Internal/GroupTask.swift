@@ -85,9 +85,9 @@ final class GroupTask: Sendable {
       // Dispatched, not sent: the task may be cancelled, and compensations are not.
       end = .dispatched(await result(of: dispatcher.dispatch(action, of: step)))
     case .actions(let actions):
-      end = .dispatched(await result(of: dispatcher.dispatch(actions, of: step), step))
+      end = await self.end(of: dispatcher.dispatch(actions, of: step), step)
     case .action(let action) where dispatchesSteps:
-      end = .dispatched(await result(of: dispatcher.dispatch(action, of: step), step))
+      end = await self.end(of: dispatcher.dispatch(action, of: step), step)
     case .action(let action):
       end = .dispatched(
         await dispatcher.send(
@@ -112,9 +112,9 @@ final class GroupTask: Sendable {
   /// Awaits a step's dispatch, which is cancelled with the task.
   ///
   /// If the step is undone once it has begun, also awaits its block, which may end after its time limit.
-  private nonisolated(nonsending) func result(
+  private nonisolated(nonsending) func end(
     of handle: DispatchHandle, _ step: GroupStep
-  ) async -> DispatchResult {
+  ) async -> GroupStepEnd {
     let result = await withTaskCancellationHandler {
       await self.result(of: handle)
     } onCancel: {
@@ -128,7 +128,7 @@ final class GroupTask: Sendable {
       }
       wait?.end()
     }
-    return result
+    return .dispatched(result, ofStores: handle.dispatch?.resultOfStores)
   }
 
   /// Skips the rest if the caller's task, or the dispatch that stands for the group, was cancelled.

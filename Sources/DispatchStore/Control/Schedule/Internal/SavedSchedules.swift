@@ -13,8 +13,8 @@ final class SavedSchedules: DispatcherAttachment {
   private struct State {
     /// The records that the rows stand for.
     var records = ScheduleRecords<ScheduleRecord<any ActionType>>()
-    /// By name: what has failed for good.
-    var letters: [String: ScheduleLetter] = [:]
+    /// By name: what has failed for good, with the number of its arrival; zero for what an earlier process has left.
+    var letters: [String: (letter: ScheduleLetter, number: Int)] = [:]
   }
 
   init(
@@ -66,7 +66,7 @@ final class SavedSchedules: DispatcherAttachment {
   func saveNothing(of name: String, _ number: Int) {
     takeOver(name, by: number)
     remove(name, number)
-    if takePending(name) { removeRow(name) }
+    _ = removeFound(name)
   }
 
   /// Takes what an earlier process has left pending under a name; returns whether something was there.
@@ -136,18 +136,30 @@ final class SavedSchedules: DispatcherAttachment {
     forget(name, number)
   }
 
-  /// Removes what an earlier process has left under a name; returns whether something was there.
+  /// Removes what an earlier process has left pending under a name; returns whether something was there.
   func removeFound(_ name: String) -> Bool {
-    if takeFound({ $0.name == name }).isEmpty { return false }
+    if !takePending(name) { return false }
     removeRow(name)
     return true
   }
 
-  func removeRow(_ name: String) { saveUnlessScheduled(name, nil) }
+  /// Removes the row of a name that has no record and no dead letter.
+  func removeRow(_ name: String) { saveRow(name, of: nil, nil) }
 
-  /// Saves a dead letter, or removes it, unless an action is scheduled under its name: that has the row.
-  private func saveUnlessScheduled(_ name: String, _ letter: ScheduleRecord<any ActionType>?) {
-    keeper.save([row(name, letter) { [weak self] in self?.contains(name) == false }])
+  /// Saves the row of a dead letter, or its removal.
+  ///
+  /// An action that is scheduled under the name has the row, and so has a later dead letter, and nobody has it once the
+  /// letter was removed.
+  private func saveRow(
+    _ name: String, of number: Int?, _ letter: ScheduleRecord<any ActionType>?
+  ) {
+    yieldPoint(.saveSchedule, name)
+    let row = row(name, letter) { [weak self] in self?.hasRow(name, of: number) == true }
+    keeper.save([row])
+  }
+
+  private func hasRow(_ name: String, of number: Int?) -> Bool {
+    state.withLock { $0.records[name] == nil && $0.letters[name]?.number == number }
   }
 
   // MARK: Failures
@@ -158,11 +170,11 @@ final class SavedSchedules: DispatcherAttachment {
     let letter = state.withLock { state -> ScheduleRecord<any ActionType>? in
       guard var record = state.records.remove(name, number) else { return nil }
       (record.error, record.failed) = ("\(error)", now)
-      state.letters[name] = record.with(record.action)
+      state.letters[name] = (record.with(record.action), number)
       return record
     }
     if let letter {
-      saveUnlessScheduled(name, letter)
+      saveRow(name, of: number, letter)
     } else if !contains(name) {
       return  // Not saved, so that only its result says that it has failed.
     }
@@ -179,13 +191,16 @@ final class SavedSchedules: DispatcherAttachment {
   }
 
   var letters: [ScheduleLetter] {
-    state.withLock { $0.letters }.sorted { $0.key < $1.key }.map(\.value)
+    state.withLock { $0.letters }.sorted { $0.key < $1.key }.map(\.value.letter)
   }
 
   func takeLetter(_ name: String, mustRun: Bool) -> ScheduleLetter? {
     state.withLock { state in
-      guard let letter = state.letters[name], !mustRun || letter.action != nil else { return nil }
-      return state.letters.removeValue(forKey: name)
+      guard let letter = state.letters[name]?.letter, !mustRun || letter.action != nil else {
+        return nil
+      }
+      state.letters[name] = nil
+      return letter
     }
   }
 
@@ -229,7 +244,7 @@ final class SavedSchedules: DispatcherAttachment {
               The scheduled action "\(row.name)" stays saved, and can't go on. \(letter.error!)
               """))
       }
-      state.withLock { $0.letters[row.name] = letter }
+      state.withLock { $0.letters[row.name] = (letter, 0) }
       return nil
     }
   }

@@ -540,6 +540,9 @@ extension Dispatch {
 
   var result: DispatchResult? { hasEnded ? details?.withState(\.result) : nil }
 
+  /// The result of its stores once they have ended.
+  var resultOfStores: DispatchResult? { details?.withState(\.resultOfStores) }
+
   var isCancelled: Bool { withDetails { $0.withState(\.isCancelled) } ?? false }
 
   /// Whether commits of the inline run's current store are undelivered.

@@ -58,7 +58,12 @@ struct DispatchState {
   /// The result once it has ended, with its stores or at its deadline.
   var result: DispatchResult? {
     if let early = limit?.early, early.isClaimed { return early.result }
-    return if case .ended(let result) = phase { result } else { nil }
+    return resultOfStores
+  }
+
+  /// The result of its stores once they have ended; at a deadline, `result` has come before.
+  var resultOfStores: DispatchResult? {
+    if case .ended(let result) = phase { result } else { nil }
   }
 
   /// Whether its completion has run, or is about to.

@@ -3,6 +3,9 @@ import Dispatch
 /// Calls back at one time of a clock, or at several if an earlier one is set later.
 class AlarmSource: @unchecked Sendable {
   // because a subclass says why
+  /// Gets the time of the alarm; nil for the time that was set last.
+  typealias Callback = @Sendable (Int64?) -> Void
+
   /// Makes the source for a dispatcher's clock.
   static func make(_ clock: DispatcherClock, in world: (any SimulatedWorld)?) -> AlarmSource {
     if let world { return WorldAlarm(world, clock) }
@@ -14,7 +17,7 @@ class AlarmSource: @unchecked Sendable {
   /// Called under a lock, for earlier and earlier times, or after the last alarm has called back.
   ///
   /// - Returns: The task that sleeps until a former time, to be cancelled outside of the lock.
-  func set(at time: Int64, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
+  func set(at time: Int64, _ body: @escaping Callback) -> Task<Void, Never>? {
     fatalError("AlarmSource is abstract.")
   }
 
@@ -30,12 +33,8 @@ private final class SystemAlarm: AlarmSource, @unchecked Sendable {
   /// The latest time: the highest bits of a `DispatchTime` encode its clock.
   private static let latest: Int64 = 1 << 60
 
-  override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
-    // A queue of its own has a thread at once, even if the threads of the global queues block.
-    let timer =
-      self.timer
-      ?? DispatchSource.makeTimerSource(queue: DispatchQueue(label: "DispatchStore.timers"))
-    timer.setEventHandler(handler: body)
+  override func set(at time: Int64, _ body: @escaping Callback) -> Task<Void, Never>? {
+    let timer = self.timer ?? Self.make(body)
     // Uses the dispatcher's clock, without the leeway of a tenth that `asyncAfter` takes.
     timer.schedule(
       deadline: DispatchTime(uptimeNanoseconds: UInt64(min(max(time, 1), Self.latest))),
@@ -43,6 +42,15 @@ private final class SystemAlarm: AlarmSource, @unchecked Sendable {
     if self.timer == nil { timer.activate() }
     self.timer = timer
     return nil
+  }
+
+  /// Makes the timer with its handler, which stays: one that is set later may be called for a time before, or not yet
+  /// for its own.
+  private static func make(_ body: @escaping Callback) -> any DispatchSourceTimer {
+    // A queue of its own has a thread at once, even if the threads of the global queues block.
+    let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "DispatchStore.timers"))
+    timer.setEventHandler { body(nil) }
+    return timer
   }
 
   deinit {
@@ -60,11 +68,11 @@ private final class ClockAlarm: AlarmSource, @unchecked Sendable {
     self.sleep = sleep
   }
 
-  override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
+  override func set(at time: Int64, _ body: @escaping Callback) -> Task<Void, Never>? {
     let former = task
     task = Task.detached { [sleep] in
       await sleep(time)
-      if !Task.isCancelled { body() }
+      if !Task.isCancelled { body(time) }
     }
     return former
   }
@@ -86,8 +94,10 @@ private final class WorldAlarm: AlarmSource, @unchecked Sendable {
     (self.world, self.clock) = (world, clock)
   }
 
-  override func set(at time: Int64, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
-    world.call(after: .nanoseconds(time - clock.nanoseconds)) { [world] in world.run(.job, body) }
+  override func set(at time: Int64, _ body: @escaping Callback) -> Task<Void, Never>? {
+    world.call(after: .nanoseconds(time - clock.nanoseconds)) { [world] in
+      world.run(.job) { body(time) }
+    }
     return nil
   }
 }

@@ -53,10 +53,13 @@ final class TimerQueue: Sendable {
   }
 
   /// Fires the timers that are due, since an alarm has come.
-  private func alarmCame(at time: Int64) {
+  ///
+  /// - Parameter time: The time of the alarm; nil for the last one that was set.
+  private func alarmCame(at time: Int64?) {
     let now = clock.nanoseconds
     yieldPoint(.fireTimers)
     let (due, former) = state.withLock { state -> ([any TimerTarget], Task<Void, Never>?) in
+      let time = time ?? state.nextAlarm ?? now
       if state.nextAlarm == time { state.nextAlarm = nil }
       let due = state.heap.takeDue(at: now)
       if !due.isEmpty, isPlanted(.lostAlarm) { return (due, nil) }
@@ -78,6 +81,6 @@ final class TimerQueue: Sendable {
     let time = max(earliest, notBefore)
     if let nextAlarm = state.nextAlarm, nextAlarm <= time { return nil }
     state.nextAlarm = time
-    return state.alarm.set(at: time) { [weak self] in self?.alarmCame(at: time) }
+    return state.alarm.set(at: time) { [weak self] in self?.alarmCame(at: $0) }
   }
 }

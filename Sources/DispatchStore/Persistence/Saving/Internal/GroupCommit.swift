@@ -51,11 +51,12 @@ struct GroupCommit {
   private(set) var last: UInt64 = 0
   private(set) var saved: UInt64 = 0
   private(set) var failure: PersistenceError?
-  /// The error with which saving ends instead of being tried again; set by `giveUp(_:)` while someone writes.
+  /// The error with which saving ends instead of another attempt.
   private(set) var lastAttempt: PersistenceError?
   private var waiters = FIFO<Waiter>()
   private var order = EndOrder()
-  private var errands = FIFO<DatabaseErrand>()
+  /// The errands, each with the number of the last commit before it.
+  private var errands = FIFO<(position: UInt64, errand: DatabaseErrand)>()
   /// Dispatches that may start once fewer commits are unsaved.
   private var heldBack = WaitingLine<HeldStart>()
   private let limits: PersistenceLimits
@@ -108,9 +109,10 @@ struct GroupCommit {
 
   mutating func forget(_ start: HeldStart) { _ = heldBack.remove(start) }
 
+  /// Adds an errand, to run once everything is saved that was committed before; returns the error if saving has failed.
   mutating func add(_ errand: DatabaseErrand) -> PersistenceError? {
     if let failure { return failure }
-    errands.append(errand)
+    errands.append((last, errand))
     return nil
   }
 
@@ -141,10 +143,13 @@ struct GroupCommit {
       return .none
     }
     if let lastAttempt { return .failure(lastAttempt) }
-    if isPlanted(.releasedBeforeDrained), let errand = errands.popFirst() { return .errand(errand) }
-    // Commits before errands: a store that is registered again waits for its rows.
-    if last > saved { return .group(last) }
-    return errands.popFirst().map(Work.errand) ?? .none
+    // Commits before the errands that came later: a store that is registered again waits for its rows. Not all commits:
+    // where they keep coming, an errand would wait for ever.
+    if let first = errands.first, first.position <= saved || isPlanted(.releasedBeforeDrained) {
+      _ = errands.popFirst()
+      return .errand(first.errand)
+    }
+    return .group(last)
   }
 
   /// Gives the role up before all work is done; returns whether the caller is to start a job.
@@ -166,12 +171,18 @@ struct GroupCommit {
     return true
   }
 
-  /// Ends saving if something is unsaved: now, or once the attempt that is under way has ended.
-  mutating func giveUp(_ error: PersistenceError) -> Passing? {
-    guard hasWork else { return nil }
-    if role != .taken { return fail(error) }
+  /// Lets the writer end saving instead of the next attempt, if there is something to write or under way.
+  ///
+  /// Returns whether the caller is to start a job.
+  mutating func giveUp(_ error: PersistenceError) -> Bool {
+    guard failure == nil, role != .free || hasWork else { return false }
     lastAttempt = error
-    return nil
+    switch role {
+    case .taken, .requested: return false
+    case .free, .pausing:
+      role = .requested
+      return true
+    }
   }
 
   /// Notes that everything up to a number is saved.
@@ -191,7 +202,7 @@ struct GroupCommit {
     passing.error = error
     pass(&passing) { _ in true }
     while let start = heldBack.popFirst() { passing.resumed.append(start) }
-    while let errand = errands.popFirst() { passing.errands.append(errand) }
+    while let first = errands.popFirst() { passing.errands.append(first.errand) }
     return passing
   }
 

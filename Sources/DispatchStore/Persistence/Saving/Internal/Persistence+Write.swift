@@ -38,7 +38,11 @@ extension Persistence {
 
   /// Takes the group or errand that could not be written before, or else the next one; nil gives up the role.
   private func takeCurrent() -> Writer.Current? {
-    if let current = writer.current { return current }
+    if let current = writer.current {
+      guard let error = state.withLock({ $0.commit.lastAttempt }) else { return current }
+      fail(current, error)
+      return nil
+    }
     yieldPoint(.cutGroup)
     var batches: [PersistedBatch] = []
     var further = WorkRows()
@@ -171,18 +175,16 @@ extension Persistence {
     if state.withLock({ $0.commit.endPause() }) { startJob() }
   }
 
+  /// Ends saving if something is unsaved, once the attempt that is under way has ended.
+  func giveUp(_ error: PersistenceError) {
+    if state.withLock({ $0.commit.giveUp(error) }) { startJob() }
+  }
+
   /// Ends everything that waits, since saving has failed.
-  func fail(_ error: PersistenceError) { endSaving(error) { $0.fail(error) } }
-
-  /// Ends saving if something is unsaved: now, or once the attempt that is under way has ended.
-  func giveUp(_ error: PersistenceError) { endSaving(error) { $0.giveUp(error) } }
-
-  private func endSaving(
-    _ error: PersistenceError, _ transition: (inout GroupCommit) -> GroupCommit.Passing?
-  ) {
+  func fail(_ error: PersistenceError) {
     var unsaved: (dirty: [PersistedRecord], work: WorkRows) = ([], WorkRows())
-    let passing = state.withLock { state -> GroupCommit.Passing? in
-      guard let passing = transition(&state.commit) else { return nil }
+    let passing = state.withLock { state in
+      let passing = state.commit.fail(error)
       if error.code != .closed {
         (state.status.lastError, state.status.hasFailed) = (error, true)
       }
@@ -191,7 +193,7 @@ extension Persistence {
       swap(&unsaved.work, &state.work)
       return passing
     }
-    if let passing { pass(passing) }
+    pass(passing)
   }
 
   // MARK: Reports

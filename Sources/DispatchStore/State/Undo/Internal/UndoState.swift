@@ -33,6 +33,8 @@ struct UndoState {
   private let interval: Int64
   private(set) var past: [Step] = []
   private(set) var future: [Step] = []
+  /// Whether the last step is the latest change, so that one with its key may join it.
+  private var isLastStepOpen = false
   /// How far back the steps of a dispatch are looked for, when another one has come between its commits.
   private static let reach = 64
 
@@ -45,6 +47,7 @@ struct UndoState {
   ///
   /// A commit that can't be undone ends the history before it.
   mutating func add(_ commit: TapedCommit, key: TypedKey?, time: Int64) -> Released? {
+    defer { isLastStepOpen = commit.canBeUndone }
     var released = future
     if !released.isEmpty, !isPlanted(.keptFuture) { future = [] }
     if !commit.canBeUndone {
@@ -72,7 +75,9 @@ struct UndoState {
   }
 
   private func lastStep(with key: TypedKey?, at time: Int64) -> Int? {
-    guard let key, let last = past.last, last.key == key, time - last.time <= interval else {
+    guard isLastStepOpen, let key, let last = past.last, last.key == key,
+      time - last.time <= interval
+    else {
       return nil
     }
     return past.count - 1
@@ -90,6 +95,7 @@ struct UndoState {
   /// Moves the last step to those that can be done again.
   mutating func undo() -> Step? {
     guard let step = past.popLast() else { return nil }
+    isLastStepOpen = false
     future.append(step)
     return step
   }
@@ -97,6 +103,7 @@ struct UndoState {
   /// Moves the step that was undone last back.
   mutating func redo() -> Step? {
     guard let step = future.popLast() else { return nil }
+    isLastStepOpen = false
     past.append(step)
     return step
   }
