@@ -112,6 +112,7 @@ enum Mutants {
     .effectBeforeSaved: Scenario.outbox.name,
     .effectRemovedFirst: Scenario.outbox.name,
     .letterReturns: Scenario.deadLetters.name,
+    .deafToClosing: Scenario.closing.name,
     .changedKey: Scenario.outbox.name,
     .scheduleRemovedFirst: Scenario.savedSchedules.name,
     .cancelledKeepsRow: Scenario.cancelledSchedules.name,

@@ -23,7 +23,7 @@ struct Scenario: Sendable {
     lanePriorities,
     laneTurns,
     lanePriorityRings, families, releasedDispatchers, transfers, lateTransfers, atomic, saving,
-    failedSaving,
+    failedSaving, closing,
     persistentReplacing,
     owners,
     schedules, repeating, closedSchedules, undo, recording,

@@ -194,6 +194,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case keyAtAcknowledgement
   /// A repeat gets a recorded result that is not saved yet.
   case unsavedAnswer
+  /// The end of the time for closing is not heeded while only an errand is under way.
+  case deafToClosing
   /// The row of a durable effect's failure is saved although its dead letter was removed meanwhile.
   case letterReturns
   /// A durable effect begins before the commit is saved that it follows.

@@ -369,3 +369,69 @@ private final class Vault: Sendable {
     }
   }
 }
+
+extension Scenario {
+  /// A persistence that is closed while its database is full or locked for a while, and commits keep coming.
+  static let closing = Scenario(
+    name: "closing", summary: "closing ends in time, and says what is not saved"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let database = MemoryDatabase()
+    let persistence = try await database.open(for: dispatcher)
+    let store = try await dispatcher.register(
+      store: Store(identifier: "sum", model: 0) { On(Put.self) { $0 += $1.number } },
+      persisted: .model)
+    dispatcher.onWarning { _ in }
+    let limit: Duration? =
+      simulation.draw(below: 4) == 0 ? nil : .milliseconds(simulation.draw(below: 40))
+    let fault: MemoryDatabase.Fault = [.full, .busy][simulation.draw(below: 2)]
+    var handles = (1...3).map { dispatcher.dispatch(Put(number: $0), mode: .serial) }
+    try await simulation.delay(upTo: .microseconds(10))
+    if simulation.draw(below: 4) == 0 { for handle in handles { await handle.ended() } }
+    database.fail(fault, count: .max / 2)
+    if simulation.draw(below: 2) == 0 {
+      handles += (4...6).map { dispatcher.dispatch(Put(number: $0), mode: .serial) }
+    }
+    async let end: Void = {
+      try await simulation.clock.sleep(for: .milliseconds(50))
+      database.removeFaults()
+    }()
+    let (began, committed) = (simulation.clock.now.offset, store.model)
+    let error = await withTaskGroup { group -> PersistenceError? in
+      group.addTask {
+        do { try await persistence.close(timeout: limit) } catch {
+          return error as? PersistenceError
+        }
+        return nil
+      }
+      if simulation.draw(below: 2) == 0 {
+        group.addTask {
+          try? await simulation.delay(upTo: .milliseconds(30))
+          store.updateModel { $0 += 100 }
+          return nil
+        }
+      }
+      return await group.reduce(nil) { $0 ?? $1 }
+    }
+    if let limit {
+      let time = simulation.clock.now.offset - began
+      try check(time <= max(limit, .milliseconds(30)), "closed after \(time), not \(limit)")
+    }
+    try await end
+    var acknowledged = 0
+    for (number, handle) in handles.enumerated() where await handle.result.isSuccess {
+      acknowledged += number + 1
+    }
+    database.crash()
+    let next = simulation.makeDispatcher(name: "next")
+    _ = try await database.open(for: next)
+    let saved = try await next.register(
+      store: Store(identifier: "sum", model: 0) { On(Put.self) { $0 += $1.number } },
+      persisted: .model
+    ).model
+    try check(saved >= acknowledged, "\(acknowledged) was acknowledged, and \(saved) saved")
+    try check(
+      error?.code == .closed || saved >= committed,
+      "closed without a word, with \(committed), and \(saved) saved")
+  }
+}

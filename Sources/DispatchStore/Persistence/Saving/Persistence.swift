@@ -220,10 +220,11 @@ public final class Persistence: Sendable {
 extension PersistenceError {
   /// - Parameter lag: The number of commits that came while it was being closed.
   fileprivate static func closed(_ lag: UInt64) -> PersistenceError {
+    let commits = lag == 1 ? "1 commit, which is" : "\(lag) commits, which are"
     let late =
       lag == 0
       ? ""
-      : " Commits came meanwhile, and \(lag) are not saved. Drain the dispatcher and stop updates first."
+      : " \(commits) not saved, came meanwhile. Drain the dispatcher, and stop what updates its stores, before you close."
     return PersistenceError(.closed, "The persistence was closed.\(late)")
   }
 }

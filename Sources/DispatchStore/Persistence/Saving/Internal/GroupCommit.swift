@@ -175,7 +175,8 @@ struct GroupCommit {
   ///
   /// Returns whether the caller is to start a job.
   mutating func giveUp(_ error: PersistenceError) -> Bool {
-    guard failure == nil, role != .free || hasWork else { return false }
+    let isBusy = role != .free && !isPlanted(.deafToClosing)
+    guard failure == nil, isBusy || hasWork else { return false }
     lastAttempt = error
     switch role {
     case .taken, .requested: return false
