@@ -163,11 +163,8 @@ public final class Persistence: Sendable {
   /// - Throws: A `PersistenceError` if saving has failed. Its code is `closed` if commits are not saved, because the time
   ///   was over or because they came after the call. The database is closed nevertheless.
   public func close(timeout limit: Duration? = nil) async throws {
-    let timer = limit.map { limit in
-      timers.add(
-        ClosingLimit(limit, of: self), at: clock.nanoseconds.addingClamped(limit.wholeNanoseconds))
-    }
-    defer { if let timer { timers.remove(timer) } }
+    var timer: TimerToken?
+    let deadline = limit.map { clock.nanoseconds.addingClamped($0.wholeNanoseconds) }
     let failure = await withUnsafeContinuation {
       (continuation: UnsafeContinuation<PersistenceError?, Never>) in
       // In the role of the writer, so that nobody writes meanwhile; after a failure nobody does.
@@ -180,7 +177,12 @@ public final class Persistence: Sendable {
       }
       if let error = state.withLock({ $0.commit.add(errand) }) { return errand.ended(error) }
       requestWriter()
+      // After the errand: a timer that came first would find nothing to end.
+      if let limit, let deadline {
+        timer = timers.add(ClosingLimit(limit, of: self), at: deadline)
+      }
     }
+    if let timer { timers.remove(timer) }
     try await Self.blocking(on: queue, in: world) { self.writer.driver.close() }
     if let failure { throw failure }
   }
