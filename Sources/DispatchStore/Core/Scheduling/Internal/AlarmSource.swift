@@ -44,8 +44,7 @@ private final class SystemAlarm: AlarmSource, @unchecked Sendable {
     return nil
   }
 
-  /// Makes the timer with its handler, which stays: one that is set later may be called for a time before, or not yet
-  /// for its own.
+  /// Makes the timer with a handler for all times, since replacing one is not ordered with the calls for earlier times.
   private static func make(_ body: @escaping Callback) -> any DispatchSourceTimer {
     // A queue of its own has a thread at once, even if the threads of the global queues block.
     let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "DispatchStore.timers"))
