@@ -246,7 +246,10 @@ struct PersistenceFailureTests {
     let stage = try await PersistenceStage()
     stage.database.hold()
     let first = Task { await stage.dispatcher.send(Deposit(account: "a", amount: 1)).result }
-    while stage.persistence.state.withLock({ $0.commit.role != .taken }) { await Task.yield() }
+    // Until the writer has taken the commit, so that its attempt is under way.
+    while stage.persistence.state.withLock({ $0.commit.role != .taken || !$0.dirty.isEmpty }) {
+      await Task.yield()
+    }
     let closing = Task { try await stage.persistence.close(timeout: .zero) }
     while stage.persistence.state.withLock({ $0.commit.lastAttempt == nil }) { await Task.yield() }
     // Comes after the time was over, so it is not tried.

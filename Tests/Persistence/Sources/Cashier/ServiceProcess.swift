@@ -36,7 +36,7 @@ final class ServiceProcess {
     let program = CommandLine.arguments[0]
     process.executableURL = URL(filePath: isApart ? "/usr/bin/unshare" : program)
     process.arguments =
-      (isApart ? ["--pid", "--fork", "--kill-child", program] : [])
+      (isApart ? ["--pid", "--mount-proc", "--fork", "--kill-child", program] : [])
       + ["serve", database, "--lease", "\(Int(lease / .milliseconds(1)))"]
       + (declaresTick ? ["--tick"] : [])
     (process.standardInput, process.standardOutput) = (input, output)
