@@ -262,8 +262,10 @@ extension Dispatcher {
     dispatch.enter(scheduler)
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
     while !scheduler.schedule(dispatch, for: self) {
-      scheduler = self.scheduler(of: mode)
-      dispatch.move(to: scheduler)
+      let other = self.scheduler(of: mode)
+      // Before the removed lane is released: once announced, the dispatch is looked for at its scheduler.
+      dispatch.move(to: other)
+      scheduler = other
     }
     return scheduler
   }
