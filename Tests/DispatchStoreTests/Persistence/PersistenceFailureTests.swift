@@ -247,9 +247,10 @@ struct PersistenceFailureTests {
     stage.database.hold()
     let first = Task { await stage.dispatcher.send(Deposit(account: "a", amount: 1)).result }
     // Until the writer has taken the commit, so that its attempt is under way.
-    while stage.persistence.state.withLock({ $0.commit.role != .taken || !$0.dirty.isEmpty }) {
-      await Task.yield()
+    func isUnderWay(_ state: inout Persistence.State) -> Bool {
+      state.commit.role == .taken && state.commit.lag == 1 && state.dirty.isEmpty
     }
+    while !stage.persistence.state.withLock(isUnderWay) { await Task.yield() }
     let closing = Task { try await stage.persistence.close(timeout: .zero) }
     while stage.persistence.state.withLock({ $0.commit.lastAttempt == nil }) { await Task.yield() }
     // Comes after the time was over, so it is not tried.
