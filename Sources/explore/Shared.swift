@@ -22,12 +22,6 @@ final class Shared<Value>: @unchecked Sendable {  // because `lock` guards the v
   /// Locks; a simulated thread yields meanwhile, since the one that has the lock may have come to a lock of the library.
   private func waitForLock() {
     guard let thread = currentSimulatedThread else { return lock.lock() }
-    while !lock.try() {
-      thread.wait(for: "a lock of the scenario") { [lock] in
-        guard lock.try() else { return false }
-        lock.unlock()
-        return true
-      }
-    }
+    thread.lock("a lock of the scenario", ifFree: lock.try, unlock: lock.unlock)
   }
 }

@@ -43,6 +43,19 @@ package protocol SimulatedThread: AnyObject {
 }
 
 extension SimulatedThread {
+  /// Locks something; yields while another thread has it.
+  package func lock(
+    _ name: String, ifFree: @escaping () -> Bool, unlock: @escaping () -> Void
+  ) {
+    while !ifFree() {
+      wait(for: name) {
+        guard ifFree() else { return false }
+        unlock()
+        return true
+      }
+    }
+  }
+
   /// Makes the calling thread this simulated one, with a new thread state.
   package func begin() {
     #if SIMULATION

@@ -214,11 +214,11 @@ extension Scenario {
     _ dispatcher: Dispatcher, _ database: MemoryDatabase, _ refusals: Shared<Int>
   ) async throws -> Persistence {
     @Sendable func refuse() throws {
-      if refusals.with({
-        $0 -= 1; return $0 >= 0
-      }) {
-        throw Broken(description: "refused")
+      let left = refusals.with { left in
+        left -= 1
+        return left
       }
+      if left >= 0 { throw Broken(description: "refused") }
     }
     dispatcher.onWarning { _ in }
     let persistence = try await database.open(

@@ -55,7 +55,7 @@ struct TimerQueueTests {
     #expect(timers.count == 0)
   }
 
-  /// The system's timer calls back for a time before, while an earlier one is set.
+  /// Two threads add timers, some of them earlier than all before, while others are due.
   @Test func fireAlsoIfEarlierOnesComeWhileOthersFire() async {
     let clock = DispatcherClock(nil)
     for number in 0..<Load.count(1_000) {

@@ -59,12 +59,10 @@ extension UnsafeMutablePointer<pthread_mutex_t> {
         return
       }
       if thread.lockCount == 0 { thread.comeToLock() }
-      while pthread_mutex_trylock(self) != 0 {
-        thread.wait(for: "a lock") {
-          guard pthread_mutex_trylock(self) == 0 else { return false }
-          pthread_mutex_unlock(self)
-          return true
-        }
+      thread.lock("a lock") {
+        pthread_mutex_trylock(self) == 0
+      } unlock: {
+        pthread_mutex_unlock(self)
       }
       thread.lockCount += 1
     }

@@ -164,7 +164,6 @@ public final class Persistence: Sendable {
   ///   was over or because they came after the call. The database is closed nevertheless.
   public func close(timeout limit: Duration? = nil) async throws {
     var timer: TimerToken?
-    let deadline = limit.map { clock.nanoseconds.addingClamped($0.wholeNanoseconds) }
     let failure = await withUnsafeContinuation {
       (continuation: UnsafeContinuation<PersistenceError?, Never>) in
       // In the role of the writer, so that nobody writes meanwhile; after a failure nobody does.
@@ -178,7 +177,8 @@ public final class Persistence: Sendable {
       if let error = state.withLock({ $0.commit.add(errand) }) { return errand.ended(error) }
       requestWriter()
       // After the errand: a timer that came first would find nothing to end.
-      if let limit, let deadline {
+      if let limit {
+        let deadline = clock.nanoseconds.addingClamped(limit.wholeNanoseconds)
         timer = timers.add(ClosingLimit(limit, of: self), at: deadline)
       }
     }
@@ -222,12 +222,17 @@ public final class Persistence: Sendable {
 extension PersistenceError {
   /// - Parameter lag: The number of commits that came while it was being closed.
   fileprivate static func closed(_ lag: UInt64) -> PersistenceError {
-    let commits = lag == 1 ? "1 commit, which is" : "\(lag) commits, which are"
-    let late =
-      lag == 0
-      ? ""
-      : " \(commits) not saved, came meanwhile. Drain the dispatcher, and stop what updates its stores, before you close."
-    return PersistenceError(.closed, "The persistence was closed.\(late)")
+    if lag == 0 { return PersistenceError(.closed, "The persistence was closed.") }
+    return PersistenceError(
+      .closed,
+      """
+      The persistence was closed, with \(commits(lag)) not saved, since they came meanwhile. Drain the dispatcher, and \
+      stop what updates its stores, before you close.
+      """)
+  }
+
+  fileprivate static func commits(_ count: UInt64) -> String {
+    count == 1 ? "1 commit" : "\(count) commits"
   }
 }
 
@@ -242,7 +247,7 @@ private final class ClosingLimit: TimerTarget {
 
   func timerFired() {
     let status = persistence.status
-    let unsaved = status.lag == 1 ? "1 commit" : "\(status.lag) commits"
+    let unsaved = PersistenceError.commits(UInt64(status.lag))
     let reason = status.lastError.map { ": \($0.message)" } ?? "."
     persistence.giveUp(
       PersistenceError(

@@ -101,7 +101,7 @@ final class GroupStep: Sendable {
 
 /// The end of a step, or of a compensation.
 enum GroupStepEnd: Sendable {
-  /// The dispatch has ended: at a deadline with another result than the one of its stores.
+  /// The dispatch has ended. If that was at a deadline, its stores have ended later, with a result of their own.
   case dispatched(DispatchResult, ofStores: DispatchResult? = nil)
   /// The closure that makes its action threw.
   case notMade(any Error)

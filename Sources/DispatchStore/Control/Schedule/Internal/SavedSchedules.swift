@@ -148,8 +148,8 @@ final class SavedSchedules: DispatcherAttachment {
 
   /// Saves the row of a dead letter, or its removal.
   ///
-  /// An action that is scheduled under the name has the row, and so has a later dead letter, and nobody has it once the
-  /// letter was removed.
+  /// Saves nothing if the row belongs to another one by then: to an action that is scheduled under the name, or to a
+  /// later dead letter. A letter that was removed has no row.
   private func saveRow(
     _ name: String, of number: Int?, _ letter: ScheduleRecord<any ActionType>?
   ) {

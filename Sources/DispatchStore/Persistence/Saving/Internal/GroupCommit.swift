@@ -143,8 +143,8 @@ struct GroupCommit {
       return .none
     }
     if let lastAttempt { return .failure(lastAttempt) }
-    // Commits before the errands that came later: a store that is registered again waits for its rows. Not all commits:
-    // where they keep coming, an errand would wait for ever.
+    // Commits before the errands that came later: a store that is registered again waits for its rows. Not all
+    // commits: if they keep coming, an errand would wait for ever.
     if let first = errands.first, first.position <= saved || isPlanted(.releasedBeforeDrained) {
       _ = errands.popFirst()
       return .errand(first.errand)

@@ -175,7 +175,7 @@ extension Persistence {
     if state.withLock({ $0.commit.endPause() }) { startJob() }
   }
 
-  /// Ends saving if something is unsaved, once the attempt that is under way has ended.
+  /// Lets the writer end saving if there is something to write, once the attempt that is under way has ended.
   func giveUp(_ error: PersistenceError) {
     if state.withLock({ $0.commit.giveUp(error) }) { startJob() }
   }

@@ -47,7 +47,7 @@ struct UndoState {
   ///
   /// A commit that can't be undone ends the history before it.
   mutating func add(_ commit: TapedCommit, key: TypedKey?, time: Int64) -> Released? {
-    defer { isLastStepOpen = commit.canBeUndone }
+    defer { isLastStepOpen = true }
     var released = future
     if !released.isEmpty, !isPlanted(.keptFuture) { future = [] }
     if !commit.canBeUndone {
