@@ -29,7 +29,7 @@
   /// A connection to a PostgreSQL server: sends statements together, and waits for their results.
   ///
   /// A pooler like pgbouncer may be between. If it changes the server's connection, and does not know prepared statements,
-  /// they are sent as texts from then on: nothing else is left to a session.
+  /// the transaction is sent again, and they are texts from then on: nothing else is left to a session.
   final class LibPQConnection: PostgreSQLConnection {
     private let handle: OpaquePointer
     private let place: PostgreSQLPlace
@@ -106,8 +106,11 @@
       }
       _ = try next(until: end, at: statements.count)
       if let failure {
-        if failure.sqlState == "26000" { (prepares, prepared) = (false, [:]) }
-        throw failure
+        guard failure.sqlState == "26000", prepares else { throw failure }
+        (prepares, prepared) = (false, [:])
+        guard case .begin = statements.first else { throw failure }
+        _ = try run([.rollback])
+        return try run(statements)
       }
       return results
     }

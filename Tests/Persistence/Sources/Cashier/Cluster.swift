@@ -1,22 +1,24 @@
 import Foundation
 import PostgreSQLServer
 
-/// The server of the rounds, and the proxy before it.
+/// The server of the rounds, and the proxy before it, perhaps with a pooler between them.
 final class Cluster {
   private(set) var server: PostgreSQLServer
   let proxy: Proxy
+  private let pooler: Pooler?
   private let folder: String
   private var copies = 0
   private(set) var restarts = 0
   private(set) var replacements = 0
 
   /// Starts a server in a new folder.
-  init() throws {
+  init(isPooled: Bool) throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "cashier-\(UUID())").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     server = try PostgreSQLServer(in: "\(folder)/0")
     try server.start()
-    proxy = Proxy(to: server.port)
+    pooler = isPooled ? try Pooler(to: server.port, in: "\(folder)/pooler") : nil
+    proxy = Proxy(to: pooler?.port ?? server.port)
   }
 
   /// The URL of a database, by way of the proxy.
@@ -28,6 +30,9 @@ final class Cluster {
     try server.stop(mode)
     try server.start()
   }
+
+  /// Begins the pooler anew, so that all connections are lost.
+  func restartPooler() throws { try pooler?.lead(to: server.port) }
 
   /// A copy of the server, as it was at some moment.
   struct Copy {
@@ -53,19 +58,19 @@ final class Cluster {
   /// Makes a copy after which nothing is saved.
   func quietCopy(isStandby: Bool) throws -> Copy {
     if !isStandby {
-      proxy.freeze()
-      try endConnections()
+      try freeze()
       return try copy(isStandby: false)
     }
     let copy = try copy(isStandby: true)
-    proxy.freeze()
-    try endConnections()
+    try freeze()
     let end = try server.psql("SELECT pg_current_wal_flush_lsn()")
     while try copy.server.psql("SELECT pg_last_wal_replay_lsn() >= '\(end)'") != "t" {}
     return copy
   }
 
-  private func endConnections() throws {
+  private func freeze() throws {
+    proxy.freeze()
+    pooler?.stop()
     try server.psql(
       "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'DispatchStore'"
     )
@@ -82,10 +87,12 @@ final class Cluster {
     }
     try? FileManager.default.removeItem(atPath: server.folder)
     server = copy.server
-    proxy.lead(to: server.port)
+    try restartPooler()
+    proxy.lead(to: pooler?.port ?? server.port)
   }
 
   func remove() {
+    pooler?.stop()
     try? server.stop("immediate")
     try? FileManager.default.removeItem(atPath: folder)
   }

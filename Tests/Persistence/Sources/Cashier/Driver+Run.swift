@@ -179,6 +179,7 @@ extension Driver {
         cluster.proxy.arm(Proxy.Plan.allCases.filter { $0 != .hold }.randomElement(using: &random))
       }
       if draws(1, in: 60) { cluster.proxy.cut() }
+      if draws(1, in: 300) { try cluster.restartPooler() }
     default: break
     }
   }

@@ -2,11 +2,11 @@ import Foundation
 
 /// Kills a payment service again and again, and checks that nothing was lost or done twice.
 ///
-///     Cashier [--kills N] [--seed S] [--folder F] [--postgresql [--kind KIND]]
+///     Cashier [--kills N] [--seed S] [--folder F] [--postgresql [--pooler] [--kind KIND]]
 ///
 /// `Cashier serve DATABASE [--tick] [--lease MS]` is the service. After 30 rounds at most all is finished and checked, and
 /// there is a new database. A failure leaves its folder. With `--postgresql`, it starts a server of its own, and the
-/// databases' rounds are of each kind in turn, or of one kind.
+/// databases' rounds are of each kind in turn, or of one kind. With `--pooler`, pgbouncer stands before the server.
 @main
 enum Program {
   private static let killsPerDatabase = 30
@@ -21,12 +21,14 @@ enum Program {
     }
   }
 
+  private static func has(_ name: String) -> Bool { CommandLine.arguments.contains(name) }
+
   static func main() async throws {
     if let database = value("serve") {
       let lease = Duration.milliseconds(Int(value("--lease") ?? "") ?? 5_000)
       do {
         return try await Service.run(
-          database, lease: lease, declaresTick: CommandLine.arguments.contains("--tick"))
+          database, lease: lease, declaresTick: has("--tick"))
       } catch {
         end("\(error)")
       }
@@ -37,7 +39,7 @@ enum Program {
 
   private static func killServices(_ kills: Int, seed: UInt64) {
     let folder = value("--folder") ?? "\(NSTemporaryDirectory())/cashier"
-    let cluster = CommandLine.arguments.contains("--postgresql") ? startCluster() : nil
+    let cluster = has("--postgresql") ? startCluster() : nil
     defer { cluster?.remove() }
     let kinds = cluster == nil ? [.killed] : kinds
     let roundsPerDatabase = max(min(killsPerDatabase, kills / kinds.count), 1)
@@ -79,6 +81,8 @@ enum Program {
         cluster?.remove()
         exit(1)
       }
+      FileHandle.standardError.write(
+        Data("\(done) of \(kills) kills, the last ones \(kind)\n".utf8))
       acknowledged += driver.acknowledged
       (orders, charges) = (orders + driver.orderCount, charges + driver.charges)
       (reminders, ticks) = (reminders + driver.reminded, ticks + driver.ticks)
@@ -110,7 +114,7 @@ enum Program {
 
   private static func startCluster() -> Cluster {
     do {
-      return try Cluster()
+      return try Cluster(isPooled: has("--pooler"))
     } catch {
       end("\(error)")
     }

@@ -17,7 +17,7 @@ public final class PostgreSQLServer: @unchecked Sendable {
   /// Makes a server in a new folder; it does not run yet.
   public init(in folder: String, port: Int = freePort()) throws {
     (self.folder, self.port) = (folder, port)
-    try makeFolder()
+    try makeServerFolder(folder)
     try asServer("initdb", "-D", data, "-U", "shop", "-A", "trust", "-E", "UTF8", "--no-sync")
   }
 
@@ -26,14 +26,9 @@ public final class PostgreSQLServer: @unchecked Sendable {
     copyOf server: PostgreSQLServer, in folder: String, port: Int = freePort(), isStandby: Bool
   ) throws {
     (self.folder, self.port) = (folder, port)
-    try makeFolder()
+    try makeServerFolder(folder)
     let source = ["-d", server.url(), "-D", data, "-c", "fast", "-X", "stream", "--no-sync"]
     try asServer("pg_basebackup", source + (isStandby ? ["-R"] : []))
-  }
-
-  private func makeFolder() throws {
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    if getuid() == 0 { try run("/bin/chown", "postgres:", folder) }
   }
 
   private var data: String { "\(folder)/data" }
@@ -81,9 +76,7 @@ public final class PostgreSQLServer: @unchecked Sendable {
 
   @discardableResult
   private func asServer(_ name: String, _ arguments: [String]) throws -> String {
-    let program = try Self.program(name)
-    if getuid() != 0 { return try run(program, arguments) }
-    return try run("/sbin/runuser", ["-u", "postgres", "--", program] + arguments)
+    try runAsServer(try Self.program(name), arguments)
   }
 
   private static func program(_ name: String) throws -> String {
@@ -100,19 +93,48 @@ public final class PostgreSQLServer: @unchecked Sendable {
 
 /// A port of this machine that nobody uses.
 public func freePort() -> Int {
+  withSocket(at: 0) { descriptor, address, length in
+    _ = bind(descriptor, address, length)
+    var length = length
+    _ = getsockname(descriptor, address, &length)
+    return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+      Int(UInt16(bigEndian: $0.pointee.sin_port))
+    }
+  }
+}
+
+/// Whether somebody listens at a port of this machine.
+func isListening(at port: Int) -> Bool {
+  withSocket(at: port) { connect($0, $1, $2) == 0 }
+}
+
+private func withSocket<Value>(
+  at port: Int, _ body: (Int32, UnsafeMutablePointer<sockaddr>, socklen_t) -> Value
+) -> Value {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
   defer { close(descriptor) }
   var address = sockaddr_in()
   address.sin_family = sa_family_t(AF_INET)
   address.sin_addr.s_addr = inet_addr("127.0.0.1")
-  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-  withUnsafeMutablePointer(to: &address) {
+  address.sin_port = UInt16(port).bigEndian
+  return withUnsafeMutablePointer(to: &address) {
     $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      _ = bind(descriptor, $0, length)
-      _ = getsockname(descriptor, $0, &length)
+      body(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
     }
   }
-  return Int(UInt16(bigEndian: address.sin_port))
+}
+
+/// Makes a folder for a server, which does not run as root.
+func makeServerFolder(_ folder: String) throws {
+  try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+  if getuid() == 0 { try run("/bin/chown", "postgres:", folder) }
+}
+
+/// Runs a program as the server's user; returns what it prints.
+@discardableResult
+func runAsServer(_ program: String, _ arguments: [String]) throws -> String {
+  if getuid() != 0 { return try run(program, arguments) }
+  return try run("/sbin/runuser", ["-u", "postgres", "--", program] + arguments)
 }
 
 /// Runs a program; returns what it prints, and throws that if it fails.
