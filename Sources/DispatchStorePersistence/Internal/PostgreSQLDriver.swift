@@ -142,13 +142,22 @@
           transaction = PostgreSQLTransaction(saved, [self.fence(saved)], hasBegun: true)
           return true
         }
-        rollback()
+        try acknowledge(on: connection)
         return false
       default:
         rollback()
         // The group may have been saved before another process became the owner.
         throw notOwner(owner, saved, isOutcomeKnown: saved.group <= owner.group)
       }
+    }
+
+    /// Ends a look that has found the group saved, by a commit: if the server's commits wait for a standby, so does this
+    /// one, and the standby then has the group, too.
+    ///
+    /// The look has locked a row, which suffices for that.
+    private func acknowledge(on connection: any PostgreSQLConnection) throws {
+      _ = try exchange("looking up the last transaction", on: connection) { try $0.run(.commit) }
+      transaction = nil
     }
 
     private func fence(_ owner: PersistenceOwner) -> PostgreSQLStatement {

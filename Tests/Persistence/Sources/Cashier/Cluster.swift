@@ -55,6 +55,13 @@ final class Cluster {
     try copy.server.psql("SELECT pg_reload_conf()")
   }
 
+  /// Lets each commit wait for a standby.
+  func attach(_ standby: Copy) throws {
+    try server.psql("ALTER SYSTEM SET synchronous_standby_names TO '*'")
+    try server.psql("SELECT pg_reload_conf()")
+    while try server.psql("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'") != "1" {}
+  }
+
   /// Makes a copy after which nothing is saved.
   func quietCopy(isStandby: Bool) throws -> Copy {
     if !isStandby {

@@ -81,7 +81,7 @@ extension Driver {
             copy =
               try isQuiet
               ? cluster.quietCopy(isStandby: isStandby) : cluster.copy(isStandby: isStandby)
-            try cluster.detach(copy!)
+            try kind == .synchronous ? cluster.attach(copy!) : cluster.detach(copy!)
           }
           if count == line { groupOfCopy = try database.lastGroup() }
           // With a gap something is lost; otherwise that is left to chance.

@@ -12,10 +12,12 @@ enum Kind: String, CaseIterable {
   case cut
   /// The server is restarted, or a standby or a backup takes its place.
   case replaced
+  /// A standby takes the server's place that has each acknowledged group.
+  case synchronous
 
   var processes: ClosedRange<Int> {
     switch self {
-    case .killed, .cut, .replaced: 1...1
+    case .killed, .cut, .replaced, .synchronous: 1...1
     case .contested, .apart, .stopped: 2...3
     }
   }
@@ -34,6 +36,9 @@ enum Kind: String, CaseIterable {
       return .replace(
         line: line / 4 + 1, isStandby: number % 2 == 0, isQuiet: number > 12,
         gap: Int.random(in: 0...60, using: &random))
+    case (.synchronous, _):
+      let gap = Int.random(in: 0...60, using: &random)
+      return .replace(line: line / 4 + 1, isStandby: true, isQuiet: false, gap: gap)
     case (.stopped, 0...5): return .stop(time, holdsCommit: true)
     case (.stopped, 6...11): return .stop(time, holdsCommit: false)
     case (.contested, 9...14): return .terminate(line)

@@ -1,0 +1,60 @@
+import Foundation
+import PostgreSQLServer
+import Testing
+
+@testable import DispatchStore
+@testable import DispatchStorePersistence
+
+/// A server whose commits wait for a standby, which is away for some time.
+@Suite("PostgreSQL: replication", .timeLimit(.minutes(2)))
+struct PostgreSQLReplicationTests {
+  private let primary: PostgreSQLServer
+  private let standby: PostgreSQLServer
+
+  init() throws {
+    let folder = "\(server.folder)/replicated-\(freePort())"
+    primary = try PostgreSQLServer(in: "\(folder)/1")
+    try primary.start("synchronous_standby_names=walreceiver")
+    standby = try PostgreSQLServer(copyOf: primary, in: "\(folder)/2", isStandby: true)
+  }
+
+  private func start() throws {
+    try standby.start()
+    let isSynchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
+    while try primary.psql(isSynchronous) == "0" {}
+  }
+
+  private var savedGroup: Int64 {
+    get throws { Int64(try primary.psql("SELECT last_group FROM dispatchstore_partitions"))! }
+  }
+
+  /// The library gives up waiting, and ends the transaction that still waits: the server has committed the group by itself.
+  @Test func aGroupIsAcknowledgedOnceTheStandbyHasIt() throws {
+    try start()
+    defer { for server in [primary, standby] { try? server.stop("immediate") } }
+    let settings = PostgreSQLSettings(patience: .seconds(3))
+    let place = PostgreSQLPlace(url: primary.url(), partition: "main")
+    let opened = try Opened(PostgreSQLDriver(place, settings, waits: false))
+    let store = try opened.store()
+    try standby.stop("immediate")
+    try expect(.busy) { try opened.group { try $0.save(version: 2, ofStore: store) } }
+    var attempts = 0
+    while attempts < 2 {
+      if try savedGroup > opened.owner.group { attempts += 1 }
+      try expect(.busy) { _ = try opened.driver.begin(as: opened.owner) }
+    }
+    try start()
+    while true {
+      let isUnsaved: Bool
+      do { isUnsaved = try opened.driver.begin(as: opened.owner) } catch { continue }
+      #expect(!isUnsaved)
+      break
+    }
+    let replayed =
+      "SELECT pg_last_wal_replay_lsn() >= '\(try primary.psql("SELECT pg_current_wal_flush_lsn()"))'"
+    while try standby.psql(replayed) != "t" {}
+    #expect(
+      try standby.psql("SELECT last_group FROM dispatchstore_partitions")
+        == "\(opened.owner.group + 1)")
+  }
+}
