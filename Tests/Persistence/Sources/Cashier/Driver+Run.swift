@@ -211,10 +211,18 @@ extension Driver {
       if let (cause, time) = gone, let takeOver = try database.takeOver() {
         counts.takeOvers += 1
         pauses.add(cause, now.timeIntervalSince(time), loading: now.timeIntervalSince(takeOver))
+        if now.timeIntervalSince(time) > 10 { report(cause, since: time) }
       }
     }
     gone = nil
     fill(end)
+  }
+
+  /// Prints what has happened before a take-over that came late.
+  private func report(_ cause: Pauses.Cause, since time: Date) {
+    let recent = lines.suffix(60).joined(separator: "\n  ")
+    let text = "A take-over, \(cause), \(kind), at \(time), came at \(Date()):\n  \(recent)\n"
+    FileHandle.standardError.write(Data(text.utf8))
   }
 
   /// Notes that a process has found out that it is not the owner any longer.
