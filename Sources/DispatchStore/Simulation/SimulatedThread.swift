@@ -114,16 +114,21 @@ func yieldPoint(
   #endif
 }
 
-/// Runs the code of a task's cancellation handler, without a switch to another simulated thread.
+/// Awaits an operation, and calls a closure if the task is cancelled meanwhile.
 ///
-/// The runtime has locked the task meanwhile, so the other thread could wait for that lock for ever.
-func withoutYielding(_ body: () -> Void) {
-  #if SIMULATION
-    if hasSimulated, let simulated = ThreadState.current.simulated {
-      return simulated.withoutYielding(body)
-    }
-  #endif
-  body()
+/// The runtime has locked the task during that call. So the closure runs no code of the program, and no other simulated
+/// thread, which could wait for that lock for ever.
+nonisolated(nonsending) func withCancellationHandler<Value>(
+  _ operation: nonisolated(nonsending) () async -> Value, onCancel: @Sendable () -> Void
+) async -> Value {
+  await withTaskCancellationHandler(operation: operation) {
+    #if SIMULATION
+      if hasSimulated, let simulated = ThreadState.current.simulated {
+        return simulated.withoutYielding(onCancel)
+      }
+    #endif
+    onCancel()
+  }
 }
 
 /// Whether the running simulation has planted a bug here.

@@ -51,11 +51,10 @@ extension Dispatcher {
   func dispatchesEnd(timeout limit: Duration?, includingStreams: Bool = false) async -> Bool {
     let wait = DrainWait(of: self, includingStreams: includingStreams)
     wait.begin(until: deadline(after: limit))
-    return await withTaskCancellationHandler {
+    return await withCancellationHandler {
       await wait.isComplete.value
     } onCancel: {
-      // On another thread: the runtime has locked the task.
-      withoutYielding { pool.resume { wait.isComplete.set(false) } }
+      pool.resume { wait.isComplete.set(false) }
     }
   }
 

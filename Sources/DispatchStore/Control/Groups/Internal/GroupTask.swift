@@ -115,11 +115,11 @@ final class GroupTask: Sendable {
   private nonisolated(nonsending) func end(
     of handle: DispatchHandle, _ step: GroupStep
   ) async -> GroupStepEnd {
-    let result = await withTaskCancellationHandler {
+    let result = await withCancellationHandler {
       await self.result(of: handle)
     } onCancel: {
-      // On another thread: the runtime has locked the task here, and cancelling may run code of the program.
-      withoutYielding { dispatcher.pool.resume { handle.cancel() } }
+      // On another thread: cancelling may run code of the program.
+      dispatcher.pool.resume { handle.cancel() }
     }
     if step.isUndoneIfBegun, handle.hasEnded, let dispatch = handle.dispatch {
       let wait = TaskWait.begin()

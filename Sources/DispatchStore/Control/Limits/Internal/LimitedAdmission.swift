@@ -160,11 +160,10 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
         let unit =
           isDetached
           ? await waiter.end.value
-          : await withTaskCancellationHandler {
+          : await withCancellationHandler {
             await waiter.end.value
           } onCancel: {
-            // On another thread: the runtime has locked the task.
-            withoutYielding { dispatcher.pool.resume { waiter.cancel() } }
+            dispatcher.pool.resume { waiter.cancel() }
           }
         wait.end(of: dispatcher)
         if let timer { dispatcher.timers.remove(timer) }

@@ -63,10 +63,10 @@ final class CatchUp: Sendable {
   /// Waits to the end, or until the task is cancelled.
   nonisolated(nonsending) func wait() async {
     let taskWait = TaskWait.begin()
-    await withTaskCancellationHandler {
+    await withCancellationHandler {
       _ = await isComplete.value
     } onCancel: {
-      withoutYielding { cancel() }
+      cancel()
     }
     taskWait?.end()
   }

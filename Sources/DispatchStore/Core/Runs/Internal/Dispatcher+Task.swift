@@ -257,10 +257,10 @@ extension Dispatch {
   private nonisolated(nonsending) static func runCancellable(
     _ dispatch: Dispatch, in task: TaskScheduler
   ) async {
-    await withTaskCancellationHandler {
+    await withCancellationHandler {
       await runToEnd(of: dispatch, in: task)
     } onCancel: {
-      withoutYielding { task.cancelBlocks() }
+      task.cancelBlocks()
     }
   }
 

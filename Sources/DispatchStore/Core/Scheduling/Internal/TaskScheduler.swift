@@ -136,10 +136,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     if wasCancelled {
       await waitForStep()
     } else {
-      // The runtime calls the handler with the task locked, so it must run no other code.
-      await withTaskCancellationHandler(operation: waitForStep) {
-        withoutYielding { appendInPlace(.cancel) }
-      }
+      await withCancellationHandler(waitForStep) { appendInPlace(.cancel) }
     }
     wait?.end()
   }

@@ -61,7 +61,7 @@ final class StreamStorage: Sendable {
   ///
   /// Only this slow path needs a cancellation handler, since only here the task suspends.
   private nonisolated(nonsending) func nextToCome() async -> KeptNote? {
-    await withTaskCancellationHandler {
+    await withCancellationHandler {
       while true {
         await suspend()
         switch take() {
@@ -71,8 +71,8 @@ final class StreamStorage: Sendable {
         }
       }
     } onCancel: {
-      // The runtime holds the task's lock here. The task itself releases the elements and holds.
-      withoutYielding { state.withLock { $0.close() }?.resume() }
+      // The task itself releases the elements and holds.
+      state.withLock { $0.close() }?.resume()
     }
   }
 
