@@ -6,7 +6,9 @@
     /// Each transaction renews the lease, by the database's clock, and an idle owner renews it three times as often as
     /// needed. A longer lease tolerates longer pauses of the owner. With a shorter one, a standby begins sooner.
     public var lease: Duration
-    /// How long a statement may take before the connection counts as lost.
+    /// How long the server may neither take nor send anything before the connection counts as lost.
+    ///
+    /// A statement that runs for longer fails, however often it is tried.
     public var patience: Duration
     /// Permits a server with `fsync`, `full_page_writes` or `synchronous_commit` off.
     ///

@@ -33,7 +33,8 @@
   final class LibPQConnection: PostgreSQLConnection {
     private let handle: OpaquePointer
     private let place: PostgreSQLPlace
-    private let patience: Duration
+    /// How long the server may neither take nor send anything, in milliseconds.
+    private let patience: Int32
     /// The names of prepared statements, by their text.
     private var prepared: [String: String] = [:]
     private var prepares = true
@@ -43,7 +44,8 @@
 
     /// Connects.
     init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings) throws(PostgreSQLFailure) {
-      (self.place, patience) = (place, settings.patience)
+      self.place = place
+      patience = Int32(clamping: Int64(settings.patience / .milliseconds(1)))
       let silence = max(settings.lease.components.seconds, 1)
       // Settings in the URL win, since they come last.
       let options = [
@@ -59,12 +61,24 @@
         throw PostgreSQLFailure(
           sqlState: "08001", message: Self.message(of: handle), isLost: true)
       }
-      PQsetNoticeProcessor(handle, { _, _ in }, nil)
+      PQsetNoticeReceiver(
+        handle,
+        { connection, notice in
+          Unmanaged<LibPQConnection>.fromOpaque(connection!).takeUnretainedValue().receive(notice!)
+        }, Unmanaged.passUnretained(self).toOpaque())
       PQsetnonblocking(handle, 1)
       PQenterPipelineMode(handle)
     }
 
     deinit { PQfinish(handle) }
+
+    /// Whether the server has committed without a standby for which its commits wait, since somebody has cancelled that.
+    private var isUnreplicated = false
+
+    private func receive(_ notice: OpaquePointer) {
+      let function = PQresultErrorField(notice, Int32(UInt8(ascii: "R")))
+      if function.map({ String(cString: $0) }) == "SyncRepWaitForLSN" { isUnreplicated = true }
+    }
 
     private static func strings(_ texts: [String]) -> [UnsafePointer<CChar>?] {
       texts.map { UnsafePointer(strdup($0)) } + [nil]
@@ -82,10 +96,9 @@
         guard send(statement, at: index, &expected) else { throw lost(at: index) }
       }
       guard PQpipelineSync(handle) == 1 else { throw lost(at: statements.count) }
-      let end = ContinuousClock.now + patience
       var (results, failure): ([any PostgreSQLResult], PostgreSQLFailure?) = ([], nil)
       for (index, preparation) in expected {
-        let result = try next(until: end, at: index)
+        let result = try next(at: index)
         switch result.status {
         case PGRES_COMMAND_OK where preparation != nil:
           prepared[preparation!.sql] = preparation!.name
@@ -102,9 +115,14 @@
           if isLost { throw failure! }
         }
         // A null pointer follows the results of each statement.
-        while try nextOrNil(until: end, at: index) != nil {}
+        while try nextOrNil(at: index) != nil {}
       }
-      _ = try next(until: end, at: statements.count)
+      _ = try next(at: statements.count)
+      if isUnreplicated {
+        throw PostgreSQLFailure(
+          index: statements.count, sqlState: "08006",
+          message: "the server has stopped waiting for its standby", isLost: true)
+      }
       if let failure {
         guard failure.sqlState == "26000", prepares else { throw failure }
         (prepares, prepared) = (false, [:])
@@ -136,28 +154,22 @@
       return query.send(to: handle, preparedAs: name)
     }
 
-    private func next(until end: ContinuousClock.Instant, at index: Int) throws(PostgreSQLFailure)
-      -> LibPQResult
-    {
-      guard let result = try nextOrNil(until: end, at: index) else { throw lost(at: index) }
+    private func next(at index: Int) throws(PostgreSQLFailure) -> LibPQResult {
+      guard let result = try nextOrNil(at: index) else { throw lost(at: index) }
       return result
     }
 
-    private func nextOrNil(until end: ContinuousClock.Instant, at index: Int)
-      throws(PostgreSQLFailure)
-      -> LibPQResult?
-    {
+    private func nextOrNil(at index: Int) throws(PostgreSQLFailure) -> LibPQResult? {
       while PQisBusy(handle) == 1 {
         let unsent = PQflush(handle)
         if unsent < 0 { throw lost(at: index) }
-        let left = (end - .now) / .milliseconds(1)
         var descriptor = pollfd(
           fd: PQsocket(handle), events: Int16(POLLIN | (unsent > 0 ? POLLOUT : 0)), revents: 0)
-        let count = left > 0 ? poll(&descriptor, 1, Int32(min(left, 1_000_000)).advanced(by: 1)) : 0
+        let count = poll(&descriptor, 1, patience)
         if count == 0 {
           throw PostgreSQLFailure(
             index: index, sqlState: "08006",
-            message: "the server has not answered for \(patience)", isLost: true)
+            message: "the server has not answered for \(Double(patience) / 1_000) s", isLost: true)
         }
         if count > 0, PQconsumeInput(handle) == 0 { throw lost(at: index) }
       }

@@ -22,6 +22,8 @@
     private var transaction: PostgreSQLTransaction?
     /// When the transaction began, by the client's clock.
     private var began = Duration.zero
+    /// When statements were sent last, by the client's clock.
+    private var lastExchange = Duration.zero
     /// The owner in the last transaction whose reply was lost.
     ///
     /// Even if it was not committed at the last look, it may be later: what was sent on the lost connection can still be
@@ -52,13 +54,8 @@
     // MARK: Opening and closing
 
     package func open() throws -> PersistenceOwner {
-      guard place.isValid else {
-        throw PersistenceError(
-          .cannotOpen,
-          """
-          \(description) can't be opened: the URL can't be read. Write it like \
-          postgresql://user@host:5432/database, with special characters as %40, or as key=value pairs.
-          """)
+      if let problem = place.problem {
+        throw PersistenceError(.cannotOpen, "\(description) can't be opened: \(problem)")
       }
       var connection: (any PostgreSQLConnection)? = try connectFirst()
       var isFirst = true
@@ -243,6 +240,7 @@
       _ body: (any PostgreSQLConnection) throws -> Value
     ) throws -> Value {
       do {
+        defer { lastExchange = client.now }
         return try body(connection)
       } catch let failure as PostgreSQLFailure {
         if failure.endsSession {
@@ -349,6 +347,13 @@
     package func save(_ value: Data?, at row: SavedRow, ofStore number: Int64) throws {
       guard let transaction else { throw noTransaction() }
       transaction.save(value, at: row, ofStore: number)
+      // A registration or a migration of many rows encodes them meanwhile, and the server ends a transaction that is idle.
+      if transaction.hasBegun, client.now - lastExchange > lease / 8 {
+        let connection = try connected()
+        try exchange("saving rows", on: connection) {
+          try check(try $0.run(transaction.takeStatements()), of: transaction)
+        }
+      }
     }
 
     /// The number of rows that are in memory at a time while they are read.

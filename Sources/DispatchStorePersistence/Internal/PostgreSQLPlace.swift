@@ -8,22 +8,28 @@
     let partition: String
     /// The kind and the place for messages, without the password.
     let description: String
-    /// Whether libpq can read the URL.
-    let isValid: Bool
+    /// Why it can't be opened; nil if nothing is wrong with its names.
+    let problem: String?
 
     /// The partition of a simulated server.
     package init(partition: String) {
-      (url, self.partition, isValid) = ("", partition, true)
+      (url, self.partition, problem) = ("", partition, nil)
       description = "PostgreSQL partition \"\(partition)\""
     }
+
+    /// libpq's reason is not shown: it can have a part of the password.
+    private static let unreadable = """
+      the URL can't be read. Write it like postgresql://user@host:5432/database, with special characters as %40, or as \
+      key=value pairs.
+      """
   }
 #endif
 #if PostgreSQL
   extension PostgreSQLPlace {
     init(url: String, partition: String) {
       (self.url, self.partition) = (url, partition)
-      guard let options = PQconninfoParse(url, nil) else {
-        (isValid, description) = (false, "PostgreSQL partition \"\(partition)\"")
+      guard let options = PQconninfoParse(url, nil), !url.utf8.contains(0) else {
+        (problem, description) = (Self.unreadable, "PostgreSQL partition \"\(partition)\"")
         return
       }
       defer { PQconninfoFree(options) }
@@ -35,11 +41,17 @@
         }
         option += 1
       }
-      isValid = true
       let host = values["host"] ?? values["hostaddr"] ?? "the local socket"
+      // A password with an "@" that is not written as %40 reaches into the host.
+      let shown = host.split(separator: "@").last ?? ""
+      // libpq would cut a name at a zero character.
+      problem =
+        host.contains("@")
+        ? Self.unreadable
+        : partition.utf8.contains(0) ? "the partition's name can't have a zero character." : nil
       let port = values["port"].map { ":\($0)" } ?? ""
       let name = values["dbname"] ?? values["user"] ?? "the user's"
-      description = "PostgreSQL database \"\(name)\" at \(host)\(port), partition \"\(partition)\""
+      description = "PostgreSQL database \"\(name)\" at \(shown)\(port), partition \"\(partition)\""
     }
   }
 #endif

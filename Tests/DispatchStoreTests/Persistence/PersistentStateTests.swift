@@ -176,6 +176,20 @@ struct PersistentStateTests {
     #expect(stage.saved["caf\u{E9}"].map { Array("\($0)".utf8) } == Array("2".utf8))
   }
 
+  @Test func theIdentifierOfWorkIsNoStores() async throws {
+    let stage = try await PersistenceStage()
+    let wallet = Store(identifier: "dispatchstore.work", model: Wallet()) {
+      On(Deposit.self) { _, _ in }
+    }
+    for attempt in 0..<2 {
+      let error = await #expect(throws: PersistenceError.self) {
+        if attempt == 1 { return try await stage.persistence.delete("dispatchstore.work") }
+        try await stage.dispatcher.register(store: wallet, persisted: .elements(\.all))
+      }
+      #expect(error?.code == .alreadyRegistered)
+    }
+  }
+
   @Test func ofAnUnregisteredStoreStaysAndIsLoadedAgain() async throws {
     let stage = try await PersistenceStage()
     stage.database.hold()

@@ -118,6 +118,14 @@ extension PersistenceError {
 extension Persistence {
   /// Claims an identifier for a store, whose predecessor is saved no longer; without a record, for its deletion.
   func claim(_ identifier: String, for record: PersistedRecord?) throws {
+    if identifier.inFormC == WorkRows.storeIdentifier {
+      throw PersistenceError(
+        .alreadyRegistered,
+        """
+        Store "\(identifier)" can't be registered or deleted: the rows of idempotency keys, schedules and durable effects \
+        have that identifier. Choose another one.
+        """)
+    }
     let present = state.withLock { $0.records[identifier]?.record }
     if present?.isRegistered == true { throw PersistenceError.alreadyRegistered(identifier) }
     let hasClaimed = state.withLock { state in

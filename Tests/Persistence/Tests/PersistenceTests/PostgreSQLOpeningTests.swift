@@ -11,6 +11,10 @@ struct PostgreSQLOpeningTests {
 
   init() throws { database = try Database() }
 
+  @Test func refusesAPartitionWithAZeroCharacter() throws {
+    try expect(.cannotOpen, "zero character") { _ = try database.driver("tenant\0b").open() }
+  }
+
   @Test func sayWhatIsWrongWithoutThePassword() throws {
     let urls = [
       "postgresql://shop:secret@127.0.0.1:1/shop": "127.0.0.1:1",
@@ -18,6 +22,8 @@ struct PostgreSQLOpeningTests {
       "postgresql://nobody:secret@127.0.0.1:\(server.port)/postgres": "nobody",
       "postgresql//shop:secret@host": "postgresql://user@host",
       "postgresql://shop:secret@host/a?secret=1": "can't be read",
+      "postgresql://shop:a@secret@host/a": "can't be read",
+      "postgresql://shop:secret@host/a\0": "can't be read",
       "": "",
     ]
     for (url, part) in urls where !url.isEmpty {

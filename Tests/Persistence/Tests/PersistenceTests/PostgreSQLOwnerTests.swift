@@ -108,6 +108,32 @@ struct PostgreSQLOwnerTests {
     }
   }
 
+  /// As the registration of a large store: the server ends a transaction that is idle for half a lease.
+  @Test func aTransactionWhoseRowsTakeLongIsNotEnded() throws {
+    let opened = try Opened(database.driver(settings: short))
+    try opened.group { driver in
+      let store = try driver.save(SavedStore(version: 1, typeName: "Shop", typeVersion: 1), "store")
+      let end = ContinuousClock.now + short.lease * 2
+      while .now < end {
+        try driver.save(Data("1".utf8), at: SavedRow(part: 0, key: ""), ofStore: store)
+      }
+    }
+  }
+
+  @Test func aStatementMayTakeLongerThanThePatienceWhileItsResultArrives() throws {
+    let opened = try Opened(
+      database.driver(settings: PostgreSQLSettings(patience: .milliseconds(500))))
+    try opened.group { driver in
+      let rows = try driver.query(
+        "SELECT repeat('x', 20000) FROM generate_series(1, 20), pg_sleep(0.1 + 0 * generate_series)",
+        [])
+      #expect(rows.count == 20)
+    }
+    try expect(.busy, "has not answered for 0.5 s") {
+      try opened.group { _ = try $0.query("SELECT pg_sleep(10)", []) }
+    }
+  }
+
   @Test func aLostReplyIsLookedUp() throws {
     for isCommitted in [true, false] {
       let opened = try Opened(try Database().driver())

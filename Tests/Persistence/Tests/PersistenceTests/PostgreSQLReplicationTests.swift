@@ -28,8 +28,10 @@ struct PostgreSQLReplicationTests {
     get throws { Int64(try primary.psql("SELECT last_group FROM dispatchstore_partitions"))! }
   }
 
-  /// The library gives up waiting, and ends the transaction that still waits: the server has committed the group by itself.
-  @Test func aGroupIsAcknowledgedOnceTheStandbyHasIt() throws {
+  /// The library gives up waiting, and ends the transaction that still waits; or somebody cancels the server's waiting.
+  /// Either way the server has committed the group, and the standby does not have it.
+  @Test(arguments: [false, true])
+  func aGroupIsAcknowledgedOnceTheStandbyHasIt(isCancelled: Bool) throws {
     try start()
     defer { for server in [primary, standby] { try? server.stop("immediate") } }
     let settings = PostgreSQLSettings(patience: .seconds(3))
@@ -37,12 +39,17 @@ struct PostgreSQLReplicationTests {
     let opened = try Opened(PostgreSQLDriver(place, settings, waits: false))
     let store = try opened.store()
     try standby.stop("immediate")
+    let isAway = Locked(true)
+    if isCancelled {
+      Thread.detachNewThread { [primary] in cancelWaits(at: primary, while: isAway) }
+    }
     try expect(.busy) { try opened.group { try $0.save(version: 2, ofStore: store) } }
     var attempts = 0
     while attempts < 2 {
       if try savedGroup > opened.owner.group { attempts += 1 }
       try expect(.busy) { _ = try opened.driver.begin(as: opened.owner) }
     }
+    isAway.withLock { $0 = false }
     try start()
     while true {
       let isUnsaved: Bool
@@ -56,5 +63,12 @@ struct PostgreSQLReplicationTests {
     #expect(
       try standby.psql("SELECT last_group FROM dispatchstore_partitions")
         == "\(opened.owner.group + 1)")
+  }
+}
+
+private func cancelWaits(at server: PostgreSQLServer, while isAway: Locked<Bool>) {
+  while isAway.withLock({ $0 }) {
+    _ = try? server.psql(
+      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
   }
 }
