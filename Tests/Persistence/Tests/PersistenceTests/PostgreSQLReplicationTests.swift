@@ -28,7 +28,8 @@ struct PostgreSQLReplicationTests {
     get throws { Int64(try primary.psql("SELECT last_group FROM dispatchstore_partitions"))! }
   }
 
-  /// The library gives up waiting, and ends the transaction that still waits; or somebody cancels the server's waiting.
+  /// The library ends the transaction that waits for too long, or somebody cancels the server's waiting.
+  ///
   /// Either way the server has committed the group, and the standby does not have it.
   @Test(arguments: [false, true])
   func aGroupIsAcknowledgedOnceTheStandbyHasIt(isCancelled: Bool) throws {
