@@ -45,7 +45,7 @@
     /// Connects.
     init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings) throws(PostgreSQLFailure) {
       self.place = place
-      patience = Int32(clamping: Int64(settings.patience / .milliseconds(1)))
+      patience = Int32(min(max(settings.patience / .milliseconds(1), 0), Double(Int32.max)))
       let silence = max(settings.lease.components.seconds, 1)
       // Settings in the URL win, since they come last.
       let options = [

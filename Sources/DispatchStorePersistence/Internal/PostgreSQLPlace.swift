@@ -28,7 +28,7 @@
   extension PostgreSQLPlace {
     init(url: String, partition: String) {
       (self.url, self.partition) = (url, partition)
-      guard let options = PQconninfoParse(url, nil), !url.utf8.contains(0) else {
+      guard !url.utf8.contains(0), let options = PQconninfoParse(url, nil) else {
         (problem, description) = (Self.unreadable, "PostgreSQL partition \"\(partition)\"")
         return
       }
@@ -42,11 +42,11 @@
         option += 1
       }
       let host = values["host"] ?? values["hostaddr"] ?? "the local socket"
-      // A password with an "@" that is not written as %40 reaches into the host.
+      // A password with an "@" that is not written as %40 reaches into the host. Sockets without a file begin with one.
       let shown = host.split(separator: "@").last ?? ""
       // libpq would cut a name at a zero character.
       problem =
-        host.contains("@")
+        host.dropFirst().contains("@")
         ? Self.unreadable
         : partition.utf8.contains(0) ? "the partition's name can't have a zero character." : nil
       let port = values["port"].map { ":\($0)" } ?? ""
