@@ -225,7 +225,7 @@
       let connection = try connected()
       guard let transaction else { throw noTransaction() }
       let statements = transaction.takeStatements() + [statement]
-      return try exchange(action, on: connection) { connection in
+      return try exchange(action, after: statements.count - 1, on: connection) { connection in
         let results = try connection.run(statements)
         try check(results, of: transaction)
         return results[results.count - 1]
@@ -234,15 +234,20 @@
 
     /// Runs statements, and turns a failure into an error.
     ///
-    /// - Parameter commits: Whether they end the transaction: if the reply is lost, nobody knows whether it was saved.
+    /// - Parameters:
+    ///   - action: What they do, for the error.
+    ///   - count: The number of statements that are sent before, since they were pending.
+    ///   - commits: Whether they end the transaction: if the reply is lost, nobody knows whether it was saved.
     private func exchange<Value>(
-      _ action: String, on connection: any PostgreSQLConnection, commits: Bool = false,
+      _ action: String, after count: Int = 0, on connection: any PostgreSQLConnection,
+      commits: Bool = false,
       _ body: (any PostgreSQLConnection) throws -> Value
     ) throws -> Value {
       do {
         defer { lastExchange = client.now }
         return try body(connection)
       } catch let failure as PostgreSQLFailure {
+        let action = failure.index < count ? "a transaction" : action
         if failure.endsSession {
           // Also if nothing was committed: the server may go on with the transaction, which has the row until then.
           if let transaction { noteLostReply(to: transaction.owner) }
