@@ -133,7 +133,7 @@ final class Outbox: DispatcherAttachment {
 
   /// Saves a row as a commit of its own.
   private func save(_ row: CompanionRow) {
-    yieldPoint(.saveEffect, row.key)
+    yieldPoint(.saveEffect)
     keeper?.save([row])
   }
 
