@@ -146,9 +146,9 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
     ofStore number: Int64, part: Int, _ body: (_ key: String, _ value: Data) throws -> Void
   ) throws {
     try step("read rows")
-    for (row, value) in content!.rows[number] ?? [:] where row.part == part {
-      try body(row.key, value)
-    }
+    // In the order of keys, as databases do, so that a seed repeats it.
+    let rows = (content!.rows[number] ?? [:]).filter { $0.key.part == part }
+    for (row, value) in rows.sorted(by: { $0.key.key < $1.key.key }) { try body(row.key, value) }
   }
 
   func lastPart(ofStore number: Int64) throws -> Int {
