@@ -28,8 +28,8 @@
 
   /// A connection to a PostgreSQL server: sends statements together, and waits for their results.
   ///
-  /// A pooler like pgbouncer may be between. If it changes the server's connection, and does not know prepared statements,
-  /// the transaction is sent again, and they are texts from then on: nothing else is left to a session.
+  /// A pooler like pgbouncer may be between. If it uses another connection to the server, which does not know the prepared
+  /// statements, the transaction is sent again, and no further statement is prepared. Nothing else is left to a session.
   final class LibPQConnection: PostgreSQLConnection {
     private let handle: OpaquePointer
     private let place: PostgreSQLPlace
@@ -39,6 +39,8 @@
     private var prepared: [String: String] = [:]
     private var prepares = true
     private var preparedCount = 0
+    /// Whether the server has committed without waiting for its standby, because somebody has cancelled the wait.
+    private var isUnreplicated = false
     /// A text that no other connection has, in case a pooler lets several use the same one of the server.
     private let prefix = "dispatchstore_\(UInt64.random(in: 0...UInt64.max))"
 
@@ -72,9 +74,7 @@
 
     deinit { PQfinish(handle) }
 
-    /// Whether the server has committed without a standby for which its commits wait, since somebody has cancelled that.
-    private var isUnreplicated = false
-
+    /// Notes what the server says besides results.
     private func receive(_ notice: OpaquePointer) {
       let function = PQresultErrorField(notice, Int32(UInt8(ascii: "R")))
       if function.map({ String(cString: $0) }) == "SyncRepWaitForLSN" { isUnreplicated = true }

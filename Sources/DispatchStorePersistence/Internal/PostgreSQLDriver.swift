@@ -148,10 +148,10 @@
       }
     }
 
-    /// Ends a look that has found the group saved, by a commit: if the server's commits wait for a standby, so does this
-    /// one, and the standby then has the group, too.
+    /// Ends a look that has found the group saved.
     ///
-    /// The look has locked a row, which suffices for that.
+    /// By a commit: if the server's commits wait for a standby, this one does, too, since the look has locked a row. Once
+    /// it returns, the standby has the group as well.
     private func acknowledge(on connection: any PostgreSQLConnection) throws {
       _ = try exchange("looking up the last transaction", on: connection) { try $0.run(.commit) }
       transaction = nil
@@ -197,18 +197,12 @@
     }
 
     package func commit() throws {
-      let connection = try connected()
-      guard let transaction else { throw noTransaction() }
-      var statements = transaction.takeStatements()
       // The lease that the comparison has renewed is partly over.
-      if client.now - began > lease / 3 {
-        statements.append(.renew(partition: place.partition, lease: lease))
-      }
-      statements.append(.commit)
-      try exchange("committing a transaction", on: connection, commits: true) {
-        try check(try $0.run(statements), of: transaction)
-      }
-      self.transaction = nil
+      let isPartlyOver = client.now - began > lease / 3
+      let renewal = PostgreSQLStatement.renew(partition: place.partition, lease: lease)
+      _ = try send(
+        "committing a transaction", (isPartlyOver ? [renewal] : []) + [.commit], commits: true)
+      transaction = nil
     }
 
     package func rollback() {
@@ -222,13 +216,23 @@
     private func run(_ statement: PostgreSQLStatement, _ action: String) throws
       -> any PostgreSQLResult
     {
+      let results = try send(action, [statement])
+      return results[results.count - 1]
+    }
+
+    /// Sends what is pending, and then further statements.
+    private func send(
+      _ action: String, _ further: [PostgreSQLStatement] = [], commits: Bool = false
+    ) throws -> [any PostgreSQLResult] {
       let connection = try connected()
       guard let transaction else { throw noTransaction() }
-      let statements = transaction.takeStatements() + [statement]
-      return try exchange(action, after: statements.count - 1, on: connection) { connection in
-        let results = try connection.run(statements)
+      let pending = transaction.takeStatements()
+      // What is pending belongs to another action, unless this one is to send it.
+      let count = further.isEmpty || commits ? 0 : pending.count
+      return try exchange(action, after: count, on: connection, commits: commits) {
+        let results = try $0.run(pending + further)
         try check(results, of: transaction)
-        return results[results.count - 1]
+        return results
       }
     }
 
@@ -236,7 +240,7 @@
     ///
     /// - Parameters:
     ///   - action: What they do, for the error.
-    ///   - count: The number of statements that are sent before, since they were pending.
+    ///   - count: The number of statements before those that do it.
     ///   - commits: Whether they end the transaction: if the reply is lost, nobody knows whether it was saved.
     private func exchange<Value>(
       _ action: String, after count: Int = 0, on connection: any PostgreSQLConnection,
@@ -352,12 +356,9 @@
     package func save(_ value: Data?, at row: SavedRow, ofStore number: Int64) throws {
       guard let transaction else { throw noTransaction() }
       transaction.save(value, at: row, ofStore: number)
-      // A registration or a migration of many rows encodes them meanwhile, and the server ends a transaction that is idle.
+      // The server ends a transaction that is idle, and one that registers or migrates a large store encodes for long.
       if transaction.hasBegun, client.now - lastExchange > lease / 8 {
-        let connection = try connected()
-        try exchange("saving rows", on: connection) {
-          try check(try $0.run(transaction.takeStatements()), of: transaction)
-        }
+        _ = try send("saving rows")
       }
     }
 

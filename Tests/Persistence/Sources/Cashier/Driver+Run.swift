@@ -221,8 +221,7 @@ extension Driver {
   /// Prints what has happened before a take-over that came late.
   private func report(_ cause: Pauses.Cause, since time: Date) {
     let recent = lines.suffix(60).joined(separator: "\n  ")
-    let text = "A take-over, \(cause), \(kind), at \(time), came at \(Date()):\n  \(recent)\n"
-    FileHandle.standardError.write(Data(text.utf8))
+    note("A take-over, \(cause), \(kind), at \(time), came at \(Date()):\n  \(recent)")
   }
 
   /// Notes that a process has found out that it is not the owner any longer.

@@ -81,8 +81,7 @@ enum Program {
         cluster?.remove()
         exit(1)
       }
-      FileHandle.standardError.write(
-        Data("\(done) of \(kills) kills, the last ones \(kind)\n".utf8))
+      note("\(done) of \(kills) kills, the last ones \(kind)")
       acknowledged += driver.acknowledged
       (orders, charges) = (orders + driver.orderCount, charges + driver.charges)
       (reminders, ticks) = (reminders + driver.reminded, ticks + driver.ticks)

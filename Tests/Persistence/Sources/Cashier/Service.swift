@@ -208,6 +208,9 @@ func say(_ line: String) {
   _ = line.withCString { Foundation.write(1, $0, strlen($0)) }
 }
 
+/// Prints what is of interest while the program runs.
+func note(_ text: String) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
+
 /// Ends the service with a message.
 func end(_ error: String) -> Never {
   say("error \(error)")

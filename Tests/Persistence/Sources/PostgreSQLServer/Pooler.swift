@@ -44,7 +44,8 @@ public final class Pooler {
     try settings.write(toFile: "\(folder)/settings.ini", atomically: true, encoding: .utf8)
     try runAsServer(Self.program, ["-q", "-d", "\(folder)/settings.ini"])
     // It listens some time after it has left its parent.
-    while !isListening(at: port) { usleep(1_000) }
+    let isReady = try PostgreSQLServer.program("pg_isready")
+    while (try? run(isReady, "-q", "-h", "127.0.0.1", "-p", "\(port)")) == nil {}
   }
 
   /// Ends the pooler at once.

@@ -79,7 +79,7 @@ public final class PostgreSQLServer: @unchecked Sendable {
     try runAsServer(try Self.program(name), arguments)
   }
 
-  private static func program(_ name: String) throws -> String {
+  static func program(_ name: String) throws -> String {
     let files = FileManager.default
     let versions = (try? files.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
     let folders = versions.sorted().map { "/usr/lib/postgresql/\($0)/bin" } + ["/usr/bin"]
@@ -93,35 +93,19 @@ public final class PostgreSQLServer: @unchecked Sendable {
 
 /// A port of this machine that nobody uses.
 public func freePort() -> Int {
-  withSocket(at: 0) { descriptor, address, length in
-    _ = bind(descriptor, address, length)
-    var length = length
-    _ = getsockname(descriptor, address, &length)
-    return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-      Int(UInt16(bigEndian: $0.pointee.sin_port))
-    }
-  }
-}
-
-/// Whether somebody listens at a port of this machine.
-func isListening(at port: Int) -> Bool {
-  withSocket(at: port) { connect($0, $1, $2) == 0 }
-}
-
-private func withSocket<Value>(
-  at port: Int, _ body: (Int32, UnsafeMutablePointer<sockaddr>, socklen_t) -> Value
-) -> Value {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
   defer { close(descriptor) }
   var address = sockaddr_in()
   address.sin_family = sa_family_t(AF_INET)
   address.sin_addr.s_addr = inet_addr("127.0.0.1")
-  address.sin_port = UInt16(port).bigEndian
-  return withUnsafeMutablePointer(to: &address) {
+  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  withUnsafeMutablePointer(to: &address) {
     $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      body(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      _ = bind(descriptor, $0, length)
+      _ = getsockname(descriptor, $0, &length)
     }
   }
+  return Int(UInt16(bigEndian: address.sin_port))
 }
 
 /// Makes a folder for a server, which does not run as root.

@@ -263,7 +263,7 @@ extension Dispatcher {
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
     while !scheduler.schedule(dispatch, for: self) {
       let other = self.scheduler(of: mode)
-      // Before the removed lane is released: once announced, the dispatch is looked for at its scheduler.
+      // Before the removed lane is released: other threads reach the dispatch's scheduler by the dispatch.
       dispatch.move(to: other)
       scheduler = other
     }
