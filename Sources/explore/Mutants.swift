@@ -65,6 +65,7 @@ enum Mutants {
     .lateGroupCancel: Scenario.groups.name,
     .endBeforeSaved: Scenario.saving.name,
     .readNotSaved: Scenario.saving.name,
+    .changeMissed: Scenario.saving.name,
     .endsOutOfOrder: Scenario.saving.name,
     .lostGroup: Scenario.saving.name,
     .unitBeforeSaved: Scenario.saving.name,

@@ -64,6 +64,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case endBeforeSaved
   /// A dispatch that has committed nothing ends, although it may have read what is not saved.
   case readNotSaved
+  /// Who waits for an element to be saved does not know of its last change.
+  case changeMissed
   /// Dispatches that have left one lane end in any order.
   case endsOutOfOrder
   /// A commit that has failed is taken for undone without a look.

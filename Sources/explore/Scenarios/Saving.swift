@@ -72,6 +72,9 @@ extension Scenario {
     database.crash()
     let next = try await Vault(simulation.makeDispatcher(name: "next"), database)
     for (former, store) in zip(vault.stores, next.stores) {
+      let promised = vault.promised.now[store.identifier] ?? 0
+      try check(
+        store.version >= promised, "version \(promised) was read, \(store.version) is there")
       let (before, after) = (former.model.plain.log, store.model.plain.log)
       try check(
         before.starts(with: after), "\(store.identifier) was \(before), and became \(after)")
@@ -196,6 +199,8 @@ private final class Vault: Sendable {
   let history = Shared([String: [UInt64: Safe.Plain]]())
   /// By store: the versions of the durable observer's changes.
   private let durable = Shared([String: [UInt64]]())
+  /// By store: the last version of which an element was read as saved.
+  let promised = Shared([String: UInt64]())
   let faults = Shared([String]())
   private let plans = Shared([Int: VaultPlan]())
   /// The limited dispatches that have begun and not completed.
@@ -302,6 +307,26 @@ private final class Vault: Sendable {
           for plan in drawn where plan.number % 3 == part { await self.run(plan, limit) }
         }
       }
+      group.addTask { for _ in 0..<6 { await self.readSaved() } }
+    }
+  }
+
+  /// Reads an element once it is saved, and checks that its last change is.
+  private func readSaved() async {
+    let simulation = dispatcher.simulation!
+    try? await simulation.delay(upTo: .microseconds(50))
+    let (store, key) = (stores[simulation.draw(below: 2)], simulation.draw(below: 3))
+    let history = history.now[store.identifier] ?? [:]
+    let version = store.version
+    guard (try? await store.savedElement(\.all, key)) != nil else { return }
+    var changed = version
+    while changed > 0, let now = history[changed], now.all[key] == history[changed - 1]?.all[key] {
+      changed -= 1
+    }
+    promised.with { $0[store.identifier] = max($0[store.identifier] ?? 0, changed) }
+    let saved = database.version(ofStore: store.identifier) ?? 0
+    if saved < changed {
+      faults.with { $0.append("\(key) was read at version \(changed), and \(saved) is saved") }
     }
   }
 

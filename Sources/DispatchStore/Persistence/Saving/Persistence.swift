@@ -135,7 +135,8 @@ public final class Persistence: Sendable {
 
   /// Waits until everything is saved that was committed before.
   ///
-  /// Call it before you send out what you have read outside of a dispatch: a crash could undo it otherwise.
+  /// Call it before you send out what you have read outside of a dispatch: a crash could undo it otherwise. For an
+  /// element, `Store.savedElement` waits less.
   ///
   /// - Throws: A `PersistenceError` if saving has failed.
   public func flush() async throws {

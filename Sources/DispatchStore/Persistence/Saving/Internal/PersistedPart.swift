@@ -36,8 +36,10 @@ class PersistedPart<Model: Sendable & Codable>: @unchecked Sendable {
 ///
 /// The store's lock guards what it knows of the last commit, and the persistence's lock what it has kept.
 class PartChanges<Model: Sendable & Codable>: @unchecked Sendable {
-  /// Reads the changes of a commit, in its exclusive section.
-  func read(_ model: UnsafePointer<Model>) { fatalError("PartChanges is abstract.") }
+  /// Reads the changes of a commit that makes a version, in its exclusive section.
+  func read(_ model: UnsafePointer<Model>, _ version: UInt64) {
+    fatalError("PartChanges is abstract.")
+  }
 
   /// Keeps what was read; called under the persistence's lock, where nothing of the user's is released.
   func keep() { fatalError("PartChanges is abstract.") }
@@ -144,10 +146,12 @@ private final class DictionaryLoader<
 }
 
 /// The changes of a dictionary, those of the commit in progress apart.
-private final class DictionaryChanges<
+final class DictionaryChanges<
   Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable
 >: PartChanges<Model>, @unchecked Sendable {
-  private let part: DictionaryPart<Model, Key, Value>
+  let part: DictionaryPart<Model, Key, Value>
+  /// The versions of the elements that were changed last, once somebody waits for elements; the store's lock guards it.
+  var lastChanges: LastChanges<Key>?
   /// The mark of the content at the last commit.
   private var checkpoint: TrackingCheckpoint?
   /// The changes of the commit in progress, and of those before it.
@@ -159,12 +163,14 @@ private final class DictionaryChanges<
     checkpoint = part.place.read(of: model) { $0.pointee.recordedChanges?.makeCheckpoint() }
   }
 
-  override func read(_ model: UnsafePointer<Model>) {
+  override func read(_ model: UnsafePointer<Model>, _ version: UInt64) {
     part.place.read(of: UnsafeRawPointer(model)) { dictionary in
       if let changes = dictionary.pointee.takeChanges(since: &checkpoint) {
         now.entries += changes
+        if !isPlanted(.changeMissed) { lastChanges?.note(changes.lazy.map(\.key), version) }
       } else {
         now.whole = dictionary.pointee.dictionary
+        lastChanges?.noteAll(version)
       }
     }
   }

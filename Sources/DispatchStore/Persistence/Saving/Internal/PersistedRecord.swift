@@ -18,6 +18,8 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     get { ownGate.isReplaced }
     set { ownGate.isReplaced = newValue }
   }
+  /// The version up to which its commits are saved.
+  let savedVersion = SavedVersion()
   /// The row of the model as it was saved last.
   var savedModel: Data?
   var hasReportedSize = false

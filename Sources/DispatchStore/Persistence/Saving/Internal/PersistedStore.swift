@@ -38,7 +38,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
 
   override func read(_ commit: CommitInProgress) {
     let present = commit.model.assumingMemoryBound(to: Model.self)
-    for part in parts { part.read(present) }
+    for part in parts { part.read(present, commit.version) }
     let action = commit.action.assumingMemoryBound(to: Action?.self).pointee
     now = (
       form.hollowed(present.pointee),
@@ -71,6 +71,23 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     PersistedChanges(batch: batch, form: form)
   }
 
+  /// The version of the last change of an element, or an earlier one if that is saved; called under the store's lock.
+  ///
+  /// The store's version if the dictionary has no rows of its own.
+  func lastChange<Key: PersistentKey, Value: Sendable & Codable>(
+    of key: Key, in path: any KeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
+  ) -> UInt64 {
+    let present = store?.storage.version ?? 0
+    for case let part as DictionaryChanges<Model, Key, Value> in parts
+    where part.part.path as AnyKeyPath == path {
+      if part.lastChanges == nil {
+        part.lastChanges = LastChanges(before: present, savedIn: savedVersion)
+      }
+      return part.lastChanges!.version(of: key)
+    }
+    return present
+  }
+
   // MARK: Registration
 
   /// Loads the saved state into the store, or saves the store's if there is none.
@@ -86,6 +103,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     }
     if let (saved, model) = saved {
       number = saved.number
+      savedVersion.rise(to: saved.version)
       attach(to: store, model, saved.version)
     } else {
       try await save(store)
@@ -123,6 +141,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       self.number = number
       try self.write(model, self.form.parts, ofStore: number, driver)
     }
+    savedVersion.rise(to: version)
   }
 
   private func check(_ saved: SavedStore, _ driver: any PersistenceDriver) throws {

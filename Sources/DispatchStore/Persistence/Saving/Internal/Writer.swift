@@ -70,6 +70,7 @@ extension Writer.Group {
   func wasSaved() {
     for (batch, rows) in zip(batches, rows) {
       if let model = rows.model { batch.record.savedModel = model }
+      batch.record.savedVersion.rise(to: batch.version)
     }
   }
 }

@@ -11,21 +11,19 @@ struct OrderEvents: AsyncSequence, Sendable {
   let id: Int
   /// The number of the last event that the client has.
   let last: Int
-  /// Waits until what was seen is in the database.
-  let whenSaved: @Sendable () async throws -> Void
 
   struct AsyncIterator: AsyncIteratorProtocol {
     var changes: StoreStream<Change<Order?, HandledAction>>.Iterator
-    let whenSaved: @Sendable () async throws -> Void
+    let orders: Store<Orders, HandledAction>
+    let id: Int
     var order: Order?
     var last: Int
 
     mutating func next() async throws -> ServerSentEvent? {
       while order.map({ last >= $0.states.count }) ?? true {
         if order?.state.isFinal == true { return nil }
-        guard let change = await changes.next() else { return nil }
-        order = change.value
-        try await whenSaved()
+        guard await changes.next() != nil else { return nil }
+        order = try await orders.savedElement(\.all, id)
       }
       last += 1
       let answer = OrderAnswer(order!, at: last)
@@ -36,6 +34,6 @@ struct OrderEvents: AsyncSequence, Sendable {
 
   func makeAsyncIterator() -> AsyncIterator {
     let changes = orders.stream(.element(\.all, id), initial: true).makeAsyncIterator()
-    return AsyncIterator(changes: changes, whenSaved: whenSaved, last: last)
+    return AsyncIterator(changes: changes, orders: orders, id: id, last: last)
   }
 }

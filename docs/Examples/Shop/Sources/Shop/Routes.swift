@@ -9,7 +9,6 @@ import Synchronization
 /// The shop over HTTP.
 struct Routes: Sendable {
   let shop: Shop
-  let persistence: Persistence?
   /// The controls of requests that change something.
   let controls: DispatchOptions
   let numbers: OrderNumbers
@@ -39,10 +38,9 @@ struct Routes: Sendable {
     _ request: Request, _ context: ShopContext
   ) async throws -> StockAnswer {
     let sku = try sku(context)
-    guard let goods = shop.stock.withModel({ $0.goods[sku] }) else {
+    guard let goods = try await shop.stock.savedElement(\.goods, sku) else {
       throw ShopError.unknownGoods(sku)
     }
-    try await whenSaved()
     return StockAnswer(sku, goods)
   }
 
@@ -71,39 +69,35 @@ struct Routes: Sendable {
   @Sendable private func getOrder(
     _ request: Request, _ context: ShopContext
   ) async throws -> OrderAnswer {
-    let order = try order(context)
-    try await whenSaved()
-    return OrderAnswer(order)
+    OrderAnswer(try await order(context))
   }
 
   @Sendable private func cancelOrder(
     _ request: Request, _ context: ShopContext
   ) async throws -> EditedResponse<OrderAnswer> {
-    let cancel = Cancel(order: try order(context).id)
+    let cancel = Cancel(order: try await order(context).id)
     let order = try await shop.dispatcher.send(cancel, options: controls).reply
     return EditedResponse(status: .accepted, response: OrderAnswer(order))
   }
 
   @Sendable private func events(
     _ request: Request, _ context: ShopContext
-  ) throws -> Response {
+  ) async throws -> Response {
     let events = OrderEvents(
-      orders: shop.orders, id: try order(context).id,
-      last: max(0, request.lastEventID.flatMap(Int.init) ?? 0), whenSaved: whenSaved)
+      orders: shop.orders, id: try await order(context).id,
+      last: max(0, request.lastEventID.flatMap(Int.init) ?? 0))
     return .serverSentEvents(events)
   }
-
-  /// Waits until what was read is in the database, since nobody may hear of what a crash would undo.
-  @Sendable private func whenSaved() async throws { try await persistence?.flush() }
 
   private func sku(_ context: ShopContext) throws -> String {
     let sku = try context.parameters.require("sku")
     return sku.removingPercentEncoding ?? sku
   }
 
-  private func order(_ context: ShopContext) throws -> Order {
+  /// Reads an order once it is in the database, since nobody may hear of what a crash would undo.
+  private func order(_ context: ShopContext) async throws -> Order {
     let id = try context.parameters.require("id", as: Int.self)
-    guard let order = shop.orders.withModel({ $0.all[id] }) else {
+    guard let order = try await shop.orders.savedElement(\.all, id) else {
       throw ShopError.unknownOrder(id)
     }
     return order

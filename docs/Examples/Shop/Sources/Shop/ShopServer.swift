@@ -66,7 +66,7 @@ struct ShopServer {
     router.addHealth(readiness)
     router.addMetrics(prometheus, of: metrics)
     Routes(
-      shop: shop, persistence: persistence,
+      shop: shop,
       controls: [.limited(by: requests), .timeout(.seconds(5))],
       numbers: OrderNumbers(after: shop.orders.withModel { $0.all.keys.max() ?? 0 })
     ).add(to: router)

@@ -1,0 +1,43 @@
+import Synchronization
+
+/// The version up to which the commits of a store are saved.
+final class SavedVersion: Sendable {
+  private let version = Atomic<UInt64>(0)
+
+  var now: UInt64 { version.load(ordering: .acquiring) }
+
+  func rise(to version: UInt64) { self.version.max(version, ordering: .releasing) }
+}
+
+/// The versions at which elements of a dictionary were changed last, without those that are known to be saved.
+struct LastChanges<Key: Hashable> {
+  private var versions: [Key: UInt64] = [:]
+  /// The version at which every element may have been changed.
+  private var all: UInt64
+  private let saved: SavedVersion
+  /// The number of elements at which saved ones are removed.
+  private var bound = Self.leastBound
+
+  private static var leastBound: Int { 256 }
+
+  /// Knows of no change up to a version, so that each element may have been changed then.
+  init(before version: UInt64, savedIn saved: SavedVersion) {
+    (all, self.saved) = (version, saved)
+  }
+
+  var count: Int { versions.count }
+
+  func version(of key: Key) -> UInt64 { max(versions[key] ?? 0, all) }
+
+  mutating func note(_ keys: some Sequence<Key>, _ version: UInt64) {
+    for key in keys { versions[key] = version }
+    guard versions.count > bound else { return }
+    let saved = saved.now
+    versions = versions.filter { $0.value > saved }
+    bound = max(2 * versions.count, Self.leastBound)
+  }
+
+  mutating func noteAll(_ version: UInt64) {
+    (versions, all, bound) = ([:], version, Self.leastBound)
+  }
+}

@@ -1,0 +1,33 @@
+extension Store where Model: Codable {
+  /// Returns an element once its changes are saved: for most elements, at once.
+  ///
+  ///     let order = try await orders.savedElement(\.all, id)
+  ///
+  /// You can send out the returned element, since no crash undoes it. `Persistence.flush()` waits for every commit, and
+  /// this only for those that have changed the element. So a read takes no part in the wait of others' writes.
+  ///
+  /// - Parameters:
+  ///   - path: A dictionary that the store is registered with, as in `persisted: .elements(\.all)`. For another one, it
+  ///     waits for all commits of the store.
+  ///   - key: The element's key.
+  /// - Returns: The element, or nil if its absence is saved. If the store is not saved in a database, the present one.
+  /// - Throws: A `PersistenceError` if a change of the element can't be saved.
+  public func savedElement<Key: PersistentKey, Value: Sendable & Codable>(
+    _ path: any KeyPath<Model, TrackedDictionary<Key, Value>> & Sendable, _ key: Key
+  ) async throws -> Value? {
+    let element = withModel { $0[keyPath: path][key] }
+    guard let record = storage.keeper as? PersistedStore<Model, Action> else { return element }
+    // Later than the read: a change in between is waited for, too.
+    let version = storage.withLock { _ in record.lastChange(of: key, in: path) }
+    guard version > record.savedVersion.now else { return element }
+    try await record.persistence.flush()
+    guard version <= record.savedVersion.now else {
+      throw PersistenceError(
+        .alreadyRegistered,
+        """
+        Store "\(identifier)": another store has been registered under its identifier, so what was read is not saved.
+        """)
+    }
+    return element
+  }
+}

@@ -1,0 +1,132 @@
+import DispatchStoreTesting
+import Testing
+
+@testable import DispatchStore
+
+@Suite("An element that is read as saved", .timeLimit(.minutes(10)))
+struct SavedElementTests {
+  /// Deposits without waiting for the database.
+  private func deposit(_ account: String, _ stage: PersistenceStage) async {
+    await stage.dispatcher.send(
+      Deposit(account: account, amount: 5), options: .durability(.memory))
+  }
+
+  @Test func waitsForNoOtherElement() async throws {
+    let stage = try await PersistenceStage()
+    await stage.dispatcher.send(Deposit(account: "a", amount: 5))
+    #expect(try await stage.wallet.savedElement(\.all, "a") == 5)
+    stage.database.hold()
+    await deposit("b", stage)
+    #expect(try await stage.wallet.savedElement(\.all, "a") == 5)
+    #expect(try await stage.wallet.savedElement(\.all, "c") == nil)
+    #expect(stage.saved == ["a": "5"])
+    stage.database.release()
+  }
+
+  @Test(arguments: ["changed", "inserted", "removed", "assigned with all others"])
+  func waitsForItsOwnChange(_ change: String) async throws {
+    let stage = try await PersistenceStage()
+    await stage.dispatcher.send(Deposit(account: "a", amount: 5))
+    _ = try await stage.wallet.savedElement(\.all, "a")
+    stage.database.hold()
+    let (key, value): (String, Int?)
+    switch change {
+    case "changed":
+      await deposit("a", stage)
+      (key, value) = ("a", 10)
+    case "inserted":
+      await deposit("b", stage)
+      (key, value) = ("b", 5)
+    case "removed":
+      await stage.dispatcher.send(Close(account: "a"), options: .durability(.memory))
+      (key, value) = ("a", nil)
+    default:
+      await stage.dispatcher.send(ReplaceAll(all: ["c": 7]), options: .durability(.memory))
+      (key, value) = ("c", 7)
+    }
+    let saved = Task {
+      let element = try await stage.wallet.savedElement(\.all, key)
+      return (element, stage.saved[key])
+    }
+    await Task.yield()
+    stage.database.release()
+    let (element, row) = try await saved.value
+    #expect(element == value)
+    #expect(row == value.map { "\($0)" })
+  }
+
+  @Test func waitsForAllCommitsOfAStoreThatIsOneRow() async throws {
+    let stage = try await PersistenceStage(form: .model)
+    stage.database.hold()
+    await deposit("a", stage)
+    let version = stage.wallet.version
+    let saved = Task {
+      _ = try await stage.wallet.savedElement(\.all, "b")
+      return stage.database.version(ofStore: "wallet")
+    }
+    await Task.yield()
+    stage.database.release()
+    #expect(try await saved.value == version)
+  }
+
+  @Test func throwsIfItsChangeCannotBeSaved() async throws {
+    let stage = try await PersistenceStage()
+    await stage.dispatcher.send(Deposit(account: "a", amount: 5))
+    _ = try await stage.wallet.savedElement(\.all, "a")
+    stage.database.fail(.inputOutput)
+    await stage.dispatcher.send(Deposit(account: "b", amount: 5))
+    await #expect(throws: PersistenceError.self) {
+      try await stage.wallet.savedElement(\.all, "b")
+    }
+    // What is saved is saved.
+    #expect(try await stage.wallet.savedElement(\.all, "a") == 5)
+  }
+
+  @Test func throwsIfItsStoreWasReplaced() async throws {
+    let stage = try await PersistenceStage()
+    stage.dispatcher.unregister(store: stage.wallet)
+    let next = try await stage.dispatcher.register(
+      store: .wallet(), persisted: .elements(\.all))
+    stage.wallet.updateModel { $0.all["a"] = 1 }
+    let error = await #expect(throws: PersistenceError.self) {
+      try await stage.wallet.savedElement(\.all, "a")
+    }
+    #expect(error?.code == .alreadyRegistered)
+    #expect(try await next.savedElement(\.all, "a") == nil)
+  }
+
+  @Test func isThePresentOneOfAStoreThatIsNotSaved() async throws {
+    let dispatcher = Dispatcher(name: "bank", persistence: nil)
+    let wallet = try await dispatcher.register(store: .wallet(), persisted: .elements(\.all))
+    await dispatcher.send(Deposit(account: "a", amount: 5))
+    #expect(try await wallet.savedElement(\.all, "a") == 5)
+    let alone = WalletStore.wallet("alone", Wallet(all: ["b": 1]))
+    #expect(try await alone.savedElement(\.all, "b") == 1)
+  }
+
+  @Test func isThereAtOnceAfterARestart() async throws {
+    let database = MemoryDatabase()
+    let first = try await PersistenceStage(on: database)
+    await first.dispatcher.send(Deposit(account: "a", amount: 5))
+    database.crash()
+    let next = try await PersistenceStage(on: database)
+    database.hold()
+    #expect(try await next.wallet.savedElement(\.all, "a") == 5)
+    database.release()
+  }
+
+  @Test func costsNoMemoryForChangesThatAreSaved() {
+    let saved = SavedVersion()
+    var changes = LastChanges<Int>(before: 7, savedIn: saved)
+    #expect(changes.version(of: 0) == 7)
+    for version in UInt64(8)...100_000 {
+      changes.note([Int(version)], version)
+      if version > 1_000 { saved.rise(to: version - 1_000) }
+      #expect(changes.count <= 2_512)
+    }
+    #expect(changes.version(of: 100_000) == 100_000)
+    #expect(changes.version(of: 99_500) == 99_500)
+    changes.noteAll(100_001)
+    #expect(changes.version(of: 3) == 100_001)
+  }
+}
