@@ -318,7 +318,18 @@ private final class Vault: Sendable {
     let (store, key) = (stores[simulation.draw(below: 2)], simulation.draw(below: 3))
     let history = history.now[store.identifier] ?? [:]
     let version = store.version
-    guard (try? await store.savedElement(\.all, key)) != nil else { return }
+    let limit: Duration? =
+      simulation.draw(below: 3) == 0 ? .microseconds(simulation.draw(below: 100)) : nil
+    let isCancelled = simulation.draw(below: 4) == 0
+    let isSaved = await withTaskGroup(of: Bool.self) { group in
+      group.addTask { (try? await store.savedElement(\.all, key, timeout: limit)) != nil }
+      if isCancelled {
+        try? await simulation.delay(upTo: .microseconds(20))
+        group.cancelAll()
+      }
+      return await group.next()!
+    }
+    guard isSaved else { return }
     var changed = version
     while changed > 0, let now = history[changed], now.all[key] == history[changed - 1]?.all[key] {
       changed -= 1

@@ -82,6 +82,47 @@ struct SavedElementTests {
     #expect(try await stage.wallet.savedElement(\.all, "a") == 5)
   }
 
+  @Test func isWaitedForNoLongerThanALimit() async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    await deposit("a", stage)
+    let error = await #expect(throws: DispatchError.self) {
+      try await stage.wallet.savedElement(\.all, "a", timeout: .milliseconds(1))
+    }
+    #expect(error?.code == .timedOut)
+    #expect(error?.timeLimit == .milliseconds(1))
+    stage.database.release()
+    #expect(try await stage.wallet.savedElement(\.all, "a", timeout: .seconds(60)) == 5)
+  }
+
+  @Test func isNotWaitedForInACancelledTask() async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    await deposit("a", stage)
+    let saved = Task { try await stage.wallet.savedElement(\.all, "a") }
+    saved.cancel()
+    await #expect(throws: CancellationError.self) { try await saved.value }
+    stage.database.release()
+  }
+
+  /// However long the database is away.
+  @Test func leavesNothingWhereTheWaitIsGivenUp() async throws {
+    let stage = try await PersistenceStage()
+    stage.database.hold()
+    await deposit("a", stage)
+    let ends = Recorder<Bool>()
+    for _ in 1...10_000 {
+      let wait = SavingWait(for: stage.persistence)
+      wait.begin(timeout: nil)
+      wait.end.whenSet { _ in ends.record(true) }
+      wait.giveUp(.timedOut)
+    }
+    #expect(ends.all.count == 10_000)
+    #expect(stage.persistence.state.withLock { $0.commit.waiterCount } < 300)
+    stage.database.release()
+    try await stage.persistence.flush()
+  }
+
   @Test func throwsIfItsStoreWasReplaced() async throws {
     let stage = try await PersistenceStage()
     stage.dispatcher.unregister(store: stage.wallet)

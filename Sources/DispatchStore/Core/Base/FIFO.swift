@@ -3,6 +3,7 @@ struct FIFO<Element> {
   private var elements: [Element?] = []
   private var head = 0
 
+  var count: Int { elements.count - head }
   var isEmpty: Bool { head == elements.count }
   var first: Element? { isEmpty ? nil : elements[head] }
 

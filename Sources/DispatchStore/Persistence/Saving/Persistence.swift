@@ -138,13 +138,23 @@ public final class Persistence: Sendable {
   /// Call it before you send out what you have read outside of a dispatch: a crash could undo it otherwise. For an
   /// element, `Store.savedElement` waits less.
   ///
-  /// - Throws: A `PersistenceError` if saving has failed.
-  public func flush() async throws {
-    let error = await withUnsafeContinuation {
-      (continuation: UnsafeContinuation<PersistenceError?, Never>) in
-      afterSaving { continuation.resume(returning: $0) }
+  /// - Parameter limit: The longest time to wait for a database that is locked, full or away; nil to wait until it is
+  ///   back.
+  /// - Throws: A `PersistenceError` if saving has failed, a `DispatchError` with the code `timedOut` after the limit, and
+  ///   `CancellationError` if the task is cancelled.
+  public func flush(timeout limit: Duration? = nil) async throws {
+    let wait = SavingWait(for: self)
+    wait.begin(timeout: limit)
+    let end = await withCancellationHandler {
+      await wait.end.value
+    } onCancel: {
+      wait.giveUp(.cancelled)
     }
-    if let error { throw error }
+    switch end {
+    case .saved(let error): if let error { throw error }
+    case .timedOut: throw DispatchError.notSaved(in: limit!, status)
+    case .cancelled: throw CancellationError()
+    }
   }
 
   /// Calls a closure once everything is saved that was committed before, or saving has failed.
@@ -217,6 +227,15 @@ public final class Persistence: Sendable {
     }
     if let error { throw error }
     return value.withLock { $0! }
+  }
+}
+
+extension DispatchError {
+  fileprivate static func notSaved(in limit: Duration, _ status: PersistenceStatus) -> Self {
+    let reason = status.lastError.map { ": \($0.message)" } ?? "."
+    return DispatchError(
+      code: .timedOut, message: "What was committed was not saved in \(limit)\(reason)",
+      cause: status.lastError, timeLimit: limit)
   }
 }
 

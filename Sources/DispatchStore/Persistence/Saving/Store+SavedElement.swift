@@ -10,17 +10,20 @@ extension Store where Model: Codable {
   ///   - path: A dictionary that the store is registered with, as in `persisted: .elements(\.all)`. For another one, it
   ///     waits for all commits of the store.
   ///   - key: The element's key.
+  ///   - limit: The longest time to wait for a database that is locked, full or away; nil to wait until it is back.
   /// - Returns: The element, or nil if its absence is saved. If the store is not saved in a database, the present one.
-  /// - Throws: A `PersistenceError` if a change of the element can't be saved.
+  /// - Throws: A `PersistenceError` if a change of the element can't be saved, a `DispatchError` with the code `timedOut`
+  ///   after the limit, and `CancellationError` if the task is cancelled while it waits.
   public func savedElement<Key: PersistentKey, Value: Sendable & Codable>(
-    _ path: any KeyPath<Model, TrackedDictionary<Key, Value>> & Sendable, _ key: Key
+    _ path: any KeyPath<Model, TrackedDictionary<Key, Value>> & Sendable, _ key: Key,
+    timeout limit: Duration? = nil
   ) async throws -> Value? {
     let element = withModel { $0[keyPath: path][key] }
     guard let record = storage.keeper as? PersistedStore<Model, Action> else { return element }
     // Later than the read: a change in between is waited for, too.
     let version = storage.withLock { _ in record.lastChange(of: key, in: path) }
     guard version > record.savedVersion.now else { return element }
-    try await record.persistence.flush()
+    try await record.persistence.flush(timeout: limit)
     guard version <= record.savedVersion.now else {
       throw PersistenceError(
         .alreadyRegistered,

@@ -18,13 +18,16 @@ struct GroupCommit {
   private enum Waiter {
     case end(PendingEnd)
     case call(UInt64, @Sendable (PersistenceError?) -> Void)
+    case task(UInt64, SavingWait)
 
     var position: UInt64 {
       switch self {
       case .end(let end): end.position
-      case .call(let position, _): position
+      case .call(let position, _), .task(let position, _): position
       }
     }
+
+    var hasGivenUp: Bool { if case .task(_, let wait) = self { wait.end.isSet } else { false } }
   }
 
   /// The actions after a transition, outside of the lock.
@@ -54,6 +57,8 @@ struct GroupCommit {
   /// The error with which saving ends instead of another attempt.
   private(set) var lastAttempt: PersistenceError?
   private var waiters = FIFO<Waiter>()
+  /// The number of waiters that may have given up.
+  private var givenUp = 0
   private var order = EndOrder()
   /// The errands, each with the number of the last commit before it.
   private var errands = FIFO<(position: UInt64, errand: DatabaseErrand)>()
@@ -62,6 +67,8 @@ struct GroupCommit {
   private let limits: PersistenceLimits
 
   init(_ limits: PersistenceLimits) { self.limits = limits }
+
+  var waiterCount: Int { waiters.count }
 
   /// The number of commits that are not saved.
   var lag: UInt64 { last - saved }
@@ -90,10 +97,27 @@ struct GroupCommit {
   mutating func wait(
     _ body: @escaping @Sendable (PersistenceError?) -> Void
   ) -> (waits: Bool, error: PersistenceError?) {
+    wait(for: .call(last, body))
+  }
+
+  mutating func wait(_ task: SavingWait) -> (waits: Bool, error: PersistenceError?) {
+    wait(for: .task(last, task))
+  }
+
+  private mutating func wait(for waiter: Waiter) -> (waits: Bool, error: PersistenceError?) {
     if last == saved { return (false, nil) }
     if let failure { return (false, failure) }
-    waiters.append(.call(last, body))
+    waiters.append(waiter)
     return (true, nil)
+  }
+
+  /// Notes that a task has given up; removes those that have once they are many, however long the database is away.
+  mutating func noteGivenUp() {
+    givenUp += 1
+    guard givenUp > 64 + waiters.count / 2 else { return }
+    let rest = waiters.all.filter { !$0.hasGivenUp }
+    (waiters, givenUp) = (FIFO(), 0)
+    for waiter in rest { waiters.append(waiter) }
   }
 
   /// Notes that an end has passed; returns those of its lanes that may pass now.
@@ -212,6 +236,8 @@ struct GroupCommit {
       switch waiters.popFirst()! {
       case .call(_, let body):
         passing.calls.append(body)
+      case .task(_, let wait):
+        passing.calls.append { wait.end.set(.saved($0)) }
       case .end(let end):
         end.isSaved = true
         if let error = passing.error { end.error = .notSaved(error, isKnown: saved <= end.start) }

@@ -65,6 +65,7 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
         answer.headers[.retryAfter] = "\(error.retryAfter?.wholeSeconds ?? retryAfter)"
       }
       return answer
+    case is PersistenceError: return HTTPError(DispatchError.Code.persistenceFailed.httpStatus)
     default: return HTTPError(.internalServerError)
     }
   }

@@ -11,6 +11,8 @@ struct Routes: Sendable {
   let shop: Shop
   /// The controls of requests that change something.
   let controls: DispatchOptions
+  /// The longest time that a request takes.
+  let timeLimit: Duration
   let numbers: OrderNumbers
 
   func add(to router: Router<ShopContext>) {
@@ -38,7 +40,7 @@ struct Routes: Sendable {
     _ request: Request, _ context: ShopContext
   ) async throws -> StockAnswer {
     let sku = try sku(context)
-    guard let goods = try await shop.stock.savedElement(\.goods, sku) else {
+    guard let goods = try await shop.stock.savedElement(\.goods, sku, timeout: timeLimit) else {
       throw ShopError.unknownGoods(sku)
     }
     return StockAnswer(sku, goods)
@@ -75,7 +77,7 @@ struct Routes: Sendable {
   @Sendable private func cancelOrder(
     _ request: Request, _ context: ShopContext
   ) async throws -> EditedResponse<OrderAnswer> {
-    let cancel = Cancel(order: try await order(context).id)
+    let cancel = Cancel(order: try context.parameters.require("id", as: Int.self))
     let order = try await shop.dispatcher.send(cancel, options: controls).reply
     return EditedResponse(status: .accepted, response: OrderAnswer(order))
   }
@@ -97,7 +99,7 @@ struct Routes: Sendable {
   /// Reads an order once it is in the database, since nobody may hear of what a crash would undo.
   private func order(_ context: ShopContext) async throws -> Order {
     let id = try context.parameters.require("id", as: Int.self)
-    guard let order = try await shop.orders.savedElement(\.all, id) else {
+    guard let order = try await shop.orders.savedElement(\.all, id, timeout: timeLimit) else {
       throw ShopError.unknownOrder(id)
     }
     return order

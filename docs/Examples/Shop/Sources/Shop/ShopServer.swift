@@ -65,9 +65,9 @@ struct ShopServer {
     router.add(middleware: DispatchErrorMiddleware(ownErrors: HTTPError.of))
     router.addHealth(readiness)
     router.addMetrics(prometheus, of: metrics)
+    let timeLimit = Duration.seconds(5)
     Routes(
-      shop: shop,
-      controls: [.limited(by: requests), .timeout(.seconds(5))],
+      shop: shop, controls: [.limited(by: requests), .timeout(timeLimit)], timeLimit: timeLimit,
       numbers: OrderNumbers(after: shop.orders.withModel { $0.all.keys.max() ?? 0 })
     ).add(to: router)
     let server = Application(
