@@ -160,6 +160,26 @@ struct PersistenceFailureTests {
     }
   }
 
+  @Test func ofARowThatIsTooLargeNameIt() async throws {
+    /// Makes one element a row of zeros, which take no memory before they are written.
+    struct Large: PersistenceCoder {
+      let coder = JSONPersistenceCoder()
+      func encode(_ value: some Encodable) throws -> Data {
+        value as? Int == 77 ? Data(count: 513 << 20) : try coder.encode(value)
+      }
+      func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+        try coder.decode(type, from: data)
+      }
+    }
+    let stage = try await PersistenceStage(coder: Large())
+    let result = await stage.dispatcher.send(Deposit(account: "k", amount: 77)).result
+    let cause = result.dispatchError?.cause as? PersistenceError
+    #expect(cause?.code == .notEncodable)
+    for part in ["\"wallet\"", "element k", "513 MiB"] {
+      #expect(cause?.message.contains(part) == true, "\(part): \(cause as Any)")
+    }
+  }
+
   @Test func ofAKeyWithoutATextNameIt() async throws {
     let stage = try await PersistenceStage()
     let result = await stage.dispatcher.send(Deposit(account: "a\u{0}", amount: 1)).result

@@ -6,17 +6,29 @@ struct RowCoder {
   let storeIdentifier: String
   let database: String
 
+  /// The size of the largest row, in bytes: PostgreSQL closes the connection above twice that, as if it were away.
+  private static let largestRow = 512 << 20
+
   func encode(_ value: some Encodable, at key: () -> String?) throws -> Data {
+    let data: Data
     do {
-      return try coder.encode(value)
+      data = try coder.encode(value)
     } catch {
-      throw PersistenceError(
-        .notEncodable,
-        """
-        Store "\(storeIdentifier)"\(key().map { ", element \($0)" } ?? ""): the \(type(of: value)) can't be encoded\
-        \(Self.place(of: error)).
-        """, cause: error)
+      throw notEncodable(value, key(), "can't be encoded\(Self.place(of: error)).", cause: error)
     }
+    guard data.count <= Self.largestRow else {
+      throw notEncodable(value, key(), "has \(data.count >> 20) MiB as a row, which can have 512.")
+    }
+    return data
+  }
+
+  private func notEncodable(
+    _ value: some Encodable, _ key: String?, _ reason: String, cause: (any Error)? = nil
+  ) -> PersistenceError {
+    let row = key.map { ", element \($0)" } ?? ""
+    return PersistenceError(
+      .notEncodable, "Store \"\(storeIdentifier)\"\(row): the \(type(of: value)) \(reason)",
+      cause: cause)
   }
 
   func noText(for key: some PersistentKey) -> PersistenceError {

@@ -16,13 +16,26 @@ struct Settings {
   let inspector: (host: String, port: Int)?
 
   init(_ environment: [String: String]) throws {
-    port = environment["PORT"].flatMap(Int.init) ?? 8080
+    func setting<Value>(
+      _ name: String, _ value: Value, such form: String, _ parse: (String) -> Value?
+    ) throws -> Value {
+      guard let text = environment[name] else { return value }
+      guard let value = parse(text) else {
+        throw InvalidSetting(name: name, text: text, form: form)
+      }
+      return value
+    }
+    port = try setting("PORT", 8080, such: "8080") {
+      Int($0).flatMap { 1...65_535 ~= $0 ? $0 : nil }
+    }
     database = environment["DATABASE"].map { place in
-      place.hasPrefix("postgresql://")
+      place.contains("://")
         ? .postgreSQL(url: place, partition: "shop", waitForOwnership: true) : .sqlite(path: place)
     }
     gateway = environment["GATEWAY"] ?? "http://127.0.0.1:8090"
-    logLevel = environment["LOG_LEVEL"].flatMap { Logger.Level(rawValue: $0) } ?? .info
+    logLevel = try setting("LOG_LEVEL", .info, such: "debug, info or error") {
+      Logger.Level(rawValue: $0)
+    }
     traces = environment["TRACES"]
     inspector = try Self.inspector(environment["INSPECTOR"] ?? "127.0.0.1:8081")
   }
