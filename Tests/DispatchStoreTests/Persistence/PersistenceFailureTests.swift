@@ -14,6 +14,8 @@ struct PersistenceFailureTests {
     #expect(result.errorCode == .persistenceFailed)
     #expect((result.dispatchError?.cause as? PersistenceError)?.code == .inputOutput)
     #expect(result.dispatchError?.message.contains("not saved") == true)
+    // The store has finished, so that is not all that a log has to say.
+    #expect("\(result)".contains("wallet finished, persistenceFailed: "))
     // Nothing runs any longer, and reads still work.
     let next = await stage.run(Deposit(account: "a", amount: 5), way).value
     #expect(next.errorCode == .persistenceFailed)

@@ -462,6 +462,15 @@ struct DispatchRecorderTests {
     #expect(format?.reason.contains("\"x\"") == true)
   }
 
+  @Test func cutLongTextsBeforeTheyAreQuoted() {
+    var writer = DiffWriter(lengthLimit: 10)
+    let customer = Customer(name: String(repeating: "\n", count: 1_000_000), secret: "s")
+    let text = writer.line(customer)
+    #expect(text == #"Customer(name: "\n\n\n\n\n\n\n\n\n\n"……)"#)
+    var whole = DiffWriter()
+    #expect(whole.line("ab") == #""ab""#)
+  }
+
   @Test func keepNothingOfStoresThatAreGone() async {
     let (dispatcher, _, recorder) = make(DispatchRecorder(limit: 10))
     weak var last: LedgerStore?

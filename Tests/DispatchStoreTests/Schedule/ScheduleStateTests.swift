@@ -115,6 +115,15 @@ struct ScheduleStateTests {
     #expect(time == next)
   }
 
+  @Test(
+    arguments: [
+      (.once, 95, 5), (.once, 90, 10), (.once, 0, 10), (.skip, -50, 10), (.once, 107, -7),
+      (.skip, 107, 3),
+    ] as [(MissedRuns, Int64, Int64)])
+  func aSavedTimeIsNoFurtherAwayThanAnInterval(_ missed: MissedRuns, now: Int64, left: Int64) {
+    #expect(Repetition(interval: 10, missed: missed).left(until: 100, at: now) == left)
+  }
+
   @Test func theLastTimeIsTheEndOfTime() {
     let repetition = Repetition(interval: .max, missed: .once)
     #expect(repetition.advance(from: 10, at: 11).next == .max)

@@ -114,6 +114,32 @@ func reportMemory() async throws {
   dispatcher.shutDown()
 }
 
+/// Measures delays that are saved, and how long the next process takes to go on with them.
+func reportSavedDelays(_ count: Int) async throws {
+  let path = folder + "/" + UUID().uuidString + ".db"
+  func open() async throws -> (Dispatcher, Persistence) {
+    let persistence = try await Persistence(.sqlite(path: path), actions: ActionCoder(Add.self))
+    let dispatcher = Dispatcher(name: "bench", persistence: persistence)
+    try await dispatcher.register(store: makeStore(), persisted: .model)
+    return (dispatcher, persistence)
+  }
+  var (dispatcher, persistence) = try await open()
+  try await report("\(count) saved delays", count) {
+    dispatcher.dispatch(Add(amount: 1), options: .delayed(by: .seconds(3_600), name: "\($0)"))
+    if $0 == count - 1 { try await persistence.flush() }
+  }
+  await dispatcher.drain()
+  try await persistence.close()
+  (dispatcher, persistence) = try await open()
+  let time = await seconds { dispatcher.resumeWork() }
+  print("resumeWork with \(count) saved delays: \(String(format: "%.2f", time)) s")
+  dispatcher.shutDown()
+  try await persistence.close()
+  for suffix in ["", "-wal", "-shm", "-owner"] {
+    try? FileManager.default.removeItem(atPath: path + suffix)
+  }
+}
+
 /// The time from an action to the end of its durable work, or of two acknowledged actions.
 func work(_ count: Int, isDurable: Bool) async throws -> Double {
   let path = folder + "/" + UUID().uuidString + ".db"
@@ -145,6 +171,7 @@ func work(_ count: Int, isDurable: Bool) async throws -> Double {
 
 // Before anything was freed, whose memory would be used again.
 try await reportMemory()
+try await reportSavedDelays(100_000)
 
 var (new, repeated, plain): ([Double], [Double], [Double]) = ([], [], [])
 for _ in 0..<rounds {

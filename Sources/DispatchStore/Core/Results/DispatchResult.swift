@@ -133,10 +133,14 @@ public struct StoreResult: Sendable {
 }
 
 extension DispatchResult: CustomStringConvertible {
-  /// The identifier of the dispatch and each store's outcome, on one line.
+  /// The identifier of the dispatch, each store's outcome, and an error that is of no store, on one line.
   public var description: String {
-    let runs = stores.map { "\($0.storeIdentifier) \($0.outcome)" }
-    let items = runs.isEmpty ? [error.map { "\($0)" } ?? "no store responded"] : runs
-    return "\(dispatchID): " + items.joined(separator: ", ")
+    let (stores, error) = (stores, error)
+    var items = stores.map { "\($0.storeIdentifier) \($0.outcome)" }
+    if let error, !stores.contains(where: { $0.outcome.error.map { "\($0)" } == "\(error)" }) {
+      items.append("\(error)")
+    }
+    return "\(dispatchID): "
+      + (items.isEmpty ? "no store responded" : items.joined(separator: ", "))
   }
 }

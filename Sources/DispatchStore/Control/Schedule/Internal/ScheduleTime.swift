@@ -38,8 +38,10 @@ struct Repetition: Sendable {
   let missed: MissedRuns
 
   /// Returns the time until a first run at a date; a date that has passed is made up for at once, or skipped.
+  ///
+  /// One that is further away than an interval was saved before the date was set back.
   func left(until due: Int64, at now: Int64) -> Int64 {
-    if due > now { return due == .max ? .max : due - now }
+    if due > now { return due == .max ? interval : min(due - now, interval) }
     // Negative, so that later runs keep their times.
     return missed == .once ? due - now : interval - (now - due) % interval
   }

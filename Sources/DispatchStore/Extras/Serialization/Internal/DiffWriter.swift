@@ -98,8 +98,10 @@ package struct DiffWriter {
       return text.count <= limit ? text : nil
     case .text(let text):
       length += text.utf8.count
-      if limit != .max, text.contains(where: \.isNewline) { return nil }
-      return text.count <= limit ? Self.quote(text) : nil
+      // Quoting a long text takes long.
+      if text.utf8.count > lengthLimit { return Self.quote(String(text.prefix(lengthLimit))) + "…" }
+      if limit == .max { return Self.quote(text) }
+      return text.count <= limit && !text.contains(where: \.isNewline) ? Self.quote(text) : nil
     case .fields(let name, let parts):
       (start, fields, end) = (name + "(", masks.masked(parts, of: value), ")")
     case .list(let elements):

@@ -95,9 +95,9 @@ extension Persistence {
     (writer.current, writer.failures) = (nil, 0)
     group.wasSaved()
     for batch in group.batches { report(batch.record) }
-    reportLargeJournal()
-    yieldPoint(.noteSaved)
     let bytes = group.rows.reduce(0) { $0 + $1.byteCount }
+    reportLargeJournal(after: bytes)
+    yieldPoint(.noteSaved)
     let passing = state.withLock { state in
       let count = Int(group.position - state.commit.saved)
       state.bytesPerCommit = max(bytes / max(count, 1), 1)
@@ -230,10 +230,11 @@ extension Persistence {
   private static let largeJournal = 64 << 20
 
   /// Reports a large journal once, until it is small again.
-  private func reportLargeJournal() {
+  private func reportLargeJournal(after group: Int) {
     let bytes = writer.driver.journalBytes
+    // The journal is large after a large group, too, and the next small one empties it.
+    if bytes > Self.largeJournal, group > Self.largeJournal / 2 { return }
     writer.largeJournals = bytes > Self.largeJournal ? writer.largeJournals + 1 : 0
-    // The journal is large after a large group, too, and the next group empties it.
     guard writer.largeJournals == 2 else { return }
     report(
       .largeJournal,

@@ -6,7 +6,7 @@ final class Writer {
   var current: Current?
   /// The number of failed attempts to write the current one.
   var failures = 0
-  /// The number of groups, up to the last one, after which the journal was large.
+  /// The number of small groups, up to the last one, after which the journal was large.
   var largeJournals = 0
 
   enum Current {
