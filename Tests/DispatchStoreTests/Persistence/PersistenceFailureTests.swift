@@ -65,6 +65,7 @@ struct PersistenceFailureTests {
     #expect(await stage.run(Deposit(account: "a", amount: 5), way).value.isSuccess)
     #expect(stage.saved == ["a": "5"])
     #expect(stage.warnings.all.map(\.kind) == [.savingDelayed])
+    #expect(stage.warnings.all[0].storeIdentifier == nil)
     #expect(stage.persistence.status.lastError == nil)
   }
 

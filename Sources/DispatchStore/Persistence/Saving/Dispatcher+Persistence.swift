@@ -127,7 +127,7 @@ extension Persistence {
         """)
     }
     let present = state.withLock { $0.records[identifier]?.record }
-    if present?.isRegistered == true { throw PersistenceError.alreadyRegistered(identifier) }
+    if present?.dispatcher != nil { throw PersistenceError.alreadyRegistered(identifier) }
     let hasClaimed = state.withLock { state in
       let isFree = state.records[identifier]?.record === present && present?.isBeginning != true
       guard isFree || isPlanted(.registeredTwice) else { return false }

@@ -89,8 +89,8 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
 
   override func kept() { persistence.requestWriter() }
 
-  /// Whether a dispatcher has the store.
-  var isRegistered: Bool { fatalError("PersistedRecord is abstract.") }
+  /// The dispatcher that the store is registered with.
+  var dispatcher: Dispatcher? { fatalError("PersistedRecord is abstract.") }
 
   /// Takes what was kept since the last call; called under the persistence's lock.
   func take() -> PersistedBatch { fatalError("PersistedRecord is abstract.") }

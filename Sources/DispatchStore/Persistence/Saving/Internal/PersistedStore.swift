@@ -28,7 +28,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     super.init(persistence, store.identifier)
   }
 
-  override var isRegistered: Bool { store?.dispatcher != nil }
+  override var dispatcher: Dispatcher? { store?.dispatcher }
 
   override func report(_ kind: DispatchWarning.Kind, _ message: String) {
     store?.report(kind, message)

@@ -198,15 +198,17 @@ extension Persistence {
 
   // MARK: Reports
 
+  /// Reports a warning that concerns all stores, to the dispatcher of one of them.
   func report(_ kind: DispatchWarning.Kind, _ message: String) {
-    let record = state.withLock { state in
-      state.records.sorted { $0.key < $1.key }.lazy.compactMap(\.value.record).first
+    let records = state.withLock { state in
+      state.records.sorted { $0.key < $1.key }.compactMap(\.value.record)
     }
-    guard let record else {
-      let warning = DispatchWarning(kind: kind, storeIdentifier: nil, message: message)
-      return DispatchWarning.writeToStandardError(warning)
+    let warning = DispatchWarning(kind: kind, storeIdentifier: nil, message: message)
+    if let dispatcher = records.lazy.compactMap(\.dispatcher).first {
+      dispatcher.report(warning)
+    } else {
+      DispatchWarning.writeToStandardError(warning)
     }
-    record.report(kind, message)
   }
 
   /// The size in bytes above which the row of a model is reported.
