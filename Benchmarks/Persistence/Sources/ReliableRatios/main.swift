@@ -115,7 +115,8 @@ func reportMemory() async throws {
 }
 
 /// Measures delays that are saved, and how long the next process takes to go on with them.
-func reportSavedDelays(_ count: Int) async throws {
+func reportSavedDelays() async throws {
+  let count = 100_000
   let path = folder + "/" + UUID().uuidString + ".db"
   func open() async throws -> (Dispatcher, Persistence) {
     let persistence = try await Persistence(.sqlite(path: path), actions: ActionCoder(Add.self))
@@ -124,7 +125,7 @@ func reportSavedDelays(_ count: Int) async throws {
     return (dispatcher, persistence)
   }
   var (dispatcher, persistence) = try await open()
-  try await report("\(count) saved delays", count) {
+  try await report("100,000 saved delays", count) {
     dispatcher.dispatch(Add(amount: 1), options: .delayed(by: .seconds(3_600), name: "\($0)"))
     if $0 == count - 1 { try await persistence.flush() }
   }
@@ -132,7 +133,7 @@ func reportSavedDelays(_ count: Int) async throws {
   try await persistence.close()
   (dispatcher, persistence) = try await open()
   let time = await seconds { dispatcher.resumeWork() }
-  print("resumeWork with \(count) saved delays: \(String(format: "%.2f", time)) s")
+  print("resumeWork with 100,000 saved delays: \(String(format: "%.2f", time)) s")
   dispatcher.shutDown()
   try await persistence.close()
   for suffix in ["", "-wal", "-shm", "-owner"] {
@@ -171,7 +172,7 @@ func work(_ count: Int, isDurable: Bool) async throws -> Double {
 
 // Before anything was freed, whose memory would be used again.
 try await reportMemory()
-try await reportSavedDelays(100_000)
+try await reportSavedDelays()
 
 var (new, repeated, plain): ([Double], [Double], [Double]) = ([], [], [])
 for _ in 0..<rounds {

@@ -167,7 +167,7 @@ final class DictionaryChanges<
     part.place.read(of: UnsafeRawPointer(model)) { dictionary in
       if let changes = dictionary.pointee.takeChanges(since: &checkpoint) {
         now.entries += changes
-        if !isPlanted(.changeMissed) { lastChanges?.note(changes.lazy.map(\.key), version) }
+        if !isPlanted(.changeMissed) { lastChanges?.note(changes.lazy.map { $0.key }, version) }
       } else {
         now.whole = dictionary.pointee.dictionary
         lastChanges?.noteAll(version)
