@@ -64,7 +64,7 @@ package enum Mutant: String, CaseIterable, Sendable {
   case endBeforeSaved
   /// A dispatch that has committed nothing ends, although it may have read what is not saved.
   case readNotSaved
-  /// Who waits for an element to be saved does not know of its last change.
+  /// A read of a saved element does not know of the element's last change.
   case changeMissed
   /// Dispatches that have left one lane end in any order.
   case endsOutOfOrder

@@ -114,40 +114,46 @@ func reportMemory() async throws {
   dispatcher.shutDown()
 }
 
+func newPath() -> String { folder + "/" + UUID().uuidString + ".db" }
+
+func removeDatabase(_ path: String) {
+  for suffix in ["", "-wal", "-shm", "-owner"] {
+    try? FileManager.default.removeItem(atPath: path + suffix)
+  }
+}
+
+/// Opens a database with a store that is saved in it.
+func open(_ path: String) async throws -> (Dispatcher, Persistence) {
+  let persistence = try await Persistence(
+    .sqlite(path: path), actions: ActionCoder(Add.self, Added.self))
+  let dispatcher = Dispatcher(name: "bench", persistence: persistence)
+  try await dispatcher.register(store: makeStore(), persisted: .model)
+  return (dispatcher, persistence)
+}
+
 /// Measures delays that are saved, and how long the next process takes to go on with them.
 func reportSavedDelays() async throws {
   let count = 100_000
-  let path = folder + "/" + UUID().uuidString + ".db"
-  func open() async throws -> (Dispatcher, Persistence) {
-    let persistence = try await Persistence(.sqlite(path: path), actions: ActionCoder(Add.self))
-    let dispatcher = Dispatcher(name: "bench", persistence: persistence)
-    try await dispatcher.register(store: makeStore(), persisted: .model)
-    return (dispatcher, persistence)
-  }
-  var (dispatcher, persistence) = try await open()
+  let path = newPath()
+  var (dispatcher, persistence) = try await open(path)
   try await report("100,000 saved delays", count) {
     dispatcher.dispatch(Add(amount: 1), options: .delayed(by: .seconds(3_600), name: "\($0)"))
     if $0 == count - 1 { try await persistence.flush() }
   }
   await dispatcher.drain()
   try await persistence.close()
-  (dispatcher, persistence) = try await open()
+  (dispatcher, persistence) = try await open(path)
   let time = await seconds { dispatcher.resumeWork() }
   print("resumeWork with 100,000 saved delays: \(String(format: "%.2f", time)) s")
   dispatcher.shutDown()
   try await persistence.close()
-  for suffix in ["", "-wal", "-shm", "-owner"] {
-    try? FileManager.default.removeItem(atPath: path + suffix)
-  }
+  removeDatabase(path)
 }
 
 /// The time from an action to the end of its durable work, or of two acknowledged actions.
 func work(_ count: Int, isDurable: Bool) async throws -> Double {
-  let path = folder + "/" + UUID().uuidString + ".db"
-  let persistence = try await Persistence(
-    .sqlite(path: path), actions: ActionCoder(Add.self, Added.self))
-  let dispatcher = Dispatcher(name: "bench", persistence: persistence)
-  try await dispatcher.register(store: makeStore(), persisted: .model)
+  let path = newPath()
+  let (dispatcher, persistence) = try await open(path)
   if isDurable {
     dispatcher.register(
       effect: DurableEffect("add", on: Add.self) { add, _ in Added(amount: add.amount) })
@@ -164,9 +170,7 @@ func work(_ count: Int, isDurable: Bool) async throws -> Double {
   }
   await dispatcher.drain()
   try await persistence.close()
-  for suffix in ["", "-wal", "-shm", "-owner"] {
-    try? FileManager.default.removeItem(atPath: path + suffix)
-  }
+  removeDatabase(path)
   return time / Double(count)
 }
 

@@ -29,6 +29,12 @@ struct FIFO<Element> {
     return element
   }
 
+  /// Removes the elements that fulfil a condition; linear.
+  mutating func removeAll(where condition: (Element) -> Bool) {
+    elements = elements[head...].filter { !condition($0!) }
+    head = 0
+  }
+
   mutating func updateAll(_ body: (inout Element) -> Void) {
     for index in head..<elements.count { body(&elements[index]!) }
   }

@@ -3,7 +3,6 @@
 /// Objects that have left stay as tombstones: skipped, and removed once they are many.
 struct WaitingLine<Member: AnyObject> {
   private var order = FIFO<UInt64>()
-  private var orderCount = 0
   private var members: [UInt64: Member] = [:]
   private var tickets: [ObjectIdentifier: UInt64] = [:]
   private var lastTicket: UInt64 = 0
@@ -20,12 +19,11 @@ struct WaitingLine<Member: AnyObject> {
     lastTicket += 1
     members[lastTicket] = member
     tickets[ObjectIdentifier(member)] = lastTicket
-    push(lastTicket)
+    order.append(lastTicket)
   }
 
   mutating func popFirst() -> Member? {
     while let ticket = order.popFirst() {
-      orderCount -= 1
       guard let member = members.removeValue(forKey: ticket) else { continue }
       tickets[ObjectIdentifier(member)] = nil
       return member
@@ -37,18 +35,7 @@ struct WaitingLine<Member: AnyObject> {
   mutating func remove(_ member: Member) -> Bool {
     guard let ticket = tickets.removeValue(forKey: ObjectIdentifier(member)) else { return false }
     members[ticket] = nil
-    if orderCount > 2 * members.count + 64 { compact() }
+    if order.count > 2 * members.count + 64 { order.removeAll { members[$0] == nil } }
     return true
-  }
-
-  private mutating func push(_ ticket: UInt64) {
-    order.append(ticket)
-    orderCount += 1
-  }
-
-  private mutating func compact() {
-    let present = order.all.filter { members[$0] != nil }
-    (order, orderCount) = (FIFO(), 0)
-    for ticket in present { push(ticket) }
   }
 }

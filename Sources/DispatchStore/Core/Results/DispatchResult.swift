@@ -133,9 +133,9 @@ public struct StoreResult: Sendable {
 }
 
 extension DispatchResult: CustomStringConvertible {
-  /// The identifier of the dispatch, each store's outcome, and an error that is of no store, on one line.
+  /// The identifier of the dispatch, each store's outcome, and an error that no store has, on one line.
   public var description: String {
-    let (stores, error) = (stores, error)
+    let stores = stores
     var items = stores.map { "\($0.storeIdentifier) \($0.outcome)" }
     if let error, !stores.contains(where: { $0.outcome.error.map { "\($0)" } == "\(error)" }) {
       items.append("\(error)")

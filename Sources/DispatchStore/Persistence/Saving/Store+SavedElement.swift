@@ -3,8 +3,8 @@ extension Store where Model: Codable {
   ///
   ///     let order = try await orders.savedElement(\.all, id)
   ///
-  /// You can send out the returned element, since no crash undoes it. `Persistence.flush()` waits for every commit, and
-  /// this only for those that have changed the element. So a read takes no part in the wait of others' writes.
+  /// You can send out the returned element, since no crash undoes it. `Persistence.flush()` waits for all commits; this
+  /// waits only for those that have changed the element.
   ///
   /// - Parameters:
   ///   - path: A dictionary that the store is registered with, as in `persisted: .elements(\.all)`. For another one, it
@@ -20,7 +20,7 @@ extension Store where Model: Codable {
   ) async throws -> Value? {
     let element = withModel { $0[keyPath: path][key] }
     guard let record = storage.keeper as? PersistedStore<Model, Action> else { return element }
-    // Later than the read: a change in between is waited for, too.
+    // After the read, so that no change that it has seen is missed.
     let version = storage.withLock { _ in record.lastChange(of: key, in: path) }
     guard version > record.savedVersion.now else { return element }
     try await record.persistence.flush(timeout: limit)

@@ -73,27 +73,28 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder.database + "-wal"))
   }
 
+  /// Opens a database whose store adds a page for each action.
+  private func openPages(
+    _ path: String
+  ) async throws -> (Dispatcher, Persistence, Store<Pages, HandledAction>) {
+    let persistence = try await Persistence(.sqlite(path: path))
+    let dispatcher = Dispatcher(name: "shop", persistence: persistence)
+    let pages = try await dispatcher.register(
+      store: Store(identifier: "pages", model: Pages()) {
+        On(Page.self) { pages, page in pages.all[pages.all.count] = page.text }
+      }, persisted: .elements(\.all))
+    return (dispatcher, persistence, pages)
+  }
+
   @Test func aCopyThatIsMadeMeanwhileHasWhatWasSaved() async throws {
-    let folder = folder
-    func open(
-      _ path: String
-    ) async throws -> (Dispatcher, Persistence, Store<Pages, HandledAction>) {
-      let persistence = try await Persistence(.sqlite(path: path))
-      let dispatcher = Dispatcher(name: "shop", persistence: persistence)
-      let pages = try await dispatcher.register(
-        store: Store(identifier: "pages", model: Pages()) {
-          On(Page.self) { pages, page in pages.all[pages.all.count] = page.text }
-        }, persisted: .elements(\.all))
-      return (dispatcher, persistence, pages)
-    }
-    let (dispatcher, persistence, pages) = try await open(folder.database)
+    let (dispatcher, persistence, pages) = try await openPages(folder.database)
     for text in ["a", "b"] { await dispatcher.send(Page(text: text)) }
     let copy = folder.database + "-copy.db"
     try Stranger(folder.database).run("VACUUM INTO '\(copy)'")
     await dispatcher.send(Page(text: "c"))
     #expect(pages.version == 3)
     try await persistence.close()
-    let (next, copied, found) = try await open(copy)
+    let (next, copied, found) = try await openPages(copy)
     #expect(found.model.all.dictionary == [0: "a", 1: "b"])
     #expect(found.version == 2)
     #expect(await next.send(Page(text: "d")).result.isSuccess)
@@ -105,14 +106,9 @@ import Testing
 
   /// Large groups are no reason: the next small one empties the journal.
   @Test func aJournalThatAReaderKeepsFromBeingEmptiedIsReportedOnce() async throws {
-    let dispatcher = Dispatcher(
-      name: "shop", persistence: try await Persistence(.sqlite(path: folder.database)))
+    let (dispatcher, _, pages) = try await openPages(folder.database)
     let warnings = Mutex<[DispatchWarning]>([])
     dispatcher.onWarning { warning in warnings.withLock { $0.append(warning) } }
-    let pages = try await dispatcher.register(
-      store: Store(identifier: "pages", model: Pages()) {
-        On(Page.self) { pages, page in pages.all[pages.all.count] = page.text }
-      }, persisted: .elements(\.all))
     let (large, small) = (String(repeating: "x", count: 65 << 20), "x")
     for text in [large, large, small, small] { await pages.send(Page(text: text)) }
     #expect(warnings.withLock(\.count) == 0)

@@ -39,7 +39,7 @@ struct Repetition: Sendable {
 
   /// Returns the time until a first run at a date; a date that has passed is made up for at once, or skipped.
   ///
-  /// One that is further away than an interval was saved before the date was set back.
+  /// A date that is further away than an interval was saved before somebody set the clock back, and counts as one.
   func left(until due: Int64, at now: Int64) -> Int64 {
     if due > now { return due == .max ? interval : min(due - now, interval) }
     // Negative, so that later runs keep their times.

@@ -115,9 +115,8 @@ struct GroupCommit {
   mutating func noteGivenUp() {
     givenUp += 1
     guard givenUp > 64 + waiters.count / 2 else { return }
-    let rest = waiters.all.filter { !$0.hasGivenUp }
-    (waiters, givenUp) = (FIFO(), 0)
-    for waiter in rest { waiters.append(waiter) }
+    waiters.removeAll(where: \.hasGivenUp)
+    givenUp = 0
   }
 
   /// Notes that an end has passed; returns those of its lanes that may pass now.

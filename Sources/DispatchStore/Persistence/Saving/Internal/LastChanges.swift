@@ -12,7 +12,7 @@ final class SavedVersion: Sendable {
 /// The versions at which elements of a dictionary were changed last, without those that are known to be saved.
 struct LastChanges<Key: Hashable> {
   private var versions: [Key: UInt64] = [:]
-  /// The version at which every element may have been changed.
+  /// The last version at which every element may have been changed.
   private var all: UInt64
   private let saved: SavedVersion
   /// The number of elements at which saved ones are removed.
@@ -20,7 +20,7 @@ struct LastChanges<Key: Hashable> {
 
   private static var leastBound: Int { 256 }
 
-  /// Knows of no change up to a version, so that each element may have been changed then.
+  /// Begins at a version, up to which any element may have been changed.
   init(before version: UInt64, savedIn saved: SavedVersion) {
     (all, self.saved) = (version, saved)
   }

@@ -71,9 +71,9 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     PersistedChanges(batch: batch, form: form)
   }
 
-  /// The version of the last change of an element, or an earlier one if that is saved; called under the store's lock.
+  /// Returns the version at which an element was changed last; called under the store's lock.
   ///
-  /// The store's version if the dictionary has no rows of its own.
+  /// If that change is saved, any saved version may be returned. If the dictionary has no rows of its own, the store's.
   func lastChange<Key: PersistentKey, Value: Sendable & Codable>(
     of key: Key, in path: any KeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> UInt64 {

@@ -6,7 +6,9 @@ struct RowCoder {
   let storeIdentifier: String
   let database: String
 
-  /// The size of the largest row, in bytes: PostgreSQL closes the connection above twice that, as if it were away.
+  /// The size of the largest row, in bytes.
+  ///
+  /// At twice that PostgreSQL closes the connection, which would count as a lost one, again and again.
   private static let largestRow = 512 << 20
 
   func encode(_ value: some Encodable, at key: () -> String?) throws -> Data {

@@ -25,9 +25,7 @@ struct Settings {
       }
       return value
     }
-    port = try setting("PORT", 8080, such: "8080") {
-      Int($0).flatMap { 1...65_535 ~= $0 ? $0 : nil }
-    }
+    port = try setting("PORT", 8080, such: "8080", Self.port)
     database = environment["DATABASE"].map { place in
       place.contains("://")
         ? .postgreSQL(url: place, partition: "shop", waitForOwnership: true) : .sqlite(path: place)
@@ -40,10 +38,14 @@ struct Settings {
     inspector = try Self.inspector(environment["INSPECTOR"] ?? "127.0.0.1:8081")
   }
 
+  private static func port(_ text: some StringProtocol) -> Int? {
+    Int(text).flatMap { 1...65_535 ~= $0 ? $0 : nil }
+  }
+
   private static func inspector(_ text: String) throws -> (host: String, port: Int)? {
     if text == "off" { return nil }
     guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
-      let port = Int(text[text.index(after: colon)...]), 1...65_535 ~= port
+      let port = port(text[text.index(after: colon)...])
     else { throw InvalidSetting(name: "INSPECTOR", text: text, form: "127.0.0.1:8081, or off") }
     return (text[..<colon].trimmingCharacters(in: ["[", "]"]), port)
   }
