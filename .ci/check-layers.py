@@ -42,12 +42,11 @@ Core/Scheduling: Base Dispatcher Results Runs
 Core/Stores: Atomic Base Dispatcher Observers Operations Results Routing Runs Scheduling
 Core/Waits: Base Dispatcher Results Runs Scheduling
 Extras/Recording: Serialization Templates
-Extras/Templates: Serialization
 State/Elements: Sources
 State/Handlers: Sources
 State/Hooks: Handlers
 State/Observation: Sources
-State/Selectors: Handlers Sources
+State/Selectors: Sources
 State/Streams: Sources
 State/Undo: Elements Handlers
 State/Views: Handlers"""

@@ -16,7 +16,7 @@ public struct InspectorStatus: Sendable {
   ///     a limit.
   ///   - limits: The limits to show.
   public init(of dispatcher: Dispatcher, limits: [DispatchLimit] = []) {
-    diagnosis = dispatcher.diagnosis
+    diagnosis = dispatcher.diagnosis()
     self.limits = limits.map { ($0.name, $0.statistics) }
   }
 
@@ -83,7 +83,7 @@ public struct InspectorStatus: Sendable {
       json.member("to") { $0.number(Int64(edge.to)) }
       json.member("kind") { $0.text("\(edge.kind)") }
       json.member("label") { $0.text(edge.label) }
-      json.member("suspected") { $0.bool(edge.kind == .mayWait) }
+      json.member("suspected") { $0.bool(edge.isSuspected) }
       json.member("ring") { $0.bool(inRing) }
     }
   }

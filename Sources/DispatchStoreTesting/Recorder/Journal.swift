@@ -78,7 +78,7 @@ struct Journal: Sendable {
   }
 
   mutating func didRun(_ context: StoreRunInfo, _ action: AnyAction, in store: AnyStore) {
-    guard let index = indices[context.id],
+    guard let index = indices[context.dispatch.id],
       let run = transactions[index].storeRuns.firstIndex(where: {
         $0.outcome == nil && $0.store == ObjectIdentifier(store)
       })

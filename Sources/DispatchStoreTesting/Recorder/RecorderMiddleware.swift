@@ -64,7 +64,7 @@ public final class RecorderMiddleware: Middleware {
 
   /// Records the end of a store's run of an action.
   public func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
-    watched.read { $0[ObjectIdentifier(store)] }?(transaction.id)
+    watched.read { $0[ObjectIdentifier(store)] }?(transaction.dispatch.id)
     journal.change { $0.didRun(transaction, action, in: store) }
   }
 

@@ -39,7 +39,9 @@ struct ReplayPlan {
           """)
     }
     do {
-      return try coder.decode(encoded, with: PlainDecoder())
+      var decoder = PlainDecoder()
+      decoder.userInfo[.actionCoder] = coder
+      return try decoder.decode(EncodedAction.self, from: encoded).action
     } catch {
       throw ReplayError(
         description: "The log can't be replayed: action \(action.text) can't be decoded. \(error)")

@@ -123,7 +123,7 @@ extension FuzzRun {
     _ end: FuzzProgram.Answer.CallbackEnd, _ place: Int
   ) {
     guard let running = left.with({ $0.take() }) else { return }
-    let action = running.action.number
+    let action = running.operation.action.number
     for _ in 0..<commits {
       running.updateModel { model in
         model.count += 1

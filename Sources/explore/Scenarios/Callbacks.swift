@@ -13,7 +13,7 @@ extension Scenario {
     let store = dispatcher.makeJournal(
       "journal",
       late: { operation in
-        let number = operation.action.number
+        let number = operation.operation.action.number
         dispatcher.simulation?.atSomeTime {
           operation.updateModel { $0.entries.append(number + 100) }
           operation.finish()
@@ -22,7 +22,7 @@ extension Scenario {
           let isUpdated: Void? = operation.updateModel { $0.entries.append(number + 200) }
           if isUpdated != nil { updated.with { $0.append(number + 200) } }
         }
-        operation.store.updateModel { $0.entries.append(number + 300) }
+        operation.operation.store.updateModel { $0.entries.append(number + 300) }
       })
     let after = dispatcher.makePlainJournal("after", waitFor: ["journal"])
     let versions = Shared([UInt64]())

@@ -22,7 +22,7 @@ extension Scenario {
 
     @Sendable func look() {
       let before = ended.now
-      let diagnosis = dispatcher.diagnosis
+      let diagnosis = dispatcher.diagnosis()
       for edge in diagnosis.edges {
         // A dispatch that is no longer in the table may be about to release its lane.
         let ends = [edge.from, edge.to].map(diagnosis.entry).filter { $0.age != nil }
@@ -75,7 +75,7 @@ extension Scenario {
     for report in reports.now {
       try check(report.cycles.isEmpty && report.edges.map(\.kind) == [.lane], "\(report)")
     }
-    try check(dispatcher.diagnosis.entries.isEmpty, "\(dispatcher.diagnosis)")
+    try check(dispatcher.diagnosis().entries.isEmpty, "\(dispatcher.diagnosis())")
   }
 }
 

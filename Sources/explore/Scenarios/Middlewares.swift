@@ -68,9 +68,13 @@ final class HookLog: Sendable {
 
   /// Checks that this middleware is the last open one.
   func did(_ name: String, _ transaction: StoreRunInfo, _ store: AnyStore) {
-    let last = open.with { $0["\(transaction.id) \(store.identifier)", default: []].popLast() }
+    let last = open.with {
+      $0["\(transaction.dispatch.id) \(store.identifier)", default: []].popLast()
+    }
     if last != name {
-      faults.with { $0.append("\(name) got didDispatch of \(transaction.id), not \(last ?? "-")") }
+      faults.with {
+        $0.append("\(name) got didDispatch of \(transaction.dispatch.id), not \(last ?? "-")")
+      }
     }
   }
 

@@ -30,7 +30,7 @@ extension Scenario {
         completions.with { $0.append(number) }
       }
     }
-    let growing = RetryBackoff.exponential(from: .seconds(1), upTo: .seconds(3)).withFullJitter
+    let growing = RetryBackoff.exponential(from: .seconds(1), upTo: .seconds(3)).withFullJitter()
     // These run one after the other in a lane.
     let inLane = (11...13).map {
       dispatch($0, failing: $0 - 10, .serial(lane: "a"), .retry(attempts: 3, backoff: growing))

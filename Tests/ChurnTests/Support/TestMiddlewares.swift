@@ -30,7 +30,7 @@ final class PartsRecorder: Middleware, @unchecked Sendable {
 
   func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     let part = StoreRun(
-      dispatchID: transaction.id, isChange: action is Changed, store: store.identifier)
+      dispatchID: transaction.dispatch.id, isChange: action is Changed, store: store.identifier)
     lock.withLock { recorded.ended.append(part) }
   }
 }

@@ -60,7 +60,7 @@ struct StatesHookExplorationTests {
       token.cancel()
       let models = [[]] + commits.now.map(\.value)
       for entry in recorder.entries {
-        let own = commits.now.filter { $0.dispatchID == entry.run.id }
+        let own = commits.now.filter { $0.dispatchID == entry.run.dispatch.id }
         let versions = (entry.oldVersion, entry.newVersion)
         guard versions == (own[0].version - 1, own[own.count - 1].version),
           entry.commitCount == own.count,

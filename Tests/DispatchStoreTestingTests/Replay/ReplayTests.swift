@@ -60,8 +60,7 @@ struct ReplayTests {
     }
     let read = try DispatchLog(jsonLines: log.jsonLines())
     let dispatcher = try await replay(read, decoding: coder) { register(at: $0) }
-    let orders = dispatcher.store(
-      storeIdentifier: "orders", as: Store<Orders, HandledAction>.self)
+    let orders = dispatcher.store(with: "orders") as? Store<Orders, HandledAction>
     #expect(orders?.model.paid == 20 && orders?.model.all[3]?.state == "cancelled")
   }
 
@@ -80,7 +79,7 @@ struct ReplayTests {
     await dispatcher.send(Pay(id: 10), to: "two")
     let again = try await replay(recorder.log, decoding: coder, stores: register)
     let sums = ["one", "two"].map { name in
-      again.store(storeIdentifier: name, as: Store<Int, HandledAction>.self)?.model
+      (again.store(with: name) as? Store<Int, HandledAction>)?.model
     }
     #expect(sums == [1, 11])
   }
@@ -132,8 +131,7 @@ struct ReplayTests {
       try await explore(log: log, decoding: coder, seeds: 0..<1_000) {
         register(at: $0)
       } check: { dispatcher in
-        let store = dispatcher.store(
-          storeIdentifier: "orders", as: Store<Orders, HandledAction>.self)
+        let store = dispatcher.store(with: "orders") as? Store<Orders, HandledAction>
         let orders = store?.model ?? Orders()
         if orders.paid > 0, orders.all[1]?.state == "cancelled" { throw PaidAndCancelled() }
       }
@@ -154,7 +152,7 @@ struct ReplayTests {
     #expect(second?.description.contains("No action type is registered as \"Place\"") == true)
     let changed = await record { dispatcher in
       await dispatcher.send(Place(id: 1))
-      dispatcher.store(storeIdentifier: "orders", as: Store<Orders, HandledAction>.self)?
+      (dispatcher.store(with: "orders") as? Store<Orders, HandledAction>)?
         .updateModel { $0.paid = 9 }
     }
     let third = await #expect(throws: ReplayError.self) {

@@ -82,7 +82,7 @@ struct AtomicActionTests {
         if store == "c" {
           read.record([
             stores[0].model, stores[1].withModel { $0 + stores[0].model },
-            ChildStore(stores[1]).model, Int(stores[1].version),
+            stores[1].child(\.self).model, Int(stores[1].version),
           ])
         }
       }

@@ -35,8 +35,8 @@ struct ChildConcurrencyTests {
     let shop = dispatcher.register(store: .shop(Shop(orders: (0..<8).map { Order(id: $0) })))
     let ended = EventCount(of: threads * count)
     await onOwnThreads(threads) { index in
-      let cart = shop.child(\.cart, action: ShopAction.cart)
-      let order = shop.child(\.orders, id: index) { .order(index, $0) }
+      let cart = shop.child(\.cart).mapActions(ShopAction.cart)
+      let order = shop.child(\.orders, id: index).mapActions { .order(index, $0) }
       for _ in 0..<count {
         switch index % 3 {
         case 0: cart.dispatch(.add("tea"), mode: mode) { _ in ended.add() }

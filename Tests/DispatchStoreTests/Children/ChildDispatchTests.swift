@@ -14,7 +14,7 @@ struct ChildDispatchTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func runsTheStoresReducerForThePartInEveryMode(mode: Dispatcher.Mode) async {
     let ends = Recorder<String>()
-    let cart = shop.child(\.cart, action: ShopAction.cart)
+    let cart = shop.child(\.cart).mapActions(ShopAction.cart)
     let handle = cart.dispatch(.add("a"), mode: mode) { _ in ends.record("plain") }
     #expect(await handle.result.isSuccess)
     let second = cart.dispatch(.add("b"), mode: mode) { result in
@@ -29,7 +29,7 @@ struct ChildDispatchTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
   func inTheCallersTaskReturnsAtItsEnd(mode: Dispatcher.Mode) async {
-    let cart = shop.child(\.cart, action: ShopAction.cart)
+    let cart = shop.child(\.cart).mapActions(ShopAction.cart)
     #expect(await cart.send(.add("a"), mode: .init(mode)!).isSuccess)
     #expect(cart.model.items == ["a"])
     #expect(await cart.send(.fail, mode: .init(mode)!).error is ShopFailure)
@@ -41,11 +41,11 @@ struct ChildDispatchTests {
       shop.session = Session()
       shop.page = .loaded(Content())
     }
-    let order = shop.child(\.orders, id: 7) { .order(7, $0) }
-    let line = order.child(\.lines, id: "a") { .line("a", $0) }
-    let shelf = shop.child(\.stock, key: "tea") { .shelf("tea", $0) }
-    let session = shop.child(unwrapping: \.session, action: ShopAction.session)
-    let content = shop.child(\.page, action: ShopAction.page)
+    let order = shop.child(\.orders, id: 7).mapActions { .order(7, $0) }
+    let line = order.child(\.lines, id: "a").mapActions { .line("a", $0) }
+    let shelf = shop.child(\.stock, key: "tea").mapActions { .shelf("tea", $0) }
+    let session = shop.child(unwrapping: \.session).mapActions(ShopAction.session)
+    let content = shop.child(\.page).mapActions(ShopAction.page)
       .child(extract: \.content, embed: Page.loaded)
     #expect(await order.dispatch(.pay, mode: mode).result.isSuccess)
     #expect(await line.dispatch(.more, mode: mode).result.isSuccess)
@@ -62,13 +62,16 @@ struct ChildDispatchTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func ofAPartThatIsGoneFailsAndCommitsNothing(mode: Dispatcher.Mode) async {
     let gone = [
-      shop.child(\.orders, id: 7) { .order(8, $0) }.dispatch(.pay, mode: mode),
-      shop.child(\.orders, id: 7) { .order(7, $0) }.child(\.lines, id: "x") { .line("x", $0) }
-        .dispatch(.more, mode: mode),
-      shop.child(\.stock, key: "milk") { .shelf("milk", $0) }.dispatch(.put(1), mode: mode),
-      shop.child(unwrapping: \.session, action: ShopAction.session)
+      shop.child(\.orders, id: 7).mapActions { .order(8, $0) }.dispatch(.pay, mode: mode),
+      shop.child(\.orders, id: 7).mapActions { .order(7, $0) }.child(\.lines, id: "x").mapActions {
+        .line("x", $0)
+      }
+      .dispatch(.more, mode: mode),
+      shop.child(\.stock, key: "milk").mapActions { .shelf("milk", $0) }.dispatch(
+        .put(1), mode: mode),
+      shop.child(unwrapping: \.session).mapActions(ShopAction.session)
         .dispatch(.rename("me"), mode: mode),
-      shop.child(\.page, action: ShopAction.page).dispatch(.title("new"), mode: mode),
+      shop.child(\.page).mapActions(ShopAction.page).dispatch(.title("new"), mode: mode),
     ]
     for handle in gone {
       let error = await handle.result.error as? DispatchError
@@ -86,7 +89,7 @@ struct ChildDispatchTests {
   }
 
   @Test func isRefusedWhereItsStoreIsNotRegistered() async {
-    let cart = ShopStore.shop().child(\.cart, action: ShopAction.cart)
+    let cart = ShopStore.shop().child(\.cart).mapActions(ShopAction.cart)
     let ends = Recorder<Bool>()
     for handle in [
       cart.dispatch(.add("a")), cart.dispatch(.add("a")) { result in ends.record(true) },
@@ -103,7 +106,7 @@ struct ChildDispatchTests {
         ? .pass : .veto(reason: "elsewhere")
     })
     dispatcher.register(middleware: middleware)
-    let cart = shop.child(\.cart, action: ShopAction.cart)
+    let cart = shop.child(\.cart).mapActions(ShopAction.cart)
     for mode in Dispatcher.Mode.everyMode {
       #expect(await cart.dispatch(.nothing, mode: mode).result.isSuccess)
     }

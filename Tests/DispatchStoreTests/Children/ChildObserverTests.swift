@@ -24,7 +24,7 @@ struct ChildObserverTests {
   @Test(arguments: Place.allCases)
   func areCalledWithEachCommitThatChangesThePartAndNoOther(place: Place) async {
     let changes = Recorder<String>()
-    let token = observe(ChildStore(shop).child(\.cart).child(\.items).asOptionalChild, place) {
+    let token = observe(shop.child(\.self).child(\.cart).child(\.items).asOptionalChild, place) {
       changes.record("\($0.version): \($0.value?.joined() ?? "-")")
     }
     shop.updateModel { $0.visits += 1 }
@@ -73,8 +73,8 @@ struct ChildObserverTests {
     let store = Store<Opaque, Ping>(model: Opaque(), reducer: ClosureReducer { .probe($0, $1) })
     let versions = Recorder<UInt64>()
     let tokens = [
-      ChildStore(store).observe { versions.record($0.version) },
-      ChildStore(store).asOptionalChild.observe(initial: true) { versions.record($0.version) },
+      store.child(\.self).observe { versions.record($0.version) },
+      store.child(\.self).asOptionalChild.observe(initial: true) { versions.record($0.version) },
     ]
     store.updateModel { _ in }
     store.updateModel { $0.value = 1 }
@@ -85,7 +85,7 @@ struct ChildObserverTests {
   @Test func getTheActionAndTheTransactionOfTheStoresDispatch() {
     let dispatcher = Dispatcher()
     dispatcher.register(store: shop)
-    let cart = shop.child(\.cart, action: ShopAction.cart)
+    let cart = shop.child(\.cart).mapActions(ShopAction.cart)
     let changes = Recorder<Change<Cart, HandledAction>>()
     let token = cart.observe { changes.record($0) }
     let handle = cart.dispatch(.add("tea"), mode: .sync)

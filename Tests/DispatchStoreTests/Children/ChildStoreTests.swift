@@ -59,7 +59,7 @@ struct ChildStoreTests {
   }
 
   @Test func mayBeTheWholeStore() {
-    let whole = ChildStore(shop)
+    let whole = shop.child(\.self)
     whole.updateModel { $0.visits = 5 }
     #expect(shop.model.visits == 5)
     #expect(whole.model == shop.model)

@@ -63,7 +63,7 @@ import Testing
         _ = ForEachReducer<[String: Int], Ping, String, Int, Ping>(
           \.self, action: { ("a", $0) }, reducer: reducer)
       case .combined: _ = CombinedReducer(ReducingPart(), reducer)
-      case .wrapped: _ = WrappedReducer(reducer, before: { _, _ in })
+      case .wrapped: _ = WrappedReducer(reducer) { try $2(&$0, $1) }
       }
     }
   }
@@ -83,7 +83,8 @@ import Testing
 
     @Test func ofAnotherModelMayNotContainOneThatDoes() async {
       await #expect(processExitsWith: .failure) {
-        PartPlace.part.make(CombinedReducer(ReducingPart(), WrappedReducer(DiscreetPart())))
+        PartPlace.part.make(
+          CombinedReducer(ReducingPart(), WrappedReducer(DiscreetPart()) { try $2(&$0, $1) }))
       }
     }
 
@@ -102,7 +103,8 @@ import Testing
     @Test(arguments: PartPlace.allCases)
     func thatOnlyReducesIsAccepted(place: PartPlace) {
       place.make(ReducingPart())
-      place.make(CombinedReducer(ReducingPart(), WrappedReducer(ReducingPart())))
+      place.make(
+        CombinedReducer(ReducingPart(), WrappedReducer(ReducingPart()) { try $2(&$0, $1) }))
     }
   }
 #endif

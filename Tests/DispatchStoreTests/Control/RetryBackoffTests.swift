@@ -36,7 +36,7 @@ struct RetryBackoffTests {
     #expect(pauses(.exponential(from: .seconds(1), factor: -1), 3).allSatisfy { $0 >= 0 })
   }
 
-  @Test(arguments: [Self.longest.withFullJitter, Self.longest.withFullJitter(seed: 1)])
+  @Test(arguments: [Self.longest.withFullJitter(), Self.longest.withFullJitter(seed: 1)])
   func withFullJitterTheyLieBetweenZeroAndWhatTheyWouldBe(_ backoff: RetryBackoff) {
     let limits = pauses(Self.longest)
     var all: Set<Int64> = []
@@ -46,7 +46,7 @@ struct RetryBackoffTests {
       all.formUnion(drawn)
     }
     #expect(all.count > 900, "They are spread.")
-    #expect(pauses(.none.withFullJitter) == [0, 0, 0, 0, 0])
+    #expect(pauses(.none.withFullJitter()) == [0, 0, 0, 0, 0])
   }
 
   @Test func aSeedAndASimulationGiveTheSameDraws() {
@@ -54,7 +54,7 @@ struct RetryBackoffTests {
     #expect(seeded(1) == seeded(1))
     #expect(seeded(1) != seeded(2))
     let simulated = {
-      pauses(Self.longest.withFullJitter, transaction: $0, isSimulated: true)
+      pauses(Self.longest.withFullJitter(), transaction: $0, isSimulated: true)
     }
     #expect(simulated(1) == simulated(1))
     #expect(simulated(1) != simulated(2))

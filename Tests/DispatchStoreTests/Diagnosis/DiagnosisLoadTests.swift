@@ -20,7 +20,7 @@ struct DiagnosisLoadTests {
       Thread {
         // So many at most: each looks at all that is in flight.
         for _ in 0..<Load.count(40) where ended.count < 8 {
-          let diagnosis = dispatcher.diagnosis
+          let diagnosis = dispatcher.diagnosis()
           if diagnosis.isCertain { reports.record(diagnosis) }
           _ = (diagnosis.mermaid, diagnosis.description)
         }
@@ -62,7 +62,7 @@ struct DiagnosisLoadTests {
     }
     for over in looking { await over.opened() }
     #expect(await dispatcher.drain().isComplete)
-    #expect(dispatcher.diagnosis.entries.isEmpty)
+    #expect(dispatcher.diagnosis().entries.isEmpty)
     #expect(reports.all.isEmpty, "\(reports.all.first!)")
   }
 }

@@ -31,9 +31,9 @@ struct DiagnosisRingTests {
   @Test(arguments: DiagnosisTests.laneModes)
   func throughAnUnstructuredTaskIsProbable(mode: Dispatcher.Mode) async {
     let (outer, inner) = await closeRingThroughTask(mode)
-    #expect(dispatcher.diagnosis.cycles.isEmpty, "It may be a matter of milliseconds.")
+    #expect(dispatcher.diagnosis().cycles.isEmpty, "It may be a matter of milliseconds.")
     world.clock.advance(by: .seconds(12))
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.cycles.count == 1)
     let cycle = diagnosis.cycles[0]
     #expect(cycle.isProbable && cycle.edges.count == 2 && Set(cycle.entries) == [1, 2])
@@ -52,9 +52,9 @@ struct DiagnosisRingTests {
     let held = await world.hold(.serial)
     let (queued, behind) = (world.add(.serial), world.add(.serial))
     world.clock.advance(by: .seconds(2))
-    #expect(dispatcher.diagnosis.cycles.isEmpty, "Nothing waits for it.")
+    #expect(dispatcher.diagnosis().cycles.isEmpty, "Nothing waits for it.")
     let waits = Task.immediate { _ = await queued.ended() }
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.kinds(from: held, to: queued) == [.mayWait])
     #expect(diagnosis.kinds(from: held, to: behind).isEmpty)
     #expect(diagnosis.cycles.count == 1 && diagnosis.cycles[0].isProbable)
@@ -82,7 +82,7 @@ struct DiagnosisRingTests {
     }
     let waiting = await inner.first(2)
     world.clock.advance(by: .seconds(2))
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.cycles.count == 1)
     #expect(diagnosis.cycles.first?.isProbable == true)
     #expect(diagnosis.cycles.first?.edges.count == 4)
@@ -118,7 +118,7 @@ struct DiagnosisRingTests {
     let lane = "a\"b\\<c>\n[d]|#"
     let (outer, inner) = await closeRingThroughTask(.serial(lane: lane))
     world.clock.advance(by: .seconds(2))
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     let mermaid = diagnosis.mermaid.split(separator: "\n").map(String.init)
     #expect(mermaid.first == "flowchart TD")
     let nodes = mermaid.filter { $0.hasPrefix("  d1[\"") || $0.hasPrefix("  d2[\"") }

@@ -14,7 +14,7 @@ struct DiagnosisTests {
 
   @Test func withoutATableSaysHowToGetOne() async {
     let plain = Dispatcher(name: "plain")
-    let diagnosis = plain.diagnosis
+    let diagnosis = plain.diagnosis()
     #expect(!diagnosis.hasTable && diagnosis.entries.isEmpty)
     #expect(diagnosis.description.contains("tracksInFlight"))
   }
@@ -23,7 +23,7 @@ struct DiagnosisTests {
   func namesWhatHasTheLaneAndThePlaceInIt(mode: Dispatcher.Mode) async {
     let held = await world.hold(mode)
     let waiting = (0..<3).map { _ in world.add(mode) }
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.entries.count == 4 && diagnosis.cycles.isEmpty)
     for (index, handle) in waiting.enumerated() {
       #expect(diagnosis.kinds(from: handle, to: held) == [.lane])
@@ -43,7 +43,7 @@ struct DiagnosisTests {
     let held = await world.hold(mode)
     let dispatcher = dispatcher
     let task = Task.immediate { await dispatcher.send(Script.adds("y"), mode: mode).isSuccess }
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.entries.count == 2)
     #expect(diagnosis.edges.map(\.kind) == [.lane])
     #expect(diagnosis.edges.first?.to == diagnosis.entry(of: held)?.number)
@@ -56,7 +56,7 @@ struct DiagnosisTests {
   func namesTheDispatchesAfterWhichOneRuns(mode: Dispatcher.Mode) async {
     let held = await world.hold(.serial(lane: "other"))
     let next = world.add(mode, .after(held))
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.kinds(from: next, to: held) == [.after])
     #expect(diagnosis.states(of: next).contains("waits for the end of 1 ("))
     #expect(diagnosis.entry(of: held)?.waiterCount == 1)
@@ -70,7 +70,7 @@ struct DiagnosisTests {
     let second = world.add(.serial)
     let third = world.add(.serial)
     // The first one keeps its place, as the lane's holder or at the head of the inbox.
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.kinds(from: first, to: held) == [.after])
     #expect(diagnosis.kinds(from: second, to: first) == [.lane])
     #expect(diagnosis.kinds(from: third, to: first) == [.lane])
@@ -95,11 +95,11 @@ struct DiagnosisTests {
       }, mode: mode)
     await started.opened()
     // The block may not have returned yet.
-    let states = dispatcher.diagnosis.states(of: handle)
+    let states = dispatcher.diagnosis().states(of: handle)
     #expect(states.contains("runs store \"first\""), "\(states)")
     _ = await world.diagnosis { $0.states(of: handle).contains("`finish` was not called") }
     world.clock.advance(by: .seconds(3))
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     let entry = diagnosis.entry(of: handle)
     #expect(
       entry?.states == [
@@ -120,7 +120,7 @@ struct DiagnosisTests {
         free.wait()
       }, mode: mode)
     await started.opened()
-    let states = dispatcher.diagnosis.states(of: handle)
+    let states = dispatcher.diagnosis().states(of: handle)
     #expect(states.contains("runs store \"stage\" since 0 ms (on a thread)"), "\(states)")
     await world.end(handle)
   }
@@ -171,7 +171,7 @@ struct DiagnosisTests {
           }, mode: .sync)
       }, mode: mode)
     await started.opened()
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.entries.count == 2 && diagnosis.edges.map(\.kind) == [.awaits])
     #expect(diagnosis.edges.first?.from == diagnosis.entry(of: outer)?.number)
     #expect(diagnosis.entries.first { $0.mode == .sync }?.parent == outer.dispatchID)
@@ -222,7 +222,7 @@ struct DiagnosisTests {
   func saysThatTheQueueIsSuspended(mode: Dispatcher.Mode) async {
     dispatcher.queue.isSuspended = true
     let handle = world.add(mode)
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.isSuspended && diagnosis.description.contains("Its queue is suspended."))
     let states = diagnosis.states(of: handle)
     #expect(states.contains("suspended"), "\(states)")
@@ -261,7 +261,7 @@ struct DiagnosisTests {
         })
       world.clock.advance(by: .milliseconds(1))
     }
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.edges.count == 4 && diagnosis.edges.allSatisfy { $0.kind == .holdsBack })
     #expect(Set(diagnosis.edges.map(\.from)) == [3, 4, 5])
     #expect(diagnosis.edges.filter { $0.from == 3 }.map(\.to) == [1, 2])
@@ -281,7 +281,7 @@ struct DiagnosisTests {
       }, mode: .async)
     await started.opened()
     let next = world.add(.async)
-    let states = world.dispatcher.diagnosis.states(of: next)
+    let states = world.dispatcher.diagnosis().states(of: next)
     #expect(states.contains("a place on the concurrent queue, which is 1 wide"), "\(states)")
     await world.end(blocks, next)
   }
@@ -298,7 +298,7 @@ struct DiagnosisTests {
         },
       ], mode: mode)
     await started.opened()
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.edges.map(\.kind) == [.action])
     #expect(diagnosis.states(of: whole).contains("runs action 2 of 2: "))
     #expect(diagnosis.entries.first { $0.parent == whole.dispatchID } != nil)
@@ -313,7 +313,7 @@ struct DiagnosisTests {
     let task = Task.immediate {
       await dispatcher.send(Script.adds("x"), mode: mode, options: .limited(by: limit)).isSuccess
     }
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.edges.map(\.kind) == [.holdsBack])
     let call = diagnosis.entry(diagnosis.edges[0].from)
     #expect(call.id == nil && call.isWaiting && call.mode == nil)
@@ -346,14 +346,14 @@ struct DiagnosisTests {
     let behind = world.add(.serial(lane: "a"))
     let gate = Gate(waiting, heldBy: other)
     dispatcher.pendingWaits.add(gate)
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.kinds(from: waiting, to: other) == [.holdsBack])
     #expect(diagnosis.states(of: waiting).contains("waits for key \"door\": "))
     // Those behind it in its lane wait for it, too.
     #expect(diagnosis.kinds(from: behind, to: waiting) == [.lane])
     #expect(diagnosis.kinds(from: behind, to: held) == [.lane])
     dispatcher.pendingWaits.remove(gate)
-    #expect(dispatcher.diagnosis.kinds(from: waiting, to: other) == [])
+    #expect(dispatcher.diagnosis().kinds(from: waiting, to: other) == [])
     await world.end(held, other, behind)
   }
 
@@ -366,7 +366,7 @@ struct DiagnosisTests {
       }, mode: .serial,
       options: .retry(attempts: 2, backoff: .constant(.seconds(60))))
     await world.clock.waitForSleepers(atLeast: 1)
-    let states = dispatcher.diagnosis.states(of: handle)
+    let states = dispatcher.diagnosis().states(of: handle)
     #expect(states.contains("store \"stage\" pauses before its attempt 2"), "\(states)")
     world.clock.advance(by: .seconds(60))
     await world.end(handle)
@@ -376,16 +376,16 @@ struct DiagnosisTests {
   func saysWhenADispatchTimesOutAndThatItHas(mode: Dispatcher.Mode) async {
     let held = await world.hold(mode, .timeout(.seconds(5)))
     await world.clock.waitForSleepers(atLeast: 1)
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.entry(of: held)?.timeLeft == .seconds(5))
     #expect(diagnosis.states(of: held).contains("times out in 5 s"))
     world.clock.advance(by: .seconds(5))
     #expect(await held.result.dispatchError?.code == .timedOut)
     // Its block goes on.
-    #expect(dispatcher.diagnosis.states(of: held).contains("has timed out"))
+    #expect(dispatcher.diagnosis().states(of: held).contains("has timed out"))
     world.free.open()
     #expect(await dispatcher.drain().isComplete)
-    #expect(dispatcher.diagnosis.entries.isEmpty)
+    #expect(dispatcher.diagnosis().entries.isEmpty)
   }
 
   @Test func saysThatChangesAreLeftToANotifier() async {
@@ -403,7 +403,7 @@ struct DiagnosisTests {
       storeIdentifier: "observed", action: Script.adds("second"), mode: .async)
     // The queue's one thread has gone on.
     await world.add(.async).ended()
-    let states = dispatcher.diagnosis.states(of: left)
+    let states = dispatcher.diagnosis().states(of: left)
     #expect(states.contains("has changes that were left to its notifier"), "\(states)")
     await world.end(left)
     token.cancel()
@@ -420,11 +420,11 @@ struct DiagnosisTests {
       }, mode: .serial)
     await started.opened()
     let next = world.add(.serial, .after(other))
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.kinds(from: next, to: other) == [.after])
     let entry = diagnosis.entry(of: other)
     #expect(entry?.age == nil && entry?.actions.isEmpty == true && entry?.mode == nil)
-    #expect("\(entry!)".hasPrefix("2. A dispatch at DispatchStoreTests/"))
+    #expect(entry!.line.hasPrefix("2. A dispatch at DispatchStoreTests/"))
     await world.end(other, next)
   }
 
@@ -435,7 +435,7 @@ struct DiagnosisTests {
     for index in 0..<count {
       last = world.add(.serial, index % 100 == 0 ? .after(held) : .after())
     }
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.entries.count == count + 1)
     #expect(diagnosis.edges.count <= 3 * count)
     #expect(diagnosis.cycles.isEmpty)

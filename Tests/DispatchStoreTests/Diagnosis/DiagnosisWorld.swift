@@ -45,7 +45,7 @@ struct DiagnosisWorld {
   /// For what code does inside the library after the last line of it that a test can observe.
   func diagnosis(when condition: (Diagnosis) -> Bool) async -> Diagnosis {
     while true {
-      let diagnosis = dispatcher.diagnosis
+      let diagnosis = dispatcher.diagnosis()
       if condition(diagnosis) { return diagnosis }
       await Task.yield()
     }
@@ -54,7 +54,7 @@ struct DiagnosisWorld {
   func end(_ handles: DispatchHandle...) async {
     free.open()
     for handle in handles { await handle.ended() }
-    #expect(dispatcher.diagnosis.entries.isEmpty)
+    #expect(dispatcher.diagnosis().entries.isEmpty)
   }
 }
 

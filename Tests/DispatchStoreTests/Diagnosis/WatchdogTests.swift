@@ -141,7 +141,7 @@ struct WatchdogTests {
     await began.opened()
     dispatcher.dispatch(action: Script.adds("x"), mode: .serial)
     await advance(by: 4)
-    let moved = dispatcher.diagnosis.entries.count
+    let moved = dispatcher.diagnosis().entries.count
     goesOn.open()
     #expect(moved == 3)
     // The sequence has moved after four seconds, and does so no more.
@@ -195,7 +195,7 @@ struct WatchdogTests {
     dispatcher.watchdog(after: nil)
     await dispatcher.timersAreGone()
     clock.advance(by: .seconds(100))
-    #expect(dispatcher.diagnosis.entries.count == 1)
+    #expect(dispatcher.diagnosis().entries.count == 1)
     await hold(.serial(lane: "other"))
     #expect(dispatcher.timers.count == 0 && reports.count == 0)
     free.open()

@@ -107,7 +107,7 @@ struct ReplyTests {
   func ofSeveralStoresGoByStore(_ mode: Dispatcher.Mode, _ way: Way) async {
     for (place, name) in ["a", "b", "c"].enumerated() { add(way, as: name, model: 10 * place) }
     add(.silent, as: "silent")
-    let observer = (dispatcher.store(storeIdentifier: "b") as? Desk)?.observe(.model) { _ in }
+    let observer = (dispatcher.store(with: "b") as? Desk)?.observe(.model) { _ in }
     dispatcher.register(middleware: RecordingMiddleware())
     var question = Question(way: way)
     question.number = 5

@@ -170,7 +170,7 @@ struct SectionDispatchTests {
     dispatcher.register(
       middleware: RecordingMiddleware(will: { _, _, store in
         guard store.identifier == "stage" else { return .pass }
-        let held = dispatcher.store(storeIdentifier: "held", as: CounterStore.self)!
+        let held = (dispatcher.store(with: "held") as! CounterStore)
         held.dispatch(.add(10), mode: .sync)
         // A section inside the hook, whose dispatch is accepted when that one is left.
         held.updateModel { _ in
@@ -187,7 +187,7 @@ struct SectionDispatchTests {
     #expect(stage.model == ["a", "b"])
     _ = await dispatcher.dispatch(action: Script.runs { _ in }, mode: .serial).result
     #expect(events.all.count { $0 == "nested" } >= 2)
-    #expect(dispatcher.store(storeIdentifier: "held", as: CounterStore.self)!.model.count >= 22)
+    #expect((dispatcher.store(with: "held") as! CounterStore).model.count >= 22)
   }
 
   @Test(arguments: SectionPlace.allCases)

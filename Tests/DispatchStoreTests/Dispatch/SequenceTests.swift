@@ -199,7 +199,7 @@ struct SequenceTests {
     let result = await dispatcher.dispatch(actions: actions, mode: mode).result
     #expect(result.isSuccess)
     #expect(result.steps.count == total)
-    let counter = dispatcher.store(storeIdentifier: "counter", as: CounterStore.self)
+    let counter = dispatcher.store(with: "counter") as? CounterStore
     #expect(counter?.model.count == total)
   }
 

@@ -28,10 +28,10 @@ extension Dispatcher {
 
   func addDesktop(
     _ identifier: String = "desktop", waitFor: WaitFor = [], ownership: StoreOwnership = .strong,
-    @HandlerBuilder<Desktop> _ handlers: () -> Handlers<Desktop>
+    @ListBuilder<Handlers<Desktop>> _ handlers: () -> [Handlers<Desktop>]
   ) -> DesktopStore {
     register(
-      store: Store(identifier: identifier, model: Desktop(), handlers: handlers()),
+      store: Store(identifier: identifier, model: Desktop(), handlers: handlers),
       waitFor: waitFor, ownership: ownership)
   }
 }

@@ -29,7 +29,7 @@ struct HandlerModuleTests {
   func areTheSameInAPartAndByThemselves(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     let whole = dispatcher.register(
-      store: Store(identifier: "drawer", model: Desktop.Drawer(), handlers: Self.drawer))
+      store: Store(identifier: "drawer", model: Desktop.Drawer()) { Self.drawer })
     let desktop = dispatcher.addDesktop { Part(\.drawer) { Self.drawer } }
     let actions: [any ActionType] = [
       Raise(by: 50), Lower(by: 1), Fetch(amount: 20), Fill(papers: 1_000),

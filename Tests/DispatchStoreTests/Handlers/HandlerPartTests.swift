@@ -107,7 +107,6 @@ import Testing
     dispatcher.dispatch(storeIdentifier: "1", action: Lower(by: 1), mode: .sync)
     #expect(stores.map(\.model.drawer.papers) == [2, 2, 2])
     #expect(stores.map(\.model.raised) == [0, -1, 0])
-    #expect(drawers.actionTypes.map { "\($0)" } == ["Raise"])
   }
 
   @Test func aHandlerThatDoesMoreThanReduceCanNotBeCombined() async throws {

@@ -26,7 +26,7 @@ struct StatesHookTests {
     #expect(all.map(\.oldVersion) == [0, 1])
     #expect(all.map(\.newVersion) == [1, 2])
     #expect(all.map(\.commitCount) == [1, 1])
-    #expect(all.map(\.run.id) == transactions)
+    #expect(all.map(\.run.dispatch.id) == transactions)
     #expect(all.allSatisfy { $0.storeIdentifier == "counter" && $0.run.outcome.isFinished })
   }
 

@@ -23,7 +23,7 @@ struct DispatchInfoTests {
           },
           did: { context, _, _ in
             // Every other one, so that those between are reused.
-            if context.id.number.isMultiple(of: 2) { kept.record(context) }
+            if context.dispatch.id.number.isMultiple(of: 2) { kept.record(context) }
           }))
       for _ in 0..<20 {
         let handle = dispatcher.dispatch(action: Ping(), mode: mode)
@@ -32,8 +32,8 @@ struct DispatchInfoTests {
       }
     }
     let even = handles.map(\.dispatchID).filter { $0.number.isMultiple(of: 2) }
-    #expect(kept.all.map(\.id) == even)
-    #expect(kept.all.map { $0[Note.self] } == even.map { Int($0.number) })
+    #expect(kept.all.map(\.dispatch.id) == even)
+    #expect(kept.all.map { $0.dispatch[Note.self] } == even.map { Int($0.number) })
     #expect(kept.all.allSatisfy { $0.outcome.isFinished && $0.dispatch.mode == mode })
     #expect(kept.all.allSatisfy { $0.duration >= .zero && $0.timeQueued >= .zero })
     // They keep the dispatcher, too.
@@ -53,7 +53,7 @@ struct DispatchInfoTests {
           }
           return .pass
         },
-        did: { context, _, _ in ids.record(context.id) }))
+        did: { context, _, _ in ids.record(context.dispatch.id) }))
     let outer = dispatcher.dispatch(action: Ping(), mode: .sync).dispatchID
     let inner = ids.all[0]
     #expect(inner != outer)

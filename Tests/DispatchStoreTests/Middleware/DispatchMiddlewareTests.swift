@@ -32,7 +32,7 @@ struct DispatchMiddlewareTests {
     }
 
     func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
-      steps.record("did \(transaction[byStore: Name.self] ?? "-")")
+      steps.record("did \(transaction.dispatch[byStore: Name.self] ?? "-")")
     }
   }
 

@@ -151,7 +151,7 @@ struct MiddlewareVerdictTests {
     #expect(wills.all.map(\.id) == handles.map(\.dispatchID))
     #expect(wills.all.allSatisfy { $0.duration == .zero && $0.timeQueued == .zero })
     let dids = handles.compactMap { handle in
-      runs.all.first { $0.id == handle.dispatchID }
+      runs.all.first { $0.dispatch.id == handle.dispatchID }
     }
     #expect(dids.count == 2)
     #expect(dids.first?.outcome.isFinished == true)

@@ -41,7 +41,7 @@ struct OperationMiddlewareTests {
   ) async {
     dispatcher.addStage("b", waitFor: ["a"])
     dispatcher.addStage("a")
-    let observed = dispatcher.store(storeIdentifier: "a", as: Stage.self)?.observe(.model) {
+    let observed = (dispatcher.store(with: "a") as? Stage)?.observe(.model) {
       [steps] _ in
       steps.record("observer")
     }

@@ -107,8 +107,8 @@ struct ObserverOrderTests {
     }
     dispatcher.register(
       middleware: RecordingMiddleware(did: { transaction, _, _ in
-        let count = deliveredByTransaction.all.count { $0 == transaction.id }
-        if count != 3 { early.record(transaction.id) }
+        let count = deliveredByTransaction.all.count { $0 == transaction.dispatch.id }
+        if count != 3 { early.record(transaction.dispatch.id) }
       }))
     await onOwnThreads(4) { _ in
       for _ in 0..<20 {

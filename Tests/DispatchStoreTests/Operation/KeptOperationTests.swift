@@ -160,7 +160,7 @@ struct KeptOperationTests {
       _ = await dispatcher.dispatch(action: Append(value: value), mode: mode).result
     }
     #expect(made.all == seen.all.map(\.operation))
-    #expect(seen.all.map(\.action.value) == Array(0..<20))
+    #expect(seen.all.map(\.operation.action.value) == Array(0..<20))
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

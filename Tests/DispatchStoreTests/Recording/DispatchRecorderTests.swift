@@ -347,9 +347,10 @@ struct DispatchRecorderTests {
     let log = try DispatchLog(jsonLines: recorder.log.jsonLines())
     let values = try log.entries.map { entry in
       let encoded = try #require(entry.actions.first?.encoded)
-      return try #require(
-        try ActionCoder(Measure.self).decode(encoded, with: PlainDecoder()) as? Measure
-      ).value
+      var decoder = PlainDecoder()
+      decoder.userInfo[.actionCoder] = ActionCoder(Measure.self)
+      let action = try decoder.decode(EncodedAction.self, from: encoded).action
+      return try #require(action as? Measure).value
     }
     #expect(
       values[0] == .infinity && values[1] == -.infinity && values[2].isNaN && values[3] == 1.5)

@@ -49,7 +49,7 @@ struct FunctionReducerTests {
     let tally = Tally()
     let store = dispatcher.register(
       store: Store(
-        model: tally, reducer: FunctionReducer<Tally, Ping>(object: { tally, _ in tally.add() })))
+        model: tally, reducer: FunctionReducer<Tally, Ping> { tally, _ in tally.add() }))
     let changes = Recorder<(UInt64, Bool)>()
     let token = store.observe(.model) { changes.record(($0.version, $0.value === tally)) }
     for _ in 0..<3 { _ = await store.dispatch(Ping(), mode: mode).result }
@@ -63,7 +63,7 @@ struct FunctionReducerTests {
   @Test func anObjectIsReadWhileThreadsReduceIt() async {
     let store = dispatcher.register(
       store: Store(
-        model: Tally(), reducer: FunctionReducer<Tally, Ping>(object: { tally, _ in tally.add() })))
+        model: Tally(), reducer: FunctionReducer<Tally, Ping> { tally, _ in tally.add() }))
     let rounds = Load.count(1_000)
     await onOwnThreads(4) { index in
       for _ in 0..<rounds {
@@ -78,7 +78,7 @@ struct FunctionReducerTests {
     let store = dispatcher.register(
       store: Store(
         identifier: "tally", model: Tally(),
-        reducer: FunctionReducer<Tally, Ping>(object: { tally, _ in tally.add() })))
+        reducer: FunctionReducer<Tally, Ping> { tally, _ in tally.add() }))
     let counts = Recorder<Int>()
     dispatcher.register(.after(store) { _, _ in counts.record(store.model.count) })
     dispatcher.register(

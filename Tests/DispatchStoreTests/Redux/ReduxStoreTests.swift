@@ -25,7 +25,7 @@ struct ReduxStoreTests {
     store.dispatch(.increase)
     store.dispatch(.add(5))
     store.dispatch(.decrease)
-    #expect(store.getState() == 5)
+    #expect(store.state == 5)
     #expect(store.state == 5)
     #expect(store.store.version == 3)
   }
@@ -110,7 +110,7 @@ struct ReduxStoreTests {
   func runsInTheModeThatIsGivenThroughTheDispatchersMiddlewares(_ mode: Dispatcher.Mode) async {
     let store = makeStore(mode: mode)
     let done = Latch()
-    store.dispatcher.register(
+    store.store.dispatcher?.register(
       .after(Count.self) { _, run in
         #expect(run.dispatch.mode == mode)
         done.open()

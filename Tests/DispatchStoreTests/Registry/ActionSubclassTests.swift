@@ -33,7 +33,7 @@ struct ActionSubclassTests {
     #expect(await responders(to: Circle(), mode) == ["circles", "shapes"])
     #expect(await responders(to: Dot(), mode) == ["circles", "shapes", "dots"])
     #expect(await responders(to: Square(), mode) == ["shapes"])
-    let shapes = dispatcher.store(storeIdentifier: "shapes", as: Store<[String], Shape>.self)
+    let shapes = dispatcher.store(with: "shapes") as? Store<[String], Shape>
     #expect(shapes?.model == ["Shape", "Circle", "Dot", "Square"])
   }
 

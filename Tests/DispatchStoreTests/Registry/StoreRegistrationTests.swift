@@ -11,12 +11,12 @@ struct StoreRegistrationTests {
     #expect(store.dispatcher == nil)
     #expect(dispatcher.register(store: store) === store)
     #expect(store.dispatcher === dispatcher)
-    #expect(dispatcher.store(storeIdentifier: "counter") === store)
     #expect(dispatcher.store(with: "counter") === store)
-    #expect(dispatcher.store(storeIdentifier: "counter", as: CounterStore.self) === store)
-    #expect(dispatcher.store(storeIdentifier: "counter", as: ProbeStore.self) == nil)
+    #expect(dispatcher.store(with: "counter") === store)
+    #expect((dispatcher.store(with: "counter") as? CounterStore) === store)
+    #expect((dispatcher.store(with: "counter") as? ProbeStore) == nil)
     #expect(dispatcher.store(with: "other") == nil)
-    #expect(dispatcher.store(storeIdentifier: "other", as: CounterStore.self) == nil)
+    #expect((dispatcher.store(with: "other") as? CounterStore) == nil)
   }
 
   @Test func aDuplicateOfTheSameTypeReturnsTheRegisteredStore() async {

@@ -107,7 +107,7 @@ struct WeakOwnershipTests {
     let dispatcher = dispatcher
     var store: Store<Held, Ping>? = makeStore(.weak)
     async let handle = onOwnThread { dispatcher.dispatch(action: Ping(), mode: mode) }
-    #expect(await running.first(1)[0].store === store)
+    #expect(await running.first(1)[0].operation.store === store)
     store = nil
     #expect(!released.isOpen)
     #expect(dispatcher.store(with: "held") != nil)

@@ -458,7 +458,7 @@ struct SeveralLanesTests {
     let holders = [await hold("a", until: freeA), await hold("b", until: freeB)]
     let transfer = dispatcher.dispatch(action: notes("transfer"), mode: Self.both)
     let behind = dispatcher.dispatch(action: notes("behind"), mode: .serial(lane: "b"))
-    let diagnosis = dispatcher.diagnosis
+    let diagnosis = dispatcher.diagnosis()
     let entry = diagnosis.entries.first { $0.id == transfer.dispatchID }
     let text = entry?.states.joined(separator: "\n") ?? ""
     for lane in ["a", "b"] { #expect(text.contains("its turn in lane \"\(lane)\""), "\(text)") }

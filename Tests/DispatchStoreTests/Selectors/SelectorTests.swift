@@ -109,7 +109,8 @@ struct SelectorTests {
   @Test func isCombinedFromAnyNumberOfOthers() {
     let price = StateSelector { (cart: PricedCart) in cart.items[0].price }
     let all = StateSelector.combine(
-      \.note, price, selectors.discount, selectors.label, selectors.subtotal
+      StateSelector(\PricedCart.note), price, selectors.discount, selectors.label,
+      selectors.subtotal
     ) { note, price, discount, label, subtotal in
       "\(note) \(price) \(discount) \(label) \(subtotal)"
     }

@@ -33,7 +33,7 @@ struct ModelDiffTests {
   private func differences(_ change: (inout Shop) -> Void, from old: Shop = Shop()) -> [String] {
     var new = old
     change(&new)
-    return ModelDiff(from: old, to: new).differences.map(\.description)
+    return ModelDifference.all(from: old, to: new).map(\.description)
   }
 
   @Test func namesFieldsInTheOrderOfTheirDeclarations() {
@@ -117,9 +117,10 @@ struct ModelDiffTests {
 
   @Test func aNumberThatIsNoneIsNoDifferenceOfAnEquatableTypeEither() {
     struct Sample: Equatable, Sendable { var ratio = Double.nan, count = 0 }
-    #expect(ModelDiff(from: Sample(), to: Sample()).differences.isEmpty)
+    #expect(ModelDifference.all(from: Sample(), to: Sample()).isEmpty)
     #expect(
-      ModelDiff(from: [Sample()], to: [Sample(count: 1)]).description == "self[0].count: 0 → 1")
+      ModelDifference.all(from: [Sample()], to: [Sample(count: 1)]).map(\.description)
+        == ["self[0].count: 0 → 1"])
   }
 
   /// A tree of types without `==`: each element is reflected a bounded number of times for each level.
@@ -134,18 +135,19 @@ struct ModelDiffTests {
         if depth == 0 { value = leaf }
       }
     }
-    let diff = ModelDiff(from: Node(depth: 40, leaf: 1), to: Node(depth: 40, leaf: 2))
+    let differences = ModelDifference.all(
+      from: Node(depth: 40, leaf: 1), to: Node(depth: 40, leaf: 2))
     let path = Array(repeating: "children[0]", count: 40).joined(separator: ".")
-    #expect(diff.differences.map(\.keyPath) == [path + ".value"])
+    #expect(differences.map(\.keyPath) == [path + ".value"])
   }
 
   @Test func hasTheValuesThemselves() throws {
-    let diff = ModelDiff(from: ["a": Order(total: 1)], to: ["a": Order(total: 2)])
-    let difference = try #require(diff.differences.first)
+    let differences = ModelDifference.all(from: ["a": Order(total: 1)], to: ["a": Order(total: 2)])
+    let difference = try #require(differences.first)
     #expect(difference.keyPath == #"self["a"].total"#)
     #expect(difference.old as? Int == 1)
     #expect(difference.new as? Int == 2)
-    #expect(ModelDiff(from: 1, to: 2).description == "self: 1 → 2")
+    #expect(ModelDifference.all(from: 1, to: 2).map(\.description) == ["self: 1 → 2"])
   }
 
   /// An equality that is coarser than the fields, and one that is finer.
@@ -158,8 +160,8 @@ struct ModelDiffTests {
       var value = 0
       static func == (left: Never, right: Never) -> Bool { false }
     }
-    #expect(ModelDiff(from: Coarse(), to: Coarse(hidden: 1)).differences.isEmpty)
-    #expect(ModelDiff(from: Never(), to: Never()).differences.map(\.keyPath) == ["self"])
+    #expect(ModelDifference.all(from: Coarse(), to: Coarse(hidden: 1)).isEmpty)
+    #expect(ModelDifference.all(from: Never(), to: Never()).map(\.keyPath) == ["self"])
   }
 
   /// Each element is compared a bounded number of times, however many there are.
@@ -178,13 +180,13 @@ struct ModelDiffTests {
     var new = old
     new[count / 2].value = -1
     #expect(
-      ModelDiff(from: old, to: new).differences.map(\.keyPath) == ["self[\(count / 2)].value"])
+      ModelDifference.all(from: old, to: new).map(\.keyPath) == ["self[\(count / 2)].value"])
     #expect(comparisons.count <= 4 * count)
     let before = comparisons.count
     let byKey = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($0, $1) })
     var changed = byKey
     changed[3]?.value = -1
-    #expect(ModelDiff(from: byKey, to: changed).differences.map(\.keyPath) == ["self[3].value"])
+    #expect(ModelDifference.all(from: byKey, to: changed).map(\.keyPath) == ["self[3].value"])
     #expect(comparisons.count - before <= 4 * count)
   }
 
@@ -196,16 +198,18 @@ struct ModelDiffTests {
     let lines = Recorder<String>()
     let old = counter.model
     let one = counter.observe(.model) { change in
-      for difference in change.differences(from: old) { lines.record("one \(difference)") }
+      for difference in ModelDifference.all(from: old, to: change.value) {
+        lines.record("one \(difference)")
+      }
     }
-    let two = counter.observeDifferences { change, diff in
-      for difference in diff.differences { lines.record("two \(change.version) \(difference)") }
+    let two = counter.observeDifferences { change, differences in
+      for difference in differences { lines.record("two \(change.version) \(difference)") }
     }
     _ = await counter.dispatch(.add(1)).result
     _ = await counter.dispatch(.note("n")).result
     #expect(
       recorder.entries.map {
-        ModelDiff(from: $0.oldModel, to: $0.newModel).differences.map(\.description)
+        ModelDifference.all(from: $0.oldModel, to: $0.newModel).map(\.description)
       } == [
         ["count: 0 → 1"], [#"notes[0]: nil → "n""#],
       ])

@@ -68,7 +68,7 @@ private func misuse(_ misuse: ExclusiveMisuse, ofOther: Bool, in place: Exclusiv
   let dispatcher = Dispatcher()
   let other = dispatcher.register(store: CounterStore.counter("other"))
   let body: @Sendable () -> Void = {
-    let held = dispatcher.store(storeIdentifier: "held", as: ProbeStore.self)!
+    let held = (dispatcher.store(with: "held") as! ProbeStore)
     if ofOther { misuse.commit(to: other) } else { misuse.commit(to: held) }
   }
   let held = dispatcher.register(

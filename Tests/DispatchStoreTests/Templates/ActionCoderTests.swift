@@ -27,7 +27,13 @@ struct ActionCoderTests {
   }
 
   private func text(_ action: AnyAction) throws -> String {
-    String(decoding: try coder.encode(action, with: Self.json), as: UTF8.self)
+    String(decoding: try Self.json.encode(EncodedAction(action)), as: UTF8.self)
+  }
+
+  private func decode(_ form: PlainValue, by coder: ActionCoder) throws -> AnyAction {
+    var decoder = PlainDecoder()
+    decoder.userInfo[.actionCoder] = coder
+    return try decoder.decode(EncodedAction.self, from: form).action
   }
 
   @Test func encodesTypeAndPayload() throws {
@@ -48,40 +54,43 @@ struct ActionCoderTests {
       #expect(other as? Action == action)
     }
     for action in actions {
-      let json = try coder.encode(action, with: JSONEncoder())
-      expectSame(action, try coder.decode(json, with: JSONDecoder()))
-      let list = try coder.encode(action, with: PropertyListEncoder())
-      expectSame(action, try coder.decode(list, with: PropertyListDecoder()))
-      let plain = try coder.encode(action, with: PlainEncoder())
-      expectSame(action, try coder.decode(plain, with: PlainDecoder()))
+      let form = EncodedAction(action)
+      let jsonDecoder = JSONDecoder()
+      jsonDecoder.userInfo[.actionCoder] = coder
+      let json = try JSONEncoder().encode(form)
+      expectSame(action, try jsonDecoder.decode(EncodedAction.self, from: json).action)
+      let listDecoder = PropertyListDecoder()
+      listDecoder.userInfo[.actionCoder] = coder
+      let list = try PropertyListEncoder().encode(form)
+      expectSame(action, try listDecoder.decode(EncodedAction.self, from: list).action)
+      expectSame(action, try decode(PlainEncoder().encode(form), by: coder))
     }
   }
 
   @Test func listsOfActionsAreEncodedAndDecodedAsOthers() throws {
     let actions = [EncodedAction(Deposit(amount: 1)), EncodedAction(ClearTodos.action())]
-    let data = try coder.encodeValue(["log": actions], with: JSONEncoder())
-    let log = try coder.decodeValue([String: [EncodedAction]].self, from: data, with: JSONDecoder())
-    #expect(log["log"]?.map { type(of: $0.action) == Deposit.self } == [true, false])
+    let data = try JSONEncoder().encode(["log": actions])
     let decoder = JSONDecoder()
     decoder.userInfo[.actionCoder] = coder
-    #expect(try decoder.decode([String: [EncodedAction]].self, from: data)["log"]?.count == 2)
+    let log = try decoder.decode([String: [EncodedAction]].self, from: data)
+    #expect(log["log"]?.map { type(of: $0.action) == Deposit.self } == [true, false])
   }
 
   @Test func aTypeMayHaveAnotherNameAndFormerOnes() throws {
     var coder = ActionCoder()
     coder.register(Deposit.self, as: "pay-in")
     coder.register(Deposit.self, as: "deposit")
-    #expect(coder.actionNames == ["deposit", "pay-in"])
-    let plain = try coder.encode(Deposit(amount: 1), with: PlainEncoder())
-    #expect(plain["type"] == "deposit")
+    var encoder = PlainEncoder()
+    encoder.userInfo[.actionCoder] = coder
+    #expect(try encoder.encode(EncodedAction(Deposit(amount: 1)))["type"] == "deposit")
     let former: PlainValue = ["type": "pay-in", "payload": ["amount": 4]]
-    #expect(try coder.decode(former, with: PlainDecoder()) as? Deposit == Deposit(amount: 4))
+    #expect(try decode(former, by: coder) as? Deposit == Deposit(amount: 4))
   }
 
   @Test func anUnknownTypeIsAnErrorThatNamesItAndTheKnownOnes() throws {
     let form: PlainValue = ["type": "Withdraw", "payload": [:]]
     #expect {
-      try ActionCoder(Move.self, ClearTodos.Action.self).decode(form, with: PlainDecoder())
+      try decode(form, by: ActionCoder(Move.self, ClearTodos.Action.self))
     } throws: { error in
       "\(error)".hasPrefix(
         "No action type is registered as \"Withdraw\"; the coder knows ClearTodos, move.")
@@ -91,7 +100,7 @@ struct ActionCoderTests {
   @Test func aPayloadOfAnotherFormIsAnErrorThatSaysWhere() throws {
     let form: PlainValue = ["type": "ActionCoderTests.Deposit", "payload": ["amount": "five"]]
     #expect {
-      try coder.decode(form, with: PlainDecoder())
+      try decode(form, by: coder)
     } throws: { error in
       guard case DecodingError.typeMismatch(_, let context) = error else { return false }
       return context.codingPath.map(\.stringValue) == ["payload", "amount"]
@@ -99,7 +108,7 @@ struct ActionCoderTests {
   }
 
   @Test func anActionThatIsNotEncodableAndAFormWithoutCoderAreErrors() throws {
-    #expect(throws: ActionCodingError.self) { try coder.encode(Secret(), with: PlainEncoder()) }
+    #expect(throws: ActionCodingError.self) { try PlainEncoder().encode(EncodedAction(Secret())) }
     let form: PlainValue = ["type": "move", "payload": ["up": [:]]]
     #expect(throws: ActionCodingError.self) {
       try PlainDecoder().decode(EncodedAction.self, from: form)

@@ -8,7 +8,6 @@ enum RenameTodo: ActionTemplate {
   struct Payload: Sendable, Equatable { let id: Int, name: String }
   static var id: String { "todo/rename" }
 }
-enum LegacyReset: ActionTemplate { typealias Payload = Void }
 
 @Suite(.timeLimit(.minutes(10)))
 struct ActionTemplateTests {
@@ -20,13 +19,6 @@ struct ActionTemplateTests {
     #expect(FetchTodos.action(3) != FetchTodos.action(4))
     #expect(ClearTodos.action() == ClearTodos.action())
     #expect(RenameTodo.action(.init(id: 1, name: "a")).payload.name == "a")
-    _ = LegacyReset.action()
-  }
-
-  @Test func findsThePayloadOfItsOwnActionsAlone() {
-    let actions: [AnyAction] = [FetchTodos.action(3), ClearTodos.action()]
-    #expect(actions.map(FetchTodos.payload(of:)) == [3, nil])
-    #expect(actions.map { ClearTodos.payload(of: $0) != nil } == [false, true])
   }
 
   private enum Nested: ActionTemplate {}
@@ -42,7 +34,6 @@ struct ActionTemplateTests {
   @Test func describesItsActionsByNameAndPayload() {
     #expect("\(FetchTodos.action(3))" == "FetchTodos(3)")
     #expect("\(ClearTodos.action())" == "ClearTodos()")
-    #expect("\(LegacyReset.action())" == "LegacyReset()")
   }
 
   /// Only stores of a template's action type take part.

@@ -8,9 +8,9 @@ extension Diagnosis: CustomStringConvertible {
         What is in flight is not known: set the dispatcher's tracksInFlight, or a watchdog.
         """)
     }
-    for cycle in cycles { lines.append(cycle.description) }
+    for cycle in cycles { lines.append(cycle.line) }
     for entry in entries {
-      lines.append(entry.description)
+      lines.append(entry.line)
       lines += entry.states.map { "   \($0)" }
     }
     return (lines + pendingWork).joined(separator: "\n")
@@ -42,9 +42,9 @@ extension Diagnosis: CustomStringConvertible {
   }
 }
 
-extension Diagnosis.Entry: CustomStringConvertible {
+extension Diagnosis.Entry {
   /// The number, the types of the actions, the call site, the mode, and the time without a move.
-  public var description: String {
+  package var line: String {
     var parts = ["\(number). \(name) at \(callSite)"]
     if let mode { parts.append("\(mode)") }
     if let age { parts.append("in flight for \(age.inWords)") }
@@ -60,9 +60,9 @@ extension Diagnosis.Entry: CustomStringConvertible {
   }
 }
 
-extension Diagnosis.Cycle: CustomStringConvertible {
+extension Diagnosis.Cycle {
   /// The waits, in the order of the cycle.
-  public var description: String {
+  fileprivate var line: String {
     let clauses = edges.map { "\($0.from) \($0.label) \($0.to)" }
     let head = isProbable ? "A probable cycle" : "A cycle"
     return "\(head): \(clauses.joined(separator: ", ")).".onOneLine

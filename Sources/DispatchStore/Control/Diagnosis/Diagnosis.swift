@@ -4,7 +4,7 @@
 /// only if each of its waits was still there at a second look, so that all were there at one time.
 ///
 /// The library can't see some waits: a block that waits for a semaphore, or for an unstructured task. It suspects
-/// them: such an edge is of the kind `mayWait`, and a ring with one is probable, not certain.
+/// them (`Edge.isSuspected`), and a ring with such an edge is probable, not certain.
 public struct Diagnosis: Sendable {
   /// The dispatcher's name.
   public let dispatcher: String
@@ -52,7 +52,7 @@ extension Diagnosis {
     /// The time until the time limit; nil without one.
     package let timeLeft: Duration?
     /// Whether the dispatch has not started.
-    public let isWaiting: Bool
+    package let isWaiting: Bool
     /// The number of closures, threads and tasks that wait for the end.
     package let waiterCount: Int
     /// The running parts and the waits, in words.
@@ -63,9 +63,8 @@ extension Diagnosis {
 
   /// A wait of an entry for another one.
   public struct Edge: Sendable, Hashable {
-    /// The kinds of waits; later versions may add cases.
-    @nonexhaustive
-    public enum Kind: Sendable, Hashable {
+    /// The kinds of waits.
+    package enum Kind: Sendable, Hashable {
       /// The entry waits for its turn in a lane, behind the holder, or behind a dispatch that is held back itself.
       case lane
       /// The entry was dispatched to run after the other one.
@@ -88,12 +87,12 @@ extension Diagnosis {
     /// The number of the awaited entry.
     public let to: Int
     /// The kind of the wait.
-    public let kind: Kind
-    /// The kind in words, to be read between the two entries.
+    package let kind: Kind
+    /// The kind of the wait in words, to be read between the two entries: "awaits", or "is queued in lane "ann" behind".
     public let label: String
 
-    /// Whether the wait is suspected, not known.
-    package var isSuspected: Bool { kind == .mayWait }
+    /// Whether the wait is suspected, not known: a block of the entry has run for long, and may wait for the other one.
+    public var isSuspected: Bool { kind == .mayWait }
   }
 
   /// A ring of entries that wait for each other.
@@ -102,7 +101,7 @@ extension Diagnosis {
     public let edges: [Edge]
 
     /// The numbers of the entries, in the order of the ring.
-    public var entries: [Int] { edges.map(\.from) }
+    package var entries: [Int] { edges.map(\.from) }
 
     /// Whether a wait of the ring is suspected.
     public var isProbable: Bool { edges.contains(where: \.isSuspected) }

@@ -1,7 +1,4 @@
 extension Dispatcher {
-  /// The present diagnosis: `diagnosis(suspectingAfter:)` with a second.
-  public var diagnosis: Diagnosis { diagnosis(suspectingAfter: .seconds(1)) }
-
   /// Takes a diagnosis: the dispatches in flight, and their waits.
   ///
   /// May be called from any thread, while everything goes on. Each dispatch is looked at under its own locks, for
@@ -10,7 +7,7 @@ extension Dispatcher {
   ///
   /// - Parameter age: The time after which a running block is suspected to wait invisibly: for one of its own
   ///   dispatches, or for the first that its lane holds back.
-  public func diagnosis(suspectingAfter age: Duration) -> Diagnosis {
+  public func diagnosis(suspectingAfter age: Duration = .seconds(1)) -> Diagnosis {
     .of(self, table: inFlightTable, suspectingAfter: age.wholeNanoseconds)
   }
 

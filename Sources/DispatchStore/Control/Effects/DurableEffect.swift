@@ -46,7 +46,7 @@ public struct DurableEffect: Sendable {
   /// - Precondition: `attempts` and `maxConcurrentRuns` are positive.
   public init<Action: ActionType>(
     _ name: String, on type: Action.Type, attempts: Int? = 10,
-    backoff: RetryBackoff = .exponential(from: .seconds(1), upTo: .seconds(300)).withFullJitter,
+    backoff: RetryBackoff = .exponential(from: .seconds(1), upTo: .seconds(300)).withFullJitter(),
     maxConcurrentRuns: Int = 64, onRestart: EffectRecovery<Action> = .runAgain,
     fileID: StaticString = #fileID,
     line: UInt = #line,

@@ -27,7 +27,7 @@ public struct EffectContext: Sendable {
   /// The result of the followed dispatch; nil for a long-lived effect.
   public var result: DispatchResult? { run.result }
   /// Whether the run has neither ended nor been cancelled.
-  public var isActive: Bool { run.isActive }
+  package var isActive: Bool { run.isActive }
 
   /// Dispatches an action in the calling task, and returns when it has ended, as `Dispatcher.send` does.
   @discardableResult

@@ -50,8 +50,8 @@ public struct ActionGroup: Sendable {
   /// - Parameters:
   ///   - order: How the steps run.
   ///   - content: The steps.
-  public init(_ order: Order = .sequence, @ActionGroupBuilder _ content: () -> Content) {
-    let content = content().nodes
+  public init(_ order: Order = .sequence, @ListBuilder<Content> _ content: () -> [Content]) {
+    let content = content().flatMap(\.nodes)
     nodes = []
     nodes.reserveCapacity(content.count + 1)
     nodes.append(GroupNode(.group(order, continuesOnFailure: false), size: content.count + 1))
@@ -75,8 +75,27 @@ public struct ActionGroup: Sendable {
     nodes.lazy.filter(\.isStep).count
   }
 
-  /// The elements that a result builder has made of a part of a group.
+  /// A step, or a nested group, between the braces of a group.
   public struct Content: Sendable {
-    var nodes: [GroupNode]
+    let nodes: [GroupNode]
+  }
+}
+
+extension ListBuilder<ActionGroup.Content> {
+  /// Takes a step.
+  public static func buildExpression(_ step: ActionStep) -> [Element] {
+    [Element(nodes: [GroupNode(.step(step.step), size: 1)])]
+  }
+
+  /// Takes an action, as a step in mode `.async`.
+  public static func buildExpression(
+    _ action: some ActionType, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> [Element] {
+    buildExpression(ActionStep(action, fileID: fileID, line: line))
+  }
+
+  /// Takes a nested group.
+  public static func buildExpression(_ group: ActionGroup) -> [Element] {
+    [Element(nodes: group.nodes)]
   }
 }

@@ -44,22 +44,15 @@ public struct RetryBackoff: Sendable {
     RetryBackoff(first, .exponential(factor), upTo: most)
   }
 
-  /// The back-off with full jitter: each pause is drawn uniformly between zero and its full length.
+  /// Returns this back-off with full jitter: each pause is drawn uniformly between zero and its full length.
   ///
-  /// Dispatches that failed together therefore do not all retry together. In a simulation the draws follow from its
-  /// seed.
-  public var withFullJitter: RetryBackoff {
-    var backoff = self
-    backoff.jitter = .system
-    return backoff
-  }
-
-  /// Returns this back-off with full jitter from a seeded source.
+  /// Dispatches that failed together therefore do not all retry together.
   ///
-  /// Each returned value makes the same draws in the same order.
-  public func withFullJitter(seed: UInt64) -> RetryBackoff {
+  /// - Parameter seed: The seed of the draws: each returned value makes the same ones in the same order. Without one,
+  ///   they are the system's; in a simulation they follow from its seed.
+  public func withFullJitter(seed: UInt64? = nil) -> RetryBackoff {
     var backoff = self
-    backoff.jitter = .seeded(SeededJitter(seed))
+    backoff.jitter = seed.map { .seeded(SeededJitter($0)) } ?? .system
     return backoff
   }
 

@@ -114,21 +114,9 @@ extension Dispatcher {
     return entries.compactMap { $0.store as? Store<Model, Action> }
   }
 
-  /// The store with this identifier, or nil.
-  public func store(storeIdentifier: String) -> AnyStore? {
-    registry.withLock { $0.entry(storeIdentifier)?.store }
-  }
-
-  /// The store with this identifier: another name of `store(storeIdentifier:)`.
+  /// The store with this identifier, or nil; cast it to its type by `as? Store<…>`.
   public func store(with identifier: String) -> AnyStore? {
-    store(storeIdentifier: identifier)
-  }
-
-  /// The store with this identifier, or nil if no store of this type has it.
-  public func store<Model, Action>(
-    storeIdentifier: String, as type: Store<Model, Action>.Type
-  ) -> Store<Model, Action>? {
-    store(storeIdentifier: storeIdentifier) as? Store<Model, Action>
+    registry.withLock { $0.entry(identifier)?.store }
   }
 
   /// The registered stores, in order of registration.

@@ -29,7 +29,7 @@ public struct DispatchInfo: Sendable {
   /// The actions as dispatched: one, unless it is a sequence.
   public var actions: [AnyAction] { Array(scope.actions) }
   /// Whether it was dispatched as a list of actions.
-  public var isSequence: Bool { scope.isSequence }
+  package var isSequence: Bool { scope.isSequence }
   /// The mode of the dispatch.
   public var mode: Dispatcher.Mode { scope.mode }
   /// The source location of the dispatch.

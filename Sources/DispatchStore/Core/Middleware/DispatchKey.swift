@@ -8,7 +8,7 @@
 ///     }
 ///
 ///     func didDispatch(…) {
-///       transaction[byStore: SpanKey.self]?.end()
+///       transaction.dispatch[byStore: SpanKey.self]?.end()
 ///     }
 ///
 /// You need no table of your own: the values are released with the dispatch.
@@ -30,19 +30,5 @@ extension DispatchInfo {
   public subscript<Key: DispatchKey>(byStore key: Key.Type) -> Key.Value? {
     get { scope[key, storeIndex] }
     nonmutating set { scope[key, storeIndex] = newValue }
-  }
-}
-
-extension StoreRunInfo {
-  /// A value that a hook of this dispatch has kept under a key, for any store, or nil.
-  public subscript<Key: DispatchKey>(key: Key.Type) -> Key.Value? {
-    get { dispatch[key] }
-    nonmutating set { dispatch[key] = newValue }
-  }
-
-  /// A value that `willDispatch` has kept under a key for this store's run, or nil.
-  public subscript<Key: DispatchKey>(byStore key: Key.Type) -> Key.Value? {
-    get { dispatch[byStore: key] }
-    nonmutating set { dispatch[byStore: key] = newValue }
   }
 }

@@ -31,9 +31,6 @@ public struct StoreRunInfo: Sendable {
   /// The dispatch: its parent, mode, call site and dispatcher.
   public var dispatch: DispatchInfo { DispatchInfo(session, at: storeIndex) }
 
-  /// The identity of the dispatched action, shared by all of its stores.
-  public var id: DispatchID { session.id }
-
   /// The action that the store got, after replacements.
   public var action: AnyAction { details?.action ?? session.action(at: storeIndex) }
 

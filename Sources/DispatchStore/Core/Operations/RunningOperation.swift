@@ -42,12 +42,6 @@ public final class RunningOperation<Model: Sendable, Action: ActionType>: @unche
     }
   }
 
-  /// The action that it handles.
-  public var action: Action { operation.action }
-
-  /// The store whose reducer made it.
-  public var store: Store<Model, Action> { operation.store }
-
   /// Whether it was cancelled; the block decides how to react.
   public var isCancelled: Bool { operation.isCancelled }
 

@@ -7,7 +7,7 @@ public struct DispatchResult: Sendable {
   /// Empty otherwise.
   public let steps: [DispatchResult]
   /// For a sequence, the number of actions that were not dispatched because an earlier one failed.
-  public let skippedActionCount: Int
+  package let skippedActionCount: Int
   /// The first error, in the order of `stores`, or nil on success.
   ///
   /// A store's own error, `CancellationError`, or a `DispatchError`.

@@ -15,9 +15,9 @@ public struct DispatchOptions: Sendable, ExpressibleByArrayLiteral {
   /// The time limit in nanoseconds; `Int64.max` if none was named, and `unlimited` if it is explicitly without one.
   @usableFromInline var timeLimit: Int64
 
-  /// Makes no options: the dispatch waits for no other, and a sequence ends on failure.
+  /// Makes no options, as `[]` does: the dispatch waits for no other, and a sequence ends on failure.
   @inlinable
-  public init() {
+  package init() {
     after = []
     continuesOnFailure = false
     control = nil

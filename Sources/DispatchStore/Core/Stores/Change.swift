@@ -26,20 +26,6 @@ public struct Change<Value: Sendable, Action: ActionType>: Sendable {
     self.earlier = earlier
   }
 
-  /// Makes a change, for tests of code that receives changes.
-  ///
-  /// - Parameters:
-  ///   - value: The value after the commits.
-  ///   - old: The value of the previous change.
-  ///   - commits: The commits, in order; none for an initial change.
-  public init(_ value: Value, old: Value? = nil, commits: [StoreCommit<Action>] = []) {
-    let last = commits.last
-    self.init(
-      .replaced(ReplacedValue(old: old, by: value)), version: last?.version ?? 0,
-      action: last?.action, dispatchID: last?.dispatchID, isInitial: commits.isEmpty,
-      earlier: Array(commits.dropLast()))
-  }
-
   /// The value after the commits.
   ///
   /// A whole model on a queue or in a stream is read here, by the first use, so it may be later than the commits. It
@@ -84,8 +70,7 @@ public struct StoreCommit<Action: ActionType>: Sendable {
   /// The dispatch that ran the action, or nil for an update outside a dispatch.
   public let dispatchID: DispatchID?
 
-  /// Makes a commit, for tests of code that receives changes.
-  public init(version: UInt64, action: Action? = nil, dispatchID: DispatchID? = nil) {
+  init(version: UInt64, action: Action? = nil, dispatchID: DispatchID? = nil) {
     self.version = version
     self.action = action
     self.dispatchID = dispatchID

@@ -37,9 +37,6 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
     self.init(storage, reducer, ReducerCalls(of: reducer, on: storage))
   }
 
-  /// The type of the actions that the store responds to.
-  public var actionType: any ActionType.Type { Action.self }
-
   /// The number of the store's commits so far.
   public var version: UInt64 {
     let thread = ThreadState.current

@@ -6,8 +6,6 @@ public protocol StoreType: AnyObject, Sendable {
   var identifier: String { get }
   /// The number of the store's commits so far.
   var version: UInt64 { get }
-  /// The type of the actions that the store responds to.
-  var actionType: any ActionType.Type { get }
 }
 
 /// Any store.
@@ -16,11 +14,9 @@ public typealias AnyStore = any StoreType
 /// Stands in for a weakly held store that is gone, if a hook is still called for it.
 final class DepartedStore: StoreType {
   let identifier: String
-  let actionType: any ActionType.Type
   var version: UInt64 { 0 }
 
-  init(identifier: String, actionType: any ActionType.Type) {
+  init(identifier: String) {
     self.identifier = identifier
-    self.actionType = actionType
   }
 }

@@ -15,12 +15,6 @@ public struct ChildStore<Model: Sendable, Action: ActionType>: ParentStore {
     self.part = part
   }
 
-  /// Makes a child of the whole of a store, for code that takes a child.
-  @inlinable
-  public init(_ store: Store<Model, Action>) {
-    self.init(.whole(of: store))
-  }
-
   /// The child as one whose part may be missing, for code that takes such a child.
   @inlinable
   public var asOptionalChild: OptionalChildStore<Model, Action> { OptionalChildStore(part) }
@@ -48,44 +42,33 @@ public struct ChildStore<Model: Sendable, Action: ActionType>: ParentStore {
     try part.updateModel(body)!
   }
 
-  /// Makes a child for a part of this child's part.
+  /// Returns this child for code that knows only the actions of the part.
   ///
-  /// - Parameters:
-  ///   - path: The part, by properties. A subscript by index stops the program if the index no longer exists.
-  ///   - action: Converts the new child's action to this child's action. Called at each dispatch.
+  ///     let cart = shop.child(\.cart).mapActions { (action: CartAction) in .cart(action) }
+  ///
+  /// - Parameter embed: Converts such an action to this child's action. Called at each dispatch.
   @inlinable
-  public func child<Value: Sendable, Local: ActionType>(
-    _ path: any WritableKeyPath<Model, Value> & Sendable,
-    action: @escaping @Sendable (Local) -> Action
-  ) -> ChildStore<Value, Local> {
-    ChildStore<Value, Local>(part.appending(.property(path), part.actions.embedding(action)))
+  public func mapActions<Local: ActionType>(
+    _ embed: @escaping @Sendable (Local) -> Action
+  ) -> ChildStore<Model, Local> {
+    ChildStore<Model, Local>(part.embedding(embed))
   }
 
-  /// Makes a child for a part of this child's part, with the same actions.
+  /// Makes a child for a part of this child's part.
+  ///
+  /// - Parameter path: The part, by properties. A subscript by index stops the program if the index no longer exists.
   @inlinable
   public func child<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value> & Sendable
   ) -> ChildStore<Value, Action> {
-    ChildStore<Value, Action>(part.appending(.property(path), part.actions))
+    ChildStore<Value, Action>(part.appending(.property(path)))
   }
 }
 
 extension Store {
   /// Makes a child for a part of the model.
   ///
-  /// - Parameters:
-  ///   - path: The part, by properties. A subscript by index stops the program if the index no longer exists.
-  ///   - action: Converts the child's action to the store's action. Called at each dispatch.
-  @inlinable
-  public func child<Value: Sendable, Local: ActionType>(
-    _ path: any WritableKeyPath<Model, Value> & Sendable,
-    action: @escaping @Sendable (Local) -> Action
-  ) -> ChildStore<Value, Local> {
-    ChildStore<Value, Local>(
-      StorePart(of: PartRoot(self), .property(path), PartActions(of: self).embedding(action)))
-  }
-
-  /// Makes a child for a part of the model, with the store's actions.
+  /// - Parameter path: The part, by properties. A subscript by index stops the program if the index no longer exists.
   @inlinable
   public func child<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value> & Sendable

@@ -39,25 +39,23 @@ public struct OptionalChildStore<Model: Sendable, Action: ActionType>: ParentSto
     try part.updatePresentModel(body)
   }
 
-  /// Makes a child for a part of this child's part; both are missing together.
+  /// Returns this child for code that knows only the actions of the part.
   ///
-  /// - Parameters:
-  ///   - path: The part, by properties. A subscript by index stops the program if the index no longer exists.
-  ///   - action: Converts the new child's action to this child's action. Called at each dispatch.
+  /// - Parameter embed: Converts such an action to this child's action. Called at each dispatch.
   @inlinable
-  public func child<Value: Sendable, Local: ActionType>(
-    _ path: any WritableKeyPath<Model, Value> & Sendable,
-    action: @escaping @Sendable (Local) -> Action
-  ) -> OptionalChildStore<Value, Local> {
-    OptionalChildStore<Value, Local>(
-      part.appending(.property(path), part.actions.embedding(action)))
+  public func mapActions<Local: ActionType>(
+    _ embed: @escaping @Sendable (Local) -> Action
+  ) -> OptionalChildStore<Model, Local> {
+    OptionalChildStore<Model, Local>(part.embedding(embed))
   }
 
-  /// Makes a child for a part of this child's part, with the same actions.
+  /// Makes a child for a part of this child's part; both are missing together.
+  ///
+  /// - Parameter path: The part, by properties. A subscript by index stops the program if the index no longer exists.
   @inlinable
   public func child<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value> & Sendable
   ) -> OptionalChildStore<Value, Action> {
-    OptionalChildStore<Value, Action>(part.appending(.property(path), part.actions))
+    OptionalChildStore<Value, Action>(part.appending(.property(path)))
   }
 }

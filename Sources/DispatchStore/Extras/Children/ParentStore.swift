@@ -31,21 +31,6 @@ extension ParentStore {
   /// - Parameters:
   ///   - path: The collection, such as an array.
   ///   - id: The element's identity; the element may be missing.
-  ///   - action: Converts the element's action to the parent's action. Called at each dispatch.
-  @inlinable
-  public func child<
-    Elements: MutableCollection & RandomAccessCollection & Sendable, Local: ActionType
-  >(
-    _ path: any WritableKeyPath<Model, Elements> & Sendable, id: Elements.Element.ID,
-    action: @escaping @Sendable (Local) -> Action
-  ) -> OptionalChildStore<Elements.Element, Local>
-  where
-    Elements.Element: Identifiable & Sendable, Elements.Element.ID: Sendable, Elements.Index == Int
-  {
-    optionalChild(.element(of: path, id: id), action)
-  }
-
-  /// Makes a child for an element of a collection, by its identity, with the parent's actions.
   @inlinable
   public func child<Elements: MutableCollection & RandomAccessCollection & Sendable>(
     _ path: any WritableKeyPath<Model, Elements> & Sendable, id: Elements.Element.ID
@@ -56,21 +41,7 @@ extension ParentStore {
     optionalChild(.element(of: path, id: id))
   }
 
-  /// Makes a child for the value of a dictionary's key.
-  ///
-  /// - Parameters:
-  ///   - path: The dictionary.
-  ///   - key: The key; it may be missing.
-  ///   - action: Converts the value's action to the parent's action. Called at each dispatch.
-  @inlinable
-  public func child<Key: Hashable & Sendable, Value: Sendable, Local: ActionType>(
-    _ path: any WritableKeyPath<Model, [Key: Value]> & Sendable, key: Key,
-    action: @escaping @Sendable (Local) -> Action
-  ) -> OptionalChildStore<Value, Local> {
-    optionalChild(.value(of: path, key: key), action)
-  }
-
-  /// Makes a child for the value of a dictionary's key, with the parent's actions.
+  /// Makes a child for the value of a dictionary's key; the key may be missing.
   @inlinable
   public func child<Key: Hashable & Sendable, Value: Sendable>(
     _ path: any WritableKeyPath<Model, [Key: Value]> & Sendable, key: Key
@@ -82,19 +53,6 @@ extension ParentStore {
   ///
   ///     store.child(unwrapping: \.session)
   ///     store.child(unwrapping: \.orders[id: 7])
-  ///
-  /// - Parameters:
-  ///   - path: The optional.
-  ///   - action: Converts the value's action to the parent's action. Called at each dispatch.
-  @inlinable
-  public func child<Value: Sendable, Local: ActionType>(
-    unwrapping path: any WritableKeyPath<Model, Value?> & Sendable,
-    action: @escaping @Sendable (Local) -> Action
-  ) -> OptionalChildStore<Value, Local> {
-    optionalChild(.unwrapping(path), action)
-  }
-
-  /// Makes a child for the value of an optional, with the parent's actions.
   @inlinable
   public func child<Value: Sendable>(
     unwrapping path: any WritableKeyPath<Model, Value?> & Sendable
@@ -103,16 +61,7 @@ extension ParentStore {
   }
 
   @inlinable
-  func optionalChild<Value, Local>(
-    _ path: PartPath<Value>, _ action: @escaping @Sendable (Local) -> Action
-  ) -> OptionalChildStore<Value, Local> {
-    let part = asOptionalChild.part
-    return OptionalChildStore(part.appending(path, part.actions.embedding(action)))
-  }
-
-  @inlinable
   func optionalChild<Value>(_ path: PartPath<Value>) -> OptionalChildStore<Value, Action> {
-    let part = asOptionalChild.part
-    return OptionalChildStore(part.appending(path, part.actions))
+    OptionalChildStore(asOptionalChild.part.appending(path))
   }
 }

@@ -184,7 +184,8 @@ public struct TravelError: Error, CustomStringConvertible {
     /// Dispatches under way had not ended when the time was over, or the task was cancelled.
     public static let isBusy = Code(
       reason:
-        "Dispatches were still under way when the time was over; Dispatcher.diagnosis says which.")
+        "Dispatches were still under way when the time was over; Dispatcher.diagnosis() says which."
+    )
     /// Another call of `travel` or `resume` is under way.
     public static let isMoving = Code(
       reason: "Another travel or resume is under way, or the dispatcher is paused.")

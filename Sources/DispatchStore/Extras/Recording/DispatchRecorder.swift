@@ -114,7 +114,7 @@ public final class DispatchRecorder: Middleware {
           storeIdentifier: store.identifier, outcome: transaction.outcome,
           timeQueued: transaction.timeQueued, duration: transaction.duration, version: version,
           action: transaction.action),
-        of: transaction.id)
+        of: transaction.dispatch.id)
     }
   }
 

@@ -22,12 +22,6 @@ public final class CombinedReducer<Model: Sendable, Action: ActionType>: Reducer
   /// Combines reducers; nothing else may use them afterwards.
   @inlinable
   public convenience init(_ reducers: Reducer<Model, Action>...) {
-    self.init(reducers)
-  }
-
-  /// Combines reducers; nothing else may use them afterwards.
-  @inlinable
-  public convenience init(_ reducers: [Reducer<Model, Action>]) {
     nonisolated(unsafe) let parts = reducers  // safe: reducers hold no mutable state
     // Inlined, so that the closure is compiled for the program's types.
     self.init(reducers) { model, action, reduction in

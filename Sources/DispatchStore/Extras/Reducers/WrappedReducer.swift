@@ -1,12 +1,4 @@
-/// The effect of a reduction on the model.
-public enum ReductionEffect: Sendable {
-  /// The model was changed, or may have been.
-  case changed
-  /// The model was not changed, as `Reducer.unchanged()` says.
-  case unchanged
-}
-
-/// Calls a closure around another reducer, or before and after it, as one commit.
+/// Calls a closure around another reducer, as one commit.
 ///
 /// The reducer only reduces. The initializer stops the program, naming the method, if the reducer overrides
 /// `operation(for:in:)`, `apply(_:to:)` or `waitFor(for:in:declared:)`. Its `shouldNotifyObservers` is respected.
@@ -31,60 +23,38 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
   ///
   ///     WrappedReducer(TextReducer()) { text, action, reduce in
   ///       let before = text
-  ///       guard try reduce(&text, action) == .changed else { return .unchanged }
+  ///       guard try reduce(&text, action) else { return false }
   ///       text.undo.append(before.content)
-  ///       return .changed
+  ///       return true
   ///     }
   ///
   /// - Parameters:
   ///   - reducer: The reducer; nothing else may use it afterwards.
   ///   - body: Called in the exclusive section with the model, the action and a closure that calls the reducer, any
-  ///     number of times. Returns the effect of all its changes. If it throws, the effect is a change.
+  ///     number of times, and returns whether that changed the model. The body returns whether the model was changed
+  ///     at all: otherwise nothing is committed. If it throws, the model counts as changed.
   @inlinable
   public convenience init(
     _ reducer: Reducer<Model, Action>,
     around body:
       @escaping @Sendable (
         _ model: inout Model, _ action: Action,
-        _ reduce: (inout Model, Action) throws -> ReductionEffect
-      ) throws -> ReductionEffect
+        _ reduce: (inout Model, Action) throws -> Bool
+      ) throws -> Bool
   ) {
     nonisolated(unsafe) let part = reducer  // safe: reducers hold no mutable state
     self.init(reducer) { model, action, reduction in
       reduction.noteChange()
-      let effect = try body(&model, action) { model, action in
+      let isChanged = try body(&model, action) { model, action in
         var inner = PartialReduction()
         try inner.reduce(&model, action, by: part)
-        return inner.isUnchanged ? .unchanged : .changed
+        return !inner.isUnchanged
       }
-      if effect == .unchanged { reduction = PartialReduction() }
+      if !isChanged { reduction = PartialReduction() }
     }
   }
 
-  /// Calls closures that look at the model before and after a reducer.
-  ///
-  /// The closures change nothing, so the reducer's `unchanged()` holds for the whole. If `before` throws, the
-  /// reduction ends before anything is changed. If the reducer throws, `after` is not called.
-  ///
-  /// - Parameters:
-  ///   - reducer: The reducer; nothing else may use it afterwards.
-  ///   - before: Called in the exclusive section, with the model before the reduction.
-  ///   - after: Called in the exclusive section, with the model after the reduction.
-  @inlinable
-  public convenience init(
-    _ reducer: Reducer<Model, Action>,
-    before: @escaping @Sendable (Model, Action) throws -> Void = { _, _ in },
-    after: @escaping @Sendable (Model, Action) throws -> Void = { _, _ in }
-  ) {
-    nonisolated(unsafe) let part = reducer  // safe: reducers hold no mutable state
-    self.init(reducer) { model, action, reduction in
-      try before(model, action)
-      try reduction.reduce(&model, action, by: part)
-      try after(model, action)
-    }
-  }
-
-  /// Calls the closures, and through them the reducer.
+  /// Calls the closure, and through it the reducer.
   public override func reduce(into model: inout Model, action: Action) throws {
     try reduceParts { try body(&model, action, &$0) }
   }

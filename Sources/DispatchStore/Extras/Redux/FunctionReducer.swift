@@ -26,16 +26,3 @@ public final class FunctionReducer<Model: Sendable, Action: ActionType>: Reducer
     try function(&model, action)
   }
 }
-
-extension FunctionReducer where Model: AnyObject {
-  /// Makes a reducer of a function that changes a model object.
-  ///
-  /// A commit is counted, but copies nothing: `Store.model`, and the models before and after a commit, are the same
-  /// object. The store guards only the reduction. Like any `Sendable` class, the model must itself guard the state
-  /// that other threads read.
-  public convenience init(
-    object function: @escaping @Sendable (_ state: Model, Action) throws -> Void
-  ) {
-    self.init { (model: inout Model, action) in try function(model, action) }
-  }
-}

@@ -9,22 +9,22 @@
 ///     counter.dispatch(.increase)
 ///     print(counter.state)
 ///
-/// For everything else, use the properties: a `Store`, and the `Dispatcher` that it is registered with. You can use a
-/// Redux store from any thread.
+/// For everything else, use `store`, and its dispatcher. You can use a Redux store from any thread.
 public final class ReduxStore<State: Sendable, Action: ActionType>: Sendable {
-  /// Passes an action to the next middleware, or from the last one to the reducer.
-  public typealias Next = @Sendable (Action) -> Void
   /// A step before the reducer: passes on the action, another one, several, one later, or none.
   ///
-  /// Called on the dispatching thread. The middleware may dispatch through the store, which begins again with the
+  /// `next` passes an action to the next middleware, or from the last one to the reducer. Called on the dispatching thread. The middleware may dispatch through the store, which begins again with the
   /// first middleware.
   public typealias Middleware =
-    @Sendable (_ store: ReduxStore<State, Action>, _ next: @escaping Next, _ action: Action) -> Void
+    @Sendable (
+      _ store: ReduxStore<State, Action>, _ next: @escaping @Sendable (Action) -> Void,
+      _ action: Action
+    ) -> Void
 
   /// The store that holds the state.
   public let store: Store<State, Action>
-  /// The dispatcher that the store is registered with.
-  public let dispatcher: Dispatcher
+  /// Kept alive, since the store does not do that.
+  private let dispatcher: Dispatcher
   private let mode: Dispatcher.Mode
   private let middlewares: [Middleware]
 
@@ -63,9 +63,6 @@ public final class ReduxStore<State: Sendable, Action: ActionType>: Sendable {
 
   /// The current state.
   public var state: State { store.model }
-
-  /// Returns the current state, under its Redux name.
-  public func getState() -> State { state }
 
   /// Sends an action through the middlewares to the reducer.
   ///

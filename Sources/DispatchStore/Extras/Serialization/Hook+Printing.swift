@@ -4,7 +4,7 @@ extension Hook {
   ///     account: Deposit(amount: 5) finished, version 3 → 4, 84 µs, #12
   ///       balance: 10 → 15
   ///
-  /// The differences are found by comparing both models, in time linear in their size (`ModelDiff`). Models are kept
+  /// The differences are found by comparing both models, in time linear in their size (`ModelDifference`). Models are kept
   /// as for `states(of:_:)`.
   ///
   /// - Parameters:
@@ -38,8 +38,7 @@ private final class StatesPrinter: StatesReceiver {
       lines.append("  new: \(ModelDifference.line(states.newModel))")
     }
     if states.oldVersion != states.newVersion {
-      let diff = ModelDiff(from: states.oldModel, to: states.newModel)
-      lines += diff.differences.map { "  \($0)" }
+      lines += ModelDifference.all(from: states.oldModel, to: states.newModel).map { "  \($0)" }
     }
     write(lines.map { $0.onOneLine + "\n" }.joined())
   }

@@ -1,4 +1,7 @@
 /// A place at which two states of a model differ.
+///
+///     for difference in ModelDifference.all(from: old, to: new) { print(difference) }
+///     // orders["ann"].total: 3 → 4
 public struct ModelDifference: @unchecked Sendable {
   // because `old` and `new` are parts of models, which are Sendable
   /// The place as a Swift key path from the model: `orders["ann"].total`, `items[3].name`, `selected?.id`.
@@ -12,6 +15,22 @@ public struct ModelDifference: @unchecked Sendable {
   /// The new value; nil if there is none.
   public let new: Any?
 
+  /// Returns the differences between two states, with fields in declaration order, and keys in the order of their
+  /// descriptions.
+  ///
+  /// - Values are compared by `==` if their type has one. Otherwise they are compared field by field, by reflection.
+  /// - Objects are compared by `==` or by identity. They are never compared by fields, because other threads may be
+  ///   changing these.
+  /// - In arrays, up to 200 insertions and removals are found. Beyond that, elements are compared by index.
+  ///
+  /// Takes time about linear in the size of both models. An array, dictionary or set of `Equatable` elements that
+  /// shares its storage in both takes none.
+  public static func all<Model>(from old: Model, to new: Model) -> [ModelDifference] {
+    var comparison = ModelComparison()
+    comparison.compare(old, new)
+    return comparison.differences
+  }
+
   /// Writes a value on one line of any length, without objects' fields, because other threads may be changing these.
   static func line(_ value: Any?) -> String {
     var writer = DiffWriter(readsObjects: false)
@@ -23,5 +42,23 @@ extension ModelDifference: CustomStringConvertible {
   /// The key path with both values, such as `orders["ann"].total: 3 → 4`.
   public var description: String {
     "\(keyPath): \(Self.line(old)) → \(Self.line(new))"
+  }
+}
+
+extension Store {
+  /// Notifies an observer of each commit, with its differences, until its token ends.
+  ///
+  /// Behaves like `observe`. Differences are found for each commit, on the notifying thread. The observer
+  /// retains the model of the last commit, so each commit triggers copy-on-write of the model.
+  public func observeDifferences(
+    _ body: @escaping @Sendable (Change<Model, Action>, [ModelDifference]) -> Void
+  ) -> ObserverToken {
+    let latest = Locked<Model?>(nil)
+    return observe(.model, initial: true) { change in
+      // Only one thread notifies at a time, in commit order.
+      var model: Model? = change.value
+      latest.withLock { swap(&$0, &model) }
+      if let model { body(change, ModelDifference.all(from: model, to: change.value)) }
+    }
   }
 }

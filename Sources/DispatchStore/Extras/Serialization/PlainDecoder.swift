@@ -1,7 +1,7 @@
 import Foundation
 
 /// Decodes any `Decodable` value from a tree of plain values.
-public struct PlainDecoder: ValueDecoder {
+public struct PlainDecoder {
   /// Information for types that read it while they are decoded.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 

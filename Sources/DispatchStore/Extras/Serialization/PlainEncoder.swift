@@ -1,7 +1,7 @@
 import Foundation
 
 /// Encodes any `Encodable` value as a tree of plain values, in memory.
-public struct PlainEncoder: ValueEncoder {
+public struct PlainEncoder {
   /// Information for types that read it while they are encoded.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 

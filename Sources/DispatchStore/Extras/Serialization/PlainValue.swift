@@ -62,12 +62,7 @@ public enum PlainValue: Hashable, Sendable {
 
 // Conversion to and from Foundation's types.
 extension PlainValue {
-  /// The object as `[String: Any]`; nil if this is no object.
-  public var dictionary: [String: any Sendable]? {
-    if case .object(let values) = self { values.mapValues(\.foundationValue) } else { nil }
-  }
-
-  /// The tree as dictionaries, arrays and scalar types, with `NSNull` for null.
+  /// The tree as dictionaries, arrays and scalar types, with `NSNull` for null: an object is a `[String: any Sendable]`.
   public var foundationValue: any Sendable {
     switch self {
     case .null: NSNull()

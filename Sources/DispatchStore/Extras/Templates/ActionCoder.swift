@@ -1,15 +1,13 @@
-/// Encodes actions with their names, and decodes them by the registered types.
+/// The action types that an `EncodedAction` may name, with their names.
 ///
-///     let coder = ActionCoder(Deposit.self, ClearTodos.Action.self)
-///     let data = try coder.encode(Deposit(amount: 5), with: JSONEncoder())
-///     let action = try coder.decode(data, with: JSONDecoder())
+///     let decoder = JSONDecoder()
+///     decoder.userInfo[.actionCoder] = ActionCoder(Deposit.self, ClearTodos.Action.self)
+///     let action = try decoder.decode(EncodedAction.self, from: data).action
 ///
 /// A coder is a value: copies are independent, and you can use them on any thread.
 public struct ActionCoder: Sendable {
   private var types: [String: any CodableAction.Type] = [:]
   private var names: [ObjectIdentifier: String] = [:]
-  /// The coder of the current call, on its thread and in its task.
-  @TaskLocal private static var current: ActionCoder?
 
   /// Makes a coder that knows these types by their own names.
   public init<each Action: CodableAction>(_ types: repeat (each Action).Type) {
@@ -38,43 +36,9 @@ public struct ActionCoder: Sendable {
   }
 
   /// The registered names, sorted.
-  public var actionNames: [String] { types.keys.sorted() }
+  var actionNames: [String] { types.keys.sorted() }
 
-  /// Encodes an action in its form, with its name.
-  ///
-  /// The type need not be registered, if the action is an `EncodableAction`.
-  public func encode<Encoder: ValueEncoder>(
-    _ action: AnyAction, with encoder: Encoder
-  ) throws -> Encoder.Output {
-    try encodeValue(EncodedAction(action), with: encoder)
-  }
-
-  /// Decodes an action from its form; throws `ActionCodingError.unknownName` if its type is not registered.
-  public func decode<Decoder: ValueDecoder>(
-    _ input: Decoder.Input, with decoder: Decoder
-  ) throws -> AnyAction {
-    try decodeValue(EncodedAction.self, from: input, with: decoder).action
-  }
-
-  /// Encodes a value that contains `EncodedAction`s, such as a list of them.
-  public func encodeValue<Encoder: ValueEncoder, Value: Encodable>(
-    _ value: Value, with encoder: Encoder
-  ) throws -> Encoder.Output {
-    try Self.$current.withValue(self) { try encoder.encode(value) }
-  }
-
-  /// Decodes a value that contains `EncodedAction`s, such as a list of them.
-  public func decodeValue<Decoder: ValueDecoder, Value: Decodable>(
-    _ type: Value.Type, from input: Decoder.Input, with decoder: Decoder
-  ) throws -> Value {
-    try Self.$current.withValue(self) { try decoder.decode(type, from: input) }
-  }
-
-  static func inScope(_ userInfo: [CodingUserInfoKey: Any]) -> ActionCoder? {
-    userInfo[.actionCoder] as? ActionCoder ?? current
-  }
-
-  func name(of action: any EncodableAction) -> String? {
+  func name(of action: any CodableAction) -> String? {
     names[ObjectIdentifier(type(of: action))]
   }
 
@@ -99,7 +63,8 @@ public struct ActionCoder: Sendable {
 }
 
 extension CodingUserInfoKey {
-  /// The key for the `ActionCoder` in a decoder's `userInfo`, for decoding `EncodedAction`s.
+  /// The key of the `ActionCoder` in the `userInfo` of a decoder, and of an encoder if actions are registered under
+  /// names of their own.
   public static let actionCoder = CodingUserInfoKey(rawValue: "DispatchStore.actionCoder")!
 }
 
@@ -123,11 +88,11 @@ public enum ActionCodingError: Error, CustomStringConvertible {
       ActionCoder.register(_:as:).
       """
     case .notEncodable(let type):
-      "An action of type \(type) can't be encoded. Let it conform to EncodableAction."
+      "An action of type \(type) can't be encoded. Let it conform to CodableAction."
     case .noCoder(let name):
       """
-      An EncodedAction ("\(name)") can't be decoded without the types of actions. Call \
-      ActionCoder.decode(_:with:), or set userInfo[.actionCoder] of the decoder.
+      An EncodedAction ("\(name)") can't be decoded without the types of actions. Set \
+      userInfo[.actionCoder] of the decoder to an ActionCoder.
       """
     }
   }

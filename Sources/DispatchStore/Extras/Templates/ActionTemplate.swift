@@ -29,11 +29,6 @@ extension ActionTemplate {
   public static func action(_ payload: Payload) -> Action {
     TemplateAction(payload: payload)
   }
-
-  /// Returns the payload of an action; nil if the action is not of this template.
-  public static func payload(of action: AnyAction) -> Payload? {
-    (action as? Action)?.payload
-  }
 }
 
 extension ActionTemplate where Payload == NoPayload {
@@ -41,17 +36,11 @@ extension ActionTemplate where Payload == NoPayload {
   public static func action() -> Action { action(NoPayload()) }
 }
 
-extension ActionTemplate where Payload == Void {
-  /// Makes an action.
-  public static func action() -> Action { action(()) }
-}
-
 /// The payload of an action without data.
 ///
 /// Unlike `Void`, this type is `Hashable` and `Codable`.
 public struct NoPayload: Hashable, Codable, Sendable {
-  /// Makes a payload.
-  public init() {}
+  init() {}
 }
 
 /// An action of a template.
@@ -59,8 +48,7 @@ public struct TemplateAction<Template: ActionTemplate>: ActionType {
   /// The action's payload.
   public let payload: Template.Payload
 
-  /// Makes an action, like `ActionTemplate.action(_:)`.
-  public init(payload: Template.Payload) {
+  init(payload: Template.Payload) {
     self.payload = payload
   }
 
@@ -75,7 +63,7 @@ extension TemplateAction: CustomStringConvertible {
   /// The template's name with the payload, such as `FetchTodos(3)`.
   public var description: String {
     switch payload {
-    case is NoPayload, is Void: "\(id)()"
+    case is NoPayload: "\(id)()"
     case let text as String: "\(id)(\(text.debugDescription))"
     default: "\(id)(\(payload))"
     }

@@ -1,8 +1,7 @@
 /// An action in its encoded form: `{"type": …, "payload": …}`.
 ///
 /// You can encode it with any encoder, alone or inside other values. To decode it, a decoder needs the action types:
-/// call `ActionCoder.decode(_:with:)`, or put an `ActionCoder` in the decoder's `userInfo` under `.actionCoder`. If
-/// an action has no payload, the form has none.
+/// an `ActionCoder` in its `userInfo` under `.actionCoder`. If an action has no payload, the form has none.
 public struct EncodedAction: Codable, Sendable {
   /// The action.
   public let action: AnyAction
@@ -20,10 +19,10 @@ public struct EncodedAction: Codable, Sendable {
   ///
   /// Throws an `ActionCodingError` if the action is not encodable.
   public func encode(to encoder: any Encoder) throws {
-    guard let action = action as? any EncodableAction else {
+    guard let action = action as? any CodableAction else {
       throw ActionCodingError.notEncodable(type(of: self.action))
     }
-    let coder = ActionCoder.inScope(encoder.userInfo)
+    let coder = encoder.userInfo[.actionCoder] as? ActionCoder
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(coder?.name(of: action) ?? type(of: action).actionName, forKey: .type)
     if action is any PayloadFree { return }
@@ -36,7 +35,7 @@ public struct EncodedAction: Codable, Sendable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     let name = try container.decode(String.self, forKey: .type)
-    guard let coder = ActionCoder.inScope(decoder.userInfo) else {
+    guard let coder = decoder.userInfo[.actionCoder] as? ActionCoder else {
       throw ActionCodingError.noCoder(name: name)
     }
     let type = try coder.actionType(named: name)

@@ -13,7 +13,7 @@ extension TemplateAction: Decodable where Template.Payload: Decodable {
   }
 }
 
-extension TemplateAction: EncodableAction where Template.Payload: Encodable {
+extension TemplateAction: CodableAction where Template.Payload: Codable {
   /// The template's `id`.
   public static var actionName: String { Template.id }
 }

@@ -83,7 +83,7 @@ extension Dispatcher {
     }
     let record = PersistedStore(
       store, form, as: type ?? PersistedType(store.identifier), in: persistence)
-    guard self.store(storeIdentifier: store.identifier) == nil else {
+    guard self.store(with: store.identifier) == nil else {
       throw PersistenceError.alreadyRegistered(store.identifier)
     }
     try persistence.claim(store.identifier, for: record)

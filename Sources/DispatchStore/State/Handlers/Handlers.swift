@@ -21,8 +21,12 @@ public struct Handlers<Model: Sendable>: HandlerComponent, Sendable {
   @usableFromInline var all: [Handler<Model>]
 
   /// Collects handlers.
-  public init(@HandlerBuilder<Model> _ content: () -> Handlers) {
-    self = content()
+  public init(@ListBuilder<Handlers> _ content: () -> [Handlers]) {
+    self.init(content())
+  }
+
+  init(_ parts: [Handlers]) {
+    self.init(parts.count == 1 ? parts[0].all : parts.flatMap(\.all))
   }
 
   @usableFromInline
@@ -32,9 +36,6 @@ public struct Handlers<Model: Sendable>: HandlerComponent, Sendable {
 
   /// Returns `self`.
   public var handlers: Handlers { self }
-
-  /// The action types that have handlers, in order.
-  public var actionTypes: [any ActionType.Type] { HandlerTable(self).all.map(\.actionType) }
 }
 
 /// A statement between the braces of `Handlers`: `On`, `Perform`, `Part` or `Handlers`.
@@ -43,4 +44,13 @@ public protocol HandlerComponent<Model> {
   associatedtype Model: Sendable
   /// The handlers that this component adds.
   var handlers: Handlers<Model> { get }
+}
+
+extension ListBuilder {
+  /// Takes a handler, a part, or a group of them.
+  public static func buildExpression<Model>(
+    _ component: some HandlerComponent<Model>
+  ) -> [Element] where Element == Handlers<Model> {
+    [component.handlers]
+  }
 }

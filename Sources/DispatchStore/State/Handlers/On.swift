@@ -51,9 +51,9 @@ public struct Part<Model: Sendable>: HandlerComponent {
   /// Handles actions in a part of the model.
   public init<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value> & Sendable,
-    @HandlerBuilder<Value> _ content: () -> Handlers<Value>
+    @ListBuilder<Handlers<Value>> _ content: () -> [Handlers<Value>]
   ) {
-    handlers = Handlers(content().all.map { $0.lifted(to: path) })
+    handlers = Handlers(Handlers(content()).all.map { $0.lifted(to: path) })
   }
 
   /// Handles actions in a part of the model that may be absent.
@@ -61,9 +61,9 @@ public struct Part<Model: Sendable>: HandlerComponent {
   /// If it is absent when an action's turn comes, its handlers are not called, and the action changes nothing there.
   public init<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value?> & Sendable,
-    @HandlerBuilder<Value> _ content: () -> Handlers<Value>
+    @ListBuilder<Handlers<Value>> _ content: () -> [Handlers<Value>]
   ) {
-    handlers = Handlers(content().all.map { $0.lifted(toOptional: path) })
+    handlers = Handlers(Handlers(content()).all.map { $0.lifted(toOptional: path) })
   }
 }
 

@@ -8,24 +8,11 @@ extension Store where Action == HandledAction {
   ///   - handlers: The store's handlers.
   public convenience init(
     identifier: String? = nil, model: Model, reads: StoreReads = .exclusive,
-    handlers: Handlers<Model>
+    @ListBuilder<Handlers<Model>> handlers: () -> [Handlers<Model>]
   ) {
     self.init(
-      identifier: identifier, model: model, reads: reads, reducer: HandlerReducer(handlers))
-  }
-
-  /// Makes a store that responds to every action type for which it has a handler.
-  ///
-  /// - Parameters:
-  ///   - identifier: The name to register the store under. A unique one if nil.
-  ///   - model: The first model.
-  ///   - reads: Whether reads may wait for a reduction in progress.
-  ///   - handlers: The store's handlers.
-  public convenience init(
-    identifier: String? = nil, model: Model, reads: StoreReads = .exclusive,
-    @HandlerBuilder<Model> handlers: () -> Handlers<Model>
-  ) {
-    self.init(identifier: identifier, model: model, reads: reads, handlers: handlers())
+      identifier: identifier, model: model, reads: reads,
+      reducer: HandlerReducer(Handlers(handlers())))
   }
 
   /// The action types for which the store has handlers.
@@ -37,17 +24,9 @@ extension Store where Action == HandledAction {
   ///
   /// A dispatch in flight keeps the handlers that the store had when it was dispatched. In a registered store, only
   /// the routes of these action types and of the store's identifier change.
-  public func handle(_ handlers: Handlers<Model>) {
+  public func handle(@ListBuilder<Handlers<Model>> _ handlers: () -> [Handlers<Model>]) {
+    let handlers = Handlers(handlers())
     changeHandlers { $0.add(handlers) }
-  }
-
-  /// Adds handlers, at any time, from any thread.
-  ///
-  /// A new handler replaces the one that its action type had.
-  ///
-  /// A dispatch in flight keeps the handlers that the store had when it was dispatched.
-  public func handle(@HandlerBuilder<Model> _ handlers: () -> Handlers<Model>) {
-    handle(handlers())
   }
 
   /// Removes the handler of an action type: the store no longer responds to that type.

@@ -60,19 +60,6 @@ public class StateSelector<Model: Sendable, Value: Sendable>: @unchecked Sendabl
     CombinedSelector(repeat each inputs, projector: projector)
   }
 
-  /// Makes a selector that computes its value from a part of the model, and from the values of others.
-  ///
-  /// - Parameters:
-  ///   - part: The part of the model to read.
-  ///   - inputs: The other selectors, of the same model; any number.
-  ///   - projector: Called if the part or an input has changed, outside the store's exclusive section.
-  public static func combine<Part: Sendable, each Input: Sendable>(
-    _ part: any KeyPath<Model, Part> & Sendable, _ inputs: repeat StateSelector<Model, each Input>,
-    projector: @escaping @Sendable (Part, repeat each Input) -> Value
-  ) -> CombinedSelector<Model, Value, Part, repeat each Input> {
-    CombinedSelector(StateSelector<Model, Part>(part), repeat each inputs, projector: projector)
-  }
-
   /// Computes the value for a model, and keeps nothing.
   ///
   /// Use it in tests, or inside a store's exclusive section, with the model that you have there. Each selector that

@@ -47,7 +47,7 @@ struct Service: Sendable {
     dispatcher.register(
       effect: DurableEffect(
         "charge", on: Place.self, attempts: 1_000,
-        backoff: .exponential(from: .milliseconds(1), upTo: .milliseconds(20)).withFullJitter
+        backoff: .exponential(from: .milliseconds(1), upTo: .milliseconds(20)).withFullJitter()
       ) { [gateway] place, context in
         try await gateway.charge(place.order, key: context.key)
         return Paid(order: place.order)

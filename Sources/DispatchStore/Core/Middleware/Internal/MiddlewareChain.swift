@@ -147,7 +147,7 @@ final class MiddlewareChain: @unchecked Sendable {
         }
       } catch {
         let name = "\(type(of: middlewares[index]))"
-        let message = "\(name) threw in didDispatch of \(info.id): \(error)"
+        let message = "\(name) threw in didDispatch of \(info.dispatch.id): \(error)"
         info.dispatch.dispatcher.report(
           DispatchWarning(
             kind: .middlewareFailed, storeIdentifier: store.identifier, message: message))

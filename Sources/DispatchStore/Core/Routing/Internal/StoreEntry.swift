@@ -31,7 +31,7 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
     self.calls = calls
     object = strongStore
     self.strongStore =
-      strongStore ?? DepartedStore(identifier: identifier, actionType: actionType)
+      strongStore ?? DepartedStore(identifier: identifier)
     self.identifier = identifier
     self.actionType = actionType
     self.sequence = sequence
@@ -193,7 +193,7 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
   override var store: (any StoreType)? { typed }
 
   override var storeForHooks: any StoreType {
-    typed ?? DepartedStore(identifier: identifier, actionType: Action.self)
+    typed ?? DepartedStore(identifier: identifier)
   }
 
   override var target: (ReducerCalls, AnyObject)? { typed.map { ($0.calls, $0) } }

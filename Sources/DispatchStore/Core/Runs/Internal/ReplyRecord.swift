@@ -63,7 +63,9 @@ extension RunningOperation {
   ///
   /// Otherwise the same as `finish()`.
   public func finish(with reply: Action.Reply) {
-    operation.finish(keepingReply: { $0.waiting?.makeDetails().keep(reply, of: store.identifier) })
+    operation.finish(keepingReply: {
+      $0.waiting?.makeDetails().keep(reply, of: operation.store.identifier)
+    })
   }
 }
 

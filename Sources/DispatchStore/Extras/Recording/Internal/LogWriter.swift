@@ -33,8 +33,10 @@ struct LogWriter {
   }
 
   private func encoded(_ action: any ActionType) -> PlainValue? {
-    guard action is any EncodableAction, !masks.concern(action) else { return nil }
-    return try? (coder ?? ActionCoder()).encode(action, with: PlainEncoder())
+    guard action is any CodableAction, !masks.concern(action) else { return nil }
+    var encoder = PlainEncoder()
+    encoder.userInfo[.actionCoder] = coder
+    return try? encoder.encode(EncodedAction(action))
   }
 
   private func text(_ value: Any) -> String {

@@ -55,7 +55,7 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
     to path: any WritableKeyPath<Whole, Model> & Sendable
   ) -> Handler<Whole> {
     ApplicationHandler<Whole, Action>(path: [path] + self.path) { [body] in
-      body($0.appending(.property(path), $0.actions))
+      body($0.appending(.property(path)))
     }
   }
 
@@ -86,7 +86,7 @@ extension StorePart {
   func unwrapping<Value: Sendable>(
     _ path: any WritableKeyPath<Model, Value?> & Sendable
   ) -> StorePart<Value, Action> {
-    appending(.unwrapping(path), actions)
+    appending(.unwrapping(path))
   }
 
   /// Whether the part is present now.

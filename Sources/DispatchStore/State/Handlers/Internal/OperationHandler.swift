@@ -34,7 +34,7 @@ final class OperationHandler<Model: Sendable, Action: ActionType>: TypedHandler<
     to path: any WritableKeyPath<Whole, Model> & Sendable
   ) -> Handler<Whole> {
     OperationHandler<Whole, Action>(isolation, path: [path] + self.path) { [body] in
-      body($0.appending(.property(path), $0.actions))
+      body($0.appending(.property(path)))
     }
   }
 

@@ -23,10 +23,16 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
 
   /// Returns a part of this part.
   @inlinable
-  func appending<Next, Local>(
-    _ path: PartPath<Next>, _ actions: PartActions<Local>
-  ) -> StorePart<Next, Local> {
-    StorePart<Next, Local>(of: root, self.path.appending(path), actions)
+  func appending<Next>(_ path: PartPath<Next>) -> StorePart<Next, Action> {
+    StorePart<Next, Action>(of: root, self.path.appending(path), actions)
+  }
+
+  /// Returns this part for actions that `embed` converts to its own.
+  @inlinable
+  func embedding<Local>(
+    _ embed: @escaping @Sendable (Local) -> Action
+  ) -> StorePart<Model, Local> {
+    StorePart<Model, Local>(of: root, path, actions.embedding(embed))
   }
 
   /// Calls a closure with the part, in the exclusive section; returns false if the part is missing.

@@ -32,7 +32,7 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
   }
 
   func end(_ run: StoreRunInfo, _ action: AnyAction, for receiver: any StatesReceiver) {
-    guard let store, case .ended(let span, _) = end(run.id, in: store),
+    guard let store, case .ended(let span, _) = end(run.dispatch.id, in: store),
       let action = store.reducer.typed(action), run.outcome.isHandled
     else { return }
     receiver.receive(

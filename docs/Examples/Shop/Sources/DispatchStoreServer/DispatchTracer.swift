@@ -58,7 +58,8 @@ public final class DispatchTracer: Middleware {
 
   /// Records the store's span, which has ended by now; a persistent store's before its commit was saved.
   public func didDispatch(transaction run: StoreRunInfo, action: AnyAction, in store: AnyStore) {
-    guard let parent = run[SpanKey.self], let made = run[byStore: TimeKey.self] else { return }
+    guard let parent = run.dispatch[SpanKey.self], let made = run.dispatch[byStore: TimeKey.self]
+    else { return }
     let start = DefaultTracerClock.Timestamp(
       nanosecondsSinceEpoch: made &+ UInt64(run.timeQueued.nanoseconds))
     let end = DefaultTracerClock.Timestamp(

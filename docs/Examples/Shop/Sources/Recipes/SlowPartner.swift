@@ -32,7 +32,7 @@ struct Carrier: Sendable {
       .rateLimited(by: RateLimit(50, per: .seconds(1), overflow: .wait, name: "carrier")),
       .guarded(by: breaker),
       .retry(
-        attempts: 2, backoff: .exponential(from: .milliseconds(100)).withFullJitter,
+        attempts: 2, backoff: .exponential(from: .milliseconds(100)).withFullJitter(),
         where: { $0 is CarrierIsBusy }),
     ]
   }

@@ -98,7 +98,7 @@ package struct Shop: Sendable {
   /// The saga of an order: each step is a durable effect, whose action starts the next one.
   private func registerPayments(_ calls: DispatchOptions) {
     let backoff = RetryBackoff.exponential(from: .milliseconds(100), upTo: .seconds(5))
-      .withFullJitter
+      .withFullJitter()
     dispatcher.register(
       effect: DurableEffect(
         "charge", on: Place.self, attempts: nil, backoff: backoff, maxConcurrentRuns: 16

@@ -1,12 +1,12 @@
-/// An action that `EncodedAction` can encode, with its name.
+/// An action that `EncodedAction` can encode with its name, and decode.
 ///
-///     struct Deposit: EncodableAction, Decodable { let amount: Int }
+///     struct Deposit: CodableAction { let amount: Int }
 ///
 ///     let data = try JSONEncoder().encode(EncodedAction(Deposit(amount: 5)))
 ///     // {"payload":{"amount":5},"type":"Deposit"}
 ///
-/// To decode it, use `ActionCoder`.
-public protocol EncodableAction: ActionType, Encodable {
+/// To decode it, use an `ActionCoder`.
+public protocol CodableAction: ActionType, Codable {
   /// The type's name in encoded forms; by default the name of the Swift type.
   ///
   /// The default name is without the module, and includes the enclosing types: `Stock.Action`. If you store encoded
@@ -14,10 +14,7 @@ public protocol EncodableAction: ActionType, Encodable {
   static var actionName: String { get }
 }
 
-extension EncodableAction {
+extension CodableAction {
   /// The type's name.
   public static var actionName: String { TypeName.of(Self.self) }
 }
-
-/// An action that can be encoded and decoded.
-public typealias CodableAction = EncodableAction & Decodable
