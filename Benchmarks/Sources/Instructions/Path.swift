@@ -70,7 +70,7 @@ struct Path: Sendable {
   /// Rounds `count` up to whole bursts.
   private static func pending(
     _ count: Int, _ fixture: Fixture<Add>, _ mode: Dispatcher.Mode,
-    _ options: @autoclosure () -> DispatchOptions = DispatchOptions()
+    _ options: @autoclosure () -> DispatchOptions = []
   ) {
     for start in stride(from: 0, to: count, by: BurstGate.size) {
       fixture.dispatcher.queue.isSuspended = true

@@ -47,7 +47,7 @@ enum Overflow: String, CaseIterable {
     let slow = SlowReducer(isStalled ? .seconds(seconds) : .milliseconds(1))
     let fixture = Fixture(slow)
     let limit = policy.map { DispatchLimit(1_000, overflow: $0) }
-    let options = limit.map { DispatchOptions.limited(by: $0) } ?? DispatchOptions()
+    let options = limit.map { DispatchOptions.limited(by: $0) } ?? []
     let (produced, isOver) = (Counting(), Counting())
     let dispatcher = fixture.dispatcher
     let before = size()

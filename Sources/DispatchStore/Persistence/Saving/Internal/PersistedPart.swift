@@ -12,7 +12,13 @@ class PersistedPart<Model: Sendable & Codable>: @unchecked Sendable {
   func empty(_ model: inout Model) { fatalError("PersistedPart is abstract.") }
 
   /// Makes what one store keeps of the part; called in the store's exclusive section.
-  func makeChanges(_ model: UnsafePointer<Model>) -> PartChanges<Model> {
+  ///
+  /// - Parameters:
+  ///   - version: The store's version.
+  ///   - saved: The version that is saved.
+  func makeChanges(
+    _ model: UnsafePointer<Model>, _ version: UInt64, savedIn saved: SavedVersion
+  ) -> PartChanges<Model> {
     fatalError("PersistedPart is abstract.")
   }
 
@@ -93,8 +99,10 @@ final class DictionaryPart<
 
   override func empty(_ model: inout Model) { model[keyPath: path] = none }
 
-  override func makeChanges(_ model: UnsafePointer<Model>) -> PartChanges<Model> {
-    DictionaryChanges(self, model)
+  override func makeChanges(
+    _ model: UnsafePointer<Model>, _ version: UInt64, savedIn saved: SavedVersion
+  ) -> PartChanges<Model> {
+    DictionaryChanges(self, model, LastChanges(before: version, savedIn: saved))
   }
 
   override func forEachRow(
@@ -150,16 +158,19 @@ final class DictionaryChanges<
   Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable
 >: PartChanges<Model>, @unchecked Sendable {
   let part: DictionaryPart<Model, Key, Value>
-  /// The versions of the elements that were changed last, once somebody waits for elements; the store's lock guards it.
-  var lastChanges: LastChanges<Key>?
+  /// The versions of the elements that were changed last; the store's lock guards it.
+  private(set) var lastChanges: LastChanges<Key>
   /// The mark of the content at the last commit.
   private var checkpoint: TrackingCheckpoint?
   /// The changes of the commit in progress, and of those before it.
   private var now = DictionaryBatch<Key, Value>.Changes()
   private var kept = DictionaryBatch<Key, Value>.Changes()
 
-  init(_ part: DictionaryPart<Model, Key, Value>, _ model: UnsafePointer<Model>) {
-    self.part = part
+  init(
+    _ part: DictionaryPart<Model, Key, Value>, _ model: UnsafePointer<Model>,
+    _ lastChanges: LastChanges<Key>
+  ) {
+    (self.part, self.lastChanges) = (part, lastChanges)
     checkpoint = part.place.read(of: model) { $0.pointee.recordedChanges?.makeCheckpoint() }
   }
 
@@ -167,10 +178,10 @@ final class DictionaryChanges<
     part.place.read(of: UnsafeRawPointer(model)) { dictionary in
       if let changes = dictionary.pointee.takeChanges(since: &checkpoint) {
         now.entries += changes
-        if !isPlanted(.changeMissed) { lastChanges?.note(changes.lazy.map { $0.key }, version) }
+        if !isPlanted(.changeMissed) { lastChanges.note(changes.lazy.map { $0.key }, version) }
       } else {
         now.whole = dictionary.pointee.dictionary
-        lastChanges?.noteAll(version)
+        lastChanges.noteAll(version)
       }
     }
   }

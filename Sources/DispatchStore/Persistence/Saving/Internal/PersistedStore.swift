@@ -77,15 +77,11 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   func lastChange<Key: PersistentKey, Value: Sendable & Codable>(
     of key: Key, in path: any KeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> UInt64 {
-    let present = store?.storage.version ?? 0
     for case let part as DictionaryChanges<Model, Key, Value> in parts
     where part.part.path as AnyKeyPath == path {
-      if part.lastChanges == nil {
-        part.lastChanges = LastChanges(before: present, savedIn: savedVersion)
-      }
-      return part.lastChanges!.version(of: key)
+      return part.lastChanges.version(of: key)
     }
-    return present
+    return store?.storage.version ?? 0
   }
 
   // MARK: Registration
@@ -120,7 +116,9 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       swap(&store.storage.model.pointee, &former!)
       store.storage.version = version
     }
-    parts = form.parts.map { $0.makeChanges(store.storage.model) }
+    parts = form.parts.map {
+      $0.makeChanges(store.storage.model, store.storage.version, savedIn: savedVersion)
+    }
     store.storage.setKeeper(self)
     let published = store.storage.publish()
     store.storage.lock.unlock()
