@@ -3,19 +3,26 @@ public import NIOCore
 import NIOHTTPTypes
 
 extension Readiness {
-  /// Makes a handler that ends a kept-alive connection without losing a request, when the service ends.
+  /// Makes a handler that ends a connection: without losing a request when the service ends, or if a request comes too
+  /// slowly.
   ///
   /// Once the readiness has failed, each answer says `Connection: close`, so the client's next request takes another
-  /// connection. When the server stops, a connection without a request stays open for `patience`: a request that is on
-  /// its way is answered. The server needs one for each connection:
+  /// connection. When the server stops, a connection without a whole request stays open for `patience`: a request that
+  /// is on its way is answered. The server needs one for each connection:
   ///
   ///     Application(
   ///       router: router,
   ///       server: .http1(configuration: .init(additionalChannelHandlers: [readiness.connectionCloser()])))
+  ///
+  /// - Parameters:
+  ///   - patience: The time for a request that is on its way when the server stops.
+  ///   - requestTime: The longest time in which a request's body may come in pieces. A client that sends nothing at all
+  ///     is a matter of the server's `idleTimeout`.
   public func connectionCloser(
-    patience: Duration = .milliseconds(250)
+    patience: Duration = .milliseconds(250), requestTime: Duration = .seconds(30)
   ) -> any RemovableChannelHandler {
-    ConnectionCloser(self, patience: TimeAmount(patience))
+    ConnectionCloser(
+      self, patience: TimeAmount(patience), requestTime: TimeAmount(requestTime))
   }
 }
 
@@ -28,16 +35,22 @@ private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHand
 
   private let readiness: Readiness
   private let patience: TimeAmount
+  private let requestTime: TimeAmount
   /// The number of requests that have begun, and whose answers have not ended.
   private var requests = 0
+  /// The time at which the request began whose end has not come yet.
+  private var began: NIODeadline?
   private var isStopping = false
   /// Whether the last answer of the connection has begun.
   private var isLast = false
   private var ignoresRequests = false
 
-  init(_ readiness: Readiness, patience: TimeAmount) {
-    (self.readiness, self.patience) = (readiness, patience)
+  init(_ readiness: Readiness, patience: TimeAmount, requestTime: TimeAmount) {
+    (self.readiness, self.patience, self.requestTime) = (readiness, patience, requestTime)
   }
+
+  /// Whether nobody waits for an answer to a whole request.
+  private var isIdle: Bool { requests == 0 || requests == 1 && began != nil }
 
   func channelActive(context: ChannelHandlerContext) {
     // A connection that is accepted while the server stops has nobody to serve it. If it became active, NIO would stop
@@ -46,9 +59,16 @@ private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHand
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    if case .head = unwrapInboundIn(data) {
+    switch unwrapInboundIn(data) {
+    case .head:
+      began = context.eventLoop.now
       // The client will read no answer to it, so nobody may act on it.
       if isLast { ignoresRequests = true } else { requests += 1 }
+    case .body:
+      if let began, context.eventLoop.now - began > requestTime {
+        return context.close(promise: nil)
+      }
+    case .end: began = nil
     }
     if !ignoresRequests { context.fireChannelRead(data) }
   }
@@ -71,6 +91,7 @@ private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHand
       // The answer to a head that can't be parsed belongs to no request.
       requests = max(requests - 1, 0)
       context.write(data, promise: promise)
+      if isStopping && isIdle { closeLater(context) }
     default:
       context.write(data, promise: promise)
     }
@@ -81,13 +102,13 @@ private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHand
       return context.fireUserInboundEventTriggered(event)
     }
     isStopping = true
-    if requests == 0 { closeLater(context) }
+    if isIdle { closeLater(context) }
   }
 
   private func closeLater(_ context: ChannelHandlerContext) {
     let channel = context.channel
     context.eventLoop.assumeIsolated().scheduleTask(in: patience) {
-      if self.requests == 0 { channel.close(promise: nil) }
+      if self.isIdle { channel.close(promise: nil) }
     }
   }
 }

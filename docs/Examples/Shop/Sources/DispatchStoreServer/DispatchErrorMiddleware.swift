@@ -3,6 +3,7 @@ import Foundation
 public import HTTPTypes
 public import Hummingbird
 import Logging
+import NIOHTTP1
 
 /// Answers errors of dispatches, and all others, with a status and a body `{"error": "…"}`.
 ///
@@ -54,20 +55,26 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
     case let error as HTTPError: return error
     case let error as any HTTPResponseError: return HTTPError(error.status)
     case is CancellationError: return HTTPError(.clientClosedRequest)
+    case is HTTPParserError:
+      return HTTPError(.badRequest, message: "The body is not valid HTTP.")
     case let error as DispatchError:
       // A store that did not run, or was undone, has the error of the other one.
       if [.dependencyFailed, .undone].contains(error.code), let cause = error.cause {
         return answer(to: cause)
       }
-      var answer = HTTPError(error.code.httpStatus)
-      answer.body = error.code.textForClient
-      if [.tooManyRequests, .serviceUnavailable].contains(answer.status) {
-        answer.headers[.retryAfter] = "\(error.retryAfter?.wholeSeconds ?? retryAfter)"
-      }
-      return answer
-    case is PersistenceError: return HTTPError(DispatchError.Code.persistenceFailed.httpStatus)
+      return answer(to: error.code, retryAfter: error.retryAfter?.wholeSeconds)
+    case is PersistenceError: return answer(to: .persistenceFailed)
     default: return HTTPError(.internalServerError)
     }
+  }
+
+  private func answer(to code: DispatchError.Code, retryAfter seconds: Int? = nil) -> HTTPError {
+    var answer = HTTPError(code.httpStatus)
+    answer.body = code.textForClient
+    if [.tooManyRequests, .serviceUnavailable].contains(answer.status) {
+      answer.headers[.retryAfter] = "\(seconds ?? retryAfter)"
+    }
+    return answer
   }
 }
 

@@ -2,7 +2,7 @@ public import DispatchStore
 public import Logging
 public import ServiceLifecycle
 
-/// Runs a dispatcher until graceful shutdown, then drains it and closes its persistence.
+/// Runs a dispatcher until graceful shutdown, or until saving has failed, then drains it and closes its persistence.
 ///
 /// Services end in reverse order, so the dispatcher comes before the server that uses it, and the readiness last:
 ///
@@ -11,6 +11,7 @@ public import ServiceLifecycle
 ///
 /// At SIGTERM, the readiness fails, then the server stops, then the dispatcher drains. The sum of these times has to be
 /// less than your orchestrator's grace period. If the task is cancelled instead, the dispatcher is shut down at once.
+/// So it is if saving fails for good, since only a new process can go on: `run` throws the error, which ends the group.
 public struct DispatcherService: Service {
   private let dispatcher: Dispatcher
   private let persistence: Persistence?
@@ -36,9 +37,9 @@ public struct DispatcherService: Service {
     dispatcher.tracksInFlight = true
   }
 
-  /// Waits for graceful shutdown, then drains and closes.
+  /// Waits for the end, then drains and closes.
   public func run() async throws {
-    let isGraceful = (try? await gracefulShutdown()) != nil
+    let isGraceful = await untilEnd() == .gracefulShutdown
     if !isGraceful { dispatcher.shutDown() }
     let report = await dispatcher.drain(timeout: isGraceful ? timeout : .zero)
     log(report)
@@ -46,6 +47,22 @@ public struct DispatcherService: Service {
     dispatcher.shutDown()
     // Bounded, since a database may be locked, full or away. What was acknowledged is in it.
     try await persistence?.close(timeout: timeout)
+  }
+
+  private enum End { case gracefulShutdown, cancellation, failedSaving }
+
+  private func untilEnd() async -> End {
+    await withTaskGroup(of: End.self) { [persistence] group in
+      group.addTask { (try? await gracefulShutdown()) != nil ? .gracefulShutdown : .cancellation }
+      if let persistence {
+        group.addTask {
+          for await status in persistence.statuses where status.hasFailed { return .failedSaving }
+          return (try? await gracefulShutdown()) != nil ? .gracefulShutdown : .cancellation
+        }
+      }
+      defer { group.cancelAll() }
+      return await group.next()!
+    }
   }
 
   private func log(_ report: DrainReport) {

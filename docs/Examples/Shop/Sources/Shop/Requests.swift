@@ -42,6 +42,9 @@ extension HTTPError {
     HTTPError(.unprocessableContent, message: message)
   }
 
+  static let invalidName = invalid(
+    "customer and sku have 1 to 200 bytes of UTF-8, and no control characters.")
+
   /// The answer to an error of the shop; nil leaves it to the library.
   static func of(_ error: any Error) -> HTTPError? {
     switch error {
@@ -55,6 +58,13 @@ extension HTTPError {
       HTTPError(.conflict, message: "The idempotency key was used for another order.")
     default: nil
     }
+  }
+}
+
+extension String {
+  /// Whether it may be a key or a column of a database: short, and nothing in it but what is seen.
+  var isName: Bool {
+    1...200 ~= utf8.count && !unicodeScalars.contains { $0.properties.generalCategory == .control }
   }
 }
 

@@ -51,13 +51,11 @@ struct Routes: Sendable {
   ) async throws -> EditedResponse<OrderAnswer> {
     let wanted = try await request.decode(as: OrderRequest.self, context: context)
     guard 1...1_000 ~= wanted.count else { throw HTTPError.invalid("count is 1 to 1,000.") }
-    guard !wanted.customer.isEmpty, !wanted.sku.isEmpty else {
-      throw HTTPError.invalid("customer and sku are not empty.")
-    }
+    guard wanted.customer.isName, wanted.sku.isName else { throw HTTPError.invalidName }
     var options = controls
     if let key = request.headers[.idempotencyKey] {
-      guard 1...200 ~= key.utf8.count else {
-        throw HTTPError.invalid("Idempotency-Key has 1 to 200 bytes.")
+      guard key.isName, key.utf8.allSatisfy({ $0 < 0x80 }) else {
+        throw HTTPError.invalid("Idempotency-Key has 1 to 200 visible characters of ASCII.")
       }
       options = [options, .idempotencyKey(key)]
     }
@@ -92,8 +90,9 @@ struct Routes: Sendable {
   }
 
   private func sku(_ context: ShopContext) throws -> String {
-    let sku = try context.parameters.require("sku")
-    return sku.removingPercentEncoding ?? sku
+    let sku = try context.parameters.require("sku").removingPercentEncoding
+    guard let sku, sku.isName else { throw HTTPError.invalidName }
+    return sku
   }
 
   /// Reads an order once it is in the database, since nobody may hear of what a crash would undo.

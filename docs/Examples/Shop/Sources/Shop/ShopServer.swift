@@ -75,7 +75,8 @@ struct ShopServer {
       // A client that sends or reads nothing for so long is disconnected; events have a heartbeat every 15 seconds.
       server: .http1(
         configuration: .init(
-          additionalChannelHandlers: [readiness.connectionCloser()], idleTimeout: .seconds(30))),
+          additionalChannelHandlers: [readiness.connectionCloser(requestTime: timeLimit)],
+          idleTimeout: .seconds(30))),
       configuration: .init(address: .hostname("127.0.0.1", port: settings.port)), logger: logger)
 
     let ending = DispatcherService(

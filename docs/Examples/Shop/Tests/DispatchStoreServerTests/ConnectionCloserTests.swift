@@ -11,14 +11,22 @@ import Testing
 
   init() throws {
     try channel.pipeline.syncOperations.addHandler(
-      readiness.connectionCloser(patience: .seconds(1)))
+      readiness.connectionCloser(patience: .seconds(1), requestTime: .seconds(5)))
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
   }
 
   private func request() throws {
-    try channel.writeInbound(
-      HTTPRequestPart.head(HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/")))
+    try halfRequest()
     try channel.writeInbound(HTTPRequestPart.end(nil))
+  }
+
+  private func halfRequest() throws {
+    try channel.writeInbound(
+      HTTPRequestPart.head(HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/")))
+  }
+
+  private func piece() throws {
+    try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "x")))
   }
 
   /// Sends an answer; returns its header `Connection`.
@@ -56,6 +64,39 @@ import Testing
     channel.embeddedEventLoop.advanceTime(by: .milliseconds(900))
     #expect(channel.isActive)
     channel.embeddedEventLoop.advanceTime(by: .milliseconds(100))
+    #expect(!channel.isActive)
+  }
+
+  @Test func aRequestWhoseEndDoesNotComeHoldsTheEndUpNoLonger() throws {
+    try halfRequest()
+    stopServer()
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(900))
+    try piece()
+    #expect(channel.isActive)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(100))
+    #expect(!channel.isActive)
+  }
+
+  @Test func theAnswerBeforeARequestWhoseEndDoesNotComeIsGiven() throws {
+    try request()
+    try halfRequest()
+    stopServer()
+    channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+    #expect(channel.isActive)
+    #expect(try answer() == nil)
+    channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    #expect(!channel.isActive)
+  }
+
+  @Test func aRequestThatComesTooSlowlyIsEnded() throws {
+    try halfRequest()
+    for _ in 1...5 {
+      channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+      try piece()
+      #expect(channel.isActive)
+    }
+    channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    try piece()
     #expect(!channel.isActive)
   }
 

@@ -80,6 +80,23 @@ import Testing
     try await database.open(for: next).close()
   }
 
+  @Test func theServiceEndsIfSavingHasFailed() async throws {
+    let database = MemoryDatabase()
+    let persistence = try await database.open(for: bank.dispatcher)
+    let saved = try await bank.dispatcher.register(
+      store: Store(identifier: "saved", model: 0) {
+        On(Deposit.self) { count, _ in count += 1 }
+      }, persisted: .model)
+    bank.dispatcher.onWarning { _ in }
+    let group = ServiceGroup(
+      services: [service(persistence: persistence)], logger: Logger(label: "group"))
+    let run = Task { try await group.run() }
+    database.fail(.inputOutput)
+    #expect(await saved.send(Deposit(amount: 1)).dispatchError?.code == .persistenceFailed)
+    await #expect(throws: PersistenceError.self) { try await run.value }
+    #expect(bank.dispatcher.isClosed)
+  }
+
   @Test func aCancelledServiceShutsDownAtOnce() async throws {
     let handle = bank.dispatcher.dispatch(Wait())
     await bank.waitUntilBegun()
