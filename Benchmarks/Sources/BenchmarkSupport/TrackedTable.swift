@@ -4,7 +4,7 @@ public import DispatchStore
 public struct TrackedTable: Sendable {
   /// The store's model.
   public struct Model: ModelType {
-    var rows = TrackedDictionary(Dictionary(uniqueKeysWithValues: (0..<100_000).map { ($0, 0) }))
+    var rows = TrackedDictionary(uniqueKeysWithValues: (0..<100_000).map { ($0, 0) })
 
     /// Makes the rows.
     public init() {}

@@ -121,8 +121,7 @@ struct UndoesInPlaceTests {
   @Test func manyChangesAreUndone() async {
     let dispatcher = Dispatcher()
     let model = Warehouse(
-      items: TrackedDictionary(
-        Dictionary(uniqueKeysWithValues: (0..<3_000).map { ($0, Item(count: $0)) })))
+      items: TrackedDictionary(uniqueKeysWithValues: (0..<3_000).map { ($0, Item(count: $0)) }))
     let store = makeStores(dispatcher, model).undoesInPlace(\.items)
     for observes in [false, true] {
       let seen = Recorder<KeyedDelta<Int, Item>>()

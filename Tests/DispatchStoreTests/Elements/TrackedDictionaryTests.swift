@@ -158,7 +158,7 @@ struct TrackedDictionaryTests {
   }
 
   @Test func oneReadersEndDoesNotEndTheOthers() {
-    var tracked = Tracked(Dictionary(uniqueKeysWithValues: (0..<5_000).map { ($0, "a") }))
+    var tracked = Tracked(uniqueKeysWithValues: (0..<5_000).map { ($0, "a") })
     var checkpoint = tracked.recordedChanges!.makeCheckpoint()
     tracked.recordedChanges!.release()
     for _ in 0..<3 {
@@ -171,7 +171,7 @@ struct TrackedDictionaryTests {
   }
 
   @Test func changesInPlaceCopyNothingOfTheCollection() {
-    var tracked = TrackedDictionary((0..<1_000).map { Parcel(id: $0) })
+    var tracked = TrackedDictionary(uniqueKeysWithValues: (0..<1_000).map { ($0, Parcel(id: $0)) })
     _ = tracked.recordedChanges!.makeCheckpoint()
     let place = unsafeBitCast(tracked.elements, to: UInt.self)
     for key in 0..<1_000 { tracked[key]?.amount += 1 }

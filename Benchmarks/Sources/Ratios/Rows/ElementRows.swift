@@ -68,7 +68,7 @@ enum ElementRows {
     private let calls = DispatchSemaphore(value: 0)
 
     init(of size: Int) {
-      let rows = TrackedDictionary(Dictionary(uniqueKeysWithValues: (0..<size).map { ($0, 0) }))
+      let rows = TrackedDictionary(uniqueKeysWithValues: (0..<size).map { ($0, 0) })
       store = Store(model: Table(rows: rows), reducer: Reducer())
     }
 

@@ -29,7 +29,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
 
   /// Makes a dictionary with elements and their keys, which must be unique.
   @inlinable
-  init(uniqueKeysWithValues pairs: some Sequence<(Key, Value)>) {
+  public init(uniqueKeysWithValues pairs: some Sequence<(Key, Value)>) {
     self.init(Dictionary(uniqueKeysWithValues: pairs))
   }
 
