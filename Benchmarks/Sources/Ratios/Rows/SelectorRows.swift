@@ -15,7 +15,9 @@ enum SelectorRows {
   ) { rounds in
     let ledger = Ledger(rowCount: 10)
     let store = Store(model: ledger, reducer: LedgerReducer())
-    let sum = StateSelector.combine(StateSelector(\Ledger.rows)) { rows in rows.reduce(0) { $0 + $1.amount } }
+    let sum = StateSelector.combine(StateSelector(\Ledger.rows)) { rows in
+      rows.reduce(0) { $0 + $1.amount }
+    }
     let property = LockedProperty(store.select(sum))
     return Rounds.alternate(rounds, count: 100_000) { count in
       for _ in 0..<count where property.value != ledger.rows.count { fatalError("Another value.") }
