@@ -61,9 +61,13 @@ private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHand
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head:
-      began = context.eventLoop.now
       // The client will read no answer to it, so nobody may act on it.
-      if isLast { ignoresRequests = true } else { requests += 1 }
+      if isLast {
+        ignoresRequests = true
+      } else {
+        requests += 1
+        began = context.eventLoop.now
+      }
     case .body:
       if let began, context.eventLoop.now - began > requestTime {
         return context.close(promise: nil)

@@ -88,6 +88,18 @@ import Testing
     #expect(!channel.isActive)
   }
 
+  @Test func aRequestThatIsIgnoredDoesNotCutTheLastAnswer() throws {
+    try request()
+    readiness.end()
+    try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+    try halfRequest()
+    stopServer()
+    channel.embeddedEventLoop.advanceTime(by: .seconds(5))
+    #expect(channel.isActive)
+    try channel.writeOutbound(HTTPResponsePart.end(nil))
+    #expect(!channel.isActive)
+  }
+
   @Test func aRequestThatComesTooSlowlyIsEnded() throws {
     try halfRequest()
     for _ in 1...5 {
