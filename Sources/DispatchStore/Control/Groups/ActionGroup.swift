@@ -81,13 +81,16 @@ public struct ActionGroup: Sendable {
   }
 }
 
+// Disfavored, so that the compiler does not speak of groups if something is wrong between the braces of handlers.
 extension ListBuilder<ActionGroup.Content> {
   /// Takes a step.
+  @_disfavoredOverload
   public static func buildExpression(_ step: ActionStep) -> [Element] {
     [Element(nodes: [GroupNode(.step(step.step), size: 1)])]
   }
 
   /// Takes an action, as a step in mode `.async`.
+  @_disfavoredOverload
   public static func buildExpression(
     _ action: some ActionType, fileID: StaticString = #fileID, line: UInt = #line
   ) -> [Element] {
@@ -95,6 +98,7 @@ extension ListBuilder<ActionGroup.Content> {
   }
 
   /// Takes a nested group.
+  @_disfavoredOverload
   public static func buildExpression(_ group: ActionGroup) -> [Element] {
     [Element(nodes: group.nodes)]
   }
