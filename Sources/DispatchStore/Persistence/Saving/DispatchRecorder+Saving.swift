@@ -46,7 +46,9 @@ extension DispatchRecorder {
 extension DispatchLog {
   /// Reads the logs that `saveLog(in:keeping:)` has saved: one for each dispatcher of each process, the oldest first.
   ///
-  /// - Parameter date: The time from which on dispatches have ended.
+  /// - Parameters:
+  ///   - persistence: The persistence that has the logs.
+  ///   - date: The time from which on dispatches have ended.
   /// - Throws: A `PersistenceError`, or a `LogFormatError` whose line counts the rows.
   public static func saved(
     in persistence: Persistence, since date: Date = .distantPast
