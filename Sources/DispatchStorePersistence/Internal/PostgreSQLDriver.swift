@@ -227,7 +227,7 @@
       let connection = try connected()
       guard let transaction else { throw noTransaction() }
       let pending = transaction.takeStatements()
-      // What is pending belongs to another action, unless this one is to send it.
+      // Pending statements belong to another action, unless this one is to send it.
       let count = further.isEmpty || commits ? 0 : pending.count
       return try exchange(action, after: count, on: connection, commits: commits) {
         let results = try $0.run(pending + further)

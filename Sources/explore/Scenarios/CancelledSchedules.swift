@@ -39,7 +39,7 @@ extension Scenario {
     let pending = next.scheduled
     try await simulation.clock.sleep(for: .seconds(8))
     let rings = next.rings.dropFirst(former.count)
-    // What was due at once has begun.
+    // Work that was due at once has begun, and is pending no longer.
     let found = pending.union(rings)
     if !closes {
       try check(found == scheduled, "\(scheduled) was scheduled, and \(found) found: \(plans)")

@@ -31,7 +31,7 @@ extension Scenario {
     try check(faults.now.isEmpty, "\(faults.now)")
     await dispatcher.drain()
     try await persistence.flush()
-    // What is in the database, and not only in a model.
+    // Read from the database, since a model may have more than that.
     database.crash()
     let next = simulation.makeDispatcher(name: "next")
     try await database.open(for: next)

@@ -36,7 +36,7 @@ struct DiagnosisRingTests {
     let diagnosis = dispatcher.diagnosis()
     #expect(diagnosis.cycles.count == 1)
     let cycle = diagnosis.cycles[0]
-    #expect(cycle.isProbable && cycle.edges.count == 2 && Set(cycle.entries) == [1, 2])
+    #expect(cycle.isProbable && cycle.edges.count == 2 && Set(cycle.edges.map(\.from)) == [1, 2])
     #expect(diagnosis.kinds(from: outer, to: inner) == [.mayWait])
     #expect(diagnosis.kinds(from: inner, to: outer) == [.lane])
     let states = diagnosis.states(of: outer)

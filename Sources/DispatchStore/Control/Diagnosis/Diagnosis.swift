@@ -100,9 +100,6 @@ extension Diagnosis {
     /// The waits in the order of the ring: each begins at the entry at which the previous one ends.
     public let edges: [Edge]
 
-    /// The numbers of the entries, in the order of the ring.
-    package var entries: [Int] { edges.map(\.from) }
-
     /// Whether a wait of the ring is suspected.
     public var isProbable: Bool { edges.contains(where: \.isSuspected) }
   }

@@ -16,7 +16,5 @@ public enum ListBuilder<Element> {
   public static func buildEither(second part: [Element]) -> [Element] { part }
 
   /// Takes the statements of a loop.
-  public static func buildArray(_ parts: [[Element]]) -> [Element] {
-    parts.count == 1 ? parts[0] : Array(parts.joined())
-  }
+  public static func buildArray(_ parts: [[Element]]) -> [Element] { Array(parts.joined()) }
 }

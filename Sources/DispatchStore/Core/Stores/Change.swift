@@ -69,12 +69,6 @@ public struct StoreCommit<Action: ActionType>: Sendable {
   public let action: Action?
   /// The dispatch that ran the action, or nil for an update outside a dispatch.
   public let dispatchID: DispatchID?
-
-  init(version: UInt64, action: Action? = nil, dispatchID: DispatchID? = nil) {
-    self.version = version
-    self.action = action
-    self.dispatchID = dispatchID
-  }
 }
 
 /// The value of a change.

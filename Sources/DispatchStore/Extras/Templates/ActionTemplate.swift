@@ -39,18 +39,12 @@ extension ActionTemplate where Payload == NoPayload {
 /// The payload of an action without data.
 ///
 /// Unlike `Void`, this type is `Hashable` and `Codable`.
-public struct NoPayload: Hashable, Codable, Sendable {
-  init() {}
-}
+public struct NoPayload: Hashable, Codable, Sendable {}
 
 /// An action of a template.
 public struct TemplateAction<Template: ActionTemplate>: ActionType {
   /// The action's payload.
   public let payload: Template.Payload
-
-  init(payload: Template.Payload) {
-    self.payload = payload
-  }
 
   /// The template's name.
   public var id: String { Template.id }

@@ -26,7 +26,7 @@ public struct Handlers<Model: Sendable>: HandlerComponent, Sendable {
   }
 
   init(_ parts: [Handlers]) {
-    self.init(parts.count == 1 ? parts[0].all : parts.flatMap(\.all))
+    self.init(parts.flatMap(\.all))
   }
 
   @usableFromInline

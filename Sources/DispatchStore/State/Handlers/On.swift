@@ -53,7 +53,7 @@ public struct Part<Model: Sendable>: HandlerComponent {
     _ path: any WritableKeyPath<Model, Value> & Sendable,
     @ListBuilder<Handlers<Value>> _ content: () -> [Handlers<Value>]
   ) {
-    handlers = Handlers(Handlers(content()).all.map { $0.lifted(to: path) })
+    handlers = Handlers(content().flatMap(\.all).map { $0.lifted(to: path) })
   }
 
   /// Handles actions in a part of the model that may be absent.
@@ -63,7 +63,7 @@ public struct Part<Model: Sendable>: HandlerComponent {
     _ path: any WritableKeyPath<Model, Value?> & Sendable,
     @ListBuilder<Handlers<Value>> _ content: () -> [Handlers<Value>]
   ) {
-    handlers = Handlers(Handlers(content()).all.map { $0.lifted(toOptional: path) })
+    handlers = Handlers(content().flatMap(\.all).map { $0.lifted(toOptional: path) })
   }
 }
 

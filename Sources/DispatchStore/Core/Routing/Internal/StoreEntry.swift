@@ -30,8 +30,7 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
     self.overrides = overrides
     self.calls = calls
     object = strongStore
-    self.strongStore =
-      strongStore ?? DepartedStore(identifier: identifier)
+    self.strongStore = strongStore ?? DepartedStore(identifier: identifier)
     self.identifier = identifier
     self.actionType = actionType
     self.sequence = sequence

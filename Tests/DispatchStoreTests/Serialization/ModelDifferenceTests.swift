@@ -3,7 +3,7 @@ import DispatchStoreTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))
-struct ModelDiffTests {
+struct ModelDifferenceTests {
   private struct Order: Sendable, Equatable {
     var total = 0
     var note: String?
