@@ -3,8 +3,8 @@ public import NIOCore
 import NIOHTTPTypes
 
 extension Readiness {
-  /// Makes a handler that ends a connection: without losing a request when the service ends, or if a request comes too
-  /// slowly.
+  /// Makes a handler that ends connections: when the service ends, without losing a request, and at any time if a
+  /// request comes too slowly.
   ///
   /// Once the readiness has failed, each answer says `Connection: close`, so the client's next request takes another
   /// connection. When the server stops, a connection without a whole request stays open for `patience`: a request that

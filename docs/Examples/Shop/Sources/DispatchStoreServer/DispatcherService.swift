@@ -39,7 +39,7 @@ public struct DispatcherService: Service {
 
   /// Waits for the end, then drains and closes.
   public func run() async throws {
-    let isGraceful = await untilEnd() == .gracefulShutdown
+    let isGraceful = await endsGracefully()
     if !isGraceful { dispatcher.shutDown() }
     let report = await dispatcher.drain(timeout: isGraceful ? timeout : .zero)
     log(report)
@@ -49,15 +49,15 @@ public struct DispatcherService: Service {
     try await persistence?.close(timeout: timeout)
   }
 
-  private enum End { case gracefulShutdown, cancellation, failedSaving }
-
-  private func untilEnd() async -> End {
-    await withTaskGroup(of: End.self) { [persistence] group in
-      group.addTask { (try? await gracefulShutdown()) != nil ? .gracefulShutdown : .cancellation }
+  /// Waits for the end; returns false if that is a cancellation, or if saving has failed.
+  private func endsGracefully() async -> Bool {
+    await withTaskGroup(of: Bool.self) { [persistence] group in
+      group.addTask { (try? await gracefulShutdown()) != nil }
       if let persistence {
         group.addTask {
-          for await status in persistence.statuses where status.hasFailed { return .failedSaving }
-          return (try? await gracefulShutdown()) != nil ? .gracefulShutdown : .cancellation
+          // The statuses end only with the task.
+          for await status in persistence.statuses where status.hasFailed { break }
+          return false
         }
       }
       defer { group.cancelAll() }
