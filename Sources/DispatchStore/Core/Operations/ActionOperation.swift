@@ -57,8 +57,8 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
       } ?? ActionOperation()
     operation.actionAddress.initialize(to: action)
     operation.presentStore = store
+    operation.core.beginUse(isReduction: isReduction, isSuspending: block.isSuspending)
     operation.block = consume block
-    if isReduction { operation.core.beginUseAsReduction() }
     return operation
   }
 

@@ -50,8 +50,8 @@ public struct DispatchOptions: Sendable, ExpressibleByArrayLiteral {
       continuesOnFailure = continuesOnFailure || option.continuesOnFailure
       timeLimit = min(timeLimit, option.timeLimit)
     }
-    let controls = options.compactMap(\.control)
-    control = controls.first?.adding(Array(controls.dropFirst()))
+    let controlled = options.drop { $0.control == nil }
+    control = controlled.first?.control?.adding(controlled.dropFirst())
   }
 
   /// The dispatches in `after` that have not ended.

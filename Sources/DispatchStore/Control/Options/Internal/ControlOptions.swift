@@ -43,26 +43,26 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     /// Whether it begins at a time, perhaps in a week, so that default time limits and limits are not for it.
     var isScheduled: Bool { if case .schedule? = start { true } else { false } }
 
-    mutating func add(_ next: Values) {
-      Self.append(next.names, to: &names)
-      isDetached = isDetached || next.isDetached
-      isAtomic = isAtomic || next.isAtomic
-      latest = next.latest ?? latest
-      single = next.single ?? single
-      Self.append(next.exclusionKeys, to: &exclusionKeys)
-      Self.append(next.conditions, to: &conditions)
-      key = next.key ?? key
-      start = next.start ?? start
-      for limit in next.limits { add(limit) }
-      Self.append(next.rates, to: &rates)
-      for breaker in next.breakers { add(breaker) }
-      namesLimits = namesLimits || next.namesLimits
-      takesDefaults = takesDefaults && next.takesDefaults
-      Self.append(next.deadlines, to: &deadlines)
-      retry = next.retry ?? retry
-      priority = next.priority ?? priority
-      Self.append(next.companions, to: &companions)
-      endsUnsaved = next.endsUnsaved ?? endsUnsaved
+    mutating func add(_ options: ControlOptions) {
+      Self.append(options.values.names, to: &names)
+      isDetached = isDetached || options.values.isDetached
+      isAtomic = isAtomic || options.values.isAtomic
+      latest = options.values.latest ?? latest
+      single = options.values.single ?? single
+      Self.append(options.values.exclusionKeys, to: &exclusionKeys)
+      Self.append(options.values.conditions, to: &conditions)
+      key = options.values.key ?? key
+      start = options.values.start ?? start
+      for limit in options.values.limits { add(limit) }
+      Self.append(options.values.rates, to: &rates)
+      for breaker in options.values.breakers { add(breaker) }
+      namesLimits = namesLimits || options.values.namesLimits
+      takesDefaults = takesDefaults && options.values.takesDefaults
+      Self.append(options.values.deadlines, to: &deadlines)
+      retry = options.values.retry ?? retry
+      priority = options.values.priority ?? priority
+      Self.append(options.values.companions, to: &companions)
+      endsUnsaved = options.values.endsUnsaved ?? endsUnsaved
     }
 
     /// Most lists are empty, and appending an empty one takes a hundred instructions.
@@ -80,10 +80,12 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     self.answer = answer
   }
 
-  override func adding(_ others: [DispatchAdmission]) -> DispatchAdmission {
+  override func adding(_ others: ArraySlice<DispatchOptions>) -> DispatchAdmission {
     if others.isEmpty { return self }
     var values = values
-    for case let other as ControlOptions in others { values.add(other.values) }
+    for other in others {
+      if let control = other.control as? ControlOptions { values.add(control) }
+    }
     return ControlOptions(values)
   }
 

@@ -64,9 +64,8 @@ extension ActionOperation {
     if wasReadinessRead, !claim() { return nil }
     let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
       guard wasReadinessRead || state.life.claim() else { return (nil, false) }
-      // Read only before the start; see `pendingBlockSuspends`.
-      let isSuspending = state.life.isPending && block?.isSuspending == true
-      guard !state.hasDependencies, !isSuspending else { return (nil, true) }
+      let isTask = state.life.isPending && state.isSuspending
+      guard !state.hasDependencies, !isTask else { return (nil, true) }
       let start = state.life.start()
       // An operation that ends without its block gets no reference to the dispatch, because it may outlive that.
       if case .run = start { state.dispatch = dispatch }
@@ -87,15 +86,6 @@ extension ActionOperation {
     default:
       return nil
     }
-  }
-
-  /// Whether the block suspends; nil once the operation has started.
-  ///
-  /// Read under the lock and only before the start, because a thread of the user's queue that has started the operation
-  /// takes the block.
-  @usableFromInline
-  var pendingBlockSuspends: Bool? {
-    withState { state in state.life.isPending ? block?.isSuspending : nil }
   }
 
   /// Calls the block, in code compiled for the store's types if that of `ReducerCalls` is.
@@ -161,10 +151,7 @@ extension ActionOperation {
       @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
     _ isolation: (any Actor)?
   ) {
-    let storeRun = withState { state in
-      state.isSuspending = true
-      return state.storeRun
-    }
+    let storeRun = withState(\.storeRun)
     if isolation === MainActor.shared, storeRun?.holdsUpMainQueue == true {
       return returned(.failed(store.wouldHoldUpMainActor(action)))
     }

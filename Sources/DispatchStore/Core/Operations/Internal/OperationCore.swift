@@ -7,7 +7,7 @@ struct OperationCore: @unchecked Sendable {
   struct State {
     var life = OperationState()
     var task: Task<Void, Never>?
-    /// Whether it runs an `async` block.
+    /// Whether its block is `async`, and runs in a task.
     var isSuspending = false
     /// Whether its `async` block runs on the thread that runs the steps of its dispatch, or has to begin there.
     var blockNeedsSteps = false
@@ -42,8 +42,8 @@ struct OperationCore: @unchecked Sendable {
         return
       }
       life = OperationState()
-      (isSuspending, blockNeedsSteps, isReached) = (false, false, false)
-      (isReduction, wasReadinessRead, isPrivate) = (false, false, false)
+      (blockNeedsSteps, isReached) = (false, false)
+      (wasReadinessRead, isPrivate) = (false, false)
       (dispatch, callSite) = (nil, nil)
     }
 
@@ -86,14 +86,18 @@ struct OperationCore: @unchecked Sendable {
   var hasDependencies: Bool { state.pointee.hasDependencies }
 
   @usableFromInline
-  func beginUseAsReduction() {
-    state.pointee.isReduction = true
+  func beginUse(isReduction: Bool, isSuspending: Bool) {
+    (state.pointee.isReduction, state.pointee.isSuspending) = (isReduction, isSuspending)
   }
 
-  /// Starts the operation for an inline run; returns false if it was changed since it was made.
+  /// Starts the operation for an inline run.
+  ///
+  /// Returns false if its block runs in a task, or if it was changed since it was made.
   @usableFromInline
   func beginInline(for dispatch: Dispatch) -> Bool {
-    guard state.pointee.life.isUntouched, !state.pointee.hasDependencies else { return false }
+    guard !state.pointee.isSuspending, state.pointee.life.isUntouched,
+      !state.pointee.hasDependencies
+    else { return false }
     state.pointee.life.startUntouched()
     state.pointee.dispatch = dispatch
     state.pointee.callSite = dispatch.callSite
@@ -102,10 +106,11 @@ struct OperationCore: @unchecked Sendable {
 
   /// Claims the operation for a dispatch, whose `async` block gets no reference to it.
   ///
-  /// Returns false if it was changed since it was made.
+  /// Returns false if its block needs no task, or if it was changed since it was made.
   @usableFromInline
   func claimPrivately() -> Bool {
-    guard state.pointee.life.isUntouched, !state.pointee.hasDependencies, !state.pointee.isTouched
+    guard state.pointee.isSuspending, state.pointee.life.isUntouched,
+      !state.pointee.hasDependencies, !state.pointee.isTouched
     else { return false }
     state.pointee.isPrivate = true
     return state.pointee.life.claim()
@@ -140,7 +145,6 @@ struct OperationCore: @unchecked Sendable {
     }
     state.pointee.dispatch = nil
     state.pointee.callSite = nil
-    state.pointee.isReduction = false
     return true
   }
 }

@@ -11,8 +11,7 @@ extension Store {
     // The operation starts without its lock if it is unchanged and no other code has a reference to it.
     guard isUniquelyReferencedForReuse(&operation), operation.presentStore === self,
       haveSameBytes(operation.actionAddress.pointee, action),
-      operation.pendingBlockSuspends == false, operation.core.beginInline(for: dispatch),
-      let block = operation.block.take()
+      operation.core.beginInline(for: dispatch), let block = operation.block.take()
     else {
       if claimPrivately(&operation, for: action) {
         return .unfinished(operation)
@@ -53,7 +52,7 @@ extension Store {
   ) -> Bool {
     isUniquelyReferencedForReuse(&operation) && hasNoWeakOrUnownedReferences(operation)
       && operation.presentStore === self && haveSameBytes(operation.actionAddress.pointee, action)
-      && operation.pendingBlockSuspends == true && operation.core.claimPrivately()
+      && operation.core.claimPrivately()
   }
 
   /// Runs an operation to which other code has, or may have had, a reference.

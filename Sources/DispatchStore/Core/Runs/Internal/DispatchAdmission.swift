@@ -4,8 +4,8 @@
 @usableFromInline
 class DispatchAdmission: @unchecked Sendable {
   // because a subclass has only constants
-  /// Returns the control of a dispatch that has the options of others, too.
-  func adding(_ others: [DispatchAdmission]) -> DispatchAdmission { self }
+  /// Returns the control of a dispatch that has other options, too.
+  func adding(_ others: ArraySlice<DispatchOptions>) -> DispatchAdmission { self }
 
   /// Returns the control of a dispatch of several actions.
   func ofList(_ actions: [any ActionType]) -> DispatchAdmission { self }
