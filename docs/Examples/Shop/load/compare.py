@@ -9,8 +9,10 @@ Prints a Markdown table. Runs alternate between the shops, each with fresh proce
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -34,6 +36,11 @@ def seed(port):
     while call(port, "GET", f"/orders/{SEEDED_ORDERS}")[1]["state"] != "paid":
         assert time.monotonic() < end, "the seeded orders were not paid in 20 s"
         time.sleep(0.05)
+
+
+def require_wrk():
+    if not shutil.which("wrk"):
+        sys.exit("wrk, which makes the load, is not installed. On Debian: apt-get install wrk")
 
 
 def wrk(port, mix, connections, seconds, threads=2, run=1):
@@ -86,6 +93,7 @@ def main():
     parser.add_argument("--states", nargs="+", default=STATES, choices=STATES)
     parser.add_argument("--folder", help="where the databases are; a temporary folder by default")
     options = parser.parse_args()
+    require_wrk()
 
     names = {"a": os.path.basename(options.a), "b": os.path.basename(options.b)}
     print(f"Median of {options.runs} runs of {options.seconds} s with {options.connections} "

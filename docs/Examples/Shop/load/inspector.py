@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 
-from compare import HERE, MIXES, cell, seed, with_shop, wrk
+from compare import HERE, MIXES, cell, require_wrk, seed, with_shop, wrk
 from harness import address, call, free_port, made_database, make_gateway, make_shop
 
 DRIVE = os.path.join(HERE, "../../../../Tests/Inspector/drive.py")
@@ -244,6 +244,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=4)
     options = parser.parse_args()
+    require_wrk()
     if options.cost:
         return measure_cost(options)
     for state in options.states:

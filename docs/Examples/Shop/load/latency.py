@@ -11,7 +11,7 @@ import math
 import os
 import statistics
 
-from compare import MIXES, STATES, with_shop, wrk
+from compare import MIXES, STATES, require_wrk, with_shop, wrk
 
 CONNECTIONS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 COLORS = {"a": "#0a7", "b": "#c50"}
@@ -85,6 +85,7 @@ def main():
     parser.add_argument("--folder")
     parser.add_argument("--svg", default="latency.svg")
     options = parser.parse_args()
+    require_wrk()
 
     names = {"a": os.path.basename(options.a), "b": os.path.basename(options.b)}
     points = {"a": [], "b": []}

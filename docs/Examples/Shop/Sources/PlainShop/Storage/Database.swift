@@ -9,8 +9,9 @@ struct Database: Storage {
     var configuration = Configuration()
     configuration.journalMode = .wal
     configuration.busyMode = .timeout(1)
-    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     queue = try DatabaseQueue(path: path, configuration: configuration)
+    // GRDB sets NORMAL once it has opened a file in WAL mode. Then a power cut would lose acknowledged orders.
+    try queue.inDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     try Self.migrator.migrate(queue)
   }
 
