@@ -139,7 +139,7 @@ private struct Blocking {
     // Several threads may be about to wait, and find room for one.
     let refused = await codes.first(excess / 2)
     precondition(refused.allSatisfy { $0 == .wouldDeadlock }, "\(refused)")
-    precondition(warnings.all.starts(with: refused.map { _ in .tooManyBlockedThreads }))
+    precondition(warnings.all == [.tooManyBlockedThreads], "\(warnings.all)")
     free.open()
     let all = await codes.first(bound + excess)
     precondition(all.count { $0 == nil } <= bound + excess / 2)

@@ -59,9 +59,9 @@ public struct DispatchWarning: Sendable {
     ///
     /// Usually an unstructured task of the effect goes on after its closure has returned. Await the task in the effect.
     public static let sentAfterEnd = Kind(description: "sentAfterEnd")
-    /// So many threads of the library block that one more wait was refused, with `wouldDeadlock`.
+    /// So many threads of the library block that further waits are refused, with `wouldDeadlock`.
     ///
-    /// Usually blocks wait with `.sync` or `handle.wait()`. Await dispatches in `async` blocks, or chain them.
+    /// Reported once until only half as many block. Usually blocks wait with `.sync` or `handle.wait()`. Await dispatches in `async` blocks, or chain them.
     public static let tooManyBlockedThreads = Kind(description: "tooManyBlockedThreads")
     /// The row of a persisted model is larger than 64 KiB; reported once for each store.
     ///

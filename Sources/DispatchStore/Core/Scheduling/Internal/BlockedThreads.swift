@@ -12,6 +12,8 @@ package final class BlockedThreads: Sendable {
   private let lent = Atomic(0)
   /// The number of lent threads at which a wait that would block another of the library's threads is refused.
   static let mostLent = 2_048
+  /// Whether a refused wait was reported, since half as many were blocked.
+  private let hasReported = Atomic(false)
   private let state = Locked(State())
 
   private struct State {
@@ -40,12 +42,17 @@ package final class BlockedThreads: Sendable {
   }
 
   func end(isLent: Bool) {
-    if isLent { lent.subtract(1, ordering: .relaxed) }
+    if isLent, lent.subtract(1, ordering: .relaxed).newValue == Self.mostLent / 2 {
+      hasReported.store(false, ordering: .relaxed)
+    }
     count.subtract(1, ordering: .sequentiallyConsistent)
   }
 
   /// Whether no more of the library's threads may block.
   var isFull: Bool { lent.load(ordering: .relaxed) >= Self.mostLent }
+
+  /// Whether a refused wait is to be reported: the first one is, until half of the threads no longer block.
+  func takeReport() -> Bool { !hasReported.exchange(true, ordering: .relaxed) }
 
   /// Checks whether the queues of all dispatchers begin their drainers.
   ///

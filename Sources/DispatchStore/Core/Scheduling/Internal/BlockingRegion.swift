@@ -32,7 +32,9 @@ struct BlockingRegion {
     (thread.worker != nil || thread.isJobHelper) && BlockedThreads.here(on: thread).isFull
   }
 
-  /// Returns the error of a refused wait, and reports a warning; nil if the thread may block.
+  /// Returns the error of a refused wait; nil if the thread may block.
+  ///
+  /// Reports a warning for the first one of many.
   ///
   /// Call this before a wait begins, or before a `.sync` dispatch, which may come to wait.
   static func refusal(on thread: ThreadState, at callSite: CallSite) -> DispatchError? {
@@ -45,6 +47,7 @@ struct BlockingRegion {
         with a completion.
         """,
       callSites: [callSite])
+    guard BlockedThreads.here(on: thread).takeReport() else { return error }
     let warning = DispatchWarning(
       kind: .tooManyBlockedThreads, storeIdentifier: nil, message: error.message)
     if let dispatcher = thread.worker?.pool.dispatcher {
