@@ -333,6 +333,7 @@ struct DurableEffectTests {
     #expect(next.orders.model == OrderBook(placed: [-1, 2], paid: [2]))
     #expect(next.dispatcher.deadLetters.map(\.name) == ["charge"])
     #expect(next.dispatcher.deadLetters[0].error.contains("can't be decoded"))
+    #expect(next.warnings.all.map(\.kind) == [.workNotResumed])
   }
 
   @Test func goOnAfterARestartWithTheSameKey() async throws {
@@ -576,6 +577,57 @@ struct DurableEffectTests {
     let next = try await PaymentService(database, bank)
     await next.paid(1)
     #expect(bank.keys.all.count == 2 && Set(bank.keys.all).count == 1)
+  }
+
+  @Test(arguments: [true, false])
+  func ofAClosedDispatcherWithoutPersistenceBecomeDeadLetters(failsLater: Bool) async throws {
+    let (clock, bank, goesOn) = (VirtualClock(), ChargingBank(failing: 2), Latch())
+    let service = try await PaymentService(nil, bank, clock: clock) {
+      if failsLater { await goesOn.opened() }
+    }
+    service.dispatcher.dispatch(OrderPlaced())
+    if failsLater {
+      service.dispatcher.close()
+      goesOn.open()
+    } else {
+      await clock.waitForSleepers(atLeast: 1)
+    }
+    await service.dispatcher.drain()
+    #expect(service.warnings.all.last?.kind == .deadLetter)
+    #expect(service.dispatcher.pendingEffects.isEmpty)
+    let letters = service.dispatcher.deadLetters
+    #expect(letters.map(\.attempts) == [1])
+    #expect(!service.dispatcher.runAgain(letters[0]), "Nobody would do it.")
+    #expect(service.dispatcher.deadLetters.count == 1)
+  }
+
+  @Test func haveTheirAttemptsCountedOverRestarts() async throws {
+    let bank = ChargingBank(failing: 3)
+    for attempt in 1...3 {
+      let service = try await PaymentService(database, bank, clock: VirtualClock(), attempts: 3)
+      if attempt == 1 { service.dispatcher.dispatch(OrderPlaced()) }
+      _ = await service.warnings.first(1)
+      #expect(service.dispatcher.pendingEffects.map(\.attempts) == (attempt < 3 ? [attempt] : []))
+      await service.dispatcher.drain()
+      try await service.persistence!.close()
+    }
+    let next = try await PaymentService(database, bank)
+    #expect(next.dispatcher.deadLetters.map(\.attempts) == [3])
+    #expect(bank.keys.all.count == 3)
+  }
+
+  @Test func aDrainThatTheyHoldUpNamesThem() async throws {
+    let hangs = Latch()
+    let service = try await PaymentService(nil, ChargingBank()) { await hangs.opened() }
+    service.dispatcher.tracksInFlight = true
+    await service.dispatcher.send(OrderPlaced())
+    let report = await service.dispatcher.drain(timeout: .zero)
+    #expect(!report.isComplete)
+    #expect(report.description.contains("is not drained: effects run"))
+    #expect(report.description.contains("The durable effect \"charge\""))
+    #expect(report.description.contains(": 1 run"))
+    hangs.open()
+    #expect(await service.dispatcher.drain().isComplete)
   }
 
   @Test func keepAnActionThatIsNotKnownAnyLonger() async throws {

@@ -296,6 +296,33 @@ struct RateLimitTests {
     #expect(await held.value.isSuccess)
   }
 
+  enum Unbegun: CaseIterable { case cancelled, timedOut, refused }
+
+  @Test(arguments: GateStage.queuedModes.filter { $0 != .async }, Unbegun.allCases)
+  func oneThatDoesNotBeginGivesItsTokenBackWithRejectToo(
+    mode: Dispatcher.Mode, end: Unbegun
+  ) async {
+    let (limit, free) = (RateLimit(1, per: .seconds(600)), Latch())
+    let breaker = CircuitBreaker(failures: 1, pause: .seconds(600))
+    let held = await stage.it.begin("held", until: free, mode, [])
+    let waits = dispatcher.dispatch(
+      stage.notes("x"), mode: mode,
+      options: [.rateLimited(by: limit), .guarded(by: breaker), .timeout(.seconds(5))])
+    switch end {
+    case .cancelled: waits.cancel()
+    case .timedOut: clock.advance(by: .seconds(5))
+    case .refused: await dispatcher.send(stage.fails(), options: .guarded(by: breaker))
+    }
+    if end != .refused { #expect(await !waits.result.isSuccess) }
+    free.open()
+    #expect(await !waits.result.isSuccess)
+    #expect(await held.value.isSuccess)
+    #expect(limit.statistics.admitted == 0)
+    let next = await dispatcher.send(stage.notes("y"), options: .rateLimited(by: limit))
+    #expect(next.isSuccess)
+    #expect(limit.statistics.admitted == 1)
+  }
+
   @Test func oneThatIsRejectedByOneLimitTakesNoTokenOfAnother() async {
     let (wide, narrow) = (RateLimit(2, per: .seconds(1)), RateLimit(1, per: .seconds(1)))
     let both = [.rateLimited(by: wide), .rateLimited(by: narrow)] as DispatchOptions

@@ -10,6 +10,7 @@ private struct Remind: CodableAction, Equatable {
 }
 
 private struct CleanUp: CodableAction {}
+private struct Reminder: CodableAction { let text: String }
 private struct Secret: ActionType {}
 
 /// Holds its lane until something is recorded.
@@ -465,6 +466,69 @@ struct SavedScheduleTests {
     #expect(rows.isEmpty)
   }
 
+  @Test func thatNoStoreAnswersBecomeDeadLetters() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
+    try await first.persistence.flush()
+    database.crash()
+    // As after a deployment that has forgotten to register the store.
+    let without = Dispatcher(name: "office", clock: clock)
+    let warnings = Recorder<DispatchWarning>()
+    without.onWarning { warnings.record($0) }
+    let actions = ActionCoder(Remind.self)
+    let persistence = try await database.open(for: without, actions: actions)
+    without.resumeWork()
+    clock.advance(by: .seconds(1))
+    #expect(await warnings.first(2).map(\.kind) == [.noResponder, .deadLetter])
+    #expect(without.deadLetters.map(\.name) == ["r"])
+    try await persistence.flush()
+    database.crash()
+    let next = try await Office(database, clock)
+    #expect(next.dispatcher.runAgain(next.dispatcher.deadLetters[0]))
+    await next.reached { $0.reminded == [1] }
+    await next.dispatcher.drain()
+    #expect(rows.isEmpty)
+  }
+
+  @Test func thatAnEffectFollowsNeedNoStore() async throws {
+    let office = try await Office(database, clock, actions: ActionCoder(Reminder.self))
+    let followed = Recorder<String>()
+    office.dispatcher.register(
+      effect: Effect(Reminder.self) { reminder, _ in followed.record(reminder.text) })
+    office.dispatcher.dispatch(Reminder(text: "a"), options: .delayed(by: .seconds(1), name: "r"))
+    clock.advance(by: .seconds(1))
+    #expect(await followed.first(1) == ["a"])
+    try await office.persistence.flush()
+    #expect(office.dispatcher.deadLetters.isEmpty && rows.isEmpty)
+  }
+
+  @Test(arguments: [false, true])
+  func forAStoreThatIsNotThereWaitForIt(isCancelled: Bool) async throws {
+    let first = try await Office(database, clock)
+    first.log.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
+    try await first.persistence.flush()
+    database.crash()
+    let without = Dispatcher(name: "office", clock: clock)
+    let warnings = Recorder<DispatchWarning>()
+    without.onWarning { warnings.record($0) }
+    let persistence = try await database.open(for: without, actions: ActionCoder(Remind.self))
+    without.resumeWork()
+    #expect(warnings.all.map(\.kind) == [.workNotResumed])
+    #expect(warnings.all[0].message.contains("\"log\""))
+    clock.advance(by: .seconds(1))
+    #expect(rows.count == 1 && without.deadLetters.isEmpty)
+    if isCancelled {
+      #expect(without.cancelScheduled(named: "r"))
+      try await persistence.flush()
+      return #expect(rows.isEmpty)
+    }
+    database.crash()
+    let next = try await Office(database, clock)
+    await next.reached { $0.reminded == [1] }
+    await next.dispatcher.drain()
+    #expect(rows.isEmpty)
+  }
+
   @Test func areOfTheDispatcherWithTheirName() async throws {
     let first = try await Office(database, clock)
     first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
@@ -472,6 +536,8 @@ struct SavedScheduleTests {
     database.crash()
     let other = try await Office(database, clock, name: "other")
     #expect(other.dispatcher.scheduled.isEmpty)
+    #expect(other.warnings.all.map(\.kind) == [.workNotResumed])
+    #expect(other.warnings.all[0].message.contains("no dispatcher is named \"office\""))
     #expect(rows.count == 1)
   }
 

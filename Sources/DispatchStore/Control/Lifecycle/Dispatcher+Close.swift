@@ -91,7 +91,10 @@ extension Dispatcher {
   private func report(isComplete: Bool) -> DrainReport {
     DrainReport(
       isComplete: isComplete, unfinished: isComplete ? [] : inFlightTable.map(unfinished),
-      uncompensated: uncompensatedGroups.all.withLock { $0 }, dispatcher: name)
+      uncompensated: uncompensatedGroups.all.withLock { $0 },
+      effects: isComplete
+        ? [] : registry.withLock(\.followers).compactMap(\.progress),
+      dispatcher: name)
   }
 
   /// The dispatches in the table, and those that have not begun.

@@ -9,11 +9,14 @@ public struct DrainReport: Sendable {
   /// Groups that ended with steps that were not undone, because `shutDown()` was called before.
   public let uncompensated: [UncompensatedGroup]
   private let dispatcher: String
+  /// The effects whose runs go on, in words.
+  private let effects: [String]
 
   init(
     isComplete: Bool, unfinished: [InFlightDispatch]?, uncompensated: [UncompensatedGroup],
-    dispatcher: String
+    effects: [String], dispatcher: String
   ) {
+    self.effects = effects
     self.isComplete = isComplete
     self.unfinished = unfinished
     self.uncompensated = uncompensated
@@ -22,9 +25,11 @@ public struct DrainReport: Sendable {
 }
 
 extension DrainReport: CustomStringConvertible {
-  /// A summary, then a line for each dispatch that has not ended, and for each group that was not undone.
+  /// A summary, then a line for each dispatch that has not ended, each effect that runs, and each group that was not
+  /// undone.
   public var description: String {
-    ([progress] + uncompensated.map { "  Not undone: \($0)" }).joined(separator: "\n")
+    ([progress] + effects.map { "  \($0)" } + uncompensated.map { "  Not undone: \($0)" }).joined(
+      separator: "\n")
   }
 
   private var progress: String {
@@ -35,7 +40,11 @@ extension DrainReport: CustomStringConvertible {
         tracksInFlight to know which.
         """
     }
-    if unfinished.isEmpty { return "Dispatcher \"\(dispatcher)\" is drained, but its streams lag." }
+    if unfinished.isEmpty {
+      let rest = "its streams lag, or the commits of a dispatch that has ended are not saved"
+      return
+        "Dispatcher \"\(dispatcher)\" is not drained: \(effects.isEmpty ? rest : "effects run")."
+    }
     return
       (["Dispatcher \"\(dispatcher)\" is not drained: \(unfinished.count) in flight."]
       + unfinished.map { "  \($0)" }).joined(separator: "\n")

@@ -1,7 +1,7 @@
 extension DispatchOptions {
   /// Lets the dispatch begin when its rate limit has a token for it.
   ///
-  /// With `.reject` that is decided at the call; if the dispatch begins later (`delayed`, `debounced`), when its time
+  /// With `.reject` that is decided at the call, and the token comes back if the dispatch does not begin; if the dispatch begins later (`delayed`, `debounced`), when its time
   /// has come. With `.wait` the dispatch waits in its turn, right before it starts: it keeps its place in its lane and
   /// its exclusion keys, without a thread; a `.sync` caller blocks. Waiting ones of a key begin first come, first
   /// served.
@@ -72,13 +72,13 @@ extension ControlOptions.Values {
       for demand in demands { demand.leave(dispatch) }
       throw error
     }
-    for demand in demands { demand.begin(dispatch) }
   }
 
   /// Returns the gate for what is decided in the dispatch's turn.
+  ///
+  /// The gate also gives back the token that a dispatch got at the call, if the dispatch does not begin.
   func pacingGate(after inner: StartGate?, of dispatcher: Dispatcher) -> StartGate? {
-    let demands = rates.filter { $0.limit.overflow == .wait || start != nil }
-    if demands.isEmpty, breakers.isEmpty { return inner }
-    return PacingGate(demands, breakers, after: inner, of: dispatcher)
+    if rates.isEmpty, breakers.isEmpty { return inner }
+    return PacingGate(rates, breakers, after: inner, of: dispatcher)
   }
 }

@@ -23,7 +23,7 @@ public final class Persistence: Sendable {
   /// The work of durable effects that an earlier process has left, until a dispatcher takes it over.
   let foundWork = Locked<[OutboxEntry]>([])
   /// The scheduled actions that an earlier process has left.
-  let foundSchedules = Locked<[ScheduleRow]>([])
+  let foundSchedules = Locked(FoundSchedules())
   let timers: TimerQueue
   let clock: DispatcherClock
   let world: (any SimulatedWorld)?
@@ -185,7 +185,12 @@ public final class Persistence: Sendable {
         if error == nil { self.fail(reason) }
         continuation.resume(returning: lag > 0 ? reason : nil)
       }
-      if let error = state.withLock({ $0.commit.add(errand) }) { return errand.ended(error) }
+      let refusal = state.withLock { state in
+        // Rows that wait for the next commit get the last one.
+        if !state.work.isEmpty { state.commit.note() }
+        return state.commit.add(errand)
+      }
+      if let refusal { return errand.ended(refusal) }
       requestWriter()
       // After the errand: a timer that came first would find nothing to end.
       if let limit {

@@ -52,7 +52,10 @@ struct DurableAttempt {
   private func noteFailure(_ error: any Error) -> Bool {
     let isRetried = outbox.failed(entry, error, of: effect.attemptCount)
     let bound = effect.attemptCount == .max ? "" : " of \(effect.attemptCount)"
-    let next = isRetried ? "It is run again." : "It is kept as a dead letter."
+    let next =
+      !isRetried
+      ? "It is kept as a dead letter."
+      : outbox.isClosed ? "The next process runs it again." : "It is run again."
     run.dispatcher.report(
       DispatchWarning(
         kind: isRetried ? .effectFailed : .deadLetter, storeIdentifier: nil,

@@ -162,7 +162,11 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   private func pause(for duration: Duration, after attempt: Int) {
     // First, since a dispatcher that closes from now on ends the pause.
     registered.paused(self)
-    guard registered.outbox?.isClosed != true, state.withLock({ $0.pause() }) else { return end() }
+    guard registered.outbox?.isClosed != true, state.withLock({ $0.pause() }) else {
+      end()
+      if let work { registered.outbox?.giveUp(work, by: dispatcher) }
+      return
+    }
     let time = dispatcher.clock.nanoseconds.addingClamped(duration.wholeNanoseconds)
     let timer = dispatcher.timers.add(self, at: time)
     if !state.withLock({ $0.keep(timer, after: attempt) }) { dispatcher.timers.remove(timer) }

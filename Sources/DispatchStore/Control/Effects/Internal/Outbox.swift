@@ -59,6 +59,15 @@ final class Outbox: DispatcherAttachment {
       return state.entries.values.filter { $0.isIdle && names.contains($0.effect) }
     }
     for entry in idle.sorted(by: { $0.number < $1.number }) { begin(entry, by: dispatcher) }
+    for (name, entries) in Dictionary(grouping: known.filter { $0.action == nil }, by: \.effect) {
+      dispatcher.report(
+        DispatchWarning(
+          kind: .workNotResumed, storeIdentifier: nil,
+          message: """
+            \(entries.count) dead letters of the durable effect "\(name)" stay saved, and can't go on in dispatcher \
+            "\(dispatcher.name)". \(entries[0].progress.error ?? "")
+            """))
+    }
     for name in Set(unknown.map(\.effect)).sorted() {
       dispatcher.report(
         DispatchWarning(
@@ -84,6 +93,23 @@ final class Outbox: DispatcherAttachment {
         && state.effects[entry.effect]?.effect?.isRegistered == true
     }
     if isPending, entry.progress.failed == nil { begin(entry, by: dispatcher) }
+    giveUp(entry, by: dispatcher)
+  }
+
+  /// Whether no later process does the work that this one leaves.
+  private var isLast: Bool { keeper == nil && isClosed }
+
+  /// Makes failed work a dead letter, if no process attempts it again.
+  func giveUp(_ entry: OutboxEntry, by dispatcher: Dispatcher) {
+    let now = clock.unixMilliseconds
+    guard isLast, entry.withProgress({ $0.giveUp(at: now) }) else { return }
+    dispatcher.report(
+      DispatchWarning(
+        kind: .deadLetter, storeIdentifier: nil,
+        message: """
+          The durable effect "\(entry.effect)" has failed in dispatcher "\(dispatcher.name)", which was closed before \
+          another attempt: \(entry.progress.error ?? ""). It is kept as a dead letter.
+          """))
   }
 
   // MARK: The life of work
@@ -125,9 +151,9 @@ final class Outbox: DispatcherAttachment {
 
   /// Notes a failed attempt; returns whether another one follows.
   func failed(_ entry: OutboxEntry, _ error: any Error, of limit: Int) -> Bool {
-    let now = clock.unixMilliseconds
+    let (now, limit) = (clock.unixMilliseconds, isLast ? 0 : limit)
     let isRetried = entry.withProgress { $0.fail("\(error)", of: limit, at: now) }
-    if isRetried { keeper?.saveWithNext([entry.row]) } else { save(entry.row) }
+    save(entry.row)
     return isRetried
   }
 
@@ -153,6 +179,7 @@ final class Outbox: DispatcherAttachment {
   // MARK: Dead letters
 
   func runAgain(_ key: String, by dispatcher: Dispatcher) -> Bool {
+    if isLast { return false }
     guard let entry = takeLetter(key, keeping: true) else { return false }
     save(entry.row)
     if entry.endRun() { begin(entry, by: dispatcher) }

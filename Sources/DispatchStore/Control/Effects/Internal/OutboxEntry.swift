@@ -65,6 +65,13 @@ final class OutboxEntry: Sendable {
       return phase != .done && attempts == earlier.attempts && failed == earlier.failed
     }
 
+    /// Makes work that has failed a dead letter, since nobody attempts it again; returns whether it was none.
+    mutating func giveUp(at time: Int64) -> Bool {
+      guard attempts > 0, failed == nil, phase != .done else { return false }
+      failed = time
+      return true
+    }
+
     /// Notes a failed attempt; returns whether another one follows.
     mutating func fail(_ error: String, of limit: Int, at time: Int64) -> Bool {
       attempts += 1

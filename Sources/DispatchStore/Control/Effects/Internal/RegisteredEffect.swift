@@ -173,6 +173,11 @@ final class RegisteredEffect: DispatchFollower {
     }
   }
 
+  var progress: String? {
+    let count = runCount
+    return count == 0 ? nil : "\(effect.name): \(count) \(count == 1 ? "run" : "runs")"
+  }
+
   /// Removes a run that has ended, and begins the next one.
   func ended(_ run: EffectRun) {
     guard isLongLived else {

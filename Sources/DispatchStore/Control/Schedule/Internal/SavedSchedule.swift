@@ -54,7 +54,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   ) -> [CompanionRow] { removal }
 
   override func rows(of result: DispatchResult) -> [CompanionRow] {
-    result.isSuccess && !state.withLock(\.isRemoved) ? removal : []
+    result.isSuccess && !state.withLock(\.isRemoved) && !isUnanswered(result) ? removal : []
   }
 
   private var removal: [CompanionRow] {
@@ -62,6 +62,11 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     else { return [] }
     state.withLock { $0.isRemoved = true }
     return [row]
+  }
+
+  private func isUnanswered(_ result: DispatchResult) -> Bool {
+    guard !result.hasResponders, let number = state.withLock(\.number) else { return false }
+    return schedules.isUnanswered(name, number)
   }
 
   /// Leaves the row to the next process, if the dispatch is cancelled from now on.
@@ -77,6 +82,8 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     guard let number else { return }
     if isRemoved { return schedules.forget(name, number) }
     switch result.error {
+    case nil where isUnanswered(result):
+      schedules.fail(name, number, DispatchError.unanswered(name))
     case nil: schedules.remove(name, number)
     case is CancellationError:
       // A closed dispatcher leaves the row to the next process; anybody else has cancelled the dispatch. If it was
@@ -127,5 +134,16 @@ final class SavedRun: DispatchCompanion, @unchecked Sendable {
     if !kept.withLock({ $0 }), !(result.error is CancellationError) {
       schedules.keeper.saveWithNext(rows)
     }
+  }
+}
+
+extension DispatchError {
+  fileprivate static func unanswered(_ name: String) -> DispatchError {
+    DispatchError(
+      code: .notRegistered,
+      message: """
+        No registered store handles the scheduled action "\(name)", and no effect follows it. Register them before \
+        resumeWork().
+        """)
   }
 }

@@ -6,8 +6,7 @@ final class SavedSchedules: DispatcherAttachment {
   private let dispatcher: String
   private weak let owner: Dispatcher?
   private let clock: DispatcherClock
-  /// The rows that an earlier process has left, of all dispatchers that share the persistence.
-  private let found: Locked<[ScheduleRow]>
+  private let found: Locked<FoundSchedules>
   private let state = Locked(State())
 
   private struct State {
@@ -18,8 +17,9 @@ final class SavedSchedules: DispatcherAttachment {
   }
 
   init(
-    of dispatcher: Dispatcher, _ keeper: CompanionKeeper, found: Locked<[ScheduleRow]>
+    of dispatcher: Dispatcher, _ keeper: CompanionKeeper, found: Locked<FoundSchedules>
   ) {
+    _ = found.withLock { $0.dispatchers.insert(dispatcher.name) }
     (self.dispatcher, clock, owner) = (dispatcher.name, dispatcher.clock, dispatcher)
     (self.keeper, self.found) = (keeper, found)
   }
@@ -162,6 +162,13 @@ final class SavedSchedules: DispatcherAttachment {
     state.withLock { $0.records[name] == nil && $0.letters[name]?.number == number }
   }
 
+  /// Whether neither a store nor an effect answers the action of a record.
+  func isUnanswered(_ name: String, _ number: Int) -> Bool {
+    guard let record = state.withLock({ $0.records[name, number] }), let owner else { return false }
+    let type = type(of: record.action)
+    return !owner.registry.withLock(\.followers).contains { $0.responds(to: type) }
+  }
+
   // MARK: Failures
 
   /// Keeps an action that has failed as a dead letter, unless another one has its name, and its row.
@@ -214,8 +221,8 @@ final class SavedSchedules: DispatcherAttachment {
 
   private func takeFound(_ condition: (ScheduleRow) -> Bool) -> [ScheduleRow] {
     found.withLock { found in
-      let taken = found.filter { $0.dispatcher == dispatcher && condition($0) }
-      found.removeAll { $0.dispatcher == dispatcher && condition($0) }
+      let taken = found.rows.filter { $0.dispatcher == dispatcher && condition($0) }
+      found.rows.removeAll { $0.dispatcher == dispatcher && condition($0) }
       return taken
     }
   }
@@ -225,9 +232,15 @@ final class SavedSchedules: DispatcherAttachment {
     takeFound { $0.name == name && $0.interval != nil && $0.failed == nil }.first?.due
   }
 
-  /// Takes what an earlier process has left; what can't go on becomes a dead letter.
+  /// Takes what an earlier process has left; an action that can't be decoded becomes a dead letter.
+  ///
+  /// Leaves, with a warning, what is for a store or a dispatcher that is not there.
   func takeFound() -> [ScheduleRecord<any ActionType>] {
-    takeFound { _ in true }.compactMap { row in
+    let taken = takeFound { row in
+      row.failed != nil || row.store.map { owner?.store(with: $0) != nil } != false
+    }
+    reportLeft()
+    return taken.compactMap { row in
       var letter: ScheduleLetter = row.with(nil)
       do {
         let record = row.with(try keeper.decodeAction(row.action))
@@ -248,6 +261,30 @@ final class SavedSchedules: DispatcherAttachment {
       return nil
     }
   }
+
+  private func reportLeft() {
+    let (left, dispatchers) = found.withLock { ($0.rows, $0.dispatchers) }
+    for row in left where row.dispatcher == dispatcher || !dispatchers.contains(row.dispatcher) {
+      let missing =
+        row.dispatcher == dispatcher
+        ? "store \"\(row.store ?? "")\" is not registered with dispatcher \"\(dispatcher)\""
+        : "no dispatcher is named \"\(row.dispatcher)\""
+      owner?.report(
+        DispatchWarning(
+          kind: .workNotResumed, storeIdentifier: row.store,
+          message: """
+            The scheduled action "\(row.name)" stays saved, and does not begin: \(missing). Make it before \
+            resumeWork().
+            """))
+    }
+  }
+}
+
+/// The schedules that an earlier process has left, of all dispatchers that share a persistence.
+struct FoundSchedules {
+  var rows: [ScheduleRow] = []
+  /// The names of the dispatchers that this process has made so far.
+  var dispatchers: Set<String> = []
 }
 
 /// The saved schedules of a dispatcher that has a persistence.

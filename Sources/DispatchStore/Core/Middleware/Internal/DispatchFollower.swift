@@ -18,6 +18,9 @@ protocol DispatchFollower: AnyObject, Sendable {
   /// Runs on that thread, in the dispatch's context, with no lock held.
   func dispatchEnded(_ ended: EndedDispatch)
 
+  /// The runs that go on, in words; nil if there is none.
+  var progress: String? { get }
+
   /// Called when the dispatcher closes: from now on it accepts only dispatches made by dispatches in flight.
   func dispatcherClosed()
 }

@@ -66,7 +66,7 @@ extension Persistence {
       }
     }
     foundWork.withLock { $0 = work }
-    foundSchedules.withLock { $0 = schedules }
+    foundSchedules.withLock { $0.rows = schedules }
   }
 
   private func decode<Row: Decodable>(

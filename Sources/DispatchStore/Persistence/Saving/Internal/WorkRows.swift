@@ -9,6 +9,8 @@ struct WorkRows {
 
   private var changed: [SavedRow: (any CompanionValue)?] = [:]
 
+  var isEmpty: Bool { changed.isEmpty }
+
   mutating func add(_ rows: [CompanionRow]) {
     for row in rows where row.isCurrent?() != false {
       changed.updateValue(row.value, forKey: SavedRow(part: row.kind.rawValue, key: row.key))
