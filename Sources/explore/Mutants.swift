@@ -113,6 +113,7 @@ enum Mutants {
     .effectBeforeSaved: Scenario.outbox.name,
     .effectRemovedFirst: Scenario.outbox.name,
     .letterReturns: Scenario.deadLetters.name,
+    .leftUnseen: Scenario.closedWork.name,
     .deafToClosing: Scenario.closing.name,
     .changedKey: Scenario.outbox.name,
     .scheduleRemovedFirst: Scenario.savedSchedules.name,

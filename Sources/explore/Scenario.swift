@@ -16,7 +16,7 @@ struct Scenario: Sendable {
     replies, streams, caughtUp, groups, limits, deadlines, laneDeadlines, lateTimers, retries,
     bounds, drains, effects, skips,
     rateLimits, breakers,
-    exclusion, rates, droppedDelays, joins, keys, forgottenKeys, outbox, deadLetters,
+    exclusion, rates, droppedDelays, joins, keys, forgottenKeys, outbox, closedWork, deadLetters,
     savedSchedules,
     cancelledSchedules,
     lateRings, diagnosis,

@@ -200,6 +200,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case deafToClosing
   /// The row of a durable effect's failure is saved although its dead letter was removed meanwhile.
   case letterReturns
+  /// Failed work that a closed dispatcher leaves in memory is no dead letter.
+  case leftUnseen
   /// A durable effect begins before the commit is saved that it follows.
   case effectBeforeSaved
   /// The row of a durable effect's work is removed before the action commits that says that the work is done.

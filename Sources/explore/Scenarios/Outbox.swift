@@ -152,6 +152,47 @@ private final class Cashier: Sendable {
 }
 
 extension Scenario {
+  /// Charges in memory, some of which fail, of a dispatcher that is closed meanwhile.
+  static let closedWork = Scenario(
+    name: "closed-work",
+    summary: "what a drain leaves in memory is done, or a dead letter"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let office = simulation.makeDispatcher(name: "office")
+    office.onWarning { _ in }
+    let orders = office.register(
+      store: Store(identifier: "orders", model: Book()) {
+        On(Place.self) { book, place in book.placed.append(place.number) }
+        On(Paid.self) { book, paid in book.paid.append(paid.number) }
+      })
+    office.register(
+      effect: DurableEffect(
+        "charge", on: Place.self, backoff: .constant(.seconds(1)), maxConcurrentRuns: 2
+      ) { place, context in
+        await Task.yield()
+        if context.attempt <= place.number % 3 { throw Broken(description: "try again") }
+        return Paid(number: place.number)
+      })
+    let time = Duration.seconds(Int64(simulation.draw(below: 3)))
+    async let closing: Void = {
+      try? await simulation.clock.sleep(for: time)
+      simulation.atSomeTime { office.close() }
+    }()
+    await withTaskGroup { group in
+      for number in 1...6 {
+        group.addTask { await office.dispatch(action: Place(number: number)).ended() }
+      }
+    }
+    await closing
+    await office.drain()
+    let book = orders.model
+    let letters = numbers(of: office.deadLetters)
+    try check(office.pendingEffects.isEmpty, "nobody does \(office.pendingEffects)")
+    try check(
+      (book.paid + letters).sorted() == book.placed.sorted(),
+      "\(book.placed) were placed, \(book.paid) paid, and \(letters) are dead letters")
+  }
+
   /// Charges and reminders that are refused for a while, whose dead letters are run again and removed meanwhile.
   static let deadLetters = Scenario(
     name: "dead-letters",

@@ -146,6 +146,8 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     // The next run before the end of this one, by which it may be accepted.
     registered.ended(self)
     if let work, let outbox = registered.outbox {
+      // Before the end of this run, for which a drain waits.
+      outbox.giveUp(work, by: dispatcher)
       if state.withLock(\.isCancelled) {
         // Somebody has cancelled the run, and not the work.
         elsewhere { outbox.beginAgain(work, by: self.dispatcher) }
@@ -162,11 +164,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   private func pause(for duration: Duration, after attempt: Int) {
     // First, since a dispatcher that closes from now on ends the pause.
     registered.paused(self)
-    guard registered.outbox?.isClosed != true, state.withLock({ $0.pause() }) else {
-      end()
-      if let work { registered.outbox?.giveUp(work, by: dispatcher) }
-      return
-    }
+    guard registered.outbox?.isClosed != true, state.withLock({ $0.pause() }) else { return end() }
     let time = dispatcher.clock.nanoseconds.addingClamped(duration.wholeNanoseconds)
     let timer = dispatcher.timers.add(self, at: time)
     if !state.withLock({ $0.keep(timer, after: attempt) }) { dispatcher.timers.remove(timer) }

@@ -93,7 +93,6 @@ final class Outbox: DispatcherAttachment {
         && state.effects[entry.effect]?.effect?.isRegistered == true
     }
     if isPending, entry.progress.failed == nil { begin(entry, by: dispatcher) }
-    giveUp(entry, by: dispatcher)
   }
 
   /// Whether no later process does the work that this one leaves.
@@ -102,7 +101,9 @@ final class Outbox: DispatcherAttachment {
   /// Makes failed work a dead letter, if no process attempts it again.
   func giveUp(_ entry: OutboxEntry, by dispatcher: Dispatcher) {
     let now = clock.unixMilliseconds
-    guard isLast, entry.withProgress({ $0.giveUp(at: now) }) else { return }
+    guard isLast, !isPlanted(.leftUnseen), entry.withProgress({ $0.giveUp(at: now) }) else {
+      return
+    }
     dispatcher.report(
       DispatchWarning(
         kind: .deadLetter, storeIdentifier: nil,
