@@ -66,7 +66,10 @@ struct SavedScheduleTests {
 
   private var rows: [String: String] { database.rows(ofStore: "dispatchstore.work", part: 3) }
 
-  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a"), .mainThread])
+  @Test(arguments: [
+    Dispatcher.Mode.async, .serial, .serial(lane: "a"), .serial(lane: 7), .serial(lane: UUID()),
+    .mainThread,
+  ])
   func runAfterARestartAtTheirTime(_ mode: Dispatcher.Mode) async throws {
     let first = try await Office(database, clock)
     first.dispatcher.dispatch(
@@ -457,7 +460,7 @@ struct SavedScheduleTests {
     office.dispatcher.dispatch(Secret(), options: .delayed(by: .seconds(1), name: "secret"))
     office.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1)))
     office.dispatcher.dispatch(
-      Remind(order: 1), mode: .serial(lane: 5), options: .delayed(by: .seconds(1), name: "lane"))
+      Remind(order: 1), mode: .serial(lane: 5.5), options: .delayed(by: .seconds(1), name: "lane"))
     office.dispatcher.dispatch(
       actions: [Remind(order: 1)], options: .delayed(by: .seconds(1), name: "list"))
     #expect(office.dispatcher.scheduled.count == 4)

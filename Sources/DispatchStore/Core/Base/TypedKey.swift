@@ -20,8 +20,8 @@ final class TypedKey: Hashable, Sendable {
 
   var description: String { "\(value)" }
 
-  /// The key, if it is a text.
-  var text: String? { value as? String }
+  /// The key, if it is of a type.
+  func cast<Value>(to type: Value.Type) -> Value? { value as? Value }
 }
 
 extension Hashable {

@@ -1,8 +1,12 @@
-/// A mode in a row: one without a lane, or whose lane has a text as its key.
+import Foundation
+
+/// A mode in a row: one without a lane, or whose lane has a text, an integer or a UUID as its key.
 enum SavedMode: Codable, Sendable {
   case async
   case serial
   case lane(String)
+  case numberedLane(Int)
+  case identifiedLane(UUID)
   case mainThread
 
   /// Nil for a mode that can't be saved.
@@ -13,8 +17,15 @@ enum SavedMode: Codable, Sendable {
     case .serial: self = .serial
     case .mainThread: self = .mainThread
     case .lane(let key):
-      guard let text = key.text else { return nil }
-      self = .lane(text)
+      if let text = key.cast(to: String.self) {
+        self = .lane(text)
+      } else if let number = key.cast(to: Int.self) {
+        self = .numberedLane(number)
+      } else if let identifier = key.cast(to: UUID.self) {
+        self = .identifiedLane(identifier)
+      } else {
+        return nil
+      }
     case .lanes: return nil
     }
   }
@@ -24,6 +35,8 @@ enum SavedMode: Codable, Sendable {
     case .async: .async
     case .serial: .serial
     case .lane(let key): .serial(lane: key)
+    case .numberedLane(let key): .serial(lane: key)
+    case .identifiedLane(let key): .serial(lane: key)
     case .mainThread: .mainThread
     }
   }
