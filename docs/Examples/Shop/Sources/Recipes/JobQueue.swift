@@ -3,10 +3,12 @@ import DispatchStore
 struct Videos: ModelType {
   var unfinished: Set<Int> = []
   var encoded: Set<Int> = []
+  var failed: Set<Int> = []
 }
 struct Encode: ActionType { let video: Int }
 struct Encoded: ActionType { let video: Int }
-struct TooManyJobs: Error {}
+struct NotEncoded: ActionType { let video: Int }
+enum JobError: Error { case tooMany, isQueued }
 
 func startEncoding(
   _ dispatcher: Dispatcher, encode: @escaping @Sendable (_ video: Int) async throws -> Void
@@ -14,19 +16,28 @@ func startEncoding(
   let videos = dispatcher.register(
     store: Store(identifier: "videos", model: Videos()) {
       On(Encode.self) { videos, job in
-        if videos.unfinished.count >= 10_000 { throw TooManyJobs() }
-        videos.unfinished.insert(job.video)
+        if videos.unfinished.count >= 10_000 { throw JobError.tooMany }
+        guard videos.unfinished.insert(job.video).inserted else { throw JobError.isQueued }
       }
       On(Encoded.self) { videos, job in
         videos.unfinished.remove(job.video)
         videos.encoded.insert(job.video)
       }
+      On(NotEncoded.self) { videos, job in
+        videos.unfinished.remove(job.video)
+        videos.failed.insert(job.video)
+      }
     })
   // Four at a time. Others wait, first come, first served.
   dispatcher.register(
-    effect: DurableEffect("encode", on: Encode.self, attempts: 3, maxConcurrentRuns: 4) { job, _ in
-      try await encode(job.video)
-      return Encoded(video: job.video)
+    effect: DurableEffect("encode", on: Encode.self, attempts: 3, maxConcurrentRuns: 4) {
+      job, context in
+      do {
+        try await encode(job.video)
+        return Encoded(video: job.video)
+      } catch  where context.attempt == 3 {
+        return NotEncoded(video: job.video)  // Instead of a dead letter.
+      }
     })
   return videos
 }

@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 import Synchronization
 import Testing
 
@@ -19,11 +20,33 @@ import Testing
     #expect(runs.withLock { $0.most } <= 4)
   }
 
-  @Test func aJobTooManyIsRefused() async {
+  @Test func aJobThatHasFailedThreeTimesIsNoLongerQueued() async throws {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(name: "test", clock: clock)
+    let attempts = Mutex(0)
+    let videos = startEncoding(dispatcher) { _ in
+      attempts.withLock { $0 += 1 }
+      throw CancellationError()
+    }
+    dispatcher.onWarning { _ in }
+    let handle = videos.dispatch(Encode(video: 1))
+    for _ in 1...2 {
+      await clock.waitForSleepers(atLeast: 1)
+      clock.advance(by: .seconds(300))
+    }
+    await handle.settled
+    #expect(attempts.withLock { $0 } == 3)
+    #expect(videos.model.failed == [1] && videos.model.unfinished.isEmpty)
+    #expect(dispatcher.deadLetters.isEmpty)
+  }
+
+  @Test func aJobTooManyOrQueuedTwiceIsRefused() async {
     let dispatcher = Dispatcher(name: "test")
     let videos = startEncoding(dispatcher) { _ in }
     videos.updateModel { $0.unfinished = Set(0..<10_000) }
-    await #expect(throws: TooManyJobs.self) { try await videos.send(Encode(video: 10_000)).get() }
+    await #expect(throws: JobError.tooMany) { try await videos.send(Encode(video: 10_000)).get() }
+    videos.updateModel { $0.unfinished = [1] }
+    await #expect(throws: JobError.isQueued) { try await videos.send(Encode(video: 1)).get() }
     await dispatcher.drain()
   }
 }
