@@ -114,6 +114,7 @@ enum Mutants {
     .effectRemovedFirst: Scenario.outbox.name,
     .letterReturns: Scenario.deadLetters.name,
     .leftUnseen: Scenario.closedWork.name,
+    .countedLate: Scenario.poison.name,
     .deafToClosing: Scenario.closing.name,
     .changedKey: Scenario.outbox.name,
     .scheduleRemovedFirst: Scenario.savedSchedules.name,

@@ -200,6 +200,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case deafToClosing
   /// The row of a durable effect's failure is saved although its dead letter was removed meanwhile.
   case letterReturns
+  /// An attempt of work that a process has left begins before its count is saved.
+  case countedLate
   /// Failed work that a closed dispatcher leaves in memory is no dead letter.
   case leftUnseen
   /// A durable effect begins before the commit is saved that it follows.

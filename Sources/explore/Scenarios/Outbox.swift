@@ -152,6 +152,43 @@ private final class Cashier: Sendable {
 }
 
 extension Scenario {
+  /// Work that ends each process that attempts it.
+  static let poison = Scenario(
+    name: "poison", summary: "work that ends its process is a dead letter in the end"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let (database, begun) = (MemoryDatabase(), Shared(0))
+    var letters: [DeadLetter] = []
+    for number in 0..<5 {
+      let process = simulation.makeDispatcher(name: "process \(number)")
+      process.onWarning { _ in }
+      try await database.open(for: process, actions: ActionCoder(Place.self))
+      try await process.register(
+        store: Store(identifier: "orders", model: Book()) {
+          On(Place.self) { book, place in book.placed.append(place.number) }
+        }, persisted: .model)
+      let isOver = Shared(false)
+      process.register(
+        effect: DurableEffect("poison", on: Place.self, attempts: 2, backoff: .none) { _, _ in
+          let wasOver = isOver.with { isOver in
+            defer { isOver = true }
+            return isOver
+          }
+          if !wasOver {
+            begun.with { $0 += 1 }
+            database.crash()
+          }
+          throw Broken(description: "the process is gone")
+        })
+      if number == 0 { await process.dispatch(action: Place(number: 1)).ended() }
+      process.resumeWork()
+      try await simulation.clock.sleep(for: .seconds(10))
+      letters = process.deadLetters
+    }
+    try check(begun.now == 3, "\(begun.now) processes have attempted it")
+    try check(letters.map(\.attempts) == [2], "\(letters)")
+  }
+
   /// Charges in memory, some of which fail, of a dispatcher that is closed meanwhile.
   static let closedWork = Scenario(
     name: "closed-work",

@@ -579,6 +579,47 @@ struct DurableEffectTests {
     #expect(bank.keys.all.count == 2 && Set(bank.keys.all).count == 1)
   }
 
+  @Test func thatEndTheirProcessAreDeadLettersInTheEnd() async throws {
+    let (begun, hangs) = (Recorder<Int>(), Latch())
+    for process in 1...4 {
+      let service = try await PaymentService(database, ChargingBank(), attempts: 3) {
+        begun.record(1)
+        await hangs.opened()
+      }
+      if process == 1 { service.dispatcher.dispatch(OrderPlaced()) }
+      _ = await begun.first(process)
+      database.crash()
+    }
+    let last = try await PaymentService(database, ChargingBank(), attempts: 3)
+    #expect(await last.warnings.first(1).map(\.kind) == [.deadLetter])
+    let letter = last.dispatcher.deadLetters[0]
+    #expect(letter.attempts == 3 && letter.error == "The process ended during the attempt.")
+    #expect(last.dispatcher.runAgain(letter))
+    await last.paid(1)
+    hangs.open()
+  }
+
+  @Test func thatAreInterruptedInOrderKeepTheirAttempts() async throws {
+    let hangs = Latch()
+    let first = try await PaymentService(database, ChargingBank()) { await hangs.opened() }
+    await first.dispatcher.send(OrderPlaced())
+    database.crash()
+    let begun = Recorder<Int>()
+    let next = try await PaymentService(database, ChargingBank()) {
+      begun.record(1)
+      await hangs.opened()
+    }
+    _ = await begun.first(1)
+    #expect(next.dispatcher.pendingEffects.map(\.attempts) == [1])
+    next.dispatcher.shutDown()
+    hangs.open()
+    await next.dispatcher.drain()
+    #expect(next.dispatcher.pendingEffects.map(\.attempts) == [0])
+    try await next.persistence!.close()
+    let last = try await PaymentService(database, ChargingBank())
+    await last.paid(1)
+  }
+
   @Test(arguments: [true, false])
   func ofAClosedDispatcherWithoutPersistenceBecomeDeadLetters(failsLater: Bool) async throws {
     let (clock, bank, goesOn) = (VirtualClock(), ChargingBank(failing: 2), Latch())

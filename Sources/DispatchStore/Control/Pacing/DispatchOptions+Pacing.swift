@@ -1,10 +1,11 @@
 extension DispatchOptions {
   /// Lets the dispatch begin when its rate limit has a token for it.
   ///
-  /// With `.reject` that is decided at the call, and the token comes back if the dispatch does not begin; if the dispatch begins later (`delayed`, `debounced`), when its time
-  /// has come. With `.wait` the dispatch waits in its turn, right before it starts: it keeps its place in its lane and
-  /// its exclusion keys, without a thread; a `.sync` caller blocks. Waiting ones of a key begin first come, first
-  /// served.
+  /// With `.reject` that is decided at the call; if the dispatch begins later (`delayed`, `debounced`), when its time
+  /// has come. The token comes back if the dispatch does not begin.
+  ///
+  /// With `.wait` the dispatch waits in its turn, right before it starts: it keeps its place in its lane and its
+  /// exclusion keys, without a thread; a `.sync` caller blocks. Waiting ones of a key begin first come, first served.
   ///
   /// Cancelling ends the wait, and so does a time limit; its token goes to the next one, and so does that of a dispatch
   /// that is refused by a circuit breaker. A drain waits for it. In a task whose thread `.sync` would block, it ends

@@ -8,21 +8,29 @@ struct DurableAttempt {
   /// Makes the attempt; returns the pause before another one, if that follows.
   func make() async -> Duration? {
     yieldPoint(.beginEffect)
-    let end = OutboxEnd(entry)
+    let (end, number) = (OutboxEnd(entry), entry.progress.attempts + 1)
+    if entry.progress.wasLeft, await !outbox.countAhead(entry, of: effect.attemptCount) {
+      let progress = entry.progress
+      if progress.failed != nil { reportLetter(progress.error!) }
+      return nil
+    }
     do {
-      if let next = try await work() { try await dispatch(next, end) }
+      if let next = try await work(number) { try await dispatch(next, end) }
     } catch {
       // The next process does the work.
       let code = (error as? DispatchError)?.code
-      if code == .persistenceFailed || code == .dispatcherClosed || !run.isActive { return nil }
+      if code == .persistenceFailed || code == .dispatcherClosed || !run.isActive {
+        outbox.uncount(entry)
+        return nil
+      }
       return noteFailure(error) ? pause : nil
     }
     if !isPlanted(.effectRemovedFirst) { outbox.done(entry, isRemoved: end.isKept) }
     return nil
   }
 
-  private func work() async throws -> (any ActionType)? {
-    let context = EffectContext(run, key: entry.key, attempt: entry.progress.attempts + 1)
+  private func work(_ number: Int) async throws -> (any ActionType)? {
+    let context = EffectContext(run, key: entry.key, attempt: number)
     guard let action = entry.action else { return nil }
     if let reconcile = effect.reconcile, entry.progress.wasLeft {
       switch try await reconcile(action, context) {
@@ -51,19 +59,29 @@ struct DurableAttempt {
   /// Notes a failed attempt; returns whether another one follows.
   private func noteFailure(_ error: any Error) -> Bool {
     let isRetried = outbox.failed(entry, error, of: effect.attemptCount)
+    if !isRetried {
+      reportLetter("\(error)")
+    } else {
+      report(
+        .effectFailed, "\(error)",
+        outbox.isClosed ? "The next process runs it again." : "It is run again.")
+    }
+    return isRetried
+  }
+
+  private func reportLetter(_ error: String) {
+    report(.deadLetter, error, "It is kept as a dead letter.")
+  }
+
+  private func report(_ kind: DispatchWarning.Kind, _ error: String, _ next: String) {
     let bound = effect.attemptCount == .max ? "" : " of \(effect.attemptCount)"
-    let next =
-      !isRetried
-      ? "It is kept as a dead letter."
-      : outbox.isClosed ? "The next process runs it again." : "It is run again."
     run.dispatcher.report(
       DispatchWarning(
-        kind: isRetried ? .effectFailed : .deadLetter, storeIdentifier: nil,
+        kind: kind, storeIdentifier: nil,
         message: """
           The durable effect "\(effect.name)" failed in dispatcher "\(run.dispatcher.name)", attempt \
           \(entry.progress.attempts)\(bound): \(error). \(next)
           """))
-    return isRetried
   }
 
   private var pause: Duration {

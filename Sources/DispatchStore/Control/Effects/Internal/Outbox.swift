@@ -150,6 +150,22 @@ final class Outbox: DispatcherAttachment {
     if !isRemoved { save(entry.removal) }
   }
 
+  /// Counts an attempt of work that an earlier process has left before it is made, since it may end the process.
+  ///
+  /// Returns once that is saved. False if all attempts are used up, or if nothing is saved any longer.
+  func countAhead(_ entry: OutboxEntry, of limit: Int) async -> Bool {
+    let now = clock.unixMilliseconds
+    let isMade = entry.withProgress { $0.countAhead(of: limit, at: now) }
+    save(entry.row)
+    guard let keeper, isMade, !isPlanted(.countedLate) else { return isMade }
+    return await keeper.saved()
+  }
+
+  /// Takes back the count of an attempt that was interrupted in order, and is left to another run.
+  func uncount(_ entry: OutboxEntry) {
+    if entry.withProgress({ $0.uncount() }) { save(entry.row) }
+  }
+
   /// Notes a failed attempt; returns whether another one follows.
   func failed(_ entry: OutboxEntry, _ error: any Error, of limit: Int) -> Bool {
     let (now, limit) = (clock.unixMilliseconds, isLast ? 0 : limit)

@@ -36,6 +36,8 @@ final class OutboxEntry: Sendable {
     var failed: Int64?
     /// Whether a process has died with it.
     var wasLeft = false
+    /// Whether the attempt that is being made is counted among the attempts already.
+    var isCounted = false
     var phase = Phase.idle
 
     /// Makes a dead letter work again, which begins once it is saved and the run that has failed has ended.
@@ -72,9 +74,27 @@ final class OutboxEntry: Sendable {
       return true
     }
 
+    /// Counts an attempt before it is made; returns false if all are used up, so that the work has failed for good.
+    mutating func countAhead(of limit: Int, at time: Int64) -> Bool {
+      guard attempts < limit else {
+        (failed, error) = (time, error ?? OutboxEntry.endOfProcess)
+        return false
+      }
+      (attempts, isCounted) = (attempts + 1, true)
+      return true
+    }
+
+    /// Takes back the count of an attempt that has neither succeeded nor failed; returns whether it was counted.
+    mutating func uncount() -> Bool {
+      guard isCounted else { return false }
+      (attempts, isCounted) = (attempts - 1, false)
+      return true
+    }
+
     /// Notes a failed attempt; returns whether another one follows.
     mutating func fail(_ error: String, of limit: Int, at time: Int64) -> Bool {
-      attempts += 1
+      if !isCounted { attempts += 1 }
+      isCounted = false
       self.error = error
       if attempts >= limit { failed = time }
       return failed == nil
@@ -120,6 +140,9 @@ final class OutboxEntry: Sendable {
     ) { [self] in self.progress.hasRow(of: progress) }
   }
 
+  /// The error of an attempt that has not ended before the process.
+  static let endOfProcess = "The process ended during the attempt."
+
   var removal: CompanionRow { CompanionRow(kind: .effect, key: key, value: nil) }
 }
 
@@ -148,7 +171,8 @@ struct OutboxRowValue: CompanionValue {
       }
     return try encoder.encode(
       OutboxRow(
-        effect: effect, action: saved, attempts: progress.attempts, error: progress.error,
+        effect: effect, action: saved, attempts: progress.attempts,
+        error: progress.error ?? (progress.isCounted ? OutboxEntry.endOfProcess : nil),
         failed: progress.failed))
   }
 }

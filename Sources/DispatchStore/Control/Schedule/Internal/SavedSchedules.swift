@@ -236,9 +236,8 @@ final class SavedSchedules: DispatcherAttachment {
   ///
   /// Leaves, with a warning, what is for a store or a dispatcher that is not there.
   func takeFound() -> [ScheduleRecord<any ActionType>] {
-    let taken = takeFound { row in
-      row.failed != nil || row.store.map { owner?.store(with: $0) != nil } != false
-    }
+    let stores = Set(owner?.stores.map(\.identifier) ?? [])
+    let taken = takeFound { row in row.failed != nil || row.store.map(stores.contains) != false }
     reportLeft()
     return taken.compactMap { row in
       var letter: ScheduleLetter = row.with(nil)
@@ -264,17 +263,21 @@ final class SavedSchedules: DispatcherAttachment {
 
   private func reportLeft() {
     let (left, dispatchers) = found.withLock { ($0.rows, $0.dispatchers) }
-    for row in left where row.dispatcher == dispatcher || !dispatchers.contains(row.dispatcher) {
-      let missing =
-        row.dispatcher == dispatcher
-        ? "store \"\(row.store ?? "")\" is not registered with dispatcher \"\(dispatcher)\""
-        : "no dispatcher is named \"\(row.dispatcher)\""
+    func missing(_ row: ScheduleRow) -> String? {
+      if row.dispatcher == dispatcher {
+        return "store \"\(row.store ?? "")\" is not registered with dispatcher \"\(dispatcher)\""
+      }
+      return dispatchers.contains(row.dispatcher)
+        ? nil : "no dispatcher is named \"\(row.dispatcher)\""
+    }
+    for (missing, rows) in Dictionary(grouping: left, by: missing) {
+      guard let missing else { continue }
       owner?.report(
         DispatchWarning(
-          kind: .workNotResumed, storeIdentifier: row.store,
+          kind: .workNotResumed, storeIdentifier: nil,
           message: """
-            The scheduled action "\(row.name)" stays saved, and does not begin: \(missing). Make it before \
-            resumeWork().
+            Scheduled actions stay saved, and do not begin (\(rows.count), of which one is "\(rows[0].name)"): \
+            \(missing). Make it before resumeWork().
             """))
     }
   }
