@@ -35,7 +35,8 @@ func startEncoding(
       do {
         try await encode(job.video)
         return Encoded(video: job.video)
-      } catch  where context.attempt == 3 {
+      } catch {
+        if context.attempt < 3 { throw error }
         return NotEncoded(video: job.video)  // Instead of a dead letter.
       }
     })
