@@ -35,7 +35,8 @@ public struct DurableEffect: Sendable {
   /// - Parameters:
   ///   - name: The name under which its work is saved, for good.
   ///   - type: The type of actions, which the persistence's `ActionCoder` must know.
-  ///   - attempts: The number of attempts before the work becomes a dead letter; nil for as many as it takes.
+  ///   - attempts: The number of attempts before the work becomes a dead letter; nil for as many as it takes. They count
+  ///     over restarts, and so do those in which a restarted process dies.
   ///   - backoff: The pauses between them, by the dispatcher's clock.
   ///   - maxConcurrentRuns: The number of pieces of work that are attempted at once; others wait, first come, first
   ///     served. Work that pauses does not count.

@@ -91,7 +91,10 @@ public struct DispatchWarning: Sendable {
     /// The message names it and the error. Look at `Dispatcher.deadLetters`. If another schedule has taken the name
     /// meanwhile, the failed one is not kept; the message says so.
     public static let deadLetter = Kind(description: "deadLetter")
-    /// An earlier process has left work that the dispatcher can't resume, because it has no such effect.
+    /// An earlier process has left work that can't go on: its effect, store or dispatcher is not there, or its action
+    /// can't be decoded.
+    ///
+    /// The work stays saved. Register what is missing, and call `resumeWork()` again.
     public static let workNotResumed = Kind(description: "workNotResumed")
   }
 
