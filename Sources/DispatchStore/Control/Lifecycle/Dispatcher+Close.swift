@@ -92,8 +92,7 @@ extension Dispatcher {
     DrainReport(
       isComplete: isComplete, unfinished: isComplete ? [] : inFlightTable.map(unfinished),
       uncompensated: uncompensatedGroups.all.withLock { $0 },
-      effects: isComplete
-        ? [] : registry.withLock(\.followers).compactMap(\.progress),
+      effects: isComplete ? [] : registry.withLock(\.followers).compactMap(\.progress),
       dispatcher: name)
   }
 

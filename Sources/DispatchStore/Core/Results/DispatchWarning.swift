@@ -61,7 +61,8 @@ public struct DispatchWarning: Sendable {
     public static let sentAfterEnd = Kind(description: "sentAfterEnd")
     /// So many threads of the library block that further waits are refused, with `wouldDeadlock`.
     ///
-    /// Reported once until only half as many block. Usually blocks wait with `.sync` or `handle.wait()`. Await dispatches in `async` blocks, or chain them.
+    /// Reported once until only half as many block. Usually blocks wait with `.sync` or `handle.wait()`. Await
+    /// dispatches in `async` blocks, or chain them.
     public static let tooManyBlockedThreads = Kind(description: "tooManyBlockedThreads")
     /// The row of a persisted model is larger than 64 KiB; reported once for each store.
     ///

@@ -186,7 +186,7 @@ public final class Persistence: Sendable {
         continuation.resume(returning: lag > 0 ? reason : nil)
       }
       let refusal = state.withLock { state in
-        // Rows that wait for the next commit get the last one.
+        // Some rows are saved with the next commit of a store. None may come any more.
         if !state.work.isEmpty { state.commit.note() }
         return state.commit.add(errand)
       }

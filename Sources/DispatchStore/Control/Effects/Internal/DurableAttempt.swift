@@ -8,14 +8,14 @@ struct DurableAttempt {
   /// Makes the attempt; returns the pause before another one, if that follows.
   func make() async -> Duration? {
     yieldPoint(.beginEffect)
-    let (end, number) = (OutboxEnd(entry), entry.progress.attempts + 1)
-    if entry.progress.wasLeft, await !outbox.countAhead(entry, of: effect.attemptCount) {
+    let (end, before) = (OutboxEnd(entry), entry.progress)
+    if before.wasLeft, await !outbox.countAhead(entry, of: effect.attemptCount) {
       let progress = entry.progress
-      if progress.failed != nil { reportLetter(progress.error!) }
+      if progress.failed != nil, let error = progress.error { reportLetter(error) }
       return nil
     }
     do {
-      if let next = try await work(number) { try await dispatch(next, end) }
+      if let next = try await work(before.attempts + 1) { try await dispatch(next, end) }
     } catch {
       // The next process does the work.
       let code = (error as? DispatchError)?.code
@@ -59,12 +59,12 @@ struct DurableAttempt {
   /// Notes a failed attempt; returns whether another one follows.
   private func noteFailure(_ error: any Error) -> Bool {
     let isRetried = outbox.failed(entry, error, of: effect.attemptCount)
-    if !isRetried {
-      reportLetter("\(error)")
-    } else {
+    if isRetried {
       report(
         .effectFailed, "\(error)",
         outbox.isClosed ? "The next process runs it again." : "It is run again.")
+    } else {
+      reportLetter("\(error)")
     }
     return isRetried
   }

@@ -59,7 +59,8 @@ final class Outbox: DispatcherAttachment {
       return state.entries.values.filter { $0.isIdle && names.contains($0.effect) }
     }
     for entry in idle.sorted(by: { $0.number < $1.number }) { begin(entry, by: dispatcher) }
-    for (name, entries) in Dictionary(grouping: known.filter { $0.action == nil }, by: \.effect) {
+    let undecoded = Dictionary(grouping: known.filter { $0.action == nil }, by: \.effect)
+    for (name, entries) in undecoded.sorted(by: { $0.key < $1.key }) {
       dispatcher.report(
         DispatchWarning(
           kind: .workNotResumed, storeIdentifier: nil,

@@ -43,6 +43,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     /// Whether it begins at a time, perhaps in a week, so that default time limits and limits are not for it.
     var isScheduled: Bool { if case .schedule? = start { true } else { false } }
 
+    /// Takes the object that has the values: as an argument, all of them would be copied.
     mutating func add(_ options: ControlOptions) {
       Self.append(options.values.names, to: &names)
       isDetached = isDetached || options.values.isDetached

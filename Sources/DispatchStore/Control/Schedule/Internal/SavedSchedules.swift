@@ -261,17 +261,16 @@ final class SavedSchedules: DispatcherAttachment {
     }
   }
 
+  /// Reports what stays because its store or its dispatcher is not there.
   private func reportLeft() {
     let (left, dispatchers) = found.withLock { ($0.rows, $0.dispatchers) }
-    func missing(_ row: ScheduleRow) -> String? {
-      if row.dispatcher == dispatcher {
-        return "store \"\(row.store ?? "")\" is not registered with dispatcher \"\(dispatcher)\""
-      }
-      return dispatchers.contains(row.dispatcher)
-        ? nil : "no dispatcher is named \"\(row.dispatcher)\""
+    let stuck = left.filter { $0.dispatcher == dispatcher || !dispatchers.contains($0.dispatcher) }
+    let byReason = Dictionary(grouping: stuck) { row in
+      row.dispatcher == dispatcher
+        ? "store \"\(row.store ?? "")\" is not registered with dispatcher \"\(dispatcher)\""
+        : "no dispatcher is named \"\(row.dispatcher)\""
     }
-    for (missing, rows) in Dictionary(grouping: left, by: missing) {
-      guard let missing else { continue }
+    for (missing, rows) in byReason.sorted(by: { $0.key < $1.key }) {
       owner?.report(
         DispatchWarning(
           kind: .workNotResumed, storeIdentifier: nil,

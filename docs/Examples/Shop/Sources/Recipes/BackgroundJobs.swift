@@ -23,7 +23,7 @@ func startBilling(
       }
       On(Remind.self) { invoices, _ in invoices.reminders += invoices.unsent.count }
     }, persisted: .model)
-  // After each `Issue`, until it has succeeded: ten attempts, also in the next process.
+  // After each `Issue`: at most ten attempts, also in the next process.
   dispatcher.register(
     effect: DurableEffect("mail invoice", on: Issue.self) { issue, context in
       try await mail(issue.invoice, context.key)
