@@ -469,18 +469,24 @@ struct SavedScheduleTests {
     #expect(rows.isEmpty)
   }
 
+  /// Opens the office as a deployment does that has forgotten to register its store.
+  private func openWithoutStore() async throws -> (
+    Dispatcher, Persistence, Recorder<DispatchWarning>
+  ) {
+    let dispatcher = Dispatcher(name: "office", clock: clock)
+    let warnings = Recorder<DispatchWarning>()
+    dispatcher.onWarning { warnings.record($0) }
+    let persistence = try await database.open(for: dispatcher, actions: ActionCoder(Remind.self))
+    dispatcher.resumeWork()
+    return (dispatcher, persistence, warnings)
+  }
+
   @Test func thatNoStoreAnswersBecomeDeadLetters() async throws {
     let first = try await Office(database, clock)
     first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
     try await first.persistence.flush()
     database.crash()
-    // As after a deployment that has forgotten to register the store.
-    let without = Dispatcher(name: "office", clock: clock)
-    let warnings = Recorder<DispatchWarning>()
-    without.onWarning { warnings.record($0) }
-    let actions = ActionCoder(Remind.self)
-    let persistence = try await database.open(for: without, actions: actions)
-    without.resumeWork()
+    let (without, persistence, warnings) = try await openWithoutStore()
     clock.advance(by: .seconds(1))
     #expect(await warnings.first(2).map(\.kind) == [.noResponder, .deadLetter])
     #expect(without.deadLetters.map(\.name) == ["r"])
@@ -511,11 +517,7 @@ struct SavedScheduleTests {
     first.log.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
     try await first.persistence.flush()
     database.crash()
-    let without = Dispatcher(name: "office", clock: clock)
-    let warnings = Recorder<DispatchWarning>()
-    without.onWarning { warnings.record($0) }
-    let persistence = try await database.open(for: without, actions: ActionCoder(Remind.self))
-    without.resumeWork()
+    let (without, persistence, warnings) = try await openWithoutStore()
     #expect(warnings.all.map(\.kind) == [.workNotResumed])
     #expect(warnings.all[0].message.contains("\"log\""))
     clock.advance(by: .seconds(1))
