@@ -113,6 +113,7 @@ enum Mutants {
     .effectBeforeSaved: Scenario.outbox.name,
     .effectRemovedFirst: Scenario.outbox.name,
     .letterReturns: Scenario.deadLetters.name,
+    .removedWorkRuns: Scenario.removedWork.name,
     .leftUnseen: Scenario.closedWork.name,
     .countedLate: Scenario.poison.name,
     .deafToClosing: Scenario.closing.name,

@@ -17,7 +17,7 @@ struct Scenario: Sendable {
     bounds, drains, effects, skips,
     rateLimits, breakers,
     exclusion, rates, droppedDelays, joins, keys, forgottenKeys, outbox, closedWork, poison,
-    deadLetters,
+    deadLetters, removedWork,
     savedSchedules,
     cancelledSchedules,
     lateRings, diagnosis,

@@ -198,6 +198,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case unsavedAnswer
   /// The end of the time for closing is not heeded while only an errand is under way.
   case deafToClosing
+  /// Work that was removed just before its run began is attempted all the same.
+  case removedWorkRuns
   /// The row of a durable effect's failure is saved although its dead letter was removed meanwhile.
   case letterReturns
   /// An attempt of work that a process has left begins before its count is saved.

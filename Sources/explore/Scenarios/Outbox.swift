@@ -281,6 +281,73 @@ extension Scenario {
     try check(found == left, "\(left) were left, and \(found) found")
   }
 
+  /// Charges that fail for ever, some of which are removed at some time.
+  static let removedWork = Scenario(
+    name: "removed-work", summary: "work that was removed is not attempted, also after a restart"
+  ) { dispatcher in
+    let simulation = dispatcher.simulation!
+    let (database, removed) = (MemoryDatabase(), Shared([Int: VirtualClock.Instant]()))
+    let faults = Shared([String]())
+    func open(_ dispatcher: Dispatcher) async throws -> Persistence {
+      dispatcher.onWarning { _ in }
+      let persistence = try await database.open(for: dispatcher, actions: ActionCoder(Place.self))
+      try await dispatcher.register(
+        store: Store(identifier: "orders", model: Book()) {
+          On(Place.self) { book, place in book.placed.append(place.number) }
+        }, persisted: .model)
+      dispatcher.register(
+        effect: DurableEffect(
+          "charge", on: Place.self, attempts: nil, backoff: .constant(.seconds(1)),
+          maxConcurrentRuns: 2
+        ) { place, _ in
+          // The attempt that was under way may have been about to call this.
+          if let time = removed.now[place.number], time < simulation.clock.now {
+            faults.with { $0.append("order \(place.number) is charged after its removal") }
+          }
+          try await simulation.clock.sleep(for: .milliseconds(500))
+          throw Broken(description: "for ever")
+        })
+      return persistence
+    }
+    @Sendable func removeAll() {
+      for work in dispatcher.pendingEffects where dispatcher.remove(work) {
+        removed.with { $0[(work.action as! Place).number] = simulation.clock.now }
+      }
+    }
+    let persistence = try await open(dispatcher)
+    let times = (1...4).map { _ in Duration.milliseconds(Int64(simulation.draw(below: 3_000))) }
+    await withTaskGroup { group in
+      for (number, time) in times.enumerated() {
+        group.addTask {
+          _ = await dispatcher.dispatch(action: Place(number: number)).result
+        }
+        group.addTask {
+          try? await simulation.clock.sleep(for: time)
+          removeAll()
+        }
+        // At once, as a piece of work begins.
+        simulation.atSomeTime(removeAll)
+      }
+    }
+    try await persistence.flush()
+    database.crash()
+    let next = simulation.makeDispatcher(name: "next")
+    let opened = try await open(next)
+    next.resumeWork()
+    try await simulation.clock.sleep(for: .seconds(10))
+    try check(faults.now.isEmpty, "\(faults.now)")
+    let left = Set(next.pendingEffects.map { ($0.action as! Place).number })
+    try check(
+      left == Set(0..<4).subtracting(removed.now.keys), "\(left) is left of \(removed.now)")
+    for work in next.pendingEffects { next.remove(work) }
+    try check(next.pendingEffects.isEmpty, "\(next.pendingEffects) was removed")
+    await next.drain()
+    try await opened.flush()
+    try check(
+      database.rows(ofStore: "dispatchstore.work", part: 2).isEmpty, "rows of removed work are left"
+    )
+  }
+
   private static func numbers(of letters: [DeadLetter]) -> [Int] {
     letters.compactMap {
       ($0.action as? Place)?.number ?? ($0.action as? Remind)?.number

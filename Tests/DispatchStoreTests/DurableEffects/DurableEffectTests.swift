@@ -287,6 +287,86 @@ struct DurableEffectTests {
     #expect(rows.isEmpty)
   }
 
+  /// Where the work is when somebody removes it.
+  enum Stage: CaseIterable { case attempted, waiting, pausing }
+
+  @Test(arguments: [true, false], Stage.allCases)
+  func areNotAttemptedOnceTheyAreRemoved(isPersistent: Bool, at stage: Stage) async throws {
+    let (clock, begun) = (VirtualClock(), Recorder<Int>())
+    let dispatcher = Dispatcher(name: "payments", clock: clock)
+    let warnings = Recorder<DispatchWarning>()
+    dispatcher.onWarning { warnings.record($0) }
+    let persistence =
+      isPersistent
+      ? try await database.open(for: dispatcher, actions: ActionCoder(OrderPlaced.self)) : nil
+    dispatcher.register(
+      effect: DurableEffect(
+        "charge", on: OrderPlaced.self, attempts: nil, backoff: .constant(.seconds(60)),
+        maxConcurrentRuns: 1
+      ) { order, _ in
+        begun.record(order.id)
+        if stage == .pausing { throw BankIsClosed() }
+        try await clock.sleep(for: .seconds(3_600))
+        return nil
+      })
+    let removed = stage == .waiting ? 2 : 1
+    var handles: [DispatchHandle] = []
+    for id in 1...2 {
+      handles.append(dispatcher.dispatch(OrderPlaced(id: id)))
+      _ = await handles[id - 1].result
+      if id == 1 { _ = await begun.first(1) }
+      if id == 1, stage == .pausing { await clock.waitForSleepers(atLeast: 1) }
+    }
+    if stage == .pausing { _ = await begun.first(2) }
+    let work = try #require(
+      dispatcher.pendingEffects.first { ($0.action as? OrderPlaced)?.id == removed })
+    #expect(dispatcher.remove(work))
+    #expect(!dispatcher.remove(work))
+    #expect(dispatcher.pendingEffects.map(\.key).contains(work.key) == false)
+    await handles[removed - 1].settled
+    if stage == .attempted { #expect(await begun.first(2) == [1, 2]) }
+    for left in dispatcher.pendingEffects { #expect(dispatcher.remove(left)) }
+    for handle in handles { await handle.settled }
+    #expect(dispatcher.pendingEffects.isEmpty && dispatcher.deadLetters.isEmpty)
+    #expect(begun.all == (stage == .waiting ? [1] : [1, 2]))
+    #expect(warnings.all.allSatisfy { $0.kind == .effectFailed && stage == .pausing })
+    #expect(await dispatcher.drain().isComplete)
+    try await persistence?.flush()
+    #expect(rows.isEmpty)
+  }
+
+  @Test func ofAnEffectThatIsGoneCanBeRemoved() async throws {
+    let hangs = Latch()
+    let first = try await PaymentService(database, ChargingBank()) { await hangs.opened() }
+    for id in [1, 2] { await first.dispatcher.send(OrderPlaced(id: id)) }
+    database.crash()
+    let next = Dispatcher(name: "payments")
+    next.onWarning { _ in }
+    let persistence = try await database.open(for: next, actions: ActionCoder(OrderPlaced.self))
+    next.resumeWork()
+    let left = next.pendingEffects
+    #expect(left.count == 2)
+    #expect(next.remove(left[0]))
+    #expect(!next.remove(left[0]))
+    #expect(next.pendingEffects.map(\.key) == [left[1].key])
+    try await persistence.flush()
+    #expect(rows.keys.sorted() == [left[1].key])
+    database.crash()
+    // The next deployment does not know the action either: its work is a dead letter.
+    let last = Dispatcher(name: "payments")
+    last.onWarning { _ in }
+    let opened = try await database.open(for: last)
+    last.resumeWork()
+    #expect(!last.remove(left[1]))
+    let letters = last.deadLetters
+    #expect(letters.map(\.key) == [left[1].key])
+    #expect(last.remove(letters[0]))
+    #expect(last.deadLetters.isEmpty)
+    try await opened.flush()
+    #expect(rows.isEmpty)
+    hangs.open()
+  }
+
   @Test func areInTheDiagnosis() async throws {
     let (clock, bank) = (VirtualClock(), ChargingBank(failing: 9))
     let service = try await PaymentService(nil, bank, clock: clock, attempts: 2)
@@ -463,10 +543,11 @@ struct DurableEffectTests {
   @Test func theRowOfALetterThatWasRemovedIsNotSavedLater() {
     let outbox = Outbox(DispatcherClock(VirtualClock()))
     let entry = outbox.commit(DispatchID(rawValue: 1), "charge", OrderPlaced())
-    #expect(entry.beginRun() && !entry.withProgress { $0.fail("closed", of: 1, at: 0) })
+    #expect(entry.beginRun())
+    #expect(entry.withProgress { $0.fail("closed", of: 1, at: 0) } == .isDeadLetter)
     let row = entry.row
     #expect(row.isCurrent?() == true)
-    #expect(outbox.removeLetter(entry.key))
+    #expect(outbox.remove(entry.key, isLetter: true))
     #expect(row.isCurrent?() == false)
   }
 

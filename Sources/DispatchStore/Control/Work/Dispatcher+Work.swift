@@ -46,6 +46,15 @@ extension Dispatcher {
       + (savedSchedules?.letters.map(DeadLetter.init) ?? [])
   }
 
+  /// Removes work that is not done: no attempt begins any more, in this process and in the next one.
+  ///
+  /// An attempt under way is cancelled with its dispatches, and what it returns is ignored. Only the outside world knows
+  /// whether it was reached.
+  ///
+  /// - Returns: Whether the work was pending still; false if it is done, or a dead letter.
+  @discardableResult
+  public func remove(_ work: PendingEffect) -> Bool { outbox.remove(work.key, isLetter: false) }
+
   /// Runs the work of a dead letter again, with all of its attempts and the same key.
   ///
   /// - Returns: Whether it was a dead letter still, and its action is known.
@@ -72,7 +81,7 @@ extension Dispatcher {
   @discardableResult
   public func remove(_ letter: DeadLetter) -> Bool {
     switch letter.kind {
-    case .effect: outbox.removeLetter(letter.key)
+    case .effect: outbox.remove(letter.key, isLetter: true)
     case .schedule: savedSchedules?.removeLetter(letter.key) == true
     }
   }

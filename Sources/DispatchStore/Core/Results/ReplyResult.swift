@@ -49,22 +49,25 @@ extension DispatchResult {
   func reply<Reply: Sendable>(_ storeIdentifier: String?) throws -> Reply {
     if let error = storeIdentifier.flatMap({ self[$0].error }) { throw error }
     // A store may have replied although another one failed.
-    let replies = replies(as: Reply.self)
-    if let reply = storeIdentifier.flatMap({ replies[$0] }) { return reply }
+    let replies = typedReplies(as: Reply.self)
+    if let reply = replies.first(where: { $0.store == storeIdentifier }) { return reply.value }
     try get()
     if let nothing = () as? Reply { return nothing }
-    if storeIdentifier != nil || replies.isEmpty { throw noReply(storeIdentifier) }
-    if replies.count > 1 { throw severalReplies(replies.keys.sorted()) }
-    return replies.values.first!
+    guard storeIdentifier == nil, let reply = replies.first else { throw noReply(storeIdentifier) }
+    if replies.count > 1 { throw severalReplies(replies.map(\.store).sorted()) }
+    return reply.value
   }
 
   func replies<Reply>(as type: Reply.Type) -> [String: Reply] {
-    if replies.isEmpty { return [:] }
-    var typed: [String: Reply] = [:]
-    for store in stores where store.outcome.isFinished || isPlanted(.failedReply) {
-      typed[store.storeIdentifier] = replies[store.storeIdentifier] as? Reply
+    Dictionary(uniqueKeysWithValues: typedReplies(as: type).map { ($0.store, $0.value) })
+  }
+
+  private func typedReplies<Reply>(as type: Reply.Type) -> [(store: String, value: Reply)] {
+    if replies.isEmpty { return [] }
+    return stores.compactMap { store in
+      guard store.outcome.isFinished || isPlanted(.failedReply) else { return nil }
+      return (replies[store.storeIdentifier] as? Reply).map { (store.storeIdentifier, $0) }
     }
-    return typed
   }
 
   private func noReply(_ storeIdentifier: String?) -> DispatchError {

@@ -21,7 +21,7 @@ public final class Persistence: Sendable {
   /// The actions that durable effects follow, and that are scheduled, by name.
   let actions: ActionCoder
   /// The work of durable effects that an earlier process has left, until a dispatcher takes it over.
-  let foundWork = Locked<[OutboxEntry]>([])
+  let foundWork = Locked<[String: OutboxEntry]>([:])
   /// The scheduled actions that an earlier process has left.
   let foundSchedules = Locked(FoundSchedules())
   let timers: TimerQueue

@@ -58,15 +58,16 @@ struct DurableAttempt {
 
   /// Notes a failed attempt; returns whether another one follows.
   private func noteFailure(_ error: any Error) -> Bool {
-    let isRetried = outbox.failed(entry, error, of: effect.attemptCount)
-    if isRetried {
+    switch outbox.failed(entry, error, of: effect.attemptCount) {
+    case .isRetried:
       report(
         .effectFailed, "\(error)",
         outbox.isClosed ? "The next process runs it again." : "It is run again.")
-    } else {
-      reportLetter("\(error)")
+      return true
+    case .isDeadLetter: reportLetter("\(error)")
+    case .isRemoved: break
     }
-    return isRetried
+    return false
   }
 
   private func reportLetter(_ error: String) {

@@ -146,6 +146,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     // The next run before the end of this one, by which it may be accepted.
     registered.ended(self)
     if let work, let outbox = registered.outbox {
+      work.runHasEnded()
       // Before the end of this run, for which a drain waits.
       outbox.giveUp(work, by: dispatcher)
       if state.withLock(\.isCancelled) {

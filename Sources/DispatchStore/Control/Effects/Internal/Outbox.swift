@@ -6,7 +6,7 @@ final class Outbox: DispatcherAttachment {
   private let clock: DispatcherClock
   private let state = Locked(State())
   /// The work of an earlier process, until a dispatcher that shares the persistence resumes it.
-  private let found: Locked<[OutboxEntry]>
+  private let found: Locked<[String: OutboxEntry]>
 
   fileprivate struct State {
     /// All work, by key.
@@ -29,7 +29,7 @@ final class Outbox: DispatcherAttachment {
 
   init(
     _ clock: DispatcherClock, savedBy keeper: CompanionKeeper? = nil,
-    found: Locked<[OutboxEntry]> = Locked([])
+    found: Locked<[String: OutboxEntry]> = Locked([:])
   ) {
     (self.clock, self.keeper, self.found) = (clock, keeper, found)
   }
@@ -49,17 +49,18 @@ final class Outbox: DispatcherAttachment {
   func resume(_ dispatcher: Dispatcher) {
     let names = Set(state.withLock { $0.effects.keys })
     let (known, unknown) = found.withLock { found in
-      let known = found.filter { names.contains($0.effect) }
-      found.removeAll { names.contains($0.effect) }
-      return (known, found)
+      let known = found.filter { names.contains($0.value.effect) }
+      found = found.filter { !names.contains($0.value.effect) }
+      return (known, found.values)
     }
     // Work of this process whose effect was unregistered meanwhile goes on, too.
     let idle = state.withLock { state in
-      for entry in known { state.entries[entry.key] = entry }
+      // Work that was removed meanwhile stays removed.
+      for (key, entry) in known where entry.progress.phase != .done { state.entries[key] = entry }
       return state.entries.values.filter { $0.isIdle && names.contains($0.effect) }
     }
     for entry in idle.sorted(by: { $0.number < $1.number }) { begin(entry, by: dispatcher) }
-    let undecoded = Dictionary(grouping: known.filter { $0.action == nil }, by: \.effect)
+    let undecoded = Dictionary(grouping: known.values.filter { $0.action == nil }, by: \.effect)
     for (name, entries) in undecoded.sorted(by: { $0.key < $1.key }) {
       dispatcher.report(
         DispatchWarning(
@@ -167,12 +168,14 @@ final class Outbox: DispatcherAttachment {
     if entry.withProgress({ $0.uncount() }) { save(entry.row) }
   }
 
-  /// Notes a failed attempt; returns whether another one follows.
-  func failed(_ entry: OutboxEntry, _ error: any Error, of limit: Int) -> Bool {
+  /// Notes a failed attempt.
+  func failed(
+    _ entry: OutboxEntry, _ error: any Error, of limit: Int
+  ) -> OutboxEntry.Progress.Failure {
     let (now, limit) = (clock.unixMilliseconds, isLast ? 0 : limit)
-    let isRetried = entry.withProgress { $0.fail("\(error)", of: limit, at: now) }
-    save(entry.row)
-    return isRetried
+    let failure = entry.withProgress { $0.fail("\(error)", of: limit, at: now) }
+    if failure != .isRemoved { save(entry.row) }
+    return failure
   }
 
   /// Saves a row as a commit of its own.
@@ -190,39 +193,37 @@ final class Outbox: DispatcherAttachment {
 
   /// All work that is not done, in the order in which it came.
   var all: [OutboxEntry] {
-    (found.withLock { $0 } + state.withLock { Array($0.entries.values) })
+    (found.withLock { Array($0.values) } + state.withLock { Array($0.entries.values) })
       .sorted { $0.number < $1.number }
   }
 
-  // MARK: Dead letters
+  // MARK: What the program decides
 
+  /// Runs a dead letter again; returns false if it is none, or its action can't be decoded.
   func runAgain(_ key: String, by dispatcher: Dispatcher) -> Bool {
-    if isLast { return false }
-    guard let entry = takeLetter(key, keeping: true) else { return false }
+    guard !isLast, let entry = state.withLock({ $0.entries[key] }), entry.action != nil,
+      entry.withProgress({ $0.revive() })
+    else { return false }
     save(entry.row)
     if entry.endRun() { begin(entry, by: dispatcher) }
     return true
   }
 
-  func removeLetter(_ key: String) -> Bool {
-    guard let entry = takeLetter(key, keeping: false) else { return false }
-    save(entry.removal)
-    return true
-  }
-
-  /// Revives or removes a dead letter.
-  private func takeLetter(_ key: String, keeping: Bool) -> OutboxEntry? {
-    state.withLock { state in
-      guard let entry = state.entries[key],
-        entry.withProgress({ progress in
-          guard progress.failed != nil, !keeping || entry.action != nil else { return false }
-          if keeping { progress.revive() } else { progress.phase = .done }
-          return true
-        })
+  /// Removes a dead letter, or other work that is not done, and cancels the run that does it.
+  func remove(_ key: String, isLetter: Bool) -> Bool {
+    let left = found.withLock { $0[key] }
+    let removed = state.withLock { state -> OutboxEntry? in
+      guard let entry = left ?? state.entries[key],
+        entry.withProgress({ $0.remove(isLetter: isLetter) })
       else { return nil }
-      if !keeping { state.entries[key] = nil }
+      state.entries[key] = nil
       return entry
     }
+    guard let removed else { return false }
+    _ = found.withLock { $0.removeValue(forKey: key) }
+    save(removed.removal)
+    removed.cancelRun()
+    return true
   }
 }
 

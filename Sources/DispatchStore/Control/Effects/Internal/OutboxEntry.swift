@@ -8,6 +8,8 @@ final class OutboxEntry: Sendable {
   let number: Int
   let work: Work
   private let state: Locked<Progress>
+  /// The run that does the work, until it ends.
+  private let run = Locked<EffectRun?>(nil)
 
   enum Work: Sendable {
     case action(any ActionType)
@@ -40,11 +42,14 @@ final class OutboxEntry: Sendable {
     var isCounted = false
     var phase = Phase.idle
 
-    /// Makes a dead letter work again, which begins once it is saved and the run that has failed has ended.
-    mutating func revive() {
+    /// Makes a dead letter work again, which begins once it is saved and the run that has failed has ended; returns
+    /// false if it is none.
+    mutating func revive() -> Bool {
+      guard failed != nil, phase != .done else { return false }
       let revival = Phase.reviving(ends: phase == .running ? 2 : 1)
       self = Progress()
       phase = revival
+      return true
     }
 
     /// Ends a run, or the call that saves a revived letter; returns whether the next run is to begin.
@@ -65,6 +70,13 @@ final class OutboxEntry: Sendable {
     func hasRow(of earlier: Progress) -> Bool {
       if isPlanted(.letterReturns) { return true }
       return phase != .done && attempts == earlier.attempts && failed == earlier.failed
+    }
+
+    /// Ends a dead letter, or other work, that is to be done no longer; returns false if it is done, or not of that kind.
+    mutating func remove(isLetter: Bool) -> Bool {
+      guard phase != .done, isLetter == (failed != nil) else { return false }
+      phase = .done
+      return true
     }
 
     /// Makes work that has failed a dead letter, since nobody attempts it again; returns whether it was none.
@@ -91,13 +103,22 @@ final class OutboxEntry: Sendable {
       return true
     }
 
-    /// Notes a failed attempt; returns whether another one follows.
-    mutating func fail(_ error: String, of limit: Int, at time: Int64) -> Bool {
+    /// The state of work after an attempt has failed.
+    enum Failure {
+      case isRetried, isDeadLetter
+      /// The work was removed during the attempt.
+      case isRemoved
+    }
+
+    /// Notes a failed attempt.
+    mutating func fail(_ error: String, of limit: Int, at time: Int64) -> Failure {
+      if phase == .done { return .isRemoved }
       if !isCounted { attempts += 1 }
       isCounted = false
       self.error = error
-      if attempts >= limit { failed = time }
-      return failed == nil
+      guard attempts >= limit else { return .isRetried }
+      failed = time
+      return .isDeadLetter
     }
   }
 
@@ -128,6 +149,17 @@ final class OutboxEntry: Sendable {
   ///
   /// After a run that has done the work, no other begins.
   func endRun() -> Bool { state.withLock { $0.endRun() } }
+
+  /// Keeps the run that does the work; returns false if the work was removed before.
+  func keep(_ run: EffectRun) -> Bool {
+    self.run.withLock { $0 = run }
+    return progress.phase != .done || isPlanted(.removedWorkRuns)
+  }
+
+  func runHasEnded() { run.withLock { $0 = nil } }
+
+  /// Cancels the run that does the work, if there is one.
+  func cancelRun() { run.withLock { $0 }?.cancel() }
 
   func noteDone() { state.withLock { $0.phase = .done } }
 

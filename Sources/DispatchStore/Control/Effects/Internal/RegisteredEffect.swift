@@ -62,6 +62,8 @@ final class RegisteredEffect: DispatchFollower {
   }
 
   private func begin(_ run: EffectRun, _ following: Effect.Following) {
+    yieldPoint(.beginEffect)
+    if let work = run.work, !work.keep(run) { return run.end() }
     guard let keeper = outbox?.keeper, !isPlanted(.effectBeforeSaved) else {
       return arrive(run, following) { $0.begin() }
     }

@@ -49,7 +49,7 @@ extension Persistence {
   /// Takes over the rows that were found when the database was opened.
   func restore(_ rows: [FoundRow]) throws {
     let keeper = companionKeeper
-    var (work, schedules): ([OutboxEntry], [ScheduleRow]) = ([], [])
+    var (work, schedules): ([String: OutboxEntry], [ScheduleRow]) = ([:], [])
     for row in rows {
       switch row.kind {
       case .idempotencyKey:
@@ -60,7 +60,8 @@ extension Persistence {
             isSaved: true), row.key, expiresAt: key.expires)
       case .effect:
         let found = try decode(OutboxRow.self, row, "the work of a durable effect")
-        work.append(OutboxEntry(found, row.key, by: keeper, clock, before: rows.count - work.count))
+        let entry = OutboxEntry(found, row.key, by: keeper, clock, before: rows.count - work.count)
+        work[entry.key] = entry
       case .schedule:
         schedules.append(try decode(ScheduleRow.self, row, "the scheduled action"))
       }
