@@ -3,8 +3,9 @@ public import DispatchStore
 /// Runs a recorded log through the real stores once more, in its own order.
 ///
 /// Each dispatch of the log that no other one has made is sent, and awaited, in the order of its commits; what handlers
-/// dispatch themselves comes with it. Then the changes of each store are compared with the recorded ones, so a reducer
-/// that reads the date or draws a number is found.
+/// dispatch themselves comes with it. Those that were cancelled or timed out before they began are left out. Then the
+/// changes of each store are compared with the recorded ones, so a reducer that reads the date or draws a number is
+/// found.
 ///
 ///     try await replay(log, decoding: ActionCoder(Place.self, Pay.self)) { dispatcher in
 ///       dispatcher.register(store: makeOrders())

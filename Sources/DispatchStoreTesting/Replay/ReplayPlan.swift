@@ -1,6 +1,8 @@
 import DispatchStore
 
 /// The dispatches of a log that no other dispatch of it has made, in the order of their commits.
+///
+/// Those that ended before they began are left out.
 struct ReplayPlan {
   /// A dispatch with its decoded actions.
   struct Root: Sendable {
@@ -11,6 +13,13 @@ struct ReplayPlan {
   let roots: [Root]
 
   init(_ log: DispatchLog, decoding coder: ActionCoder) throws {
+    if log.droppedCount > 0 {
+      throw ReplayError(
+        description: """
+          The log can't be replayed: its first entries are missing: \(log.droppedCount) \
+          \(log.droppedCount == 1 ? "was" : "were") dropped. Give the recorder a higher limit.
+          """)
+    }
     let known = Set(log.entries.compactMap(\.id))
     let roots = log.entries.indices.filter { index in
       let entry = log.entries[index]
@@ -23,7 +32,9 @@ struct ReplayPlan {
           updateModel or inject. Record a program that changes its stores by actions.
           """)
     }
-    self.roots = try Self.order(roots, in: log).map { index in
+    let owners = Self.owners(of: roots, in: log)
+    let effective = Set(owners.filter { log.entries[$0.key].hasBegun }.values)
+    self.roots = try Self.order(roots, owners, in: log).filter(effective.contains).map { index in
       let entry = log.entries[index]
       return Root(entry: entry, actions: try entry.actions.map { try Self.decode($0, coder) })
     }
@@ -49,8 +60,9 @@ struct ReplayPlan {
   }
 
   /// Returns dispatches so that each store's commits come in the order of their versions, otherwise as in the log.
-  private static func order(_ roots: [Int], in log: DispatchLog) -> [Int] {
-    let rootOf = owners(of: roots, in: log)
+  private static func order(
+    _ roots: [Int], _ rootOf: [Int: Int], in log: DispatchLog
+  ) -> [Int] {
     // By store: the roots in the order of their first commits.
     var firsts: [String: [(version: UInt64, root: Int)]] = [:]
     for (index, entry) in log.entries.enumerated() {
@@ -95,5 +107,15 @@ struct ReplayPlan {
       }
     }
     return owners
+  }
+}
+
+extension DispatchLog.Entry {
+  /// Whether a store has run, or none was to run.
+  fileprivate var hasBegun: Bool {
+    error == nil
+      || stores.contains { run in
+        ![.cancelled, .timedOut].contains(run.outcome) || run.newVersion > run.oldVersion
+      }
   }
 }

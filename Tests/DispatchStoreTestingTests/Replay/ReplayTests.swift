@@ -64,6 +64,54 @@ struct ReplayTests {
     #expect(orders?.model.paid == 20 && orders?.model.all[3]?.state == "cancelled")
   }
 
+  private struct Note: CodableAction, Equatable {
+    var due = Date(timeIntervalSinceReferenceDate: 800_000_000)
+    var noted = Date(timeIntervalSinceReferenceDate: 0.1 + 0.2)
+    var photo = Data([0, 1, 255])
+    var page = URL(string: "https://example.org/a?b=1")
+    var limit = Double.infinity
+    var weight: Float = 0.1
+    var number = UInt64.max
+    var text = "\0\u{2028}é"
+  }
+
+  private struct Notes: ModelType { var all: [Note] = [] }
+
+  @Test func haveTheSameActionsWhenTheLogComesFromAFile() async throws {
+    @Sendable func register(at dispatcher: Dispatcher) {
+      dispatcher.register(
+        store: Store(identifier: "notes", model: Notes()) {
+          On(Note.self) { notes, note in notes.all.append(note) }
+        })
+    }
+    let (dispatcher, coder) = (Dispatcher(name: "notes"), ActionCoder(Note.self))
+    let recorder = DispatchRecorder(actions: coder)
+    dispatcher.register(middleware: recorder)
+    register(at: dispatcher)
+    await dispatcher.send(Note())
+    let read = try DispatchLog(jsonLines: recorder.log.jsonLines())
+    let again = try await replay(read, decoding: coder, stores: register)
+    #expect((again.store(with: "notes") as? Store<Notes, HandledAction>)?.model.all == [Note()])
+  }
+
+  @Test func leaveOutDispatchesThatEndedBeforeTheyBegan() async throws {
+    let log = await record { dispatcher in
+      await dispatcher.send(Place(id: 1))
+      dispatcher.queue.isSuspended = true
+      let cancelled = dispatcher.dispatch(Place(id: 2), mode: .async)
+      cancelled.cancel()
+      await cancelled.ended()
+      await dispatcher.dispatch(Pay(id: 1), options: .timeout(.milliseconds(1))).ended()
+      dispatcher.queue.isSuspended = false
+      await dispatcher.send(Place(id: 3))
+    }
+    #expect(log.entries.count == 4)
+    let again = try await replay(log, decoding: coder) { register(at: $0) }
+    let orders = again.store(with: "orders") as? Store<Orders, HandledAction>
+    #expect(orders?.model.paid == 0)
+    #expect(orders?.model.all.keys.sorted() == [1, 3])
+  }
+
   @Test func goToTheOnlyStoreThatWasAsked() async throws {
     let dispatcher = Dispatcher(name: "shop")
     let recorder = DispatchRecorder()
@@ -159,6 +207,16 @@ struct ReplayTests {
       try await replay(changed, decoding: coder) { register(at: $0) }
     }
     #expect(third?.description.contains("\"orders\" was changed outside") == true)
+    let whole = await record { dispatcher in
+      for id in 1...3 { await dispatcher.send(Place(id: id)) }
+    }
+    let cut = DispatchLog(
+      dispatcher: "shop", origin: whole.origin, droppedCount: 1,
+      entries: Array(whole.entries.dropFirst()))
+    let fourth = await #expect(throws: ReplayError.self) {
+      try await replay(cut, decoding: coder) { register(at: $0) }
+    }
+    #expect(fourth?.description.contains("its first entries are missing: 1 was dropped") == true)
   }
 }
 

@@ -39,6 +39,9 @@ private func makeStore(_ identifier: String = "drawing") -> DrawingStore {
   }.undoesInPlace(\.shapes)
 }
 
+/// The number of elements that changes of a test have taken over when they were merged.
+private let moved = Locked(0)
+
 @Suite("Undo histories", .timeLimit(.minutes(10)))
 struct UndoHistoryTests {
   private let dispatcher = Dispatcher(name: "studio")
@@ -212,6 +215,37 @@ struct UndoHistoryTests {
     #expect(titles == ["words2!?", "words2!", "words2", "word", ""])
     for _ in 0..<2 { await history.redo().ended() }
     #expect(store.model.title == "words2")
+  }
+
+  /// The number of calls that have merged changes is what a step of many commits costs.
+  @Test func theCommitsOfAStepAreMergedALogarithmicNumberOfTimes() {
+    final class Change: PartChange, @unchecked Sendable {  // because it is constant
+      let numbers: [Int]
+      init(_ numbers: [Int]) { self.numbers = numbers }
+      override func merged(with later: PartChange) -> PartChange {
+        moved.withLock { $0 += numbers.count }
+        return Change(numbers + (later as! Change).numbers)
+      }
+    }
+    let rest = ModelRest()
+    func commit(_ number: Int, of index: Int) -> TapedCommit {
+      TapedCommit(
+        index: index, identifier: "drawing",
+        versions: (UInt64(number - 1), UInt64(number)), dispatchID: nil, isTogether: false,
+        rests: (rest, rest), changes: ShortList(Change([number])))
+    }
+    var step = UndoState.Step(
+      commits: ShortList(commit(1, of: 0)), dispatchID: nil, key: nil, time: 0)
+    for number in 2...1_000 {
+      step.add(commit(number, of: 0))
+      if number % 10 == 0 { step.add(commit(number / 10, of: 1)) }
+    }
+    for (index, count) in [1_000, 100].enumerated() {
+      let numbers = step[index].flatMap(\.partChanges).flatMap { ($0 as! Change).numbers }
+      #expect(numbers == Array(1...count))
+      #expect(step[index].count <= 10)
+    }
+    #expect(moved.withLock(\.self) < 1_100 * 10)
   }
 
   @Test func anActionAfterAnUndoJoinsNoStepFromBefore() async {

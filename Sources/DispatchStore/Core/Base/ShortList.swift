@@ -23,6 +23,12 @@ struct ShortList<Element>: RandomAccessCollection, MutableCollection {
   mutating func append(_ element: consuming Element) {
     if head == nil { head = element } else { others.append(element) }
   }
+
+  mutating func remove(at index: Int) -> Element {
+    if index > 0 { return others.remove(at: index - 1) }
+    defer { head = others.isEmpty ? nil : others.removeFirst() }
+    return head!
+  }
 }
 
 extension ShortList: Sendable where Element: Sendable {}

@@ -148,24 +148,6 @@ extension DispatchRecorder {
   }
 }
 
-/// The changes between two states of a store.
-struct StateDistance: Sendable {
-  /// The commits, the oldest first.
-  let commits: [TapedCommit]
-  /// Whether they are undone, the latest first, or done again.
-  let isBack: Bool
-
-  var isEmpty: Bool { commits.isEmpty }
-
-  func apply(to model: UnsafeMutableRawPointer) {
-    if isBack {
-      for commit in commits.reversed() { commit.undo(in: model) }
-    } else {
-      for commit in commits { commit.redo(in: model) }
-    }
-  }
-}
-
 /// The reason why a recorder did not set stores to an earlier state.
 public struct TravelError: Error, CustomStringConvertible {
   /// Kinds of reasons; later versions may add more.
@@ -178,13 +160,16 @@ public struct TravelError: Error, CustomStringConvertible {
     /// The recorder no longer has all commits since that dispatch, or it keeps no models.
     public static let isTooFarBack = Code(
       reason: """
-        The recorder no longer has all changes since that dispatch, or one of them has assigned another dictionary. \
-        Give it a higher limit, and let it record models.
+        The recorder no longer has all changes since that dispatch: there were more than it keeps, \
+        resume(keepingState: true) has left them behind, or one of them has assigned another dictionary. Give it a \
+        higher limit, and let it record models.
         """)
     /// Dispatches under way had not ended when the time was over, or the task was cancelled.
     public static let isBusy = Code(
-      reason:
-        "Dispatches were still under way when the time was over; Dispatcher.diagnosis() says which."
+      reason: """
+        Dispatches were still under way when the time was over, or the task was cancelled; Dispatcher.diagnosis() \
+        says which.
+        """
     )
     /// Another call of `travel` or `resume` is under way.
     public static let isMoving = Code(

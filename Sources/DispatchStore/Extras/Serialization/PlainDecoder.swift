@@ -1,6 +1,9 @@
 import Foundation
 
 /// Decodes any `Decodable` value from a tree of plain values.
+///
+/// A tree that comes from JSON has no dates and no data: they are decoded from seconds since 2001 and from base64, as
+/// `JSONEncoder` writes them.
 public struct PlainDecoder {
   /// Information for types that read it while they are decoded.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
@@ -74,9 +77,11 @@ private struct PlainDecoding: Decoder {
     case .string(let value) where type == URL.self: return URL(string: value)
     case .data(let value) where type == Data.self: return value
     case .date(let value) where type == Date.self: return value
+    case .string(let value) where type == Data.self: return Data(base64Encoded: value)
     default: break
     }
     guard let number else { return nil }
+    if type == Date.self { return Date(timeIntervalSinceReferenceDate: number) }
     if type == Double.self { return number }
     return type == Float.self ? Float(number) : nil
   }

@@ -166,8 +166,8 @@ private final class UndoClaim: Sendable {
 
   /// Changes the model of a store; returns false if the step has not changed it.
   func change(_ model: UnsafeMutableRawPointer, at index: Int) -> Bool {
-    guard let commit = takeStep()?[index] else { return false }
-    if kind == .undo { commit.undo(in: model) } else { commit.redo(in: model) }
+    guard let commits = takeStep()?[index], !commits.isEmpty else { return false }
+    StateDistance(commits: commits, isBack: kind == .undo).apply(to: model)
     return true
   }
 

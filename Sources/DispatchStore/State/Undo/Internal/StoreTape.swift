@@ -112,14 +112,17 @@ final class TapedCommit: @unchecked Sendable {
   /// The models before and after, without the parts.
   let rests: (old: ModelRest, new: ModelRest)
   private let changes: ShortList<PartChange?>
+  /// The number of commits that were merged into this one.
+  let mergedCount: Int
   /// The place among all commits of a recorder, set by it under its lock before it keeps the commit.
   var place = 0
 
   init(
     index: Int, identifier: String, versions: (old: UInt64, new: UInt64), dispatchID: DispatchID?,
-    isTogether: Bool, rests: (old: ModelRest, new: ModelRest), changes: ShortList<PartChange?>
+    isTogether: Bool, rests: (old: ModelRest, new: ModelRest), changes: ShortList<PartChange?>,
+    mergedCount: Int = 1
   ) {
-    self.isTogether = isTogether
+    (self.isTogether, self.mergedCount) = (isTogether, mergedCount)
     (self.index, self.identifier, self.versions) = (index, identifier, versions)
     (self.dispatchID, self.rests, self.changes) = (dispatchID, rests, changes)
   }
@@ -149,11 +152,30 @@ final class TapedCommit: @unchecked Sendable {
     return TapedCommit(
       index: index, identifier: identifier, versions: (versions.old, later.versions.new),
       dispatchID: later.dispatchID, isTogether: later.isTogether,
-      rests: (rests.old, later.rests.new), changes: changes)
+      rests: (rests.old, later.rests.new), changes: changes,
+      mergedCount: mergedCount + later.mergedCount)
   }
 
   /// The changes of the parts that have changed.
   var partChanges: [PartChange] { changes.compactMap(\.self) }
+}
+
+/// The changes between two states of a store.
+struct StateDistance: Sendable {
+  /// The commits, the oldest first.
+  let commits: [TapedCommit]
+  /// Whether they are undone, the latest first, or done again.
+  let isBack: Bool
+
+  var isEmpty: Bool { commits.isEmpty }
+
+  func apply(to model: UnsafeMutableRawPointer) {
+    if isBack {
+      for commit in commits.reversed() { commit.undo(in: model) }
+    } else {
+      for commit in commits { commit.redo(in: model) }
+    }
+  }
 }
 
 /// A model with its parts empty.

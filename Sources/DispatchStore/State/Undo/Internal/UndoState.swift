@@ -2,7 +2,7 @@
 struct UndoState {
   /// The changes that are undone together.
   struct Step {
-    /// The commits, at most one for each store.
+    /// The commits, those of each store in their order.
     var commits: ShortList<TapedCommit>
     /// The dispatch of its last commit.
     var dispatchID: DispatchID?
@@ -10,14 +10,22 @@ struct UndoState {
     /// The time of the last commit, in nanoseconds; zero without a key.
     var time: Int64
 
-    subscript(index: Int) -> TapedCommit? { commits.first { $0.index == index } }
+    /// The commits of a store, the oldest first.
+    subscript(index: Int) -> [TapedCommit] { commits.filter { $0.index == index } }
 
+    func hasChanged(_ index: Int) -> Bool { commits.contains { $0.index == index } }
+
+    /// Adds a commit, merged with those of its store that as many were merged into.
+    ///
+    /// So each is merged a logarithmic number of times, and the step has a logarithmic number of them.
     mutating func add(_ commit: TapedCommit) {
-      if let place = commits.firstIndex(where: { $0.index == commit.index }) {
-        commits[place] = commits[place].merged(with: commit)
-      } else {
-        commits.append(commit)
+      var commit = commit
+      while let place = commits.lastIndex(where: { $0.index == commit.index }),
+        commits[place].mergedCount <= commit.mergedCount
+      {
+        commit = commits.remove(at: place).merged(with: commit)
       }
+      commits.append(commit)
     }
   }
 
@@ -69,7 +77,7 @@ struct UndoState {
     guard let id = commit.dispatchID else { return nil }
     for index in past.indices.suffix(Self.reach).reversed() {
       if past[index].dispatchID == id { return index }
-      if past[index][commit.index] != nil, !isPlanted(.joinedOutOfOrder) { return nil }
+      if past[index].hasChanged(commit.index), !isPlanted(.joinedOutOfOrder) { return nil }
     }
     return nil
   }
