@@ -23,6 +23,23 @@ struct MisuseTests {
     #expect(message.contains("observed"))
   }
 
+  @Test func anEarlierStateCanNotBeReadInAnExclusiveSection() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let store = CounterStore.counter("basket")
+      store.updateModel { _ in _ = DispatchRecorder().state(of: store, at: 0) }
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("An earlier state of store \"basket\" can't be read inside"))
+  }
+
+  @Test func aMaskThatWouldMaskNothingStopsTheProgram() async {
+    await #expect(processExitsWith: .failure) {
+      _ = LogMask.type((any CustomStringConvertible).self)
+    }
+    await #expect(processExitsWith: .failure) { _ = LogMask.field(\Counter.self) }
+    await #expect(processExitsWith: .failure) { _ = LogMask.field(\(Int, String).1) }
+  }
+
   @Test func aNegativeBoundOfDeltasStopsTheProgram() async {
     await #expect(processExitsWith: .failure) {
       _ = ParcelStore.parcels().stream(.deltas(\.parcels), buffering: .suspending(-1))

@@ -61,14 +61,25 @@ struct ReplayComparison {
         recorded: recorded, replayed: replayed)
     }
     let (recorded, replayed) = (values(one.run), values(other.run))
+    let masked = one.run.differences.compactMap(maskedPlace)
     for path in one.run.differences.map(\.path) + other.run.differences.map(\.path)
-    where recorded[path] != replayed[path] {
+    where recorded[path] != replayed[path] && !masked.contains(where: { path.hasPrefix($0) }) {
       return difference(path, recorded[path] ?? nil, replayed[path] ?? nil)
     }
     if one.run.outcome != other.run.outcome {
       return difference("outcome", one.run.outcome.rawValue, other.run.outcome.rawValue)
     }
     return nil
+  }
+
+  /// The beginning of the key paths of what is masked in a difference, which can't be compared; nil if nothing is.
+  private static func maskedPlace(_ difference: DispatchLog.Difference) -> String? {
+    let mask = ValueMasks.text
+    if let place = difference.path.firstRange(of: mask) {
+      return String(difference.path[..<place.lowerBound])
+    }
+    let isMasked = [difference.old, difference.new].contains { $0?.contains(mask) == true }
+    return isMasked ? difference.path : nil
   }
 
   /// The new values by key path.

@@ -43,6 +43,10 @@ struct ReplayPlan {
   private static func decode(_ action: DispatchLog.Action, _ coder: ActionCoder) throws -> AnyAction
   {
     guard let encoded = action.encoded else {
+      if action.type == "UndoStep" {
+        throw ReplayError(
+          description: "The log can't be replayed: it has an undo or a redo. Record without them.")
+      }
       throw ReplayError(
         description: """
           The log can't be replayed: action \(action.text) has no encoded form. Let \(action.type) conform to \

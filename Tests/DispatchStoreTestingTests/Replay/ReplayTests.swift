@@ -39,12 +39,12 @@ private struct PaidAndCancelled: Error {}
 @Suite("Replays of a log", .timeLimit(.minutes(10)))
 struct ReplayTests {
   private func record(
-    time: @escaping @Sendable () -> Double = { 0 },
+    time: @escaping @Sendable () -> Double = { 0 }, masking masks: [LogMask] = [],
     _ body: (Dispatcher) async -> Void
   ) async -> DispatchLog {
     let dispatcher = Dispatcher(name: "shop")
     register(at: dispatcher, time: time)
-    let recorder = DispatchRecorder()
+    let recorder = DispatchRecorder(masking: masks)
     dispatcher.register(middleware: recorder)
     await body(dispatcher)
     return recorder.log
@@ -110,6 +110,23 @@ struct ReplayTests {
     let orders = again.store(with: "orders") as? Store<Orders, HandledAction>
     #expect(orders?.model.paid == 0)
     #expect(orders?.model.all.keys.sorted() == [1, 3])
+  }
+
+  @Test func leaveOutMaskedValuesOfModels() async throws {
+    let dispatcher = Dispatcher(name: "shop")
+    register(at: dispatcher)
+    let recorder = DispatchRecorder(masking: [.field(\Order.state), .field(\Orders.paid)])
+    dispatcher.register(middleware: recorder)
+    await dispatcher.send(Place(id: 1))
+    await dispatcher.send(Pay(id: 1))
+    try await replay(recorder.log, decoding: coder) { register(at: $0) }
+    let partly = await record(masking: [.field(\Orders.paid)]) { dispatcher in
+      await dispatcher.send(Place(id: 1))
+    }
+    let difference = await #expect(throws: ReplayDifference.self) {
+      try await replay(partly, decoding: coder) { register(at: $0, time: { 7 }) }
+    }
+    #expect(difference?.version == 1 && difference?.path == "all[1]")
   }
 
   @Test func goToTheOnlyStoreThatWasAsked() async throws {

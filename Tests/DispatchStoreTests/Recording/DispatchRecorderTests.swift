@@ -438,6 +438,65 @@ struct DispatchRecorderTests {
     #expect(recorder.log.entries.allSatisfy { $0.stores[0].differences.count >= 4 })
   }
 
+  private struct Shown: CustomStringConvertible, CustomReflectable, Sendable {
+    var number = Number(digits: "SECRET")
+    var description: String { number.digits }
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+  }
+
+  private struct Shapes: ActionType {
+    var views: [Number: Number] = [Number(digits: "SECRET"): Number(digits: "SECRET")]
+    var keys: Dictionary<Number, Number>.Keys { views.keys }
+    var kept: [Dictionary<Number, Number>.Keys]
+    var values: Dictionary<Number, Number>.Values
+    var optional: Number? = Number(digits: "SECRET")
+    var shown = Shown()
+
+    init() { (kept, values) = ([views.keys], views.values) }
+  }
+
+  @Test func maskViewsOfDictionariesOptionalsAndWhatReflectsItself() async throws {
+    let recorder = DispatchRecorder(masking: [.type(Number?.self)])
+    let dispatcher = Dispatcher()
+    dispatcher.register(middleware: recorder)
+    dispatcher.register(
+      store: Store(identifier: "count", model: 0) {
+        On(Shapes.self) {
+          $0 += 1; _ = $1
+        }
+      })
+    await dispatcher.send(Shapes())
+    let text = recorder.log.entries[0].actions[0].text
+    #expect(!text.contains("SECRET") && text.contains("Shown"))
+    #expect(text.contains("kept: [[‹masked›]], values: [‹masked›], optional: ‹masked›"))
+  }
+
+  @Test func writeDatesWithTheirFractionsAndThoseOfNoCalendar() {
+    func text(_ seconds: Double) -> String? {
+      var writer = DiffWriter()
+      return writer.line(Date(timeIntervalSinceReferenceDate: seconds))
+    }
+    #expect(text(0) == "2001-01-01 00:00:00 +0000")
+    #expect(text(800_000_000.125) == "2026-05-09 06:13:20.125 +0000")
+    #expect(text(-0.25) == "2000-12-31 23:59:59.75 +0000")
+    #expect(text(800_000_000.1) != text(800_000_000.1.nextUp))
+    #expect(text(.nan) == "nan s since 2001" && text(-.infinity) == "-inf s since 2001")
+    #expect(PlainValue.date(Date(timeIntervalSinceReferenceDate: .nan)).description.contains("nan"))
+  }
+
+  @Test func estimateTheSizeOfDataInModels() {
+    let (dispatcher, recorder) = (Dispatcher(), DispatchRecorder(byteLimit: 1_000_000))
+    dispatcher.register(middleware: recorder)
+    let store = dispatcher.register(
+      store: Store(identifier: "photo", model: Data()) {
+        On(Book.self) { photo, book in photo = Data(repeating: UInt8(book.amount), count: 100_000) }
+      })
+    for amount in 1...50 {
+      dispatcher.dispatch(Book(customer: "a", amount: amount), to: store.identifier, mode: .sync)
+    }
+    #expect((1...10).contains(recorder.log.entries.count))
+  }
+
   @Test func goToJSONLinesAndBackUnchanged() async throws {
     let (dispatcher, store, recorder) = make()
     await dispatcher.send(Nested(amounts: [1, 2]))
@@ -457,6 +516,11 @@ struct DispatchRecorderTests {
     data.append(Data("{\"kind\":\"action\"}\n".utf8))
     let error = #expect(throws: LogFormatError.self) { try DispatchLog(jsonLines: data) }
     #expect(error?.line == 3)
+    let spaced = String(decoding: data, as: UTF8.self).replacing("\n", with: "\n\r\n\n")
+    #expect(
+      #expect(throws: LogFormatError.self) {
+        try DispatchLog(jsonLines: Data(spaced.utf8))
+      }?.line == 7)
     #expect(throws: LogFormatError.self) { try DispatchLog(jsonLines: Data()) }
     let other = Data(#"{"format":"x","version":1,"dispatcher":"","origin":0,"dropped":0}"#.utf8)
     let format = #expect(throws: LogFormatError.self) { try DispatchLog(jsonLines: other) }

@@ -36,6 +36,18 @@ struct TimeTravelTests {
     #expect(stores[0].version == 20 && stores[0].model == states[20])
   }
 
+  @Test func aRecorderWithoutModelsDoesNotTravel() async {
+    let recorder = DispatchRecorder(recordsModels: false)
+    dispatcher.register(middleware: recorder)
+    let first = book(1)
+    _ = book(2)
+    let error = await #expect(throws: TravelError.self) {
+      try await recorder.travel(to: number(first))
+    }
+    #expect(error?.code == .isTooFarBack && !recorder.isTravelling)
+    #expect(await book(3).result.isSuccess)
+  }
+
   @Test func aVersionThatIsNoLongerKeptIsNil() {
     let recorder = DispatchRecorder(limit: 8)
     dispatcher.register(middleware: recorder)

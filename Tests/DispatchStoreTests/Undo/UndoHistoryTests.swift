@@ -405,6 +405,32 @@ struct UndoHistoryTests {
     }
   }
 
+  @Test(arguments: [false, true])
+  func aHistoryOfAStoreBeginsAnewWhenItsStateIsLoaded(byElements: Bool) async throws {
+    let (database, form) =
+      (MemoryDatabase(), { byElements ? .elements(\.shapes) : .model })
+      as (MemoryDatabase, () -> PersistedForm<Drawing>)
+    func start(_ store: DrawingStore, _ name: String) async throws -> (Dispatcher, Persistence) {
+      let dispatcher = Dispatcher(name: name)
+      let persistence = try await database.open(for: dispatcher)
+      try await dispatcher.register(store: store, persisted: form())
+      return (dispatcher, persistence)
+    }
+    let (first, persistence) = try await start(makeStore(), "first")
+    await first.send(MoveAll(shape: 1, by: 42))
+    try await persistence.close()
+    let store = makeStore()
+    let history = UndoHistory(of: store)
+    store.updateModel { $0.title = "before it was loaded" }
+    let (second, _) = try await start(store, "second")
+    #expect(!history.canUndo)
+    await second.send(MoveAll(shape: 1, by: 1))
+    await history.undo().ended()
+    #expect(store.model.shapes[1]?.x == 42 && !history.canUndo)
+    await history.redo().ended()
+    #expect(store.model.shapes[1]?.x == 43)
+  }
+
   private func run(
     _ database: MemoryDatabase, _ dispatcher: Dispatcher, edits: Int,
     _ body: ([DrawingStore], UndoHistory) async throws -> Void

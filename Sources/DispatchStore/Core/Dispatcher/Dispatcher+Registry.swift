@@ -282,7 +282,7 @@ extension Dispatcher {
       return DispatchError(
         code: .dispatcherPaused,
         message: """
-          Dispatcher "\(name)" is paused, since its stores show an earlier state. Dispatch again after resume().
+          Dispatcher "\(name)" is paused by a recorder that travels. Dispatch again after resume().
           """)
     }
     return DispatchError(

@@ -30,7 +30,8 @@ extension DispatchLog {
   public init(jsonLines data: Data) throws {
     let decoder = JSONDecoder()
     var log: DispatchLog?
-    for (index, line) in data.split(separator: UInt8(ascii: "\n")).enumerated() {
+    let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() where !line.allSatisfy({ $0 <= UInt8(ascii: " ") }) {
       do {
         if log == nil {
           log = try decoder.decode(Head.self, from: line).log()

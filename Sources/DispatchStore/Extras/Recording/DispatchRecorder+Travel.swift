@@ -3,7 +3,16 @@ extension DispatchRecorder {
   ///
   /// Undoes the commits since then on a copy. Returns nil if the recorder does not know that version any longer, or
   /// not yet.
+  ///
+  /// - Precondition: The call is not made inside the exclusive section of a store.
   public func state<Model, Action>(of store: Store<Model, Action>, at version: UInt64) -> Model? {
+    if let held = ThreadState.current.exclusive {
+      stopProgram(
+        """
+        An earlier state of store "\(store.identifier)" can't be read inside the exclusive section of store \
+        "\(held.identifier)". Read it before the dispatch.
+        """)
+    }
     guard let tape = core.tape(of: store) else { return nil }
     let travelled = travel.withLock(\.self)
     let storage = store.storage
@@ -112,7 +121,9 @@ extension DispatchRecorder {
     // Counted once nothing is under way: dispatches that have ended since may have committed.
     var (present, count) = core.state.withLock { ($0.commitCount, $0.commitCount) }
     if case .past(let mark, let former) = start { (present, count) = (mark, former) }
-    guard core.state.withLock({ $0.canGoBack(to: mark) }) else { throw TravelError(.isTooFarBack) }
+    guard recordsModels, core.state.withLock({ $0.canGoBack(to: mark) }) else {
+      throw TravelError(.isTooFarBack)
+    }
     try await restore(dispatcher, from: present, to: mark, count: count)
     travel.withLock { $0 = .past(mark: mark, of: count) }
   }

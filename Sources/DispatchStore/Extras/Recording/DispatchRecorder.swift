@@ -21,7 +21,7 @@ public final class DispatchRecorder: Middleware {
   let savedPosition = Locked(0)
   /// The end of the last call that saves entries.
   let lastSaving = Locked<Eventual<Void>?>(nil)
-  private let recordsModels: Bool
+  let recordsModels: Bool
   private let isMeasured: Bool
   private let masks: ValueMasks
   private let coder: ActionCoder?

@@ -4,15 +4,25 @@
 ///
 /// The log has `‹masked›` in their place, so you still see that they changed. An action with a masked value in it is
 /// logged without its encoded form, and so is one that holds an object, or says itself how it is reflected: it may have more
-/// in it than can be seen. Of objects, only the class is written. Texts of errors and keys of lanes are never masked.
+/// in it than can be seen. Of these, only the type is written. Texts of errors and keys of lanes are never masked.
 public struct LogMask: Sendable {
   let type: ObjectIdentifier
   /// The field of the type; nil for the type as a whole.
   let field: String?
 
-  /// Masks all values of a type; name the types of values, not a protocol.
+  /// Masks all values of a type, also where they are optional.
+  ///
+  /// - Precondition: The type is no protocol: values have types of their own.
   public static func type<Value>(_ type: Value.Type) -> LogMask {
-    LogMask(type: ObjectIdentifier(type), field: nil)
+    if let wrapped = (type as? any WrappingType.Type)?.wrappedType { return mask(wrapped) }
+    return mask(type)
+  }
+
+  private static func mask(_ type: Any.Type) -> LogMask {
+    if "\(Swift.type(of: type))".hasSuffix(".Protocol") {
+      stopProgram("LogMask.type takes a type of values, and \(type) is a protocol.")
+    }
+    return LogMask(type: ObjectIdentifier(type), field: nil)
   }
 
   /// Masks a stored property of a type.
@@ -22,12 +32,24 @@ public struct LogMask: Sendable {
     let text = "\(path)"
     let steps = text.split(separator: ".")
     let names = steps.dropFirst(String(describing: Root.self).split(separator: ".").count)
-    guard let name = names.last, names.count == 1,
+    // An element of a tuple has no name by which it is found again.
+    guard let name = names.last, names.count == 1, name.first?.isNumber != true,
+      path != \Root.self as AnyKeyPath,
       MemoryLayout<Root>.offset(of: path) != nil
         || Root.self is AnyClass
     else {
       stopProgram("LogMask.field takes a stored property, and \(text) is none. Mask its type.")
     }
     return LogMask(type: ObjectIdentifier(Root.self), field: String(name))
+  }
+}
+
+private protocol WrappingType {
+  static var wrappedType: Any.Type { get }
+}
+
+extension Optional: WrappingType {
+  fileprivate static var wrappedType: Any.Type {
+    (Wrapped.self as? any WrappingType.Type)?.wrappedType ?? Wrapped.self
   }
 }

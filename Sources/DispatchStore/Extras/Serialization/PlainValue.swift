@@ -162,7 +162,7 @@ extension PlainValue: CustomStringConvertible {
     case .double(let value): "\(value)"
     case .string(let value): value.debugDescription
     case .data(let value): "\(value.count) bytes"
-    case .date(let value): "\(value)"
+    case .date(let value): DiffShape.describe(value)
     case .array(let values): "\(values)"
     case .object(let values):
       values.isEmpty

@@ -46,6 +46,8 @@ extension DispatchRecorder {
 extension DispatchLog {
   /// Reads the logs that `saveLog(in:keeping:)` has saved: one for each dispatcher of each process, the oldest first.
   ///
+  /// A log counts the entries that are not read as dropped.
+  ///
   /// - Parameters:
   ///   - persistence: The persistence that has the logs.
   ///   - date: The time from which on dispatches have ended.
@@ -71,6 +73,7 @@ extension DispatchLog {
       do {
         let entry = try decoder.decode(Entry.self, from: Data(row.entry.utf8))
         logs[logs.count - 1].entries.append(entry)
+        logs[logs.count - 1].droppedCount = Int(row.number) + 1 - logs[logs.count - 1].entries.count
       } catch {
         throw LogFormatError(line: index + 1, reason: "\(error)")
       }

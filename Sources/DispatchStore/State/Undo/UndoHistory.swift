@@ -136,6 +136,8 @@ private final class UndoLog: TapeSink {
     self.dispatcher = DispatcherReference(dispatcher: dispatcher)
   }
 
+  func storeWasLoaded() -> AnyObject? { state.withLock { $0.removeAll() } }
+
   func keep(
     _ commit: TapedCommit, action: @autoclosure () -> AnyAction?, _ kept: inout KeptCommit
   ) {

@@ -91,6 +91,7 @@ struct SavedLogTests {
     await service.deposit(1...500)
     let dropped = try await service.save()
     #expect(dropped + service.recorder.log.entries.count == 500)
+    #expect(try await DispatchLog.saved(in: service.persistence)[0].droppedCount == dropped)
     clock.advance(by: .seconds(20))
     _ = try await service.save()
     let entries = try await DispatchLog.saved(in: service.persistence).flatMap(\.entries)

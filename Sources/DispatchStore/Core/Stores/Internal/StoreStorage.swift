@@ -118,7 +118,7 @@ class StoreStorage: @unchecked Sendable {
     return publishes ? publish() : []
   }
 
-  /// Visits the observers that take no delivery turn, while the storage is released: no other code has it.
+  /// Visits the observers that take no delivery turn, under the lock, or while the storage is released.
   final func forEachObserverOutOfTurn(_ body: (ObserverRecord) -> Void) {
     ObserverList.forEach(in: notifications.observersOutOfTurn.slots) { observer, _ in body(observer)
     }

@@ -29,7 +29,9 @@ enum RoughSize {
   private static func replaced(_ old: Any, _ new: Any, _ left: inout Int) -> Int {
     if hasSameBytes(old, new) { return 0 }
     let (olds, news) = (Mirror(reflecting: old), Mirror(reflecting: new))
-    guard olds.displayStyle == .struct, olds.children.count == news.children.count, left > 0 else {
+    guard olds.displayStyle == .struct, !(old is Data), olds.children.count == news.children.count,
+      left > 0
+    else {
       return size(of: old, &left)
     }
     var sum = 0

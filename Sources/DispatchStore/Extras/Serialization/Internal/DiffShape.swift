@@ -15,6 +15,8 @@ package enum DiffShape {
     case let text as String: self = .text(text)
     case let text as Substring: self = .text(String(text))
     case let data as Data: self = .leaf(Self.describe(data))
+    case let date as Date: self = .leaf(Self.describe(date))
+    case let view as any DictionaryView: self = .list(view.members)
     case is any Any.Type: self = .leaf("\(value).self")
     default: self = Self.reflect(value)
     }
@@ -83,6 +85,13 @@ package enum DiffShape {
     return name.hasPrefix("Swift.") || name.hasPrefix("Foundation")
   }
 
+  /// Whether a type of the program says itself how its values are reflected.
+  static func reflectsItself(_ value: Any) -> Bool {
+    guard value is any CustomReflectable, !(value is any DictionaryWrapper) else { return false }
+    let name = String(reflecting: type(of: value))
+    return !name.hasPrefix("Swift.") && !name.hasPrefix("Foundation")
+  }
+
   /// The description of a value whose own type, a struct or an enum, says how it is written.
   static func description(of value: Any) -> String? {
     guard let described = value as? any CustomStringConvertible, !isLeaf(value) else { return nil }
@@ -90,6 +99,17 @@ package enum DiffShape {
     case .struct, .enum: return described.description
     default: return nil
     }
+  }
+
+  /// Describes a date with its fraction of a second; Foundation stops the program at dates of no calendar.
+  static func describe(_ date: Date) -> String {
+    let seconds = date.timeIntervalSinceReferenceDate
+    guard abs(seconds) < 1e11 else { return "\(seconds) s since 2001" }
+    let whole = seconds.rounded(.down)
+    let text = Date(timeIntervalSinceReferenceDate: whole).description
+    if seconds == whole { return text }
+    let fraction = "\(seconds < 0 ? seconds - whole : seconds)".drop { $0 != "." }
+    return text.replacing(" +", with: "\(fraction) +")
   }
 
   private static func describe(_ data: Data) -> String {
@@ -114,6 +134,19 @@ protocol DictionaryWrapper {
 
 extension TrackedDictionary: DictionaryWrapper {
   var wrappedDictionary: Any { dictionary }
+}
+
+/// The keys or the values of a dictionary, whose description would tell all of them.
+private protocol DictionaryView {
+  var members: [Any] { get }
+}
+
+extension Dictionary.Keys: DictionaryView {
+  fileprivate var members: [Any] { Array(self) }
+}
+
+extension Dictionary.Values: DictionaryView {
+  fileprivate var members: [Any] { Array(self) }
 }
 
 /// A field of a value, with its name if it has one.

@@ -122,7 +122,9 @@ package struct DiffWriter {
     if masks.isEmpty {
       return readsObjects ? DiffShape(value) : DiffShape(withoutObjects: value)
     }
-    if !readsObjects, type(of: value) is AnyClass { return .leaf("\(type(of: value))") }
+    if !readsObjects, type(of: value) is AnyClass || DiffShape.reflectsItself(value) {
+      return .leaf("\(type(of: value))")
+    }
     let shape = DiffShape(value)
     guard case .leaf = shape else { return shape }
     let children = Mirror(reflecting: value).children

@@ -8,7 +8,7 @@ package struct ValueMasks: Sendable {
     var description: String { ValueMasks.text }
   }
 
-  static let text = "‹masked›"
+  package static let text = "‹masked›"
 
   private let types: Set<ObjectIdentifier>
   private let fields: [ObjectIdentifier: Set<String>]
@@ -58,11 +58,7 @@ package struct ValueMasks: Sendable {
 
   /// Whether something in a value says itself how it is reflected, or is an object: it may have more in it than is seen.
   private func hasOpaqueParts(_ value: Any, depth: Int = 0) -> Bool {
-    if type(of: value) is AnyClass { return true }
-    if value is any CustomReflectable, !(value is any DictionaryWrapper) {
-      let name = String(reflecting: type(of: value))
-      if !name.hasPrefix("Swift."), !name.hasPrefix("Foundation") { return true }
-    }
+    if type(of: value) is AnyClass || DiffShape.reflectsItself(value) { return true }
     return depth == 32
       || Mirror(reflecting: value).children.contains { hasOpaqueParts($0.value, depth: depth + 1) }
   }

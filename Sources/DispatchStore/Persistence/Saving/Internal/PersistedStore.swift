@@ -111,10 +111,14 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   {
     // A replaced model is released outside of the lock.
     var former = model
+    var released: [AnyObject?] = []
     store.storage.lock.lock()
     if former != nil {
       swap(&store.storage.model.pointee, &former!)
       store.storage.version = version
+      store.storage.forEachObserverOutOfTurn {
+        released.append($0.modelWasLoaded(store.storage.model, version: version))
+      }
     }
     parts = form.parts.map {
       $0.makeChanges(store.storage.model, store.storage.version, savedIn: savedVersion)
@@ -122,7 +126,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     store.storage.setKeeper(self)
     let published = store.storage.publish()
     store.storage.lock.unlock()
-    withExtendedLifetime((former, published)) {}
+    withExtendedLifetime((former, released, published)) {}
   }
 
   /// Saves the store's state for the first time.

@@ -29,6 +29,16 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
 
   override func begin(with model: UnsafeRawPointer, version: UInt64) {
     guard let store, sink.begin(self, of: store) else { return cancel() }
+    read(model, version, of: store)
+  }
+
+  override func modelWasLoaded(_ model: UnsafeRawPointer, version: UInt64) -> AnyObject? {
+    guard let store else { return nil }
+    read(model, version, of: store)
+    return sink.storeWasLoaded()
+  }
+
+  private func read(_ model: UnsafeRawPointer, _ version: UInt64, of store: any TapedStore) {
     parts = store.storageOfTape.undo.parts.map { $0.track() }
     for part in parts { part.begin(model) }
     last = (store.rest(of: model, without: parts), version)
@@ -88,6 +98,9 @@ protocol TapeSink: AnyObject, Sendable {
   ///
   /// - Parameter kept: Takes what is to be released outside of the section.
   func keep(_ commit: TapedCommit, action: @autoclosure () -> AnyAction?, _ kept: inout KeptCommit)
+
+  /// Forgets all commits so far, since a store has got another model; returns what is to be released.
+  func storeWasLoaded() -> AnyObject?
 
   /// Notes that a store is gone.
   func storeGoes(_ tape: StoreTape)
