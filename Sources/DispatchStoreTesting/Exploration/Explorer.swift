@@ -43,7 +43,7 @@ package struct Explorer: Sendable {
         let pool = FiberPool()
         while let seed = search.next() {
           let report = run(seed, on: pool)
-          search.ended(seed, isFailure: report.failure != nil)
+          search.ended(seed, report.failure)
         }
         pool.close()
         group.leave()
@@ -55,7 +55,7 @@ package struct Explorer: Sendable {
       hang.check(search)
     }
     onProgress(search.count)
-    return search.firstFailure.map { shorten($0, runs: search.count) }
+    return search.firstFailure.map { shorten($0.seed, $0.failure, runs: search.count) }
   }
 
   /// Runs one seed on the threads of a pool.
@@ -69,13 +69,16 @@ package struct Explorer: Sendable {
     return World(options, on: pool).run(scenario)
   }
 
-  private func shorten(_ seed: UInt64, runs: Int) -> ExplorationFailure {
+  private func shorten(
+    _ seed: UInt64, _ former: SimulationFailure, runs: Int
+  ) -> ExplorationFailure {
     let pool = FiberPool()
     defer { pool.close() }
     let first = run(seed, on: pool)
     guard let failure = first.failure else {
       return ExplorationFailure(
-        simulation: simulation(seed), failure: Self.unrepeatable, runCount: runs, switchCount: 0,
+        simulation: simulation(seed), failure: Self.unrepeatable(former), runCount: runs,
+        switchCount: 0,
         trace: SimulationTrace())
     }
     var left = shorteningLimit
@@ -96,10 +99,13 @@ package struct Explorer: Sendable {
     return simulation
   }
 
-  private static let unrepeatable = SimulationFailure(
-    kind: .leftWorld,
-    message: """
-      The scenario failed once, and passed when the same seed was run again: it depends on more than the \
-      seed, such as the time of day, hash order, global state or threads that it creates.
-      """)
+  private static func unrepeatable(_ failure: SimulationFailure) -> SimulationFailure {
+    SimulationFailure(
+      kind: .leftWorld,
+      message: """
+        The scenario failed once, and passed when the same seed was run again: it depends on more than the \
+        seed, such as the time of day, hash order, global state or threads that it creates. It failed with: \
+        \(failure.message)
+        """)
+  }
 }

@@ -7,7 +7,7 @@ final class SeedSearch: @unchecked Sendable {  // because `lock` guards its stat
   private var upcoming: UInt64
   private var running: Set<UInt64> = []
   private var ended = 0
-  private var failed: UInt64?
+  private var failed: (seed: UInt64, failure: SimulationFailure)?
   private var isClosed = false
 
   init(_ seeds: Range<UInt64>) {
@@ -18,18 +18,18 @@ final class SeedSearch: @unchecked Sendable {  // because `lock` guards its stat
   /// Returns the next seed, or nil if no pending seed is below the lowest that failed.
   func next() -> UInt64? {
     lock.withLock {
-      guard !isClosed, upcoming < failed ?? seeds.upperBound else { return nil }
+      guard !isClosed, upcoming < failed?.seed ?? seeds.upperBound else { return nil }
       defer { upcoming += 1 }
       running.insert(upcoming)
       return upcoming
     }
   }
 
-  func ended(_ seed: UInt64, isFailure: Bool) {
+  func ended(_ seed: UInt64, _ failure: SimulationFailure?) {
     lock.withLock {
       ended += 1
       running.remove(seed)
-      if isFailure { failed = min(failed ?? seed, seed) }
+      if let failure, seed < failed?.seed ?? .max { failed = (seed, failure) }
     }
   }
 
@@ -39,7 +39,7 @@ final class SeedSearch: @unchecked Sendable {  // because `lock` guards its stat
   }
 
   var count: Int { lock.withLock { ended } }
-  var firstFailure: UInt64? { lock.withLock { failed } }
+  var firstFailure: (seed: UInt64, failure: SimulationFailure)? { lock.withLock { failed } }
   /// The running seeds, lowest first.
   var underWay: [UInt64] { lock.withLock { running.sorted() } }
 }

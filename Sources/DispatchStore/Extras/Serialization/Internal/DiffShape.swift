@@ -16,7 +16,6 @@ package enum DiffShape {
     case let text as Substring: self = .text(String(text))
     case let data as Data: self = .leaf(Self.describe(data))
     case let date as Date: self = .leaf(Self.describe(date))
-    case let view as any DictionaryView: self = .list(view.members)
     case is any Any.Type: self = .leaf("\(value).self")
     default: self = Self.reflect(value)
     }
@@ -54,11 +53,17 @@ package enum DiffShape {
       }
       return .fields(name: "." + name, fields(ofPayload: payload.value))
     case .struct, .class, .foreignReference:
-      if isLeaf(value) { return .leaf(plain(value)) }
+      if isLeaf(value) { return leaf(value) }
       return .fields(name: "\(type(of: value))", fields(of: mirror))
     default:
-      return .leaf(plain(value))
+      return leaf(value)
     }
+  }
+
+  /// Returns a value as its description, unless that would tell values that may be masked.
+  private static func leaf(_ value: Any) -> DiffShape {
+    if let view = value as? any DictionaryView { return .list(view.members) }
+    return .leaf(plain(value))
   }
 
   /// Returns the fields, with those of a superclass first.
