@@ -43,7 +43,7 @@ struct ReplayPlan {
   private static func decode(_ action: DispatchLog.Action, _ coder: ActionCoder) throws -> AnyAction
   {
     guard let encoded = action.encoded else {
-      if action.type == "UndoStep" {
+      if action.type == "\(UndoStep.self)" {
         throw ReplayError(
           description: "The log can't be replayed: it has an undo or a redo. Record without them.")
       }

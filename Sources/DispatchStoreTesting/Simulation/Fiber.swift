@@ -76,10 +76,6 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
     if case .idle = state { true } else { false }
   }
 
-  var waitsForLockOfScenario: Bool {
-    if case .waiting("a lock of the scenario", _) = state { true } else { false }
-  }
-
   var isRunnable: Bool {
     switch state {
     case .idle: false

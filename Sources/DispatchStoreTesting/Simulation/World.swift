@@ -166,23 +166,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
         })
       handBaton(to: candidates[choice], from: fiber)
       return true
-    } while candidates.isEmpty
-      && (awaitFreeLock() || checkQueues(times: Self.mostChecks) || wakeNextSleeper())
-    return false
-  }
-
-  /// Waits a moment for a lock of the scenario, since a thread whose work has ended may have it while it releases objects.
-  ///
-  /// Returns whether a thread that waits for such a lock can run now.
-  private func awaitFreeLock() -> Bool {
-    let waiting = threads.filter(\.waitsForLockOfScenario)
-    if waiting.isEmpty { return false }
-    isChoosing = true
-    defer { isChoosing = false }
-    for _ in 0..<500 {
-      if waiting.contains(where: \.isRunnable) { return true }
-      usleep(100)
-    }
+    } while candidates.isEmpty && (checkQueues(times: Self.mostChecks) || wakeNextSleeper())
     return false
   }
 

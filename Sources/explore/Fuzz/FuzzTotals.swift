@@ -1,10 +1,12 @@
 import Foundation
+import Synchronization
 
 /// The totals so far; writes it to standard error every few seconds.
 final class FuzzTotals: Sendable {
   private let name: String
   private let start = ContinuousClock.now
-  private let counts = Shared(Counts())
+  /// Not `Shared`: a thread of another world may have the lock, for which no thread of this world could wait.
+  private let counts = Mutex(Counts())
   private static let interval = Duration.seconds(5)
 
   struct Counts {
@@ -19,7 +21,7 @@ final class FuzzTotals: Sendable {
   }
 
   func add(_ outcome: FuzzOutcome) {
-    counts.with {
+    counts.withLock {
       $0.programs += 1
       $0.dispatches += outcome.dispatchCount
       $0.refusals += outcome.refusalCount
@@ -27,7 +29,7 @@ final class FuzzTotals: Sendable {
   }
 
   func showProgress() {
-    let isDue = counts.with { counts -> Bool in
+    let isDue = counts.withLock { counts -> Bool in
       guard .now - counts.shown > Self.interval else { return false }
       counts.shown = .now
       return true
@@ -36,7 +38,7 @@ final class FuzzTotals: Sendable {
   }
 
   var line: String {
-    let counts = counts.now
+    let counts = counts.withLock(\.self)
     return "\(name): \(counts.programs) programs, \(counts.dispatches) dispatches, "
       + "\(counts.refusals) refusals, \(Program.seconds(since: start)) s"
   }

@@ -309,24 +309,22 @@ struct DurableEffectTests {
         try await clock.sleep(for: .seconds(3_600))
         return nil
       })
-    let removed = stage == .waiting ? 2 : 1
-    var handles: [DispatchHandle] = []
-    for id in 1...2 {
-      handles.append(dispatcher.dispatch(OrderPlaced(id: id)))
-      _ = await handles[id - 1].result
-      if id == 1 { _ = await begun.first(1) }
-      if id == 1, stage == .pausing { await clock.waitForSleepers(atLeast: 1) }
-    }
+    let first = dispatcher.dispatch(OrderPlaced(id: 1))
+    _ = await begun.first(1)
+    if stage == .pausing { await clock.waitForSleepers(atLeast: 1) }
+    let second = dispatcher.dispatch(OrderPlaced(id: 2))
+    _ = await second.result
     if stage == .pausing { _ = await begun.first(2) }
+    let (removed, handle) = stage == .waiting ? (2, second) : (1, first)
     let work = try #require(
       dispatcher.pendingEffects.first { ($0.action as? OrderPlaced)?.id == removed })
     #expect(dispatcher.remove(work))
     #expect(!dispatcher.remove(work))
     #expect(dispatcher.pendingEffects.map(\.key).contains(work.key) == false)
-    await handles[removed - 1].settled
+    await handle.settled
     if stage == .attempted { #expect(await begun.first(2) == [1, 2]) }
     for left in dispatcher.pendingEffects { #expect(dispatcher.remove(left)) }
-    for handle in handles { await handle.settled }
+    for handle in [first, second] { await handle.settled }
     #expect(dispatcher.pendingEffects.isEmpty && dispatcher.deadLetters.isEmpty)
     #expect(begun.all == (stage == .waiting ? [1] : [1, 2]))
     #expect(warnings.all.allSatisfy { $0.kind == .effectFailed && stage == .pausing })

@@ -446,7 +446,6 @@ struct DispatchRecorderTests {
 
   private struct Shapes: ActionType {
     var views: [Number: Number] = [Number(digits: "SECRET"): Number(digits: "SECRET")]
-    var keys: Dictionary<Number, Number>.Keys { views.keys }
     var kept: [Dictionary<Number, Number>.Keys]
     var values: Dictionary<Number, Number>.Values
     var optional: Number? = Number(digits: "SECRET")
@@ -461,9 +460,7 @@ struct DispatchRecorderTests {
     dispatcher.register(middleware: recorder)
     dispatcher.register(
       store: Store(identifier: "count", model: 0) {
-        On(Shapes.self) {
-          $0 += 1; _ = $1
-        }
+        On(Shapes.self) { count, _ in count += 1 }
       })
     await dispatcher.send(Shapes())
     let text = recorder.log.entries[0].actions[0].text

@@ -59,7 +59,7 @@ extension DispatchResult {
   }
 
   func replies<Reply>(as type: Reply.Type) -> [String: Reply] {
-    Dictionary(uniqueKeysWithValues: typedReplies(as: type).map { ($0.store, $0.value) })
+    Dictionary(typedReplies(as: type).map { ($0.store, $0.value) }) { $1 }
   }
 
   private func typedReplies<Reply>(as type: Reply.Type) -> [(store: String, value: Reply)] {

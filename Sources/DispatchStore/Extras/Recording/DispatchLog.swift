@@ -8,7 +8,7 @@ public struct DispatchLog: Sendable, Equatable {
   public var dispatcher: String
   /// The time from which `Entry.began` counts.
   public var origin: Date
-  /// The number of entries since the recorder began that are not in the log: it has dropped them.
+  /// The number of the recorder's entries that this log lacks: they were dropped, or not read.
   public var droppedCount: Int
   /// The entries.
   public var entries: [Entry]

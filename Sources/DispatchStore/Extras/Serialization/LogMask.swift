@@ -14,11 +14,7 @@ public struct LogMask: Sendable {
   ///
   /// - Precondition: The type is no protocol: values have types of their own.
   public static func type<Value>(_ type: Value.Type) -> LogMask {
-    if let wrapped = (type as? any WrappingType.Type)?.wrappedType { return mask(wrapped) }
-    return mask(type)
-  }
-
-  private static func mask(_ type: Any.Type) -> LogMask {
+    let type = DiffShape.unwrapped(type)
     if "\(Swift.type(of: type))".hasSuffix(".Protocol") {
       stopProgram("LogMask.type takes a type of values, and \(type) is a protocol.")
     }
@@ -41,15 +37,5 @@ public struct LogMask: Sendable {
       stopProgram("LogMask.field takes a stored property, and \(text) is none. Mask its type.")
     }
     return LogMask(type: ObjectIdentifier(Root.self), field: String(name))
-  }
-}
-
-private protocol WrappingType {
-  static var wrappedType: Any.Type { get }
-}
-
-extension Optional: WrappingType {
-  fileprivate static var wrappedType: Any.Type {
-    (Wrapped.self as? any WrappingType.Type)?.wrappedType ?? Wrapped.self
   }
 }

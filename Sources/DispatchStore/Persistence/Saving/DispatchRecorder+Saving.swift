@@ -46,7 +46,7 @@ extension DispatchRecorder {
 extension DispatchLog {
   /// Reads the logs that `saveLog(in:keeping:)` has saved: one for each dispatcher of each process, the oldest first.
   ///
-  /// A log counts the entries that are not read as dropped.
+  /// A log's `droppedCount` includes the entries that this call does not read.
   ///
   /// - Parameters:
   ///   - persistence: The persistence that has the logs.
@@ -72,8 +72,9 @@ extension DispatchLog {
       }
       do {
         let entry = try decoder.decode(Entry.self, from: Data(row.entry.utf8))
-        logs[logs.count - 1].entries.append(entry)
-        logs[logs.count - 1].droppedCount = Int(row.number) + 1 - logs[logs.count - 1].entries.count
+        let last = logs.count - 1
+        logs[last].entries.append(entry)
+        logs[last].droppedCount = Int(row.number) + 1 - logs[last].entries.count
       } catch {
         throw LogFormatError(line: index + 1, reason: "\(error)")
       }

@@ -85,16 +85,17 @@ package enum DiffShape {
 
   /// Whether a value is of the standard library or Foundation, whose descriptions say more than their fields.
   private static func isLeaf(_ value: Any) -> Bool {
-    guard value is any CustomStringConvertible else { return false }
+    value is any CustomStringConvertible && isOfSystem(value)
+  }
+
+  private static func isOfSystem(_ value: Any) -> Bool {
     let name = String(reflecting: type(of: value))
     return name.hasPrefix("Swift.") || name.hasPrefix("Foundation")
   }
 
   /// Whether a type of the program says itself how its values are reflected.
   static func reflectsItself(_ value: Any) -> Bool {
-    guard value is any CustomReflectable, !(value is any DictionaryWrapper) else { return false }
-    let name = String(reflecting: type(of: value))
-    return !name.hasPrefix("Swift.") && !name.hasPrefix("Foundation")
+    value is any CustomReflectable && !(value is any DictionaryWrapper) && !isOfSystem(value)
   }
 
   /// The description of a value whose own type, a struct or an enum, says how it is written.
@@ -177,6 +178,11 @@ extension DiffShape {
     return unwrap(wrapped)
   }
 
+  /// Returns the type that an optional type wraps; another type is returned unchanged.
+  static func unwrapped(_ type: Any.Type) -> Any.Type {
+    (type as? any Wrapping.Type).map { unwrapped($0.wrappedType) } ?? type
+  }
+
   /// Whether two values are equal by their type's `==`; nil if it has none.
   package static func isEqual(_ expected: Any, _ actual: Any) -> Bool? {
     guard let expected = expected as? any Equatable else { return nil }
@@ -190,10 +196,12 @@ extension DiffShape {
 }
 
 private protocol Wrapping {
+  static var wrappedType: Any.Type { get }
   var wrapped: Any? { get }
 }
 
 extension Optional: Wrapping {
+  fileprivate static var wrappedType: Any.Type { Wrapped.self }
   fileprivate var wrapped: Any? { self }
 }
 
