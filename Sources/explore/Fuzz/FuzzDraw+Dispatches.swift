@@ -1,3 +1,5 @@
+import DispatchStore
+
 // Dispatches, with what their stores, hooks and completions do.
 extension FuzzDraw {
   /// Nil if the budget is spent.
@@ -85,7 +87,10 @@ extension FuzzDraw {
     }
     answer.dependsOnForeign = chance(1, in: 6)
     if !isAlone, !program.isTame, chance(1, in: 4) {
-      answer.dependsOn = [below(program.actions.count)]
+      let other = below(program.actions.count)
+      // An operation's dependencies are no waits that the library can see. If the other one waits for a unit of a
+      // limit that this dispatch has, neither ends.
+      if !program.limits.contains(where: { $0.overflow == .wait }) { answer.dependsOn = [other] }
     }
     return answer
   }
