@@ -17,7 +17,7 @@ struct Scenario: Sendable {
     bounds, drains, effects, skips,
     rateLimits, breakers,
     exclusion, rates, droppedDelays, joins, keys, forgottenKeys, outbox, closedWork, poison,
-    deadLetters, removedWork,
+    deadLetters, removedWork, attemptLimits,
     savedSchedules,
     cancelledSchedules,
     lateRings, diagnosis,

@@ -32,6 +32,14 @@ struct MisuseTests {
     #expect(message.contains("An earlier state of store \"basket\" can't be read inside"))
   }
 
+  @Test func anAttemptOfWorkThatHasNoTimeStopsTheProgram() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = DurableEffect("mail", on: OrderPlaced.self, attemptTimeout: .zero) { _, _ in nil }
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("The durable effect \"mail\" gives each attempt 0.0 seconds"))
+  }
+
   @Test func aMaskThatWouldMaskNothingStopsTheProgram() async {
     await #expect(processExitsWith: .failure) {
       _ = LogMask.type((any CustomStringConvertible).self)

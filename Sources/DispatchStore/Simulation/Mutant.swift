@@ -200,6 +200,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case deafToClosing
   /// Work that was removed just before its run began is attempted all the same.
   case removedWorkRuns
+  /// The time limit of an attempt outlasts it, and cancels the next one.
+  case nextAttemptEnds
   /// The row of a durable effect's failure is saved although its dead letter was removed meanwhile.
   case letterReturns
   /// An attempt of work that a process has left begins before its count is saved.

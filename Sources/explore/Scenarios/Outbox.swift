@@ -348,6 +348,49 @@ extension Scenario {
     )
   }
 
+  /// Charges whose attempts fail in time, at the very end of their time, or not by themselves.
+  static let attemptLimits = Scenario(
+    name: "attempt-limits",
+    summary: "an attempt of work is cancelled at its time limit, and none before"
+  ) { dispatcher in
+    let (simulation, faults) = (dispatcher.simulation!, Shared([String]()))
+    let limit = Duration.seconds(1)
+    dispatcher.onWarning { _ in }
+    let orders = dispatcher.register(
+      store: Store(identifier: "orders", model: Book()) {
+        On(Place.self) { book, place in book.placed.append(place.number) }
+        On(Paid.self) { book, paid in book.paid.append(paid.number) }
+      })
+    let plans = (0..<4).map { _ in
+      (0..<3).map { _ in [.milliseconds(500), limit, .seconds(60)][simulation.draw(below: 3)] }
+    }
+    dispatcher.register(
+      effect: DurableEffect(
+        "charge", on: Place.self, attempts: 4, attemptTimeout: limit, backoff: .none,
+        maxConcurrentRuns: 2
+      ) { place, context in
+        if context.attempt == 4 {
+          try Task.checkCancellation()
+          return Paid(number: place.number)
+        }
+        let (start, pause) = (simulation.clock.now, plans[place.number][context.attempt - 1])
+        do { try await simulation.clock.sleep(for: pause) } catch {}
+        let took = start.duration(to: simulation.clock.now)
+        if took != min(pause, limit) {
+          faults.with { $0.append("an attempt that takes \(pause) was over after \(took)") }
+        }
+        throw Broken(description: "try again")
+      })
+    await withTaskGroup { group in
+      for number in 0..<4 {
+        group.addTask { await dispatcher.dispatch(action: Place(number: number)).settled }
+      }
+    }
+    try check(faults.now.isEmpty, "\(faults.now)")
+    try check(dispatcher.deadLetters.isEmpty, "\(dispatcher.deadLetters)")
+    try check(orders.model.paid.sorted() == [0, 1, 2, 3], "\(orders.model.paid) are paid")
+  }
+
   private static func numbers(of letters: [DeadLetter]) -> [Int] {
     letters.compactMap {
       ($0.action as? Place)?.number ?? ($0.action as? Remind)?.number

@@ -145,6 +145,56 @@ struct DurableEffectTests {
     #expect(service.warnings.all.map(\.kind) == [.effectFailed, .effectFailed])
   }
 
+  @Test(arguments: [true, false])
+  func areCancelledAtTheTimeLimitOfTheirAttempts(isPersistent: Bool) async throws {
+    let (clock, begun, hangs) = (VirtualClock(), Recorder<Int>(), Latch())
+    let dispatcher = Dispatcher(name: "payments", clock: clock)
+    let warnings = Recorder<DispatchWarning>()
+    dispatcher.onWarning { warnings.record($0) }
+    let persistence =
+      isPersistent
+      ? try await database.open(for: dispatcher, actions: ActionCoder(OrderPlaced.self)) : nil
+    let book = dispatcher.register(
+      store: Store(identifier: "book", model: OrderBook()) {
+        On(OrderPaid.self) { book, order in book.paid.append(order.id) }
+      })
+    dispatcher.register(
+      effect: DurableEffect(
+        "charge", on: OrderPlaced.self, attempts: 3, attemptTimeout: .seconds(10),
+        backoff: .none, maxConcurrentRuns: 1
+      ) { order, context in
+        begun.record(context.attempt)
+        switch order.id {
+        case 1: try await clock.sleep(for: .seconds(3_600))  // Ends when it is cancelled.
+        case 2: await hangs.opened()  // Does its work all the same.
+        default: break
+        }
+        return OrderPaid(id: order.id)
+      })
+    let (first, second) = (
+      dispatcher.dispatch(OrderPlaced(id: 1)), dispatcher.dispatch(OrderPlaced(id: 2))
+    )
+    // An attempt that hangs holds its slot until its time is over.
+    #expect(await begun.first(1) == [1])
+    _ = await second.result
+    #expect(begun.all == [1])
+    clock.advance(by: .seconds(10))
+    #expect(await begun.first(2) == [1, 1])
+    clock.advance(by: .seconds(10))
+    hangs.open()
+    await second.settled
+    #expect(book.model.paid == [2])
+    for attempt in 2...3 {
+      #expect(await begun.first(attempt + 1).last == attempt)
+      clock.advance(by: .seconds(10))
+    }
+    await first.settled
+    let letter = try #require(dispatcher.deadLetters.first)
+    #expect(letter.attempts == 3 && letter.error.contains("had not ended after 10.0 seconds"))
+    #expect(warnings.all.map(\.kind) == [.effectFailed, .effectFailed, .deadLetter])
+    try await persistence?.flush()
+  }
+
   @Test(arguments: [true, false], [1, 3])
   func runAsManyAtOnceAsIsAllowed(isPersistent: Bool, bound: Int) async throws {
     let (begun, latch) = (Recorder<Int>(), Latch())

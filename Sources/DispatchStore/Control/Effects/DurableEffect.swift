@@ -20,6 +20,7 @@ public struct DurableEffect: Sendable {
   let fileID: StaticString
   let line: UInt
   let attemptCount: Int
+  let attemptTimeout: Duration?
   let maxConcurrentRuns: Int
   let backoff: RetryBackoff
   let body: Body
@@ -37,6 +38,8 @@ public struct DurableEffect: Sendable {
   ///   - type: The type of actions, which the persistence's `ActionCoder` must know.
   ///   - attempts: The number of attempts before the work becomes a dead letter; nil for as many as it takes. They count
   ///     over restarts, and so do those in which a restarted process dies.
+  ///   - attemptTimeout: The longest time of an attempt, by the dispatcher's clock; nil for no limit. When it is over, the
+  ///     attempt's task is cancelled. If its body then throws, the attempt has failed with `DispatchError.Code.timedOut`.
   ///   - backoff: The pauses between them, by the dispatcher's clock.
   ///   - maxConcurrentRuns: The number of pieces of work that are attempted at once; others wait, first come, first
   ///     served. Work that pauses does not count.
@@ -44,9 +47,9 @@ public struct DurableEffect: Sendable {
   ///   - fileID: The file of its declaration, for messages.
   ///   - line: The line.
   ///   - body: Does the work in a task of its own, and returns the action that says so; nil if there is none.
-  /// - Precondition: `attempts` and `maxConcurrentRuns` are positive.
+  /// - Precondition: `attempts`, `attemptTimeout` and `maxConcurrentRuns` are positive.
   public init<Action: ActionType>(
-    _ name: String, on type: Action.Type, attempts: Int? = 10,
+    _ name: String, on type: Action.Type, attempts: Int? = 10, attemptTimeout: Duration? = nil,
     backoff: RetryBackoff = .exponential(from: .seconds(1), upTo: .seconds(300)).withFullJitter(),
     maxConcurrentRuns: Int = 64, onRestart: EffectRecovery<Action> = .runAgain,
     fileID: StaticString = #fileID,
@@ -62,7 +65,15 @@ public struct DurableEffect: Sendable {
         "The durable effect \"\(name)\" has \(count) \(unit), so it would never run. Take at least 1."
       )
     }
+    if let attemptTimeout, attemptTimeout <= .zero {
+      stopProgram(
+        """
+        The durable effect "\(name)" gives each attempt \(attemptTimeout), so none could end. Take a time above 0, or \
+        nil for no limit.
+        """)
+    }
     (self.name, actionType, self.attemptCount, self.backoff) = (name, type, attemptCount, backoff)
+    self.attemptTimeout = attemptTimeout
     self.maxConcurrentRuns = maxConcurrentRuns
     (self.fileID, self.line) = (fileID, line)
     responds = { $0 is Action.Type }

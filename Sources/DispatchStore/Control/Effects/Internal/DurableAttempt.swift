@@ -15,7 +15,10 @@ struct DurableAttempt {
       return nil
     }
     do {
-      if let next = try await work(before.attempts + 1) { try await dispatch(next, end) }
+      let next = try await run.make(within: effect.attemptTimeout) {
+        try await work(before.attempts + 1)
+      }
+      if let next { try await dispatch(next, end) }
     } catch {
       // The next process does the work.
       let code = (error as? DispatchError)?.code

@@ -159,6 +159,35 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     standIn.end(DispatchResult(dispatchID: standIn.id))
   }
 
+  // MARK: The time limit of an attempt
+
+  /// Does the work of an attempt, whose task is cancelled when its time is over.
+  ///
+  /// Work that is done all the same counts as done.
+  func make<Result>(
+    within limit: Duration?, _ work: () async throws -> Result
+  ) async throws -> Result {
+    guard let limit else { return try await work() }
+    let target = AttemptLimit(run: self, attempt: state.withLock(\.attemptCount))
+    let time = dispatcher.clock.nanoseconds.addingClamped(limit.wholeNanoseconds)
+    let timer = dispatcher.timers.add(target, at: time)
+    defer { if !isPlanted(.nextAttemptEnds) { dispatcher.timers.remove(timer) } }
+    do {
+      return try await work()
+    } catch {
+      if state.withLock({ $0.isLate && $0.isActive }) {
+        throw DispatchError.timedOut(attemptAt: registered.effect.callSite, after: limit)
+      }
+      throw error
+    }
+  }
+
+  fileprivate func timeOut(_ attempt: Int) {
+    yieldPoint(.cancel)
+    let task = state.withLock { $0.timeOut(attempt) }
+    task?.cancel()
+  }
+
   // MARK: The pause before another attempt
 
   /// Begins the pause after an attempt, for which the run has neither a turn nor a task.
@@ -206,6 +235,27 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   /// Cancels the run's dispatches, even those that have outlasted it.
   private func cancelDispatches() {
     if standIn.cancelAlone(timedOut: false, after: .zero) { standIn.cancelChildren() }
+  }
+}
+
+/// The end of an attempt's time.
+private final class AttemptLimit: TimerTarget {
+  private let run: EffectRun
+  private let attempt: Int
+
+  init(run: EffectRun, attempt: Int) { (self.run, self.attempt) = (run, attempt) }
+
+  func timerFired() { run.timeOut(attempt) }
+}
+
+extension DispatchError {
+  fileprivate static func timedOut(
+    attemptAt callSite: CallSite, after limit: Duration
+  ) -> DispatchError {
+    DispatchError(
+      code: .timedOut,
+      message: "The attempt had not ended after \(limit), and was cancelled (\(callSite)).",
+      callSites: [callSite], timeLimit: limit)
   }
 }
 

@@ -15,7 +15,9 @@ struct EffectRunState {
   private var phase = Phase.waiting
   private(set) var isCancelled = false
   /// The number of attempts that have begun.
-  private var attemptCount = 0
+  private(set) var attemptCount = 0
+  /// Whether the last one has passed its time limit.
+  private(set) var isLate = false
 
   var hasEnded: Bool { if case .ended = phase { true } else { false } }
   var isActive: Bool { !isCancelled && !hasEnded }
@@ -27,15 +29,26 @@ struct EffectRunState {
     guard !isCancelled, case .waiting = phase else { return nil }
     phase = .running(nil)
     attemptCount += 1
+    isLate = false
     return attemptCount
+  }
+
+  /// Ends the time of an attempt; returns the task to be cancelled, if it goes on and has one.
+  mutating func timeOut(_ attempt: Int) -> Task<Void, Never>? {
+    guard case .running(let task) = phase,
+      attempt == attemptCount || isPlanted(.nextAttemptEnds)
+    else { return nil }
+    isLate = true
+    return task
   }
 
   /// Keeps the task of an attempt, unless the next one has begun before.
   ///
   /// Returns whether that is to be cancelled.
   mutating func keep(_ task: Task<Void, Never>, of attempt: Int) -> Bool {
-    if case .running = phase, attempt == attemptCount { phase = .running(task) }
-    return isCancelled
+    guard case .running = phase, attempt == attemptCount else { return isCancelled }
+    phase = .running(task)
+    return isCancelled || isLate
   }
 
   /// Begins the pause after an attempt; false if the run was cancelled.
