@@ -22,6 +22,9 @@ struct ShopServer {
     }
   }
 
+  /// The longest time of a request.
+  private static let requestTime = Duration.seconds(5)
+
   private static func run() async throws {
     let settings = try Settings(ProcessInfo.processInfo.environment)
     var logger = Logger(label: "shop")
@@ -31,7 +34,7 @@ struct ShopServer {
     let tracer = try settings.traces.map { try JSONLinesTracer(file: URL(fileURLWithPath: $0)) }
     if let tracer { InstrumentationSystem.bootstrap(tracer) }
 
-    // The state: in the database, or in memory alone. If another process owns the database, this one waits for its end.
+    // In the database, or in memory alone. If another process owns the database, this one waits for its end.
     var persistence: Persistence?
     if let database = settings.database {
       persistence = try await Persistence(database, actions: Shop.actions)
@@ -45,42 +48,20 @@ struct ShopServer {
     dispatcher.instrument(logger: logger, metrics: metrics, tracer: tracer)
     let inspector = makeInspector(settings, dispatcher, requests, logger)
 
-    let rate = RateLimit(200, per: .seconds(1), overflow: .wait, name: "gateway")
-    let bank = CircuitBreaker(failures: 5, pause: .seconds(1), name: "bank")
-
-    // The shop. The work that is left goes on once the audit sees it.
     var clientSettings = HTTPClient.Configuration()
     clientSettings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32
     let client = HTTPClient(configuration: clientSettings)
-    let shop = try await Shop(
-      dispatcher, gateway: HTTPGateway(client: client, url: settings.gateway),
-      calls: [.rateLimited(by: rate), .guarded(by: bank), .timeout(.seconds(3))])
-    if let persistence { shop.keepAudit(in: persistence) }
-    dispatcher.resumeWork()
+    let gateway = HTTPGateway(client: client, url: settings.gateway)
+    let shop = try await openShop(dispatcher, persistence, gateway)
 
-    // The server.
     let readiness = Readiness(of: dispatcher, persistence: persistence, delay: .seconds(1))
-    let router = Router(context: ShopContext.self)
-    if tracer != nil { router.add(middleware: TracingMiddleware()) }
-    router.add(middleware: DispatchErrorMiddleware(ownErrors: HTTPError.of))
+    let router = makeRouter(shop, requests, isTraced: tracer != nil)
     router.addHealth(readiness)
     router.addMetrics(prometheus, of: metrics)
-    let timeLimit = Duration.seconds(5)
-    Routes(
-      shop: shop, controls: [.limited(by: requests), .timeout(timeLimit)], timeLimit: timeLimit,
-      numbers: OrderNumbers(after: shop.orders.withModel { $0.all.keys.max() ?? 0 })
-    ).add(to: router)
-    let server = Application(
-      router: router,
-      // A client that sends or reads nothing for so long is disconnected; events have a heartbeat every 15 seconds.
-      server: .http1(
-        configuration: .init(
-          additionalChannelHandlers: [readiness.connectionCloser(requestTime: timeLimit)],
-          idleTimeout: .seconds(30))),
-      configuration: .init(address: .hostname("127.0.0.1", port: settings.port)), logger: logger)
 
     let ending = DispatcherService(
       dispatcher, persistence: persistence, drainTimeout: .seconds(5), logger: logger)
+    let server = makeServer(router, readiness, port: settings.port, logger)
     var group = ServiceGroupConfiguration(
       services: [ending, server, readiness] + (inspector.map { [$0] } ?? []),
       gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
@@ -88,6 +69,46 @@ struct ShopServer {
     group.maximumGracefulShutdownDuration = .seconds(10)
     try await ServiceGroup(configuration: group).run()
     try await client.shutdown()
+  }
+
+  /// Opens the shop; the work that an earlier process has left goes on once the audit sees it.
+  private static func openShop(
+    _ dispatcher: Dispatcher, _ persistence: Persistence?, _ gateway: HTTPGateway
+  ) async throws -> Shop {
+    let rate = RateLimit(200, per: .seconds(1), overflow: .wait, name: "gateway")
+    let bank = CircuitBreaker(failures: 5, pause: .seconds(1), name: "bank")
+    let shop = try await Shop(
+      dispatcher, gateway: gateway,
+      calls: [.rateLimited(by: rate), .guarded(by: bank), .timeout(.seconds(3))])
+    if let persistence { shop.keepAudit(in: persistence) }
+    dispatcher.resumeWork()
+    return shop
+  }
+
+  private static func makeRouter(
+    _ shop: Shop, _ requests: DispatchLimit, isTraced: Bool
+  ) -> Router<ShopContext> {
+    let router = Router(context: ShopContext.self)
+    if isTraced { router.add(middleware: TracingMiddleware()) }
+    router.add(middleware: DispatchErrorMiddleware(ownErrors: HTTPError.of))
+    let routes = Routes(
+      shop: shop, controls: [.limited(by: requests), .timeout(requestTime)], timeLimit: requestTime,
+      numbers: OrderNumbers(after: shop.orders.withModel { $0.all.keys.max() ?? 0 }))
+    routes.add(to: router)
+    return router
+  }
+
+  private static func makeServer(
+    _ router: Router<ShopContext>, _ readiness: Readiness, port: Int, _ logger: Logger
+  ) -> some ApplicationProtocol {
+    Application(
+      router: router,
+      // A client that sends or reads nothing for so long is disconnected; events have a heartbeat every 15 seconds.
+      server: .http1(
+        configuration: .init(
+          additionalChannelHandlers: [readiness.connectionCloser(requestTime: requestTime)],
+          idleTimeout: .seconds(30))),
+      configuration: .init(address: .hostname("127.0.0.1", port: port)), logger: logger)
   }
 
   /// Records what happens, and makes the service that shows it; nil if the inspector is off.
