@@ -20,6 +20,7 @@ struct Scenario: Sendable {
     deadLetters, removedWork, attemptLimits,
     savedSchedules,
     cancelledSchedules,
+    registering,
     lateRings, diagnosis,
     lanePriorities,
     laneTurns,

@@ -129,6 +129,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case lostAtAcceptance
   /// A thread copies a route that may have left the registry since the thread looked it up.
   case lateCopy
+  /// A thread evicts the routes that a change has removed from the registry after it has unlocked that.
+  case lateEviction
   /// Registering or removing a store invalidates only one of the routes of its identifier.
   case keptRoute
   /// A retired lane gets another name although another thread is about to push to it.

@@ -67,6 +67,18 @@ extension Dispatcher {
   }
 }
 
+extension Dispatcher {
+  /// Plants `lateEviction`: changes the registry, then evicts the affected routes, in two steps.
+  func changeThenEvict<Result>(
+    _ transition: Transition, _ body: (inout Registry) -> Result
+  ) -> Result {
+    let (result, removed) = registry.withLock { (body(&$0), $0.routes.takeRemoved()) }
+    yieldPoint(transition)
+    RouteCache.evict(removed).retire()
+    return result
+  }
+}
+
 extension AtomicStep {
   /// Plants `sectionLeftEarly`: leaves the section of a store, and enters it again for the commit or undo.
   ///

@@ -41,6 +41,35 @@ extension Scenario {
   }
 }
 
+extension Scenario {
+  /// Registers stores for the same type of actions on several threads.
+  static let registering = Scenario(
+    name: "registering",
+    summary: "a store gets the next dispatch after its registration, whoever registers beside it"
+  ) { dispatcher in
+    let modes: [Dispatcher.Mode] = [.async, .serial, .sync]
+    try await withThrowingTaskGroup { group in
+      for worker in 0..<3 {
+        group.addTask {
+          for round in 0..<3 {
+            let number = 10 * worker + round
+            let own = dispatcher.register(
+              store: Store<Journal, Letter>(
+                identifier: "\(number)", reducer: ReducingTenant { _ in }))
+            await dispatcher.dispatch(
+              action: Letter(number: number), mode: modes[dispatcher.simulation!.draw(below: 3)]
+            ).ended()
+            try check(
+              own.model.entries.contains(number), "store \(number) got \(own.model.entries)")
+            dispatcher.unregister(store: own)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+}
+
 private protocol Numbered: ActionType where Reply == Void {
   var number: Int { get }
 }

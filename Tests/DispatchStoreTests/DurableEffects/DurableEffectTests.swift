@@ -172,7 +172,8 @@ struct DurableEffectTests {
         return OrderPaid(id: order.id)
       })
     let (first, second) = (
-      dispatcher.dispatch(OrderPlaced(id: 1)), dispatcher.dispatch(OrderPlaced(id: 2))
+      dispatcher.dispatch(OrderPlaced(id: 1), mode: .serial),
+      dispatcher.dispatch(OrderPlaced(id: 2), mode: .serial)
     )
     // An attempt that hangs holds its slot until its time is over.
     #expect(await begun.first(1) == [1])

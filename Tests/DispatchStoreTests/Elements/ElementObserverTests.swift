@@ -42,6 +42,35 @@ struct ElementObserverTests {
     store.storage.withLock { $0.isObserved }
   }
 
+  /// A model with a NaN in each kind of part.
+  private struct Gauge: ModelType {
+    var value = Double.nan
+    var tracked: TrackedDictionary<Int, Double> = [1: .nan]
+    var plain: [Int: Double] = [1: .nan, 2: 1]
+    var count = 0
+  }
+
+  @Test func andOfPartsAreNotNotifiedOfANaNThatStays() {
+    let store = Store(identifier: "gauge", model: Gauge(), reducer: Reducer<Gauge, HandledAction>())
+    let received = received
+    let tokens = [
+      store.child(\.value).observe { _ in received.record("child") },
+      store.observe(.part(\.value)) { _ in received.record("part") },
+      store.observe(.element(\.plain, 1)) { _ in received.record("element") },
+      store.observe(.deltas(\.plain)) { _ in received.record("deltas") },
+      store.observe(.element(\.tracked, 1)) { _ in received.record("tracked element") },
+      store.observe(.deltas(\.tracked)) { _ in received.record("tracked deltas") },
+    ]
+    for _ in 0..<3 {
+      store.updateModel { gauge in
+        gauge.count += 1
+        gauge.tracked[1] = .nan
+      }
+    }
+    #expect(received.all == [])
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test(arguments: ElementDelivery.everyPath)
   func areNotifiedOfTheirElementAloneAndWithWhatItWas(
     way: ElementDelivery, path: ParcelPath

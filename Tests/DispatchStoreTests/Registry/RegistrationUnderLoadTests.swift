@@ -38,6 +38,23 @@ struct RegistrationUnderLoadTests {
     #expect((0..<total).allSatisfy { dispatcher.store(with: "\($0)") is CounterStore })
   }
 
+  @Test(arguments: [false, true])
+  func aStoreGetsTheNextDispatchWhoeverRegistersBesideIt(waits: Bool) async {
+    let dispatcher = Dispatcher()
+    let missed = Atomic(0)
+    let stage = dispatcher.addStage()
+    await onOwnThreads(8) { thread in
+      for round in 0..<Load.count(2_000) {
+        let own = dispatcher.register(
+          store: .counter("\(thread)-\(round)"), waitFor: waits ? [stage] : [])
+        dispatcher.dispatch(action: CounterAction.add(1), mode: .sync)
+        if own.version == 0 { missed.add(1, ordering: .relaxed) }
+        dispatcher.unregister(store: own)
+      }
+    }
+    #expect(missed.load(ordering: .relaxed) == 0)
+  }
+
   private static func dispatch(
     to registered: Registered, until total: Int, in dispatcher: Dispatcher, mode: Dispatcher.Mode
   ) -> Dispatched {

@@ -68,6 +68,21 @@ struct StoreGroupTests {
     #expect(seen.count == 3)
   }
 
+  @Test func noCallBeginsAfterTheTokenWasCancelledInOneOfSeveralCalls() {
+    let (pair, queue) = (PairedStores(), DispatchQueue(label: "view"))
+    let (calls, tokens) = (Recorder<UInt64>(), Recorder<ObserverToken>())
+    queue.suspend()
+    let observation = StoreGroup(pair.left, pair.right).observe(on: .queue(queue)) { change in
+      calls.record(change.version)
+      tokens.all[0].cancel()
+    }
+    tokens.record(observation)
+    for _ in 0..<3 { pair.left.updateModel { $0 += 1 } }
+    queue.resume()
+    queue.sync {}
+    #expect(calls.all == [1])
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func noCallForADispatchThatChangesNoStoreOfTheGroup(_ mode: Dispatcher.Mode) async {
     let pair = PairedStores()

@@ -163,10 +163,13 @@ extension Dispatcher {
     _ transition: Transition, _ body: (inout Registry) -> Result
   ) -> Result {
     yieldPoint(transition)
+    if isPlanted(.lateEviction) { return changeThenEvict(transition, body) }
+    // Evicted under the lock. The next change finds these routes no longer, so it could return while its own thread
+    // still has copies of them.
     let (result, removed) = registry.withLock { registry in
-      (body(&registry), registry.routes.takeRemoved())
+      (body(&registry), RouteCache.evict(registry.routes.takeRemoved()))
     }
-    RouteCache.evict(removed)
+    removed.retire()
     return result
   }
 

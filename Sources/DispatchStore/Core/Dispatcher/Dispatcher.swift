@@ -119,11 +119,10 @@ public final class Dispatcher: Sendable {
   var laneCount: Int { lanes.count }
 
   deinit {
-    RouteCache.evict(
-      registry.withLock { registry in
-        registry.routes.removeAll()
-        return registry.routes.takeRemoved()
-      })
+    registry.withLock { registry in
+      registry.routes.removeAll()
+      return RouteCache.evict(registry.routes.takeRemoved())
+    }.retire()
     pool.detach()
   }
 

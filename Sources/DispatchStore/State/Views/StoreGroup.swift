@@ -68,16 +68,24 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
     _ body:
       @escaping @Sendable (Change<StoreSnapshot<repeat each Model>, HandledAction>) -> Void
   ) -> ObserverToken {
-    notices.settled.observe(.model, initial: initial, on: delivery) { notice in
-      for commit in notice.commits {
-        body(self.change(version: commit.version, commit.action?.dispatchID))
-      }
-      if notice.commits.isEmpty { body(self.change(version: notice.version, nil, true)) }
+    let isActive = Locked(true)
+    // Asked after the snapshot, which may wait for the stores; of several calls for one notice, before each.
+    let call = { @Sendable (version: UInt64, dispatchID: DispatchID?, isInitial: Bool) in
+      let change = self.change(version: version, dispatchID, isInitial)
+      if isActive.withLock(\.self) { body(change) }
+    }
+    let token = notices.settled.observe(.model, initial: initial, on: delivery) { notice in
+      for commit in notice.commits { call(commit.version, commit.action?.dispatchID, false) }
+      if notice.commits.isEmpty { call(notice.version, nil, true) }
+    }
+    return ObserverToken {
+      isActive.withLock { $0 = false }
+      token.cancel()
     }
   }
 
   private func change(
-    version: UInt64, _ dispatchID: DispatchID?, _ isInitial: Bool = false
+    version: UInt64, _ dispatchID: DispatchID?, _ isInitial: Bool
   ) -> Change<StoreSnapshot<repeat each Model>, HandledAction> {
     Change(
       .now(snapshot()), version: version, action: nil, dispatchID: dispatchID,

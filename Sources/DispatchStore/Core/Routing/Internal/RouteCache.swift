@@ -1,8 +1,8 @@
 /// A thread's copies of routes, so that a dispatch writes no memory that other threads write.
 ///
 /// Only its own thread looks up and inserts routes. Inserting happens under the registry's lock, and the registry
-/// notes the cache with the route. So a thread that has removed a route from the registry finds all copies when it
-/// evicts them afterwards. A cached route is therefore current, and no cache keeps a store alive after it was
+/// notes the cache with the route. So a thread that removes a route from the registry finds all copies, and evicts
+/// them under the same lock. A cached route is therefore current, and no cache keeps a store alive after it was
 /// unregistered.
 ///
 /// The table grows, in buckets of four slots. A route that does not fit into the largest table is looked up in the
@@ -230,22 +230,32 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
     all.withLockOfProcess { all in caches.filter { all[$0] != nil } }
   }
 
-  /// Evicts the copies of routes that have left the registry, and retires those routes.
-  static func evict(_ routes: [SharedRoute]) {
-    guard !routes.isEmpty else { return }
-    var evicted: [Evicted] = []
-    if !isPlanted(.staleRoute) {
-      all.withLockOfProcess { all in
-        for route in routes {
-          for id in route.caches {
-            guard let cache = all[id] else { continue }
-            if let left = cache.takeSlot(of: route.key) { evicted.append(left) }
-          }
+  /// Routes that have left the registry, with the copies that were evicted from the threads' caches.
+  struct Removed {
+    fileprivate let routes: [SharedRoute]
+    fileprivate var copies: [Evicted] = []
+
+    /// Retires them, outside of locks: this may run deinitializers of the program.
+    func retire() {
+      for copy in copies { copy.retire() }
+      for route in routes { route.route.retire(after: route.outstanding) }
+    }
+  }
+
+  /// Evicts the copies of routes that have left the registry; called under its lock.
+  static func evict(_ routes: [SharedRoute]) -> Removed {
+    var removed = Removed(routes: routes)
+    if routes.isEmpty || isPlanted(.staleRoute) { return removed }
+    all.withLockOfProcess { all in
+      for route in routes {
+        for id in route.caches {
+          // Not `all[id]?.takeSlot`: in debug builds, Swift 6.3.1 calls that although there is no such cache.
+          guard let cache = all[id] else { continue }
+          if let copy = cache.takeSlot(of: route.key) { removed.copies.append(copy) }
         }
       }
     }
-    for evicted in evicted { evicted.retire() }
-    for route in routes { route.route.retire(after: route.outstanding) }
+    return removed
   }
 }
 

@@ -108,7 +108,7 @@ struct RouteTable {
     (byType, byIdentifier, incomplete) = ([:], [:], [:])
   }
 
-  /// Takes the removed routes, to be evicted from the threads' caches outside the registry's lock.
+  /// Takes the removed routes, to be evicted from the threads' caches.
   mutating func takeRemoved() -> [SharedRoute] {
     defer { removed = [] }
     return removed

@@ -21,7 +21,9 @@ enum ExclusiveSection {
   private static func refuse(_ store: StoreStorage, _ verb: String, _ holder: StoreStorage) -> Never
   {
     let advice =
-      ThreadState.current.atomic == nil
+      store === holder
+      ? "Use the model that the closure gets, or do this before or after it."
+      : ThreadState.current.atomic == nil
       ? "Read the other store before: in apply(_:to:), or in the operation's block."
       : """
       In an atomic action you can also read model, withModel and version of the stores that came before: name them \

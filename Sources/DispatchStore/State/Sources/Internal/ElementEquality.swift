@@ -11,11 +11,13 @@ struct ElementEquality<Value: Sendable>: Sendable {
   }
 
   /// Whether an element has changed; true if the elements can't be compared.
+  ///
+  /// One with the same bytes has not, as NaN.
   @inlinable
   func differ(_ old: Value?, _ new: Value?) -> Bool {
     switch (old, new) {
     case (nil, nil): false
-    case (let old?, let new?): areEqual.map { !$0(old, new) } ?? true
+    case (let old?, let new?): areEqual.map { !haveSameBytes(old, new) && !$0(old, new) } ?? true
     default: true
     }
   }
