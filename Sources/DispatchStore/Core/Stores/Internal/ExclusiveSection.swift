@@ -21,14 +21,16 @@ enum ExclusiveSection {
   private static func refuse(_ store: StoreStorage, _ verb: String, _ holder: StoreStorage) -> Never
   {
     let advice =
-      store === holder
-      ? "Use the model that the closure gets, or do this before or after it."
-      : ThreadState.current.atomic == nil
-      ? "Read the other store before: in apply(_:to:), or in the operation's block."
-      : """
-      In an atomic action you can also read model, withModel and version of the stores that came before: name them \
-      in waitFor. Selections and snapshots are not possible there.
-      """
+      if store === holder {
+        "Use the model that the closure gets, or do this before or after it."
+      } else if ThreadState.current.atomic == nil {
+        "Read the other store before: in apply(_:to:), or in the operation's block."
+      } else {
+        """
+        In an atomic action you can also read model, withModel and version of the stores that came before: name them \
+        in waitFor. Selections and snapshots are not possible there.
+        """
+      }
     stopProgram(
       """
       Store "\(store.identifier)" can't be \(verb) inside the exclusive section of store \
