@@ -30,8 +30,9 @@ func startEncoding(
     })
   // Four at a time. Others wait, first come, first served.
   dispatcher.register(
-    effect: DurableEffect("encode", on: Encode.self, attempts: 3, maxConcurrentRuns: 4) {
-      job, context in
+    effect: DurableEffect(
+      "encode", on: Encode.self, attempts: 3, attemptTimeout: .seconds(600), maxConcurrentRuns: 4
+    ) { job, context in
       do {
         try await encode(job.video)
         return Encoded(video: job.video)
