@@ -20,7 +20,7 @@ struct Scenario: Sendable {
     deadLetters, removedWork, attemptLimits,
     savedSchedules,
     cancelledSchedules,
-    registering,
+    registering, closedRegistering,
     lateRings, diagnosis,
     lanePriorities,
     laneTurns,

@@ -70,6 +70,34 @@ extension Scenario {
   }
 }
 
+extension Scenario {
+  /// Closes a dispatcher while another thread registers stores.
+  static let closedRegistering = Scenario(
+    name: "closed-registering",
+    summary: "nothing is accepted after close() has returned, whoever registers beside it"
+  ) { dispatcher in
+    let office = dispatcher.simulation!.makeDispatcher(name: "office")
+    office.onWarning { _ in }
+    let stays = office.register(
+      store: Store<Journal, Letter>(identifier: "stays", reducer: ReducingTenant { _ in }))
+    async let registering: Void = {
+      for round in 0..<3 {
+        let own = office.register(
+          store: Store<Journal, Letter>(
+            identifier: "\(round)", reducer: ReducingTenant { _ in }))
+        await Task.yield()
+        office.unregister(store: own)
+      }
+    }()
+    for number in 0..<3 { await office.dispatch(action: Letter(number: number)).ended() }
+    office.close()
+    let late = await office.dispatch(action: Letter(number: 9)).result
+    await registering
+    try check(late.dispatchError?.code == .dispatcherClosed, "the late letter: \(late)")
+    try check(stays.model.entries == [0, 1, 2], "\(stays.model.entries)")
+  }
+}
+
 private protocol Numbered: ActionType where Reply == Void {
   var number: Int { get }
 }
