@@ -88,8 +88,8 @@ extension FuzzDraw {
     answer.dependsOnForeign = chance(1, in: 6)
     if !isAlone, !program.isTame, chance(1, in: 4) {
       let other = below(program.actions.count)
-      // An operation's dependencies are no waits that the library can see. If the other one waits for a unit of a
-      // limit that this dispatch has, neither ends.
+      // No ring is looked for that goes through a limit: if code of the other one waits for a unit that this dispatch
+      // has, neither ends.
       if !program.limits.contains(where: { $0.overflow == .wait }) { answer.dependsOn = [other] }
     }
     return answer

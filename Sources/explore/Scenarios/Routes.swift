@@ -10,8 +10,7 @@ extension Scenario {
     dispatcher.onWarning { _ in }
     let runs = Shared([Int: [Int]]())
     let tenants = Tenants(dispatcher, runs)
-    let letters = dispatcher.register(
-      store: Store<Journal, Letter>(identifier: "letters", reducer: ReducingTenant { _ in }))
+    let letters = dispatcher.register(store: letterBox("letters"))
     let parcels = dispatcher.register(
       store: Store<Journal, Parcel>(identifier: "parcels", reducer: ReducingTenant { _ in }))
     async let changes: Void = tenants.change()
@@ -53,9 +52,7 @@ extension Scenario {
         group.addTask {
           for round in 0..<3 {
             let number = 10 * worker + round
-            let own = dispatcher.register(
-              store: Store<Journal, Letter>(
-                identifier: "\(number)", reducer: ReducingTenant { _ in }))
+            let own = dispatcher.register(store: letterBox("\(number)"))
             await dispatcher.dispatch(
               action: Letter(number: number), mode: modes[dispatcher.simulation!.draw(below: 3)]
             ).ended()
@@ -68,9 +65,7 @@ extension Scenario {
       try await group.waitForAll()
     }
   }
-}
 
-extension Scenario {
   /// Closes a dispatcher while another thread registers stores.
   static let closedRegistering = Scenario(
     name: "closed-registering",
@@ -78,13 +73,10 @@ extension Scenario {
   ) { dispatcher in
     let office = dispatcher.simulation!.makeDispatcher(name: "office")
     office.onWarning { _ in }
-    let stays = office.register(
-      store: Store<Journal, Letter>(identifier: "stays", reducer: ReducingTenant { _ in }))
+    let stays = office.register(store: letterBox("stays"))
     async let registering: Void = {
       for round in 0..<3 {
-        let own = office.register(
-          store: Store<Journal, Letter>(
-            identifier: "\(round)", reducer: ReducingTenant { _ in }))
+        let own = office.register(store: letterBox("\(round)"))
         await Task.yield()
         office.unregister(store: own)
       }
@@ -95,6 +87,10 @@ extension Scenario {
     await registering
     try check(late.dispatchError?.code == .dispatcherClosed, "the late letter: \(late)")
     try check(stays.model.entries == [0, 1, 2], "\(stays.model.entries)")
+  }
+
+  private static func letterBox(_ identifier: String) -> Store<Journal, Letter> {
+    Store(identifier: identifier, reducer: ReducingTenant { _ in })
   }
 }
 

@@ -120,6 +120,20 @@ struct DurableEffectTests {
 
   private var rows: [String: String] { database.rows(ofStore: "dispatchstore.work", part: 2) }
 
+  /// A dispatcher without stores.
+  private func open(
+    isPersistent: Bool, _ clock: VirtualClock? = nil
+  ) async throws -> (Dispatcher, warnings: Recorder<DispatchWarning>, Persistence?) {
+    let (dispatcher, warnings) = (
+      Dispatcher(name: "payments", clock: clock), Recorder<DispatchWarning>()
+    )
+    dispatcher.onWarning { warnings.record($0) }
+    let persistence =
+      isPersistent
+      ? try await database.open(for: dispatcher, actions: ActionCoder(OrderPlaced.self)) : nil
+    return (dispatcher, warnings, persistence)
+  }
+
   @Test(arguments: [true, false], Dispatcher.Mode.everyMode)
   func doTheirWorkOnceTheirCauseIsSaved(isPersistent: Bool, mode: Dispatcher.Mode) async throws {
     let bank = ChargingBank()
@@ -148,12 +162,7 @@ struct DurableEffectTests {
   @Test(arguments: [true, false])
   func areCancelledAtTheTimeLimitOfTheirAttempts(isPersistent: Bool) async throws {
     let (clock, begun, hangs) = (VirtualClock(), Recorder<Int>(), Latch())
-    let dispatcher = Dispatcher(name: "payments", clock: clock)
-    let warnings = Recorder<DispatchWarning>()
-    dispatcher.onWarning { warnings.record($0) }
-    let persistence =
-      isPersistent
-      ? try await database.open(for: dispatcher, actions: ActionCoder(OrderPlaced.self)) : nil
+    let (dispatcher, warnings, persistence) = try await open(isPersistent: isPersistent, clock)
     let book = dispatcher.register(
       store: Store(identifier: "book", model: OrderBook()) {
         On(OrderPaid.self) { book, order in book.paid.append(order.id) }
@@ -164,19 +173,17 @@ struct DurableEffectTests {
         backoff: .none, maxConcurrentRuns: 1
       ) { order, context in
         begun.record(context.attempt)
-        switch order.id {
-        case 1: try await clock.sleep(for: .seconds(3_600))  // Ends when it is cancelled.
-        case 2: await hangs.opened()  // Does its work all the same.
-        default: break
+        if order.id == 1 {
+          try await clock.sleep(for: .seconds(3_600))  // Ends when it is cancelled.
+        } else {
+          await hangs.opened()  // Does its work all the same.
         }
         return OrderPaid(id: order.id)
       })
-    let (first, second) = (
-      dispatcher.dispatch(OrderPlaced(id: 1), mode: .serial),
-      dispatcher.dispatch(OrderPlaced(id: 2), mode: .serial)
-    )
-    // An attempt that hangs holds its slot until its time is over.
+    let first = dispatcher.dispatch(OrderPlaced(id: 1))
     #expect(await begun.first(1) == [1])
+    // An attempt that hangs holds its slot until its time is over.
+    let second = dispatcher.dispatch(OrderPlaced(id: 2))
     _ = await second.result
     #expect(begun.all == [1])
     clock.advance(by: .seconds(10))
@@ -199,10 +206,7 @@ struct DurableEffectTests {
   @Test(arguments: [true, false], [1, 3])
   func runAsManyAtOnceAsIsAllowed(isPersistent: Bool, bound: Int) async throws {
     let (begun, latch) = (Recorder<Int>(), Latch())
-    let dispatcher = Dispatcher(name: "payments")
-    if isPersistent {
-      try await database.open(for: dispatcher, actions: ActionCoder(OrderPlaced.self))
-    }
+    let (dispatcher, _, _) = try await open(isPersistent: isPersistent)
     dispatcher.register(
       effect: DurableEffect("charge", on: OrderPlaced.self, maxConcurrentRuns: bound) { order, _ in
         begun.record(order.id)
@@ -226,10 +230,8 @@ struct DurableEffectTests {
   private func jam(
     _ count: Int, isPersistent: Bool, _ latch: Latch
   ) async throws -> (Dispatcher, EffectRegistration, begun: Recorder<Int>) {
-    let (dispatcher, begun) = (Dispatcher(name: "payments"), Recorder<Int>())
-    if isPersistent {
-      try await database.open(for: dispatcher, actions: ActionCoder(OrderPlaced.self))
-    }
+    let begun = Recorder<Int>()
+    let (dispatcher, _, _) = try await open(isPersistent: isPersistent)
     let registration = dispatcher.register(
       effect: DurableEffect("charge", on: OrderPlaced.self, maxConcurrentRuns: 1) { order, _ in
         begun.record(order.id)
@@ -344,12 +346,7 @@ struct DurableEffectTests {
   @Test(arguments: [true, false], Stage.allCases)
   func areNotAttemptedOnceTheyAreRemoved(isPersistent: Bool, at stage: Stage) async throws {
     let (clock, begun) = (VirtualClock(), Recorder<Int>())
-    let dispatcher = Dispatcher(name: "payments", clock: clock)
-    let warnings = Recorder<DispatchWarning>()
-    dispatcher.onWarning { warnings.record($0) }
-    let persistence =
-      isPersistent
-      ? try await database.open(for: dispatcher, actions: ActionCoder(OrderPlaced.self)) : nil
+    let (dispatcher, warnings, persistence) = try await open(isPersistent: isPersistent, clock)
     dispatcher.register(
       effect: DurableEffect(
         "charge", on: OrderPlaced.self, attempts: nil, backoff: .constant(.seconds(60)),

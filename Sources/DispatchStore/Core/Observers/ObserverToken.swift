@@ -18,7 +18,7 @@ public final class ObserverToken: Sendable {
   /// Ends the observation, from any thread, also from inside the observer.
   ///
   /// After this returns, no call of the observer begins. A call that another thread has begun goes on; it may even be
-  /// about to enter your closure. If the observer is called on a serial queue, and you cancel on that queue, none is.
+  /// about to enter your closure. To be sure that no call is under way, observe on a serial queue, and cancel on that queue.
   public func cancel() {
     // Not in `end()`, because the moment of a token's release depends on the compiler.
     yieldPoint(.cancelObserver)

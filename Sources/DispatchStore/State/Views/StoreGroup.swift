@@ -69,7 +69,7 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
       @escaping @Sendable (Change<StoreSnapshot<repeat each Model>, HandledAction>) -> Void
   ) -> ObserverToken {
     let isActive = Locked(true)
-    // Asked after the snapshot, which may wait for the stores; of several calls for one notice, before each.
+    // The token may be cancelled while the snapshot waits for the stores, or between several calls for one notice.
     let call = { @Sendable (version: UInt64, dispatchID: DispatchID?, isInitial: Bool) in
       let change = self.change(version: version, dispatchID, isInitial)
       if isActive.withLock(\.self) { body(change) }

@@ -15,7 +15,7 @@ struct DurableAttempt {
       return nil
     }
     do {
-      let next = try await run.make(within: effect.attemptTimeout) {
+      let next = try await run.withTimeLimit(effect.attemptTimeout) {
         try await work(before.attempts + 1)
       }
       if let next { try await dispatch(next, end) }

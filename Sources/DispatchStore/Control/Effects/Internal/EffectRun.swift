@@ -164,8 +164,8 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   /// Does the work of an attempt, whose task is cancelled when its time is over.
   ///
   /// Work that is done all the same counts as done.
-  func make<Result>(
-    within limit: Duration?, _ work: () async throws -> Result
+  func withTimeLimit<Result>(
+    _ limit: Duration?, _ work: () async throws -> Result
   ) async throws -> Result {
     guard let limit else { return try await work() }
     let target = AttemptLimit(run: self, attempt: state.withLock(\.attemptCount))

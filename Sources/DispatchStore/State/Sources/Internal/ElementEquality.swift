@@ -10,9 +10,8 @@ struct ElementEquality<Value: Sendable>: Sendable {
     areEqual = (Value.self as? any Equatable.Type).map { Self.comparison($0) }
   }
 
-  /// Whether an element has changed; true if the elements can't be compared.
-  ///
-  /// One with the same bytes has not, as NaN.
+  /// Whether an element has changed: it neither has the same bytes, as a NaN that stays, nor is equal; true if the
+  /// elements can't be compared.
   @inlinable
   func differ(_ old: Value?, _ new: Value?) -> Bool {
     switch (old, new) {
