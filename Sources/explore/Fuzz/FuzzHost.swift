@@ -7,6 +7,10 @@ protocol FuzzHost: Sendable {
   func makeDispatcher(name: String, queue: OperationQueue?) -> Dispatcher
   /// Runs a closure on a thread for which nothing waits.
   func startThread(_ body: @escaping @Sendable () -> Void)
+  /// Does that later, in a simulation once nothing else can run.
+  ///
+  /// Needs no thread of the pool for tasks, since `.sync` dispatches in tasks may hold all of these.
+  func startThreadLater(_ body: @escaping @Sendable () -> Void)
   /// Starts a task for which nothing waits.
   func startTask(_ body: @escaping @Sendable () async -> Void)
   /// Runs a closure in an operation of the program's own on a queue.
@@ -26,6 +30,13 @@ struct SimulatedHost: FuzzHost {
 
   func startThread(_ body: @escaping @Sendable () -> Void) {
     control.atSomeTime(body)
+  }
+
+  func startThreadLater(_ body: @escaping @Sendable () -> Void) {
+    control.startTask {
+      try? await self.pause()
+      body()
+    }
   }
 
   func startTask(_ body: @escaping @Sendable () async -> Void) {
@@ -53,6 +64,10 @@ struct ThreadsHost: FuzzHost {
 
   func startThread(_ body: @escaping @Sendable () -> Void) {
     DispatchQueue.global().async(execute: body)
+  }
+
+  func startThreadLater(_ body: @escaping @Sendable () -> Void) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(200), execute: body)
   }
 
   func startTask(_ body: @escaping @Sendable () async -> Void) {

@@ -29,23 +29,25 @@ extension FuzzRun {
   static let mostCommitsForConditions = 3
 
   /// Commits to the stores of conditions, each time once nothing else can run.
-  private func meetConditions() async {
+  private func meetConditions(rounds: Int = mostCommitsForConditions) {
     let stores = Set(
       program.dispatches.flatMap(\.controls).compactMap { control in
         if case .when(let store, _) = control { store } else { nil }
       })
-    guard !stores.isEmpty else { return }
-    for _ in 0..<Self.mostCommitsForConditions {
-      try? await host.pause()
+    guard !stores.isEmpty, rounds > 0 else { return }
+    beginActivity()
+    host.startThreadLater {
       for place in stores.sorted() {
-        startThread { if let store = self.store(place) { self.commit(store, place, nil) } }
+        self.startThread { if let store = self.store(place) { self.commit(store, place, nil) } }
       }
+      self.meetConditions(rounds: rounds - 1)
+      self.endActivity()
     }
   }
 
   private func runRoots() async {
+    meetConditions()
     await withTaskGroup { group in
-      group.addTask { await self.meetConditions() }
       for root in program.roots {
         if root.isTask {
           group.addTask { try? await self.runAsync(root.body) }

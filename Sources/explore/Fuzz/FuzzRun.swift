@@ -112,8 +112,8 @@ final class FuzzRun: Sendable {
         beginActivity()
         present.with { $0.effectRuns[action.number, default: 0] += 1 }
         let dispatch = program.dispatches[program.actions[action.number].dispatch]
-        // On threads nothing could wait for what an effect of a sent dispatch does, since that has no handle.
-        if host is SimulatedHost || !dispatch.isSent { try? await runAsync(dispatch.effect) }
+        // On threads nothing could wait for what follows a dispatch without a handle.
+        if host is SimulatedHost || dispatch.hasHandle { try? await runAsync(dispatch.effect) }
         endActivity()
       })
   }
