@@ -32,6 +32,21 @@ struct MisuseTests {
     #expect(message.contains("An earlier state of store \"basket\" can't be read inside"))
   }
 
+  @Test func aRecorderOfTwoDispatchersStopsTheProgramAndNamesBoth() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let recorder = DispatchRecorder()
+      for name in ["shop", "stock"] {
+        let dispatcher = Dispatcher(name: name)
+        dispatcher.register(store: CounterStore.counter(name))
+        dispatcher.register(middleware: recorder)
+        dispatcher.dispatch(action: CounterAction.add(1), mode: .sync)
+      }
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("noted dispatches of dispatcher \"shop\""))
+    #expect(message.contains("registered with dispatcher \"stock\""))
+  }
+
   @Test func anAttemptOfWorkThatHasNoTimeStopsTheProgram() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = DurableEffect("mail", on: OrderPlaced.self, attemptTimeout: .zero) { _, _ in nil }

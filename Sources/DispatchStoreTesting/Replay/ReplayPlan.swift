@@ -16,8 +16,8 @@ struct ReplayPlan {
     if log.droppedCount > 0 {
       throw ReplayError(
         description: """
-          The log can't be replayed: its first entries are missing: \(log.droppedCount) \
-          \(log.droppedCount == 1 ? "was" : "were") dropped. Give the recorder a higher limit.
+          The log can't be replayed: entries are missing: \(log.droppedCount) \
+          \(log.droppedCount == 1 ? "was" : "were") dropped, or not read. Give the recorder a higher limit.
           """)
     }
     let known = Set(log.entries.compactMap(\.id))

@@ -233,7 +233,7 @@ struct ReplayTests {
     let fourth = await #expect(throws: ReplayError.self) {
       try await replay(cut, decoding: coder) { register(at: $0) }
     }
-    #expect(fourth?.description.contains("its first entries are missing: 1 was dropped") == true)
+    #expect(fourth?.description.contains("entries are missing: 1 was dropped") == true)
   }
 }
 

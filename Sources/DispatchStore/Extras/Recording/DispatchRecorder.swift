@@ -13,7 +13,8 @@ private import Foundation
 /// store names by `undoesInPlace(_:)` or saves by `.elements`, and the rest of the model. The rest is copied on write,
 /// so name large dictionaries that way, or make a recorder that keeps no models.
 ///
-/// A recorder belongs to one dispatcher. You can use it from any thread.
+/// A recorder belongs to one dispatcher: the first dispatch of a second one stops the program. You can use it from any
+/// thread.
 public final class DispatchRecorder: Middleware {
   let core: RecorderCore
   let travel = Locked(TravelState.present)

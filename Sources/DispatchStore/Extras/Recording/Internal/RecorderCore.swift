@@ -54,14 +54,27 @@ final class RecorderCore: TapeSink {
 
   /// Notes that a dispatch is under way; returns whether it is the dispatcher's first.
   func begin(_ dispatch: DispatchInfo) -> Bool {
-    let hasHome = state.withLock { state in
+    let known = state.withLock { state in
       state.begin(dispatch.id)
-      return state.home != nil
+      return state.home
     }
-    if hasHome { return false }
+    if let known {
+      checkHome(known, of: dispatch.dispatcher)
+      return false
+    }
     // A reading of the clock is code of the program.
     let home = RecorderState.Home(dispatch.dispatcher)
     return state.withLock { $0.begin(at: home) }
+  }
+
+  /// Stops the program if the recorder is registered with another dispatcher, too.
+  private func checkHome(_ home: RecorderState.Home, of dispatcher: Dispatcher) {
+    if home.number == dispatcher.number { return }
+    stopProgram(
+      """
+      A DispatchRecorder has noted dispatches of dispatcher "\(home.name)", and is registered with dispatcher \
+      "\(dispatcher.name)", too. Make a recorder for each dispatcher.
+      """)
   }
 
   /// Begins to read a store's commits, unless it is read.

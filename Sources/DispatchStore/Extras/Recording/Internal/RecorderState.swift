@@ -54,13 +54,14 @@ struct RecorderState: Sendable {
   /// The dispatcher, and the time at which the log begins: by its clock, and since 1970, in nanoseconds.
   final class Home: Sendable {
     let dispatcher: DispatcherReference
+    let number: UInt64
     let name: String
     let start: Int64
     let unix: Int64
 
     init(_ dispatcher: Dispatcher) {
       self.dispatcher = DispatcherReference(dispatcher: dispatcher)
-      name = dispatcher.name
+      (number, name) = (dispatcher.number, dispatcher.name)
       (start, unix) = (dispatcher.clock.nanoseconds, dispatcher.clock.unixNanoseconds)
     }
   }
