@@ -49,7 +49,7 @@ struct MisuseTests {
 
   @Test func anAttemptOfWorkThatHasNoTimeStopsTheProgram() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = DurableEffect("mail", on: OrderPlaced.self, attemptTimeout: .zero) { _, _ in nil }
+      _ = DurableEffect("mail", on: CounterAction.self, attemptTimeout: .zero) { _, _ in nil }
     }
     let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(message.contains("The durable effect \"mail\" gives each attempt 0.0 seconds"))
