@@ -141,7 +141,7 @@ struct DispatchChainTests {
     let (links, last, handles) = (links, Latch(), Recorder<DispatchHandle>())
     let (dispatcher, free) = (dispatcher, Latch())
     let script = holds(until: Latch()) {
-      _ = begin(link, .serial(lane: "chain"), count: Load.count(20_000)) {
+      _ = begin(link, .serial(lane: "chain"), count: Load.count(5_000, long: 20_000)) {
         handles.record(
           dispatcher.dispatch(
             action: holds(until: free) { last.open() }, mode: .serial(lane: "last")))
@@ -168,7 +168,7 @@ struct DispatchChainTests {
   /// Each block waits while the next one runs.
   @Test(arguments: Ending.allCases)
   func aDeepOneOfBlocksInFlightEndsWithTheFirst(_ ending: Ending) async {
-    let count = Load.count(10_000)
+    let count = Load.count(3_000, long: 10_000)
     let (dispatcher, began, ended) = (dispatcher, EventCount(of: count), EventCount(of: count))
     let last = Latch()
     @Sendable func link() -> Script {
