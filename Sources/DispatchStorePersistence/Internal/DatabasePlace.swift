@@ -32,6 +32,33 @@
       }
     }
 
+    /// Checks that no database is made in the place of one that has been taken away.
+    ///
+    /// SQLite would remove the WAL of that one, and the latest commits with it.
+    ///
+    /// - Parameter wasOpen: Whether there has been a database.
+    func checkFile(wasOpen: Bool) throws {
+      if Self.size(path) > 0 { return }
+      let hasJournal = Self.size(path + "-wal") > 0
+      guard hasJournal || wasOpen else { return }
+      let reason =
+        hasJournal
+        ? "\(path)-wal has commits that are not in it yet"
+        : "\(path)-owner says that there was one"
+      throw PersistenceError(
+        .moved,
+        """
+        \(SQLiteConnection.describe(path)): its file is missing, or empty, and \(reason). Put it back before you start \
+        the process again. To begin with an empty database, remove these files, too.
+        """)
+    }
+
+    /// The size of a file; zero if there is none.
+    private static func size(_ path: String) -> Int {
+      var info = stat()
+      return stat(path, &info) == 0 ? Int(info.st_size) : 0
+    }
+
     private static func resolve(_ path: String, links: Int) throws -> String {
       if let real = realPath(path) { return real }
       let reason = errno

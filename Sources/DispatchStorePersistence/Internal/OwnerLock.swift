@@ -5,15 +5,19 @@
   /// The locked file beside the database that keeps other processes out.
   ///
   /// The operating system unlocks it when the process ends. The file is never removed: a process could then lock the
-  /// removed file, and another a new one.
+  /// removed file, and another a new one. It is empty until the database was open for the first time.
   final class OwnerLock {
+    /// Whether the database was open before.
+    let wasOpen: Bool
     private let descriptor: Int32
+    private var owns = false
     private var isReleased = false
 
     /// Locks the file of a database for this process.
     init(database path: String) throws {
       descriptor = try Self.lock("\(path)-owner", database: path)
-      writeOwner("\(getpid()) \(Self.host)\n")
+      var info = stat()
+      wasOpen = fstat(descriptor, &info) == 0 && info.st_size > 0
     }
 
     deinit { release() }
@@ -22,7 +26,7 @@
       guard !isReleased else { return }
       isReleased = true
       // The next owner must not be taken for this one before it has written its own line.
-      _ = ftruncate(descriptor, 0)
+      if owns { write("\n") }
       // A child that this process is just starting still has a copy, and closing alone would leave the lock to that.
       _ = flock(descriptor, LOCK_UN)
       _ = close(descriptor)
@@ -46,10 +50,16 @@
       }
     }
 
-    /// Writes who holds the lock.
+    /// Notes that the database is open, and who has it.
+    func noteOpen() {
+      owns = true
+      write("\(getpid()) \(Self.host)\n")
+    }
+
+    /// Writes the file's line.
     ///
-    /// It is only for messages, so that a full disk is no reason to fail.
-    private func writeOwner(_ line: String) {
+    /// A full disk is no reason to fail.
+    private func write(_ line: String) {
       let written = line.withCString { pwrite(descriptor, $0, strlen($0), 0) }
       _ = ftruncate(descriptor, max(off_t(written), 0))
     }

@@ -22,6 +22,7 @@
       let pragmas = try PragmaCheck(settings, database: SQLiteConnection.describe(place.path))
       lock = try OwnerLock(database: place.path)
       do {
+        try place.checkFile(wasOpen: lock.wasOpen)
         let connection = try SQLiteConnection(path: place.path)
         self.connection = connection
         do {
@@ -31,6 +32,7 @@
           }
           connection.isOpening = false
           journal = FileIdentity(path: place.path + "-wal")
+          lock.noteOpen()
         } catch {
           // The lock goes last: the next owner must not meet this connection.
           connection.close()

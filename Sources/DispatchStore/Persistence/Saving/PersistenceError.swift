@@ -46,7 +46,8 @@ public struct PersistenceError: Error, Sendable {
     public static let busy = Code(description: "busy")
     /// There is no room for the write; it is tried again.
     public static let full = Code(description: "full")
-    /// The database file was removed, renamed or replaced while it was open.
+    /// The database file was removed, renamed or replaced while it was open, or is missing at the start although there
+    /// was one.
     public static let moved = Code(description: "moved")
     /// Reading or writing failed.
     public static let inputOutput = Code(description: "inputOutput")

@@ -18,6 +18,44 @@ import Testing
     #expect(second.owner == PersistenceOwner(epoch: 2, group: 1))
   }
 
+  @Test func aMissingFileIsNotMadeAnewBesideItsJournal() throws {
+    let first = try Opened(folder.driver())
+    _ = try first.store()
+    for file in ["", "-wal"] {
+      let killed = try Folder()
+      try FileManager.default.copyItem(
+        atPath: folder.database + "-wal", toPath: killed.database + "-wal")
+      if file.isEmpty { FileManager.default.createFile(atPath: killed.database, contents: nil) }
+      try expect(.moved, "is missing, or empty", "shop.db-wal has commits") {
+        _ = try killed.driver().open()
+      }
+      try? FileManager.default.removeItem(atPath: killed.database)
+      try FileManager.default.copyItem(atPath: folder.database, toPath: killed.database)
+      #expect(try Opened(killed.driver()).owner == PersistenceOwner(epoch: 2, group: 1))
+    }
+  }
+
+  @Test func aMissingFileIsNotMadeAnewIfThereWasOne() throws {
+    for endsInOrder in [true, false] {
+      let folder = try Folder()
+      let first = try Opened(folder.driver())
+      if endsInOrder { first.driver.close() }
+      for file in ["", "-wal", "-shm"] { unlink(folder.database + file) }
+      if !endsInOrder { first.driver.close() }
+      try expect(.moved, "is missing, or empty", "shop.db-owner says that there was one") {
+        _ = try folder.driver().open()
+      }
+      unlink(folder.database + "-owner")
+      #expect(try Opened(folder.driver()).owner == PersistenceOwner(epoch: 1, group: 0))
+    }
+  }
+
+  /// As after a crash in the first opening.
+  @Test func aLockFileBesideWhichThereWasNoDatabaseIsNoReason() throws {
+    FileManager.default.createFile(atPath: folder.database + "-owner", contents: nil)
+    #expect(try Opened(folder.driver()).owner == PersistenceOwner(epoch: 1, group: 0))
+  }
+
   @Test func aMissingFolderIsNamed() throws {
     let driver = SQLiteDriver(path: folder.file("no/shop.db"), settings: SQLiteSettings())
     try expect(.cannotOpen, "no/shop.db", "No such file") { _ = try driver.open() }
