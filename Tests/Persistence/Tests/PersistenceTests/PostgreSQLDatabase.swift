@@ -44,7 +44,7 @@ struct Database {
   /// Ends the connections of the library's, as a broken network does.
   func endConnections() throws {
     try server.psql(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '\(name)'")
   }
 
   /// Lets new sessions only read, or write as well.
