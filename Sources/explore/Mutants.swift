@@ -114,6 +114,7 @@ enum Mutants {
     .effectRemovedFirst: Scenario.outbox.name,
     .letterReturns: Scenario.deadLetters.name,
     .removedWorkRuns: Scenario.removedWork.name,
+    .removedAtEnd: Scenario.removedWork.name,
     .lateEviction: Scenario.registering.name,
     .nextAttemptEnds: Scenario.attemptLimits.name,
     .leftUnseen: Scenario.closedWork.name,

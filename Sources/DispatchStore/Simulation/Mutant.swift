@@ -202,6 +202,8 @@ package enum Mutant: String, CaseIterable, Sendable {
   case deafToClosing
   /// Work that was removed just before its run began is attempted all the same.
   case removedWorkRuns
+  /// Work is removed although the action that says that it is done is under way.
+  case removedAtEnd
   /// The time limit of an attempt outlasts it, and cancels the next one.
   case nextAttemptEnds
   /// The row of a durable effect's failure is saved although its dead letter was removed meanwhile.

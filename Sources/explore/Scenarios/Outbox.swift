@@ -211,9 +211,10 @@ extension Scenario {
         return Paid(number: place.number)
       })
     let time = Duration.seconds(Int64(simulation.draw(below: 3)))
+    let isShutDown = simulation.draw(below: 2) == 0
     async let closing: Void = {
       try? await simulation.clock.sleep(for: time)
-      simulation.atSomeTime { office.close() }
+      simulation.atSomeTime { isShutDown ? office.shutDown() : office.close() }
     }()
     await withTaskGroup { group in
       for number in 1...6 {
@@ -288,12 +289,13 @@ extension Scenario {
     let simulation = dispatcher.simulation!
     let (database, removed) = (MemoryDatabase(), Shared([Int: VirtualClock.Instant]()))
     let faults = Shared([String]())
-    func open(_ dispatcher: Dispatcher) async throws -> Persistence {
+    func open(_ dispatcher: Dispatcher) async throws -> (Persistence, paid: () -> [Int]) {
       dispatcher.onWarning { _ in }
       let persistence = try await database.open(for: dispatcher, actions: ActionCoder(Place.self))
-      try await dispatcher.register(
+      let orders = try await dispatcher.register(
         store: Store(identifier: "orders", model: Book()) {
           On(Place.self) { book, place in book.placed.append(place.number) }
+          On(Paid.self) { book, paid in book.paid.append(paid.number) }
         }, persisted: .model)
       dispatcher.register(
         effect: DurableEffect(
@@ -304,17 +306,18 @@ extension Scenario {
           if let time = removed.now[place.number], time < simulation.clock.now {
             faults.with { $0.append("order \(place.number) is charged after its removal") }
           }
+          if place.number == 0 { return Paid(number: 0) }
           try await simulation.clock.sleep(for: .milliseconds(500))
           throw Broken(description: "for ever")
         })
-      return persistence
+      return (persistence, { orders.model.paid })
     }
     @Sendable func removeAll() {
       for work in dispatcher.pendingEffects where dispatcher.remove(work) {
         removed.with { $0[(work.action as! Place).number] = simulation.clock.now }
       }
     }
-    let persistence = try await open(dispatcher)
+    let (persistence, _) = try await open(dispatcher)
     let times = (1...4).map { _ in Duration.milliseconds(Int64(simulation.draw(below: 3_000))) }
     await withTaskGroup { group in
       for (number, time) in times.enumerated() {
@@ -332,13 +335,14 @@ extension Scenario {
     try await persistence.flush()
     database.crash()
     let next = simulation.makeDispatcher(name: "next")
-    let opened = try await open(next)
+    let (opened, paid) = try await open(next)
     next.resumeWork()
     try await simulation.clock.sleep(for: .seconds(10))
     try check(faults.now.isEmpty, "\(faults.now)")
-    let left = Set(next.pendingEffects.map { ($0.action as! Place).number })
+    let left = next.pendingEffects.map { ($0.action as! Place).number }
     try check(
-      left == Set(0..<4).subtracting(removed.now.keys), "\(left) is left of \(removed.now)")
+      (left + paid() + removed.now.keys).sorted() == [0, 1, 2, 3],
+      "\(left) is left, \(paid()) paid, and \(removed.now) removed")
     for work in next.pendingEffects { next.remove(work) }
     try check(next.pendingEffects.isEmpty, "\(next.pendingEffects) was removed")
     await next.drain()

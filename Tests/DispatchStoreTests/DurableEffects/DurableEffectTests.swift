@@ -381,6 +381,68 @@ struct DurableEffectTests {
     #expect(rows.isEmpty)
   }
 
+  @Test(arguments: [true, false])
+  func areNotRemovedOnceTheirActionIsDispatched(isPersistent: Bool) async throws {
+    let service = try await PaymentService(isPersistent ? database : nil, ChargingBank())
+    let (dispatcher, removals) = (service.dispatcher, Recorder<Bool>())
+    let token = service.orders.observe(.model) { change in
+      guard !change.value.paid.isEmpty else { return }
+      removals.record(dispatcher.pendingEffects.first.map { dispatcher.remove($0) } ?? false)
+    }
+    let handle = dispatcher.dispatch(OrderPlaced())
+    await handle.settled
+    #expect(await removals.first(1) == [false])
+    #expect(service.orders.model.paid == [1])
+    token.cancel()
+    #expect(dispatcher.pendingEffects.isEmpty)
+  }
+
+  @Test(arguments: [true, false])
+  func areRemovedAfterTheirActionHasFailed(isPersistent: Bool) async throws {
+    let (clock, returned) = (VirtualClock(), Latch())
+    let (dispatcher, _, _) = try await open(isPersistent: isPersistent, clock)
+    dispatcher.register(
+      effect: DurableEffect("charge", on: OrderPlaced.self, backoff: .constant(.seconds(60))) {
+        order, _ in
+        returned.open()
+        return OrderPaid(id: order.id)  // No store handles it.
+      })
+    dispatcher.dispatch(OrderPlaced(id: 1))
+    await returned.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    for work in dispatcher.pendingEffects { #expect(dispatcher.remove(work)) }
+    #expect(await dispatcher.drain().isComplete)
+    #expect(dispatcher.pendingEffects.isEmpty && dispatcher.deadLetters.isEmpty)
+  }
+
+  @Test(arguments: [true, false])
+  func ofAnUnregisteredEffectGoOnOnceItIsRegisteredAgain(isPersistent: Bool) async throws {
+    let latch = Latch()
+    let (dispatcher, registration, begun) = try await jam(10, isPersistent: isPersistent, latch)
+    #expect(registration.unregister())
+    latch.open()
+    let again = Recorder<Int>()
+    dispatcher.register(
+      effect: DurableEffect("charge", on: OrderPlaced.self) { order, _ in
+        again.record(order.id)
+        return nil
+      })
+    #expect(await again.first(9).isEmpty == false)
+    while !dispatcher.pendingEffects.isEmpty { await Task.yield() }
+    #expect(Set(begun.all + again.all) == Set(0..<10))
+  }
+
+  @Test func thatAShutDownPreventsAreDeadLettersIfNotSaved() async throws {
+    let latch = Latch()
+    let (dispatcher, _, begun) = try await jam(5, isPersistent: false, latch)
+    dispatcher.onWarning { _ in }
+    dispatcher.shutDown()
+    latch.open()
+    #expect(await dispatcher.drain().isComplete)
+    #expect(dispatcher.pendingEffects.isEmpty)
+    #expect(dispatcher.deadLetters.count == 5 - begun.count)
+  }
+
   @Test func ofAnEffectThatIsGoneCanBeRemoved() async throws {
     let hangs = Latch()
     let first = try await PaymentService(database, ChargingBank()) { await hangs.opened() }

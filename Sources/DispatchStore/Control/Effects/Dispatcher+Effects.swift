@@ -43,6 +43,8 @@ public struct EffectRegistration: Sendable {
 
   /// Unregisters the effect, and cancels its runs; once this has returned, no run begins.
   ///
+  /// The body of a run that was being started on another thread may still begin, with its task cancelled.
+  ///
   /// - Returns: Whether it was registered.
   @discardableResult
   public func unregister() -> Bool {

@@ -107,7 +107,7 @@ extension Dispatcher {
   /// Registers a durable effect until it is unregistered.
   ///
   /// From now on, actions of its type are atomic: their stores must only reduce. Work of an earlier process begins
-  /// with `resumeWork()`.
+  /// with `resumeWork()`, and work that an effect of its name has left in this process begins now.
   ///
   /// - Precondition: No other durable effect of the dispatcher has the name. If the dispatcher has a persistence, its
   ///   `ActionCoder` knows the type of actions.
@@ -126,6 +126,7 @@ extension Dispatcher {
         """)
     }
     register(registered)
+    outbox.beginLeft(of: [effect.name], by: self)
     return EffectRegistration(registered)
   }
 }

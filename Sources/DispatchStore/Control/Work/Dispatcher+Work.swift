@@ -1,7 +1,7 @@
 extension Dispatcher {
   /// Begins the work that an earlier process has left: durable effects, and scheduled actions.
   ///
-  /// Call it once, when all stores and durable effects are registered. Without persistence it does nothing.
+  /// Call it once, when all stores and durable effects are registered, on any thread. Without persistence there is none.
   public func resumeWork() {
     outbox.resume(self)
     for record in savedSchedules?.takeFound() ?? [] { resume(record) }
@@ -49,9 +49,9 @@ extension Dispatcher {
   /// Removes work that is not done: no attempt begins any more, in this process and in the next one.
   ///
   /// An attempt under way is cancelled with its dispatches, and what it returns is ignored. Only the outside world knows
-  /// whether it was reached.
+  /// whether it was reached. Once an attempt has returned its action, the work can't be removed, unless that action fails.
   ///
-  /// - Returns: Whether the work was pending still; false if it is done, or a dead letter.
+  /// - Returns: Whether the work was removed; false if it is done or about to be, or a dead letter.
   @discardableResult
   public func remove(_ work: PendingEffect) -> Bool { outbox.remove(work.key, isLetter: false) }
 

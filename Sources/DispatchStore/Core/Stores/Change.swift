@@ -42,7 +42,7 @@ public struct Change<Value: Sendable, Action: ActionType>: Sendable {
 
   /// The value of the previous change, or at the subscription.
   ///
-  /// Nil in an initial change, for a whole model, and for deltas.
+  /// Nil in an initial change, for a whole model, for deltas, and for an element that was not there.
   @inlinable
   public var old: Value? {
     if case .replaced(let replaced) = content { replaced.old } else { nil }

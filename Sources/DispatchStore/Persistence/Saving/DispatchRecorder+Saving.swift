@@ -44,7 +44,7 @@ extension DispatchRecorder {
 }
 
 extension DispatchLog {
-  /// Reads the logs that `saveLog(in:keeping:)` has saved: one for each dispatcher of each process, the oldest first.
+  /// Reads the logs that `saveLog(in:keeping:)` has saved: one for each recorder of each process, the oldest first.
   ///
   /// A log's `droppedCount` includes the entries that this call does not read.
   ///

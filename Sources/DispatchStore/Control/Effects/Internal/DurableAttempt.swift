@@ -46,6 +46,7 @@ struct DurableAttempt {
 
   /// Dispatches the action that says that the work is done, and removes the row in its commit.
   private func dispatch(_ action: any ActionType, _ end: OutboxEnd) async throws {
+    guard entry.withProgress({ $0.beginEnd() }) else { throw CancellationError() }
     if isPlanted(.effectRemovedFirst) { outbox.done(entry, isRemoved: false) }
     let options = DispatchOptions().controlled { $0.companions = [end] }
     let result = await run.dispatcher.dispatch(
@@ -53,6 +54,7 @@ struct DurableAttempt {
     ).result
     let failure: (any Error)? = result.error ?? result.errorWithoutStore(action)
     guard let error = failure, !end.isKept else { return }
+    entry.withProgress { $0.endHasFailed() }
     // The client is being cancelled, and the cancellation has not reached this run yet. The work has not failed: another
     // run does it.
     if error is CancellationError { run.cancel() }

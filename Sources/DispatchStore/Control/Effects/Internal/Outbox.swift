@@ -53,13 +53,11 @@ final class Outbox: DispatcherAttachment {
       found = found.filter { !names.contains($0.value.effect) }
       return (known, found.values)
     }
-    // Work of this process whose effect was unregistered meanwhile goes on, too.
-    let idle = state.withLock { state in
+    state.withLock { state in
       // Work that was removed meanwhile stays removed.
       for (key, entry) in known where entry.progress.phase != .done { state.entries[key] = entry }
-      return state.entries.values.filter { $0.isIdle && names.contains($0.effect) }
     }
-    for entry in idle.sorted(by: { $0.number < $1.number }) { begin(entry, by: dispatcher) }
+    beginLeft(of: names, by: dispatcher)
     let undecoded = Dictionary(grouping: known.values.filter { $0.action == nil }, by: \.effect)
     for (name, entries) in undecoded.sorted(by: { $0.key < $1.key }) {
       dispatcher.report(
@@ -81,26 +79,36 @@ final class Outbox: DispatcherAttachment {
     }
   }
 
+  /// Begins the work of effects that no run does: that of an earlier process, or of an effect that was unregistered.
+  func beginLeft(of effects: Set<String>, by dispatcher: Dispatcher) {
+    let left = state.withLock { state in
+      state.isClosed
+        ? [] : state.entries.values.filter { $0.isIdle && effects.contains($0.effect) }
+    }
+    for entry in left.sorted(by: { $0.number < $1.number }) { begin(entry, by: dispatcher) }
+  }
+
   /// Begins a run of work that no dispatch causes now.
   func begin(_ entry: OutboxEntry, by dispatcher: Dispatcher) {
     let effect = state.withLock { $0.effects[entry.effect]?.effect }
     if let effect, entry.action != nil, entry.beginRun() { effect.begin(entry, by: dispatcher) }
   }
 
-  /// Ends a cancelled run of work, and begins another one, unless it is done or left to the next process.
+  /// Ends a cancelled run of work, and begins another one, unless it is done, given up or left to the next process.
   func beginAgain(_ entry: OutboxEntry, by dispatcher: Dispatcher) {
     _ = entry.endRun()
     let isPending = state.withLock { state in
       !state.isClosed && state.entries[entry.key] === entry
         && state.effects[entry.effect]?.effect?.isRegistered == true
     }
-    if isPending, entry.progress.failed == nil { begin(entry, by: dispatcher) }
+    guard isPending else { return giveUp(entry, by: dispatcher) }
+    if entry.progress.failed == nil { begin(entry, by: dispatcher) }
   }
 
   /// Whether no later process does the work that this one leaves.
   private var isLast: Bool { keeper == nil && isClosed }
 
-  /// Makes failed work a dead letter, if no process attempts it again.
+  /// Makes work a dead letter, if no process attempts it again.
   func giveUp(_ entry: OutboxEntry, by dispatcher: Dispatcher) {
     let now = clock.unixMilliseconds
     guard isLast, !isPlanted(.leftUnseen), entry.withProgress({ $0.giveUp(at: now) }) else {
@@ -110,8 +118,8 @@ final class Outbox: DispatcherAttachment {
       DispatchWarning(
         kind: .deadLetter, storeIdentifier: nil,
         message: """
-          The durable effect "\(entry.effect)" has failed in dispatcher "\(dispatcher.name)", which was closed before \
-          another attempt: \(entry.progress.error ?? ""). It is kept as a dead letter.
+          Work of the durable effect "\(entry.effect)" is not done in dispatcher "\(dispatcher.name)", which was closed \
+          before another attempt: \(entry.progress.error ?? ""). It is kept as a dead letter.
           """))
   }
 

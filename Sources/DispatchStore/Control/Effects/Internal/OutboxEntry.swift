@@ -21,8 +21,11 @@ final class OutboxEntry: Sendable {
   enum Phase: Equatable {
     /// No run does. Can become running or, if the work has failed for good, reviving.
     case idle
-    /// A run does. Can become idle or done, or reviving if it has failed for good.
+    /// A run does. Can become ending, idle or done, or reviving if it has failed for good.
     case running
+    /// The action that says that the work is done was dispatched, so the work can't be removed. Can become running if that
+    /// action fails, idle or done.
+    case ending
     /// A dead letter is to run again. Becomes idle at the last of so many ends: that of the call that saves it, and that
     /// of the run that has failed.
     case reviving(ends: Int)
@@ -57,7 +60,7 @@ final class OutboxEntry: Sendable {
       switch phase {
       case .idle, .done:
         return false
-      case .running:
+      case .running, .ending:
         phase = .idle
         return false
       case .reviving(let ends):
@@ -72,17 +75,31 @@ final class OutboxEntry: Sendable {
       return phase != .done && attempts == earlier.attempts && failed == earlier.failed
     }
 
-    /// Ends a dead letter, or other work, that is to be done no longer; returns false if it is done, or not of that kind.
+    /// Lets the action be dispatched that says that the work is done; returns false if the work was removed.
+    mutating func beginEnd() -> Bool {
+      if phase == .done { return false }
+      phase = .ending
+      return true
+    }
+
+    /// Notes that the action has failed.
+    mutating func endHasFailed() {
+      if phase == .ending { phase = .running }
+    }
+
+    /// Ends a dead letter, or other work, that is to be done no longer; returns false if it is done or is about to be, or not
+    /// of that kind.
     mutating func remove(isLetter: Bool) -> Bool {
       guard phase != .done, isLetter == (failed != nil) else { return false }
+      if phase == .ending, !isPlanted(.removedAtEnd) { return false }
       phase = .done
       return true
     }
 
-    /// Makes work that has failed a dead letter, since nobody attempts it again; returns whether it was none.
+    /// Makes work a dead letter, since nobody attempts it again; returns whether it was none.
     mutating func giveUp(at time: Int64) -> Bool {
-      guard attempts > 0, failed == nil, phase != .done else { return false }
-      failed = time
+      guard failed == nil, phase != .done else { return false }
+      (failed, error) = (time, error ?? OutboxEntry.endOfDispatcher)
       return true
     }
 
@@ -174,6 +191,9 @@ final class OutboxEntry: Sendable {
 
   /// The error of an attempt that has not ended before the process.
   static let endOfProcess = "The process ended during the attempt."
+
+  /// The error of work that was not attempted before its dispatcher was closed.
+  static let endOfDispatcher = "The dispatcher was closed before the first attempt."
 
   var removal: CompanionRow { CompanionRow(kind: .effect, key: key, value: nil) }
 }
