@@ -44,7 +44,7 @@ struct MisuseTests {
     }
     let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(message.contains("noted dispatches of dispatcher \"shop\""))
-    #expect(message.contains("registered with dispatcher \"stock\""))
+    #expect(message.contains("those of dispatcher \"stock\""))
   }
 
   @Test func anAttemptOfWorkThatHasNoTimeStopsTheProgram() async {

@@ -43,13 +43,13 @@
       guard hasJournal || wasOpen else { return }
       let reason =
         hasJournal
-        ? "\(path)-wal has commits that are not in it yet"
+        ? "\(path)-wal may have commits that are not in it yet"
         : "\(path)-owner says that there was one"
       throw PersistenceError(
         .moved,
         """
         \(SQLiteConnection.describe(path)): its file is missing, or empty, and \(reason). Put it back before you start \
-        the process again. To begin with an empty database, remove these files, too.
+        the process again. To begin with an empty database, remove its -wal, -shm and -owner files.
         """)
     }
 

@@ -18,6 +18,8 @@
       descriptor = try Self.lock("\(path)-owner", database: path)
       var info = stat()
       wasOpen = fstat(descriptor, &info) == 0 && info.st_size > 0
+      // Nobody is to take the line of an owner that has died for this one's.
+      if wasOpen { write("\n") }
     }
 
     deinit { release() }

@@ -504,9 +504,11 @@ struct SavedScheduleTests {
     let followed = Recorder<String>()
     office.dispatcher.register(
       effect: Effect(Reminder.self) { reminder, _ in followed.record(reminder.text) })
-    office.dispatcher.dispatch(Reminder(text: "a"), options: .delayed(by: .seconds(1), name: "r"))
+    let handle = office.dispatcher.dispatch(
+      Reminder(text: "a"), options: .delayed(by: .seconds(1), name: "r"))
     clock.advance(by: .seconds(1))
     #expect(await followed.first(1) == ["a"])
+    await handle.ended()
     try await office.persistence.flush()
     #expect(office.dispatcher.deadLetters.isEmpty && rows.isEmpty)
   }

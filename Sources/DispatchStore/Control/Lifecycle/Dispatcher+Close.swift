@@ -2,6 +2,9 @@ extension Dispatcher {
   /// Whether `close()`, `drain` or `shutdown()` was called.
   public var isClosed: Bool { acceptance != .open }
 
+  /// Whether not even dispatches under way may dispatch.
+  var isShutDown: Bool { acceptance == .ended }
+
   /// Accepts only dispatches made by dispatches under way from now on, and none once these have ended.
   ///
   /// A refused dispatch ends at once with a `DispatchError` of the code `dispatcherClosed`, without a hook; its

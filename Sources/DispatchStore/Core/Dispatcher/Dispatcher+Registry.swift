@@ -315,7 +315,7 @@ extension Dispatcher {
       registry.routes.removeAll()
     }
     for follower in registry.withLock(\.followers) { follower.dispatcherClosed() }
-    for attachment in presentAttachments { attachment.dispatcherClosed() }
+    for attachment in presentAttachments { attachment.closed(self) }
   }
 
   /// Registers a follower of dispatches of some action types, for dispatches made from now on.
@@ -439,7 +439,7 @@ extension Dispatcher {
         kind: .noResponder, storeIdentifier: identifier,
         message: """
           \(place) dispatcher "\(name)" \(identifier == nil ? "responds" : "does not respond") to \
-          actions of type \(type). The dispatch succeeds, and further ones are not reported.
+          actions of type \(type). Such a dispatch succeeds, and further ones are not reported.
           """))
   }
 

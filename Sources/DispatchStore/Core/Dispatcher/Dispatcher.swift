@@ -175,9 +175,9 @@ public final class Dispatcher: Sendable {
 /// An object that a part of the library keeps with a dispatcher, as long as the dispatcher exists.
 protocol DispatcherAttachment: AnyObject, Sendable {
   /// Called when the dispatcher closes, with no lock held, and perhaps again; not if it was closed before.
-  func dispatcherClosed()
+  func closed(_ dispatcher: Dispatcher)
 }
 
 extension DispatcherAttachment {
-  func dispatcherClosed() {}
+  func closed(_ dispatcher: Dispatcher) {}
 }

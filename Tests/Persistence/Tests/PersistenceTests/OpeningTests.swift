@@ -21,12 +21,12 @@ import Testing
   @Test func aMissingFileIsNotMadeAnewBesideItsJournal() throws {
     let first = try Opened(folder.driver())
     _ = try first.store()
-    for file in ["", "-wal"] {
+    for isEmpty in [true, false] {
       let killed = try Folder()
       try FileManager.default.copyItem(
         atPath: folder.database + "-wal", toPath: killed.database + "-wal")
-      if file.isEmpty { FileManager.default.createFile(atPath: killed.database, contents: nil) }
-      try expect(.moved, "is missing, or empty", "shop.db-wal has commits") {
+      if isEmpty { FileManager.default.createFile(atPath: killed.database, contents: nil) }
+      try expect(.moved, "is missing, or empty", "shop.db-wal may have commits") {
         _ = try killed.driver().open()
       }
       try? FileManager.default.removeItem(atPath: killed.database)
@@ -42,8 +42,10 @@ import Testing
       if endsInOrder { first.driver.close() }
       for file in ["", "-wal", "-shm"] { unlink(folder.database + file) }
       if !endsInOrder { first.driver.close() }
-      try expect(.moved, "is missing, or empty", "shop.db-owner says that there was one") {
-        _ = try folder.driver().open()
+      for _ in 1...2 {
+        try expect(.moved, "is missing, or empty", "shop.db-owner says that there was one") {
+          _ = try folder.driver().open()
+        }
       }
       unlink(folder.database + "-owner")
       #expect(try Opened(folder.driver()).owner == PersistenceOwner(epoch: 1, group: 0))

@@ -20,9 +20,7 @@ struct DurableAttempt {
       }
       if let next { try await dispatch(next, end) }
     } catch {
-      // The next process does the work.
-      let code = (error as? DispatchError)?.code
-      if code == .persistenceFailed || code == .dispatcherClosed || !run.isActive {
+      if isOfTheEnd(error) || !run.isActive {
         outbox.uncount(entry)
         return nil
       }
@@ -30,6 +28,15 @@ struct DurableAttempt {
     }
     if !isPlanted(.effectRemovedFirst) { outbox.done(entry, isRemoved: end.isKept) }
     return nil
+  }
+
+  /// Whether the dispatcher ends, so that the next process does the work; the error may be that of another one.
+  private func isOfTheEnd(_ error: any Error) -> Bool {
+    switch (error as? DispatchError)?.code {
+    case .dispatcherClosed?: run.dispatcher.isClosed
+    case .persistenceFailed?: outbox.keeper != nil
+    default: false
+    }
   }
 
   private func work(_ number: Int) async throws -> (any ActionType)? {
@@ -48,7 +55,8 @@ struct DurableAttempt {
   private func dispatch(_ action: any ActionType, _ end: OutboxEnd) async throws {
     guard entry.withProgress({ $0.beginEnd() }) else { throw CancellationError() }
     if isPlanted(.effectRemovedFirst) { outbox.done(entry, isRemoved: false) }
-    let options = DispatchOptions().controlled { $0.companions = [end] }
+    // Without a default time limit: the action would commit after it, and be dispatched again.
+    let options = DispatchOptions.timeout(nil).controlled { $0.companions = [end] }
     let result = await run.dispatcher.dispatch(
       action: action, options: options, fileID: effect.fileID, line: effect.line
     ).result

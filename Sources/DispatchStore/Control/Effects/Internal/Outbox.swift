@@ -102,7 +102,7 @@ final class Outbox: DispatcherAttachment {
         && state.effects[entry.effect]?.effect?.isRegistered == true
     }
     guard isPending else { return giveUp(entry, by: dispatcher) }
-    if entry.progress.failed == nil { begin(entry, by: dispatcher) }
+    begin(entry, by: dispatcher)
   }
 
   /// Whether no later process does the work that this one leaves.
@@ -118,8 +118,8 @@ final class Outbox: DispatcherAttachment {
       DispatchWarning(
         kind: .deadLetter, storeIdentifier: nil,
         message: """
-          Work of the durable effect "\(entry.effect)" is not done in dispatcher "\(dispatcher.name)", which was closed \
-          before another attempt: \(entry.progress.error ?? ""). It is kept as a dead letter.
+          Work of the durable effect "\(entry.effect)" is not done in dispatcher "\(dispatcher.name)", which was closed: \
+          \(entry.progress.error ?? "") It is kept as a dead letter.
           """))
   }
 
@@ -129,16 +129,18 @@ final class Outbox: DispatcherAttachment {
   func commit(_ id: DispatchID, _ effect: String, _ action: any ActionType) -> OutboxEntry {
     state.withLock { state in
       let entry = state.enter(action, of: effect)
+      // Here, so that nobody else begins it before the commit is on its way to the database.
+      _ = entry.beginRun()
       state.committed[Cause(dispatch: id, effect: effect)] = entry
       return entry
     }
   }
 
-  /// Takes the work of a dispatch that has ended, which a run is to do; nil if there is none, or another run does it.
+  /// Takes the work of a dispatch that has ended, which a run is to do; nil if there is none, or it was removed.
   func take(_ ended: EndedDispatch, _ effect: String) -> OutboxEntry? {
     let cause = Cause(dispatch: ended.dispatchID, effect: effect)
     if let entry = state.withLock({ $0.committed.removeValue(forKey: cause) }) {
-      return entry.beginRun() ? entry : nil
+      return entry.progress.phase == .running ? entry : nil
     }
     // If a deadline has passed while the stores were finishing, they have changed all the same.
     guard ended.result.isSuccess || ended.resultOfStores.haveStoresFinished else { return nil }
@@ -196,6 +198,14 @@ final class Outbox: DispatcherAttachment {
 
   /// Begins no work again from now on.
   func close() { state.withLock { $0.isClosed = true } }
+
+  /// Gives up the work that no run does, such as that of an effect that was unregistered, if no later process does it.
+  func closed(_ dispatcher: Dispatcher) {
+    close()
+    for entry in state.withLock({ $0.entries.values.filter(\.isIdle) }) {
+      giveUp(entry, by: dispatcher)
+    }
+  }
 
   // MARK: Facts
 

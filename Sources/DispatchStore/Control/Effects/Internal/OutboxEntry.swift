@@ -19,7 +19,7 @@ final class OutboxEntry: Sendable {
 
   /// Whether a run does the work.
   enum Phase: Equatable {
-    /// No run does. Can become running or, if the work has failed for good, reviving.
+    /// No run does. Can become running or done or, if the work has failed for good, reviving.
     case idle
     /// A run does. Can become ending, idle or done, or reviving if it has failed for good.
     case running
@@ -192,8 +192,8 @@ final class OutboxEntry: Sendable {
   /// The error of an attempt that has not ended before the process.
   static let endOfProcess = "The process ended during the attempt."
 
-  /// The error of work that was not attempted before its dispatcher was closed.
-  static let endOfDispatcher = "The dispatcher was closed before the first attempt."
+  /// The error of work that has not failed before its dispatcher was closed.
+  static let endOfDispatcher = "The dispatcher was closed before the work was done."
 
   var removal: CompanionRow { CompanionRow(kind: .effect, key: key, value: nil) }
 }

@@ -56,6 +56,7 @@ final class RegisteredEffect: DispatchFollower {
       let run = EffectRun(of: self, dispatcher, effect.callSite, work, on: .current)
     else {
       _ = work.endRun()
+      outbox?.giveUp(work, by: dispatcher)
       return
     }
     begin(run, following)
@@ -83,7 +84,8 @@ final class RegisteredEffect: DispatchFollower {
     case .wait:
       break
     case .skip:
-      run.end()
+      // The line is closed. Another effect of the name may have been registered meanwhile, which does the work.
+      if isDurable { run.cancel() } else { run.end() }
     }
   }
 
@@ -155,11 +157,12 @@ final class RegisteredEffect: DispatchFollower {
     withLongLived { $0.close() }?.0?.cancel()
     guard let outbox else { return }
     outbox.close()
-    // Pauses end. Saved work that has not begun is left to the next process.
+    // Pauses end. Saved work that has not begun is left to the next process, and after a shut-down nothing begins.
     let isSaved = outbox.keeper != nil
+    let beginsNone = isSaved || reference.dispatcher?.isShutDown != false
     let left = withLines { lines in
       if isSaved { _ = lines.close() }
-      return lines.takePausing() + (isSaved ? lines.takeWaiting() : [])
+      return lines.takePausing() + (beginsNone ? lines.takeWaiting() : [])
     }
     for run in left { run.cancel() }
   }

@@ -36,7 +36,7 @@ extension Dispatcher {
     }
     let table = attachment(orAdd: make())
     // A dispatcher that was closed before has not told this table.
-    if isNew, isClosed { table.dispatcherClosed() }
+    if isNew, isClosed { table.closed(self) }
     return table
   }
 }

@@ -151,7 +151,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   }
 
   /// Ends all dispatches as cancelled, and stops the repeating schedules.
-  func dispatcherClosed() {
+  func closed(_ dispatcher: Dispatcher) {
     for member in change({ $0.close() }) {
       // Saved ones go on in the next process.
       if case .dispatch(_, let saved) = member { saved?.leave() }

@@ -56,24 +56,23 @@ final class RecorderCore: TapeSink {
   func begin(_ dispatch: DispatchInfo) -> Bool {
     let known = state.withLock { state in
       state.begin(dispatch.id)
-      return state.home
+      return state.home?.number
     }
-    if let known {
-      checkHome(known, of: dispatch.dispatcher)
-      return false
-    }
+    if known == dispatch.dispatcher.number { return false }
     // A reading of the clock is code of the program.
     let home = RecorderState.Home(dispatch.dispatcher)
-    return state.withLock { $0.begin(at: home) }
+    let isFirst = state.withLock { $0.begin(at: home) }
+    if !isFirst { checkHome(of: dispatch.dispatcher) }
+    return isFirst
   }
 
-  /// Stops the program if the recorder is registered with another dispatcher, too.
-  private func checkHome(_ home: RecorderState.Home, of dispatcher: Dispatcher) {
-    if home.number == dispatcher.number { return }
+  /// Stops the program if the recorder has noted dispatches of another dispatcher.
+  private func checkHome(of dispatcher: Dispatcher) {
+    guard let home = state.withLock(\.home), home.number != dispatcher.number else { return }
     stopProgram(
       """
-      A DispatchRecorder has noted dispatches of dispatcher "\(home.name)", and is registered with dispatcher \
-      "\(dispatcher.name)", too. Make a recorder for each dispatcher.
+      A DispatchRecorder has noted dispatches of dispatcher "\(home.name)", and now gets those of dispatcher \
+      "\(dispatcher.name)". Make a recorder for each dispatcher.
       """)
   }
 

@@ -14,7 +14,7 @@ func observe(
   let tracer = try JSONLinesTracer(file: spans, sampling: 0.01)
   InstrumentationSystem.bootstrap(tracer)
   let dispatcher = Dispatcher(
-    name: "bank", defaults: [.timeout(.seconds(5)), .limited(by: requests)],
+    name: "bank", defaults: [.timeout(.seconds(5))],
     carrying: [CarriedTaskLocal(InstrumentationContext.$current)])
   let metrics = DispatchMetrics(of: dispatcher, limits: ["requests": requests])
   dispatcher.instrument(logger: Logger(label: "bank"), metrics: metrics, tracer: tracer)
