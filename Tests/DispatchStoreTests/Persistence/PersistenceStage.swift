@@ -74,10 +74,10 @@ final class PersistenceStage: Sendable {
   init(
     on database: MemoryDatabase = MemoryDatabase(), limits: PersistenceLimits = .suspending(),
     coder: any PersistenceCoder = JSONPersistenceCoder(),
-    form: PersistedForm<Wallet> = .elements(\.all), clock: some Clock<Duration> = ContinuousClock()
+    form: PersistedForm<Wallet> = .elements(\.all)
   ) async throws {
     self.database = database
-    dispatcher = Dispatcher(name: "bank", clock: clock)
+    dispatcher = Dispatcher(name: "bank")
     let warnings = warnings
     dispatcher.onWarning { warnings.record($0) }
     persistence = try await database.open(for: dispatcher, coder: coder, limits: limits)
