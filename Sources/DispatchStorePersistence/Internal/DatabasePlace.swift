@@ -54,7 +54,7 @@
     }
 
     /// The size of a file; zero if there is none.
-    private static func size(_ path: String) -> Int {
+    static func size(_ path: String) -> Int {
       var info = stat()
       return stat(path, &info) == 0 ? Int(info.st_size) : 0
     }

@@ -34,9 +34,7 @@
     }
 
     package var journalBytes: Int {
-      var info = stat()
-      guard let session, stat(session.connection.path + "-wal", &info) == 0 else { return 0 }
-      return Int(info.st_size)
+      session.map { DatabasePlace.size($0.connection.path + "-wal") } ?? 0
     }
 
     /// The session, if the database is open.

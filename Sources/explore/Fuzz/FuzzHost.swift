@@ -7,9 +7,9 @@ protocol FuzzHost: Sendable {
   func makeDispatcher(name: String, queue: OperationQueue?) -> Dispatcher
   /// Runs a closure on a thread for which nothing waits.
   func startThread(_ body: @escaping @Sendable () -> Void)
-  /// Does that later, in a simulation once nothing else can run.
+  /// Runs a closure on such a thread later; in a simulation, once nothing else can run.
   ///
-  /// Needs no thread of the pool for tasks, since `.sync` dispatches in tasks may hold all of these.
+  /// On threads it needs no task, since `.sync` dispatches in tasks may hold all threads that run these.
   func startThreadLater(_ body: @escaping @Sendable () -> Void)
   /// Starts a task for which nothing waits.
   func startTask(_ body: @escaping @Sendable () async -> Void)

@@ -117,6 +117,7 @@ extension FuzzProgram {
     var controls: [Control] = []
     /// Whether a group makes it.
     var isInGroup = false
+    /// Whether the program gets a handle to wait for.
     var hasHandle: Bool { !isSent && !isInGroup }
     /// The calls of the effect that follows it.
     var effect: Body = 0

@@ -70,12 +70,12 @@ struct PaymentService {
   /// - Parameter database: Nil for orders in memory.
   init(
     _ database: MemoryDatabase?, _ bank: ChargingBank, clock: VirtualClock? = nil,
-    attempts: Int = 3,
+    defaults: DispatchOptions = [], attempts: Int = 3,
     onRestart: EffectRecovery<OrderPlaced> = .runAgain,
     actions: ActionCoder = ActionCoder(OrderPlaced.self), resumes: Bool = true,
     before: @escaping @Sendable () async throws -> Void = {}
   ) async throws {
-    dispatcher = Dispatcher(name: "payments", clock: clock)
+    dispatcher = Dispatcher(name: "payments", defaults: defaults, clock: clock)
     let warnings = warnings
     dispatcher.onWarning { warnings.record($0) }
     persistence = try await database?.open(for: dispatcher, actions: actions)
@@ -419,33 +419,17 @@ struct DurableEffectTests {
   /// With one, the action would be dispatched again, although it has committed.
   @Test(arguments: [true, false])
   func dispatchTheirActionWithoutADefaultTimeLimit(isPersistent: Bool) async throws {
-    let (clock, attempts) = (VirtualClock(), Recorder<Int>())
-    let dispatcher = Dispatcher(
-      name: "payments", defaults: .timeout(.seconds(1)), clock: clock)
-    let persistence =
-      isPersistent
-      ? try await database.open(for: dispatcher, actions: ActionCoder(OrderPlaced.self)) : nil
-    let store: Store<OrderBook, HandledAction> = Store(identifier: "orders", model: OrderBook()) {
-      On(OrderPlaced.self) { book, order in book.placed.append(order.id) }
-      On(OrderPaid.self) { book, order in
-        clock.advance(by: .seconds(2))
-        book.paid.append(order.id)
-      }
-    }
-    if isPersistent {
-      try await dispatcher.register(store: store, persisted: .model)
-    } else {
-      dispatcher.register(store: store)
-    }
-    dispatcher.register(
-      effect: DurableEffect("charge", on: OrderPlaced.self) { order, context in
-        attempts.record(context.attempt)
-        return OrderPaid(id: order.id)
-      })
-    await dispatcher.dispatch(OrderPlaced(id: 1)).settled
-    #expect(attempts.all == [1] && store.model.paid == [1])
-    try await persistence?.flush()
-    #expect(rows.isEmpty && dispatcher.pendingEffects.isEmpty)
+    let (clock, bank) = (VirtualClock(), ChargingBank())
+    let service = try await PaymentService(
+      isPersistent ? database : nil, bank, clock: clock, defaults: .timeout(.seconds(1)))
+    service.dispatcher.register(
+      store: Store(identifier: "slow", model: 0) {
+        On(OrderPaid.self) { _, _ in clock.advance(by: .seconds(2)) }
+      }, waitFor: ["orders"])
+    await service.dispatcher.dispatch(OrderPlaced()).settled
+    #expect(bank.keys.all.count == 1 && service.orders.model.paid == [1])
+    try await service.persistence?.flush()
+    #expect(rows.isEmpty && service.dispatcher.pendingEffects.isEmpty)
   }
 
   @Test(arguments: [true, false])
@@ -465,8 +449,7 @@ struct DurableEffectTests {
 
   /// Only the first one has been attempted, and is cancelled.
   @Test func thatAShutDownPreventsAreDeadLettersIfNotSaved() async throws {
-    let latch = Latch()
-    let (dispatcher, registration, begun) = try await jam(5, isPersistent: false, latch)
+    let (dispatcher, registration, begun) = try await jam(5, isPersistent: false, Latch())
     let warnings = Recorder<DispatchWarning.Kind>()
     dispatcher.onWarning { warnings.record($0.kind) }
     dispatcher.shutDown()

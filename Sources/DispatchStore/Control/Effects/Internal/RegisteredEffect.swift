@@ -156,6 +156,7 @@ final class RegisteredEffect: DispatchFollower {
   func dispatcherClosed() {
     withLongLived { $0.close() }?.0?.cancel()
     guard let outbox else { return }
+    // Before the pauses are taken: a run that comes to its pause from now on ends.
     outbox.close()
     // Pauses end. Saved work that has not begun is left to the next process, and after a shut-down nothing begins.
     let isSaved = outbox.keeper != nil
