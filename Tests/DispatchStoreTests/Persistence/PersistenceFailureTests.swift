@@ -98,20 +98,26 @@ struct PersistenceFailureTests {
 
   @Test func ofACommitThatHasHappenedDoNotEndAWaitForTheNextGroup() async throws {
     let stage = try await PersistenceStage()
-    stage.database.hold()
-    stage.wallet.updateModel { $0.all["a"] = 5 }
     stage.database.failAtCommit(.commitUnknown)
-    stage.database.release()
+    stage.wallet.updateModel { $0.all["a"] = 5 }
     try await stage.persistence.flush()
     // The same with another group behind it, which has to wait.
-    let isFirst = Locked(true)
+    let (calls, hasAll) = (EventCount(of: 1), DispatchSemaphore(value: 0))
     stage.persistence.project(stage.wallet) { [database = stage.database] _, _ in
-      if isFirst.withLock({ $0 }) { database.failAtCommit(.commitUnknown) }
-      isFirst.withLock { $0 = false }
+      switch calls.add() {
+      case 1:
+        hasAll.wait()
+        database.failAtCommit(.commitUnknown)
+      case 2: database.fail(.busy)
+      default: break
+      }
     }
-    for number in 1...3 { stage.wallet.updateModel { $0.all["b"] = number } }
-    stage.database.fail(.busy, afterSteps: 6)
+    stage.wallet.updateModel { $0.all["b"] = 1 }
+    await calls.full()
+    for number in 2...3 { stage.wallet.updateModel { $0.all["b"] = number } }
+    hasAll.signal()
     try await stage.persistence.flush()
+    #expect(calls.count == 3)
     #expect(stage.saved == ["a": "5", "b": "3"])
     #expect(!stage.persistence.status.hasFailed)
   }
