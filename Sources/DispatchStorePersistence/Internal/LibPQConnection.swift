@@ -102,6 +102,12 @@
         switch result.status {
         case PGRES_COMMAND_OK where preparation != nil:
           prepared[preparation!.sql] = preparation!.name
+        case PGRES_COMMAND_OK where statements[index].isCommit && result.commandTag != "COMMIT":
+          failure =
+            failure
+            ?? PostgreSQLFailure(
+              index: index, sqlState: "25P02", message: "the transaction had failed before",
+              isLost: false)
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
           results.append(result)
         case PGRES_PIPELINE_ABORTED:

@@ -11,6 +11,8 @@
     deinit { PQclear(handle) }
 
     var status: ExecStatusType { PQresultStatus(handle) }
+    /// The name of the command that the server has run; for the COMMIT of a failed transaction, that of another one.
+    var commandTag: String { String(cString: PQcmdStatus(handle)) }
     var rowCount: Int { Int(PQntuples(handle)) }
     var changedCount: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
     /// The server's error code.

@@ -20,6 +20,9 @@
     private var epoch: Int64?
     /// The transaction in progress, whose statements are sent with its end or before something is read.
     private var transaction: PostgreSQLTransaction?
+    /// The error that has ended the transaction before its commit, or lets the server undo it; nobody may catch it and
+    /// commit.
+    private var failure: PersistenceError?
     /// When the transaction began, by the client's clock.
     private var began = Duration.zero
     /// When statements were sent last, by the client's clock.
@@ -123,7 +126,7 @@
 
     package func begin(as owner: PersistenceOwner) throws -> Bool {
       let connection = try connected()
-      began = client.now
+      (began, failure) = (client.now, nil)
       let fence = self.fence(owner)
       guard doubt == owner else {
         transaction = PostgreSQLTransaction(owner, [.begin, fence])
@@ -206,6 +209,7 @@
     }
 
     package func rollback() {
+      failure = nil
       guard let transaction else { return }
       self.transaction = nil
       guard let connection, transaction.hasBegun || connection.isInTransaction else { return }
@@ -224,6 +228,7 @@
     private func send(
       _ action: String, _ further: [PostgreSQLStatement] = [], commits: Bool = false
     ) throws -> [any PostgreSQLResult] {
+      if let failure { throw failure }
       let connection = try connected()
       guard let transaction else { throw noTransaction() }
       let pending = transaction.takeStatements()
@@ -256,10 +261,15 @@
           // Also if nothing was committed: the server may go on with the transaction, which has the row until then.
           if let transaction { noteLostReply(to: transaction.owner) }
           (transaction, self.connection) = (nil, nil)
-          throw failure.error(action, in: place, isOutcomeKnown: !commits)
+          throw noted(failure.error(action, in: place, isOutcomeKnown: !commits))
         }
-        throw try explain(failure, transaction, action)
+        throw noted(try explain(failure, transaction, action))
       }
+    }
+
+    private func noted(_ error: PersistenceError) -> PersistenceError {
+      failure = error
+      return error
     }
 
     /// The error of a statement, or of the comparison at the transaction's begin.
@@ -286,7 +296,7 @@
       guard let (index, count) = transaction.sentVersions, index < results.count else { return }
       if results[index].changedCount != count {
         rollback()
-        throw PersistenceError(.corrupt, "\(description) has lost the row of a store.")
+        throw noted(PersistenceError(.corrupt, "\(description) has lost the row of a store."))
       }
     }
 
@@ -396,6 +406,7 @@
       return (0..<result.rowCount).map { result.values($0) }
     }
 
+    /// Runs a statement in a savepoint: if it fails, and the program catches the error, the transaction goes on.
     private func runUser(_ sql: String, _ values: [DatabaseValue]) throws -> any PostgreSQLResult {
       if let word = PostgreSQLStatement.transactionWord(of: sql) {
         throw PersistenceError(
@@ -411,12 +422,20 @@
           "\(description): text can't have a zero character there. The statement: \(sql)")
       }
       do {
-        return try run(.user(sql, values), "a statement")
+        let results = try send("a statement", [.savepoint, .user(sql, values), .releaseSavepoint])
+        return results[results.count - 2]
       } catch let error as PersistenceError {
+        undoStatement()
         throw PersistenceError(
           error.code, "\(error.message) The statement: \(sql)", isOutcomeKnown: error.isOutcomeKnown
         )
       }
+    }
+
+    /// Undoes a failed statement of the user's; if another one has failed, there is no savepoint, and the error stays.
+    private func undoStatement() {
+      guard transaction != nil, let connection else { return }
+      if (try? connection.run([.rollbackToSavepoint, .releaseSavepoint])) != nil { failure = nil }
     }
   }
 #endif

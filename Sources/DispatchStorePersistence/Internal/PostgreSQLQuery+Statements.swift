@@ -45,6 +45,9 @@
         case .rows(let number, let part, let last, let limit):
           .rows(ofStore: number, part: part, after: last, limit: limit)
         case .user(let sql, let values): Self(sql, values.map(Parameter.init))
+        case .savepoint: Self("SAVEPOINT dispatchstore")
+        case .releaseSavepoint: Self("RELEASE SAVEPOINT dispatchstore")
+        case .rollbackToSavepoint: Self("ROLLBACK TO SAVEPOINT dispatchstore")
         }
     }
 

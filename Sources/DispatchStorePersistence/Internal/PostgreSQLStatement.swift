@@ -58,11 +58,18 @@
     /// Reads rows whose key, escaped, comes after one; with nil from the first on.
     case rows(store: Int64, part: Int, after: String?, limit: Int)
 
-    /// A statement of the user's.
+    // Statements of the user's:
+
     case user(String, [DatabaseValue])
+    /// Sets the point to which the transaction goes back if the next statement fails.
+    case savepoint
+    case releaseSavepoint
+    case rollbackToSavepoint
   }
 
   extension PostgreSQLStatement {
+    var isCommit: Bool { if case .commit = self { true } else { false } }
+
     /// Whether it is sent with most groups, so that preparing it pays.
     var isPartOfGroups: Bool {
       switch self {
@@ -80,7 +87,9 @@
           .drop(while: \.isWhitespace)
       }
       let word = text.drop { !$0.isLetter }.prefix { $0.isLetter }.uppercased()
-      let words = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "PREPARE"]
+      let words = [
+        "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "PREPARE", "SAVEPOINT", "RELEASE",
+      ]
       return words.contains(word) ? word : nil
     }
   }

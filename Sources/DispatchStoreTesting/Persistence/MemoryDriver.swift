@@ -84,8 +84,9 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
   }
 
   func commit() throws {
-    try step("commit")
+    // First, so that a fault or a crash that comes meanwhile concerns this commit.
     database.waitUntilReleased()
+    try step("commit")
     commitNow()
   }
 

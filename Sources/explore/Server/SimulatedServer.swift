@@ -95,6 +95,8 @@
     private var hasFailed = false
     /// The tables as its transaction sees them, once that has the partition's row.
     private var content: SimulatedServer.Content?
+    /// The tables as they were at the savepoint.
+    private var savepoint: SimulatedServer.Content?
     private var lockLimit: Duration?
     private var idleLimit: Duration?
     private var isBusy = false
@@ -113,12 +115,17 @@
     }
 
     private func endTransaction() {
+      savepoint = nil
       if server.rowHolder === self { server.rowHolder = nil }
       (isInTransaction, hasFailed, content, lockLimit, idleLimit) = (false, false, nil, nil, nil)
     }
 
     /// Undoes the transaction, which lasts until the client ends it, without its row and its limits.
     private func fail() {
+      if savepoint != nil, !isEnded {
+        hasFailed = true
+        return
+      }
       let lasts = isInTransaction
       endTransaction()
       (isInTransaction, hasFailed) = (lasts, lasts)
@@ -194,8 +201,13 @@
     private func run(_ statement: PostgreSQLStatement) throws(PostgreSQLFailure) -> SimulatedRows {
       switch statement {
       case .rollback: endTransaction()
-      case .commit where hasFailed: endTransaction()
+      case .commit where hasFailed: throw .statement("25P02")
+      case .rollbackToSavepoint:
+        guard let savepoint else { throw .statement("3B001") }
+        (content, hasFailed) = (savepoint, false)
       case _ where hasFailed: throw .statement("25P02")
+      case .savepoint: savepoint = content
+      case .releaseSavepoint: savepoint = nil
       case .begin: isInTransaction = true
       case .commit: commit()
       case .limits(let wait, let idle): (lockLimit, idleLimit) = (wait, idle)

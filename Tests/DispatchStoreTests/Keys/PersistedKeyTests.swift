@@ -18,6 +18,7 @@ private struct Describe: ActionType {
   typealias Reply = Text
 }
 
+private struct Pass: ActionType {}
 private struct Overdrawn: Error {}
 
 /// A value that can't be encoded.
@@ -175,6 +176,17 @@ struct PersistedKeyTests {
     let refused = await process.dispatcher.send(Withdraw(), options: .idempotencyKey(long))
     #expect(refused.dispatchError?.code == .invalidIdempotencyKey)
     #expect(refused.dispatchError?.message.contains("1025 bytes") == true)
+    let list = process.dispatcher.dispatch(actions: [Withdraw()], options: .idempotencyKey(long))
+    #expect(await list.result.dispatchError?.code == .invalidIdempotencyKey)
+    let nested = Recorder<DispatchHandle>()
+    let outer = process.dispatcher.register(
+      store: Store(identifier: "outer", model: 0) { [dispatcher = process.dispatcher] in
+        On(Pass.self) { _, _ in
+          nested.record(dispatcher.dispatch(Withdraw(), options: .idempotencyKey(long)))
+        }
+      })
+    await outer.send(Pass())
+    #expect(await nested.all[0].result.dispatchError?.code == .invalidIdempotencyKey)
     #expect(process.purse.model.amounts.isEmpty)
     #expect(await process.dispatcher.send(Withdraw()).isSuccess, "Saving goes on.")
   }
@@ -217,21 +229,64 @@ struct PersistedKeyTests {
     #expect(process.purse.model.amounts == [1])
   }
 
-  @Test(arguments: [true, false])
-  func ofADispatchThatDoesNotWaitForSavingAreSaved(isBlock: Bool) async throws {
+  private static let subjects: [[any ActionType]] = [
+    [Withdraw()], [WithdrawInABlock()], [Withdraw(), WithdrawInABlock()],
+  ]
+
+  @Test(arguments: 0..<subjects.count)
+  func ofADispatchThatDoesNotWaitForSavingAreSaved(subject: Int) async throws {
+    let actions = Self.subjects[subject]
     let first = try await Process(database)
     let options: DispatchOptions = [.idempotencyKey("k"), .durability(.memory)]
-    func reply(of process: Process) async throws -> Int {
-      isBlock
-        ? try await process.dispatcher.send(WithdrawInABlock(), options: options).reply
-        : try await process.dispatcher.send(Withdraw(), options: options).reply
+    func run(by process: Process) async -> DispatchResult {
+      let handle =
+        actions.count == 1
+        ? process.dispatcher.dispatch(action: actions[0], options: options)
+        : process.dispatcher.dispatch(actions: actions, options: options)
+      return await handle.result
     }
-    #expect(try await reply(of: first) == 1)
+    #expect(await run(by: first).isSuccess)
     await first.dispatcher.drain()
     try await first.persistence.close()
     let next = try await Process(database)
-    #expect(try await reply(of: next) == 1)
-    #expect(next.purse.model.amounts.count == 1)
+    #expect(await run(by: next).isSuccess)
+    #expect(next.purse.model.amounts.count == actions.count)
+  }
+
+  @Test func ofADispatchThatDoesNotWaitForSavingAnswerRepeatsOnceTheyAreSaved() async throws {
+    let process = try await Process(database)
+    database.hold()
+    let first = await process.dispatcher.send(
+      Withdraw(), options: [.idempotencyKey("k"), .durability(.memory)])
+    #expect(try first.reply == 1)
+    let repeated = process.dispatcher.dispatch(Withdraw(), options: .idempotencyKey("k"))
+    #expect(repeated.resultIfEnded == nil)
+    database.release()
+    #expect(await repeated.result.isSuccess)
+    #expect(process.purse.model.amounts == [1])
+  }
+
+  @Test func ofADispatchThatCouldNotBeSavedHaveNoAnswer() async throws {
+    let process = try await Process(database)
+    database.hold()
+    await process.dispatcher.send(
+      Withdraw(), options: [.idempotencyKey("k"), .durability(.memory)])
+    let repeated = process.dispatcher.dispatch(Withdraw(), options: .idempotencyKey("k"))
+    database.failAtCommit(.inputOutput)
+    database.crash()
+    database.release()
+    #expect(await repeated.result.dispatchError?.code == .persistenceFailed)
+  }
+
+  @Test func areKeptUpToACapacityThatIsRaisedAfterARestart() {
+    let table = IdempotencyTable(DispatcherClock(VirtualClock()))
+    table.capacity = 2
+    let record = KeyRecord(
+      action: .saved(name: "Withdraw", nil),
+      outcome: .saved(SavedOutcome(stores: [], replies: [:], error: nil)), isSaved: true)
+    for key in 0..<5 { table.restore(record, "\(key)", expiresAt: .max) }
+    table.capacity = 10
+    #expect(table.count == 5)
   }
 
   @Test func areSharedByTheDispatchersOfADatabase() async throws {

@@ -27,6 +27,10 @@ struct PersistentAtomicTests {
             wallet.all["a", default: 0] -= transfer.amount
             wallet.note = "\(transfer.amount)"
           }
+          On(Balance.self) { wallet, balance in
+            Reduction.unchanged()
+            return wallet.all[balance.account] ?? 0
+          }
         }, persisted: .elements(\.all))
       other = try await dispatcher.register(
         store: WalletStore(identifier: "other", model: Wallet()) {
@@ -81,5 +85,20 @@ struct PersistentAtomicTests {
     #expect(result.errorCode == .persistenceFailed)
     #expect(bank.one.model.all["a"] == -1)
     #expect(bank.other.model.all["a"] == 1)
+  }
+
+  /// The time limit keeps the thread from saving the commit itself.
+  @Test(arguments: Way.all)
+  func areSavedWhileAnObserverWaitsForThat(way: Way) async throws {
+    let bank = try await Bank()
+    let results = Recorder<DispatchResult?>()
+    let token = bank.one.observe(.model) { [dispatcher = bank.dispatcher] _ in
+      let handle = dispatcher.dispatch(
+        Balance(account: "a"), mode: .sync, options: .timeout(.seconds(20)))
+      results.record(handle.resultIfEnded)
+    }
+    #expect(await bank.run(Transfer(amount: 1), way).isSuccess)
+    #expect(results.all.map { $0?.isSuccess } == [true])
+    token.cancel()
   }
 }

@@ -16,6 +16,21 @@ private struct Secret: ActionType {}
 /// Holds its lane until something is recorded.
 private struct Hold: ActionType { let end: Recorder<Int> }
 
+/// Calls a closure when it is decoded.
+private struct Hooked: CodableAction {
+  @TaskLocal static var hook: @Sendable () -> Void = {}
+
+  init() {}
+  init(from decoder: any Decoder) throws { Self.hook() }
+  func encode(to encoder: any Encoder) throws { _ = encoder.container(keyedBy: Key.self) }
+  private enum Key: CodingKey {}
+}
+
+private enum Meanwhile: CaseIterable { case another, repeating, cancelled }
+
+/// Waits in a block until something is recorded.
+private struct Linger: CodableAction {}
+
 private struct SavedTime: Decodable { let due: Int64 }
 
 private struct NobodyThere: Error {}
@@ -31,13 +46,15 @@ private struct Office {
   let persistence: Persistence
   let log: Store<Log, HandledAction>
   let warnings = Recorder<DispatchWarning>()
+  let lingers = Recorder<Int>()
+  let mayGoOn = Recorder<Int>()
 
   init(
     _ database: MemoryDatabase, _ clock: VirtualClock, name: String = "office",
     actions: ActionCoder = ActionCoder(Remind.self, CleanUp.self), resumes: Bool = true
   ) async throws {
     dispatcher = Dispatcher(name: name, clock: clock)
-    let warnings = warnings
+    let (warnings, lingers, mayGoOn) = (warnings, lingers, mayGoOn)
     dispatcher.onWarning { warnings.record($0) }
     persistence = try await database.open(for: dispatcher, actions: actions)
     log = try await dispatcher.register(
@@ -48,7 +65,13 @@ private struct Office {
         }
         On(CleanUp.self) { log, _ in log.cleaned += 1 }
         On(Secret.self) { _, _ in }
+        On(Hooked.self) { _, _ in }
         Perform(Hold.self) { hold, _ in _ = await hold.end.first(1) }
+        Perform(Linger.self) { _, context in
+          lingers.record(1)
+          _ = await mayGoOn.first(1)
+          try context.updateModel { $0.cleaned += 1 }
+        }
       }, persisted: .model)
     if resumes { dispatcher.resumeWork() }
   }
@@ -379,6 +402,83 @@ struct SavedScheduleTests {
     try await next.persistence.flush()
     #expect(rows.isEmpty && next.dispatcher.scheduled.allSatisfy { !$0.isSaved })
     #expect(next.dispatcher.scheduled.count == 2)
+  }
+
+  @Test func thatRepeatAreReplacedByOneThatCannotBeSaved() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.every(.seconds(10), name: "clean", perform: CleanUp())
+    try await first.persistence.flush()
+    database.crash()
+    let next = try await Office(database, clock, resumes: false)
+    next.dispatcher.every(.seconds(10), name: "clean", perform: Secret())
+    next.dispatcher.resumeWork()
+    try await next.persistence.flush()
+    #expect(rows.isEmpty)
+    #expect(next.dispatcher.scheduled.map(\.isSaved) == [false])
+  }
+
+  @Test(arguments: Meanwhile.allCases)
+  private func thatAreResumedGiveWayToWhatComesMeanwhile(_ meanwhile: Meanwhile) async throws {
+    let actions = ActionCoder(Hooked.self, Remind.self, CleanUp.self)
+    let first = try await Office(database, clock, actions: actions)
+    first.dispatcher.dispatch(Hooked(), options: .delayed(by: .seconds(10), name: "r"))
+    try await first.persistence.flush()
+    database.crash()
+    let next = try await Office(database, clock, actions: actions, resumes: false)
+    // Called as `resumeWork()` decodes the action.
+    let hook: @Sendable () -> Void = { [dispatcher = next.dispatcher] in
+      switch meanwhile {
+      case .another:
+        dispatcher.dispatch(Remind(order: 2), options: .delayed(by: .seconds(5), name: "r"))
+      case .repeating: dispatcher.every(.seconds(5), name: "r", perform: CleanUp())
+      case .cancelled: #expect(dispatcher.cancelScheduled(named: "r"))
+      }
+    }
+    Hooked.$hook.withValue(hook) { next.dispatcher.resumeWork() }
+    #expect(
+      next.dispatcher.scheduled.map { "\($0.actions[0])" }
+        == (meanwhile == .cancelled
+          ? [] : [meanwhile == .another ? "\(Remind(order: 2))" : "\(CleanUp())"]))
+    try await next.persistence.flush()
+    #expect(rows.keys.sorted() == (meanwhile == .cancelled ? [] : ["office/r"]))
+    #expect(next.dispatcher.deadLetters.isEmpty)
+  }
+
+  @Test func ofAStoreThatWasReplacedMeanwhileBecomeDeadLetters() async throws {
+    let office = try await Office(database, clock, actions: ActionCoder(Linger.self))
+    office.dispatcher.dispatch(Linger(), options: .delayed(by: .seconds(1), name: "r"))
+    try await office.persistence.flush()
+    clock.advance(by: .seconds(1))
+    _ = await office.lingers.first(1)
+    office.dispatcher.unregister(store: office.log)
+    try await office.persistence.delete("log")
+    office.mayGoOn.record(1)
+    #expect(await office.warnings.first(1).map(\.kind) == [.deadLetter])
+    #expect(office.dispatcher.deadLetters.map(\.name) == ["r"])
+  }
+
+  @Test func whoseKeyHasAnAnswerByThenLeaveNoRow() async throws {
+    let first = try await Office(database, clock)
+    let key = DispatchOptions.idempotencyKey("k")
+    first.dispatcher.dispatch(
+      Remind(order: 1), options: [.delayed(by: .seconds(10), name: "r"), key])
+    try await first.persistence.flush()
+    database.crash()
+    let next = try await Office(database, clock, resumes: false)
+    #expect(await next.dispatcher.send(Remind(order: 1), options: key).isSuccess)
+    next.dispatcher.resumeWork()
+    try await next.persistence.flush()
+    #expect(rows.isEmpty && next.dispatcher.scheduled.isEmpty)
+    #expect(next.log.model.reminded == [1])
+  }
+
+  @Test func ofDispatchersWhoseNamesHaveSlashesHaveRowsOfTheirOwn() async throws {
+    let office = try await Office(database, clock, name: "a")
+    let other = Dispatcher(name: "a/b", persistence: office.persistence, clock: clock)
+    office.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "b/c"))
+    other.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "c"))
+    try await office.persistence.flush()
+    #expect(rows.keys.sorted() == ["a%2Fb/c", "a/b/c"])
   }
 
   @Test func thatAreNotSavedBecomeNoDeadLetters() async throws {

@@ -4,7 +4,7 @@ extension Dispatcher {
   /// Call it once, when all stores and durable effects are registered, on any thread. Without persistence there is none.
   public func resumeWork() {
     outbox.resume(self)
-    for record in savedSchedules?.takeFound() ?? [] { resume(record) }
+    for record in savedSchedules?.decodeFound() ?? [] { resume(record) }
   }
 
   private func resume(_ record: ScheduleRecord<any ActionType>) {
@@ -16,7 +16,7 @@ extension Dispatcher {
         repeated, Repetition(interval: interval, missed: record.missed), due: record.due)
     }
     if record.missed == .skip, record.due <= clock.unixNanoseconds {
-      savedSchedules?.removeRow(record.name)
+      _ = savedSchedules?.removeFound(record.name)
     } else {
       dispatch(
         record, by: ScheduleRule(begin: .at(record.due), name: record.name, missed: record.missed))

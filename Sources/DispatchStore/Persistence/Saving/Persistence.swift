@@ -180,9 +180,7 @@ public final class Persistence: Sendable {
       // In the role of the writer, so that nobody writes meanwhile; after a failure nobody does.
       let errand = DatabaseErrand { _ in
       } end: { error in
-        let lag = self.state.withLock(\.commit.lag)
-        let reason = error ?? .closed(lag)
-        if error == nil { self.fail(reason) }
+        let (lag, reason) = self.fail { error ?? .closed($0) }
         continuation.resume(returning: lag > 0 ? reason : nil)
       }
       let refusal = state.withLock { state in

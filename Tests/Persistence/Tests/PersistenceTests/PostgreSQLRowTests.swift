@@ -54,6 +54,37 @@ struct PostgreSQLRowTests {
     #expect(try opened.rows(store) == ["b": Data("2".utf8), "c": Data("3".utf8)])
   }
 
+  @Test func areSavedAlthoughAStatementOfTheUsersFailsWhoseErrorIsCaught() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    try opened.group { driver in
+      try driver.save(Data("1".utf8), at: row("a"), ofStore: store)
+      for sql in ["SELECT 1/0", "no statement", "SELECT * FROM nowhere"] {
+        #expect(throws: PersistenceError.self) { try driver.query(sql, []) }
+      }
+      #expect(try driver.query("SELECT 7", []) == [[.integer(7)]])
+      try driver.save(Data("2".utf8), at: row("b"), ofStore: store)
+    }
+    #expect(try opened.rows(store) == ["a": Data("1".utf8), "b": Data("2".utf8)])
+  }
+
+  @Test func areNotAcknowledgedIfTheLibrarysOwnStatementHasFailed() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    // The index refuses it, also compressed.
+    let long = (0..<8_000).map { _ in String(UInt8.random(in: 0...99)) }.joined(separator: "-")
+    #expect(throws: PersistenceError.self) {
+      try opened.group { driver in
+        try driver.save(Data("1".utf8), at: row(long), ofStore: store)
+        _ = try? driver.query("SELECT 7", [])
+        _ = try? driver.query("SELECT 7", [])
+      }
+    }
+    #expect(try opened.rows(store).isEmpty)
+    try opened.group { try $0.save(Data("2".utf8), at: row("b"), ofStore: store) }
+    #expect(try opened.rows(store) == ["b": Data("2".utf8)])
+  }
+
   @Test func areReadInPages() throws {
     let opened = try Opened(database.driver())
     let store = try opened.store()

@@ -45,15 +45,22 @@ extension IdempotencyTable {
     return nil
   }
 
+  /// Whether the key of a dispatch may be saved: its stores are persistent, or not known at its admission, because it is
+  /// a list, or made in an exclusive section.
+  func maySave(_ dispatch: Dispatch) -> Bool {
+    guard let route = dispatch.route else { return keeper != nil }
+    return route._withUnsafeGuaranteedRef { $0.endGate != nil || $0.count == 0 && keeper != nil }
+  }
+
   /// Throws if the key's record could not be saved with the commits of persistent stores.
   private func check(_ key: IdempotencyKey, _ action: KeyedAction, _ dispatch: Dispatch) throws {
-    guard key.period > 0, dispatch.hasEndGate else { return }
+    guard key.period > 0, maySave(dispatch) else { return }
     if key.text.utf8.contains(0) { throw DispatchError.keyNotSaved(key.text, "It has U+0000.") }
     if !CompanionRow.canHave(key: key.text) {
       let (size, most) = (key.text.utf8.count, CompanionRow.maxKeySize)
       throw DispatchError.keyNotSaved(key.text, "It has \(size) bytes, and may have \(most).")
     }
-    guard let reply = action.replyType, reply != Void.self, !(reply is any Codable.Type) else {
+    guard dispatch.hasEndGate, let reply = action.replyType, reply != Void.self, !(reply is any Codable.Type) else {
       return
     }
     throw DispatchError.keyNotSaved(

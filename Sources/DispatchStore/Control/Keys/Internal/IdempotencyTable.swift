@@ -103,7 +103,15 @@ final class IdempotencyTable: DispatcherAttachment {
 
   var capacity: Int {
     get { state.withLock(\.capacity) }
-    set { withTable { $0.capacity = max(newValue, 0) } }
+    set {
+      let now = clock.nanoseconds
+      let trimmed = state.withLock { table in
+        // Nothing is forgotten by the former number.
+        table.capacity = max(newValue, 0)
+        return table.trim(now: now)
+      }
+      removeRows(of: trimmed)
+    }
   }
 
   func unixMilliseconds(after period: Int64) -> Int64 {

@@ -5,8 +5,8 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   let action: KeyedAction
   let dispatch: Dispatch
   private let table: IdempotencyTable
-  /// Whether the dispatch does not wait until its commits are saved, so that its row is a commit of its own.
-  private let isSavedAlone: Bool
+  /// Whether the dispatch ends before its commits are saved; repeats that come later wait for that.
+  private let endsUnsaved: Bool
   private let state = Locked(State())
 
   private struct State {
@@ -24,14 +24,14 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     _ key: IdempotencyKey, _ action: KeyedAction, _ dispatch: Dispatch, in table: IdempotencyTable
   ) {
     (self.key, self.action, self.dispatch, self.table) = (key, action, dispatch, table)
-    isSavedAlone = dispatch.hasEndGate && dispatch.details?.endsUnsaved == true
+    endsUnsaved = dispatch.details?.endsUnsaved == true && table.maySave(dispatch)
   }
 
   /// The dispatch whose end, and result, a repeat waits for.
   ///
-  /// If a dispatch has timed out while its commit is being saved, that is the end of saving.
+  /// If a dispatch has ended while its commit is being saved, that is the end of saving.
   var awaited: Dispatch {
-    guard let result = dispatch.result, !result.isSuccess else { return dispatch }
+    guard let result = dispatch.result, endsUnsaved || !result.isSuccess else { return dispatch }
     let (settling, settled): (Dispatch, DispatchResult?) = state.withLock { state in
       if state.committed == nil { return (dispatch, nil) }
       if let settling = state.settling { return (settling, nil) }
@@ -86,15 +86,16 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     guard !isLost, key.period > 0, let outcome = committed ?? outcome(of: result) else {
       return settle(nil, result)
     }
-    if committed == nil, isSavedAlone, let keeper = table.keeper {
-      keeper.save(rows(for: outcome))
-      return settle(outcome, result, isSaved: true)
-    }
-    // The dispatch may have timed out while it was being saved. A repeat must not get the recorded result before that.
-    guard committed != nil, !result.isSuccess, !isPlanted(.unsavedAnswer) else {
+    if committed == nil, endsUnsaved { table.keeper?.save(rows(for: outcome)) }
+    // The dispatch may have ended while it was being saved. A repeat must not get the recorded result before that.
+    guard endsUnsaved || committed != nil && !result.isSuccess, !isPlanted(.unsavedAnswer) else {
       return settle(outcome, result, isSaved: committed != nil)
     }
-    table.whenSaved { isSaved in self.settle(isSaved ? outcome : nil, result, isSaved: isSaved) }
+    table.whenSaved { isSaved in
+      if isSaved { return self.settle(outcome, result, isSaved: true) }
+      let error = result.error ?? DispatchError.answerNotSaved(self.key.text)
+      self.settle(nil, DispatchResult(dispatchID: self.dispatch.id, error: error))
+    }
   }
 
   /// Records the key, or frees it, and then ends what waits for that.
@@ -128,5 +129,16 @@ extension DispatchResult {
     }
     return DispatchResult(
       dispatchID: dispatchID, identifiers: stores.map(\.storeIdentifier), replies: replies)
+  }
+}
+
+extension DispatchError {
+  fileprivate static func answerNotSaved(_ key: String) -> DispatchError {
+    DispatchError(
+      code: .persistenceFailed,
+      message: """
+        The first dispatch with the idempotency key "\(key)" has ended, and it is not known whether its commits were \
+        saved, because saving has failed meanwhile. Repeat it once the program runs again.
+        """)
   }
 }

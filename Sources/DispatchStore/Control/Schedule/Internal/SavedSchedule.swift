@@ -77,9 +77,11 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     if let number, !isLeft, !isPlanted(.cancelledKeepsRow) { schedules.remove(name, number) }
   }
 
+  override func lost() { state.withLock { $0.isRemoved = false } }
+
   override func ended(_ result: DispatchResult) {
     let (number, isRemoved) = state.withLock { ($0.number, $0.isRemoved) }
-    guard let number else { return }
+    guard let number else { return endedUnscheduled(result) }
     if isRemoved { return schedules.forget(name, number) }
     switch result.error {
     case nil where isUnanswered(result):
@@ -89,13 +91,32 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
       // A closed dispatcher leaves the row to the next process; anybody else has cancelled the dispatch. If it was
       // cancelled before its time, the row is gone already.
       if !schedules.isClosed { schedules.remove(name, number) }
-    case let error as DispatchError
-    where [.persistenceFailed, .dispatcherClosed].contains(error.code): break
+    case let error as DispatchError where error.leavesSchedules: break
     // Another one has its name. Nothing is removed if that has taken over the row.
     case let error as DispatchError where error.code == .skipped: schedules.remove(name, number)
     case let error?: schedules.fail(name, number, error)
     }
   }
+
+  /// Ends what an earlier process has left, and what has never waited because its idempotency key had an answer.
+  private func endedUnscheduled(_ result: DispatchResult) {
+    guard let found, !state.withLock(\.isLeft) else { return }
+    switch result.error {
+    case is CancellationError: break
+    case let error as DispatchError where error.leavesSchedules: break
+    case let error:
+      guard schedules.takePending(name) else { return }
+      guard let error else { return schedules.removeRow(name) }
+      schedules.enter(found, 0)
+      schedules.fail(name, 0, error)
+    }
+  }
+
+  /// Whether an earlier process has left it.
+  var wasLeft: Bool { found != nil }
+
+  /// Takes what an earlier process has left; returns false if it was cancelled or replaced meanwhile.
+  func takeFound() -> Bool { schedules.takePending(name) }
 }
 
 /// A run of a repeating schedule, whose commit saves the time of the next run.
@@ -116,7 +137,7 @@ final class SavedRun: DispatchCompanion, @unchecked Sendable {
   ) -> [CompanionRow] { isPlanted(.dueAfterCommit) ? [] : keep() }
 
   override func rows(of result: DispatchResult) -> [CompanionRow] {
-    kept.withLock { $0 } ? [] : keep()
+    kept.withLock { $0 } || result.error is CancellationError ? [] : keep()
   }
 
   private func keep() -> [CompanionRow] {
@@ -138,6 +159,12 @@ final class SavedRun: DispatchCompanion, @unchecked Sendable {
 }
 
 extension DispatchError {
+  /// Whether the process can't go on with saved schedules, so that they are left to the next one.
+  fileprivate var leavesSchedules: Bool {
+    // Without a cause, only a store of the dispatch was replaced.
+    code == .dispatcherClosed || code == .persistenceFailed && cause != nil
+  }
+
   fileprivate static func unanswered(_ name: String) -> DispatchError {
     DispatchError(
       code: .notRegistered,

@@ -36,7 +36,13 @@ final class SavedSchedules: DispatcherAttachment {
     if isCurrent: @escaping @Sendable () -> Bool
   ) -> CompanionRow {
     CompanionRow(
-      kind: .schedule, key: "\(dispatcher)/\(name)".inFormC, value: record, isCurrent: isCurrent)
+      kind: .schedule, key: rowKey(of: name), value: record, isCurrent: isCurrent)
+  }
+
+  /// The key of a name's row, unlike that of any name of another dispatcher.
+  private func rowKey(of name: String) -> String {
+    let dispatcher = dispatcher.replacing("%", with: "%25").replacing("/", with: "%2F")
+    return "\(dispatcher)/\(name)".inFormC
   }
 
   // MARK: Saving
@@ -51,7 +57,7 @@ final class SavedSchedules: DispatcherAttachment {
     _ mode: Dispatcher.Mode, due: Int64, _ missed: MissedRuns, interval: Int64? = nil,
     key: IdempotencyKey? = nil, _ number: Int
   ) {
-    guard keeper.obstacle(type(of: action)) == nil, CompanionRow.canHave(key: name),
+    guard keeper.obstacle(type(of: action)) == nil, CompanionRow.canHave(key: rowKey(of: name)),
       let mode = SavedMode(mode)
     else { return saveNothing(of: name, number) }
     let record = ScheduleRecord<any ActionType>(
@@ -70,8 +76,12 @@ final class SavedSchedules: DispatcherAttachment {
   }
 
   /// Takes what an earlier process has left pending under a name; returns whether something was there.
-  private func takePending(_ name: String) -> Bool {
-    !takeFound { $0.name == name && $0.failed == nil }.isEmpty
+  func takePending(_ name: String) -> Bool {
+    found.withLock { found in
+      guard let row = found.rows[key(of: name)], row.failed == nil else { return false }
+      found.rows[key(of: name)] = nil
+      return true
+    }
   }
 
   /// Saves a repeating schedule.
@@ -83,7 +93,9 @@ final class SavedSchedules: DispatcherAttachment {
 
   /// Enters a record, unless a later one of its name is there.
   func enter(_ record: ScheduleRecord<any ActionType>, _ number: Int) {
-    state.withLock { $0.records.enter(record, record.name, number) }
+    let former = state.withLock { $0.records.enter(record, record.name, number) }
+    // Outside of the lock, since an action's deinit is the user's code.
+    withExtendedLifetime(former) {}
   }
 
   /// Gives the row of a record that is replaced to a later arrival, which saves its own in its place.
@@ -219,27 +231,29 @@ final class SavedSchedules: DispatcherAttachment {
 
   // MARK: After a restart
 
-  private func takeFound(_ condition: (ScheduleRow) -> Bool) -> [ScheduleRow] {
-    found.withLock { found in
-      let taken = found.rows.filter { $0.dispatcher == dispatcher && condition($0) }
-      found.rows.removeAll { $0.dispatcher == dispatcher && condition($0) }
-      return taken
-    }
+  private func key(of name: String) -> FoundSchedules.Key {
+    FoundSchedules.Key(dispatcher: dispatcher, name: name)
   }
 
-  /// Takes the time of a repeating schedule that an earlier process has left.
-  func takeDue(of name: String) -> Int64? {
-    takeFound { $0.name == name && $0.interval != nil && $0.failed == nil }.first?.due
+  /// The time of a repeating schedule that an earlier process has left.
+  func foundDue(of name: String) -> Int64? {
+    let row = found.withLock { $0.rows[key(of: name)] }
+    return row?.interval != nil && row?.failed == nil ? row?.due : nil
   }
 
-  /// Takes what an earlier process has left; an action that can't be decoded becomes a dead letter.
+  /// Decodes what an earlier process has left pending, which `takePending` takes once it is scheduled.
   ///
-  /// Leaves, with a warning, what is for a store or a dispatcher that is not there.
-  func takeFound() -> [ScheduleRecord<any ActionType>] {
+  /// Takes what has failed, or can't be decoded, as dead letters. Leaves, with a warning, what is for a store or a
+  /// dispatcher that is not there.
+  func decodeFound() -> [ScheduleRecord<any ActionType>] {
     let stores = Set(owner?.stores.map(\.identifier) ?? [])
-    let taken = takeFound { row in row.failed != nil || row.store.map(stores.contains) != false }
-    reportLeft()
-    return taken.compactMap { row in
+    let rows = found.withLock { found in
+      found.rows.values.filter { row in
+        row.dispatcher == dispatcher && (row.failed != nil || row.store.map(stores.contains) != false)
+      }
+    }
+    reportLeft(but: Set(rows.map(\.name)))
+    return rows.sorted { ($0.due, $0.name) < ($1.due, $1.name) }.compactMap { row in
       var letter: ScheduleLetter = row.with(nil)
       do {
         let record = row.with(try keeper.decodeAction(row.action))
@@ -256,15 +270,20 @@ final class SavedSchedules: DispatcherAttachment {
               The scheduled action "\(row.name)" stays saved, and can't go on. \(letter.error!)
               """))
       }
-      state.withLock { $0.letters[row.name] = (letter, 0) }
+      if found.withLock({ $0.rows.removeValue(forKey: key(of: row.name)) }) != nil {
+        state.withLock { $0.letters[row.name] = (letter, 0) }
+      }
       return nil
     }
   }
 
   /// Reports what stays because its store or its dispatcher is not there.
-  private func reportLeft() {
-    let (left, dispatchers) = found.withLock { ($0.rows, $0.dispatchers) }
-    let stuck = left.filter { $0.dispatcher == dispatcher || !dispatchers.contains($0.dispatcher) }
+  private func reportLeft(but names: Set<String>) {
+    let (left, dispatchers) = found.withLock { ($0.rows.values, $0.dispatchers) }
+    let stuck = left.filter { row in
+      row.dispatcher == dispatcher
+        ? !names.contains(row.name) : !dispatchers.contains(row.dispatcher)
+    }.sorted { $0.name < $1.name }
     let byReason = Dictionary(grouping: stuck) { row in
       row.dispatcher == dispatcher
         ? "store \"\(row.store ?? "")\" is not registered with dispatcher \"\(dispatcher)\""
@@ -284,7 +303,12 @@ final class SavedSchedules: DispatcherAttachment {
 
 /// The schedules that an earlier process has left, of all dispatchers that share a persistence.
 struct FoundSchedules {
-  var rows: [ScheduleRow] = []
+  struct Key: Hashable {
+    let dispatcher: String
+    let name: String
+  }
+
+  var rows: [Key: ScheduleRow] = [:]
   /// The names of the dispatchers that this process has made so far.
   var dispatchers: Set<String> = []
 }

@@ -13,12 +13,12 @@ struct ScheduleRecords<Record> {
     saved[name].flatMap { $0.number == number ? $0.record : nil }
   }
 
-  /// Enters a record, unless that of a later arrival is there.
-  mutating func enter(_ record: Record, _ name: String, _ number: Int) {
-    guard saved[name].map({ $0.number <= number }) ?? true || isPlanted(.olderRowWins) else {
-      return
-    }
+  /// Enters a record, unless that of a later arrival is there; returns the record that it replaces.
+  mutating func enter(_ record: Record, _ name: String, _ number: Int) -> Record? {
+    let former = saved[name]
+    if let former, former.number > number, !isPlanted(.olderRowWins) { return nil }
     saved[name] = (number, record)
+    return former?.record
   }
 
   /// Gives the record of an earlier arrival to a later one.

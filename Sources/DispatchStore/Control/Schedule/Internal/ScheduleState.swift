@@ -31,6 +31,8 @@ struct ScheduleState<Member> {
     case waits(Token, replacing: Entry?, number: Int)
     /// The entry would have to wait, and may not; nothing has changed.
     case refused
+    /// It was left by an earlier process, and was cancelled or replaced meanwhile; nothing has changed.
+    case outdated
     case closed
   }
 

@@ -43,7 +43,8 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     // A dispatch that is saved waits even if its time has come, so that its row is saved before it begins.
     let waiting: Schedule.Waiting =
       !delay.isPossible ? .never : saved == nil ? .untilItsTime : .always
-    switch add(entry, at: moment, waiting) {
+    let restoring = saved?.wasLeft == true ? saved?.takeFound : nil
+    switch add(entry, at: moment, waiting, restoring: restoring) {
     case .begins(let replaced):
       if let replaced { dispatcher?.savedSchedules?.remove(replaced.name!, replaced.number) }
       replace(replaced, by: dispatch.callSite)
@@ -55,7 +56,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
       return true
     case .refused:
       throw DispatchError.scheduleWouldBlockTasks(dispatch.callSite)
-    case .closed:
+    case .closed, .outdated:
       saved?.leave()
       throw CancellationError()
     }
@@ -80,21 +81,23 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
 
   /// Starts a repeating schedule.
   ///
-  /// - Parameter due: The time of its first run; nil for an interval from now on.
+  /// - Parameter due: The time of its next run, if an earlier process has left it; nil for an interval from now on.
   func start(_ action: RepeatedAction, _ repetition: Repetition, due: Int64? = nil) {
     if dispatcher?.isClosed != false { return }
     let moment = clock.moment
     let saved = dispatcher?.savedSchedules
-    let left = (due ?? saved?.takeDue(of: action.name)).map {
+    let left = (due ?? saved?.foundDue(of: action.name)).map {
       repetition.left(until: $0, at: moment.unix)
     }
     let entry = Schedule.Entry(
       member: .repeated(action), name: action.name,
       due: .elapsed(moment.elapsed.addingClamped(left ?? repetition.interval)),
       repetition: repetition)
-    guard case .waits(_, let replaced, let number) = add(entry, at: moment, .untilItsTime) else {
-      return
-    }
+    let restoring = due == nil ? nil : { saved?.takePending(action.name) == true }
+    guard
+      case .waits(_, let replaced, let number) = add(
+        entry, at: moment, .untilItsTime, restoring: restoring)
+    else { return }
     if let saved {
       saved.save(action, repetition, due: entry.due.unix(at: moment), number)
       // The schedule may have been cancelled or replaced before its row was saved.
@@ -116,11 +119,19 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     return (entry.due.unix(at: moment), entry.number)
   }
 
+  /// - Parameter restoring: Takes what an earlier process has left; false if it was cancelled or replaced meanwhile. Nil
+  ///   for a new schedule.
   private func add(
-    _ entry: Schedule.Entry, at moment: Moment, _ waiting: Schedule.Waiting
+    _ entry: Schedule.Entry, at moment: Moment, _ waiting: Schedule.Waiting,
+    restoring: (() -> Bool)?
   ) -> Schedule.Arrival {
     yieldPoint(.changeSchedule, entry.name ?? "")
-    let (arrival, move) = state.withLock { state in
+    let (arrival, move) = state.withLock { state -> (Schedule.Arrival, MovingTimer.Move) in
+      // In one step, so that a call that cancels or replaces finds it either there or here.
+      if let restoring {
+        let isReplaced = entry.name.flatMap { state.schedule.entry(named: $0) } != nil
+        if isReplaced || !restoring() { return (.outdated, .none) }
+      }
       let arrival = state.schedule.arrive(entry, at: moment, waiting)
       return (arrival, state.moveTimer(at: moment))
     }
@@ -143,7 +154,9 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
 
   func cancel(_ name: String) -> Bool {
     let saved = dispatcher?.savedSchedules
-    guard let entry = change({ $0.cancel(name) }) else { return saved?.removeFound(name) == true }
+    // What an earlier process has left moves from there to here, so it is looked for there first.
+    let wasFound = saved?.removeFound(name) == true
+    guard let entry = change({ $0.cancel(name) }) else { return wasFound }
     // A dispatch removes its row itself.
     if case .repeated = entry.member { saved?.remove(name, entry.number) }
     cancel(entry.member)

@@ -76,8 +76,9 @@ extension AtomicStep {
       companions.flatMap { $0.rows(with: replies ?? [:], from: context.route.identifiers) }
     }
     unlock(locks)
-    notify(deliveries, context)
+    // Before observers, which may wait until the commit is saved.
     keeper?.kept()
+    notify(deliveries, context)
     return AtomicOutcome()
   }
 

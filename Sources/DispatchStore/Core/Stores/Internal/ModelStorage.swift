@@ -36,7 +36,7 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
   }
 
   override func publish() -> [any Sendable] {
-    published?.publish(model.pointee, version) ?? []
+    published.map { [$0.publish(model.pointee, version)] } ?? []
   }
 
   deinit {

@@ -67,7 +67,11 @@ extension Persistence {
       }
     }
     foundWork.withLock { $0 = work }
-    foundSchedules.withLock { $0.rows = schedules }
+    foundSchedules.withLock { found in
+      for row in schedules {
+        found.rows[FoundSchedules.Key(dispatcher: row.dispatcher, name: row.name)] = row
+      }
+    }
   }
 
   private func decode<Row: Decodable>(

@@ -181,9 +181,16 @@ extension Persistence {
   }
 
   /// Ends everything that waits, since saving has failed.
-  func fail(_ error: PersistenceError) {
+  func fail(_ error: PersistenceError) { _ = fail { _ in error } }
+
+  /// Ends everything that waits with an error that tells how many commits are not saved; returns both.
+  func fail(
+    with makeError: (_ lag: UInt64) -> PersistenceError
+  ) -> (lag: UInt64, error: PersistenceError) {
     var unsaved: (dirty: [PersistedRecord], work: WorkRows) = ([], WorkRows())
-    let passing = state.withLock { state in
+    let (passing, lag, error) = state.withLock { state in
+      let lag = state.commit.lag
+      let error = state.commit.failure ?? makeError(lag)
       let passing = state.commit.fail(error)
       if error.code != .closed {
         (state.status.lastError, state.status.hasFailed) = (error, true)
@@ -191,9 +198,10 @@ extension Persistence {
       // Released outside of the lock. Records keep the persistence.
       swap(&unsaved.dirty, &state.dirty)
       swap(&unsaved.work, &state.work)
-      return passing
+      return (passing, lag, error)
     }
     pass(passing)
+    return (lag, error)
   }
 
   // MARK: Reports

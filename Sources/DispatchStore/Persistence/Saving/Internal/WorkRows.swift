@@ -8,12 +8,17 @@ struct WorkRows {
   static let storeIdentifier = "dispatchstore.work"
 
   private var changed: [SavedRow: (any CompanionValue)?] = [:]
+  /// The values that later ones have replaced, kept for a release outside of locks: a deinit may be the user's code.
+  private var replaced: [any CompanionValue] = []
 
   var isEmpty: Bool { changed.isEmpty }
 
   mutating func add(_ rows: [CompanionRow]) {
     for row in rows where row.isCurrent?() != false {
-      changed.updateValue(row.value, forKey: SavedRow(part: row.kind.rawValue, key: row.key))
+      let place = SavedRow(part: row.kind.rawValue, key: row.key)
+      if let former = changed.updateValue(row.value, forKey: place), let former {
+        replaced.append(former)
+      }
     }
   }
 
