@@ -47,7 +47,13 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   private var count = 0
   /// The sleepers, in the reverse order in which they will be woken.
   private var sleepers: [Sleeper] = []
-  private var waiters: [(count: Int, continuation: UnsafeContinuation<Void, Never>)] = []
+  private var waiters: [Waiter] = []
+
+  private struct Waiter {
+    let number: Int
+    let count: Int
+    let continuation: UnsafeContinuation<Void, Never>
+  }
 
   /// Makes a clock at zero, with the date 2026-01-01T00:00:00Z.
   public convenience init() {
@@ -136,11 +142,13 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   ///
   ///     await clock.advance(by: .seconds(3)) { await ticks.next() }
   ///
+  /// Let one task at a time call it.
+  ///
   /// - Parameters:
   ///   - duration: The total time.
   ///   - settle: Called at each deadline, once its sleepers have been woken. It must return when those have come to
-  ///     rest: for
-  ///     instance when they sleep again, by `waitForSleepers(atLeast:)`.
+  ///     rest. Await an event of their work: `waitForSleepers(atLeast:)` alone may see another sleeper, and waits for
+  ///     ever once a loop of sleeps has ended.
   nonisolated(nonsending) public func advance(
     by duration: Duration, settling settle: () async -> Void
   ) async {
@@ -178,14 +186,29 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
 
   /// Waits until there are at least this many sleepers.
   ///
-  /// For a test that is about to advance the time.
+  /// For a test that is about to advance the time. Returns early if the task is cancelled.
   public func waitForSleepers(atLeast count: Int) async {
-    await withUnsafeContinuation { continuation in
-      let isReached = lock.withLock {
-        if sleepers.count < count { waiters.append((count, continuation)) }
-        return sleepers.count >= count
+    let number = lock.withLock {
+      self.count += 1
+      return self.count
+    }
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        let waits = lock.withLock {
+          let waits = sleepers.count < count && !Task.isCancelled
+          if waits {
+            waiters.append(Waiter(number: number, count: count, continuation: continuation))
+          }
+          return waits
+        }
+        if !waits { continuation.resume() }
       }
-      if isReached { continuation.resume() }
+    } onCancel: {
+      // A task that has not stored its waiter yet sees `Task.isCancelled` under the lock.
+      let waiter = lock.withLock {
+        waiters.firstIndex { $0.number == number }.map { waiters.remove(at: $0) }
+      }
+      waiter?.continuation.resume()
     }
   }
 

@@ -1,7 +1,8 @@
 import DispatchStore
 
 extension TestStore {
-  /// Waits until the dispatcher is idle, and fails for everything that was not asserted.
+  /// Waits until the dispatcher is idle, and fails for everything that was not asserted, and for dispatches whose time
+  /// has not come.
   ///
   /// - Parameters:
   ///   - fileID: The file to show failures in.
@@ -20,6 +21,8 @@ extension TestStore {
     }
     if Task.isCancelled { reportCancellation("all dispatches to end", place) }
     reportUnasserted(at: place)
+    let delayed = dispatcher.delayed
+    if !delayed.isEmpty { reportUnasserted(describe(delayed: delayed), at: place) }
   }
 
   /// Reports everything that was not asserted, and marks it as asserted, so that it is reported once.
@@ -77,6 +80,21 @@ extension TestStore {
       \(lines.joined(separator: "\n"))
 
       Receive each with receive(_:), or set exhaustivity to .off.
+      """
+  }
+
+  private func describe(delayed: [InFlightDispatch]) -> String {
+    let dispatches = delayed.count == 1 ? "1 dispatch has" : "\(delayed.count) dispatches have"
+    let lines = delayed.sorted { $0.id < $1.id }.map { dispatch in
+      let actions = dispatch.actions.map { Diff.line(action: $0) }.joined(separator: ", ")
+      return "  \(actions), dispatched at \(dispatch.callSite)"
+    }
+    return """
+      \(dispatches) not begun, since the time has not come:
+
+      \(lines.joined(separator: "\n"))
+
+      Advance the dispatcher's clock and await the end, or cancel what is delayed.
       """
   }
 

@@ -10,7 +10,7 @@ public import DispatchStore
 /// A closure changes the previous model into the expected one. Every other action that is dispatched has followed:
 /// from blocks, observers, middlewares, completions or elsewhere. The test has to receive it, in the order of the
 /// dispatches. The test store reports whatever was not asserted when the test sends the next action, at `finish()`,
-/// and at its release.
+/// and at its release. `finish()` also reports delayed dispatches whose time has not come.
 ///
 /// The test store waits for events of the dispatcher, never for a time, and gives up when the dispatcher is idle.
 /// Failures point to the caller's line.

@@ -1,6 +1,7 @@
 import DispatchStore
 import DispatchStoreTesting
 import Foundation
+import Synchronization
 import Testing
 
 @Suite("Simulation")
@@ -32,6 +33,25 @@ struct SimulationTests {
       #expect(first.trace.description == second.trace.description)
       #expect(first.trace.steps.count > 5)
     }
+  }
+
+  @Test func theSameSeedGivesTheSameKeysOfDurableWork() async {
+    struct Noted: CodableAction {}
+    let keys = Mutex<[String]>([])
+    for _ in 0..<2 {
+      let report = await Simulation(seed: 1).run { dispatcher in
+        dispatcher.onWarning { _ in }
+        dispatcher.register(
+          effect: DurableEffect("note", on: Noted.self) { _, context in
+            keys.withLock { $0.append(context.key) }
+            return nil
+          })
+        for _ in 0..<3 { await dispatcher.dispatch(Noted()).settled }
+      }
+      #expect(report.failure == nil)
+    }
+    let all = keys.withLock(\.self)
+    #expect(all.count == 6 && all[..<3] == all[3...])
   }
 
   @Test(arguments: modes)

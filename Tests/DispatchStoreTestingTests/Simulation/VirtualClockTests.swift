@@ -80,6 +80,17 @@ struct VirtualClockTests {
     #expect(clock.sleeperCount == 0)
   }
 
+  @Test func aCancelledTaskWaitsForNoSleepers() async throws {
+    let clock = VirtualClock()
+    let waiting = Task { await clock.waitForSleepers(atLeast: 1) }
+    waiting.cancel()
+    await waiting.value
+    let sleeping = Task { try await clock.sleep(for: .seconds(1)) }
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    try await sleeping.value
+  }
+
   @Test func sleepersOfTheSameTimeRace() async {
     let orders = Woken()
     for seed in 0..<40 {

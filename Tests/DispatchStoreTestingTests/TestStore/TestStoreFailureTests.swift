@@ -51,6 +51,26 @@ struct TestStoreFailureTests {
       ])
   }
 
+  @Test func showsDispatchesWhoseTimeHasNotCome() async {
+    let caught = await failures {
+      let testStore = AccountTest(
+        reducer: AccountReducer(), dispatcher: Dispatcher(name: "test", clock: VirtualClock()))
+      testStore.dispatcher.dispatch(
+        action: AccountAction.deposit(1), options: .delayed(by: .seconds(60)))
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages.map(withoutLines) == [
+        """
+        1 dispatch has not begun, since the time has not come:
+
+          .deposit(1), dispatched at DispatchStoreTestingTests/TestStoreFailureTests.swift:LINE
+
+        Advance the dispatcher's clock and await the end, or cancel what is delayed.
+        """
+      ])
+  }
+
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func showsActionsThatWereNotReceived(mode: Dispatcher.Mode) async {
     let caught = await failures {

@@ -674,7 +674,7 @@ struct DurableEffectTests {
 
   /// A run that has failed for good saves its row while the program already looks at the dead letter.
   @Test func theRowOfALetterThatWasRemovedIsNotSavedLater() {
-    let outbox = Outbox(DispatcherClock(VirtualClock()))
+    let outbox = Outbox(DispatcherClock(VirtualClock()), in: nil)
     let entry = outbox.commit(DispatchID(rawValue: 1), "charge", OrderPlaced())
     #expect(entry.withProgress { $0.fail("closed", of: 1, at: 0) } == .isDeadLetter)
     let row = entry.row

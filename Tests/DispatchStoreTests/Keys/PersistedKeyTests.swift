@@ -191,6 +191,18 @@ struct PersistedKeyTests {
     #expect(await process.dispatcher.send(Withdraw()).isSuccess, "Saving goes on.")
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func areRefusedIfTheyAreEmpty(mode: Dispatcher.Mode) async throws {
+    let process = try await Process(database)
+    let handle = await onOwnThread { [dispatcher = process.dispatcher] in
+      dispatcher.dispatch(Withdraw(), mode: mode, options: .idempotencyKey(""))
+    }
+    #expect(await handle.result.dispatchError?.code == .invalidIdempotencyKey)
+    let list = process.dispatcher.dispatch(actions: [Withdraw()], options: .idempotencyKey(""))
+    #expect(await list.result.dispatchError?.code == .invalidIdempotencyKey)
+    #expect(process.purse.model.amounts.isEmpty)
+  }
+
   @Test func sayWhichRecordedReplyDoesNotDecode() async throws {
     let first = try await Process(database)
     await first.dispatcher.send(Withdraw(), options: .idempotencyKey("a"))

@@ -371,6 +371,49 @@ struct PersistentStateTests {
     #expect(await seen.first(2) == [1, 2])
   }
 
+  @Test func isObservedBeforeThePersistenceHasClosed() async throws {
+    let stage = try await PersistenceStage()
+    let (seen, mayGoOn) = (Recorder<UInt64>(), DispatchSemaphore(value: 0))
+    let token = stage.wallet.observe(.part(\.all), when: .durable) { change in
+      if change.version == 1 { mayGoOn.wait() }
+      seen.record(change.version)
+    }
+    let cancelled = stage.wallet.observe(.part(\.all), when: .durable) { _ in }
+    cancelled.cancel()
+    for _ in 1...50 { await stage.dispatcher.send(Deposit(account: "a", amount: 1)) }
+    await stage.dispatcher.drain()
+    async let isClosed: Void = stage.persistence.close()
+    mayGoOn.signal()
+    try await isClosed
+    #expect(seen.all == Array(1...50))
+    token.cancel()
+  }
+
+  @Test func isNotAwaitedByAnObserverForLongerThanClosingMayTake() async throws {
+    let stage = try await PersistenceStage()
+    let (hasBegun, mayGoOn) = (EventCount(of: 1), DispatchSemaphore(value: 0))
+    let token = stage.wallet.observe(.part(\.all), when: .durable) { _ in
+      hasBegun.add()
+      mayGoOn.wait()
+    }
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1))
+    await hasBegun.full()
+    try await stage.persistence.close(timeout: .milliseconds(10))
+    mayGoOn.signal()
+    token.cancel()
+  }
+
+  @Test func needsANewDispatcher() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let dispatcher = Dispatcher(name: "bank", persistence: nil)
+      _ = try await MemoryDatabase().open(for: dispatcher)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("Dispatcher \"bank\" can't get a database"))
+  }
+
   @Test func isObservedInItsOrderHoweverManyThreadsCommit() async throws {
     let stage = try await PersistenceStage()
     let (seen, wallet) = (Recorder<UInt64>(), stage.wallet)

@@ -345,6 +345,38 @@ struct SavedScheduleTests {
     if results.values.contains(where: { $0.errorCode == .skipped }) { #expect(left.count == 1) }
   }
 
+  @Test func thatNobodyResumesAreReportedAtTheEnd() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))
+    #expect(await first.dispatcher.drain().scheduleCount == 1)
+    #expect(first.warnings.all.isEmpty)
+    try await first.persistence.close()
+    let next = try await Office(database, clock, resumes: false)
+    let report = await next.dispatcher.drain()
+    #expect(report.scheduleCount == 1)
+    #expect("\(report)".hasSuffix("Left to the next process: 1 scheduled, 0 of durable effects."))
+    #expect(next.warnings.all.map(\.kind) == [.workNotResumed])
+    #expect(next.warnings.all[0].message.contains("resumeWork()"))
+  }
+
+  /// A commit that needs its deadline comes after it.
+  @Test func areSavedNoLaterThanTheCommitsAfterThem() async throws {
+    for commit in 0..<3 {
+      let (database, clock) = (MemoryDatabase(), VirtualClock())
+      let first = try await Office(database, clock)
+      database.failAtCommit(.crash, number: commit)
+      for order in 1...3 {
+        first.dispatcher.dispatch(
+          Remind(order: order), options: .delayed(by: .seconds(10), name: "\(order)"))
+        await first.dispatcher.send(Remind(order: -order))
+      }
+      let next = try await Office(database, clock)
+      let names = Set(next.dispatcher.scheduled.map(\.name))
+      #expect(next.log.model.reminded.allSatisfy { names.contains("\(-$0)") })
+      await next.dispatcher.drain()
+    }
+  }
+
   @Test func ofAClosedDispatcherAreLeftToTheNextProcess() async throws {
     let first = try await Office(database, clock)
     first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))
@@ -565,6 +597,8 @@ struct SavedScheduleTests {
       actions: [Remind(order: 1)], options: .delayed(by: .seconds(1), name: "list"))
     #expect(office.dispatcher.scheduled.count == 4)
     #expect(office.dispatcher.scheduled.allSatisfy { !$0.isSaved })
+    #expect(office.warnings.all.map(\.kind) == [.scheduleNotSaved])
+    #expect(office.warnings.all[0].message.contains("lanes of serial(lane: 5.5) can't be saved"))
     try await office.persistence.flush()
     #expect(rows.isEmpty)
   }

@@ -49,6 +49,13 @@ extension DispatchError {
         """)
   }
 
+  /// A missing header that was read as an empty text would be a key that all clients share.
+  static var emptyKey: DispatchError {
+    DispatchError(
+      code: .invalidIdempotencyKey,
+      message: "The idempotency key is empty, so that all who send none would share it. Nothing was run.")
+  }
+
   static func keyNotSaved(_ key: String, _ reason: String) -> DispatchError {
     DispatchError(
       code: .invalidIdempotencyKey,

@@ -96,12 +96,15 @@ extension Dispatcher {
       isComplete: isComplete, unfinished: isComplete ? [] : inFlightTable.map(unfinished),
       uncompensated: uncompensatedGroups.all.withLock { $0 },
       effects: isComplete ? [] : registry.withLock(\.followers).compactMap(\.progress),
+      scheduleCount: savedSchedules?.count ?? 0, pendingEffectCount: outbox.leftCount,
       dispatcher: name)
   }
 
+  /// The dispatches that have not begun, because their time has not come.
+  package var delayed: [InFlightDispatch] { delayedDispatches.all.map(InFlightDispatch.init) }
+
   /// The dispatches in the table, and those that have not begun.
   private func unfinished(_ table: InFlightTable) -> [InFlightDispatch] {
-    let delayed = delayedDispatches.all.map(InFlightDispatch.init)
     let begun = table.all.map(InFlightDispatch.init)
     let known = Set(begun.map(\.id))
     return (begun + delayed.filter { !known.contains($0.id) }).sorted { $0.id < $1.id }

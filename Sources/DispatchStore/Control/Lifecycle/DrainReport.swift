@@ -8,14 +8,19 @@ public struct DrainReport: Sendable {
   public let unfinished: [InFlightDispatch]?
   /// Groups that ended with steps that were not undone, because `shutDown()` was called before.
   public let uncompensated: [UncompensatedGroup]
+  /// The number of saved schedules that are left to the next process.
+  public let scheduleCount: Int
+  /// The number of pieces of saved work of durable effects that are left to the next process.
+  public let pendingEffectCount: Int
   private let dispatcher: String
   /// The effects whose runs go on, in words.
   private let effects: [String]
 
   init(
     isComplete: Bool, unfinished: [InFlightDispatch]?, uncompensated: [UncompensatedGroup],
-    effects: [String], dispatcher: String
+    effects: [String], scheduleCount: Int, pendingEffectCount: Int, dispatcher: String
   ) {
+    (self.scheduleCount, self.pendingEffectCount) = (scheduleCount, pendingEffectCount)
     self.effects = effects
     self.isComplete = isComplete
     self.unfinished = unfinished
@@ -28,8 +33,15 @@ extension DrainReport: CustomStringConvertible {
   /// A summary, then a line for each dispatch that has not ended, each effect that runs, and each group that was not
   /// undone.
   public var description: String {
-    ([progress] + effects.map { "  \($0)" } + uncompensated.map { "  Not undone: \($0)" }).joined(
-      separator: "\n")
+    let lines = effects.map { "  \($0)" } + uncompensated.map { "  Not undone: \($0)" }
+    return ([progress] + left + lines).joined(separator: "\n")
+  }
+
+  private var left: [String] {
+    if scheduleCount + pendingEffectCount == 0 { return [] }
+    return [
+      "  Left to the next process: \(scheduleCount) scheduled, \(pendingEffectCount) of durable effects."
+    ]
   }
 
   private var progress: String {

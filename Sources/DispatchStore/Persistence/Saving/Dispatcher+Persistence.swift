@@ -35,15 +35,26 @@ extension Dispatcher {
     attach(persistence)
   }
 
-  /// Sets the persistence, before a store is registered.
+  /// Sets the persistence, before the dispatcher is used.
   package func attach(_ persistence: Persistence?) {
-    _ = attachment(orAdd: DispatcherPersistence(persistence, isDeclared: true))
-    guard let persistence else { return }
-    _ = attachment(orAdd: persistence.keyTable)
-    let keeper = persistence.companionKeeper
-    _ = attachment(orAdd: Outbox(clock, savedBy: keeper, found: persistence.foundWork))
-    let schedules = SavedSchedules(of: self, keeper, found: persistence.foundSchedules)
-    _ = attachment(orAdd: DispatcherSchedules(schedules))
+    var isFirst = true
+    func attach(_ attachment: some DispatcherAttachment) {
+      isFirst = self.attachment(orAdd: attachment) === attachment && isFirst
+    }
+    attach(DispatcherPersistence(persistence, isDeclared: true))
+    if let persistence {
+      attach(persistence.keyTable)
+      let keeper = persistence.companionKeeper
+      attach(Outbox(clock, in: world, savedBy: keeper, found: persistence.foundWork))
+      attach(
+        DispatcherSchedules(SavedSchedules(of: self, keeper, found: persistence.foundSchedules)))
+    }
+    if isFirst { return }
+    stopProgram(
+      """
+      Dispatcher "\(name)" can't get a database: it was made with another one, with persistence: nil, or was used \
+      before. Open the database for a new dispatcher.
+      """)
   }
 
   /// Registers a store whose state is saved: loads it if it was saved before, or else saves the store's.

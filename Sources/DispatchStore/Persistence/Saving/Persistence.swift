@@ -54,6 +54,20 @@ public final class Persistence: Sendable {
     /// The size of the unsaved rows, estimated.
     var bytesPerCommit = 256
 
+    /// The calls of observers of saved changes: weakly, since their stores keep them.
+    var deliveries: [WeakDeliveries] = []
+
+    struct WeakDeliveries {
+      weak let deliveries: SavedDeliveries?
+    }
+
+    mutating func add(_ new: SavedDeliveries) {
+      deliveries.removeAll { $0.deliveries == nil }
+      deliveries.append(WeakDeliveries(deliveries: new))
+    }
+
+    var presentDeliveries: [SavedDeliveries] { deliveries.compactMap(\.deliveries) }
+
     /// Keeps rows for the next group; after a failure there is none.
     mutating func keep(_ rows: [CompanionRow]) { if commit.failure == nil { work.add(rows) } }
   }
@@ -163,17 +177,19 @@ public final class Persistence: Sendable {
     if waits { requestWriter() } else { body(error) }
   }
 
-  /// Saves what is committed, and closes the database, so that another process can open it.
+  /// Saves what is committed, closes the database, so that another process can open it, and waits until observers have
+  /// been called with what was saved (`Store.observe(_:when:_:)`).
   ///
   /// Drain the dispatcher first, and stop what calls `updateModel`. Persistent stores run no action afterwards; they can
   /// still be read.
   ///
-  /// - Parameter limit: The longest time to wait for a database that is locked, full or away; nil to wait until
-  ///   everything is saved. After it, commits that are not saved are lost, and their dispatches end with
+  /// - Parameter limit: The longest time to wait for a database that is locked, full or away, and for observers; nil to
+  ///   wait until everything is saved. After it, commits that are not saved are lost, and their dispatches end with
   ///   `persistenceFailed`. An attempt under way is awaited: with PostgreSQL it may take as long as the lease.
   /// - Throws: A `PersistenceError` if saving has failed. Its code is `closed` if commits are not saved, because the time
   ///   was over or because they came after the call. The database is closed nevertheless.
   public func close(timeout limit: Duration? = nil) async throws {
+    let deadline = limit.map { clock.nanoseconds.addingClamped($0.wholeNanoseconds) }
     var timer: TimerToken?
     let failure = await withUnsafeContinuation {
       (continuation: UnsafeContinuation<PersistenceError?, Never>) in
@@ -191,14 +207,34 @@ public final class Persistence: Sendable {
       if let refusal { return errand.ended(refusal) }
       requestWriter()
       // After the errand: a timer that came first would find nothing to end.
-      if let limit {
-        let deadline = clock.nanoseconds.addingClamped(limit.wholeNanoseconds)
-        timer = timers.add(ClosingLimit(limit, of: self), at: deadline)
-      }
+      if let limit, let deadline { timer = timers.add(ClosingLimit(limit, of: self), at: deadline) }
     }
     if let timer { timers.remove(timer) }
     try await Self.blocking(on: queue, in: world) { self.writer.driver.close() }
+    await deliver(until: deadline)
     if let failure { throw failure }
+  }
+
+  /// Waits until observers have been called with what was saved, at most until a time.
+  private func deliver(until deadline: Int64?) async {
+    let end = Eventual<Void>()
+    let all = state.withLock(\.presentDeliveries)
+    let count = Locked(all.count)
+    for deliveries in all {
+      deliveries.whenDelivered {
+        let isLast = count.withLock { count in
+          count -= 1
+          return count == 0
+        }
+        if isLast { end.set(()) }
+      }
+    }
+    if all.isEmpty { return }
+    if let deadline {
+      let timer = timers.add(DeliveryLimit(end), at: deadline)
+      end.whenSet { [timers] in timers.remove(timer) }
+    }
+    await end.value
   }
 
   /// Removes the rows of a store that is not registered.
@@ -278,6 +314,15 @@ private final class ClosingLimit: TimerTarget {
         "The persistence was closed after \(limit), with \(unsaved) not saved\(reason)",
         cause: status.lastError, isOutcomeKnown: false))
   }
+}
+
+/// The end of the time in which observers are awaited.
+private final class DeliveryLimit: TimerTarget {
+  private let end: Eventual<Void>
+
+  init(_ end: Eventual<Void>) { self.end = end }
+
+  func timerFired() { end.set(()) }
 }
 
 /// A database that stores can be saved in.

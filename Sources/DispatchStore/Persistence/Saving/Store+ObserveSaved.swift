@@ -10,10 +10,11 @@ public enum ObservationMoment: Sendable {
 extension Store {
   /// Calls an observer with each change of a source, in commit order, once the commit is saved.
   ///
-  /// Use it for all that leaves the process: mails, messages, caches of others. The observer is called on a queue of
-  /// its own, never on the thread that writes. The changes are kept until then; a whole model that is kept is copied by
-  /// the next commit, so follow parts or elements of a large one. Changes that are not saved, because saving has
-  /// failed, are not delivered.
+  /// Use it for what leaves the process and may be lost in a crash, such as messages to those who watch, or caches of
+  /// others. A mail that must go out is the work of a `DurableEffect`. The observer is called on a queue of its own, never
+  /// on the thread that writes. The changes are kept until then, however slow it is; a whole model that is kept is copied
+  /// by the next commit, so follow parts or elements of a large one. `Persistence.close()` waits for its calls. Changes
+  /// that are not saved, because saving has failed, are not delivered.
   ///
   /// - Parameters:
   ///   - source: The state to follow.
@@ -37,6 +38,7 @@ extension Store {
     }
     let persistence = record.persistence
     let deliveries = SavedDeliveries(in: persistence.world)
+    persistence.state.withLock { $0.add(deliveries) }
     let observation = observe(source, on: .inline) { change in
       let delivery = deliveries.add { body(change) }
       persistence.afterSaving { error in deliveries.end(delivery, isSaved: error == nil) }
@@ -60,7 +62,7 @@ extension Store {
 private final class InMemory: StoreAttachment, @unchecked Sendable {}  // because it has no state
 
 /// The calls of one observer, in the order of the commits.
-private final class SavedDeliveries: Sendable {
+final class SavedDeliveries: Sendable {
   private let queue = DispatchQueue(label: "DispatchStore.saved")
   private let world: (any SimulatedWorld)?
   private let waiting = Locked(FIFO<Delivery>())
@@ -103,12 +105,13 @@ private final class SavedDeliveries: Sendable {
     let call: @Sendable () -> Void = {
       if !self.isCancelled.load(ordering: .sequentiallyConsistent) { delivery.body() }
     }
-    if let world {
-      world.run(.queue(ObjectIdentifier(queue)), call)
-    } else {
-      queue.async(execute: call)
-    }
+    whenDelivered(call)
   }
 
   func cancel() { isCancelled.store(true, ordering: .sequentiallyConsistent) }
+
+  /// Calls a closure once the observer has been called with everything that was saved before.
+  func whenDelivered(_ body: @escaping @Sendable () -> Void) {
+    if let world { world.run(.queue(ObjectIdentifier(queue)), body) } else { queue.async(execute: body) }
+  }
 }

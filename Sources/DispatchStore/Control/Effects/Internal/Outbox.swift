@@ -4,7 +4,7 @@ import Foundation
 final class Outbox: DispatcherAttachment {
   let keeper: CompanionKeeper?
   private let clock: DispatcherClock
-  private let state = Locked(State())
+  private let state: Locked<State>
   /// The work of an earlier process, until a dispatcher that shares the persistence resumes it.
   private let found: Locked<[String: OutboxEntry]>
 
@@ -17,7 +17,7 @@ final class Outbox: DispatcherAttachment {
     var lastNumber = 0
     var isClosed = false
     /// Distinguishes the keys of this process from all others.
-    let prefix = UUID().uuidString
+    let prefix: String
   }
 
   fileprivate struct Cause: Hashable {
@@ -28,9 +28,12 @@ final class Outbox: DispatcherAttachment {
   fileprivate struct WeakEffect { weak let effect: RegisteredEffect? }
 
   init(
-    _ clock: DispatcherClock, savedBy keeper: CompanionKeeper? = nil,
-    found: Locked<[String: OutboxEntry]> = Locked([:])
+    _ clock: DispatcherClock, in world: (any SimulatedWorld)?,
+    savedBy keeper: CompanionKeeper? = nil, found: Locked<[String: OutboxEntry]> = Locked([:])
   ) {
+    // In a simulation, a seed repeats the keys, too.
+    let prefix = world.map { "simulated-\($0.makeNumber())" } ?? UUID().uuidString
+    state = Locked(State(prefix: prefix))
     (self.clock, self.keeper, self.found) = (clock, keeper, found)
   }
 
@@ -209,6 +212,9 @@ final class Outbox: DispatcherAttachment {
 
   // MARK: Facts
 
+  /// The number of pieces of saved work that are not done, and no dead letters.
+  var leftCount: Int { keeper == nil ? 0 : all.count { $0.progress.failed == nil } }
+
   /// All work that is not done, in the order in which it came.
   var all: [OutboxEntry] {
     (found.withLock { Array($0.values) } + state.withLock { Array($0.entries.values) })
@@ -257,5 +263,5 @@ extension Outbox.State {
 }
 
 extension Dispatcher {
-  var outbox: Outbox { attachment(orAdd: Outbox(clock)) }
+  var outbox: Outbox { attachment(orAdd: Outbox(clock, in: world)) }
 }

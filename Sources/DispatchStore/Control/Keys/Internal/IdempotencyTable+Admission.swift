@@ -16,6 +16,7 @@ extension IdempotencyTable {
   func admit(
     _ dispatch: Dispatch, _ key: IdempotencyKey, _ list: [any ActionType], _ known: Answer?
   ) throws -> Dispatch? {
+    if key.text.isEmpty { throw DispatchError.emptyKey }
     let action =
       dispatch.actionBeforeStart.map { KeyedAction.action(KeyedValue($0)) }
       ?? .list(list.map(KeyedValue.init))

@@ -14,6 +14,9 @@ final class SavedSchedules: DispatcherAttachment {
     var records = ScheduleRecords<ScheduleRecord<any ActionType>>()
     /// By name: what has failed for good, with the number of its arrival; zero for what an earlier process has left.
     var letters: [String: (letter: ScheduleLetter, number: Int)] = [:]
+    /// The types of actions of which it was reported that they are not saved.
+    var unsaved: Set<ObjectIdentifier> = []
+    var isResumed = false
   }
 
   init(
@@ -57,15 +60,35 @@ final class SavedSchedules: DispatcherAttachment {
     _ mode: Dispatcher.Mode, due: Int64, _ missed: MissedRuns, interval: Int64? = nil,
     key: IdempotencyKey? = nil, _ number: Int
   ) {
-    guard keeper.obstacle(type(of: action)) == nil, CompanionRow.canHave(key: rowKey(of: name)),
-      let mode = SavedMode(mode)
-    else { return saveNothing(of: name, number) }
+    let savedMode = SavedMode(mode)
+    let obstacle =
+      keeper.obstacle(type(of: action))
+      ?? (CompanionRow.canHave(key: rowKey(of: name))
+        ? nil : "its name has more than \(CompanionRow.maxKeySize) bytes")
+      ?? (savedMode == nil ? "lanes of \(mode) can't be saved" : nil)
+    guard obstacle == nil, let mode = savedMode else {
+      // An action that can be saved is meant to be.
+      if action is any CodableAction { reportUnsaved(name, type(of: action), obstacle!) }
+      return saveNothing(of: name, number)
+    }
     let record = ScheduleRecord<any ActionType>(
       dispatcher: dispatcher, name: name, action: action, store: storeIdentifier, mode: mode,
       due: due, interval: interval, skipsMissed: missed == .skip, key: key)
     enter(record, number)
     _ = takePending(name)
     if let row = row(of: record, number) { keeper.save([row]) }
+  }
+
+  /// Reports an action that stays in memory, once for each type.
+  private func reportUnsaved(_ name: String, _ type: any ActionType.Type, _ reason: String) {
+    guard state.withLock({ $0.unsaved.insert(ObjectIdentifier(type)).inserted }) else { return }
+    owner?.report(
+      DispatchWarning(
+        kind: .scheduleNotSaved, storeIdentifier: nil,
+        message: """
+          The scheduled action "\(name)" of type \(type) is not saved in dispatcher "\(dispatcher)", and is lost with \
+          the process: \(reason). Further ones of its type are not reported.
+          """))
   }
 
   /// Removes the row of a name whose latest schedule can't be saved.
@@ -246,6 +269,7 @@ final class SavedSchedules: DispatcherAttachment {
   /// Takes what has failed, or can't be decoded, as dead letters. Leaves, with a warning, what is for a store or a
   /// dispatcher that is not there.
   func decodeFound() -> [ScheduleRecord<any ActionType>] {
+    state.withLock { $0.isResumed = true }
     let stores = Set(owner?.stores.map(\.identifier) ?? [])
     let rows = found.withLock { found in
       found.rows.values.filter { row in
@@ -275,6 +299,27 @@ final class SavedSchedules: DispatcherAttachment {
       }
       return nil
     }
+  }
+
+  /// The number of pending schedules that are saved.
+  var count: Int { state.withLock(\.records.count) + foundCount }
+
+  private var foundCount: Int {
+    found.withLock { $0.rows.values.count { $0.dispatcher == dispatcher && $0.failed == nil } }
+  }
+
+  /// Reports what an earlier process has left, if nobody has asked for it.
+  func reportUnresumed() {
+    if state.withLock(\.isResumed) { return }
+    let count = foundCount
+    if count == 0 { return }
+    owner?.report(
+      DispatchWarning(
+        kind: .workNotResumed, storeIdentifier: nil,
+        message: """
+          An earlier process has left scheduled actions of dispatcher "\(dispatcher)" (\(count)), which is closed without \
+          a call of resumeWork(). They stay saved.
+          """))
   }
 
   /// Reports what stays because its store or its dispatcher is not there.
@@ -318,6 +363,8 @@ final class DispatcherSchedules: DispatcherAttachment {
   let saved: SavedSchedules?
 
   init(_ saved: SavedSchedules?) { self.saved = saved }
+
+  func closed(_ dispatcher: Dispatcher) { saved?.reportUnresumed() }
 }
 
 extension Dispatcher {

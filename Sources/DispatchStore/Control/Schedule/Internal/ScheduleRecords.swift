@@ -6,6 +6,8 @@
 struct ScheduleRecords<Record> {
   private var saved: [String: (number: Int, record: Record)] = [:]
 
+  var count: Int { saved.count }
+
   subscript(_ name: String) -> Record? { saved[name]?.record }
 
   /// The record of an arrival; nil if that of another one is there.
