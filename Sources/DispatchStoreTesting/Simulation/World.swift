@@ -266,7 +266,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
       outside.awaitEntry(milliseconds: options.isTraced ? 2_000 : 50)
     }
     if !hasReturned || !unfinished.isEmpty {
-      outside.fail(.stalled, "No thread can run. \(Self.hint) " + Self.list(unfinished))
+      outside.fail(.stalled, "No thread can run. " + Self.list(unfinished) + " " + Self.hint)
     }
     isOver = true
     let idle = threads.filter { $0.isIdle && $0 !== currentSimulatedThread }
@@ -312,7 +312,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   func makeIdentifiers() -> Range<UInt64> { numbers.nextIdentifiers() }
   private static let hint = """
-    It may wait for something outside of the simulation, which that can't see: Task.sleep (sleep on the simulation's \
+    Something may wait for the world outside, which a simulation can't see: for Task.sleep (sleep on the simulation's \
     clock), a queue, or another thread.
     """
 
