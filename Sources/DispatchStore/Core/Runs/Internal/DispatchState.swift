@@ -50,6 +50,12 @@ struct DispatchState {
   /// Closures to call once its place is free.
   private var placeReleases: [@Sendable () -> Void] = []
 
+  /// The data of the phase before it runs; setting it has no effect in other phases.
+  private var waiting: Waiting? {
+    get { if case .waiting(let waiting) = phase { waiting } else { nil } }
+    set { if case .waiting = phase, let newValue { phase = .waiting(newValue) } }
+  }
+
   /// Creates the state of a dispatch that one thread had to itself until now.
   init(isRunning: Bool) {
     phase = isRunning ? .running(.none) : .waiting(Waiting())
@@ -67,6 +73,9 @@ struct DispatchState {
   }
 
   /// Whether its completion has run, or is about to.
+  ///
+  /// Closures that are to run before the result are being called then, or were. A later one would come too late:
+  /// whoever sees the result may go on before.
   var isEnding: Bool {
     switch phase {
     case .ending, .ended: true
@@ -106,38 +115,25 @@ struct DispatchState {
   }
 
   /// Whether it waits to run.
-  var isWaiting: Bool {
-    if case .waiting = phase { true } else { false }
-  }
+  var isWaiting: Bool { waiting != nil }
 
   /// Whether another dispatch may replace it.
   ///
   /// False while a thread is taking it to its stores.
-  var isDroppable: Bool {
-    if case .waiting(let waiting) = phase { !waiting.isUnaccepted && !isCancelled } else { false }
-  }
+  var isDroppable: Bool { waiting?.isUnaccepted == false && !isCancelled }
 
   /// The dispatches that it waits for before it runs.
-  var before: [Dispatch] {
-    if case .waiting(let waiting) = phase { waiting.before } else { [] }
-  }
+  var before: [Dispatch] { waiting?.before ?? [] }
 
   /// The gate that it has not passed yet.
-  var gate: StartGate? {
-    if case .waiting(let waiting) = phase { waiting.turn?.gate } else { nil }
-  }
+  var gate: StartGate? { waiting?.turn?.gate }
 
   /// Whether it has a gate that it has not passed; needs no reference to the gate.
-  var isGated: Bool {
-    if case .waiting(let waiting) = phase { waiting.turn != nil } else { false }
-  }
+  var isGated: Bool { waiting?.turn != nil }
 
   /// The gate, if its turn has come and it has not passed.
   var gateAtTurn: StartGate? {
-    guard case .waiting(let waiting) = phase, let turn = waiting.turn, turn.isReached else {
-      return nil
-    }
-    return turn.gate
+    waiting?.turn?.isReached == true ? gate : nil
   }
 
   /// Whether its end releases resources that others may wait for.
@@ -150,18 +146,16 @@ struct DispatchState {
 
   /// Makes it wait for these dispatches before it runs.
   mutating func wait(for before: [Dispatch]) {
-    guard case .waiting(var waiting) = phase else { return }
-    (waiting.before, waiting.missing) = (before, before.count)
-    phase = .waiting(waiting)
+    waiting?.before = before
+    waiting?.missing = before.count
   }
 
   /// Makes it pass a gate before it runs, after the dispatches that it waits for.
   ///
   /// - Parameter isTold: Whether the gate is told of the end.
   mutating func wait(at gate: StartGate, isTold: Bool = false) {
-    guard case .waiting(var waiting) = phase else { return }
-    waiting.turn = GateTurn(gate)
-    phase = .waiting(waiting)
+    guard isWaiting else { return }
+    waiting?.turn = GateTurn(gate)
     if isTold { toldGate = gate }
   }
 
@@ -169,31 +163,23 @@ struct DispatchState {
   mutating func takeToldGate() -> StartGate? { toldGate.take() }
 
   /// Notes that it is shared before its scheduler has it.
-  mutating func awaitAcceptance() {
-    guard case .waiting(var waiting) = phase else { return }
-    waiting.isUnaccepted = true
-    phase = .waiting(waiting)
-  }
+  mutating func awaitAcceptance() { waiting?.isUnaccepted = true }
 
   // MARK: A delay
 
   /// Whether it has been accepted, and begins later.
-  var isDelayed: Bool {
-    if case .waiting(let waiting) = phase { waiting.isDelayed } else { false }
-  }
+  var isDelayed: Bool { waiting?.isDelayed == true }
 
   /// Delays the beginning.
   mutating func beginDelay() {
-    guard case .waiting(var waiting) = phase else { return }
-    (waiting.isDelayed, waiting.isArranging) = (true, !isPlanted(.cancelledUnarranged))
-    phase = .waiting(waiting)
+    waiting?.isDelayed = true
+    waiting?.isArranging = !isPlanted(.cancelledUnarranged)
   }
 
   /// Notes that the delay is arranged; returns the effect of a cancellation that came meanwhile.
   mutating func delayIsArranged() -> Cancel {
-    guard case .waiting(var waiting) = phase, waiting.isArranging else { return .none }
-    waiting.isArranging = false
-    phase = .waiting(waiting)
+    guard waiting?.isArranging == true else { return .none }
+    waiting?.isArranging = false
     return isCancelled ? cancel() : .none
   }
 
@@ -203,25 +189,24 @@ struct DispatchState {
   ///
   /// - Parameter isUnaccepted: Whether a cancellation is only noted until `endAcceptance(refusing:)`.
   mutating func endDelay(isUnaccepted: Bool) -> Bool {
-    guard case .waiting(var waiting) = phase, waiting.isDelayed else { return false }
-    (waiting.isDelayed, waiting.isArranging) = (false, false)
-    waiting.isUnaccepted = isUnaccepted || waiting.isUnaccepted
-    phase = .waiting(waiting)
+    guard isDelayed else { return false }
+    waiting?.isDelayed = false
+    waiting?.isArranging = false
+    if isUnaccepted { awaitAcceptance() }
     return true
   }
 
   /// Ends it with an error before it begins.
   mutating func skip(_ error: DispatchError) -> Cancel {
-    guard case .waiting = phase, !isCancelled else { return .none }
+    guard isWaiting, !isCancelled else { return .none }
     refusal = refusal ?? error
     return cancel()
   }
 
   /// Notes that its scheduler has it; returns the effect of a refusal, or of a cancellation that came meanwhile.
   mutating func endAcceptance(refusing error: DispatchError?) -> Cancel {
-    guard case .waiting(var waiting) = phase else { return .none }
-    waiting.isUnaccepted = false
-    phase = .waiting(waiting)
+    guard isWaiting else { return .none }
+    waiting?.isUnaccepted = false
     if let error { refusal = error }
     return error != nil || isCancelled && !isPlanted(.lostAtAcceptance) ? cancel() : .none
   }
@@ -239,7 +224,7 @@ struct DispatchState {
 
   /// Starts it, called by the scheduler.
   mutating func start() -> Start {
-    guard case .waiting(var waiting) = phase, !isCancelledUnaccepted else { return .skip }
+    guard var waiting, !isCancelledUnaccepted else { return .skip }
     if waiting.missing == 0, waiting.turn == nil {
       phase = .running(.none)
       return .run
@@ -263,23 +248,18 @@ struct DispatchState {
 
   /// Notes that a thread has tried its gate.
   mutating func tried(_ isOpen: Bool) -> GateTrial {
-    guard case .waiting(var waiting) = phase, var turn = waiting.turn else { return .skip }
+    guard isGated else { return .skip }
     if isOpen, !isCancelledUnaccepted {
       phase = .running(.none)
       return .run
     }
-    let isAgain = turn.end() && !isOpen
-    waiting.turn = turn
-    phase = .waiting(waiting)
-    return isAgain ? .tryAgain : .park
+    let mayHaveOpened = waiting?.turn?.end() == true
+    return mayHaveOpened && !isOpen ? .tryAgain : .park
   }
 
   /// Notes that its gate may have opened; returns whether to start it again, at the position that it keeps.
   mutating func gateMayOpen() -> Bool {
-    guard case .waiting(var waiting) = phase, var turn = waiting.turn else { return false }
-    let isParked = turn.mayOpen()
-    waiting.turn = turn
-    phase = .waiting(waiting)
+    let isParked = waiting?.turn?.mayOpen() == true
     return isParked && !isCancelledUnaccepted
   }
 
@@ -294,16 +274,14 @@ struct DispatchState {
   ///
   /// Returns whether it can run now, at the position that it keeps.
   mutating func oneBeforeEnded() -> Bool {
-    guard case .waiting(var waiting) = phase else { return false }
+    guard var waiting else { return false }
     waiting.missing = isPlanted(.oneBeforeIsEnough) ? 0 : waiting.missing - 1
     phase = .waiting(waiting)
     return waiting.isParked && waiting.missing == 0 && !isCancelledUnaccepted
   }
 
   /// Whether the end of its acceptance will end it.
-  private var isCancelledUnaccepted: Bool {
-    if case .waiting(let waiting) = phase { waiting.isUnaccepted && isCancelled } else { false }
-  }
+  private var isCancelledUnaccepted: Bool { waiting?.isUnaccepted == true && isCancelled }
 
   enum Cancel {
     /// The dispatch ends now, without having run.
@@ -366,7 +344,7 @@ struct DispatchState {
   /// Whether a wait or a step may last past the deadline before the dispatch checks the time itself.
   func needsTimer(startsHere: Bool) -> Bool {
     guard limit?.isOfReduction == true else { return true }
-    guard case .waiting(let waiting) = phase else { return false }
+    guard let waiting else { return false }
     return !startsHere || waiting.missing > 0 || waiting.turn != nil || waiting.isDelayed
   }
 
@@ -483,21 +461,11 @@ struct DispatchState {
     waiters = waiting
   }
 
-  /// Whether closures that were added are being called, or were.
-  ///
-  /// A later one would be called too late: whoever sees the result may go on before.
-  private var haveStoresEnded: Bool {
-    switch phase {
-    case .ending, .ended: true
-    default: false
-    }
-  }
-
   /// Adds a closure to call before the result is published.
   ///
   /// Returns whether it will be called: false if the stores have ended.
   mutating func keepRelease(_ release: @escaping @Sendable () -> Void) -> Bool {
-    if haveStoresEnded { return false }
+    if isEnding { return false }
     releases.append(release)
     return true
   }
@@ -511,7 +479,7 @@ struct DispatchState {
   ///
   /// Returns whether it will be called: false if the stores have ended.
   mutating func keepPlaceRelease(_ release: @escaping @Sendable () -> Void) -> Bool {
-    if haveStoresEnded { return false }
+    if isEnding { return false }
     placeReleases.append(release)
     return true
   }
