@@ -68,15 +68,12 @@ extension Dispatcher {
     _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt
   ) -> DispatchHandle {
-    if mode.isSync, !options.isControlled, options.after.isEmpty || options.unended.isEmpty {
+    if mode.isSync,
+      options.isControlled
+        ? options.isOnlyAtomic : options.after.isEmpty || options.unended.isEmpty
+    {
       return withUnsafePointer(to: action) {
         run(
-          UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, completion, fileID, line)
-      }
-    }
-    if options.control != nil, mode.isSync, options.isOnlyAtomic {
-      return withUnsafePointer(to: action) {
-        runAtomically(
           UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, options, completion,
           fileID, line)
       }

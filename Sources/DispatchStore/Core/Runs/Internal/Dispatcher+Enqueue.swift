@@ -1,27 +1,11 @@
 extension Dispatcher {
   /// Runs an action on this thread, before this returns.
   ///
-  /// - Parameter action: The address of the action, which is copied only if another step needs it.
+  /// - Parameters:
+  ///   - action: The address of the action, which is copied only if another step needs it.
+  ///   - options: Options that hold nothing back. Their only control, if there is one, makes the action atomic.
   @usableFromInline
   func run(
-    _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
-  ) -> DispatchHandle {
-    if let defaultAdmission, defaultAdmission.controlsSync {
-      return enqueue(
-        copyAction(type, at: action), of: type, to: storeIdentifier, mode: .sync,
-        options: DispatchOptions(), completion, fileID, line)
-    }
-    return run(
-      action, of: type, to: storeIdentifier, completion, CallSite(fileID: fileID, line: line),
-      isAtomic: false)
-  }
-
-  /// Runs an atomic action with no other options on this thread, before this returns.
-  ///
-  /// - Parameter action: The address of the action, which is copied only if another step needs it.
-  @usableFromInline
-  func runAtomically(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
     _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchHandle {
@@ -30,17 +14,8 @@ extension Dispatcher {
         copyAction(type, at: action), of: type, to: storeIdentifier, mode: .sync, options: options,
         completion, fileID, line)
     }
-    return run(
-      action, of: type, to: storeIdentifier, completion, CallSite(fileID: fileID, line: line),
-      isAtomic: true)
-  }
-
-  @inline(__always)
-  private func run(
-    _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
-    _ completion: Completion?, _ callSite: CallSite, isAtomic: Bool
-  ) -> DispatchHandle {
     let thread = ThreadState.current(by: threadKey)
+    let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)
     if thread.isInSection {
       refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
@@ -51,7 +26,7 @@ extension Dispatcher {
     }
     var run = InlineRun(
       action, to: route, of: .passUnretained(self), completion, callSite, on: thread)
-    if isAtomic { run.becomeAtomic() }
+    if options.control != nil { run.becomeAtomic() }
     return withUnsafeMutablePointer(to: &run) {
       runHere($0, action, type, to: storeIdentifier, .sync, on: thread)
     }
