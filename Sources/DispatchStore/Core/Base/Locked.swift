@@ -42,11 +42,6 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
     }
   }
 
-  /// Passes the value to a closure without locking, for a caller with the only reference to the value's owner.
-  func withOnlyReference<Result>(_ body: (inout Value) -> Result) -> Result {
-    storage.withUnsafeMutablePointers { value, _ in body(&value.pointee) }
-  }
-
   func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -81,13 +81,9 @@ package enum WaitGraph {
   struct HeldUps {
     private(set) var known: [HeldUp]
     private var next: DispatchContext?
-    private var isBlocked = true
+    private var isBlocked: Bool
 
-    init(_ known: HeldUp...) {
-      self.known = known
-    }
-
-    init(_ known: HeldUp..., by context: DispatchContext?, blocksThread: Bool) {
+    init(_ known: HeldUp..., by context: DispatchContext? = nil, blocksThread: Bool = true) {
       self.known = known
       (next, isBlocked) = (context, blocksThread)
     }
@@ -243,7 +239,7 @@ package enum WaitGraph {
       }
       return (nil, search.overtaking(through: dispatch))
     }
-    if let ring { return dispatch.refuse(with: ring.error) }
+    if let ring { return dispatch.endAcceptance(refusing: ring.error) }
     // Dispatches before it may be tasks that need the thread.
     if blocksTaskThread { dispatch.overtake() }
     overtake(overtaking) { records in

@@ -41,7 +41,7 @@ extension Dispatch {
           dispatch.keep(outer: DispatchContext.around(dispatch.parent, thread.run, on: thread))
         } else if dispatch.isOfTask {
           dispatch.keep(outer: DispatchContext.ofTask)
-        } else if thread.isInside, let outer = InlineRun.recorded(on: thread) {
+        } else if thread.isInside, let outer = InlineRun.recorded(thread.run, on: thread) {
           dispatch.keep(outer: outer)
         }
         return run.run(&dispatch, on: thread)
@@ -123,7 +123,7 @@ extension Dispatch {
       perform(nil) { details.storesEnded() }
       tellGate { result }
     }
-    if let completion = takeCompletion() { perform(nil) { completion.run(result) } }
+    if let completion = completion.take() { perform(nil) { completion.run(result) } }
     if let session, session.hasWholes {
       perform(nil) { session.dispatchEnded(self.result ?? result) }
       if !session.followers.isEmpty { beginFollowers(after: session, result) }
@@ -148,11 +148,6 @@ extension Dispatch {
 
   func cancel() {
     cancel { $0.cancel() }
-  }
-
-  /// Ends a waiting dispatch with an error, because it would wait forever.
-  func refuse(with error: DispatchError) {
-    endAcceptance(refusing: error)
   }
 
   /// Ends the dispatch with an error if it has not started; returns false if it has started or ended.

@@ -14,8 +14,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   private var parentID = UInt64.max
   /// The next record in a lane's inbox, or in the pool of spare records.
   @exclusivity(unchecked) var next: Unmanaged<Dispatch>?
-  /// The stores; nil for a sequence.
-  @exclusivity(unchecked) private(set) var route: Unmanaged<Route>?
+  /// The stores, whose route counts the dispatch as outstanding; nil for a sequence.
+  @exclusivity(unchecked) var route: Unmanaged<Route>?
   /// The scheduler where the dispatch is queued or runs, which exists meanwhile; nil on the caller's thread.
   ///
   /// Atomic, because two threads may touch it at a time. A stream's consumer that delivers a commit reads it.
@@ -24,7 +24,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   private(set) var callSite = CallSite(fileID: "", line: 0)
   /// Set while the dispatch is pending.
   @exclusivity(unchecked) private var action: (any ActionType)?
-  @exclusivity(unchecked) private var completion: Completion?
+  @exclusivity(unchecked) var completion: Completion?
   /// Whether it carries task-local values.
   ///
   /// Constant while another thread may refer to the dispatch.
@@ -130,25 +130,8 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     }
   }
 
-  /// Sets another route, which counts the dispatch as outstanding.
-  func keep(_ route: Unmanaged<Route>) {
-    self.route = route
-  }
-
-  func takeRoute() -> Unmanaged<Route>? { route.take() }
-
   /// The error with which its closed dispatcher refuses it.
   var refusalOfRoute: DispatchError? { route?._withUnsafeGuaranteedRef(\.refusal) }
-
-  func keep(_ completion: Completion) {
-    self.completion = completion
-  }
-
-  var hasCompletion: Bool { completion != nil }
-
-  func takeCompletion() -> Completion? {
-    completion.take()
-  }
 
   /// Keeps the session until the dispatch runs.
   func keep(_ session: MiddlewareSession?) {

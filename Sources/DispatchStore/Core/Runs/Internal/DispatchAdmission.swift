@@ -369,7 +369,7 @@ extension Dispatcher {
   ) -> DispatchHandle {
     let result = dispatch.resultBeforeStart(error)
     dispatch.leaveScheduler()
-    if mode.isSync || !dispatch.hasCompletion {
+    if mode.isSync || dispatch.completion == nil {
       dispatch.complete(result)
     } else {
       // A later cancellation finds nothing to do, and needs no scheduler.

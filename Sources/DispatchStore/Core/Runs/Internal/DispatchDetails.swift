@@ -87,7 +87,7 @@ final class DispatchDetails: @unchecked Sendable {
     guard let spare = ThreadState.current.takeSpareDetails() else {
       return DispatchDetails(isRunning: isRunning)
     }
-    if isRunning { spare.state.withOnlyReference { $0.life = DispatchState(isRunning: true) } }
+    if isRunning { spare.withState { $0 = DispatchState(isRunning: true) } }
     return spare
   }
 
@@ -215,7 +215,7 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Sets the limit before the dispatch is scheduled.
   func put(_ limit: TimeLimit) {
-    withState { $0.put(limit) }
+    withState { $0.limit = limit }
     hasCallsAtStoresEnd.store(true, ordering: .releasing)
   }
 
@@ -258,11 +258,6 @@ final class DispatchDetails: @unchecked Sendable {
       state.notes?.actionCount = actionCount
       return state.limit?.endsEarly == true
     }
-  }
-
-  /// Notes that an action of a sequence has ended.
-  func note(_ step: DispatchResult) {
-    withState { $0.notes?.note(step) }
   }
 
   /// Returns the result of a dispatch that ends at its deadline.
@@ -397,7 +392,7 @@ final class DispatchDetails: @unchecked Sendable {
     retry = nil
     let former = state.withLock { state in
       state.successor = nil
-      return state.life.takeDispatcher()
+      return state.life.limit?.dispatcher.take()
     }
     withExtendedLifetime(former) {}
   }

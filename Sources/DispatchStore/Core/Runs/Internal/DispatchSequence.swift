@@ -163,7 +163,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   func append(_ result: DispatchResult) {
     if steps.isEmpty { steps.reserveCapacity(dispatched.count) }
     steps.append(result)
-    if let limited { limited.note(result) }
+    limited?.withState { $0.notes?.note(result) }
     if let trace { trace.stepEnded(at: dispatcher.clock.nanoseconds) }
     mayContinue = result.isSuccess
     isSuccess = isSuccess && result.isSuccess
@@ -383,7 +383,7 @@ extension Dispatch {
       details.beginEnding()
       tellGate { sequenceResult }
     }
-    if let completion = takeCompletion() {
+    if let completion = completion.take() {
       perform(nil) { completion.run(sequenceResult) }
     }
     sequence.dispatchEnded(self, self.result ?? sequenceResult)

@@ -39,8 +39,8 @@ struct DispatchState {
   private(set) var isCancelled = false
   /// The error of a cancellation because of a deadlock or a passed deadline.
   private(set) var refusal: DispatchError?
-  /// The time limit, if any.
-  private(set) var limit: TimeLimit?
+  /// The time limit, if any; set before it is scheduled.
+  var limit: TimeLimit?
   /// The gate that is to be told of the end; nil once it was, and for most.
   private var toldGate: StartGate?
   /// Closures to call once its stores have ended, after the waiters.
@@ -312,11 +312,6 @@ struct DispatchState {
     }
   }
 
-  /// Sets a time limit, before it is scheduled.
-  mutating func put(_ limit: TimeLimit) {
-    self.limit = limit
-  }
-
   /// Times out: its deadline has passed, so it is cancelled.
   mutating func timeOut(_ error: DispatchError) -> Cancel {
     switch phase {
@@ -382,9 +377,6 @@ struct DispatchState {
   mutating func noteStart(at index: Int, of identifiers: [String]) -> Bool {
     limit?.noteStart(at: index, of: identifiers) ?? true
   }
-
-  /// Takes the dispatcher at the end, to be released outside of the lock.
-  mutating func takeDispatcher() -> Dispatcher? { limit?.dispatcher.take() }
 
   /// Ends it before its stores; returns the closures that wait for the end.
   mutating func endEarly(_ result: DispatchResult) -> [@Sendable () -> Void] {

@@ -57,7 +57,7 @@ extension Dispatcher {
       route._withUnsafeGuaranteedRef { $0.end() }
     } else {
       dispatch.leaveRoute()
-      dispatch.keep(route)
+      dispatch.route = route
     }
   }
 
@@ -68,7 +68,7 @@ extension Dispatcher {
       of: subject.actions, to: subject.storeIdentifier, in: mode,
       continuesOnFailure: subject.continuesOnFailure, by: self,
       using: dispatch.takeSpareSequence(), on: thread)
-    sequence.wasAccepted(by: dispatch.takeRoute())
+    sequence.wasAccepted(by: dispatch.route.take())
     if let details = dispatch.details, details.begin(sequenceOf: subject.actions.count) {
       sequence.limited = details
     }

@@ -11,7 +11,7 @@ extension Dispatcher {
     details.isKnown = true
     // The route that accepts it.
     if !dispatch.isAction {
-      dispatch.keep(route(to: WorkAcceptance.self, identifier: nil, on: thread))
+      dispatch.route = route(to: WorkAcceptance.self, identifier: nil, on: thread)
     }
     if details.scheduler != nil { return }
     if mode.isSync {
@@ -159,7 +159,9 @@ extension Dispatch {
   ///
   /// Early waiters could not see what it would wait behind.
   func refuseRing() {
-    if !isPlanted(.lateRing), let ring = WaitGraph.ring(around: self) { refuse(with: ring.error) }
+    if !isPlanted(.lateRing), let ring = WaitGraph.ring(around: self) {
+      endAcceptance(refusing: ring.error)
+    }
   }
 
   /// Ends a dispatch before it begins, because a later one replaces it or it would wait forever.
@@ -169,6 +171,6 @@ extension Dispatch {
 
   /// Releases the route to its former stores.
   func leaveRoute() {
-    takeRoute()?._withUnsafeGuaranteedRef { $0.end() }
+    route.take()?._withUnsafeGuaranteedRef { $0.end() }
   }
 }

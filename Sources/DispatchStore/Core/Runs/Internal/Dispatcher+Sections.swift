@@ -16,7 +16,7 @@ extension Dispatcher {
         }
         return
       }
-      dispatch.keep(route(to: WorkAcceptance.self, identifier: nil, on: thread))
+      dispatch.route = route(to: WorkAcceptance.self, identifier: nil, on: thread)
       if let error = dispatch.refusalOfRoute {
         _ = refuse(dispatch, error, mode)
         return

@@ -337,7 +337,7 @@ extension Dispatch {
       wait = try WaitGraph.begin(context, on: self, isSent: true)
     } catch {
       wait = WaitGraph.begin(context, onRefused: self)
-      refuse(with: error)
+      endAcceptance(refusing: error)
     }
     // A thread that blocks until this task resumes may wait for that queue.
     let queue = schedulerForWaits.sharedQueue

@@ -8,7 +8,7 @@ extension InlineRun.Address {
     session?.keepAlive()
     let dispatcher = session?.dispatcher ?? pointee.dispatcher?.takeUnretainedValue()
     let action = session?.action ?? copyAction(route.entries[0].actionType, at: pointee.action)
-    if let completion = pointee.completion.take() { record.keep(completion) }
+    if let completion = pointee.completion.take() { record.completion = completion }
     pointee.holdPlace(for: record)
     if pointee.task != nil {
       pointee.continuesInTask = true

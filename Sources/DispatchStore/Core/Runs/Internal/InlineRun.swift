@@ -80,15 +80,10 @@ struct InlineRun: ~Copyable {
 
   // MARK: Context
 
-  /// The innermost context on this thread that has a record.
+  /// The innermost context with a record, from a run outwards.
   ///
   /// A run without a record blocks nothing. A task's run that has acquired a place is the exception, and gets a
   /// record here.
-  static func recorded(on thread: ThreadState) -> DispatchContext? {
-    recorded(thread.run, on: thread)
-  }
-
-  /// The innermost context with a record, from a run outwards.
   static func recorded(_ innermost: Address?, on thread: ThreadState) -> DispatchContext? {
     var run = innermost
     while let present = run {
@@ -144,11 +139,6 @@ struct InlineRun: ~Copyable {
     self.task = task
     record.enter(task)
     place.hold(record)
-  }
-
-  /// Releases the place after a task's dispatch has ended.
-  fileprivate func releasePlace(_ record: Dispatch) {
-    task?.release(record)
   }
 
   /// Whether this run belongs to the dispatch that owns a commit.
@@ -263,7 +253,7 @@ struct InlineRun: ~Copyable {
   }
 
   fileprivate mutating func takeCompletion() -> Completion? {
-    record?._withUnsafeGuaranteedRef { $0.takeCompletion() } ?? completion.take()
+    record?._withUnsafeGuaranteedRef { $0.completion.take() } ?? completion.take()
   }
 
   /// Whether only the end of a `.sync` run is left: all stores before this position have finished, and it is the
@@ -456,7 +446,7 @@ extension InlineRun.Address {
     let former = pointee.route
     pointee.session?._withUnsafeGuaranteedRef { $0.keepAlive() }
     pointee.route = route
-    pointee.record?._withUnsafeGuaranteedRef { $0.keep(route) }
+    pointee.record?._withUnsafeGuaranteedRef { $0.route = route }
     former._withUnsafeGuaranteedRef { $0.end() }
   }
 }
@@ -687,7 +677,7 @@ extension InlineRun.Address {
       thread.spareDispatches.push(record)
       return finished
     case .ended:
-      pointee.releasePlace(record)
+      pointee.task?.release(record)
     case .continues:
       if !pointee.continuesInTask {
         (record.details?.scheduler as? SyncLoop)?.runToEnd(of: record, on: thread)

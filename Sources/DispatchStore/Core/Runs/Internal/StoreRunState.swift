@@ -31,12 +31,6 @@ struct StoreRunState {
   /// The running operation, which a cancellation cancels.
   var operation: Operation?
 
-  /// Resets the state for reuse.
-  mutating func reset() {
-    (phase, taskCommits, undelivered, wasUndelivered) = (.starting(nil), 0, 0, false)
-    if operation != nil { operation = nil }
-  }
-
   /// Whether only the delivery of its commits is left, or has just ended.
   ///
   /// True until it has closed, because no `.sync` caller waits for the thread that closes it.
