@@ -42,44 +42,38 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
     func retire() { route._withUnsafeGuaranteedRef { $0.retire(after: outstanding) } }
   }
 
-  /// Slots in buckets, with a byte of the hash of each slot's key.
-  ///
-  /// A lookup of a key that is not there usually reads these bytes only.
+  /// Slots in buckets.
   private struct Table {
-    private var slots: UnsafeMutablePointer<Slot>
-    /// By bucket: a byte for each slot, zero if the slot is free.
-    private var tags: UnsafeMutablePointer<UInt32>
+    private let slots: UnsafeMutablePointer<Slot>
     let bucketCount: Int
 
     init(bucketCount: Int) {
       self.bucketCount = bucketCount
       slots = .allocate(capacity: bucketCount * RouteCache.ways)
       slots.initialize(repeating: Slot(), count: bucketCount * RouteCache.ways)
-      tags = .allocate(capacity: bucketCount)
-      tags.initialize(repeating: 0, count: bucketCount)
     }
 
     var indices: Range<Int> { 0..<(bucketCount * RouteCache.ways) }
 
-    subscript(index: Int) -> Slot { slots[index] }
+    subscript(index: Int) -> Slot {
+      get { slots[index] }
+      nonmutating set { slots[index] = newValue }
+    }
 
     @inline(__always)
     func bucket(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (bucketCount - 1) }
 
+    /// The indices of a hash's bucket.
     @inline(__always)
-    private func tag(of hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 56) | 1 }
+    private func indices(for hash: UInt64) -> Range<Int> {
+      let first = bucket(of: hash) * RouteCache.ways
+      return first..<(first + RouteCache.ways)
+    }
 
     /// Returns the index of a key's slot.
     @inline(__always)
     func index(of key: RouteKey) -> Int? {
-      let hash = key.hash
-      let (bucket, tag) = (bucket(of: hash), tag(of: hash))
-      var (rest, index) = (tags[bucket], bucket * RouteCache.ways)
-      while rest != 0 {
-        if rest & 0xFF == tag, slots[index].isOf(key) { return index }
-        rest >>= 8
-        index += 1
-      }
+      for index in indices(for: key.hash) where slots[index].isOf(key) { return index }
       return nil
     }
 
@@ -92,37 +86,19 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
 
     /// Returns the index of a free slot in the bucket of a hash.
     func freeIndex(for hash: UInt64) -> Int? {
-      let (bucket, free) = (bucket(of: hash), 0..<RouteCache.ways)
-      let way = free.first { tags[bucket] >> (8 * UInt32($0)) & 0xFF == 0 }
-      return way.map { bucket * RouteCache.ways + $0 }
-    }
-
-    /// - Parameter hash: The hash of the slot's key.
-    func put(_ slot: Slot, at index: Int, hash: UInt64) {
-      slots[index] = slot
-      setTag(tag(of: hash), at: index)
+      indices(for: hash).first { slots[$0].route == nil }
     }
 
     /// Frees a slot.
-    func evict(at index: Int) -> Evicted? {
-      setTag(0, at: index)
-      return slots[index].take()
-    }
-
-    private func setTag(_ tag: UInt32, at index: Int) {
-      let (bucket, way) = index.quotientAndRemainder(dividingBy: RouteCache.ways)
-      let shift = 8 * UInt32(way)
-      tags[bucket] = tags[bucket] & ~(0xFF << shift) | tag << shift
-    }
+    func evict(at index: Int) -> Evicted? { slots[index].take() }
 
     func deallocate() {
       slots.deinitialize(count: bucketCount * RouteCache.ways)
       slots.deallocate()
-      tags.deallocate()
     }
   }
 
-  /// The number of slots in a bucket: as many as a word of tags has bytes.
+  /// The number of slots in a bucket.
   fileprivate static let ways = 4
   /// The largest table, of 4,096 slots: about 2 MB with their routes, in a thread that dispatches to so many stores.
   private static let mostBuckets = 1_024
@@ -175,10 +151,9 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
     defer { mutex.unlock() }
     let index = makeRoom(for: key.hash)
     let evicted = table.pointee.evict(at: index)
-    let slot = Slot(
+    table.pointee[index] = Slot(
       dispatcher: key.dispatcher, actionType: key.actionType, storeIdentifier: key.storeIdentifier,
       route: copy, outstanding: 1)
-    table.pointee.put(slot, at: index, hash: key.hash)
     return (copy, evicted)
   }
 
@@ -209,7 +184,7 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
         dispatcher: slot.dispatcher, actionType: slot.actionType!,
         storeIdentifier: slot.storeIdentifier)
       // Each bucket becomes two, so each has room.
-      new.put(slot, at: new.freeIndex(for: key.hash)!, hash: key.hash)
+      new[new.freeIndex(for: key.hash)!] = slot
     }
     table.pointee = new
     old.deallocate()
