@@ -70,12 +70,6 @@ final class DispatchDetails: @unchecked Sendable {
     var linkedDeadline: Int64?
     /// The store run that has taken over the inline run's current store.
     var successor: StoreRun?
-
-    /// Whether only its phase, scheduler, limit and values that need no release were set.
-    var isPlain: Bool {
-      life.isUndisturbed && replies.isEmpty && atStoresEnd.isEmpty && family == nil
-        && successor == nil
-    }
   }
 
   private init(isRunning: Bool) {
@@ -105,7 +99,15 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Resets the details for reuse; returns false if they had links, because another thread may still read those.
   func reset() -> Bool {
-    guard resetPlain() || resetAll() else { return false }
+    var fresh = Guarded(life: DispatchState(isRunning: false))
+    if isPlanted(.keptReplies) { fresh.replies = replies }
+    // The former state is released outside of the lock.
+    let isReset = state.withLock { state in
+      guard state.family == nil else { return false }
+      swap(&state, &fresh)
+      return true
+    }
+    guard isReset else { return false }
     hasEnded.store(false, ordering: .relaxed)
     if !waits.isEmpty { waits = [:] }
     (isReached, isAwaited, isCancellable, isDetached) = (false, false, false, false)
@@ -114,34 +116,6 @@ final class DispatchDetails: @unchecked Sendable {
     if retry != nil { retry = nil }
     if !companions.isEmpty { companions = [] }
     return true
-  }
-
-  /// Resets a state in which few fields were set.
-  ///
-  /// For any other state it does nothing and returns false.
-  private func resetPlain() -> Bool {
-    // Released outside of the lock.
-    var (former, limit): (Scheduler?, TimeLimit?) = (nil, nil)
-    defer { withExtendedLifetime((former, limit)) {} }
-    if isPlanted(.keptReplies) { return false }
-    return state.withLock { state in
-      guard state.isPlain else { return false }
-      limit = state.life.reset()
-      swap(&state.scheduler, &former)
-      (state.undelivered, state.linkedDeadline) = (0, nil)
-      return true
-    }
-  }
-
-  private func resetAll() -> Bool {
-    var fresh = Guarded(life: DispatchState(isRunning: false))
-    if isPlanted(.keptReplies) { fresh.replies = replies }
-    // The former state is released outside of the lock.
-    return state.withLock { state in
-      guard state.family == nil else { return false }
-      swap(&state, &fresh)
-      return true
-    }
   }
 
   func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {

@@ -96,12 +96,6 @@ struct DispatchState {
       && overWaiters.isEmpty && releases.isEmpty && placeReleases.isEmpty && toldGate == nil
   }
 
-  /// Resets an undisturbed state; returns the former limit, to be released outside of the lock.
-  mutating func reset() -> TimeLimit? {
-    phase = .waiting(Waiting())
-    return limit.take()
-  }
-
   /// The number of closures that wait for its end.
   var waiterCount: Int { waiters.count { !$0.isIdle } }
 
