@@ -60,39 +60,6 @@ extension OperationMaking {
       })
   }
 
-  /// Not available: an `async` block ends its operation by returning.
-  @available(*, unavailable, message: "An async block takes (action, store): it ends by returning.")
-  public init(
-    action: Action, store: Store<Model, Action>,
-    block:
-      @escaping @Sendable (
-        _ operation: RunningOperation<Model, Action>, _ action: Action,
-        _ store: Store<Model, Action>
-      ) async throws -> Void
-  ) {
-    fatalError("unavailable")
-  }
-
-  /// Not available: a block has two parameters, or three.
-  @available(
-    *, unavailable,
-    message: "A block takes (action, store), or (operation, action, store), and then finishes it."
-  )
-  public init(
-    action: Action, store: Store<Model, Action>, block: @escaping @Sendable (Action) throws -> Void
-  ) {
-    fatalError("unavailable")
-  }
-
-  /// Not available: an `async` block has two parameters.
-  @available(*, unavailable, message: "An async block takes (action, store): it ends by returning.")
-  public init(
-    action: Action, store: Store<Model, Action>,
-    block: @escaping @Sendable (Action) async throws -> Void
-  ) {
-    fatalError("unavailable")
-  }
-
   @inlinable
   static func make(
     _ action: Action, _ store: Store<Model, Action>,
