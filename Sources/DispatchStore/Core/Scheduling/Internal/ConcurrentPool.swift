@@ -102,7 +102,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     } else if dispatch.isEmpty {
       submit(step: .dispatch(dispatch))
     } else {
-      submit(dispatch, for: dispatcher)
+      submit(start: .dispatch(dispatch), for: dispatcher)
     }
     return true
   }
@@ -110,7 +110,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
     // The dispatch runs no action that suspension would hold back.
     if dispatch.details?.isJoining == true { return submit(step: .dispatch(dispatch)) }
-    submit(dispatch, for: dispatcher)
+    submit(start: .dispatch(dispatch), for: dispatcher)
   }
 
   override func resume(_ step: @escaping @Sendable () -> Void) {
@@ -180,22 +180,10 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     starts.noteSkipped()
   }
 
-  /// Submits a dispatch that is to start; suspension holds it back.
-  func submit(_ dispatch: Dispatch, for dispatcher: Dispatcher? = nil) {
-    yieldPoint(.pushStart)
-    starts.push(dispatch, width: widthForPush, on: .current)
-    startWasPushed(for: dispatcher)
-  }
-
-  /// Submits another job that starts an action; suspension holds it back.
-  func submit(start: StartInbox.Start, for dispatcher: Dispatcher? = nil) {
+  /// Submits a job that starts an action; suspension holds it back.
+  func submit(start: Job, for dispatcher: Dispatcher? = nil) {
     yieldPoint(.pushStart)
     starts.push(start, width: widthForPush, on: .current)
-    startWasPushed(for: dispatcher)
-  }
-
-  @inline(__always)
-  private func startWasPushed(for dispatcher: Dispatcher?) {
     // Either this thread sees that a drainer has left, or the drainer finds the job when it checks once more. Each
     // writes first, and then reads the other's write.
     atomicMemoryFence(ordering: .sequentiallyConsistent)

@@ -6,16 +6,10 @@ import Synchronization
 /// shard, lanes have a queue of their own, and every other take looks there first: neither starves the other. No
 /// order is promised between actions.
 final class StartInbox: Sendable {
-  /// A job that starts an action and is not a dispatch.
-  enum Start {
-    case lane(Lane)
-    /// Starts an action whose dispatch has started.
-    case step(@Sendable () -> Void)
-  }
-
   private struct Shard {
     private var dispatches = DispatchFIFO()
     private var lanes = FIFO<Lane>()
+    /// Steps that start actions whose dispatches have started.
     private var steps = FIFO<@Sendable () -> Void>()
     private var isLanesTurn = false
 
@@ -23,12 +17,9 @@ final class StartInbox: Sendable {
 
     var isEmpty: Bool { dispatches.isEmpty && lanes.isEmpty && steps.isEmpty }
 
-    mutating func push(_ dispatch: Dispatch) {
-      dispatches.append(dispatch)
-    }
-
-    mutating func push(_ start: Start) {
-      switch start {
+    mutating func push(_ job: Job) {
+      switch job {
+      case .dispatch(let dispatch): dispatches.append(dispatch)
       case .lane(let lane): lanes.append(lane)
       case .step(let step): steps.append(step)
       }
@@ -61,13 +52,11 @@ final class StartInbox: Sendable {
 
   /// - Parameter width: The number of threads that may take from the inbox at once, which bounds the shards that are
   ///   used. With one shard, a queue of width one keeps the order.
-  func push(_ dispatch: Dispatch, width: Int, on thread: ThreadState) {
-    if dispatch.details?.priority != nil { return pushPrioritized(dispatch) }
-    nextShard(of: width, on: thread).withLock { $0.push(dispatch) }
-  }
-
-  func push(_ start: Start, width: Int, on thread: ThreadState) {
-    nextShard(of: width, on: thread).withLock { $0.push(start) }
+  func push(_ job: Job, width: Int, on thread: ThreadState) {
+    if case .dispatch(let dispatch) = job, dispatch.details?.priority != nil {
+      return pushPrioritized(dispatch)
+    }
+    nextShard(of: width, on: thread).withLock { $0.push(job) }
   }
 
   @inline(__always)
