@@ -1,4 +1,6 @@
-/// A value that is set once, and for which closures and tasks can wait.
+import Dispatch
+
+/// A value that is set once, and for which closures, tasks and threads can wait.
 final class Eventual<Value: Sendable>: Sendable {
   private let state = Locked(State())
 
@@ -35,5 +37,14 @@ final class Eventual<Value: Sendable>: Sendable {
         whenSet { continuation.resume(returning: $0) }
       }
     }
+  }
+
+  /// Blocks this thread until the value is set.
+  func wait() -> Value {
+    ThreadState.current.simulated?.wait(for: "its delivery turn") { self.isSet }
+    let isKnown = DispatchSemaphore(value: 0)
+    whenSet { _ in isKnown.signal() }
+    isKnown.wait()
+    return state.withLock { $0.value! }
   }
 }

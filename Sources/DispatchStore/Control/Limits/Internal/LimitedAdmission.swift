@@ -122,12 +122,10 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
         units.append(unit)
         continue
       }
-      let gate = Gate<LimitUnit?>()
-      waiter.end.whenSet { gate.open($0) }
       let timer = limitDeadline.map { dispatcher.timers.add(waiter, at: $0.time) }
       let wait = WaitForLimit(limit, of: dispatcher, callSite, in: caller)
       let region = BlockingRegion(on: thread)
-      let unit = gate.wait()
+      let unit = waiter.end.wait()
       region.end()
       wait.end(of: dispatcher)
       if let timer { dispatcher.timers.remove(timer) }

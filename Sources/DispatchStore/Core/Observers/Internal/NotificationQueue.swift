@@ -23,7 +23,7 @@ struct NotificationQueue {
   private struct Pending {
     var delivery: Delivery
     /// The gate at which its thread waits for the turn, or nil if the delivery was left to the notifier.
-    var gate: Gate<WaitResult>?
+    var gate: Eventual<WaitResult>?
     /// Whether the notifier itself has left it.
     var isOwn = false
   }
@@ -67,7 +67,7 @@ struct NotificationQueue {
     /// The thread is the notifier now: it makes this delivery, then calls `next()`.
     case notify(Delivery)
     /// The thread waits at the gate.
-    case wait(Gate<WaitResult>)
+    case wait(Eventual<WaitResult>)
     /// The notifier makes the delivery.
     ///
     /// Before the lock is released, the owner is told to wait for it.
@@ -155,7 +155,7 @@ struct NotificationQueue {
     case .notifying:
       let place = place(leftCount)
       if case .waits = place {
-        let gate = Gate<WaitResult>()
+        let gate = Eventual<WaitResult>()
         pending.append(Pending(delivery: delivery, gate: gate))
         return .wait(gate)
       }
@@ -232,7 +232,7 @@ struct NotificationQueue {
     /// With `isOwn`, the notifier itself left it.
     case notify(Delivery, isOwn: Bool)
     /// Pass the turn to the thread that waits at this gate.
-    case handOver(Gate<WaitResult>)
+    case handOver(Eventual<WaitResult>)
     /// Stop, after enough deliveries for others.
     ///
     /// A job in this pool takes over the turn.
@@ -277,7 +277,7 @@ struct NotificationQueue {
   /// The waiters to resume because the notifier is blocked.
   struct Unblocked {
     /// The gates at which threads wait for the turn.
-    var gates: [Gate<WaitResult>] = []
+    var gates: [Eventual<WaitResult>] = []
     /// The owners whose end waits for deliveries left to the notifier.
     var owners: [any CommitOwner] = []
   }

@@ -127,7 +127,7 @@ struct KeptCommit {
   /// The gates at which the committing thread waits, once all observers were notified.
   ///
   /// Nil if it does not wait.
-  private(set) var waits: [Gate<Void>]?
+  private(set) var waits: [Eventual<Void>]?
   /// The keeper to tell, if it has work to do; nil for most.
   var keeper: CommitKeeper?
   /// Objects that observers no longer need, to be released outside of the lock: deinitialisers are code of the program.
@@ -150,7 +150,7 @@ struct KeptCommit {
   /// Makes the committing thread wait at a gate later.
   ///
   /// The thread must be allowed to (`DispatchContext.mayBlock`).
-  mutating func wait(at gate: Gate<Void>) {
+  mutating func wait(at gate: Eventual<Void>) {
     if waits == nil { waits = [] }
     waits?.append(gate)
   }

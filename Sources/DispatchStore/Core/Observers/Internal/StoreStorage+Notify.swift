@@ -253,7 +253,7 @@ extension StoreStorage: DeliveryTurn {
         if !isOwn { count += 1 }
         resumeDeliveredOwner(on: thread)
       case .handOver(let gate):
-        gate.open(.takeTurn)
+        gate.set(.takeTurn)
         return .passed
       case .requeue(let pool):
         return .left(in: pool)
@@ -349,7 +349,7 @@ extension StoreStorage: DeliveryTurn {
   func notifierBeginsToWait() {
     yieldPoint(.beginWait, identifier)
     let (unblocked, starts) = withLock { ($0.notifierBeginsToWait(), takeStarts()) }
-    for gate in unblocked.gates { gate.open(.leave) }
+    for gate in unblocked.gates { gate.set(.leave) }
     if let starts { for start in starts { start() } }
     let thread = ThreadState.current
     for owner in unblocked.owners { thread.resumeElsewhere(owner) }

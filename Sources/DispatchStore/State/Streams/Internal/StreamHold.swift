@@ -3,7 +3,7 @@ enum StreamHold: Sendable {
   /// A dispatch, or a part of one, that must not end yet.
   case owner(any CommitOwner)
   /// A blocked thread.
-  case thread(Gate<Void>)
+  case thread(Eventual<Void>)
 
   /// Makes the producer of a commit wait, if it can.
   ///
@@ -18,7 +18,7 @@ enum StreamHold: Sendable {
       return .owner(owner)
     }
     if thread.isTaskThread || MainQueue.isCurrent { return nil }
-    let gate = Gate<Void>()
+    let gate = Eventual<Void>()
     kept.wait(at: gate)
     return .thread(gate)
   }
@@ -29,7 +29,7 @@ enum StreamHold: Sendable {
   func end() {
     switch self {
     case .owner(let owner): ThreadState.current.resumeElsewhere(owner)
-    case .thread(let gate): gate.open(())
+    case .thread(let gate): gate.set(())
     }
   }
 }
