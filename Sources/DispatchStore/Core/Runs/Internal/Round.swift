@@ -27,7 +27,7 @@ final class Round: @unchecked Sendable {
   private var atomicOutcome: AtomicOutcome?
   /// The number of the last commit before the first store started, if the dispatch waits at a gate.
   let position: UInt64
-  private let state: Locked<RoundState>
+  let state: Locked<RoundState>
   /// State for a gate at the end; nil for most.
   private let gated: Locked<Gated>?
 
@@ -411,10 +411,13 @@ final class Round: @unchecked Sendable {
 
   // MARK: Reports of operations and stores, on any thread
 
-  func operationEnded(_ storeRun: StoreRun, _ outcome: StoreOutcome) {
-    yieldPoint(.operationEnded, storeRun.storeIdentifier)
-    storeRun.endedAt = now
-    resume(state.withLock { $0.operationEnded(storeRun.index, outcome) }, of: storeRun)
+  /// Takes a report about a store, and the step that follows.
+  func report(
+    _ storeRun: StoreRun, _ point: Transition,
+    _ transition: (inout RoundState) -> StoreRunState.Step
+  ) {
+    yieldPoint(point, storeRun.storeIdentifier)
+    resume(state.withLock(transition), of: storeRun)
   }
 
   func started(_ operation: AnyObject, of storeRun: StoreRun) {
@@ -425,33 +428,9 @@ final class Round: @unchecked Sendable {
     }
   }
 
-  func becameReady(_ storeRun: StoreRun) {
-    yieldPoint(.becameReady, storeRun.storeIdentifier)
-    resume(
-      state.withLock { $0.becameReady(storeRun.index, of: storeRun.attempt) }, of: storeRun)
-  }
-
   func beginTaskCommit(_ storeRun: StoreRun) -> Bool {
     yieldPoint(.update, storeRun.storeIdentifier)
     return state.withLock { $0.beginTaskCommit(storeRun.index, of: storeRun.attempt) }
-  }
-
-  func endTaskCommit(_ storeRun: StoreRun) {
-    yieldPoint(.endUpdate, storeRun.storeIdentifier)
-    resume(state.withLock { $0.endTaskCommit(storeRun.index) }, of: storeRun)
-  }
-
-  func commitDeferred(at index: Int) {
-    state.withLock { $0.commitDeferred(index) }
-  }
-
-  func undeliveredCount(at index: Int) -> Int {
-    state.withLock { $0.undeliveredCount(index) }
-  }
-
-  func commitDelivered(_ storeRun: StoreRun) {
-    yieldPoint(.commitDelivered, storeRun.storeIdentifier)
-    resume(state.withLock { $0.commitDelivered(storeRun.index) }, of: storeRun)
   }
 
   /// Cancels what is running.

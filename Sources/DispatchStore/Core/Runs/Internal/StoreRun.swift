@@ -94,24 +94,31 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   func started(_ operation: AnyObject) { round.started(operation, of: self) }
 
   /// Reports that all dependencies of the operation have finished.
-  func becameReady() { round.becameReady(self) }
+  func becameReady() { round.report(self, .becameReady) { $0.becameReady(index, of: attempt) } }
 
-  func operationEnded(_ outcome: StoreOutcome) { round.operationEnded(self, outcome) }
+  func operationEnded(_ outcome: StoreOutcome) {
+    endedAt = now
+    round.report(self, .operationEnded) { $0.operationEnded(index, outcome) }
+  }
 
   /// Begins a commit of a task that the operation started.
   ///
   /// The operation does not end before the delivery. Returns false if it has ended.
   func beginTaskCommit() -> Bool { round.beginTaskCommit(self) }
 
-  func endTaskCommit() { round.endTaskCommit(self) }
+  func endTaskCommit() { round.report(self, .endUpdate) { $0.endTaskCommit(index) } }
 
   // MARK: CommitOwner
 
   @usableFromInline var dispatchID: DispatchID { round.dispatch.id }
   @usableFromInline var waiting: Dispatch? { dispatch }
-  @usableFromInline var undeliveredCount: Int { round.undeliveredCount(at: index) }
-  @usableFromInline func commitDeferred() { round.commitDeferred(at: index) }
-  @usableFromInline func commitDelivered() { round.commitDelivered(self) }
+  @usableFromInline var undeliveredCount: Int {
+    round.state.withLock { $0.undeliveredCount(index) }
+  }
+  @usableFromInline func commitDeferred() { round.state.withLock { $0.commitDeferred(index) } }
+  @usableFromInline func commitDelivered() {
+    round.report(self, .commitDelivered) { $0.commitDelivered(index) }
+  }
 
   @usableFromInline
   func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
