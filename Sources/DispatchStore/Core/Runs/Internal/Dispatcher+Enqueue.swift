@@ -101,24 +101,9 @@ extension Dispatcher {
     let dispatch = pool.makeDispatch(on: thread)
     begin(dispatch, to: route, mode, options, completion, callSite, on: thread)
     dispatch.put(action())
-    if let error = dispatch.refusalOfRoute { return refuse(dispatch, error, mode) }
-    let admitted: AdmittedDispatch?
-    do {
-      if mode.isSync, let error = BlockingRegion.refusal(on: thread, at: callSite) { throw error }
-      admitted = try admit(dispatch, options, mode, on: thread)
-    } catch {
-      return refuse(dispatch, error, mode)
-    }
-    if let admitted, let delay = admitted.delay {
-      begin(
-        dispatch, after: delay, admitted, DispatchSubject(action(), to: storeIdentifier), mode,
-        on: thread)
-    } else if mode.isSync {
-      runBlocking(dispatch, admitted, to: storeIdentifier, on: thread)
-    } else {
-      schedule(dispatch, admitted, to: storeIdentifier, mode, on: thread)
-    }
-    return DispatchHandle(dispatch)
+    return admit(
+      dispatch, DispatchSubject(action(), to: storeIdentifier), isSequence: false,
+      to: storeIdentifier, mode, options, on: thread)
   }
 
   /// Enqueues actions that run one after the other.
@@ -142,19 +127,33 @@ extension Dispatcher {
     let dispatch = pool.makeDispatch(on: thread)
     let acceptance = route(to: WorkAcceptance.self, identifier: nil, on: thread)
     begin(dispatch, to: acceptance, mode, options, completion, callSite, on: thread)
+    return admit(
+      dispatch, subject, isSequence: true, to: storeIdentifier, mode, options, on: thread)
+  }
+
+  /// Enqueues a new dispatch, or runs it here, once it is admitted.
+  @inline(__always)
+  private func admit(
+    _ dispatch: Dispatch, _ subject: @autoclosure () -> DispatchSubject, isSequence: Bool,
+    to storeIdentifier: String?, _ mode: Mode, _ options: DispatchOptions, on thread: ThreadState
+  ) -> DispatchHandle {
     if let error = dispatch.refusalOfRoute { return refuse(dispatch, error, mode) }
     let admitted: AdmittedDispatch?
     do {
-      if mode.isSync, let error = BlockingRegion.refusal(on: thread, at: callSite) { throw error }
+      if mode.isSync,
+        let error = BlockingRegion.refusal(on: thread, at: dispatch.callSite)
+      {
+        throw error
+      }
       admitted = try admit(dispatch, options, mode, on: thread)
     } catch {
       return refuse(dispatch, error, mode)
     }
     if let admitted, let delay = admitted.delay {
-      begin(dispatch, after: delay, admitted, subject, mode, on: thread)
+      begin(dispatch, after: delay, admitted, subject(), mode, on: thread)
       return DispatchHandle(dispatch)
     }
-    takeUp(dispatch, subject, mode, on: thread)
+    if isSequence { takeUp(dispatch, subject(), mode, on: thread) }
     if mode.isSync {
       runBlocking(dispatch, admitted, to: storeIdentifier, on: thread)
     } else {
