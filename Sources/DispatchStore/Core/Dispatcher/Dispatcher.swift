@@ -164,11 +164,9 @@ public final class Dispatcher: Sendable {
   /// The attachments that are there now.
   var presentAttachments: [any DispatcherAttachment] { attachments.withLock { Array($0.values) } }
 
-  /// Returns the carried task-local values, as they are bound here.
-  ///
-  /// - Parameter spare: A capture of an earlier dispatch, to be reused.
-  func captureTaskLocals(using spare: CapturedTaskLocal? = nil) -> CapturedTaskLocal? {
-    .capture(carriedTaskLocals, of: number, using: spare)
+  /// Returns the carried task-local values, as they are bound here; nil if there are none.
+  func captureTaskLocals() -> CapturedTaskLocal? {
+    carriedTaskLocals.reduce(nil) { $1.capture($0) }
   }
 }
 

@@ -44,7 +44,7 @@ public struct DispatchInfo: Sendable {
   ///
   /// - Precondition: `dispatchWillBegin` of this dispatch runs.
   public func bind<Value: Sendable>(_ local: TaskLocal<Value>, to value: Value) {
-    scope.bind(CapturedTaskLocal(local, boundTo: value), at: callSite)
+    scope.bind(CapturedValue(local, value, isBound: true), at: callSite)
   }
 
   /// Sets the end and both durations.

@@ -27,9 +27,7 @@ extension Dispatch {
   static func run(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
     guard dispatch.isAction else { return runSequence(&dispatch, on: thread) }
     guard let carried = dispatch.carried else { return runInline(&dispatch, on: thread) }
-    let end = carried.bind { runInline(&dispatch, on: thread) }
-    if case .reusable = end { dispatch.keepSpare(carried) }
-    return end
+    return carried.bind { runInline(&dispatch, on: thread) }
   }
 
   static func runInline(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {

@@ -48,8 +48,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     case carrying(CapturedTaskLocal)
     /// Between two dispatches: the previous sequence, kept for reuse until a dispatch needs the field.
     case spareSequence(DispatchSequence)
-    /// Between two dispatches: the storage of the previous task-local values, emptied for reuse.
-    case spareCarried(CapturedTaskLocal)
   }
 
   private var attachment: Attachment {
@@ -147,7 +145,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       guard case .session(let session) = carried.attachment else { return nil }
       carried.attachment = .none
       return session
-    case .none, .outer, .sequence, .spareSequence, .spareCarried:
+    case .none, .outer, .sequence, .spareSequence:
       return nil
     }
   }
@@ -185,29 +183,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     else { return }
     spare.clear()
     stored = .spareSequence(spare)
-  }
-
-  /// Takes the spare storage of task-local values from the previous use.
-  func takeSpareCarried() -> CapturedTaskLocal? {
-    guard case .spareCarried = stored else { return nil }
-    var former = Attachment.none
-    swap(&stored, &former)
-    guard case .spareCarried(let spare) = consume former else { return nil }
-    return spare
-  }
-
-  /// Keeps the storage of task-local values, emptied, for the next use, if nothing else refers to it.
-  ///
-  /// The record has been cleared.
-  @inline(never)
-  func keepSpare(_ carried: consuming CapturedTaskLocal) {
-    guard !carried.isBound, isUniquelyReferencedForReuse(&carried),
-      hasNoWeakOrUnownedReferences(carried)
-    else {
-      return
-    }
-    carried.clear()
-    stored = .spareCarried(carried)
   }
 
   /// Attaches task-local values to bind when the dispatch runs.
@@ -365,7 +340,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     switch attachment {
     case .outer(let context): context
     case .sequence(let sequence): sequence.outer
-    case .none, .session, .carrying, .spareSequence, .spareCarried: nil
+    case .none, .session, .carrying, .spareSequence: nil
     }
   }
 
