@@ -64,8 +64,6 @@ struct ThreadState {
     var spareLoop: SyncLoop?
     /// Operations to reuse.
     let spareOperations = Spares()
-    /// Objects of type `RunningOperation` to reuse.
-    let spareTokens = Spares()
     /// Dispatch records to reuse.
     var spareDispatches = DispatchStack()
     var spareDetails: DispatchDetails?
@@ -343,7 +341,6 @@ struct ThreadState {
   }
 
   var spareOperations: Spares { fields.pointee.spareOperations }
-  var spareTokens: Spares { fields.pointee.spareTokens }
   var routeCache: RouteCache { fields.pointee.routeCache }
 
   /// The read probe, unmanaged since each read of a store would change its reference count.
@@ -424,7 +421,6 @@ struct ThreadState {
   private static func end(_ pointer: UnsafeMutableRawPointer) {
     let fields = pointer.assumingMemoryBound(to: Fields.self)
     fields.pointee.spareOperations.destroy()
-    fields.pointee.spareTokens.destroy()
     fields.pointee.spareDispatches.removeAll()
     fields.pointee.spareSession?.release()
     fields.pointee.routeCache.destroy()
@@ -499,15 +495,5 @@ extension ThreadState {
   @usableFromInline
   func keepSpareOperation(_ operation: consuming AnyObject, of type: ObjectIdentifier) {
     self.spareOperations.put(operation, of: type)
-  }
-
-  @usableFromInline
-  func takeSpareToken(_ type: ObjectIdentifier) -> AnyObject? {
-    self.spareTokens.take(type)
-  }
-
-  @usableFromInline
-  func keepSpareToken(_ token: consuming AnyObject, of type: ObjectIdentifier) {
-    self.spareTokens.put(token, of: type)
   }
 }

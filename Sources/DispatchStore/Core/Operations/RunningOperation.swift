@@ -4,42 +4,17 @@ import Foundation
 ///
 /// When the last reference to it is released and the operation was not finished, the operation fails
 /// with `operationAbandoned`, and its dispatch ends. The same holds for an operation in another queue.
-public final class RunningOperation<Model: Sendable, Action: ActionType>: @unchecked Sendable {
-  // because `subject` changes only while there is one reference to the object
-  @usableFromInline var subject: ActionOperation<Model, Action>?
-
+public final class RunningOperation<Model: Sendable, Action: ActionType>: Sendable {
   /// The operation itself.
-  public var operation: ActionOperation<Model, Action> { subject.unsafelyUnwrapped }
+  public let operation: ActionOperation<Model, Action>
 
   @usableFromInline
-  init() {}
+  init(_ operation: ActionOperation<Model, Action>) {
+    self.operation = operation
+  }
 
   deinit {
-    subject?.abandon()
-  }
-
-  /// Makes one for an operation, or reuses the thread's spare one.
-  @inlinable
-  static func make(
-    for operation: ActionOperation<Model, Action>, on thread: ThreadState
-  ) -> RunningOperation {
-    let spare = thread.takeSpareToken(operation.presentStore.unsafelyUnwrapped.operationType)
-    let running = spare.map { unsafeDowncast($0, to: RunningOperation.self) } ?? RunningOperation()
-    running.subject = operation
-    return running
-  }
-
-  /// Abandons the operation as `deinit` does, and keeps this object as the thread's spare one.
-  ///
-  /// The caller has the only strong reference to it.
-  @inlinable
-  func recycle(on thread: ThreadState) {
-    let operation = subject.unsafelyUnwrapped
-    subject = nil
     operation.abandon()
-    if hasNoWeakOrUnownedReferences(self) {
-      thread.keepSpareToken(self, of: operation.presentStore.unsafelyUnwrapped.operationType)
-    }
   }
 
   /// Whether it was cancelled; the block decides how to react.

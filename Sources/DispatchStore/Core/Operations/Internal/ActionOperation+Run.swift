@@ -97,7 +97,7 @@ extension ActionOperation {
     self.block = nil
     switch block {
     case .controlled(let block):
-      control(block, on: thread)
+      control(block)
       return (nil, true)
     case .returning(let block):
       return (outcome { try block(actionAddress.pointee, presentStore.unsafelyUnwrapped) }, true)
@@ -132,17 +132,16 @@ extension ActionOperation {
   /// Calls a block that ends the operation through its `RunningOperation`.
   @inlinable
   func control(
-    _ block: (RunningOperation<Model, Action>, Action, Store<Model, Action>) throws -> Void,
-    on thread: ThreadState
+    _ block: (RunningOperation<Model, Action>, Action, Store<Model, Action>) throws -> Void
   ) {
-    var running = RunningOperation.make(for: self, on: thread)
-    do {
-      try block(running, actionAddress.pointee, presentStore.unsafelyUnwrapped)
-    } catch {
-      // Before the release of `running`, which would end it as abandoned.
-      finish(throwing: error)
+    // Until the error is noted, since the last release ends the operation as abandoned.
+    withExtendedLifetime(RunningOperation(self)) { running in
+      do {
+        try block(running, actionAddress.pointee, presentStore.unsafelyUnwrapped)
+      } catch {
+        finish(throwing: error)
+      }
     }
-    if isUniquelyReferencedForReuse(&running) { running.recycle(on: thread) }
   }
 
   @usableFromInline

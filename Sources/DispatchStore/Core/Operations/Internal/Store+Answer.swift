@@ -22,7 +22,7 @@ extension Store {
     do {
       switch consume block {
       case .controlled(let block):
-        operation.control(block, on: thread)
+        operation.control(block)
         hasReturned = false
       case .returning(let block):
         try block(action, self)
