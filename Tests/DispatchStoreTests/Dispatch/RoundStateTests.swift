@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The progress of a round")
 struct RoundStateTests {
-  private static let timer = TimerToken(slot: 0, number: 5)
+  private static let timer = TimerToken(number: 5)
 
   /// A `.sync` caller that waited for the closing thread would delay threads that wait for its delivery turn.
   @Test func aDeferredCommitCountsAsSuchUntilItsStoreHasClosed() {

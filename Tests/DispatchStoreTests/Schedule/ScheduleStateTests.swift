@@ -143,7 +143,7 @@ struct ScheduleStateTests {
 /// The timer that all schedules share.
 @Suite("Moving timer")
 struct MovingTimerTests {
-  private static let token = TimerToken(slot: 0, number: 1)
+  private static let token = TimerToken(number: 1)
   private var timer = MovingTimer()
 
   @Test mutating func itMovesToAnEarlierTimeOnly() {
