@@ -46,8 +46,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     case sequence(DispatchSequence)
     /// Until its end. The values hold one of the other attachments.
     case carrying(CapturedTaskLocal)
-    /// Between two dispatches: the previous sequence, kept for reuse until a dispatch needs the field.
-    case spareSequence(DispatchSequence)
   }
 
   private var attachment: Attachment {
@@ -145,7 +143,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       guard case .session(let session) = carried.attachment else { return nil }
       carried.attachment = .none
       return session
-    case .none, .outer, .sequence, .spareSequence:
+    case .none, .outer, .sequence:
       return nil
     }
   }
@@ -162,27 +160,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Sets the sequence to run, before the dispatch is shared.
   func put(_ sequence: DispatchSequence) {
     attachment = .sequence(sequence)
-  }
-
-  /// Takes the spare sequence of the previous use.
-  func takeSpareSequence() -> DispatchSequence? {
-    guard case .spareSequence = stored else { return nil }
-    var former = Attachment.none
-    swap(&stored, &former)
-    guard case .spareSequence(let spare) = consume former else { return nil }
-    return spare
-  }
-
-  /// Keeps the ended sequence for the next use, if nothing else refers to it.
-  private func keepSpareSequence() {
-    // Moves the sequence, because a copy of the reference would be counted.
-    var former = Attachment.none
-    swap(&stored, &former)
-    guard case .sequence(var spare) = consume former, isUniquelyReferencedForReuse(&spare),
-      hasNoWeakOrUnownedReferences(spare)
-    else { return }
-    spare.clear()
-    stored = .spareSequence(spare)
   }
 
   /// Attaches task-local values to bind when the dispatch runs.
@@ -340,7 +317,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     switch attachment {
     case .outer(let context): context
     case .sequence(let sequence): sequence.outer
-    case .none, .session, .carrying, .spareSequence: nil
+    case .none, .session, .carrying: nil
     }
   }
 
@@ -481,13 +458,13 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Releases everything that the end no longer needs.
   ///
   /// The record may then be reused.
-  func clear(keepingSequence: Bool = false) {
+  func clear() {
     noteEnd()
     action = nil
     completion = nil
     if route == nil { sequence?.endAcceptance() }
     isCarrying = false
-    if keepingSequence { keepSpareSequence() } else { stored = .none }
+    stored = .none
     route.take()?._withUnsafeGuaranteedRef { $0.end() }
   }
 }

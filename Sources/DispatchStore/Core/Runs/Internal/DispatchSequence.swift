@@ -2,8 +2,7 @@
 ///
 /// Each is a dispatch of its own, and they run one after the other, on the scheduler of the whole.
 final class DispatchSequence: DispatchScope, @unchecked Sendable {
-  // because mutable state belongs to the step that runs, and the rest is constant from `make` until the only
-  // reference reuses it
+  // because mutable state belongs to the step that runs, and the rest is constant from `make` on
   @exclusivity(unchecked) private var ofDispatcher: Dispatcher!
   @exclusivity(unchecked) private(set) var storeIdentifier: String?
   @exclusivity(unchecked) private var dispatched: [any ActionType] = []
@@ -34,16 +33,11 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   @exclusivity(unchecked) private var began: Int64 = 0
   @exclusivity(unchecked) private var startedAt = Int64.max
 
-  /// The largest number of steps whose memory is kept for reuse.
-  private static let mostSteps = 64
-
-  /// Makes a sequence, or reuses a spare one.
   static func make(
     of actions: [any ActionType], to storeIdentifier: String?, in mode: Dispatcher.Mode,
-    continuesOnFailure: Bool, by dispatcher: Dispatcher, using spare: DispatchSequence? = nil,
-    on thread: ThreadState
+    continuesOnFailure: Bool, by dispatcher: Dispatcher, on thread: ThreadState
   ) -> DispatchSequence {
-    let sequence = spare ?? DispatchSequence()
+    let sequence = DispatchSequence()
     let acceptance = dispatcher.route(to: WorkAcceptance.self, identifier: nil, on: thread)
     sequence.acceptance = acceptance
     acceptance._withUnsafeGuaranteedRef { route in
@@ -52,7 +46,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
       if !route.chain.wholes.isEmpty { sequence.began = dispatcher.clock.nanoseconds }
     }
     sequence.dispatched = actions
-    if let storeIdentifier { sequence.storeIdentifier = storeIdentifier }
+    sequence.storeIdentifier = storeIdentifier
     sequence.mode = mode
     sequence.continuesOnFailure = continuesOnFailure
     sequence.ofDispatcher = dispatcher
@@ -92,22 +86,6 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   /// Stops counting it as outstanding, even if a hook still keeps it.
   func endAcceptance() {
     acceptance.take()?._withUnsafeGuaranteedRef { $0.end() }
-  }
-
-  /// Clears the sequence for reuse, but keeps its memory.
-  ///
-  /// The caller has the only reference, and all actions have finished.
-  func clear() {
-    reset()
-    endAcceptance()
-    (ofDispatcher, dispatched) = (nil, [])
-    if steps.count <= Self.mostSteps { steps.removeAll(keepingCapacity: true) } else { steps = [] }
-    if storeIdentifier != nil { storeIdentifier = nil }
-    if outer != nil { outer = nil }
-    if limited != nil { limited = nil }
-    if endGate != nil { endGate = nil }
-    if !middlewares.isEmpty || !watchers.isEmpty { (middlewares, watchers) = ([], []) }
-    (began, startedAt) = (0, .max)
   }
 
   override var dispatcher: Dispatcher { ofDispatcher }
@@ -366,7 +344,7 @@ extension Dispatch {
     dispatch.yieldBeforeEnd()
     // In this order: once there is no other reference, no other thread can make details.
     if hasSucceeded, isUniquelyReferencedForReuse(&dispatch), dispatch.isReusable {
-      dispatch.clear(keepingSequence: true)
+      dispatch.clear()
       if dispatch.hasDetails { dispatch.recycleRest(on: thread) }
       return .reusable
     }

@@ -66,8 +66,7 @@ extension Dispatcher {
   ) {
     let sequence = DispatchSequence.make(
       of: subject.actions, to: subject.storeIdentifier, in: mode,
-      continuesOnFailure: subject.continuesOnFailure, by: self,
-      using: dispatch.takeSpareSequence(), on: thread)
+      continuesOnFailure: subject.continuesOnFailure, by: self, on: thread)
     sequence.wasAccepted(by: dispatch.route.take())
     if let details = dispatch.details, details.begin(sequenceOf: subject.actions.count) {
       sequence.limited = details
