@@ -49,8 +49,7 @@ struct LaneStateTests {
     let dispatch = Dispatch()
     if level != nil || isTask { dispatch.makeDetails().priority = level }
     if isTask {
-      dispatch.makeDetails().scheduler = TaskScheduler.make(
-        at: dispatcher.pool, of: dispatcher, on: .current)
+      dispatch.makeDetails().scheduler = TaskScheduler(at: dispatcher.pool, of: dispatcher)
     }
     return dispatch
   }

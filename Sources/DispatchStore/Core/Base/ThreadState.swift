@@ -60,14 +60,11 @@ struct ThreadState {
     var runsBlockJob = false
     /// Whether this thread is a helper that takes jobs of `async` blocks.
     var isJobHelper = false
-    /// The loop of this thread's last `.sync` dispatch.
-    var spareLoop: SyncLoop?
     /// Operations to reuse.
     let spareOperations = Spares()
     /// Dispatch records to reuse.
     var spareDispatches = DispatchStack()
     var spareDetails: DispatchDetails?
-    var spareTask: TaskScheduler?
     /// A middleware session to reuse.
     var spareSession: Unmanaged<MiddlewareSession>?
     let routeCache = RouteCache()
@@ -268,11 +265,6 @@ struct ThreadState {
     nonmutating set { fields.pointee.isJobHelper = newValue }
   }
 
-  var spareLoop: SyncLoop? {
-    get { fields.pointee.spareLoop }
-    nonmutating _modify { yield &fields.pointee.spareLoop }
-  }
-
   var spareDispatches: DispatchStack {
     get { fields.pointee.spareDispatches }
     nonmutating _modify { yield &fields.pointee.spareDispatches }
@@ -288,14 +280,6 @@ struct ThreadState {
   func keepSpare(_ details: DispatchDetails) {
     if fields.pointee.spareDetails != nil || !details.reset() { return }
     fields.pointee.spareDetails = details
-  }
-
-  func takeSpareTask() -> TaskScheduler? {
-    fields.pointee.spareTask.take()
-  }
-
-  func keepSpare(_ task: consuming TaskScheduler) {
-    if fields.pointee.spareTask == nil { fields.pointee.spareTask = task }
   }
 
   func takeSpareSession() -> Unmanaged<MiddlewareSession>? {
@@ -363,11 +347,6 @@ struct ThreadState {
   var readIsTracked: Bool {
     get { fields.pointee.readIsTracked }
     nonmutating set { fields.pointee.readIsTracked = newValue }
-  }
-
-  /// Whether there is a spare loop to which no other reference exists.
-  var hasFreeLoop: Bool {
-    fields.pointee.spareLoop != nil && isUniquelyReferencedForReuse(&fields.pointee.spareLoop)
   }
 
   /// Resumes the owners of delivered commits, once this thread has no delivery turn.

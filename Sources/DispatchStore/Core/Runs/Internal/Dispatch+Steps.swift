@@ -78,7 +78,7 @@ extension Dispatch {
     if details != nil { yieldPoint(.continueInRound, on: thread, id.description) }
     let details = makeDetails()
     let present = task ?? details.scheduler
-    let scheduler = present ?? (isSynchronous ? SyncLoop.make(on: thread) : queuedAt)
+    let scheduler = present ?? (isSynchronous ? SyncLoop(on: thread) : queuedAt)
     if task != nil || present == nil { details.scheduler = scheduler }
     if present == nil, isSynchronous, !isCarrying { carry(dispatcher?.captureTaskLocals()) }
     details.dispatcher = dispatcher ?? details.dispatcher ?? scheduler.dispatcher

@@ -301,7 +301,7 @@ extension Dispatcher {
     dispatch.leaveScheduler()
     let details = dispatch.makeDetails()
     let known = details.isKnown ? details.scheduler as? SyncLoop : nil
-    let loop = known ?? SyncLoop.make(on: thread)
+    let loop = known ?? SyncLoop(on: thread)
     details.scheduler = loop
     // The gate may open only after other dispatches on this dispatcher's queue have run.
     if isGated { details.dispatcher = self }

@@ -113,7 +113,7 @@ extension Dispatcher {
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
       completion, callSite)
     // The dispatch gets its position only after admission, because a named lane must be used once it is looked up.
-    let task = TaskScheduler.make(at: pool, of: self, on: thread)
+    let task = TaskScheduler(at: pool, of: self)
     let details = dispatch.makeDetails()
     (details.scheduler, details.dispatcher) = (task, self)
     dispatch.enter(task)
@@ -210,7 +210,7 @@ extension Dispatch {
       while !task.detach() { if case .step(let step)? = task.next() { step() } }
     }
     wait?.end()
-    return hasEnded ? .ended(end(dispatch, in: task, on: thread)) : .underWay(dispatch)
+    return hasEnded ? .ended(end(dispatch, on: thread)) : .underWay(dispatch)
   }
 
   /// Starts the dispatch in its turn; returns whether it has ended, and has left its place.
@@ -225,12 +225,10 @@ extension Dispatch {
 
   /// Returns the result of a dispatch that has ended, and keeps its objects as spare ones.
   private static func end(
-    _ dispatch: consuming Dispatch, in task: consuming TaskScheduler, on thread: ThreadState
+    _ dispatch: consuming Dispatch, on thread: ThreadState
   ) -> DispatchResult {
     let result = dispatch.result
     recycle(dispatch, on: thread)
-    // The last reference: a closure that had captured it would keep another one.
-    TaskScheduler.recycle(task, on: thread)
     return result!
   }
 
@@ -240,9 +238,7 @@ extension Dispatch {
     _ dispatch: consuming Dispatch
   ) async -> DispatchResult {
     guard let task = dispatch.details?.scheduler?.asTask else {
-      let result = dispatch.result!
-      recycle(dispatch, on: .current)
-      return result
+      return end(dispatch, on: .current)
     }
     let wait = dispatch.beginWait()
     if dispatch.details?.isCancellable == true {
@@ -251,7 +247,7 @@ extension Dispatch {
       await runToEnd(of: dispatch, in: task)
     }
     wait?.end()
-    return end(dispatch, in: consume task, on: .current)
+    return end(dispatch, on: .current)
   }
 
   private nonisolated(nonsending) static func runCancellable(

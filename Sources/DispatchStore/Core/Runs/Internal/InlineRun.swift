@@ -134,8 +134,8 @@ struct InlineRun: ~Copyable {
 
   mutating func holdPlace(for record: Dispatch) {
     guard task == nil, let place = place?.takeUnretainedValue() else { return }
-    let task = TaskScheduler.make(
-      at: place, of: dispatcher.unsafelyUnwrapped.takeUnretainedValue(), on: .current)
+    let task = TaskScheduler(
+      at: place, of: dispatcher.unsafelyUnwrapped.takeUnretainedValue())
     self.task = task
     record.enter(task)
     place.hold(record)

@@ -6,17 +6,12 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
   private let condition = NSCondition()
   private var steps = FIFO<@Sendable () -> Void>()
   /// Whether the loop's thread belongs to the cooperative pool.
-  private(set) var isOnTaskThread = false
+  let isOnTaskThread: Bool
   /// Whether the caller has left: later steps run on the threads that they come from.
   private var isDetached = false
 
-  /// Returns a loop for a `.sync` dispatch of this thread, and reuses the last one if nothing else refers to it.
-  static func make(on thread: ThreadState) -> SyncLoop {
-    let loop = (thread.hasFreeLoop ? thread.spareLoop : nil) ?? SyncLoop()
-    loop.isDetached = false
-    loop.isOnTaskThread = thread.isTaskThread
-    thread.spareLoop = loop
-    return loop
+  init(on thread: ThreadState) {
+    isOnTaskThread = thread.isTaskThread
   }
 
   /// Runs a dispatch to its end.

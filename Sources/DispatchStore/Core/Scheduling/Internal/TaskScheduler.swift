@@ -4,8 +4,7 @@
 /// rather than its action, and has the lane from then on. If a dispatch only reduces and finds its lane busy, it runs
 /// on the lane's thread instead: the task only waits for its end here.
 final class TaskScheduler: Scheduler, @unchecked Sendable {
-  // because `state` is locked, and the task alone has access to `wasCancelled`. `ofDispatcher` changes only before
-  // other threads know the dispatch, or once they no longer do.
+  // because `state` is locked, and the task alone has access to `wasCancelled`
   /// Blocks that do not run in the caller's task.
   private struct Blocks {
     /// Their tasks by store index.
@@ -16,8 +15,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   /// Behind a lock of its own, because a task that is made asks this scheduler for a thread at once.
   private let blocks = Locked(Blocks())
-  /// Nil while it is a spare one.
-  private var ofDispatcher: Dispatcher!
+  private let ofDispatcher: Dispatcher
   private let state = Locked(State())
   /// Whether the task has seen that it is cancelled.
   private var wasCancelled = false
@@ -40,7 +38,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   typealias Block = nonisolated(nonsending) @Sendable () async -> Void
 
   private struct State {
-    /// The lane or the concurrent queue; nil in a spare scheduler.
+    /// The lane or the concurrent queue; nil only before it is set, and in the end.
     ///
     /// Guarded by the lock, since the task moves to its lane while searches for deadlocks and diagnoses read it.
     var place: Scheduler?
@@ -65,34 +63,15 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     }
   }
 
-  /// Makes a scheduler for a task, or reuses the thread's spare one.
-  static func make(
-    at place: Scheduler, of dispatcher: Dispatcher, on thread: ThreadState
-  ) -> TaskScheduler {
-    let task = thread.takeSpareTask() ?? TaskScheduler()
-    task.ofDispatcher = dispatcher
-    task.move(to: place)
-    return task
+  init(at place: Scheduler, of dispatcher: Dispatcher) {
+    ofDispatcher = dispatcher
+    super.init()
+    move(to: place)
   }
 
   deinit {
-    clear()
-  }
-
-  private func clear() {
-    let dispatcher = ofDispatcher.take()
     // A retired named lane is reused if nothing else refers to it.
-    if let last = state.withLock({ $0.place.take() }) { dispatcher?.recycle(last) }
-  }
-
-  /// Keeps a scheduler whose dispatch has ended as the thread's spare one, if nothing else refers to it.
-  static func recycle(_ task: consuming TaskScheduler, on thread: ThreadState) {
-    guard isUniquelyReferencedForReuse(&task), hasNoWeakOrUnownedReferences(task) else { return }
-    task.clear()
-    task.wasCancelled = false
-    task.state.withLock { $0 = State() }
-    task.blocks.withLock { $0 = Blocks() }
-    thread.keepSpare(task)
+    if let last = state.withLock({ $0.place.take() }) { ofDispatcher.recycle(last) }
   }
 
   /// Moves to another lane, since a named lane has retired after it was looked up.
