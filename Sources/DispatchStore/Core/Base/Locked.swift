@@ -52,6 +52,14 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
     }
   }
 
+  /// Sets the value, and returns the former one, so that the caller releases it outside of the lock.
+  func exchange(_ new: Value) -> Value {
+    withLock { value in
+      defer { value = new }
+      return value
+    }
+  }
+
   /// Passes the value to a closure under the lock if that is free; otherwise does nothing, and returns nil.
   func withLockIfFree<Result>(_ body: (inout Value) -> Result) -> Result? {
     storage.withUnsafeMutablePointers { value, mutex in

@@ -19,10 +19,7 @@ extension DispatchRecorder {
   @discardableResult
   public func saveLog(in persistence: Persistence, keeping age: Duration) async throws -> Int {
     let end = Eventual<Void>()
-    let former = lastSaving.withLock { last in
-      defer { last = end }
-      return last
-    }
+    let former = lastSaving.exchange(end)
     await former?.value
     defer { end.set(()) }
     return try await saveNew(in: persistence, keeping: age)

@@ -39,11 +39,7 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     func take() -> Iterator? {
-      let wasTaken = isTaken.withLock { isTaken in
-        defer { isTaken = true }
-        return isTaken
-      }
-      return wasTaken ? nil : iterator.take()
+      isTaken.exchange(true) ? nil : iterator.take()
     }
   }
 

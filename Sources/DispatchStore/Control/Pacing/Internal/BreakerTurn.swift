@@ -35,10 +35,7 @@ final class BreakerTurn: Sendable {
 
   /// Reports the end of the dispatch, if the breaker has let it pass.
   func ended(_ result: DispatchResult) {
-    let former = standing.withLock { standing in
-      defer { standing = .over }
-      return standing
-    }
+    let former = standing.exchange(.over)
     if case .inside(let pass) = former { breaker.report(result, of: pass) }
   }
 }

@@ -64,10 +64,7 @@ final class Mailbox<Notice: Sendable>: Sendable {
   ///
   /// The next notice schedules another call.
   func takeAll() -> [Notice] {
-    var notices = state.withLock { state in
-      defer { state = State() }
-      return state.notices
-    }
+    var notices = state.exchange(State()).notices
     var all: [Notice] = []
     while let next = notices.popFirst() { all.append(next) }
     return all

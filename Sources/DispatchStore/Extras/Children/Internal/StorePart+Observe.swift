@@ -61,10 +61,7 @@ final class LastValue<Value: Sendable>: Sendable {
 
   @usableFromInline
   func replace(by value: Value) -> Value {
-    last.withLock { last in
-      defer { last = value }
-      return last
-    }
+    last.exchange(value)
   }
 }
 

@@ -43,10 +43,7 @@ final class RecorderCore: TapeSink {
 
   /// Ends reading; called when the recorder is released, so that the tapes do not keep this object alive.
   func endTapes() {
-    let ended = tapes.withLock { tapes in
-      defer { tapes = Tapes() }
-      return tapes.byStore
-    }
+    let ended = tapes.exchange(Tapes()).byStore
     for tape in ended.values { tape.endTape() }
   }
 

@@ -26,10 +26,7 @@ final class ElementState<Value: Sendable>: @unchecked Sendable {
   @usableFromInline
   func receive(_ note: KeptNote) -> ChangeContent<Value?>? {
     let kept = unsafeDowncast(note.value.unsafelyUnwrapped, to: ReplacedValue<Value?>.self)
-    let old = delivered?.withLock { old in
-      defer { old = kept.value }
-      return old
-    }
+    let old = delivered?.exchange(kept.value)
     if note.isInitial { return .replaced(kept) }
     let last = old ?? nil
     guard equality.differ(last, kept.value) else { return nil }

@@ -76,10 +76,7 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
 
   private func set(_ new: Last) {
     // Released outside the lock, because releasing the program's values may run its code.
-    let replaced = last.withLock { last in
-      defer { last = new }
-      return last
-    }
+    let replaced = last.exchange(new)
     withExtendedLifetime(replaced) {}
   }
 }
