@@ -1,10 +1,6 @@
-import Synchronization
-
 /// A dispatch as its hooks see it, with the values that they keep for it.
-///
-/// Allocates nothing before the first value.
 class DispatchScope: @unchecked Sendable {
-  // because the values are an atomic and locks, and the rest changes only while the library has the only reference;
+  // because the values have a lock, and the rest changes only while the library has the only reference;
   // each subclass gives its own reason
   @exclusivity(unchecked) final var id = DispatchID(rawValue: 0)
   @exclusivity(unchecked) final var parent: DispatchID?
@@ -18,15 +14,12 @@ class DispatchScope: @unchecked Sendable {
   var actions: ShortList<any ActionType> { fatalError("DispatchScope is abstract.") }
   var isSequence: Bool { fatalError("DispatchScope is abstract.") }
 
-  /// Address of the owned `Values`, or 0 before they are made.
-  ///
-  /// Not an `AtomicLazyReference`, because reading one calls unspecialised code: 500 instructions.
-  private let address = Atomic<UInt>(0)
-
-  private final class Values: Sendable {
-    let bySlot = Locked<[Slot: any Sendable]>([:])
-    let bound = Locked<[CapturedTaskLocal]>([])
+  private struct Values {
+    var bySlot: [Slot: any Sendable] = [:]
+    var bound: [CapturedTaskLocal] = []
   }
+
+  private let values = Locked(Values())
 
   private struct Slot: Hashable {
     let key: ObjectIdentifier
@@ -37,14 +30,14 @@ class DispatchScope: @unchecked Sendable {
   subscript<Key: DispatchKey>(key: Key.Type, storeIndex: Int?) -> Key.Value? {
     get {
       let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
-      return values?.bySlot.withLock { $0[slot] } as? Key.Value
+      return values.withLock { $0.bySlot[slot] } as? Key.Value
     }
     set {
       let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
       // Released outside the lock, because a deinit may run user code.
-      let former = makeValues().bySlot.withLock { values in
-        defer { values[slot] = newValue }
-        return values[slot]
+      let former = values.withLock { values in
+        defer { values.bySlot[slot] = newValue }
+        return values.bySlot[slot]
       }
       withExtendedLifetime(former) {}
     }
@@ -58,10 +51,10 @@ class DispatchScope: @unchecked Sendable {
     defer { isBeginning = false }
     let info = DispatchInfo(self)
     for middleware in middlewares { middleware.dispatchWillBegin(info) }
-    return values?.bound.withLock { bound in
-      defer { bound = [] }
-      return bound
-    } ?? []
+    return values.withLock { values in
+      defer { values.bound = [] }
+      return values.bound
+    }
   }
 
   final func bind(_ value: CapturedTaskLocal, at callSite: CallSite) {
@@ -72,48 +65,15 @@ class DispatchScope: @unchecked Sendable {
         would not see it. Call bind(_:to:) in dispatchWillBegin.
         """)
     }
-    makeValues().bound.withLock { $0.append(value) }
-  }
-
-  // MARK: Storage
-
-  private var values: Values? {
-    let bits = address.load(ordering: .acquiring)
-    return bits == 0 ? nil : Self.reference(at: bits).takeUnretainedValue()
-  }
-
-  private func makeValues() -> Values {
-    if let values { return values }
-    let made = Unmanaged.passRetained(Values())
-    let (isFirst, present) = address.compareExchange(
-      expected: 0, desired: UInt(bitPattern: made.toOpaque()), ordering: .acquiringAndReleasing)
-    if isFirst { return made.takeUnretainedValue() }
-    // Another thread was first.
-    made.release()
-    return Self.reference(at: present).takeUnretainedValue()
-  }
-
-  private static func reference(at bits: UInt) -> Unmanaged<Values> {
-    .fromOpaque(UnsafeRawPointer(bitPattern: bits).unsafelyUnwrapped)
+    values.withLock { $0.bound.append(value) }
   }
 
   /// Releases what is the program's, before the scope is kept for reuse.
   ///
   /// The caller must have the only reference.
   final func reset() {
-    removeValues()
+    _ = values.exchange(Values())
     // A lane's key may be the last reference to an object of the program.
     mode = .sync
-  }
-
-  private func removeValues() {
-    let bits = address.load(ordering: .relaxed)
-    guard bits != 0 else { return }
-    address.store(0, ordering: .relaxed)
-    Self.reference(at: bits).release()
-  }
-
-  deinit {
-    removeValues()
   }
 }
