@@ -4,7 +4,7 @@ struct AtomicNotices {
   /// The stores whose reducers hide the commit from observers.
   private let hiding: Set<Int>
 
-  init(_ context: some AtomicContext) {
+  init(_ context: AtomicContext) {
     owner = context.makeOwner()
     hiding = Set(
       (0..<context.route.count).filter { index in
@@ -17,7 +17,7 @@ struct AtomicNotices {
 
   /// Makes a commit, and decides who notifies its observers; called in its exclusive section.
   func commit(
-    to storage: StoreStorage, at index: Int, _ context: some AtomicContext
+    to storage: StoreStorage, at index: Int, _ context: AtomicContext
   ) -> AtomicDelivery {
     let made = context.withAction(at: index) {
       context.route.entries[index].makeChange(

@@ -2,7 +2,7 @@ extension AtomicStep {
   /// Takes an atomic action through its stores: all of them change, or none.
   ///
   /// Observers are notified before this returns.
-  static func run(_ context: some AtomicContext) -> AtomicOutcome {
+  static func run(_ context: AtomicContext) -> AtomicOutcome {
     let route = context.route
     if route.reductionCount < route.count || context.hasReplies {
       let obstacles = (0..<route.count).compactMap { index in
@@ -59,7 +59,7 @@ extension AtomicStep {
   }
 
   private static func run(
-    _ context: some AtomicContext, _ members: Members, _ locks: Locks
+    _ context: AtomicContext, _ members: Members, _ locks: Locks
   ) -> AtomicOutcome {
     let thread = context.thread
     let companions = context.companions
@@ -83,7 +83,7 @@ extension AtomicStep {
   }
 
   /// Ends the sections, which have been left, and notifies observers.
-  private static func notify(_ deliveries: [AtomicDelivery], _ context: some AtomicContext) {
+  private static func notify(_ deliveries: [AtomicDelivery], _ context: AtomicContext) {
     let thread = context.thread
     if deliveries.isEmpty { return thread.endSection() }
     // Before the section's end, so that commits of the hooks that it calls are left to this thread.
@@ -99,7 +99,7 @@ extension AtomicStep {
   /// Locks all stores.
   ///
   /// - Returns: The owner of the commits, and which stores hide theirs; nil if no store is observed.
-  private static func lock(_ locks: Locks, _ context: some AtomicContext) -> AtomicNotices? {
+  private static func lock(_ locks: Locks, _ context: AtomicContext) -> AtomicNotices? {
     var notices: AtomicNotices?
     while true {
       if notices == nil, hasObserved(locks) { notices = AtomicNotices(context) }
@@ -125,7 +125,7 @@ extension AtomicStep {
 
   /// Calls the stores' reducers in order; returns the first failure.
   private static func reduce(
-    _ context: some AtomicContext, _ members: Members, _ replies: inout [String: any Sendable]?
+    _ context: AtomicContext, _ members: Members, _ replies: inout [String: any Sendable]?
   ) -> (index: Int, outcome: StoreOutcome)? {
     let thread = context.thread
     var step = AtomicStep(members, keepingReplies: replies != nil)
@@ -179,7 +179,7 @@ extension AtomicStep {
 
   /// Makes the commits, with all sections still entered, and decides who notifies their observers.
   private static func commit(
-    _ context: some AtomicContext, _ members: Members, _ notices: AtomicNotices?
+    _ context: AtomicContext, _ members: Members, _ notices: AtomicNotices?
   ) -> [AtomicDelivery] {
     var deliveries: [AtomicDelivery] = []
     let thread = context.thread

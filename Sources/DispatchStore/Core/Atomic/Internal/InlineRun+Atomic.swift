@@ -22,7 +22,9 @@ extension InlineRun.Address {
         startedAt = session.startedAt
       }
       pointee.atomicOutcome = AtomicStep.run(
-        InlineAtomicContext(run: self, route: route, thread: thread))
+        AtomicContext(
+          runner: .inline(self), route: route, session: pointee.session?.takeUnretainedValue(),
+          thread: thread, action: pointee.action))
     }
     let outcome = pointee.atomicOutcome.unsafelyUnwrapped
     if outcome.outcomes.isEmpty, pointee.session == nil, pointee.hasNoDetails { return nil }

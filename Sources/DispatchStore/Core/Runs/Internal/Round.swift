@@ -276,9 +276,12 @@ final class Round: @unchecked Sendable {
 
   /// Takes the action through all stores; returns the leader's outcome.
   private func runAtomically(_ leader: StoreRun) -> StoreOutcome {
-    let outcome = AtomicStep.run(
-      RoundAtomicContext(
-        route, action, session, leader: leader, leadersReply: reply(to: leader), on: .current))
+    let outcome = withAddress(of: action) {
+      AtomicStep.run(
+        AtomicContext(
+          runner: .round(leader: leader, action, reply(to: leader)), route: route, session: session,
+          thread: .current, action: $0))
+    }
     atomicOutcome = outcome
     return outcome[leader.index]
   }
