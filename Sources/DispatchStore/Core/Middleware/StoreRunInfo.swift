@@ -2,19 +2,12 @@
 public struct StoreRunInfo: Sendable {
   private let session: MiddlewareSession
   private let storeIndex: Int
-  /// Nil in the common case, so that copying counts no reference.
-  private let details: Details?
+  /// The outcome of the store run.
+  public let outcome: StoreOutcome
+  /// The action of another attempt, if a middleware has replaced it.
+  private let repeated: (any ActionType)?
   private let nanoseconds: Int64
   private let nanosecondsQueued: Int64
-
-  private final class Details: Sendable {
-    let outcome: StoreOutcome
-    let action: (any ActionType)?
-
-    init(_ outcome: StoreOutcome, _ action: (any ActionType)?) {
-      (self.outcome, self.action) = (outcome, action)
-    }
-  }
 
   /// Durations are in nanoseconds.
   ///
@@ -24,7 +17,7 @@ public struct StoreRunInfo: Sendable {
     repeated: (any ActionType)?, duration: Int64, timeQueued: Int64
   ) {
     (self.session, self.storeIndex) = (session, storeIndex)
-    details = outcome.isFinished && repeated == nil ? nil : Details(outcome, repeated)
+    (self.outcome, self.repeated) = (outcome, repeated)
     (nanoseconds, nanosecondsQueued) = (duration, timeQueued)
   }
 
@@ -32,10 +25,7 @@ public struct StoreRunInfo: Sendable {
   public var dispatch: DispatchInfo { DispatchInfo(session, at: storeIndex) }
 
   /// The action that the store got, after replacements.
-  public var action: AnyAction { details?.action ?? session.action(at: storeIndex) }
-
-  /// The outcome of the store run.
-  public var outcome: StoreOutcome { details?.outcome ?? .finished }
+  public var action: AnyAction { repeated ?? session.action(at: storeIndex) }
 
   /// The time from the store's start to its end.
   ///
