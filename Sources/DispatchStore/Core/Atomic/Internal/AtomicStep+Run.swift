@@ -25,7 +25,11 @@ extension AtomicStep {
         for index in members.indices {
           locks.initializeElement(at: index, to: members[index].storage)
         }
-        if !isPlanted(.locksInStoreOrder) { sort(&locks) }
+        if !isPlanted(.locksInStoreOrder) {
+          locks.sort {
+            $0._withUnsafeGuaranteedRef(\.lockRank) < $1._withUnsafeGuaranteedRef(\.lockRank)
+          }
+        }
         return run(context, members, locks)
       }
     }
@@ -35,21 +39,6 @@ extension AtomicStep {
   private typealias Members = UnsafeMutableBufferPointer<Member>
   /// The stores in the global order in which several stores are locked.
   private typealias Locks = UnsafeMutableBufferPointer<Storage>
-
-  private static func sort(_ locks: inout Locks) {
-    func isBefore(_ one: Storage, _ other: Storage) -> Bool {
-      one._withUnsafeGuaranteedRef(\.lockRank) < other._withUnsafeGuaranteedRef(\.lockRank)
-    }
-    // Most actions have few stores, and a general sort of two would take longer than their reductions.
-    if locks.count > 16 { return locks.sort(by: isBefore) }
-    for end in locks.indices.dropFirst() {
-      var index = end
-      while index > 0, isBefore(locks[index], locks[index - 1]) {
-        locks.swapAt(index, index - 1)
-        index -= 1
-      }
-    }
-  }
 
   private static func member(at index: Int, of route: Route, _ kept: inout [AnyObject]) -> Member? {
     if let calls = route.calls(at: index) { return Member(calls) }
