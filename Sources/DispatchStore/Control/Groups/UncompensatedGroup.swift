@@ -26,8 +26,6 @@ extension Dispatcher {
   func note(_ group: UncompensatedGroup) {
     uncompensatedGroups.all.withLock { $0.append(group) }
     report(
-      DispatchWarning(
-        kind: .notCompensated, storeIdentifier: nil,
-        message: "Dispatcher \"\(name)\" was shut down before steps were undone: \(group)"))
+      .notCompensated, "Dispatcher \"\(name)\" was shut down before steps were undone: \(group)")
   }
 }

@@ -413,38 +413,35 @@ extension Dispatcher {
     present entry: StoreEntry
   ) {
     report(
-      DispatchWarning(
-        kind: .alreadyRegistered, storeIdentifier: store.identifier,
-        message: """
-          Store "\(store.identifier)" is registered with dispatcher "\(name)" already \
-          (\(entry.ownership), \(entry.waitFor.summary)), and stays so. \
-          \(isOther ? "Another \(type(of: store)) of that name" : "The same store") \
-          (\(ownership), \(waitFor.summary)) was not registered. Use the store that register(store:) \
-          returns, or unregister it first.
-          """))
+      .alreadyRegistered, of: store.identifier,
+      """
+      Store "\(store.identifier)" is registered with dispatcher "\(name)" already \
+      (\(entry.ownership), \(entry.waitFor.summary)), and stays so. \
+      \(isOther ? "Another \(type(of: store)) of that name" : "The same store") \
+      (\(ownership), \(waitFor.summary)) was not registered. Use the store that register(store:) \
+      returns, or unregister it first.
+      """)
   }
 
   private func reportNoResponder(to type: any ActionType.Type, _ identifier: String?) {
     let place = identifier.map { "Store \"\($0)\" of" } ?? "No store of"
     report(
-      DispatchWarning(
-        kind: .noResponder, storeIdentifier: identifier,
-        message: """
-          \(place) dispatcher "\(name)" \(identifier == nil ? "responds" : "does not respond") to \
-          actions of type \(type). Such a dispatch succeeds, and further ones are not reported.
-          """))
+      .noResponder, of: identifier,
+      """
+      \(place) dispatcher "\(name)" \(identifier == nil ? "responds" : "does not respond") to \
+      actions of type \(type). Such a dispatch succeeds, and further ones are not reported.
+      """)
   }
 
   /// - Parameter names: Each store that refined its `waitFor`, with an identifier that is not registered.
   func reportAbsent(_ names: [(waiter: String, prerequisite: String)], for action: any ActionType) {
     for (waiter, prerequisite) in names {
       report(
-        DispatchWarning(
-          kind: .absentPrerequisite, storeIdentifier: waiter,
-          message: """
-            Store "\(waiter)": Its reducer's waitFor for an action of type \(type(of: action)) names \
-            "\(prerequisite)", under which no store is registered. It waits for the others only.
-            """))
+        .absentPrerequisite, of: waiter,
+        """
+        Store "\(waiter)": Its reducer's waitFor for an action of type \(type(of: action)) names \
+        "\(prerequisite)", under which no store is registered. It waits for the others only.
+        """)
     }
   }
 }

@@ -111,6 +111,12 @@ public final class Dispatcher: Sendable {
     warningHandler.withLock { swap(&$0, &handler) }
   }
 
+  func report(
+    _ kind: DispatchWarning.Kind, of storeIdentifier: String? = nil, _ message: String
+  ) {
+    report(DispatchWarning(kind: kind, storeIdentifier: storeIdentifier, message: message))
+  }
+
   func report(_ warning: DispatchWarning) {
     warningHandler.withLock(\.call)(warning)
   }

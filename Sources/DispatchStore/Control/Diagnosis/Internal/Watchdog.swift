@@ -127,8 +127,6 @@ extension Watchdog: InFlightSource {
     guard isReported else { return }
     if let body { return body(diagnosis) }
     dispatcher.report(
-      DispatchWarning(
-        kind: .stalled, storeIdentifier: nil,
-        message: "Nothing has moved for \(Duration.nanoseconds(limit).inWords).\n\(diagnosis)"))
+      .stalled, "Nothing has moved for \(Duration.nanoseconds(limit).inWords).\n\(diagnosis)")
   }
 }

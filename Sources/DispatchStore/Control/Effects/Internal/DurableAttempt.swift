@@ -90,12 +90,11 @@ struct DurableAttempt {
   private func report(_ kind: DispatchWarning.Kind, _ error: String, _ next: String) {
     let bound = effect.attemptCount == .max ? "" : " of \(effect.attemptCount)"
     run.dispatcher.report(
-      DispatchWarning(
-        kind: kind, storeIdentifier: nil,
-        message: """
-          The durable effect "\(effect.name)" failed in dispatcher "\(run.dispatcher.name)", attempt \
-          \(entry.progress.attempts)\(bound): \(error). \(next)
-          """))
+      kind,
+      """
+      The durable effect "\(effect.name)" failed in dispatcher "\(run.dispatcher.name)", attempt \
+      \(entry.progress.attempts)\(bound): \(error). \(next)
+      """)
   }
 
   private var pause: Duration {

@@ -133,9 +133,8 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
 
   private func report(_ error: any Error) {
     dispatcher.report(
-      DispatchWarning(
-        kind: .effectFailed, storeIdentifier: nil,
-        message: "\(registered.effect.name) failed in dispatcher \"\(dispatcher.name)\": \(error)"))
+      .effectFailed,
+      "\(registered.effect.name) failed in dispatcher \"\(dispatcher.name)\": \(error)")
     registered.effect.onFailure?(error, EffectContext(self))
   }
 

@@ -64,21 +64,19 @@ final class Outbox: DispatcherAttachment {
     let undecoded = Dictionary(grouping: known.values.filter { $0.action == nil }, by: \.effect)
     for (name, entries) in undecoded.sorted(by: { $0.key < $1.key }) {
       dispatcher.report(
-        DispatchWarning(
-          kind: .workNotResumed, storeIdentifier: nil,
-          message: """
-            \(entries.count) dead letters of the durable effect "\(name)" stay saved, and can't go on in dispatcher \
-            "\(dispatcher.name)". \(entries[0].progress.error ?? "")
-            """))
+        .workNotResumed,
+        """
+        \(entries.count) dead letters of the durable effect "\(name)" stay saved, and can't go on in dispatcher \
+        "\(dispatcher.name)". \(entries[0].progress.error ?? "")
+        """)
     }
     for name in Set(unknown.map(\.effect)).sorted() {
       dispatcher.report(
-        DispatchWarning(
-          kind: .workNotResumed, storeIdentifier: nil,
-          message: """
-            Work of the durable effect "\(name)" was left by an earlier process, and dispatcher \
-            "\(dispatcher.name)" has no such effect. It stays saved. Register the effect before resumeWork().
-            """))
+        .workNotResumed,
+        """
+        Work of the durable effect "\(name)" was left by an earlier process, and dispatcher \
+        "\(dispatcher.name)" has no such effect. It stays saved. Register the effect before resumeWork().
+        """)
     }
   }
 
@@ -118,12 +116,11 @@ final class Outbox: DispatcherAttachment {
       return
     }
     dispatcher.report(
-      DispatchWarning(
-        kind: .deadLetter, storeIdentifier: nil,
-        message: """
-          Work of the durable effect "\(entry.effect)" is not done in dispatcher "\(dispatcher.name)", which was closed: \
-          \(entry.progress.error ?? "") It is kept as a dead letter.
-          """))
+      .deadLetter,
+      """
+      Work of the durable effect "\(entry.effect)" is not done in dispatcher "\(dispatcher.name)", which was closed: \
+      \(entry.progress.error ?? "") It is kept as a dead letter.
+      """)
   }
 
   // MARK: The life of work

@@ -148,9 +148,7 @@ final class MiddlewareChain: @unchecked Sendable {
       } catch {
         let name = "\(type(of: middlewares[index]))"
         let message = "\(name) threw in didDispatch of \(info.dispatch.id): \(error)"
-        info.dispatch.dispatcher.report(
-          DispatchWarning(
-            kind: .middlewareFailed, storeIdentifier: store.identifier, message: message))
+        info.dispatch.dispatcher.report(.middlewareFailed, of: store.identifier, message)
       }
     }
   }
