@@ -23,7 +23,7 @@ struct GroupStateTests {
     #expect(state.ended(3, .nothingToDo) == .run(4))
     #expect(state.ended(4, .nothingToDo) == .end)
     #expect(state.hasEnded)
-    #expect(ActionGroupResult(state.record).isSuccess)
+    #expect(ActionGroupResult(state).isSuccess)
   }
 
   @Test func aConcurrentGroupBeginsAsManyBranchesAsItsLimit() {
@@ -60,7 +60,7 @@ struct GroupStateTests {
     _ = state.ended(3, .nothingToDo)
     #expect(state.join(0) == nil)
     #expect(state.branch(of: 0) == .close(.end))
-    let result = ActionGroupResult(state.record)
+    let result = ActionGroupResult(state)
     #expect(result.error is PingFailure)
     #expect(result.steps.map { "\($0)" } == ["cancelled", "failed: PingFailure()", "finished"])
   }
@@ -74,7 +74,7 @@ struct GroupStateTests {
     #expect(state.cancel() == 0..<4)
     #expect(state.cancel() == nil)
     #expect(state.begin() == .end)
-    let result = ActionGroupResult(state.record)
+    let result = ActionGroupResult(state)
     #expect(result.error is CancellationError)
     #expect("\(result)" == "skipped, skipped")
     #expect(result.failure == nil)
@@ -88,7 +88,7 @@ struct GroupStateTests {
     }
     var state = GroupState(group.nodes)
     #expect(state.begin() == .end)
-    #expect(ActionGroupResult(state.record).isSuccess)
+    #expect(ActionGroupResult(state).isSuccess)
   }
 
   /// Trees, outcomes and orders that are drawn from seeds, run without threads.
@@ -282,7 +282,7 @@ private struct DrawnRun {
 
   private mutating func checkEnd() {
     if endCount != 1 { faults.append("it ended \(endCount) times") }
-    let result = ActionGroupResult(state.record)
+    let result = ActionGroupResult(state)
     if result.isSuccess != hasFinished(0) { faults.append("the result is \(result)") }
     for (step, outcome) in zip(steps(in: 0), result.steps) {
       let isRight =

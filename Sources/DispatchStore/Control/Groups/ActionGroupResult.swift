@@ -8,28 +8,29 @@ public struct ActionGroupResult: Sendable {
   /// - A `DispatchError`, if its time limit had passed, or its options did not let it begin.
   /// - The error of the whole group, for an element that was skipped.
   public let error: (any Error)?
-  private let record: GroupRecord
+  /// The state of the whole group, of which the result is a view.
+  private let state: GroupState
   private let index: Int
 
   /// - Parameter cause: The reason why nothing more was to start; nil for a cancellation, or if there was none.
-  init(_ record: GroupRecord, orElse cause: (any Error)? = nil) {
-    let failure = record.failure(in: record.nodes.indices)
-    let error = failure.flatMap { record.ends[$0]?.error }
-    self.init(record, 0, error: record.successes[0] ? nil : error ?? cause ?? CancellationError())
+  init(_ state: GroupState, orElse cause: (any Error)? = nil) {
+    let failure = state.failure(in: state.nodes.indices)
+    let error = failure.flatMap { state.ends[$0]?.error }
+    self.init(state, 0, error: state.isSuccess(0) ? nil : error ?? cause ?? CancellationError())
   }
 
   /// Makes the result of a refused wait, while the group goes on.
-  init(refused error: any Error, _ record: GroupRecord) {
-    self.init(record, 0, error: error)
+  init(refused error: any Error, _ state: GroupState) {
+    self.init(state, 0, error: error)
   }
 
-  private init(_ record: GroupRecord, _ index: Int, error: (any Error)?) {
-    self.record = record
+  private init(_ state: GroupState, _ index: Int, error: (any Error)?) {
+    self.state = state
     self.index = index
     self.error = error
   }
 
-  private var range: Range<Int> { index..<index + record.nodes[index].size }
+  private var range: Range<Int> { index..<index + state.nodes[index].size }
 
   /// Whether every step finished.
   public var isSuccess: Bool { error == nil }
@@ -37,7 +38,7 @@ public struct ActionGroupResult: Sendable {
   /// The results of all steps, including those of nested groups, in the order in which they are written.
   ///
   /// Computed at each access, in time linear in the number of steps.
-  public var steps: [ActionStepResult] { range.compactMap(record.result) }
+  public var steps: [ActionStepResult] { range.compactMap(state.result) }
 
   /// The results of the group's elements, one for each step and each nested group; empty for a step.
   ///
@@ -46,24 +47,24 @@ public struct ActionGroupResult: Sendable {
     var elements: [ActionGroupResult] = []
     var next = index + 1
     while next < range.upperBound {
-      elements.append(ActionGroupResult(record, next, error: error(of: next)))
-      next += record.nodes[next].size
+      elements.append(ActionGroupResult(state, next, error: error(of: next)))
+      next += state.nodes[next].size
     }
     return elements
   }
 
   private func error(of element: Int) -> (any Error)? {
-    guard !record.successes[element] else { return nil }
-    let failure = record.failure(in: element..<element + record.nodes[element].size)
-    return failure.flatMap { record.ends[$0]?.error } ?? error ?? CancellationError()
+    guard !state.isSuccess(element) else { return nil }
+    let failure = state.failure(in: element..<element + state.nodes[element].size)
+    return failure.flatMap { state.ends[$0]?.error } ?? error ?? CancellationError()
   }
 
   /// The step that was the first, in time, not to finish.
-  public var failure: ActionStepResult? { record.failure(in: range).flatMap(record.result) }
+  public var failure: ActionStepResult? { state.failure(in: range).flatMap(state.result) }
 
   /// The steps that were compensated, in the order in which their compensations ran.
   public var compensated: [ActionStepResult] {
-    record.compensated.filter(range.contains).compactMap(record.result)
+    state.compensated.filter(range.contains).compactMap(state.result)
   }
 
   /// Returns the result itself if it is a success, and throws `error` otherwise.

@@ -53,8 +53,8 @@ final class GroupProgress: Sendable {
 
   var endCount: Int { guarded.withLock { $0.state.endCount } }
 
-  /// The result, or the part known so far.
-  var record: GroupRecord { guarded.withLock { $0.state.record } }
+  /// A copy of the state at the end, or so far.
+  var state: GroupState { guarded.withLock(\.state) }
 
   /// Makes the work that a step, or its compensation, dispatches.
   func make(_ index: Int, compensates: Bool) -> (step: GroupStep, made: GroupStep.Made) {

@@ -178,7 +178,7 @@ final class GroupRun: Sendable {
 
   private func finish() {
     let unit = unit
-    let result = unit.result(of: progress.record)
+    let result = unit.result(of: progress.state)
     if let completion { unit.perform { completion(result) } }
     unit.end(result)
     yieldPoint(.advanceGroup)
@@ -213,7 +213,7 @@ final class GroupRun: Sendable {
         // The engine's own wait, which is refused if the step needs a resource that the block holds.
         let result = await handle.result
         if !handle.hasEnded, let error = result.error {
-          return ActionGroupResult(refused: error, progress.record)
+          return ActionGroupResult(refused: error, progress.state)
         }
       case .change(let seen):
         await change(after: seen, isInDispatch: context != nil)

@@ -66,7 +66,8 @@ struct GroupState: Sendable {
   /// The number of steps before each element, and before the end of the list.
   private let stepsBefore: [Int]
   private var elements: [Element]
-  private var ends: [GroupStepEnd?]
+  /// The ends by element: nil for groups, and for steps that were skipped.
+  private(set) var ends: [GroupStepEnd?]
   /// The place in the order of ends, by step.
   private var places: [Int]
   /// The number of steps that have ended.
@@ -78,7 +79,7 @@ struct GroupState: Sendable {
   private var undoing: [Int: Int] = [:]
   private var compensations: [Int: GroupStepEnd] = [:]
   /// The steps whose compensation has ended, in that order.
-  private var compensated: [Int] = []
+  private(set) var compensated: [Int] = []
 
   init(_ nodes: [GroupNode]) {
     self.nodes = nodes
@@ -257,7 +258,7 @@ struct GroupState: Sendable {
     stepsBefore[range.lowerBound] < stepsBefore[range.upperBound]
   }
 
-  private func isSuccess(_ element: Int) -> Bool {
+  func isSuccess(_ element: Int) -> Bool {
     guard elements[element].phase == .ended else {
       return !hasSteps(element..<end(of: element))
     }
@@ -325,11 +326,21 @@ struct GroupState: Sendable {
     ends[step]?.result.map { [$0] } ?? []
   }
 
-  /// The outcomes of all elements, at the end.
-  var record: GroupRecord {
-    GroupRecord(
-      nodes: nodes, ends: ends, places: places, compensations: compensations,
-      compensated: compensated,
-      successes: nodes.indices.map(isSuccess))
+  func result(of step: Int) -> ActionStepResult? {
+    nodes[step].step.map {
+      ActionStepResult(
+        callSite: $0.callSite, end: ends[step],
+        compensation: compensations[step].map(ActionStepResult.Compensation.init))
+    }
+  }
+
+  /// The steps whose compensations the dispatcher has refused, because it was shut down.
+  var refusedCompensations: [ActionStepResult] {
+    compensated.filter { compensations[$0]?.isRefused == true }.sorted().compactMap(result)
+  }
+
+  /// The step of a range that was the first, in time, not to finish.
+  func failure(in range: Range<Int>) -> Int? {
+    range.filter { ends[$0]?.error != nil }.min { places[$0] < places[$1] }
   }
 }

@@ -30,7 +30,7 @@ final class GroupTask: Sendable {
     } else {
       await runSteps()
     }
-    let result = unit.result(of: progress.record)
+    let result = unit.result(of: progress.state)
     unit.end(result)
     return result
   }

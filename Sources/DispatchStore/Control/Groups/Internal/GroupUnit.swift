@@ -58,12 +58,12 @@ final class GroupUnit: Sendable {
   /// Returns the group's result, once all steps and compensations have ended.
   ///
   /// Notes compensations that a dispatcher has refused because it was shut down: no other code would know.
-  func result(of record: GroupRecord) -> ActionGroupResult {
-    let refused = record.refusedCompensations
+  func result(of state: GroupState) -> ActionGroupResult {
+    let refused = state.refusedCompensations
     if !refused.isEmpty {
       dispatcher.note(UncompensatedGroup(name: name, callSite: callSite, steps: refused))
     }
-    return ActionGroupResult(record, orElse: refusal ?? standIn?.refusal)
+    return ActionGroupResult(state, orElse: refusal ?? standIn?.refusal)
   }
 
   /// Ends the unit: the group no longer counts as under way.
