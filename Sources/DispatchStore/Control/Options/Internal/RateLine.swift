@@ -11,11 +11,14 @@ final class RateLine: KeyedMember, TimerTarget {
 
   private struct State {
     var rates = RateState<DispatchDelay>()
+    var timer = MovingTimer()
     var isRetired = false
-    /// The timer that is set: its time, its number among the line's timers, and its token once that is known.
-    var timerTime: Int64?
-    var timerNumber = 0
-    var token: TimerToken?
+
+    /// Returns the timer's move to the end of the interval, after a transition.
+    mutating func settled() -> MovingTimer.Move {
+      isRetired = rates.isIdle
+      return timer.move(to: rates.end)
+    }
   }
 
   init(_ key: TypedKey, in table: RateTable, of dispatcher: Dispatcher) {
@@ -31,18 +34,18 @@ final class RateLine: KeyedMember, TimerTarget {
   func arrive(_ delay: DispatchDelay, _ rule: RateRule) -> RateState<DispatchDelay>.Arrival? {
     let (now, callSite) = (clock.nanoseconds, delay.dispatch.callSite)
     yieldPoint(.comeAtRate, key.description)
-    let found = state.withLock { state -> (RateState<DispatchDelay>.Arrival, DispatchDelay?)? in
+    typealias Change = (RateState<DispatchDelay>.Arrival, DispatchDelay?, MovingTimer.Move)
+    let change = state.withLock { state -> Change? in
       if state.isRetired { return nil }
-      let arrival = state.rates.arrive(
+      let (arrival, due) = state.rates.arrive(
         delay, rule, from: callSite, at: now, mayWait: delay.isPossible)
       // A refused dispatch leaves nothing behind, so the line may be idle.
-      state.isRetired = state.rates.isIdle
-      return arrival
+      return (arrival, due, state.settled())
     }
-    guard let (arrival, due) = found else { return nil }
+    guard let (arrival, due, move) = change else { return nil }
     if let due, !isPlanted(.lostTrailing) { due.end() }
     if case .wait = arrival { delay.dispatch.beforeResult { self.leave(delay) } }
-    setTimer()
+    apply(move)
     return arrival
   }
 
@@ -56,42 +59,19 @@ final class RateLine: KeyedMember, TimerTarget {
   func timerFired() {
     let now = clock.nanoseconds
     yieldPoint(.comeAtRate, key.description)
-    let (due, isRetired) = state.withLock { state in
+    let (due, move, isRetired) = state.withLock { state in
+      state.timer.fired(at: now)
       let due = state.rates.settle(at: now)
-      if let time = state.timerTime, time <= now { (state.timerTime, state.token) = (nil, nil) }
-      state.isRetired = state.rates.isIdle
-      return (due, state.isRetired)
+      return (due, state.settled(), state.isRetired)
     }
     due?.end()
-    if isRetired {
-      removeTimer()
-      table?.remove(self)
-    } else {
-      setTimer()
-    }
+    apply(move)
+    if isRetired { table?.remove(self) }
   }
 
-  /// Sets the timer for the end of the interval, unless it is set for an earlier time.
-  private func setTimer() {
-    let (time, number, former) = state.withLock { state in
-      guard let end = state.rates.end, end < state.timerTime ?? .max || state.timerTime == nil
-      else { return (Int64?.none, 0, TimerToken?.none) }
-      state.timerTime = end
-      state.timerNumber += 1
-      return (end, state.timerNumber, state.token.take())
+  private func apply(_ move: MovingTimer.Move) {
+    timers?.apply(move, to: self) { token, number in
+      state.withLock { $0.timer.keep(token, number) }
     }
-    guard let time, let timers else { return }
-    if let former { timers.remove(former) }
-    let token = timers.add(self, at: time)
-    let isKept = state.withLock { state in
-      guard state.timerNumber == number, !state.isRetired else { return false }
-      state.token = token
-      return true
-    }
-    if !isKept { timers.remove(token) }
-  }
-
-  private func removeTimer() {
-    if let token = state.withLock({ $0.token.take() }) { timers?.remove(token) }
   }
 }

@@ -69,17 +69,13 @@ final class RateBucket: KeyedMember, TimerTarget {
     }
     guard let (result, granted, move, isRetired) = changed else { return nil }
     for dispatch in granted { dispatch.gateMayOpen() }
-    apply(move)
+    time.timers.apply(move, to: self) { token, number in
+      state.withLock { $0.timer.keep(token, number) }
+    }
     if isRetired { table?.remove(self) }
     return result
   }
 
-  private func apply(_ move: MovingTimer.Move) {
-    if let former = move.former { time.timers.remove(former) }
-    guard let next = move.next else { return }
-    let token = time.timers.add(self, at: next.time)
-    if !state.withLock({ $0.timer.keep(token, next.number) }) { time.timers.remove(token) }
-  }
 }
 
 /// The clock and the timers of the first dispatcher that uses a limit.
