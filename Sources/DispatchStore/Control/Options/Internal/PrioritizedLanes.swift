@@ -1,32 +1,16 @@
 /// The keys of the lanes in which dispatches have priorities.
-///
-/// Under the lock keys are distinguished by their hashes and by identity; the program's code compares them outside.
 final class PrioritizedLanes: DispatcherAttachment {
-  /// Keys by hash.
-  private let keys = Locked([Int: [TypedKey]]())
+  private let keys = KeyedTable<TypedKey>()
 
-  func contains(_ key: TypedKey) -> Bool {
-    keys.withLock { $0[key.hash] ?? [] }.contains(key)
-  }
+  func contains(_ key: TypedKey) -> Bool { keys.present(key) != nil }
 
-  func insert(_ key: TypedKey) {
-    change(at: key.hash) { $0.contains(key) ? $0 : $0 + [key] }
-  }
+  func insert(_ key: TypedKey) { _ = keys.member(of: key) { key } }
 
   func remove(_ key: TypedKey) {
-    change(at: key.hash) { $0.filter { $0 != key } }
+    if let present = keys.present(key) { keys.remove(present) }
   }
+}
 
-  private func change(at hash: Int, _ body: ([TypedKey]) -> [TypedKey]) {
-    while true {
-      let before = keys.withLock { $0[hash] ?? [] }
-      let after = body(before)
-      let isDone = keys.withLock { keys in
-        guard (keys[hash] ?? []).elementsEqual(before, by: ===) else { return false }
-        keys[hash] = after.isEmpty ? nil : after
-        return true
-      }
-      if isDone { return }
-    }
-  }
+extension TypedKey: KeyedMember {
+  var key: TypedKey { self }
 }
