@@ -64,7 +64,7 @@ extension Diagnosis {
   /// A wait of an entry for another one.
   public struct Edge: Sendable, Hashable {
     /// The kinds of waits.
-    package enum Kind: Sendable, Hashable {
+    package enum Kind: Int, Sendable {
       /// The entry waits for its turn in a lane, behind the holder, or behind a dispatch that is held back itself.
       case lane
       /// The entry was dispatched to run after the other one.

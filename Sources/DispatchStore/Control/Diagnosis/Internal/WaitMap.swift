@@ -66,7 +66,7 @@ struct WaitMap {
   mutating func link(
     _ from: Int, to: Int, _ kind: Diagnosis.Edge.Kind, _ label: String
   ) {
-    guard seen.insert([from, to, kind.order]).inserted else { return }
+    guard seen.insert([from, to, kind.rawValue]).inserted else { return }
     links.append(Link(from: from, to: to, kind: kind, label: label))
   }
 
@@ -90,19 +90,5 @@ struct WaitMap {
   private func rings(of indices: [Int]) -> [[Int]] {
     WaitCycles(nodeCount: nodes.count, edges: indices.map { (links[$0].from, links[$0].to) }).rings
       .map { ring in ring.map { indices[$0] } }
-  }
-}
-
-extension Diagnosis.Edge.Kind {
-  fileprivate var order: Int {
-    switch self {
-    case .lane: 0
-    case .after: 1
-    case .awaits: 2
-    case .action: 3
-    case .dependency: 4
-    case .holdsBack: 5
-    case .mayWait: 6
-    }
   }
 }
