@@ -51,7 +51,7 @@ final class StreamStorage: Sendable {
     if Task.isCancelled { return nil }
     for watch in state.withLock({ $0.takeCaughtUp() }) { watch.hasCaughtUp() }
     switch take() {
-    case .element(let element): return element
+    case .element(let element, _): return element
     case .end: return nil
     case .none: return await nextToCome()
     }
@@ -65,7 +65,7 @@ final class StreamStorage: Sendable {
       while true {
         await suspend()
         switch take() {
-        case .element(let element): return element
+        case .element(let element, _): return element
         case .end: return nil
         case .none: continue
         }
@@ -76,21 +76,12 @@ final class StreamStorage: Sendable {
     }
   }
 
-  private enum Taken {
-    case element(KeptNote)
-    case none
-    case end
-  }
-
-  private func take() -> Taken {
+  /// Takes the next element, and releases its producer.
+  private func take() -> State.Next {
     yieldPoint(.takeElement)
-    switch state.withLock({ $0.next() }) {
-    case .element(let element, let hold):
-      hold?.end()
-      return .element(element)
-    case .none: return .none
-    case .end: return .end
-    }
+    let next = state.withLock { $0.next() }
+    if case .element(_, let hold) = next { hold?.end() }
+    return next
   }
 
   /// Suspends the consumer until there is an element or the end.
