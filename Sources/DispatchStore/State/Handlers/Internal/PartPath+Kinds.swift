@@ -5,25 +5,17 @@ extension PartPath {
   static func unwrapping<Whole: Sendable>(
     _ path: any WritableKeyPath<Whole, Value?> & Sendable
   ) -> PartPath {
-    let optional = PartPath<Value?>.property(path)
-    return PartPath(
-      read: { whole, body in
-        var isFound = false
-        _ = optional.read(whole) { optional in
-          guard let value = optional.pointee else { return }
-          isFound = true
-          withUnsafePointer(to: value) { body($0) }
-        }
-        return isFound
+    .inside(
+      PartPath<Value?>.property(path),
+      read: { optional, body in
+        guard let value = optional.pointee else { return false }
+        withUnsafePointer(to: value) { body($0) }
+        return true
       },
-      modify: { whole, body in
-        var isFound = false
-        _ = optional.modify(whole) { optional in
-          if optional.pointee == nil { return }
-          isFound = true
-          withUnsafeMutablePointer(to: &optional.pointee!) { body($0) }
-        }
-        return isFound
+      modify: { optional, body in
+        if optional.pointee == nil { return false }
+        withUnsafeMutablePointer(to: &optional.pointee!) { body($0) }
+        return true
       },
       name: { "the value of \(path)" })
   }
@@ -36,22 +28,15 @@ extension PartPath {
     of path: any WritableKeyPath<Whole, Elements> & Sendable, id: Value.ID
   ) -> PartPath
   where Elements.Element == Value, Elements.Index == Int, Value: Identifiable, Value.ID: Sendable {
-    let (elements, hint) = (PartPath<Elements>.property(path), IndexHint())
-    return PartPath(
-      read: { whole, body in
-        var isFound = false
-        _ = elements.read(whole) { elements in
-          guard let index = elements.pointee.index(of: id, near: hint) else { return }
-          isFound = true
-          withUnsafePointer(to: elements.pointee[index]) { body($0) }
-        }
-        return isFound
+    let hint = IndexHint()
+    return .inside(
+      PartPath<Elements>.property(path),
+      read: { elements, body in
+        guard let index = elements.pointee.index(of: id, near: hint) else { return false }
+        withUnsafePointer(to: elements.pointee[index]) { body($0) }
+        return true
       },
-      modify: { whole, body in
-        var isFound = false
-        _ = elements.modify(whole) { isFound = $0.pointee.modifyElement(id, near: hint, body) }
-        return isFound
-      },
+      modify: { $0.pointee.modifyElement(id, near: hint, $1) },
       name: { PartName.element(id, of: path) })
   }
 
@@ -60,22 +45,14 @@ extension PartPath {
   static func value<Whole: Sendable, Key: Hashable & Sendable>(
     of path: any WritableKeyPath<Whole, [Key: Value]> & Sendable, key: Key
   ) -> PartPath {
-    let values = PartPath<[Key: Value]>.property(path)
-    return PartPath(
-      read: { whole, body in
-        var isFound = false
-        _ = values.read(whole) { values in
-          guard let value = values.pointee[key] else { return }
-          isFound = true
-          withUnsafePointer(to: value) { body($0) }
-        }
-        return isFound
+    .inside(
+      PartPath<[Key: Value]>.property(path),
+      read: { values, body in
+        guard let value = values.pointee[key] else { return false }
+        withUnsafePointer(to: value) { body($0) }
+        return true
       },
-      modify: { whole, body in
-        var isFound = false
-        _ = values.modify(whole) { isFound = $0.pointee.modifyValue(for: key, body) }
-        return isFound
-      },
+      modify: { $0.pointee.modifyValue(for: key, $1) },
       name: { PartName.value(key, of: path) })
   }
 }

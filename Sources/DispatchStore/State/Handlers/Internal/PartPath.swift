@@ -29,6 +29,31 @@ struct PartPath<Value: Sendable>: Sendable {
     self.offset = offset
   }
 
+  /// The path to a part inside another one; the closures return whether there is such a part.
+  @inlinable
+  static func inside<Outer>(
+    _ outer: PartPath<Outer>,
+    read: @escaping @Sendable (UnsafePointer<Outer>, (UnsafePointer<Value>) -> Void) -> Bool,
+    modify:
+      @escaping @Sendable (
+        UnsafeMutablePointer<Outer>, (UnsafeMutablePointer<Value>) -> Void
+      ) -> Bool,
+    name: @escaping @Sendable () -> String
+  ) -> PartPath {
+    PartPath(
+      read: { whole, body in
+        var isFound = false
+        _ = outer.read(whole) { isFound = read($0, body) }
+        return isFound
+      },
+      modify: { whole, body in
+        var isFound = false
+        _ = outer.modify(whole) { isFound = modify($0, body) }
+        return isFound
+      },
+      name: name)
+  }
+
   /// The path to a part that is stored inline in the whole.
   @inlinable
   static func stored(at offset: Int, _ name: @escaping @Sendable () -> String) -> PartPath {
@@ -88,20 +113,10 @@ struct PartPath<Value: Sendable>: Sendable {
   /// The path to a part of the part.
   @inlinable
   func appending<Next>(_ next: PartPath<Next>) -> PartPath<Next> {
-    let (path, name) = (self, PartName.joining(next.name, name))
+    let name = PartName.joining(next.name, name)
     guard let offset else {
-      return PartPath<Next>(
-        read: { whole, body in
-          var isFound = false
-          _ = path.read(whole) { isFound = next.read(UnsafeRawPointer($0), body) }
-          return isFound
-        },
-        modify: { whole, body in
-          var isFound = false
-          _ = path.modify(whole) { isFound = next.modify(UnsafeMutableRawPointer($0), body) }
-          return isFound
-        },
-        name: name)
+      return .inside(
+        self, read: { next.read($0, $1) }, modify: { next.modify($0, $1) }, name: name)
     }
     if offset == 0 { return next.named(name) }
     if let nextOffset = next.offset { return .stored(at: offset + nextOffset, name) }
