@@ -83,12 +83,7 @@ extension Store {
     let stream = StreamStorage(reader.merge == nil ? buffering : buffering.forMerged)
     let follower = StreamFollower(
       reader, stream, merges: buffering.merges, initial: initial, note: note)
-    if isPlanted(.lostBeforeSubscription), initial {
-      keepPresentModelBefore(follower)
-      add(follower, initial: false)
-    } else {
-      begin(follower)
-    }
+    begin(follower)
     let streams = storage.withLock { _ in storage.attachment(orAdd: StoreStreams()) }
     streams.add(stream)
     // Weakly, so that both are released when the store goes.

@@ -15,6 +15,10 @@ extension Store {
     observer.begin(with: storage.model, version: storage.version)
     let present = initial ? presentModel(for: observer) : nil
     let kept = initial ? keepPresentModel(observer) : KeptCommit()
+    if isPlanted(.lostBeforeSubscription) {
+      storage.unlockUnchanged(on: thread)
+      storage.lockToRead(on: thread)
+    }
     let turn = storage.unlockAdding(observer, present, on: thread)
     storage.carryOut(turn, kept, on: thread)
   }
