@@ -66,7 +66,7 @@ struct HookTests {
     let result = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
     #expect(result["a"].veto?.reason == "closed")
     #expect(counters.map(\.model.count) == [0, 1])
-    #expect(outcomes.all == ["vetoed by StoreHook<Counter, CounterAction>: closed"])
+    #expect(outcomes.all == ["vetoed by ActionHook<CounterAction>: closed"])
   }
 
   @Test func anErrorBeforeFailsTheStoreRunAndOneAfterIsAWarning() async {

@@ -63,7 +63,7 @@ extension Hook {
     _ store: Store<Model, Action>,
     _ body: @escaping @Sendable (Action, DispatchInfo) throws -> MiddlewareVerdict
   ) -> Hook {
-    Hook(StoreHook(for: store, before: body))
+    Hook(ActionHook(store.typedForHooks, before: body))
   }
 
   /// Makes a hook after each action of one store, which it does not keep alive.
@@ -73,7 +73,7 @@ extension Hook {
     _ store: Store<Model, Action>,
     _ body: @escaping @Sendable (Action, StoreRunInfo) throws -> Void
   ) -> Hook {
-    Hook(StoreHook(for: store, after: body))
+    Hook(ActionHook(store.typedForHooks, after: body))
   }
 
   /// Makes a hook with the states of one store before and after each action; it does not keep the store alive.
