@@ -219,10 +219,15 @@ struct UndoHistoryTests {
 
   /// The number of calls that have merged changes is what a step of many commits costs.
   @Test func theCommitsOfAStepAreMergedALogarithmicNumberOfTimes() {
-    final class Change: PartChange, @unchecked Sendable {  // because it is constant
+    final class Change: PartChange {
       let numbers: [Int]
       init(_ numbers: [Int]) { self.numbers = numbers }
-      override func merged(with later: PartChange) -> PartChange {
+      var path: AnyKeyPath { \[Int].self }
+      var elements: [Element]? { nil }
+      var canBeUndone: Bool { true }
+      func undo(in model: UnsafeMutableRawPointer) {}
+      func redo(in model: UnsafeMutableRawPointer) {}
+      func merged(with later: any PartChange) -> any PartChange {
         moved.withLock { $0 += numbers.count }
         return Change(numbers + (later as! Change).numbers)
       }

@@ -69,7 +69,7 @@ final class PartUndo: Sendable {
   /// Ends recording.
   @usableFromInline let end: ModelUndo.Work
   /// Makes a tracker of what commits change in the part.
-  let track: @Sendable () -> PartTracker
+  let track: @Sendable () -> any PartTracker
 
   @usableFromInline
   typealias Work = @Sendable (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
@@ -77,7 +77,7 @@ final class PartUndo: Sendable {
   @usableFromInline
   init(
     _ path: any AnyKeyPath & Sendable, begin: @escaping Work, undo: @escaping Work,
-    end: @escaping ModelUndo.Work, track: @escaping @Sendable () -> PartTracker
+    end: @escaping ModelUndo.Work, track: @escaping @Sendable () -> any PartTracker
   ) {
     (self.path, self.begin, self.undo, self.end) = (path, begin, undo, end)
     self.track = track

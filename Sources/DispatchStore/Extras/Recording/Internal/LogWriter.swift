@@ -119,7 +119,7 @@ struct LogWriter {
   }
 
   private func differences(
-    of part: PartChange, in model: Any, _ omitted: inout Int
+    of part: any PartChange, in model: Any, _ omitted: inout Int
   ) -> [ModelDifference] {
     let names = "\(part.path)".split(separator: ".").dropFirst().map(String.init)
     let name = names.joined(separator: ".")

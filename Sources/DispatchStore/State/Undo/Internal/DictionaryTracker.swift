@@ -3,13 +3,13 @@
 final class DictionaryTracker<Model: Sendable, Key: Hashable & Sendable, Value: Sendable>:
   PartTracker, @unchecked Sendable
 {
-  // because its superclass says so
+  // because the store's lock guards it
   @usableFromInline let part: WritablePart<Model, TrackedDictionary<Key, Value>>
   /// The mark of the content at the last commit.
   @usableFromInline var checkpoint: TrackingCheckpoint?
   // Closures, since they are specialized where the types are known, and a method of a generic class is not.
   @usableFromInline let take:
-    (_ model: UnsafeRawPointer, _ checkpoint: inout TrackingCheckpoint?) -> PartChange?
+    (_ model: UnsafeRawPointer, _ checkpoint: inout TrackingCheckpoint?) -> (any PartChange)?
   @usableFromInline let clear: (_ copy: UnsafeMutableRawPointer) -> Void
 
   @inlinable
@@ -25,28 +25,28 @@ final class DictionaryTracker<Model: Sendable, Key: Hashable & Sendable, Value: 
     }
     // Shared by all, so that emptying a copy makes no new log.
     clear = { copy in part.modify(copy) { $0 = none } }
-    super.init()
   }
 
   @inlinable
-  override func begin(_ model: UnsafeRawPointer) {
+  func begin(_ model: UnsafeRawPointer) {
     part.read(model) { checkpoint = RecordedChanges($0.log).makeCheckpoint() }
   }
 
   @inlinable
-  override func takeChange(_ model: UnsafeRawPointer) -> PartChange? {
+  func takeChange(_ model: UnsafeRawPointer) -> (any PartChange)? {
     take(model, &checkpoint)
   }
 
-  override func end(_ model: UnsafeRawPointer) {
+  @usableFromInline
+  func end(_ model: UnsafeRawPointer) {
     part.read(model) { RecordedChanges($0.log).release() }
   }
 
   @inlinable
-  override func empty(_ copy: UnsafeMutableRawPointer) { clear(copy) }
+  func empty(_ copy: UnsafeMutableRawPointer) { clear(copy) }
 
   @inlinable
-  override func swapParts(_ one: UnsafeMutableRawPointer, _ other: UnsafeMutableRawPointer) {
+  func swapParts(_ one: UnsafeMutableRawPointer, _ other: UnsafeMutableRawPointer) {
     part.modify(one) { one in part.modify(other) { swap(&one, &$0) } }
   }
 }
@@ -67,34 +67,33 @@ final class DictionaryChange<Model: Sendable, Key: Hashable & Sendable, Value: S
     _ entries: [ElementChange<Key, Value>]?
   ) {
     (self.part, self.entries) = (part, entries)
-    super.init()
   }
 
-  @inlinable override var path: AnyKeyPath { part.path }
+  @inlinable var path: AnyKeyPath { part.path }
 
-  @inlinable override var canBeUndone: Bool { entries != nil }
+  @inlinable var canBeUndone: Bool { entries != nil }
 
-  @inlinable override var elements: [Element]? {
+  @inlinable var elements: [Element]? {
     entries?.map { ($0.key, $0.old, $0.new) }
   }
 
   @inlinable
-  override func undo(in model: UnsafeMutableRawPointer) {
+  func undo(in model: UnsafeMutableRawPointer) {
     part.modify(model) { dictionary in
       for entry in entries ?? [] { dictionary[entry.key] = entry.old }
     }
   }
 
   @inlinable
-  override func redo(in model: UnsafeMutableRawPointer) {
+  func redo(in model: UnsafeMutableRawPointer) {
     part.modify(model) { dictionary in
       for entry in entries ?? [] { dictionary[entry.key] = entry.new }
     }
   }
 
   @inlinable
-  override func merged(with later: PartChange) -> PartChange {
-    let later = unsafeDowncast(later, to: DictionaryChange.self)
+  func merged(with later: any PartChange) -> any PartChange {
+    let later = later as! DictionaryChange
     guard let entries, let laterEntries = later.entries else { return DictionaryChange(part, nil) }
     return DictionaryChange(part, (entries + laterEntries).mergedByKey())
   }

@@ -10,7 +10,7 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   let storeIdentifier: String
   private weak var store: (any TapedStore)?
   private let sink: any TapeSink
-  private var parts: [PartTracker] = []
+  private var parts: [any PartTracker] = []
   /// The last model without its parts, and its version.
   private var last: (rest: ModelRest, version: UInt64)?
   /// Whether the commit in progress is the sink's own.
@@ -48,7 +48,7 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
     if commit.isPresentModel || commit.isLastModel { return }
     guard let last = last.take() else { return }
     let rest = last.rest.next(commit.model)
-    var changes = ShortList<PartChange?>()
+    var changes = ShortList<(any PartChange)?>()
     for part in parts { changes.append(part.takeChange(commit.model)) }
     let taped = TapedCommit(
       index: index, identifier: storeIdentifier, versions: (last.version, commit.version),
@@ -124,7 +124,7 @@ final class TapedCommit: @unchecked Sendable {
   let isTogether: Bool
   /// The models before and after, without the parts.
   let rests: (old: ModelRest, new: ModelRest)
-  private let changes: ShortList<PartChange?>
+  private let changes: ShortList<(any PartChange)?>
   /// The number of commits that were merged into this one.
   let mergedCount: Int
   /// The place among all commits of a recorder, set by it under its lock before it keeps the commit.
@@ -132,8 +132,8 @@ final class TapedCommit: @unchecked Sendable {
 
   init(
     index: Int, identifier: String, versions: (old: UInt64, new: UInt64), dispatchID: DispatchID?,
-    isTogether: Bool, rests: (old: ModelRest, new: ModelRest), changes: ShortList<PartChange?>,
-    mergedCount: Int = 1
+    isTogether: Bool, rests: (old: ModelRest, new: ModelRest),
+    changes: ShortList<(any PartChange)?>, mergedCount: Int = 1
   ) {
     (self.isTogether, self.mergedCount) = (isTogether, mergedCount)
     (self.index, self.identifier, self.versions) = (index, identifier, versions)
@@ -170,7 +170,7 @@ final class TapedCommit: @unchecked Sendable {
   }
 
   /// The changes of the parts that have changed.
-  var partChanges: [PartChange] { changes.compactMap(\.self) }
+  var partChanges: [any PartChange] { changes.compactMap(\.self) }
 }
 
 /// The changes between two states of a store.
@@ -205,9 +205,9 @@ class ModelRest: @unchecked Sendable {  // because it is constant
 private final class TypedRest<Model: Sendable>: ModelRest, @unchecked Sendable {
   // because its superclass says so
   private var typed: Model
-  private let parts: [PartTracker]
+  private let parts: [any PartTracker]
 
-  init(_ model: UnsafeRawPointer, without parts: [PartTracker]) {
+  init(_ model: UnsafeRawPointer, without parts: [any PartTracker]) {
     typed = model.assumingMemoryBound(to: Model.self).pointee
     self.parts = parts
     super.init()
@@ -238,7 +238,7 @@ protocol TapedStore: StoreType {
   func begin(_ tape: StoreTape)
   /// Calls a closure with the model, under the store's lock.
   func withModel(_ body: (UnsafeRawPointer) -> Void)
-  func rest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest
+  func rest(of model: UnsafeRawPointer, without parts: [any PartTracker]) -> ModelRest
   /// Returns the action at the address of an optional one of the store's type.
   func action(at address: UnsafeRawPointer) -> AnyAction?
   func restoringEntry(
@@ -258,7 +258,7 @@ extension Store: TapedStore {
     storage.withLock { _ in body(storage.model) }
   }
 
-  func rest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest {
+  func rest(of model: UnsafeRawPointer, without parts: [any PartTracker]) -> ModelRest {
     TypedRest<Model>(model, without: parts)
   }
 
