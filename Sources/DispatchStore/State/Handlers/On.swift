@@ -53,7 +53,10 @@ public struct Part<Model: Sendable>: HandlerComponent {
     _ path: any WritableKeyPath<Model, Value> & Sendable,
     @ListBuilder<Handlers<Value>> _ content: () -> [Handlers<Value>]
   ) {
-    handlers = Handlers(content().flatMap(\.all).map { $0.lifted(to: path) })
+    handlers = Handlers(
+      content().flatMap(\.all).map {
+        $0.lifted(to: .property(path), at: path, mayBeAbsent: false)
+      })
   }
 
   /// Handles actions in a part of the model that may be absent.
@@ -63,7 +66,10 @@ public struct Part<Model: Sendable>: HandlerComponent {
     _ path: any WritableKeyPath<Model, Value?> & Sendable,
     @ListBuilder<Handlers<Value>> _ content: () -> [Handlers<Value>]
   ) {
-    handlers = Handlers(content().flatMap(\.all).map { $0.lifted(toOptional: path) })
+    handlers = Handlers(
+      content().flatMap(\.all).map {
+        $0.lifted(to: .unwrapping(path), at: path, mayBeAbsent: true)
+      })
   }
 }
 

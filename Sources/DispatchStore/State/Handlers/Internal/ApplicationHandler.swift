@@ -52,19 +52,12 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
   }
 
   override func lifted<Whole: Sendable>(
-    to path: any WritableKeyPath<Whole, Model> & Sendable
-  ) -> Handler<Whole> {
-    ApplicationHandler<Whole, Action>(path: [path] + self.path) { [body] in
-      body($0.appending(.property(path)))
-    }
-  }
-
-  override func lifted<Whole: Sendable>(
-    toOptional path: any WritableKeyPath<Whole, Model?> & Sendable
+    to part: PartPath<Model>, at path: AnyKeyPath, mayBeAbsent: Bool
   ) -> Handler<Whole> {
     ApplicationHandler<Whole, Action>(path: [path] + self.path) { [body] whole in
-      let part = whole.unwrapping(path)
+      let part = whole.appending(part)
       let call = body(part)
+      if !mayBeAbsent { return call }
       return { if part.isPresent { try call($0, $1) } }
     }
   }
@@ -82,13 +75,6 @@ extension Store {
 }
 
 extension StorePart {
-  /// Returns the value of an optional part, which may be missing.
-  func unwrapping<Value: Sendable>(
-    _ path: any WritableKeyPath<Model, Value?> & Sendable
-  ) -> StorePart<Value, Action> {
-    appending(.unwrapping(path))
-  }
-
   /// Whether the part is present now.
   var isPresent: Bool { read { _ in } }
 }

@@ -37,14 +37,12 @@ class Handler<Model: Sendable>: @unchecked Sendable {
   func responds(to type: any ActionType.Type) -> Bool { fatalError("Handler is abstract.") }
 
   /// Returns this handler for a model that contains this model.
+  ///
+  /// - Parameters:
+  ///   - part: The path to this model.
+  ///   - mayBeAbsent: Whether there may be no such part, so that the handler is not called.
   func lifted<Whole: Sendable>(
-    to path: any WritableKeyPath<Whole, Model> & Sendable
-  ) -> Handler<Whole> {
-    fatalError("Handler is abstract.")
-  }
-
-  func lifted<Whole: Sendable>(
-    toOptional path: any WritableKeyPath<Whole, Model?> & Sendable
+    to part: PartPath<Model>, at path: AnyKeyPath, mayBeAbsent: Bool
   ) -> Handler<Whole> {
     fatalError("Handler is abstract.")
   }

@@ -31,19 +31,12 @@ final class OperationHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   }
 
   override func lifted<Whole: Sendable>(
-    to path: any WritableKeyPath<Whole, Model> & Sendable
-  ) -> Handler<Whole> {
-    OperationHandler<Whole, Action>(isolation, path: [path] + self.path) { [body] in
-      body($0.appending(.property(path)))
-    }
-  }
-
-  override func lifted<Whole: Sendable>(
-    toOptional path: any WritableKeyPath<Whole, Model?> & Sendable
+    to part: PartPath<Model>, at path: AnyKeyPath, mayBeAbsent: Bool
   ) -> Handler<Whole> {
     OperationHandler<Whole, Action>(isolation, path: [path] + self.path) { [body] whole in
-      let part = whole.unwrapping(path)
+      let part = whole.appending(part)
       let call = body(part)
+      if !mayBeAbsent { return call }
       return { if part.isPresent { try await call($0, $1) } }
     }
   }

@@ -77,19 +77,17 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   }
 
   override func lifted<Whole: Sendable>(
-    to path: any WritableKeyPath<Whole, Model> & Sendable
-  ) -> Handler<Whole> {
-    ReductionHandler<Whole, Action>(
-      { [body] whole, action in try body(&whole[keyPath: path], action) }, path: [path] + self.path)
-  }
-
-  override func lifted<Whole: Sendable>(
-    toOptional path: any WritableKeyPath<Whole, Model?> & Sendable
+    to part: PartPath<Model>, at path: AnyKeyPath, mayBeAbsent: Bool
   ) -> Handler<Whole> {
     ReductionHandler<Whole, Action>(
       { [body] whole, action in
-        guard whole[keyPath: path] != nil else { return Reduction.unchanged() }
-        try body(&whole[keyPath: path]!, action)
+        try withUnsafeMutablePointer(to: &whole) { whole in
+          // An absent part is not accessed to be changed, which would call its observers, or its setter.
+          if mayBeAbsent, !part.read(whole, { _ in }) { return Reduction.unchanged() }
+          var result = Result<Void, any Error>.success(())
+          _ = part.modify(whole) { part in result = Result { try body(&part.pointee, action) } }
+          try result.get()
+        }
       }, path: [path] + self.path)
   }
 
