@@ -1,6 +1,5 @@
 /// A store's cache entry for one selector; the store's lock guards it.
 final class SelectorMemo {
-  let id: UInt64
   private weak let life: SelectorLife?
   // Unchecked, because the lock excludes overlapping accesses.
   /// The version of the model for which `selection` is valid.
@@ -15,7 +14,6 @@ final class SelectorMemo {
   static var noVersion: UInt64 { .max }
 
   init(of node: SelectorNode) {
-    id = node.id
     life = node.life
   }
 

@@ -1,47 +1,25 @@
 /// A store's cache for selectors; the store's lock guards it.
 ///
-/// An open-addressing hash table by the selectors' numbers, which need no hashing. Before the table grows, entries of
-/// released selectors are removed. So it has room for at most twice as many selectors as exist, or for eight.
+/// Before the cache grows, entries of released selectors are removed. So it has at most twice as many entries as
+/// selectors exist, or eight.
 final class SelectorMemos: StoreAttachment, @unchecked Sendable {
   // because its superclass is
-  /// The slots, of which at most three quarters are filled; unmanaged, like the selections in the memos.
-  @exclusivity(unchecked) private var slots = SelectorMemos.makeSlots(8)
-  private var count = 0
+  /// The entries by the selectors' numbers.
+  @exclusivity(unchecked) private var memos: [UInt64: SelectorMemo] = [:]
+  /// The number of entries at which those of released selectors are removed.
+  private var limit = 8
   private var lastStamp: UInt64 = 0
   /// The number of changes to overrides, so that evaluations begun before a change are not kept.
   private var generation = 0
 
-  private static func makeSlots(_ count: Int) -> UnsafeMutableBufferPointer<
-    Unmanaged<SelectorMemo>?
-  > {
-    let slots = UnsafeMutableBufferPointer<Unmanaged<SelectorMemo>?>.allocate(capacity: count)
-    slots.initialize(repeating: nil)
-    return slots
-  }
-
-  deinit {
-    for slot in slots { slot?.release() }
-    slots.deallocate()
-  }
-
-  /// Finds a selector's memo; the result is valid while the lock is held.
-  private func find(_ id: UInt64) -> Unmanaged<SelectorMemo>? {
-    var index = Int(truncatingIfNeeded: id) & (slots.count - 1)
-    while let memo = slots[index] {
-      if memo._withUnsafeGuaranteedRef({ $0.id == id }) { return memo }
-      index = (index + 1) & (slots.count - 1)
-    }
-    return nil
-  }
-
   /// The selection for this version of the model, or nil; valid while the lock is held.
   func selection(of id: UInt64, at version: UInt64) -> Unmanaged<Selection>? {
-    guard let memo = find(id) else { return nil }
-    return memo._withUnsafeGuaranteedRef { $0.version == version ? $0.selection : nil }
+    guard let memo = memos[id], memo.version == version else { return nil }
+    return memo.selection
   }
 
   func computations(of id: UInt64) -> Int {
-    find(id)?._withUnsafeGuaranteedRef(\.computations) ?? 0
+    memos[id]?.computations ?? 0
   }
 
   // MARK: Evaluation
@@ -97,38 +75,18 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
 
   /// Returns the memo of a selector, and adds it if there is none.
   private func memo(of node: SelectorNode, _ removed: inout [AnyObject]) -> SelectorMemo {
-    if let memo = find(node.id) { return memo.takeUnretainedValue() }
-    if (count + 1) * 4 > slots.count * 3 { makeRoom(&removed) }
-    let memo = SelectorMemo(of: node)
-    insert(.passRetained(memo))
-    return memo
-  }
-
-  private func insert(_ memo: Unmanaged<SelectorMemo>) {
-    let id = memo._withUnsafeGuaranteedRef(\.id)
-    var index = Int(truncatingIfNeeded: id) & (slots.count - 1)
-    while slots[index] != nil { index = (index + 1) & (slots.count - 1) }
-    slots[index] = memo
-    count += 1
-  }
-
-  /// Removes the memos of released selectors, and grows the table if these are few.
-  private func makeRoom(_ removed: inout [AnyObject]) {
-    var living: [Unmanaged<SelectorMemo>] = []
-    for memo in slots.compactMap(\.self) {
-      // Read once: another thread may release the selector at any time.
-      if memo._withUnsafeGuaranteedRef(\.isDead) {
-        removed.append(memo.takeRetainedValue())
-      } else {
-        living.append(memo)
+    if let memo = memos[node.id] { return memo }
+    if memos.count >= limit {
+      // Asked once: another thread may release the selector at any time.
+      for (id, memo) in memos where memo.isDead {
+        removed.append(memo)
+        memos[id] = nil
       }
+      limit = max(8, 2 * memos.count)
     }
-    var size = 8
-    while living.count * 2 >= size { size *= 2 }
-    slots.deallocate()
-    slots = Self.makeSlots(size)
-    count = 0
-    for memo in living { insert(memo) }
+    let memo = SelectorMemo(of: node)
+    memos[node.id] = memo
+    return memo
   }
 
   // MARK: Tests
@@ -146,7 +104,7 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
 
   /// Removes all overrides; returns objects for the caller to release outside the lock.
   func removeOverrides() -> [AnyObject] {
-    let removed = slots.compactMap { $0?._withUnsafeGuaranteedRef { $0.override.take() } }
+    let removed = memos.values.compactMap { $0.override.take() }
     forgetVersions()
     return removed
   }
@@ -154,6 +112,6 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
   /// Makes each selector evaluate again, and compute if an input has changed.
   private func forgetVersions() {
     generation += 1
-    for memo in slots { memo?._withUnsafeGuaranteedRef { $0.version = SelectorMemo.noVersion } }
+    for memo in memos.values { memo.version = SelectorMemo.noVersion }
   }
 }
