@@ -66,7 +66,7 @@ extension StateSource {
   {
     Self(
       .values { _ in
-        typealias Kept = TypedDelta<Elements.ElementKey, Elements.ElementValue>
+        typealias Kept = TypedValue<KeyedDelta<Elements.ElementKey, Elements.ElementValue>>
         let reader = DeltaReader(path)
         return StateReader(
           CommitReader(
@@ -74,12 +74,12 @@ extension StateSource {
             read: { commit, _ in reader.readDelta(of: commit).map { Kept($0) } },
             end: { reader.end($0) },
             merge: { earlier, next in
-              let kept = Kept.of(earlier)
-              kept.delta.merge(Kept.of(next).delta, reader.equality)
-              return kept.delta.isEmpty ? nil : kept
+              let kept = Kept.cast(earlier)
+              kept.value.merge(Kept.of(next), reader.equality)
+              return kept.value.isEmpty ? nil : kept
             })
         ) { note in
-          let delta = Kept.of(note.value).delta
+          let delta = Kept.of(note.value)
           return delta.isEmpty ? nil : .now(delta)
         }
       })

@@ -1,8 +1,8 @@
 /// A kept value with its type.
 @usableFromInline
 final class TypedValue<Value: Sendable>: KeptValue, @unchecked Sendable {
-  // because its superclass is, and it is constant
-  @usableFromInline let value: Value
+  // because its superclass is, and only its maker, or a thread with the lock of its buffer, changes the value
+  @exclusivity(unchecked) @usableFromInline var value: Value
 
   @inlinable
   init(_ value: Value) {
@@ -11,11 +11,13 @@ final class TypedValue<Value: Sendable>: KeptValue, @unchecked Sendable {
   }
 
   /// Returns the value of a source of this type.
-  ///
-  /// Unchecked, because a checked cast would cost more than the rest.
   @inlinable
-  static func of(_ kept: KeptValue?) -> Value {
-    unsafeDowncast(kept.unsafelyUnwrapped, to: TypedValue<Value>.self).value
+  static func of(_ kept: KeptValue?) -> Value { cast(kept).value }
+
+  /// Casts a value without a check, because a checked cast would cost more than the rest.
+  @inlinable
+  static func cast(_ kept: KeptValue?) -> TypedValue {
+    unsafeDowncast(kept.unsafelyUnwrapped, to: TypedValue.self)
   }
 }
 
