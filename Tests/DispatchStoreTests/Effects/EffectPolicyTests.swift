@@ -239,30 +239,26 @@ struct EffectLineTests {
   }
 
   @Test func aLongLivedOneRunsOnce() {
-    var life = LongLivedRun<Run>()
-    guard case .begin = life.restart(runs[0]), case .cancel(let present) = life.restart(runs[1])
-    else {
-      Issue.record("Not begun once.")
+    var lines = EffectLines<Run>()
+    let starts = runs[..<3].map { lines.restart($0) }
+    guard case .begin = starts[0].0, case .wait = starts[1].0, case .wait = starts[2].0 else {
+      Issue.record("They do not begin in turn.")
       return
     }
-    #expect(present === runs[0])
-    let isToRestart = [life.ended(runs[1]), life.ended(runs[0])]
-    #expect(isToRestart == [false, true], "The first one was not of this run.")
-    _ = life.restart(runs[2])
-    let cancelled = life.cancel()
-    #expect(cancelled === runs[2])
-    let isRestarted = life.ended(runs[2])
-    #expect(!isRestarted)
-    _ = life.restart(runs[3])
-    let (last, wasOpen) = life.close()
-    #expect(last === runs[3] && wasOpen && life.runCount == 1)
-    let isToRun = life.ended(runs[3])
-    #expect(!isToRun && life.runCount == 0)
-    guard case .none = life.restart(runs[0]) else {
+    #expect(starts[1].former.elementsEqual(runs[..<1], by: ===))
+    #expect(starts[2].former.elementsEqual([runs[1], runs[0]], by: ===))
+    let gone = lines.ended(runs[1], nil, at: starts[1].1)
+    let next = lines.ended(runs[0], nil, at: starts[0].1)
+    #expect(gone == nil && next === runs[2], "Another restart has replaced the one that waited.")
+    #expect(lines.runCount == 1)
+    let cancelled = lines.takeAll()
+    let last = lines.ended(runs[2], nil, at: starts[2].1)
+    #expect(cancelled.elementsEqual([runs[2]], by: ===) && last == nil && lines.runCount == 0)
+    let wasOpen = lines.close()
+    guard case .skip = lines.restart(runs[3]).0 else {
       Issue.record("It begins.")
       return
     }
-    let isOpen = life.close().wasOpen
-    #expect(!isOpen)
+    #expect(wasOpen)
   }
 }

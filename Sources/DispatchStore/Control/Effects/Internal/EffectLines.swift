@@ -1,4 +1,4 @@
-/// The runs of an effect that follows actions, by key.
+/// The runs of an effect, by key; those of a long-lived effect have one line.
 ///
 /// Keys are not compared here, since their code is the program's. Callers look up their line among those of a hash,
 /// outside the lock. They come back with the lines that they have found, unless lines have come or gone meanwhile.
@@ -46,6 +46,16 @@ struct EffectLines<Run: AnyObject> {
     return (arrival, last)
   }
 
+  /// Lets a run of a long-lived effect begin once no other one runs, instead of those that wait or pause.
+  ///
+  /// - Returns: The treatment of the run, its line, and the runs to be cancelled.
+  mutating func restart(_ run: Run) -> (EffectLine<Run>.Arrival, LineID, former: [Run]) {
+    let (former, found) = (takeAll(), find(nil))
+    // Nothing can have come or gone since it was found.
+    let (arrival, id) = arrive(run, nil, .serial, bound: 1, at: found.lines.first?.id, of: found)!
+    return (arrival, id, former)
+  }
+
   /// Removes an ended run from its line.
   ///
   /// Returns the one that is to begin.
@@ -86,87 +96,5 @@ struct EffectLines<Run: AnyObject> {
   mutating func close() -> Bool {
     defer { isOpen = false }
     return isOpen
-  }
-}
-
-/// The runs of a long-lived effect: one at a time.
-struct LongLivedRun<Run: AnyObject> {
-  private enum Phase {
-    /// Can become running or closed.
-    case idle
-    /// Can become idle, running with another run, or closed.
-    case running(Run, isToRestart: Bool)
-    /// Unregistered, or the dispatcher is closed; with the run that has not ended.
-    case closed(Run?)
-  }
-
-  private var phase = Phase.idle
-
-  var runCount: Int {
-    switch phase {
-    case .running, .closed(.some): 1
-    case .idle, .closed(nil): 0
-    }
-  }
-
-  enum Restart {
-    /// The new run begins.
-    case begin
-    /// The present run is cancelled; another one begins once it has ended.
-    case cancel(Run)
-    case none
-  }
-
-  /// - Parameter new: The run that begins if none goes on.
-  mutating func restart(_ new: Run) -> Restart {
-    switch phase {
-    case .idle:
-      phase = .running(new, isToRestart: false)
-      return .begin
-    case .running(let run, _):
-      phase = .running(run, isToRestart: true)
-      return .cancel(run)
-    case .closed:
-      return .none
-    }
-  }
-
-  /// Removes an ended run.
-  ///
-  /// Returns whether another one is to begin.
-  mutating func ended(_ run: Run) -> Bool {
-    switch phase {
-    case .running(let present, let isToRestart) where present === run:
-      phase = .idle
-      return isToRestart
-    case .closed(let present?) where present === run:
-      phase = .closed(nil)
-      return false
-    case .idle, .running, .closed:
-      return false
-    }
-  }
-
-  /// The run to be cancelled.
-  mutating func cancel() -> Run? {
-    guard case .running(let run, _) = phase else { return nil }
-    phase = .running(run, isToRestart: false)
-    return run
-  }
-
-  /// Accepts no further run.
-  ///
-  /// Returns the run to be cancelled, and whether the effect was open.
-  mutating func close() -> (Run?, wasOpen: Bool) {
-    switch phase {
-    case .idle:
-      phase = .closed(nil)
-      return (nil, true)
-    case .running(let run, _):
-      phase = .closed(run)
-      return (run, true)
-    case .closed:
-      return (nil, false)
-    }
   }
 }

@@ -2,20 +2,11 @@
 final class RegisteredEffect: DispatchFollower {
   let effect: Effect
   let reference: DispatcherReference
-  private let state: Locked<State>
-
-  private enum State {
-    case following(EffectLines<EffectRun>)
-    case longLived(LongLivedRun<EffectRun>)
-  }
+  private let lines = Locked(EffectLines<EffectRun>())
 
   init(_ effect: Effect, with dispatcher: Dispatcher) {
     self.effect = effect
     reference = DispatcherReference(dispatcher: dispatcher)
-    switch effect.kind {
-    case .following: state = Locked(.following(EffectLines()))
-    case .running: state = Locked(.longLived(LongLivedRun()))
-    }
   }
 
   // MARK: Actions
@@ -94,10 +85,10 @@ final class RegisteredEffect: DispatchFollower {
   ) -> EffectLine<EffectRun>.Arrival {
     let (key, policy, bound) = (run.key, following.policy, following.bound)
     while true {
-      let found = withLines { $0.find(key) }
+      let found = lines.withLock { $0.find(key) }
       let id = found.lines.first { $0.key == key }?.id
       yieldPoint(.beginEffect)
-      let arrival = withLines { lines -> EffectLine<EffectRun>.Arrival? in
+      let arrival = lines.withLock { lines -> EffectLine<EffectRun>.Arrival? in
         guard let (arrival, id) = lines.arrive(run, key, policy, bound: bound, at: id, of: found)
         else { return nil }
         run.line = id
@@ -107,29 +98,7 @@ final class RegisteredEffect: DispatchFollower {
     }
   }
 
-  private func withLines<Result>(_ body: (inout EffectLines<EffectRun>) -> Result) -> Result {
-    state.withLock { state in
-      guard case .following(var lines) = state else {
-        fatalError("A long-lived effect has no lines.")
-      }
-      // Moved out, so that changing it copies nothing.
-      state = .following(EffectLines())
-      defer { state = .following(lines) }
-      return body(&lines)
-    }
-  }
-
   // MARK: Long-lived effects
-
-  private func withLongLived<Result>(
-    _ body: (inout LongLivedRun<EffectRun>) -> Result
-  ) -> Result? {
-    state.withLock { state in
-      guard case .longLived(var run) = state else { return nil }
-      defer { state = .longLived(run) }
-      return body(&run)
-    }
-  }
 
   private var isLongLived: Bool { if case .running = effect.kind { true } else { false } }
 
@@ -142,42 +111,37 @@ final class RegisteredEffect: DispatchFollower {
     guard isLongLived, let dispatcher = reference.dispatcher,
       let run = EffectRun(of: self, dispatcher, effect.callSite, on: .current)
     else { return }
-    switch withLongLived({ $0.restart(run) }) {
-    case .begin?:
-      run.begin()
-    case .cancel(let present)?:
-      run.end()
-      present.cancel()
-    case .some(.none), nil:
-      run.end()
+    let (arrival, former) = lines.withLock { lines in
+      let (arrival, id, former) = lines.restart(run)
+      run.line = id
+      return (arrival, former)
+    }
+    for run in former { run.cancel() }
+    switch arrival {
+    case .begin: run.begin()
+    case .wait: break
+    case .skip: run.end()
     }
   }
 
   func dispatcherClosed() {
-    withLongLived { $0.close() }?.0?.cancel()
+    if isLongLived { _ = closeLines() }
     guard let outbox else { return }
     // Before the pauses are taken: a run that comes to its pause from now on ends.
     outbox.close()
     // Pauses end. Saved work that has not begun is left to the next process, and after a shut-down nothing begins.
     let isSaved = outbox.keeper != nil
     let beginsNone = isSaved || reference.dispatcher?.isShutDown != false
-    let left = withLines { lines in
+    let left = lines.withLock { lines in
       if isSaved { _ = lines.close() }
       return lines.takePausing() + (beginsNone ? lines.takeWaiting() : [])
     }
     for run in left { run.cancel() }
   }
 
-  // MARK: Both
+  // MARK: All effects
 
-  var runCount: Int {
-    state.withLock { state in
-      switch state {
-      case .following(let lines): lines.runCount
-      case .longLived(let run): run.runCount
-      }
-    }
-  }
+  var runCount: Int { lines.withLock(\.runCount) }
 
   var progress: String? {
     let count = runCount
@@ -186,49 +150,39 @@ final class RegisteredEffect: DispatchFollower {
 
   /// Removes a run that has ended, and begins the next one.
   func ended(_ run: EffectRun) {
-    guard isLongLived else {
-      let next = withLines { $0.ended(run, run.key, at: run.line) }
-      next?.beginElsewhere()
-      return
-    }
-    if withLongLived({ $0.ended(run) }) == true { restart() }
+    let next = lines.withLock { $0.ended(run, run.key, at: run.line) }
+    next?.beginElsewhere()
   }
 
   /// Gives the turn of a run that pauses to the next one.
   func paused(_ run: EffectRun) {
-    if !isLongLived { withLines { $0.pause(run, at: run.line) }?.beginElsewhere() }
+    lines.withLock { $0.pause(run, at: run.line) }?.beginElsewhere()
   }
 
   /// Lets a run attempt again after its pause, once it has a turn.
   func pauseEnded(_ run: EffectRun) {
-    if isLongLived || withLines({ $0.endPause(run, at: run.line) }) { run.beginElsewhere() }
+    if lines.withLock({ $0.endPause(run, at: run.line) }) { run.beginElsewhere() }
   }
 
   func cancel() {
-    if isLongLived {
-      withLongLived { $0.cancel() }??.cancel()
-    } else {
-      for run in withLines({ $0.takeAll() }) { run.cancel() }
-    }
+    for run in lines.withLock({ $0.takeAll() }) { run.cancel() }
   }
 
   /// Whether it has not been unregistered.
-  var isRegistered: Bool { isLongLived || withLines { $0.isOpen } }
+  var isRegistered: Bool { lines.withLock(\.isOpen) }
 
   /// Lets no further run begin.
   ///
   /// Returns whether the effect was registered.
   func unregister() -> Bool {
-    let wasOpen: Bool
-    if isLongLived {
-      let (run, isOpen) = withLongLived { $0.close() } ?? (nil, false)
-      run?.cancel()
-      wasOpen = isOpen
-    } else {
-      let (isOpen, runs) = withLines { ($0.close(), $0.takeAll()) }
-      for run in runs { run.cancel() }
-      wasOpen = isOpen
-    }
+    let wasOpen = closeLines()
     return reference.dispatcher?.unregister(self) ?? wasOpen
+  }
+
+  /// Lets no further run begin, and cancels all; returns whether one could have begun.
+  private func closeLines() -> Bool {
+    let (wasOpen, runs) = lines.withLock { ($0.close(), $0.takeAll()) }
+    for run in runs { run.cancel() }
+    return wasOpen
   }
 }
