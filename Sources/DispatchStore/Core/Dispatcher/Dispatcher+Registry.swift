@@ -190,45 +190,53 @@ extension Dispatcher {
     _ key: RouteKey, _ type: any ActionType.Type, on thread: ThreadState
   ) -> Unmanaged<Route> {
     if isPlanted(.lateCopy), let copy = copyLate(key, type, on: thread) { return copy }
-    // Before the lock: if the dispatch around this one ends meanwhile, the present generation counts this one.
-    let isInside = DispatchContext.isInside(of: number, on: thread)
     var isNews = false
     var evicted: RouteCache.Evicted?
     let found = registry.withLock { registry -> FoundRoute in
       let acceptance = registry.presentAcceptance
-      guard acceptance == .open || acceptance == .closed && isInside else {
-        return .refused(registry.generation)
-      }
+      if acceptance == .ended { return .refused(registry.generation) }
       guard let shared = registry.route(for: key, type) else {
-        return .unknown(registry.chain, registry.useGeneration())
+        return .unknown(registry.chain, registry.useGeneration(), acceptance)
       }
-      if acceptance == .closed { return .route(shared.use()) }
+      if acceptance == .closed {
+        return .ifInside(shared.use(), registry.generation)
+      }
       isNews =
         shared.route.isUnanswered && type != WorkAcceptance.self
         && shared.route.chain.followers.isEmpty && registry.noteUnanswered(type)
       thread.turn &+= 1
       let route: Unmanaged<Route>
       (route, evicted) = thread.routeCache.take(shared, turn: thread.turn)
-      return .route(route)
+      return .accepted(route)
     }
     evicted?.retire()
     if isNews { reportNoResponder(to: type, key.storeIdentifier) }
     switch found {
-    case .route(let route):
+    case .accepted(let route):
       return route
+    case .ifInside(let route, let generation):
+      // After the use began: work inside a dispatch under way can't be the last of its generation.
+      if DispatchContext.isInside(of: number, on: thread) { return route }
+      route._withUnsafeGuaranteedRef { $0.end() }
+      return ending(with: refusal, in: generation)
     case .refused(let generation):
       return ending(with: refusal, in: generation)
-    case .unknown(let chain, let generation):
+    case .unknown(let chain, let generation, let acceptance):
+      let isRefused =
+        acceptance == .closed && !DispatchContext.isInside(of: number, on: thread)
+      if isRefused { return ending(with: refusal, in: generation) }
       return ending(with: unknown(key.storeIdentifier!), chain, in: generation)
     }
   }
 
   /// The result of a lookup in the registry.
   private enum FoundRoute {
-    case route(Unmanaged<Route>)
+    case accepted(Unmanaged<Route>)
+    /// Accepted if work under way dispatches.
+    case ifInside(Unmanaged<Route>, DispatchGeneration)
     case refused(DispatchGeneration)
     /// No store has the identifier.
-    case unknown(MiddlewareChain, DispatchGeneration)
+    case unknown(MiddlewareChain, DispatchGeneration, Acceptance)
   }
 
   /// Returns a route for one dispatch alone, which ends with an error.
