@@ -140,7 +140,9 @@ struct SimulationTests {
     #expect(
       report.failure?.message == """
         No thread can run. dispatch #0 (DispatchStoreTestingTests/SimulationTests.swift:\(line), \
-        serial) has not ended; drainer 1 has not begun; the scenario has not returned.
+        serial) has not ended; drainer 1 has not begun; the scenario has not returned. Something may wait for the \
+        world outside, which a simulation can't see: for Task.sleep (sleep on the simulation's clock), a queue, or \
+        another thread.
         """)
   }
 

@@ -53,7 +53,8 @@ extension DispatchError {
   static var emptyKey: DispatchError {
     DispatchError(
       code: .invalidIdempotencyKey,
-      message: "The idempotency key is empty, so that all who send none would share it. Nothing was run.")
+      message:
+        "The idempotency key is empty, so that all who send none would share it. Nothing was run.")
   }
 
   static func keyNotSaved(_ key: String, _ reason: String) -> DispatchError {

@@ -61,7 +61,9 @@ extension IdempotencyTable {
       let (size, most) = (key.text.utf8.count, CompanionRow.maxKeySize)
       throw DispatchError.keyNotSaved(key.text, "It has \(size) bytes, and may have \(most).")
     }
-    guard dispatch.hasEndGate, let reply = action.replyType, reply != Void.self, !(reply is any Codable.Type) else {
+    guard dispatch.hasEndGate, let reply = action.replyType, reply != Void.self,
+      !(reply is any Codable.Type)
+    else {
       return
     }
     throw DispatchError.keyNotSaved(

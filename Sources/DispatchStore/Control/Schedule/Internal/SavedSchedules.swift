@@ -68,7 +68,7 @@ final class SavedSchedules: DispatcherAttachment {
       ?? (savedMode == nil ? "lanes of \(mode) can't be saved" : nil)
     guard obstacle == nil, let mode = savedMode else {
       // An action that can be saved is meant to be.
-      if action is any CodableAction { reportUnsaved(name, type(of: action), obstacle!) }
+      if action is any Codable { reportUnsaved(name, type(of: action), obstacle!) }
       return saveNothing(of: name, number)
     }
     let record = ScheduleRecord<any ActionType>(
@@ -273,7 +273,8 @@ final class SavedSchedules: DispatcherAttachment {
     let stores = Set(owner?.stores.map(\.identifier) ?? [])
     let rows = found.withLock { found in
       found.rows.values.filter { row in
-        row.dispatcher == dispatcher && (row.failed != nil || row.store.map(stores.contains) != false)
+        row.dispatcher == dispatcher
+          && (row.failed != nil || row.store.map(stores.contains) != false)
       }
     }
     reportLeft(but: Set(rows.map(\.name)))

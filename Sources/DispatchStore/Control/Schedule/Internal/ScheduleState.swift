@@ -31,7 +31,7 @@ struct ScheduleState<Member> {
     case waits(Token, replacing: Entry?, number: Int)
     /// The entry would have to wait, and may not; nothing has changed.
     case refused
-    /// It was left by an earlier process, and was cancelled or replaced meanwhile; nothing has changed.
+    /// An earlier process has left the entry, and it was cancelled or replaced meanwhile; nothing has changed.
     case outdated
     case closed
   }

@@ -119,6 +119,8 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     return (entry.due.unix(at: moment), entry.number)
   }
 
+  /// Adds an entry, and moves the timer.
+  ///
   /// - Parameter restoring: Takes what an earlier process has left; false if it was cancelled or replaced meanwhile. Nil
   ///   for a new schedule.
   private func add(
@@ -154,7 +156,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
 
   func cancel(_ name: String) -> Bool {
     let saved = dispatcher?.savedSchedules
-    // What an earlier process has left moves from there to here, so it is looked for there first.
+    // First there: what an earlier process has left moves from there to here.
     let wasFound = saved?.removeFound(name) == true
     guard let entry = change({ $0.cancel(name) }) else { return wasFound }
     // A dispatch removes its row itself.
