@@ -61,15 +61,21 @@ public final class Persistence: Sendable {
       weak let deliveries: SavedDeliveries?
     }
 
-    mutating func add(_ new: SavedDeliveries) {
-      deliveries.removeAll { $0.deliveries == nil }
-      deliveries.append(WeakDeliveries(deliveries: new))
+    /// Returns those that were there, to be released outside of the lock: they keep closures of the user's.
+    mutating func add(_ new: SavedDeliveries) -> [SavedDeliveries] {
+      let present = presentDeliveries
+      deliveries = (present + [new]).map(WeakDeliveries.init)
+      return present
     }
 
     var presentDeliveries: [SavedDeliveries] { deliveries.compactMap(\.deliveries) }
 
     /// Keeps rows for the next group; after a failure there is none.
-    mutating func keep(_ rows: [CompanionRow]) { if commit.failure == nil { work.add(rows) } }
+    ///
+    /// Returns the values that they replace, to be released outside of locks: a deinit may be the user's code.
+    mutating func keep(_ rows: [CompanionRow]) -> [any CompanionValue] {
+      commit.failure == nil ? work.add(rows) : []
+    }
   }
 
   /// Opens a database, and makes this process its owner.

@@ -38,7 +38,8 @@ extension Store {
     }
     let persistence = record.persistence
     let deliveries = SavedDeliveries(in: persistence.world)
-    persistence.state.withLock { $0.add(deliveries) }
+    let others = persistence.state.withLock { $0.add(deliveries) }
+    withExtendedLifetime(others) {}
     let observation = observe(source, on: .inline) { change in
       let delivery = deliveries.add { body(change) }
       persistence.afterSaving { error in deliveries.end(delivery, isSaved: error == nil) }

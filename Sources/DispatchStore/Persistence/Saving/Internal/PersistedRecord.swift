@@ -65,7 +65,10 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
         }
       }
       if isKept || isLost || !rows.isEmpty {
-        if !isLost { state.keep(rows) }
+        if !isLost {
+          let replaced = state.keep(rows)
+          state.work.replaced += replaced
+        }
         state.commit.note()
         isKept = true
       }

@@ -10,7 +10,10 @@ extension Persistence {
       name: { actions.name(of: $0) },
       obstacle: { actions.obstacle($0) },
       save: { [weak self] in self?.keep($0) },
-      saveWithNext: { [weak self] rows in self?.state.withLock { $0.keep(rows) } },
+      saveWithNext: { [weak self] rows in
+        let replaced = self?.state.withLock { $0.keep(rows) }
+        withExtendedLifetime(replaced) {}
+      },
       whenSaved: { [weak self] body in
         guard let self else { return body(false) }
         afterSaving { body($0 == nil) }

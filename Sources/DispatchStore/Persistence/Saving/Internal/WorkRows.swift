@@ -8,18 +8,21 @@ struct WorkRows {
   static let storeIdentifier = "dispatchstore.work"
 
   private var changed: [SavedRow: (any CompanionValue)?] = [:]
-  /// The values that later ones have replaced, kept for a release outside of locks: a deinit may be the user's code.
-  private var replaced: [any CompanionValue] = []
+  /// The values that commits have replaced in the exclusive sections of stores, to be released with the group.
+  var replaced: [any CompanionValue] = []
 
   var isEmpty: Bool { changed.isEmpty }
 
-  mutating func add(_ rows: [CompanionRow]) {
+  /// Adds rows; returns the values that they replace.
+  mutating func add(_ rows: [CompanionRow]) -> [any CompanionValue] {
+    var replaced: [any CompanionValue] = []
     for row in rows where row.isCurrent?() != false {
       let place = SavedRow(part: row.kind.rawValue, key: row.key)
       if let former = changed.updateValue(row.value, forKey: place), let former {
         replaced.append(former)
       }
     }
+    return replaced
   }
 
   /// Encodes the rows, outside of locks, in the order of their keys.
@@ -90,10 +93,11 @@ extension FoundRow {
 extension Persistence {
   /// Keeps rows as a commit of their own.
   func keep(_ rows: [CompanionRow]) {
-    state.withLock { state in
-      state.keep(rows)
+    let replaced = state.withLock { state in
       state.commit.note()
+      return state.keep(rows)
     }
     requestWriter()
+    withExtendedLifetime(replaced) {}
   }
 }
