@@ -489,13 +489,18 @@ struct SavedScheduleTests {
     #expect(office.dispatcher.deadLetters.map(\.name) == ["r"])
   }
 
-  @Test func whoseKeyHasAnAnswerByThenLeaveNoRow() async throws {
+  /// Crashes a process that has saved a schedule with a key.
+  private func leaveSchedule(_ key: DispatchOptions) async throws {
     let first = try await Office(database, clock)
-    let key = DispatchOptions.idempotencyKey("k")
     first.dispatcher.dispatch(
       Remind(order: 1), options: [.delayed(by: .seconds(10), name: "r"), key])
     try await first.persistence.flush()
     database.crash()
+  }
+
+  @Test func whoseKeyHasAnAnswerByThenLeaveNoRow() async throws {
+    let key = DispatchOptions.idempotencyKey("k")
+    try await leaveSchedule(key)
     let next = try await Office(database, clock, resumes: false)
     #expect(await next.dispatcher.send(Remind(order: 1), options: key).isSuccess)
     next.dispatcher.resumeWork()
@@ -683,12 +688,8 @@ struct SavedScheduleTests {
   }
 
   @Test func keepTheirIdempotencyKeys() async throws {
-    let first = try await Office(database, clock)
     let key = DispatchOptions.idempotencyKey("k")
-    first.dispatcher.dispatch(
-      Remind(order: 1), options: [.delayed(by: .seconds(10), name: "r"), key])
-    try await first.persistence.flush()
-    database.crash()
+    try await leaveSchedule(key)
     let next = try await Office(database, clock)
     let joined = next.dispatcher.dispatch(Remind(order: 1), options: key)
     clock.advance(by: .seconds(10))

@@ -97,7 +97,7 @@ public struct DispatchWarning: Sendable {
     ///
     /// The work stays saved. Register what is missing, and call `resumeWork()` again.
     public static let workNotResumed = Kind(description: "workNotResumed")
-    /// A scheduled action has a name, and is of a type that can be saved, but is not saved.
+    /// A scheduled action has a name and is `Codable`, so it seems to be meant to be saved, but is not.
     ///
     /// The message says why. Reported once for each type of action.
     public static let scheduleNotSaved = Kind(description: "scheduleNotSaved")

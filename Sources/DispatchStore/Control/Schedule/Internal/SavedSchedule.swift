@@ -112,11 +112,8 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     }
   }
 
-  /// Whether an earlier process has left it.
-  var wasLeft: Bool { found != nil }
-
-  /// Takes what an earlier process has left; returns false if it was cancelled or replaced meanwhile.
-  func takeFound() -> Bool { schedules.takePending(name) }
+  /// Takes what an earlier process has left, as `ScheduleTable.add` asks for; nil for a new schedule.
+  var restoring: (() -> Bool)? { found.map { _ in { self.schedules.takePending(self.name) } } }
 }
 
 /// A run of a repeating schedule, whose commit saves the time of the next run.

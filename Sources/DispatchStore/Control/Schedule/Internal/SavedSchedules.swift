@@ -4,6 +4,8 @@ import Foundation
 final class SavedSchedules: DispatcherAttachment {
   let keeper: CompanionKeeper
   private let dispatcher: String
+  /// The beginning of the keys of its rows, unlike that of any other dispatcher's.
+  private let rowPrefix: String
   private weak let owner: Dispatcher?
   private let clock: DispatcherClock
   private let found: Locked<FoundSchedules>
@@ -25,6 +27,7 @@ final class SavedSchedules: DispatcherAttachment {
     _ = found.withLock { $0.dispatchers.insert(dispatcher.name) }
     (self.dispatcher, clock, owner) = (dispatcher.name, dispatcher.clock, dispatcher)
     (self.keeper, self.found) = (keeper, found)
+    rowPrefix = dispatcher.name.replacing("%", with: "%25").replacing("/", with: "%2F") + "/"
   }
 
   /// Whether the dispatcher is closed, so that what is pending is left to the next process.
@@ -42,11 +45,8 @@ final class SavedSchedules: DispatcherAttachment {
       kind: .schedule, key: rowKey(of: name), value: record, isCurrent: isCurrent)
   }
 
-  /// The key of a name's row, unlike that of any name of another dispatcher.
-  private func rowKey(of name: String) -> String {
-    let dispatcher = dispatcher.replacing("%", with: "%25").replacing("/", with: "%2F")
-    return "\(dispatcher)/\(name)".inFormC
-  }
+  /// The key of a name's row.
+  private func rowKey(of name: String) -> String { "\(rowPrefix)\(name)".inFormC }
 
   // MARK: Saving
 
@@ -60,35 +60,38 @@ final class SavedSchedules: DispatcherAttachment {
     _ mode: Dispatcher.Mode, due: Int64, _ missed: MissedRuns, interval: Int64? = nil,
     key: IdempotencyKey? = nil, _ number: Int
   ) {
-    let savedMode = SavedMode(mode)
-    let obstacle =
-      keeper.obstacle(type(of: action))
-      ?? (CompanionRow.canHave(key: rowKey(of: name))
-        ? nil : "its name has more than \(CompanionRow.maxKeySize) bytes")
-      ?? (savedMode == nil ? "lanes of \(mode) can't be saved" : nil)
-    guard obstacle == nil, let mode = savedMode else {
-      // An action that can be saved is meant to be.
-      if action is any Codable { reportUnsaved(name, type(of: action), obstacle!) }
+    let (obstacle, savedMode) = (obstacle(to: action, named: name), SavedMode(mode))
+    guard obstacle == nil, let savedMode else {
+      // An action that can be encoded is meant to be saved.
+      if action is any Codable {
+        reportUnsaved(name, type(of: action), obstacle ?? "lanes of \(mode) can't be saved")
+      }
       return saveNothing(of: name, number)
     }
     let record = ScheduleRecord<any ActionType>(
-      dispatcher: dispatcher, name: name, action: action, store: storeIdentifier, mode: mode,
+      dispatcher: dispatcher, name: name, action: action, store: storeIdentifier, mode: savedMode,
       due: due, interval: interval, skipsMissed: missed == .skip, key: key)
     enter(record, number)
     _ = takePending(name)
     if let row = row(of: record, number) { keeper.save([row]) }
   }
 
+  /// Why an action can't be saved under a name; nil if it can.
+  private func obstacle(to action: any ActionType, named name: String) -> String? {
+    if let obstacle = keeper.obstacle(type(of: action)) { return obstacle }
+    let fits = CompanionRow.canHave(key: rowKey(of: name))
+    return fits ? nil : "its name has more than \(CompanionRow.maxKeySize) bytes"
+  }
+
   /// Reports an action that stays in memory, once for each type.
   private func reportUnsaved(_ name: String, _ type: any ActionType.Type, _ reason: String) {
     guard state.withLock({ $0.unsaved.insert(ObjectIdentifier(type)).inserted }) else { return }
     owner?.report(
-      DispatchWarning(
-        kind: .scheduleNotSaved, storeIdentifier: nil,
-        message: """
-          The scheduled action "\(name)" of type \(type) is not saved in dispatcher "\(dispatcher)", and is lost with \
-          the process: \(reason). Further ones of its type are not reported.
-          """))
+      .scheduleNotSaved,
+      """
+      The scheduled action "\(name)" of type \(type) is not saved in dispatcher "\(dispatcher)", and is lost with \
+      the process: \(reason). Further ones of its type are not reported.
+      """)
   }
 
   /// Removes the row of a name whose latest schedule can't be saved.
@@ -225,11 +228,10 @@ final class SavedSchedules: DispatcherAttachment {
       ? "It is kept nowhere, because another one is scheduled by its name."
       : "It is kept as a dead letter."
     owner?.report(
-      DispatchWarning(
-        kind: .deadLetter, storeIdentifier: nil,
-        message: """
-          The scheduled action "\(name)" failed in dispatcher "\(dispatcher)": \(error) \(rest)
-          """))
+      .deadLetter,
+      """
+      The scheduled action "\(name)" failed in dispatcher "\(dispatcher)": \(error) \(rest)
+      """)
   }
 
   var letters: [ScheduleLetter] {
@@ -289,11 +291,10 @@ final class SavedSchedules: DispatcherAttachment {
         letter.error = "Its action can't be decoded: \(error)"
         letter.failed = row.failed ?? clock.unixMilliseconds
         owner?.report(
-          DispatchWarning(
-            kind: .workNotResumed, storeIdentifier: nil,
-            message: """
-              The scheduled action "\(row.name)" stays saved, and can't go on. \(letter.error!)
-              """))
+          .workNotResumed,
+          """
+          The scheduled action "\(row.name)" stays saved, and can't go on. \(letter.error!)
+          """)
       }
       if found.withLock({ $0.rows.removeValue(forKey: key(of: row.name)) }) != nil {
         state.withLock { $0.letters[row.name] = (letter, 0) }
@@ -315,12 +316,11 @@ final class SavedSchedules: DispatcherAttachment {
     let count = foundCount
     if count == 0 { return }
     owner?.report(
-      DispatchWarning(
-        kind: .workNotResumed, storeIdentifier: nil,
-        message: """
-          An earlier process has left scheduled actions of dispatcher "\(dispatcher)" (\(count)), which is closed without \
-          a call of resumeWork(). They stay saved.
-          """))
+      .workNotResumed,
+      """
+      An earlier process has left scheduled actions of dispatcher "\(dispatcher)" (\(count)), which is closed without \
+      a call of resumeWork(). They stay saved.
+      """)
   }
 
   /// Reports what stays because its store or its dispatcher is not there.
@@ -337,12 +337,11 @@ final class SavedSchedules: DispatcherAttachment {
     }
     for (missing, rows) in byReason.sorted(by: { $0.key < $1.key }) {
       owner?.report(
-        DispatchWarning(
-          kind: .workNotResumed, storeIdentifier: nil,
-          message: """
-            Scheduled actions stay saved, and do not begin (\(rows.count), of which one is "\(rows[0].name)"): \
-            \(missing). Make it before resumeWork().
-            """))
+        .workNotResumed,
+        """
+        Scheduled actions stay saved, and do not begin (\(rows.count), of which one is "\(rows[0].name)"): \
+        \(missing). Make it before resumeWork().
+        """)
     }
   }
 }

@@ -43,8 +43,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     // A dispatch that is saved waits even if its time has come, so that its row is saved before it begins.
     let waiting: Schedule.Waiting =
       !delay.isPossible ? .never : saved == nil ? .untilItsTime : .always
-    let restoring = saved?.wasLeft == true ? saved?.takeFound : nil
-    switch add(entry, at: moment, waiting, restoring: restoring) {
+    switch add(entry, at: moment, waiting, restoring: saved?.restoring) {
     case .begins(let replaced):
       if let replaced { dispatcher?.savedSchedules?.remove(replaced.name!, replaced.number) }
       replace(replaced, by: dispatch.callSite)
@@ -219,11 +218,9 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
   }
 
   private func apply(_ move: MovingTimer.Move) {
-    guard let timers else { return }
-    if let former = move.former { timers.remove(former) }
-    guard let (time, number) = move.next else { return }
-    let token = timers.add(self, at: time)
-    if !state.withLock({ $0.timer.keep(token, number) }) { timers.remove(token) }
+    timers?.apply(move, to: self) { token, number in
+      state.withLock { $0.timer.keep(token, number) }
+    }
   }
 
   func withSchedule<Result>(_ body: (ScheduleState<Member>) -> Result) -> Result {
