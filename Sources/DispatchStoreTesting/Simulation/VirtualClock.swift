@@ -6,7 +6,9 @@ public import Foundation
 /// It wakes sleepers in the order of their deadlines. With equal deadlines, they wake in the order in which they
 /// began to sleep. You can use it from any thread. In a simulation, time passes when no thread can run.
 ///
-/// A dispatcher with this clock takes the date from it, too: `jump(by:)` sets that, as somebody sets a machine's clock.
+/// A dispatcher with this clock fires its timers on the thread that advances it, before that returns: delays, schedules,
+/// time limits, rates. What they begin runs where it always does.
+/// The dispatcher takes the date from the clock, too: `jump(by:)` sets that, as somebody sets a machine's clock.
 public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock` guards its state
   /// A time, counted from the creation of the clock.
   public struct Instant: InstantProtocol, Hashable, Sendable {
@@ -109,6 +111,13 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
 
   @discardableResult
   private func call(at deadline: Instant, _ body: @escaping @Sendable () -> Void) -> Int? {
+    let number = add(at: deadline, body)
+    if number == nil { body() }
+    return number
+  }
+
+  /// Adds a sleeper; returns nil if its deadline has passed.
+  private func add(at deadline: Instant, _ body: @escaping @Sendable () -> Void) -> Int? {
     var resumed: [UnsafeContinuation<Void, Never>] = []
     let number = lock.withLock { () -> Int? in
       guard deadline > time else { return nil }
@@ -118,7 +127,6 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
       resumed = takeWaiters()
       return count
     }
-    if number == nil { body() }
     for waiter in resumed { waiter.resume() }
     return number
   }
@@ -224,5 +232,16 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
 extension VirtualClock: DatedClock {
   package var unixNanoseconds: Int64 {
     lock.withLock { start.addingClamped(time.offset.wholeNanoseconds) }
+  }
+
+  package var elapsedNanoseconds: Int64 { now.offset.wholeNanoseconds }
+
+  package func alarm(
+    at time: Int64, _ body: @escaping @Sendable () -> Void
+  ) -> @Sendable () -> Void {
+    let number = add(at: Instant(offset: .nanoseconds(time)), body)
+    // The caller holds a lock that the body takes.
+    if number == nil { DispatchQueue.global().async(execute: body) }
+    return { [weak self] in self?.forget(number) }
   }
 }

@@ -14,15 +14,29 @@ extension TestStore {
     column: UInt = #column
   ) async {
     let place = SourcePlace(fileID, filePath, line, column)
-    await recorder.idle()
+    await idle()
     if let settle {
       await settle()
-      await recorder.idle()
+      await idle()
     }
     if Task.isCancelled { reportCancellation("all dispatches to end", place) }
     reportUnasserted(at: place)
     let delayed = dispatcher.delayed
     if !delayed.isEmpty { reportUnasserted(describe(delayed: delayed), at: place) }
+  }
+
+  private nonisolated(nonsending) func idle() async {
+    repeat {
+      await recorder.idle()
+      // What was due may have begun in between.
+    } while await dueHaveBegun() || !recorder.isIdle && !Task.isCancelled
+  }
+
+  /// Awaits the start of delayed dispatches whose time has come; returns false if there is none, or the task is cancelled.
+  nonisolated(nonsending) func dueHaveBegun() async -> Bool {
+    let hasBegun = Awaited(false)
+    guard dispatcher.whenDueHaveBegun({ hasBegun.change { $0 = true } }) else { return false }
+    return await hasBegun.first { $0 ? true : nil } ?? false
   }
 
   /// Reports everything that was not asserted, and marks it as asserted, so that it is reported once.

@@ -142,7 +142,13 @@ extension TestStore {
       if let next = progress.nextFollowed(in: journal) { return .some(next) }
       return journal.isIdle ? .some(nil) : nil
     }
-    if let found = await recorder.journal.first(next), let found { return found }
+    while true {
+      if let found = await recorder.journal.first(next), let found { return found }
+      if await dueHaveBegun() { continue }
+      // What was due may have begun in between.
+      let isSettled = recorder.journal.read { $0.isIdle && progress.nextFollowed(in: $0) == nil }
+      if isSettled || Task.isCancelled { break }
+    }
     guard let settle = progress.settle else { return nil }
     await settle()
     return await recorder.journal.first(next) ?? nil

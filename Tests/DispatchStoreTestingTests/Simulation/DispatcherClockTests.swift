@@ -29,6 +29,56 @@ struct DispatcherClockTests {
     #expect(await durations.all() == [.seconds(3)])
   }
 
+  @Test(arguments: [Dispatcher.Mode.async, .serial])
+  func advancedItHasDecidedTimeLimitsWhenThatReturns(_ mode: Dispatcher.Mode) async {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let reducer = WaitingReducer()
+    let (isRunning, isCancelled) = (reducer.isRunning, reducer.isCancelled)
+    dispatcher.register(store: Store(identifier: "notes", reducer: reducer))
+    let handle = dispatcher.dispatch(
+      action: Note.add(1), mode: mode, options: .timeout(.seconds(5)))
+    await isRunning.opened()
+    clock.advance(by: .seconds(4))
+    #expect(!isCancelled.isOpen)
+    clock.advance(by: .seconds(1))
+    #expect(isCancelled.isOpen)
+    _ = await handle.result
+  }
+
+  @Test func whatItBeginsIsNotOfTheDispatchWhoseBlockAdvancesIt() async {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let testStore = TestStore(
+      Store(identifier: "notes", model: Notes()) {
+        On(Note.self) { _, _ in clock.advance(by: .seconds(5)) }
+      }, dispatcher: dispatcher)
+    dispatcher.every(.seconds(5), name: "other", perform: OtherNote())
+    await testStore.send(Note.add(1))
+    await testStore.receive(OtherNote.self)
+    #expect(testStore.recorder.transactions.map(\.cause) == [nil, nil])
+  }
+
+  private struct OtherNote: ActionType {}
+
+  /// Waits until it is cancelled.
+  private final class WaitingReducer: Reducer<Notes, Note> {
+    let (isRunning, isCancelled) = (Latch(), Latch())
+
+    override func operation(
+      for action: Note, in store: Store<Notes, Note>
+    ) -> ActionOperation<Notes, Note> {
+      ActionOperation(action: action, store: store) { [isRunning, isCancelled] _, _ async in
+        await withTaskCancellationHandler {
+          isRunning.open()
+          await Latch().opened()
+        } onCancel: {
+          isCancelled.open()
+        }
+      }
+    }
+  }
+
   final class Durations: Middleware {
     private let (durations, continuation) = AsyncStream<Duration?>.makeStream()
 

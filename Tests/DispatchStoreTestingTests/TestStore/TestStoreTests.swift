@@ -149,6 +149,35 @@ struct TestStoreTests {
     await effect.value
   }
 
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread], 0..<50)
+  func receivesWhatIsDueOnceItsClockWasAdvanced(mode: Dispatcher.Mode, round: Int) async {
+    let clock = VirtualClock()
+    let testStore = AccountTest(
+      reducer: AccountReducer(), dispatcher: Dispatcher(name: "test", clock: clock), mode: mode)
+    let dispatcher = testStore.dispatcher
+    dispatcher.dispatch(
+      action: AccountAction.deposit(1), mode: mode, options: .delayed(by: .seconds(1)))
+    dispatcher.every(.seconds(3), name: "interest", perform: AccountAction.deposit(5), mode: mode)
+    clock.advance(by: .seconds(1))
+    await testStore.receive(.deposit(1)) { $0.balance = 1 }
+    clock.advance(by: .seconds(2))
+    await testStore.receive(.deposit(5)) { $0.balance = 6 }
+    dispatcher.cancelScheduled(named: "interest")
+    await testStore.finish()
+  }
+
+  @Test func finishAwaitsWhatIsDue() async {
+    let clock = VirtualClock()
+    let testStore = AccountTest(
+      reducer: AccountReducer(), dispatcher: Dispatcher(name: "test", clock: clock))
+    testStore.exhaustivity = .off
+    testStore.dispatcher.dispatch(
+      action: AccountAction.deposit(1), options: .delayed(by: .seconds(1)))
+    clock.advance(by: .seconds(1))
+    await testStore.finish()
+    #expect(testStore.model.balance == 1)
+  }
+
   /// Closures may change the test's variables, because they run in the caller's isolation.
   @MainActor @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func runsItsClosuresWhereTheTestRuns(mode: Dispatcher.Mode) async {

@@ -23,6 +23,7 @@ final class RepeatedAction: Sendable {
 
   /// Dispatches the action on the concurrent queue, since hooks are code of the program.
   func run(by dispatcher: Dispatcher, then ended: @escaping @Sendable () -> Void) {
+    dispatcher.delayedDispatches.runIsDue()
     isArranged.whenSet { dispatcher.pool.resume { self.begin(by: dispatcher, then: ended) } }
   }
 
@@ -31,6 +32,7 @@ final class RepeatedAction: Sendable {
       self.action, to: self.storeIdentifier, mode: self.mode,
       options: dispatcher.savedSchedules?.options(forRunOf: self, by: dispatcher) ?? [],
       fileID: self.fileID, line: self.line)
+    dispatcher.delayedDispatches.runWasDispatched()
     // A run that has timed out goes on until its stores have ended.
     if let dispatch = handle.dispatch { dispatch.beforeResult(ended) } else { ended() }
     if let completion = self.completion { handle.whenEnded(completion) }

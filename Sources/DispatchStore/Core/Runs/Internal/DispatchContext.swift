@@ -128,6 +128,15 @@ class DispatchContext: @unchecked Sendable {
     return cause.andAround.contains { $0.dispatcherUnderWay == dispatcher }
   }
 
+  /// Runs code that is not of the dispatch whose code runs here.
+  static func outside(_ body: () -> Void) {
+    let thread = ThreadState.current
+    let (context, run) = (thread.context, thread.run)
+    (thread.context, thread.run) = (nil, nil)
+    defer { (thread.context, thread.run) = (context, run) }
+    $inTask.withValue(nil, operation: body)
+  }
+
   // MARK: Inheritance through blocks
 
   /// The dispatch whose block runs here.

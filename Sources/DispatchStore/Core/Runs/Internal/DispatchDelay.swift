@@ -97,21 +97,63 @@ struct DelayedDispatch: Sendable {
 
 /// The delayed dispatches of a dispatcher.
 final class DelayedDispatches: DispatcherAttachment {
-  private let delays = Locked([DispatchID: DispatchDelay]())
+  private let state = Locked(State())
 
-  var all: [DelayedDispatch] { delays.withLock { Array($0.values) }.compactMap(\.subject) }
-  var count: Int { delays.withLock(\.count) }
+  private struct State {
+    var delays: [DispatchID: DispatchDelay] = [:]
+    /// The number of runs of repeated actions whose time has come, and that have not been dispatched.
+    var dueRunCount = 0
+    var waiters: [@Sendable () -> Void] = []
+    var isAnyDue: Bool { dueRunCount > 0 || delays.values.contains(where: \.hasEnded) }
+
+    mutating func takeWaiters() -> [@Sendable () -> Void] {
+      if waiters.isEmpty || isAnyDue { return [] }
+      defer { waiters = [] }
+      return waiters
+    }
+  }
+
+  var all: [DelayedDispatch] { state.withLock { Array($0.delays.values) }.compactMap(\.subject) }
+  var count: Int { state.withLock(\.delays.count) }
 
   func insert(_ delay: DispatchDelay, _ id: DispatchID) {
-    delays.withLock { $0[id] = delay }
+    state.withLock { $0.delays[id] = delay }
   }
 
   func remove(_ id: DispatchID) {
-    let removed = delays.withLock { $0.removeValue(forKey: id) }
+    let (removed, waiters) = state.withLock {
+      ($0.delays.removeValue(forKey: id), $0.takeWaiters())
+    }
     withExtendedLifetime(removed) {}
+    for waiter in waiters { waiter() }
+  }
+
+  func runIsDue() { state.withLock { $0.dueRunCount += 1 } }
+
+  func runWasDispatched() {
+    let waiters = state.withLock { state in
+      state.dueRunCount -= 1
+      return state.takeWaiters()
+    }
+    for waiter in waiters { waiter() }
+  }
+
+  /// Calls a closure once all have begun whose time has come; returns false if there is none.
+  func whenDueHaveBegun(_ body: @escaping @Sendable () -> Void) -> Bool {
+    state.withLock { state in
+      guard state.isAnyDue else { return false }
+      state.waiters.append(body)
+      return true
+    }
   }
 }
 
 extension Dispatcher {
   var delayedDispatches: DelayedDispatches { attachment(orAdd: DelayedDispatches()) }
+
+  /// Calls a closure once all delayed and repeated dispatches have begun whose time has come; returns false if there
+  /// is none.
+  package func whenDueHaveBegun(_ body: @escaping @Sendable () -> Void) -> Bool {
+    delayedDispatches.whenDueHaveBegun(body)
+  }
 }

@@ -9,21 +9,24 @@ class AlarmSource: @unchecked Sendable {
   /// Makes the source for a dispatcher's clock.
   static func make(_ clock: DispatcherClock, in world: (any SimulatedWorld)?) -> AlarmSource {
     if let world { return WorldAlarm(world, clock) }
+    if let call = clock.call { return CallAlarm(call) }
     return clock.sleep.map(ClockAlarm.init) ?? SystemAlarm()
   }
+
+  /// Gives up an alarm that was set, outside of the lock.
+  typealias Unset = @Sendable () -> Void
 
   /// Sets an alarm; a time that was set before may still call back, or not.
   ///
   /// Called under a lock, for earlier and earlier times, or after the last alarm has called back.
   ///
-  /// - Returns: The task that sleeps until a former time, to be cancelled outside of the lock.
-  func set(at time: Int64, _ body: @escaping Callback) -> Task<Void, Never>? {
+  /// - Returns: Gives up a former alarm.
+  func set(at time: Int64, _ body: @escaping Callback) -> Unset? {
     fatalError("AlarmSource is abstract.")
   }
 
-  /// Gives up the task that sleeps until the alarm, to be cancelled outside of the lock; nil if the alarm still
-  /// comes.
-  func unset() -> Task<Void, Never>? { nil }
+  /// Returns what gives up the alarm; nil if it still comes.
+  func unset() -> Unset? { nil }
 }
 
 /// An alarm by the system's clock: one timer of the system, made with the first alarm.
@@ -33,7 +36,7 @@ private final class SystemAlarm: AlarmSource, @unchecked Sendable {
   /// The latest time: the highest bits of a `DispatchTime` encode its clock.
   private static let latest: Int64 = 1 << 60
 
-  override func set(at time: Int64, _ body: @escaping Callback) -> Task<Void, Never>? {
+  override func set(at time: Int64, _ body: @escaping Callback) -> Unset? {
     let timer = self.timer ?? Self.make(body)
     // Uses the dispatcher's clock, without the leeway of a tenth that `asyncAfter` takes.
     timer.schedule(
@@ -67,8 +70,8 @@ private final class ClockAlarm: AlarmSource, @unchecked Sendable {
     self.sleep = sleep
   }
 
-  override func set(at time: Int64, _ body: @escaping Callback) -> Task<Void, Never>? {
-    let former = task
+  override func set(at time: Int64, _ body: @escaping Callback) -> Unset? {
+    let former = unset()
     task = Task.detached { [sleep] in
       await sleep(time)
       if !Task.isCancelled { body(time) }
@@ -76,10 +79,36 @@ private final class ClockAlarm: AlarmSource, @unchecked Sendable {
     return former
   }
 
-  override func unset() -> Task<Void, Never>? { task.take() }
+  override func unset() -> Unset? {
+    guard let task = task.take() else { return nil }
+    return { task.cancel() }
+  }
 
   deinit {
     task?.cancel()
+  }
+}
+
+/// An alarm by a clock that calls back itself, on the thread that advances it.
+private final class CallAlarm: AlarmSource, @unchecked Sendable {
+  // because the lock under which alarms are set guards `former`, and `call` is a constant
+  private let call: DispatcherClock.Call
+  private var former: Unset?
+
+  init(_ call: @escaping DispatcherClock.Call) {
+    self.call = call
+  }
+
+  override func set(at time: Int64, _ body: @escaping Callback) -> Unset? {
+    let former = former
+    self.former = call(time) { DispatchContext.outside { body(time) } }
+    return former
+  }
+
+  override func unset() -> Unset? { former.take() }
+
+  deinit {
+    former?()
   }
 }
 
@@ -93,7 +122,7 @@ private final class WorldAlarm: AlarmSource, @unchecked Sendable {
     (self.world, self.clock) = (world, clock)
   }
 
-  override func set(at time: Int64, _ body: @escaping Callback) -> Task<Void, Never>? {
+  override func set(at time: Int64, _ body: @escaping Callback) -> Unset? {
     world.call(after: .nanoseconds(time - clock.nanoseconds)) { [world] in
       world.run(.job) { body(time) }
     }

@@ -12,6 +12,8 @@ struct DispatcherClock: Sendable {
   private let elapsed: (@Sendable () -> Duration)?
   /// Sleeps until a time in nanoseconds, or until the task is cancelled; nil for the system's clock.
   let sleep: Sleep?
+  /// Calls back at a time in nanoseconds; nil for a clock that can't.
+  let call: Call?
   /// Returns the time until an instant of the clock, or nil for an instant of another clock.
   private let timeLeft: @Sendable (Any) -> Duration?
 
@@ -19,6 +21,8 @@ struct DispatcherClock: Sendable {
   private let unix: (@Sendable () -> Int64)?
 
   typealias Sleep = @Sendable (_ time: Int64) async -> Void
+  typealias Call =
+    @Sendable (_ time: Int64, _ body: @escaping @Sendable () -> Void) -> AlarmSource.Unset
 
   /// - Parameter clock: The clock, or nil for the system's.
   init(_ clock: (any Clock<Duration>)?) {
@@ -26,7 +30,10 @@ struct DispatcherClock: Sendable {
     timeLeft = clock.map { Self.left(on: $0) } ?? Self.left(on: ContinuousClock())
     if let dated = clock as? any DatedClock {
       unix = { dated.unixNanoseconds }
+      let start = dated.elapsedNanoseconds
+      call = { dated.alarm(at: start.addingClamped($0), $1) }
     } else {
+      call = nil
       let start = Self.systemUnixNanoseconds
       unix = elapsed.map { elapsed in
         { @Sendable in start.addingClamped(elapsed().wholeNanoseconds) }
@@ -87,6 +94,12 @@ struct DispatcherClock: Sendable {
 package protocol DatedClock: Sendable {
   /// The nanoseconds since 1970.
   var unixNanoseconds: Int64 { get }
+  /// The nanoseconds since the clock's start.
+  var elapsedNanoseconds: Int64 { get }
+  /// Calls back once the clock has come to a time since its start, never before this returns; returns what gives it up.
+  ///
+  /// Called under a lock.
+  func alarm(at time: Int64, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void
 }
 
 extension Duration {

@@ -31,10 +31,10 @@ final class TimerQueue: Sendable {
   ///
   /// - Parameter deadline: The deadline, in nanoseconds of the dispatcher's clock.
   func add(_ target: any TimerTarget, at deadline: Int64) -> TimerToken {
-    let (token, former) = state.withLock { state -> (TimerToken, Task<Void, Never>?) in
+    let (token, former) = state.withLock { state -> (TimerToken, AlarmSource.Unset?) in
       (state.heap.insert(target, at: deadline), setAlarm(&state))
     }
-    former?.cancel()
+    former?()
     return token
   }
 
@@ -42,13 +42,13 @@ final class TimerQueue: Sendable {
   ///
   /// With the system's clock, the alarm still comes, finds nothing to do, and sets the next one.
   func remove(_ token: TimerToken) {
-    let (target, alarm) = state.withLock { state -> ((any TimerTarget)?, Task<Void, Never>?) in
+    let (target, alarm) = state.withLock { state -> ((any TimerTarget)?, AlarmSource.Unset?) in
       let target = state.heap.remove(token)
       let alarm = state.heap.count == 0 ? state.alarm.unset() : nil
       if alarm != nil { state.nextAlarm = nil }
       return (target, alarm)
     }
-    alarm?.cancel()
+    alarm?()
     withExtendedLifetime(target) {}
   }
 
@@ -70,7 +70,7 @@ final class TimerQueue: Sendable {
   private func alarmCame(at time: Int64?) {
     let now = clock.nanoseconds
     yieldPoint(.fireTimers)
-    let (due, former) = state.withLock { state -> ([any TimerTarget], Task<Void, Never>?) in
+    let (due, former) = state.withLock { state -> ([any TimerTarget], AlarmSource.Unset?) in
       let time = time ?? state.nextAlarm ?? now
       if state.nextAlarm == time { state.nextAlarm = nil }
       let due = state.heap.takeDue(at: now)
@@ -78,7 +78,7 @@ final class TimerQueue: Sendable {
       // A clock may be early: the next alarm comes after a pause, so that this does not loop.
       return (due, setAlarm(&state, notBefore: now < time ? now + Self.pause : .min))
     }
-    former?.cancel()
+    former?()
     for target in due { target.timerFired() }
   }
 
@@ -87,8 +87,8 @@ final class TimerQueue: Sendable {
   /// Called under the lock, so that alarms are set in the order in which they are decided on; calls no code of the
   /// program.
   ///
-  /// - Returns: The task of a later alarm, to be cancelled outside of the lock.
-  private func setAlarm(_ state: inout State, notBefore: Int64 = .min) -> Task<Void, Never>? {
+  /// - Returns: Gives up a later alarm, outside of the lock.
+  private func setAlarm(_ state: inout State, notBefore: Int64 = .min) -> AlarmSource.Unset? {
     guard let earliest = state.heap.earliest() else { return nil }
     let time = max(earliest, notBefore)
     if let nextAlarm = state.nextAlarm, nextAlarm <= time { return nil }
