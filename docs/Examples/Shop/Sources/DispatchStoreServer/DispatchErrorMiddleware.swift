@@ -84,7 +84,8 @@ extension DispatchError.Code {
     switch self {
     case .timedOut: .gatewayTimeout
     case .limitExceeded, .rateLimitExceeded: .tooManyRequests
-    case .dropped, .circuitOpen, .dispatcherClosed, .persistenceFailed: .serviceUnavailable
+    case .dropped, .circuitOpen, .dispatcherClosed, .dispatcherPaused, .persistenceFailed:
+      .serviceUnavailable
     case .skipped: .conflict
     case .idempotencyKeyReused: .unprocessableContent
     case .invalidIdempotencyKey: .badRequest

@@ -29,8 +29,7 @@ public struct DispatcherService: Service {
   ///   - logger: Gets the report.
   public init(
     _ dispatcher: Dispatcher, persistence: Persistence? = nil,
-    drainTimeout timeout: Duration = .seconds(20),
-    logger: Logger
+    drainTimeout timeout: Duration = .seconds(8), logger: Logger
   ) {
     (self.dispatcher, self.persistence) = (dispatcher, persistence)
     (self.timeout, self.logger) = (timeout, logger)
