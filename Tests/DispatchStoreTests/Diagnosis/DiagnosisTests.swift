@@ -38,6 +38,18 @@ struct DiagnosisTests {
     await world.end(held, waiting[2])
   }
 
+  @Test(arguments: queuedModes)
+  func showsTheNamesOfADispatch(mode: Dispatcher.Mode) async {
+    let held = await world.hold(mode, [.named("request 7"), .named(8)])
+    let other = world.add(mode, .named("request 9"))
+    let entry = dispatcher.diagnosis().entry(of: held)
+    #expect(entry.map { Set($0.names) } == ["request 7", "8"])
+    #expect(
+      entry?.line.contains("named request 7 and 8, ") == true
+        || entry?.line.contains("named 8 and request 7, ") == true)
+    await world.end(held, other)
+  }
+
   @Test(arguments: laneModes.filter { $0 != .mainThread })
   func showsATaskThatWaitsForItsTurn(mode: Dispatcher.Mode) async {
     let held = await world.hold(mode)

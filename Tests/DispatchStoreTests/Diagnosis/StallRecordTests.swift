@@ -33,7 +33,7 @@ struct StallRecordTests {
       entries: entries.enumerated().map { index, entry in
         Diagnosis.Entry(
           number: index + 1, id: DispatchID(rawValue: UInt64(index + 1)), parent: nil,
-          actions: [], mode: .serial, callSite: CallSite(fileID: "A/B.swift", line: 1),
+          actions: [], names: [], mode: .serial, callSite: CallSite(fileID: "A/B.swift", line: 1),
           age: .nanoseconds(entry.unmoved), timeUnmoved: .nanoseconds(entry.unmoved),
           timeLeft: nil, isWaiting: entry.waits, waiterCount: 0, states: [],
           waitsForQueue: entry.waits && !edges.contains { $0.0 == index + 1 })

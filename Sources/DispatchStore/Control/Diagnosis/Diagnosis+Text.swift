@@ -43,9 +43,10 @@ extension Diagnosis: CustomStringConvertible {
 }
 
 extension Diagnosis.Entry {
-  /// The number, the types of the actions, the call site, the mode, and the time without a move.
+  /// The number, the types of the actions, the call site, the names, the mode, and the time without a move.
   package var line: String {
     var parts = ["\(number). \(name) at \(callSite)"]
+    if !names.isEmpty { parts.append("named \(names.joined(separator: " and "))") }
     if let mode { parts.append("\(mode)") }
     if let age { parts.append("in flight for \(age.inWords)") }
     if let timeUnmoved, timeUnmoved != age { parts.append("unmoved for \(timeUnmoved.inWords)") }

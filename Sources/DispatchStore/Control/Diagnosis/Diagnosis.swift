@@ -39,6 +39,8 @@ extension Diagnosis {
     public let parent: DispatchID?
     /// The actions as dispatched; empty if the dispatch is in no table.
     public let actions: [AnyAction]
+    /// The names that the dispatch got by `.named(_:)`.
+    public let names: [String]
     /// The mode that schedules the dispatch; nil if it is in no table.
     public let mode: Dispatcher.Mode?
     /// The call site of the dispatch.

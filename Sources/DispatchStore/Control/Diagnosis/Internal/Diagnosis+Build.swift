@@ -70,8 +70,11 @@ extension Diagnosis {
     self.dispatcher = dispatcher.name
     isSuspended = dispatcher.pool.isSuspended
     self.hasTable = hasTable
+    let names = dispatcher.controlTables.names.keys
     entries = order.map { place in
-      Entry(numbers[place]!, map.nodes[place], builder.sightings[place], at: now, name)
+      Entry(
+        numbers[place]!, map.nodes[place], names[map.nodes[place].identity, default: []],
+        builder.sightings[place], at: now, name)
     }
     edges = map.links.map(edge).sorted { ($0.from, $0.to) < ($1.from, $1.to) }
     cycles = rings.map { ring in
@@ -85,10 +88,11 @@ extension Diagnosis {
 
 extension Diagnosis.Entry {
   fileprivate init(
-    _ number: Int, _ node: WaitMap.Node, _ sighting: DiagnosisBuilder.Sighting?, at now: Int64,
-    _ name: (Int) -> String
+    _ number: Int, _ node: WaitMap.Node, _ names: [TypedKey],
+    _ sighting: DiagnosisBuilder.Sighting?, at now: Int64, _ name: (Int) -> String
   ) {
     self.number = number
+    self.names = names.map(\.description)
     (id, parent, callSite) = (node.id, node.parent, node.callSite)
     (actions, mode) = (node.trace?.actions ?? [], node.trace?.mode)
     age = node.began.map { .nanoseconds(now - $0) }

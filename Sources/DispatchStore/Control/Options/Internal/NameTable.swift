@@ -78,6 +78,19 @@ final class NameTable: Sendable {
     Self.inOrder(change(key) { members, _, _ in members }).filter { !$0.hasEnded }
   }
 
+  /// The keys of all dispatches, by dispatch.
+  var keys: [ObjectIdentifier: [TypedKey]] {
+    var keys: [ObjectIdentifier: [TypedKey]] = [:]
+    for shard in shards {
+      for line in shard.withLock({ $0.lines.values.flatMap(\.self) }) {
+        for dispatch in line.members.values {
+          keys[ObjectIdentifier(dispatch), default: []].append(line.key)
+        }
+      }
+    }
+    return keys
+  }
+
   /// Adds a dispatch, until its stores have ended.
   func insert(_ dispatch: Dispatch, _ key: TypedKey) {
     removeAtEnd(
