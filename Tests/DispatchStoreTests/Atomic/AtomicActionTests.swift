@@ -59,6 +59,29 @@ struct AtomicActionTests {
     withExtendedLifetime(tokens) {}
   }
 
+  private struct Follow: ActionType {}
+
+  @Test func whatFollowsFromTheEndOfAnUndoneActionIsNotOfThatAction() async {
+    let handles = Recorder<DispatchHandle>()
+    let dispatcher = Dispatcher()
+    let lonely = Store(identifier: "lonely", model: 0) {}
+    let other = dispatcher.register(
+      store: Store(identifier: "other", model: 0) { On(Follow.self) { count, _ in count += 1 } })
+    dispatcher.register(
+      store: Store(identifier: "failing", model: 0) {
+        On(Shift.self) { _, _ in
+          // Ends as the section is left, and calls this completion there.
+          lonely.dispatch(Follow()) { _ in
+            other.updateModel { _ in handles.record(dispatcher.dispatch(Follow())) }
+          }
+          throw ShiftFailure()
+        }
+      })
+    let result = await dispatcher.send(Shift(), options: .atomic)
+    #expect(!result.isSuccess)
+    #expect(await handles.first(1)[0].result.isSuccess)
+  }
+
   @Test func changesNameTheActionAndTheDispatch() async {
     let (ledger, seen) = (AtomicLedger(), Recorder<DispatchID?>())
     let tokens = ledger.stores.map { store in

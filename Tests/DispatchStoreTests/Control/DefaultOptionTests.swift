@@ -46,6 +46,18 @@ struct DefaultOptionTests {
   // MARK: Time
 
   @Test(arguments: ways)
+  func aTimeLimitWithoutEndTakesTheDefaultOneAway(_ way: Way) async {
+    let dispatcher = makeDispatcher(.timeout(Self.second))
+    let free = Latch()
+    let task = dispatcher.begin(
+      holds(until: free), way.mode, .timeout(.seconds(Int64.max)), sends: way.sends)
+    #expect(await log.first(1) == ["began"])
+    clock.advance(by: Self.second)
+    free.open()
+    #expect(await task.value.isSuccess)
+  }
+
+  @Test(arguments: ways)
   func endADispatchThatNamesNoTimeLimit(_ way: Way) async {
     let dispatcher = makeDispatcher(.timeout(Self.second))
     let task = dispatcher.begin(untilCancelled, way.mode, [], sends: way.sends)

@@ -501,6 +501,19 @@ struct RateTests {
     #expect(log.all == ["runs 1", "1 true"])
   }
 
+  @Test func oneOfAnExclusiveSectionBeginsAlsoAfterAShutDown() async {
+    let other = dispatcher.register(store: Store(identifier: "other", model: 0) {})
+    let handles = Recorder<DispatchHandle>()
+    other.updateModel { _ in
+      handles.record(
+        dispatcher.dispatch(action: runs("1"), options: .debounced("k", for: Self.second)))
+    }
+    dispatcher.shutDown()
+    clock.advance(by: Self.second)
+    #expect(await handles.all[0].result.isSuccess)
+    #expect(log.all == ["runs 1"])
+  }
+
   @Test func itKeepsItsDispatcher() async {
     let (clock, log) = (VirtualClock(), log)
     weak var released: Dispatcher?

@@ -19,6 +19,32 @@ struct TimeLimitTests {
     stage = dispatcher.addStage()
   }
 
+  private struct Add: ActionType {}
+
+  @Test(arguments: Way.all.filter { $0.mode != .sync })
+  func endsAReductionThatIsHeldBackUntilChangesAreDelivered(_ way: Way) async {
+    let dispatcher = Dispatcher(queue: .wide(4), clock: clock)
+    let counter = dispatcher.register(
+      store: Store(identifier: "counter", model: 0) { On(Add.self) { count, _ in count += 1 } })
+    let (isDelivering, free) = (Latch(), Latch())
+    let token = counter.observe(.model) { _ in
+      isDelivering.open()
+      free.wait()
+    }
+    dispatcher.dispatch(Add())
+    await isDelivering.opened()
+    dispatcher.dispatch(Add())
+    while counter.version < 2 { await Task.yield() }
+    let task = dispatcher.begin(action: Add(), way.mode, .timeout(Self.second), sends: way.sends)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    #expect(await task.value.dispatchError?.code == .timedOut)
+    free.open()
+    await dispatcher.drain()
+    #expect(counter.model == 2)
+    token.cancel()
+  }
+
   /// A block that notes that it has begun, and runs until a latch opens, whatever becomes of its dispatch.
   private func holds(until free: Latch) -> Script {
     .suspends { [log] _ in

@@ -127,8 +127,11 @@ struct HandlerModuleTests {
     #expect(sent[audits].isFinished && audits.model.raised == 1)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func getTheDispatcherAlsoAfterTheirStoreWasUnregistered(mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
+  func getTheDispatcherAlsoAfterTheirStoreWasUnregistered(
+    mode: Dispatcher.Mode, isControlled: Bool
+  ) async {
+    let options: DispatchOptions = isControlled ? .timeout(.seconds(600)) : []
     let dispatcher = Dispatcher()
     let names = Recorder<Bool>()
     let store = Store(identifier: "late", model: 0) {
@@ -150,11 +153,14 @@ struct HandlerModuleTests {
     for action in [Raise(), Fetch(amount: 1)] as [any ActionType] {
       dispatcher.unregister(store: store)
       dispatcher.register(store: store, waitFor: [before])
-      let result = await dispatcher.dispatch(action: action, mode: mode).result
+      let result = await dispatcher.dispatch(action: action, mode: mode, options: options).result
       #expect(result.isSuccess && result[store].isFinished)
       #expect(store.dispatcher == nil)
+      dispatcher.register(store: store, waitFor: [before])
+      let list = await dispatcher.dispatch(actions: [action], mode: mode, options: options).result
+      #expect(list.isSuccess)
     }
-    #expect(names.all == [true, true])
+    #expect(names.all == [true, true, true, true])
   }
 
   /// Other modules get them, and hooks see the actions themselves.

@@ -256,6 +256,23 @@ struct IdempotencyKeyTests {
     #expect(single.dispatchError?.code == .idempotencyKeyReused)
   }
 
+  @Test func ofListsThatAreDispatchedInAnExclusiveSectionAreComparedActionByAction() async {
+    let other = dispatcher.register(store: Store(identifier: "other", model: 0) {})
+    let lists = [[Buy()], [Buy(item: "milk")], [Buy()]]
+    let handles = Recorder<DispatchHandle>()
+    other.updateModel { _ in
+      for list in lists {
+        handles.record(dispatcher.dispatch(actions: list, options: .idempotencyKey("key")))
+      }
+    }
+    var codes: [DispatchError.Code?] = []
+    for handle in handles.all { codes.append(await handle.result.dispatchError?.code) }
+    #expect(codes == [nil, .idempotencyKeyReused, nil])
+    let again = await dispatcher.dispatch(actions: [Buy()], options: .idempotencyKey("key")).result
+    #expect(again.isSuccess)
+    #expect(shop.model == ["tea"])
+  }
+
   @Test func needNoUnitOfALimit() async {
     let limit = DispatchLimit(1, overflow: .reject)
     let options: DispatchOptions = [.idempotencyKey("key"), .limited(by: limit)]

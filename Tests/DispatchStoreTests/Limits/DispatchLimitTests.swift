@@ -124,6 +124,23 @@ struct DispatchLimitTests {
     #expect(await held[0].result.isSuccess)
   }
 
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
+  func aSequenceThatPausesBetweenTwoActionsIsNotDropped(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(1, overflow: .dropOldest)
+    let (dispatcher, stage) = (dispatcher, dispatcher.addStage())
+    let suspends = Script.runs { _ in dispatcher.queue.isSuspended = true }
+    let paused = dispatcher.dispatch(
+      actions: [suspends, Script.adds("b")], mode: mode, options: .limited(by: limit))
+    let state = paused.dispatch!.makeDetails()
+    while !state.withState(\.isBetweenActions) { await Task.yield() }
+    let newest = dispatcher.dispatch(
+      action: Script.adds("x"), mode: mode, options: .limited(by: limit))
+    #expect(await newest.result.errorCode == .dropped)
+    dispatcher.queue.isSuspended = false
+    #expect(await paused.result.isSuccess)
+    #expect(stage.model == ["b"])
+  }
+
   @Test(arguments: modes)
   func aTaskThatSendsWaitsForItsTurn(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .wait)

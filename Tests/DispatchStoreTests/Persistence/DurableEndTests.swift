@@ -27,8 +27,10 @@ struct DurableEndTests {
 
   private struct Payload: ActionType { let object: Mortal }
 
-  @Test(arguments: Way.all)
-  func ofOneThatWasHeldBackLeavesNothingWhileTheDatabaseIsAway(way: Way) async throws {
+  @Test(arguments: Way.all, [false, true])
+  func ofOneThatWasHeldBackLeavesNothingWhileTheDatabaseIsAway(
+    way: Way, staysInMemory: Bool
+  ) async throws {
     let stage = try await PersistenceStage(limits: .suspending(commits: 1))
     try await stage.dispatcher.register(
       store: Store(identifier: "numbers", model: 0) {
@@ -40,13 +42,66 @@ struct DurableEndTests {
     let released = EventCount(of: 10)
     for _ in 0..<10 {
       let result = stage.run(
-        Payload(object: Mortal(released)), way, options: .timeout(.milliseconds(1)))
+        Payload(object: Mortal(released)), way,
+        options: staysInMemory
+          ? [.durability(.memory), .timeout(.milliseconds(1))] : .timeout(.milliseconds(1)))
       #expect(await result.value.error != nil)
     }
     await released.full()
     stage.database.release()
     try await stage.persistence.flush()
     #expect(stage.saved == ["a": "1"])
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named"), .mainThread])
+  func ofAListThatWasHeldBackLeavesNothingWhileTheDatabaseIsAway(mode: Dispatcher.Mode) async throws
+  {
+    let stage = try await PersistenceStage(limits: .suspending(commits: 1))
+    try await stage.dispatcher.register(
+      store: Store(identifier: "numbers", model: 0) {
+        On(Payload.self) { number, _ in number += 1 }
+      }, persisted: .model)
+    try await stage.persistence.flush()
+    stage.database.hold()
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    let released = EventCount(of: 10)
+    for _ in 0..<10 {
+      let result = await stage.dispatcher.dispatch(
+        actions: [Payload(object: Mortal(released))], mode: mode,
+        options: .timeout(.milliseconds(1))
+      ).result
+      #expect(result.error != nil)
+    }
+    await released.full()
+    stage.database.release()
+    try await stage.persistence.flush()
+    #expect(stage.saved == ["a": "1"])
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
+  func ofAListThatIsCancelledWhileItPausesComesOnceItIsSaved(mode: Dispatcher.Mode) async throws {
+    let stage = try await PersistenceStage()
+    let dispatcher = stage.dispatcher
+    stage.database.hold()
+    let token = stage.wallet.observe(.model) { _ in dispatcher.queue.isSuspended = true }
+    let deposits = [Deposit(account: "a", amount: 1), Deposit(account: "b", amount: 1)]
+    let handle = dispatcher.dispatch(actions: deposits, mode: mode)
+    await stage.reached(1)
+    let state = handle.dispatch!.makeDetails()
+    while !state.withState(\.isBetweenActions) { await Task.yield() }
+    handle.cancel()
+    let ends = Recorder<Bool>()
+    handle.whenEnded { ends.record($0.error is CancellationError) }
+    // Whatever was begun after the cancellation can't overtake its end.
+    await dispatcher.send(SetNote(note: "x"), mode: .mainThread, options: .durability(.memory))
+    #expect(ends.all.isEmpty && stage.saved.isEmpty)
+    token.cancel()
+    dispatcher.queue.isSuspended = false
+    stage.database.release()
+    #expect(await ends.first(1) == [true])
+    #expect(stage.saved == ["a": "1"])
+    await dispatcher.send(Deposit(account: "c", amount: 1), mode: mode == .async ? .async : .serial)
+    #expect(stage.saved == ["a": "1", "c": "1"])
   }
 
   @Test func ofListsWithKeysThatTimeOutWhileTheyAreBeingSavedComesOnce() async throws {

@@ -14,7 +14,7 @@ extension DispatchOptions {
   /// Cost: a timer of the dispatcher while the dispatch waits or a block runs, and no thread.
   public static func timeout(_ limit: Duration?) -> DispatchOptions {
     var options = DispatchOptions()
-    options.timeLimit = limit?.wholeNanoseconds ?? unlimited
+    options.timeLimit = limit.map { min($0.wholeNanoseconds, unlimited) } ?? unlimited
     return options
   }
 

@@ -27,13 +27,11 @@ struct ThreadState {
     /// The reducer that has reported inside the exclusive section that it changed nothing.
     var unchangedBy: ObjectIdentifier?
     /// Closures to call once the section has been left: they accept dispatches that were made inside.
-    var afterSection: [() -> Void] = []
+    var afterSection: [(_ isUndone: Bool) -> Void] = []
     /// Whether more than unlocking is left to do at the section's end.
     var hasSectionNotes = false
     /// The atomic action whose reductions run on this thread.
     var atomic: AtomicStep.Address?
-    /// Whether the section that this thread has left was that of an atomic action that was undone.
-    var isUndone = false
     /// The stores whose notifier this thread is, outermost first.
     ///
     /// The notifier's code keeps the stores alive: retaining a store that has weak references takes as long as
@@ -122,14 +120,9 @@ struct ThreadState {
     fields.pointee.hasSectionNotes = true
   }
 
-  /// Whether an atomic action was undone whose section's end this thread is at.
-  var isUndone: Bool { fields.pointee.isUndone }
-
   /// Ends the section of an atomic action that was undone: dispatches made inside end as cancelled.
   func endUndoneSection() {
-    fields.pointee.isUndone = true
-    endSection()
-    fields.pointee.isUndone = false
+    if hasSectionNotes { takeSectionNotes(isUndone: true) }
   }
 
   /// Notes, inside an exclusive section, that a reducer has changed nothing.
@@ -153,7 +146,9 @@ struct ThreadState {
   }
 
   /// Calls a closure once the current exclusive section has been left, before the observers of its commit.
-  func atSectionEnd(_ body: @escaping () -> Void) {
+  ///
+  /// The closure learns whether the section was that of an atomic action that was undone.
+  func atSectionEnd(_ body: @escaping (_ isUndone: Bool) -> Void) {
     fields.pointee.afterSection.append(body)
     fields.pointee.hasSectionNotes = true
   }
@@ -161,16 +156,16 @@ struct ThreadState {
   /// Calls the closures for the section's end: the section has been left, and this thread may run other code.
   @inline(__always)
   func endSection() {
-    if hasSectionNotes { takeSectionNotes() }
+    if hasSectionNotes { takeSectionNotes(isUndone: false) }
   }
 
   @inline(never)
-  private func takeSectionNotes() {
+  private func takeSectionNotes(isUndone: Bool) {
     fields.pointee.hasSectionNotes = false
     fields.pointee.unchangedBy = nil
     let bodies = fields.pointee.afterSection
     fields.pointee.afterSection = []
-    for body in bodies { body() }
+    for body in bodies { body(isUndone) }
   }
 
   var turns: [Unmanaged<StoreStorage>] {

@@ -72,6 +72,9 @@ public struct DispatchResult: Sendable {
     further = nil
   }
 
+  /// Whether a store may have read or changed something.
+  var mayHaveStarted: Bool { outcomes.isEmpty || outcomes.contains(where: \.mayHaveStarted) }
+
   /// The results of the store runs.
   ///
   /// For a sequence, one action after the other.

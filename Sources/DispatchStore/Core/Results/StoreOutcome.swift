@@ -50,6 +50,14 @@ public enum StoreOutcome: Sendable {
   /// Nil for `CancellationError` and for the program's own errors.
   public var dispatchError: DispatchError? { error as? DispatchError }
 
+  /// Whether the store may have read or changed something.
+  var mayHaveStarted: Bool {
+    switch self {
+    case .finished, .failed, .cancelled(hasStarted: true): true
+    case .cancelled, .vetoed, .notInvolved: false
+    }
+  }
+
   /// Returns the outcome for a thrown error.
   ///
   /// Not inlined, so that code that does not throw stays small.

@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 extension DispatchHandle {
   /// Blocks this thread until the dispatch has ended: its completion has run.
@@ -74,13 +75,15 @@ extension Dispatch {
       return DispatchResult(dispatchID: id, error: error)
     }
     defer { if let wait { WaitGraph.end(wait) } }
-    block(thread, for: limit)
+    block(thread, for: limit, waiter)
     return result
   }
 
-  private func block(_ thread: ThreadState, for limit: Duration?) {
+  private func block(_ thread: ThreadState, for limit: Duration?, _ waiter: Dispatch) {
     let ended = DispatchSemaphore(value: 0)
-    whenEnded { ended.signal() }
+    whenEnded(for: waiter) { ended.signal() }
+    // So that this dispatch forgets a wait whose limit has passed.
+    defer { waiter.makeDetails().hasEnded.store(true, ordering: .releasing) }
     let region = BlockingRegion(on: thread, for: schedulerForWaits.sharedQueue)
     defer { region.end() }
     if let simulated = thread.simulated {
@@ -91,6 +94,6 @@ extension Dispatch {
       }
     }
     guard let limit else { return ended.wait() }
-    _ = ended.wait(timeout: .now() + .nanoseconds(Int(limit / .nanoseconds(1))))
+    _ = ended.wait(timeout: .now() + .nanoseconds(Int(limit.wholeNanoseconds)))
   }
 }

@@ -27,8 +27,8 @@ final class GroupRun: Sendable {
   /// results.
   func begin(on thread: ThreadState) {
     if thread.exclusive != nil {
-      thread.atSectionEnd {
-        if thread.isUndone { self.cancel() }
+      thread.atSectionEnd { isUndone in
+        if isUndone { self.cancel() }
         self.begin(isAtCall: false)
       }
     } else {

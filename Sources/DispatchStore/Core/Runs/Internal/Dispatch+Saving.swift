@@ -60,7 +60,7 @@ extension Dispatch {
 
   /// Whether this is a sequence that waits until its commits are saved, and keeps its lane meanwhile.
   func awaitsSaving() -> Bool {
-    guard let sequence, let gate = sequence.endGate else { return false }
+    guard let sequence, sequence.hasStarted, let gate = sequence.endGate else { return false }
     yieldPoint(.awaitSaving, id.description)
     let details = makeDetails()
     let scheduler = scheduler

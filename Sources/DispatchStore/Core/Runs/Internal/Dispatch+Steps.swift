@@ -78,7 +78,7 @@ extension Dispatch {
     if details != nil { yieldPoint(.continueInRound, on: thread, id.description) }
     let details = makeDetails()
     let present = task ?? details.scheduler
-    let scheduler = present ?? (isSynchronous ? SyncLoop(on: thread) : queuedAt)
+    let scheduler = present ?? (isSynchronous ? SyncLoop(on: thread, of: dispatcher) : queuedAt)
     if task != nil || present == nil { details.scheduler = scheduler }
     if present == nil, isSynchronous, !isCarrying { carry(dispatcher?.captureTaskLocals()) }
     details.dispatcher = dispatcher ?? details.dispatcher ?? scheduler.dispatcher
@@ -201,6 +201,8 @@ extension Dispatch {
       if case .round(let round) = work { round.startNoMore() }
       endEarly(early)
       work.cancel()
+    case .goOn:
+      scheduler?.endCancelled(self) { self.endPaused(at: scheduler!) }
     case .endUnsaved(let end):
       end.resumeEarly()
       return false

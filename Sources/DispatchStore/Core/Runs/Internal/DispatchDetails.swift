@@ -208,6 +208,15 @@ final class DispatchDetails: @unchecked Sendable {
     let limit = withState { state in
       state.needsTimer(startsHere: startsHere) ? state.limit?.timing : nil
     }
+    startTimer(limit, for: target)
+  }
+
+  /// Starts the timer of a reduction that goes on in a round, where it may be held back.
+  func startTimerInRound(for target: any TimerTarget) {
+    startTimer(withState { $0.limit?.timingInRound }, for: target)
+  }
+
+  private func startTimer(_ limit: (Dispatcher, Deadline)?, for target: any TimerTarget) {
     guard let (dispatcher, deadline) = limit else { return }
     let timer = dispatcher.timers.add(target, at: deadline.time)
     // The dispatch may have ended meanwhile, or be about to.

@@ -29,6 +29,8 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   @exclusivity(unchecked) private(set) var endGate: EndGate?
   /// The number of the last commit before the sequence came to that gate.
   @exclusivity(unchecked) private(set) var position: UInt64 = 0
+  /// Whether a store of an action may have read or changed something, so that there is something to wait for.
+  @exclusivity(unchecked) private(set) var hasStarted = false
   /// Times by the dispatcher's clock, if there are middlewares: of the dispatch, and of its first action.
   @exclusivity(unchecked) private var began: Int64 = 0
   @exclusivity(unchecked) private var startedAt = Int64.max
@@ -141,6 +143,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   func append(_ result: DispatchResult) {
     if steps.isEmpty { steps.reserveCapacity(dispatched.count) }
     steps.append(result)
+    if result.mayHaveStarted { hasStarted = true }
     limited?.withState { $0.notes?.note(result) }
     if let trace { trace.stepEnded(at: dispatcher.clock.nanoseconds) }
     mayContinue = result.isSuccess
@@ -237,6 +240,13 @@ extension Dispatch {
     var dispatch = self
     if case .continues = Self.runSequence(&dispatch, on: .current) { return }
     scheduler.release(dispatch)
+  }
+
+  /// Goes on to the end of a sequence that was cancelled between two actions, also while the queue is suspended.
+  func endPaused(at scheduler: Scheduler) {
+    var dispatch = self
+    if case .continues = Self.runSequence(&dispatch, on: .current) { return }
+    scheduler.releaseParked(dispatch)
   }
 
   private func runSteps(of sequence: DispatchSequence, on thread: ThreadState) -> Bool {

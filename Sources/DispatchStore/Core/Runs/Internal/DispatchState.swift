@@ -27,6 +27,8 @@ struct DispatchState {
     var isArranging = false
     /// Whether the scheduler has started it, and keeps its position.
     var isParked = false
+    /// Whether it is a sequence that pauses between two actions.
+    var isBetweenActions = false
     /// The dispatches to wait for, and how many of them have not ended.
     var before: [Dispatch] = []
     var missing = 0
@@ -108,13 +110,19 @@ struct DispatchState {
     }
   }
 
+  /// Whether it is a sequence that pauses between two actions.
+  var isBetweenActions: Bool { waiting?.isBetweenActions == true }
+
   /// Whether it waits to run.
   var isWaiting: Bool { waiting != nil }
 
   /// Whether another dispatch may replace it.
   ///
   /// False while a thread is taking it to its stores.
-  var isDroppable: Bool { waiting?.isUnaccepted == false && !isCancelled }
+  var isDroppable: Bool {
+    guard let waiting else { return false }
+    return !waiting.isUnaccepted && !waiting.isBetweenActions && !isCancelled
+  }
 
   /// The dispatches that it waits for before it runs.
   var before: [Dispatch] { waiting?.before ?? [] }
@@ -218,6 +226,9 @@ struct DispatchState {
 
   /// Starts it, called by the scheduler.
   mutating func start() -> Start {
+    // A sequence that was cancelled between two actions goes on to its end.
+    if case .running = phase { return .park }
+    if case .saving = phase { return .park }
     guard var waiting, !isCancelledUnaccepted else { return .skip }
     if waiting.missing == 0, waiting.turn == nil {
       phase = .running(.none)
@@ -260,7 +271,7 @@ struct DispatchState {
   /// Pauses between two actions; returns false if it is cancelled, and continues to its end.
   mutating func pause() -> Bool {
     guard !isCancelled else { return false }
-    phase = .waiting(Waiting(isParked: true))
+    phase = .waiting(Waiting(isParked: true, isBetweenActions: true))
     return true
   }
 
@@ -280,6 +291,8 @@ struct DispatchState {
   enum Cancel {
     /// The dispatch ends now, without having run.
     case end(wasParked: Bool, wasDelayed: Bool)
+    /// The sequence, which paused between two actions, goes on to its end.
+    case goOn
     /// The work is to be cancelled.
     case cancel(DispatchWork)
     /// The work is to be cancelled, and the dispatch ends now: its result does not wait for the stores.
@@ -294,6 +307,10 @@ struct DispatchState {
     case .waiting(let waiting) where waiting.isUnaccepted || waiting.isArranging:
       isCancelled = true
       return .none
+    case .waiting(let waiting) where waiting.isBetweenActions:
+      isCancelled = true
+      phase = .running(.none)
+      return .goOn
     case .waiting(let waiting):
       isCancelled = true
       phase = .ending

@@ -16,7 +16,7 @@ extension Dispatcher {
     if details.scheduler != nil { return }
     if mode.isSync {
       dispatch.leaveScheduler()
-      details.scheduler = SyncLoop(on: thread)
+      details.scheduler = SyncLoop(on: thread, of: self)
       dispatch.keep(outer: DispatchContext.blocked(on: thread))
     } else {
       details.scheduler = pool

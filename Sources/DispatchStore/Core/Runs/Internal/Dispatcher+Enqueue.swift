@@ -116,14 +116,14 @@ extension Dispatcher {
     let callSite = CallSite(fileID: fileID, line: line)
     let subject = DispatchSubject(
       sequenceOf: actions, to: storeIdentifier, continuesOnFailure: options.continuesOnFailure)
+    var options = options
+    options.control = options.control?.ofList(actions)
     if thread.isInSection {
       if mode.isSync, let first = actions.first {
         refuseInExclusiveSection(type(of: first), to: storeIdentifier, on: thread, at: callSite)
       }
       return makeInSection(subject, mode, options, completion, callSite, on: thread)
     }
-    var options = options
-    options.control = options.control?.ofList(actions)
     let dispatch = pool.makeDispatch(on: thread)
     let acceptance = route(to: WorkAcceptance.self, identifier: nil, on: thread)
     begin(dispatch, to: acceptance, mode, options, completion, callSite, on: thread)
@@ -301,7 +301,7 @@ extension Dispatcher {
     dispatch.leaveScheduler()
     let details = dispatch.makeDetails()
     let known = details.isKnown ? details.scheduler as? SyncLoop : nil
-    let loop = known ?? SyncLoop(on: thread)
+    let loop = known ?? SyncLoop(on: thread, of: self)
     details.scheduler = loop
     // The gate may open only after other dispatches on this dispatcher's queue have run.
     if isGated { details.dispatcher = self }

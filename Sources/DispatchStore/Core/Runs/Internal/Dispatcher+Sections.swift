@@ -8,20 +8,24 @@ extension Dispatcher {
   ) -> DispatchHandle {
     let dispatch = makeUnaccepted(mode, completion, callSite, on: thread)
     let terms = DispatchTerms(options, mode, of: self, on: thread, dispatch)
-    thread.atSectionEnd { [self] in
+    thread.atSectionEnd { [self] isUndone in
       let details = dispatch.makeDetails()
-      guard !details.withState(\.isCancelled), !thread.isUndone else {
+      guard !details.withState(\.isCancelled), !isUndone else {
         pool.resume {
           dispatch.complete(DispatchResult(dispatchID: dispatch.id, error: CancellationError()))
         }
         return
       }
-      dispatch.route = route(to: WorkAcceptance.self, identifier: nil, on: thread)
+      // An action that may begin later keeps its route: it was accepted, also if the dispatcher is shut down meanwhile.
+      let known = terms.admission?.makesKnown == true ? subject.action : nil
+      dispatch.route = route(
+        to: known.map { type(of: $0) } ?? WorkAcceptance.self,
+        identifier: known == nil ? nil : subject.storeIdentifier, on: thread)
       if let error = dispatch.refusalOfRoute {
         _ = refuse(dispatch, error, mode)
         return
       }
-      dispatch.leaveRoute()
+      if known == nil { dispatch.leaveRoute() }
       if !options.after.isEmpty { dispatch.wait(for: options.unended) }
       if let action = subject.action { dispatch.put(action) }
       var admitted: AdmittedDispatch?
@@ -53,7 +57,7 @@ extension Dispatcher {
     _ error: DispatchError, _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
   ) -> DispatchHandle {
     let dispatch = makeUnaccepted(.sync, completion, callSite, on: thread)
-    thread.atSectionEnd { dispatch.fail(with: error) }
+    thread.atSectionEnd { _ in dispatch.fail(with: error) }
     return DispatchHandle(dispatch)
   }
 

@@ -26,6 +26,7 @@ extension InlineRun.Address {
       isAtomic: pointee.isAtomic, pointee.atomicOutcome)
     let begun = remainder.begun.map { round.storeRun(at: $0.index) }
     if details.begin(.round(round), begun) { round.cancel() }
+    details.startTimerInRound(for: record)
     record.begin(round, after: remainder, begun)
   }
 }

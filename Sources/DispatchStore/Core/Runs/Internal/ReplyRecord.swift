@@ -26,7 +26,7 @@ enum ReplyRecord {
     // No record is made in an exclusive section.
     guard thread.exclusive == nil else {
       thread.atomic?.pointee.note(reply, of: storeIdentifier)
-      return thread.atSectionEnd { keep(reply, of: storeIdentifier, on: thread) }
+      return thread.atSectionEnd { _ in keep(reply, of: storeIdentifier, on: thread) }
     }
     keep(reply, of: storeIdentifier, on: thread)
   }

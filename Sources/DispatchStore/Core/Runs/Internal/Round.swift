@@ -442,7 +442,7 @@ final class Round: @unchecked Sendable {
   func cancel() {
     let cancelled = state.withLock { $0.cancel() }
     if !cancelled.pauses.isEmpty { notePauseCancelled() }
-    if let start = gated?.withLock(\.heldStart) { endGate?.forget(start) }
+    if let start = gated?.withLock(\.heldStart) { route.endGate?.forget(start) }
     for (index, operation) in cancelled.operations { cancel(operation, at: index) }
     for indices in cancelled.parked { resume { $0.start(indices) } }
     for (index, timer) in cancelled.pauses {

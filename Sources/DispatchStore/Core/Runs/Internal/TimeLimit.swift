@@ -49,6 +49,9 @@ struct TimeLimit {
   /// The dispatcher and the deadline; nil after the end.
   var timing: (Dispatcher, Deadline)? { dispatcher.map { ($0, deadline) } }
 
+  /// The same for a reduction that goes on in a round without a timer; nil for others.
+  var timingInRound: (Dispatcher, Deadline)? { isOfReduction && timer == nil ? timing : nil }
+
   /// The notes about its progress, for an end at the deadline; nil if no such end is possible, or it has come.
   var notes: EarlyEnd? {
     mutating get {

@@ -9,10 +9,15 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
   let isOnTaskThread: Bool
   /// Whether the caller has left: later steps run on the threads that they come from.
   private var isDetached = false
+  // Weak, since a handle that is kept keeps the loop.
+  private weak let ofDispatcher: Dispatcher?
 
-  init(on thread: ThreadState) {
+  init(on thread: ThreadState, of dispatcher: Dispatcher?) {
     isOnTaskThread = thread.isTaskThread
+    ofDispatcher = dispatcher
   }
+
+  override var dispatcher: Dispatcher? { ofDispatcher }
 
   /// Runs a dispatch to its end.
   ///

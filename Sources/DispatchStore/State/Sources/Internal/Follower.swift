@@ -133,7 +133,7 @@ extension StoreStorage {
   func afterSection(_ body: @escaping (StoreStorage) -> Void) {
     let thread = ThreadState.current
     if thread.exclusive == nil { return body(self) }
-    thread.atSectionEnd { body(self) }
+    thread.atSectionEnd { _ in body(self) }
   }
 
   /// Begins an exclusive section in which an observer is removed.
