@@ -49,7 +49,7 @@ struct TimeLimit {
   /// The dispatcher and the deadline; nil after the end.
   var timing: (Dispatcher, Deadline)? { dispatcher.map { ($0, deadline) } }
 
-  /// The same for a reduction that goes on in a round without a timer; nil for others.
+  /// Timing of a reduction that goes on in a round without a timer; nil for others.
   var timingInRound: (Dispatcher, Deadline)? { isOfReduction && timer == nil ? timing : nil }
 
   /// The notes about its progress, for an end at the deadline; nil if no such end is possible, or it has come.
