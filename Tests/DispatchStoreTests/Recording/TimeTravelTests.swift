@@ -75,6 +75,19 @@ struct TimeTravelTests {
     #expect(recorder.state(of: stores[1], at: 3) == states[2][1])
   }
 
+  @Test(arguments: Way.all, [false, true])
+  func aTravelLosesNoCommitThatObserversAreNotToldOf(way: Way, isAtomic: Bool) async throws {
+    let store = dispatcher.registerQuiet()
+    let first = await dispatcher.add(5, by: way, isAtomic: isAtomic)
+    await dispatcher.add(5, by: way, isAtomic: isAtomic)
+    await dispatcher.add(7, isHidden: true, by: way, isAtomic: isAtomic)
+    try await recorder.travel(to: first)
+    #expect(store.model == 5)
+    try await recorder.resume()
+    #expect(store.model == 17)
+    #expect(recorder.log.entries.last?.stores.first?.newVersion == 3)
+  }
+
   @Test(arguments: Way.all)
   func nothingElseRunsBeforeResume(way: Way) async throws {
     let (effects, hooks) = (Locked(0), Locked(0))

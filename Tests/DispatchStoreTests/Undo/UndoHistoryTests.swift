@@ -85,6 +85,18 @@ struct UndoHistoryTests {
     #expect(store.version == 12)
   }
 
+  @Test(arguments: Way.all, [false, true])
+  func undoCommitsThatObserversAreNotToldOf(way: Way, isAtomic: Bool) async {
+    let store = dispatcher.registerQuiet()
+    let history = UndoHistory(of: store)
+    await dispatcher.add(5, by: way, isAtomic: isAtomic)
+    await dispatcher.add(7, isHidden: true, by: way, isAtomic: isAtomic)
+    await history.undo(mode: way.mode).ended()
+    #expect(store.model == 5)
+    await history.redo(mode: way.mode).ended()
+    #expect(store.model == 12)
+  }
+
   @Test(arguments: Way.all)
   func withoutAStepLeaveTheStoreAndItsVersionAsTheyAre(way: Way) async {
     let store = register()

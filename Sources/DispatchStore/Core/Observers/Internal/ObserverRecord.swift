@@ -28,6 +28,11 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// Whether the observer needs the model with a change.
   var needsModel: Bool { false }
 
+  /// Whether the observer also keeps its part of commits that `shouldNotifyObservers` hides.
+  ///
+  /// Only for observers without a turn.
+  var keepsHidden: Bool { false }
+
   /// Receives the current model and version.
   ///
   /// Called first, in the exclusive section in which the observer is added.

@@ -118,7 +118,7 @@ extension StoreStorage: DeliveryTurn {
   /// Lets the keeper and observers keep their part of a commit, in its exclusive section.
   ///
   /// - Parameters:
-  ///   - isDelivered: Whether observers are to know of the commit; the keeper does in any case.
+  ///   - isDelivered: Whether observers are to know of the commit; the keeper and tapes do in any case.
   ///   - isTogether: Whether it is a part of an atomic action's change; the keeper keeps it later, with the others.
   @usableFromInline
   func keep(
@@ -127,7 +127,7 @@ extension StoreStorage: DeliveryTurn {
   ) -> KeptCommit {
     let commit = CommitInProgress(
       model: model, action: action, version: version &+ 1, owner: owner, isTogether: isTogether)
-    var kept = isDelivered ? withNotifications { $0.keep(commit) } : KeptCommit()
+    var kept = withNotifications { $0.keep(commit, isHidden: !isDelivered) }
     guard let keeper else { return kept }
     keeper.read(commit)
     if !isTogether, keeper.keepRead(together: [keeper], with: []) { kept.keeper = keeper }

@@ -27,6 +27,9 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   /// The store, while it exists.
   var storeOfTape: (any TapedStore)? { store }
 
+  /// A tape that misses a commit would later set the model to what it was before that commit.
+  override var keepsHidden: Bool { true }
+
   override func begin(with model: UnsafeRawPointer, version: UInt64) {
     guard let store, sink.begin(self, of: store) else { return cancel() }
     read(model, version, of: store)
