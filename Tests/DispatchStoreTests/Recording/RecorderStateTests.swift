@@ -44,4 +44,13 @@ import Testing
     #expect(state.canGoBack(to: 12) && state.canGoBack(to: 10))
     #expect(!state.canGoBack(to: 8))
   }
+
+  @Test func noPlaceFromBeforeAStoreWasLoadedIsReached() {
+    var state = RecorderState(limit: 10, byteLimit: nil)
+    for _ in 0..<3 { _ = state.keep(commit(0, of: move, isTogether: false)) }
+    let mark = state.commitCount
+    _ = state.forgetAll()
+    #expect(!state.hasAll(after: 1) && !state.canGoBack(to: mark))
+    #expect(state.canGoBack(to: state.commitCount))
+  }
 }

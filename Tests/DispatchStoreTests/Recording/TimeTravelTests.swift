@@ -258,6 +258,41 @@ struct TimeTravelTests {
     #expect(stores.map(\.model) == present)
   }
 
+  @Test func aResumeWithoutAWayBackIsAnErrorAndChangesNothing() async throws {
+    let first = book(1)
+    _ = book(2)
+    try await recorder.travel(to: number(first))
+    stores[0].updateModel { $0.customers = [:] }
+    let before = stores.map(\.model)
+    for _ in 0..<2 {
+      let error = await #expect(throws: TravelError.self) { try await recorder.resume() }
+      #expect(error?.code == .isTooFarBack && recorder.isTravelling)
+      #expect(stores.map(\.model) == before && stores.map(\.version) == [4, 3])
+    }
+    try await recorder.resume(keepingState: true)
+    #expect(await book(10).result.isSuccess)
+    #expect(stores.map(\.model.total) == [11, 11])
+  }
+
+  @Test func aResumeOrTravelWhoseCommitsArePushedOutIsAnErrorAndChangesNothing() async throws {
+    let (dispatcher, recorder) = (Dispatcher(), DispatchRecorder(limit: 8))
+    dispatcher.register(middleware: recorder)
+    let store = dispatcher.registerLedger()
+    let ids = (1...8).map { amount in
+      let book = Book(customer: "a", amount: amount)
+      return number(dispatcher.dispatch(book, mode: .sync))
+    }
+    try await recorder.travel(to: ids[1])
+    // Fewer than the recorder keeps, but with them it keeps no longer all that came before.
+    for _ in 0..<5 { store.updateModel { $0.total += 100 } }
+    let resumed = await #expect(throws: TravelError.self) { try await recorder.resume() }
+    let moved = await #expect(throws: TravelError.self) { try await recorder.travel(to: ids[6]) }
+    #expect(resumed?.code == .isTooFarBack && moved?.code == .isTooFarBack)
+    #expect(store.model.total == 503)
+    try await recorder.resume(keepingState: true)
+    #expect(await store.send(Book(customer: "a", amount: 1)).result.isSuccess)
+  }
+
   @Test func aFailedTravelOfAnotherRecorderDoesNotEndThePause() async throws {
     let other = DispatchRecorder()
     dispatcher.register(middleware: other)

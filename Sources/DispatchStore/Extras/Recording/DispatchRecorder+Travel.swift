@@ -66,7 +66,8 @@ extension DispatchRecorder {
   ///
   /// - Parameter keepsState: Whether stores keep the earlier state instead, and go on from there. The log then keeps its
   ///   later entries, but you can't travel to them any longer.
-  /// - Throws: A `TravelError` if stores could not be set; you can call it again.
+  /// - Throws: A `TravelError` if stores could not be set; you can call it again. It is `isTooFarBack` if changes made
+  ///   meanwhile have left no way back; stores then stay as they are, and you can keep the state.
   public func resume(keepingState keepsState: Bool = false) async throws(TravelError) {
     let start = try beginToMove()
     guard case .past(let mark, let count) = start else { return travel.withLock { $0 = start } }
@@ -134,11 +135,20 @@ extension DispatchRecorder {
   ) async throws(TravelError) {
     // Released at the end of this function, since the closures below run in the stores' exclusive sections.
     let undone = Locked<[StateDistance]>([])
+    // Found for the first store: all of them are locked then, so that none can commit in between.
+    let isKnown = Locked<Bool?>(nil)
     let tapes = core.presentTapes.filter { tape in
       tape.storeOfTape?.dispatcherOfTape === dispatcher
     }
     let entries = tapes.compactMap { tape in
       tape.restoringEntry(of: TimeTravel.self) { [core] model in
+        let mayMove: Bool = isKnown.withLock { isKnown in
+          if let isKnown { return isKnown }
+          let hasAll = core.state.withLock { $0.hasAll(after: min(present, mark)) }
+          isKnown = hasAll
+          return hasAll
+        }
+        if !mayMove { return false }
         let (outside, changes) = core.state.withLock { state in
           (
             state.takeOutside(count, at: tape.index),
@@ -156,6 +166,7 @@ extension DispatchRecorder {
       entries, by: TimeTravel(), mode: .async, isPartOfPause: true,
       CallSite(fileID: #fileID, line: #line))
     if let error = await handle.result.error { throw TravelError(.notSet, cause: error) }
+    if isKnown.withLock(\.self) == false { throw TravelError(.isTooFarBack) }
   }
 }
 
@@ -168,12 +179,13 @@ public struct TravelError: Error, CustomStringConvertible {
     /// The log has no such dispatch, or no longer.
     public static let notInLog = Code(
       reason: "The log has no dispatch with that number, or no longer.")
-    /// The recorder no longer has all commits since that dispatch, or it keeps no models.
+    /// The recorder no longer has all commits since that dispatch or on the way back, or it keeps no models.
     public static let isTooFarBack = Code(
       reason: """
-        The recorder no longer has all changes since that dispatch: there were more than it keeps, \
-        resume(keepingState: true) has left them behind, or one of them has assigned another dictionary. Give it a \
-        higher limit, and let it record models.
+        The recorder no longer has all changes since that dispatch, or on the way back from it: there were more than \
+        it keeps, resume(keepingState: true) has left them behind, a store was loaded, or one of them has assigned \
+        another dictionary. Give it a higher limit, and let it record models. resume(keepingState: true) ends a travel \
+        without a way back.
         """)
     /// Dispatches under way had not ended when the time was over, or the task was cancelled.
     public static let isBusy = Code(

@@ -87,9 +87,7 @@ final class RecorderCore: TapeSink {
     tapes.withLock { $0.insert(tape, of: store) }
   }
 
-  func storeWasLoaded() -> AnyObject? {
-    state.withLock { $0.forgetCommits(after: 0, upTo: $0.commitCount) }
-  }
+  func storeWasLoaded() -> AnyObject? { state.withLock { $0.forgetAll() } }
 
   func storeGoes(_ tape: StoreTape) { tapes.withLock { $0.remove(tape) } }
 

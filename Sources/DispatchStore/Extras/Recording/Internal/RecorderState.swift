@@ -191,8 +191,12 @@ struct RecorderState: Sendable {
   /// Whether all commits after a place are known, and can be undone.
   func canGoBack(to mark: Int) -> Bool {
     if mark >= commitCount { return true }
-    if mark < droppedPlace || forgotten.contains(where: { $0.contains(mark) }) { return false }
-    return commits.allSatisfy { $0.place <= mark || $0.canBeUndone }
+    return !forgotten.contains { $0.contains(mark) } && hasAll(after: mark)
+  }
+
+  /// Whether all commits after a place are kept that stores derive from, and can be undone and done again.
+  func hasAll(after place: Int) -> Bool {
+    place >= droppedPlace && commits.allSatisfy { $0.place <= place || $0.canBeUndone }
   }
 
   /// The changes of a store between two places in the order of all commits.
@@ -224,6 +228,15 @@ struct RecorderState: Sendable {
     commits.removeAll { $0.place > start && $0.place <= end }
     if start < end { forgotten.append(start + 1...end) }
     return Released([], old)
+  }
+
+  /// Forgets all commits, since a store has got a model to which they don't lead.
+  mutating func forgetAll() -> Released {
+    // A new place, because no earlier entry ends with that model.
+    commitCount += 1
+    droppedPlace = commitCount
+    defer { (commits, forgotten) = ([], []) }
+    return Released([], commits)
   }
 
   /// Removes the commits of a store that were made while stores were set to an earlier state, and returns how to undo them.
