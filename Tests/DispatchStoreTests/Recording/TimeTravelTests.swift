@@ -239,6 +239,38 @@ struct TimeTravelTests {
     #expect(recorder.log.entries.last?.stores.first?.oldVersion == 4)
   }
 
+  @Test func earlierStatesAreReadDuringATravelAndAfterAChangeInIt() async throws {
+    let first = book(1)
+    _ = book(2)
+    let store = stores[0]
+    func totals() -> [Int?] {
+      (0...5).map { recorder.state(of: store, at: UInt64($0))?.total }
+    }
+    #expect(totals() == [0, 1, 3, nil, nil, nil])
+    try await recorder.travel(to: number(first))
+    #expect(totals() == [0, 1, 3, 1, nil, nil])
+    store.updateModel { $0.total = 77 }
+    #expect(totals() == [0, 1, 3, 1, 77, nil])
+    store.updateModel { $0.total = 78 }
+    #expect(totals() == [0, 1, 3, 1, 77, 78])
+    try await recorder.resume(keepingState: true)
+    #expect(totals() == [0, 1, nil, 1, 77, 78])
+  }
+
+  @Test func anObserverReadsEarlierStatesWhileItsStoreIsSet() async throws {
+    let (store, totals) = (stores[0], Locked<[[Int?]]>([]))
+    let first = book(1)
+    _ = book(2)
+    let token = store.observe(.model) { [recorder] _ in
+      let states = (0...2).map { recorder.state(of: store, at: UInt64($0))?.total }
+      totals.withLock { $0.append(states) }
+    }
+    try await recorder.travel(to: number(first))
+    try await recorder.resume()
+    #expect(totals.withLock(\.self) == [[0, 1, 3], [0, 1, 3]])
+    withExtendedLifetime(token) {}
+  }
+
   @Test func aChangeOutsideOfDispatchesIsLostWithTheNextStep() async throws {
     let first = book(1)
     _ = book(2)

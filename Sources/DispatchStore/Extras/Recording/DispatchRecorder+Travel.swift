@@ -14,18 +14,16 @@ extension DispatchRecorder {
         """)
     }
     guard let tape = core.tape(of: store) else { return nil }
-    let travelled = travel.withLock(\.self)
     let storage = store.storage
     let (model, changes) = storage.withLock { _ in
-      let changes: StateDistance? =
+      let changes: [StateDistance]? =
         storage.version == version
-        ? StateDistance(commits: [], isBack: true)
-        : core.state.withLock { $0.changes(at: tape.index, to: version, from: travelled) }
+        ? [] : core.state.withLock { $0.changes(at: tape.index, to: version) }
       return (storage.model.pointee, changes)
     }
     guard let changes else { return nil }
     var copy = model
-    withUnsafeMutablePointer(to: &copy) { changes.apply(to: $0) }
+    withUnsafeMutablePointer(to: &copy) { copy in for part in changes { part.apply(to: copy) } }
     return copy
   }
 
@@ -150,7 +148,8 @@ extension DispatchRecorder {
         }
         if !mayMove { return false }
         let (outside, changes) = core.state.withLock { state in
-          (
+          state.setPlace(at: tape.index, mark, of: count)
+          return (
             state.takeOutside(count, at: tape.index),
             state.changes(at: tape.index, from: present, to: mark)
           )

@@ -99,6 +99,8 @@ struct RecorderState: Sendable {
   private(set) var commitCount = 0
   /// The places among all commits that no state of the stores derives from any longer, after a travel that was kept.
   private var forgotten: [ClosedRange<Int>] = []
+  /// The places at which stores are that a travel has set to an earlier state, and the number of commits before it.
+  private var places: [Int: (mark: Int, count: Int)] = [:]
   /// The greatest place of a commit that is no longer kept.
   private var droppedPlace = 0
   private var underWay: [DispatchID: Entry] = [:]
@@ -206,27 +208,46 @@ struct RecorderState: Sendable {
     return StateDistance(commits: own, isBack: end < start)
   }
 
-  /// The changes of a store from where it is to a version; nil if that is not known.
-  func changes(at index: Int, to version: UInt64, from travelled: TravelState) -> StateDistance? {
-    var present = commitCount
-    if case .past(let mark, _) = travelled { present = mark }
-    guard let mark = mark(of: version, at: index) else { return nil }
-    let distance = changes(at: index, from: present, to: mark)
-    return distance.commits.allSatisfy(\.canBeUndone) ? distance : nil
+  /// The changes that take a store from where it is to a version, in order; nil if they are not known.
+  ///
+  /// Called in the store's exclusive section, so that the store stays where it is.
+  func changes(at index: Int, to version: UInt64) -> [StateDistance]? {
+    let (present, count) = places[index] ?? (mark: commitCount, count: commitCount)
+    let own = commits.filter { $0.index == index && $0.place <= count }
+    let outside = commits.filter { $0.index == index && $0.place > count }
+    let changes: [StateDistance]
+    if let first = outside.first, let last = outside.last, first.versions.old <= version,
+      version <= last.versions.new
+    {
+      let later = outside.filter { $0.versions.old >= version }
+      changes = [StateDistance(commits: later, isBack: true)]
+    } else {
+      guard present >= droppedPlace, let mark = mark(of: version, in: own) else { return nil }
+      changes = [
+        StateDistance(commits: outside, isBack: true),
+        self.changes(at: index, from: present, to: mark),
+      ]
+    }
+    return changes.allSatisfy { $0.commits.allSatisfy(\.canBeUndone) } ? changes : nil
   }
 
   /// The place of a store's version in the order of all commits; nil if it is not known any longer, or not yet.
-  private func mark(of version: UInt64, at index: Int) -> Int? {
-    let own = commits.filter { $0.index == index }
+  private func mark(of version: UInt64, in own: [TapedCommit]) -> Int? {
     if let commit = own.last(where: { $0.versions.new == version }) { return commit.place }
     return own.first { $0.versions.old == version }.map { $0.place - 1 }
   }
 
-  /// Forgets the commits between two places, which stores no longer derive from.
+  /// Notes where a travel sets a store, in the store's exclusive section.
+  mutating func setPlace(at index: Int, _ mark: Int, of count: Int) {
+    places[index] = mark == count ? nil : (mark: mark, count: count)
+  }
+
+  /// Ends a travel whose state is kept: forgets the commits between two places, which stores no longer derive from.
   mutating func forgetCommits(after start: Int, upTo end: Int) -> Released {
     let old = commits.filter { $0.place > start && $0.place <= end }
     commits.removeAll { $0.place > start && $0.place <= end }
     if start < end { forgotten.append(start + 1...end) }
+    places = [:]
     return Released([], old)
   }
 
@@ -235,7 +256,7 @@ struct RecorderState: Sendable {
     // A new place, because no earlier entry ends with that model.
     commitCount += 1
     droppedPlace = commitCount
-    defer { (commits, forgotten) = ([], []) }
+    defer { (commits, forgotten, places) = ([], [], [:]) }
     return Released([], commits)
   }
 
