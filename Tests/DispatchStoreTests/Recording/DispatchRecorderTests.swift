@@ -546,6 +546,25 @@ struct DispatchRecorderTests {
     #expect(recorder.core.presentTapes.count < 200)
   }
 
+  @Test func mayBeReleasedInAnExclusiveSection() {
+    let (dispatcher, store, _) = make()
+    let last = Locked<DispatchRecorder?>(nil)
+    weak var core: RecorderCore?
+    do {
+      let recorder = DispatchRecorder()
+      dispatcher.register(middleware: recorder)
+      dispatcher.dispatch(Book(customer: "a", amount: 1), mode: .sync)
+      core = recorder.core
+      dispatcher.unregister(middleware: recorder)
+      last.withLock { $0 = recorder }
+    }
+    store.updateModel { ledger in
+      ledger.total = 7
+      withExtendedLifetime(last.exchange(nil)) {}
+    }
+    #expect(core == nil && store.model.total == 7)
+  }
+
   @Test func areReleasedWithTheirCommits() async {
     let (dispatcher, store, _) = make()
     weak var core: RecorderCore?

@@ -382,6 +382,24 @@ struct UndoHistoryTests {
     #expect(!store.storage.isObserved)
   }
 
+  @Test(arguments: Way.all)
+  func aHistoryMayBeReleasedInAReducer(way: Way) async {
+    let store = register()
+    let history = Locked<UndoHistory?>(UndoHistory(of: store))
+    edit { $0.shapes[1] = Shape(x: 1) }
+    let last = Edit { drawing in
+      drawing.title = "released"
+      withExtendedLifetime(history.exchange(nil)) {}
+    }
+    if way.sends {
+      await dispatcher.send(last, mode: way.mode)
+    } else {
+      await dispatcher.dispatch(last, mode: way.mode).ended()
+    }
+    #expect(store.model.title == "released" && store.model.shapes[1]?.x == 1)
+    #expect(!store.storage.isObserved)
+  }
+
   @Test func changesOfManyThreadsAreUndoneInTheirOrder() async {
     let stores = ["a", "b"].map { register($0) }
     let history = UndoHistory(of: stores[0], stores[1], limit: 10_000)

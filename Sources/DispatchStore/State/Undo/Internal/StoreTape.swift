@@ -67,11 +67,14 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
 
   override func storeGoes(_ commit: CommitInProgress) { sink.storeGoes(self) }
 
-  /// Ends reading; called outside of the store's lock.
+  /// Ends reading; may be called in an exclusive section, whose code may release a history or a recorder.
   func endTape() {
-    let store = store
-    end(in: store?.storageOfTape)
-    store?.withModel { model in for part in parts { part.end(model) } }
+    guard let store else { return cancel() }
+    end(in: store.storageOfTape)
+    // An exclusive section must not take a second lock, nor its own again.
+    store.storageOfTape.afterSection { _ in
+      store.withModel { model in for part in self.parts { part.end(model) } }
+    }
   }
 
   /// Makes the entry for a dispatch that sets the store's model; nil if the store is gone.
