@@ -60,6 +60,21 @@ private struct Purse: Sendable, Codable {
   var holder: Holder?
 }
 
+/// Has named dictionaries that are reached by a computed property, and in an optional.
+private struct Safe: Sendable {
+  struct Box: Sendable { var notes = TrackedDictionary<String, String>() }
+
+  var codes = TrackedDictionary<String, String>()
+  var box: Box? = Box()
+
+  var newCodes: TrackedDictionary<String, String> {
+    get { codes }
+    set { codes = newValue }
+  }
+}
+
+private struct Hide: ActionType { let secret: String }
+
 private struct Number: Hashable, Comparable, Codable {
   var digits: String
   static func < (one: Number, other: Number) -> Bool { one.digits < other.digits }
@@ -436,6 +451,26 @@ struct DispatchRecorderTests {
     for secret in ["SECRET1", "SECRET2"] { await store.send(Pay(secret)) }
     #expect(!String(decoding: try recorder.log.jsonLines(), as: UTF8.self).contains("SECRET"))
     #expect(recorder.log.entries.allSatisfy { $0.stores[0].differences.count >= 4 })
+  }
+
+  @Test func maskNamedDictionariesBehindComputedPropertiesAndOptionals() async throws {
+    let recorder = DispatchRecorder(
+      masking: [.field(\Safe.codes), .field(\Safe.Box.notes), .field(\Hide.secret)])
+    let dispatcher = Dispatcher()
+    dispatcher.register(middleware: recorder)
+    dispatcher.register(
+      store: Store(identifier: "computed", model: Safe()) {
+        On(Hide.self) { safe, hide in safe.newCodes["a"] = hide.secret }
+      }.undoesInPlace(\.newCodes))
+    dispatcher.register(
+      store: Store(identifier: "optional", model: Safe()) {
+        On(Hide.self) { safe, hide in safe.box!.notes["a"] = hide.secret }
+      }.undoesInPlace(\.box!.notes))
+    for secret in ["SECRET1", "SECRET2"] { await dispatcher.send(Hide(secret: secret)) }
+    #expect(!String(decoding: try recorder.log.jsonLines(), as: UTF8.self).contains("SECRET"))
+    let runs = recorder.log.entries.flatMap(\.stores)
+    #expect(runs.count == 4)
+    #expect(runs.allSatisfy { $0.differences.map(\.new) == ["‹masked›"] })
   }
 
   private struct Shown: CustomStringConvertible, CustomReflectable, Sendable {

@@ -140,14 +140,19 @@ struct LogWriter {
 }
 
 extension LogWriter {
-  /// Whether one of the properties on the way to a part is not written.
+  /// Whether one of the properties on the way to a part is not written, or is not found.
+  ///
+  /// A computed property has no value in the mirror, so it may lead to one that is not written.
   fileprivate func isMasked(_ names: [String], in model: Any) -> Bool {
+    if masks.isEmpty { return false }
     var value = model
-    for name in names {
+    // The path of the model itself has the name "self".
+    for name in names where name != "self" {
+      let name = String(name.prefix { $0 != "?" && $0 != "!" })
       if masks.hide(value) || masks.hide(name, of: type(of: value)) { return true }
       let children = Mirror(reflecting: value).children
-      guard let child = children.first(where: { $0.label == name }) else { return false }
-      value = child.value
+      guard let child = children.first(where: { $0.label == name }) else { return true }
+      value = DiffShape.unwrap(child.value)
     }
     return masks.hide(value)
   }
