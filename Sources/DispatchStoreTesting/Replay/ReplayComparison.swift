@@ -61,9 +61,9 @@ struct ReplayComparison {
         recorded: recorded, replayed: replayed)
     }
     let (recorded, replayed) = (values(one.run), values(other.run))
-    let masked = one.run.differences.compactMap(maskedPlace)
+    let masked = one.run.differences.compactMap(MaskedPlace.init)
     for path in one.run.differences.map(\.path) + other.run.differences.map(\.path)
-    where recorded[path] != replayed[path] && !masked.contains(where: { path.hasPrefix($0) }) {
+    where recorded[path] != replayed[path] && !masked.contains(where: { $0.contains(path) }) {
       return difference(path, recorded[path] ?? nil, replayed[path] ?? nil)
     }
     if one.run.outcome != other.run.outcome {
@@ -72,18 +72,36 @@ struct ReplayComparison {
     return nil
   }
 
-  /// The beginning of the key paths of what is masked in a difference, which can't be compared; nil if nothing is.
-  private static func maskedPlace(_ difference: DispatchLog.Difference) -> String? {
-    let mask = ValueMasks.text
-    if let place = difference.path.firstRange(of: mask) {
-      return String(difference.path[..<place.lowerBound])
-    }
-    let isMasked = [difference.old, difference.new].contains { $0?.contains(mask) == true }
-    return isMasked ? difference.path : nil
-  }
-
   /// The new values by key path.
   private static func values(_ run: DispatchLog.StoreRun) -> [String: String?] {
     Dictionary(run.differences.map { ($0.path, $0.new) }) { $1 }
+  }
+}
+
+/// A place that is masked in a recorded difference, so that it can't be compared.
+private struct MaskedPlace {
+  private let path: String
+  /// Whether the path ends inside of a key that is masked, so that any path that begins like it may be that place.
+  private let isCut: Bool
+
+  /// Returns nil if nothing is masked.
+  init?(_ difference: DispatchLog.Difference) {
+    let mask = ValueMasks.text
+    if let place = difference.path.firstRange(of: mask) {
+      (path, isCut) = (String(difference.path[..<place.lowerBound]), true)
+    } else if [difference.old, difference.new].contains(where: { $0?.contains(mask) == true }) {
+      (path, isCut) = (difference.path, false)
+    } else {
+      return nil
+    }
+  }
+
+  /// Whether a path is this place or one in it, and not one whose name only begins like it.
+  func contains(_ other: String) -> Bool {
+    // The model as a whole.
+    if path == "self" { return true }
+    guard other.hasPrefix(path) else { return false }
+    guard !isCut, let next = other.dropFirst(path.count).first else { return true }
+    return ".[?".contains(next)
   }
 }

@@ -129,6 +129,30 @@ struct ReplayTests {
     #expect(difference?.version == 1 && difference?.path == "all[1]")
   }
 
+  private struct Fees: ModelType { var card = "", cardFee = 0 }
+
+  @Test func compareWhatLiesBesideAMaskedValue() async throws {
+    @Sendable func register(at dispatcher: Dispatcher, fee: Int) {
+      dispatcher.register(
+        store: Store(identifier: "fees", model: Fees()) {
+          On(Pay.self) { fees, pay in
+            fees.card = "\(pay.id)"
+            fees.cardFee = fee
+          }
+        })
+    }
+    let dispatcher = Dispatcher(name: "shop")
+    let recorder = DispatchRecorder(masking: [.field(\Fees.card)])
+    dispatcher.register(middleware: recorder)
+    register(at: dispatcher, fee: 1)
+    await dispatcher.send(Pay(id: 1))
+    try await replay(recorder.log, decoding: coder) { register(at: $0, fee: 1) }
+    let difference = await #expect(throws: ReplayDifference.self) {
+      try await replay(recorder.log, decoding: coder) { register(at: $0, fee: 7) }
+    }
+    #expect(difference?.path == "cardFee" && difference?.replayed == "7")
+  }
+
   @Test func goToTheOnlyStoreThatWasAsked() async throws {
     let dispatcher = Dispatcher(name: "shop")
     let recorder = DispatchRecorder()
