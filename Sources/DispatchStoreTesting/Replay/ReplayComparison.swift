@@ -60,10 +60,13 @@ struct ReplayComparison {
         store: store, version: one.run.newVersion, action: one.action, path: path,
         recorded: recorded, replayed: replayed)
     }
-    let (recorded, replayed) = (values(one.run), values(other.run))
+    let isCut = one.run.omittedCount > 0 || other.run.omittedCount > 0
+    let (recorded, replayed) = (values(one.run, isCut), values(other.run, isCut))
     let masked = one.run.differences.compactMap(MaskedPlace.init)
     for path in one.run.differences.map(\.path) + other.run.differences.map(\.path)
     where recorded[path] != replayed[path] && !masked.contains(where: { $0.contains(path) }) {
+      // A path that only one run has may be among those that the other has left out.
+      if isCut, !recorded.keys.contains(path) || !replayed.keys.contains(path) { continue }
       return difference(path, recorded[path] ?? nil, replayed[path] ?? nil)
     }
     if one.run.outcome != other.run.outcome {
@@ -72,9 +75,9 @@ struct ReplayComparison {
     return nil
   }
 
-  /// The new values by key path.
-  private static func values(_ run: DispatchLog.StoreRun) -> [String: String?] {
-    Dictionary(run.differences.map { ($0.path, $0.new) }) { $1 }
+  /// The new values by key path: the last ones or, if the list is cut, the first ones, since later ones may be left out.
+  private static func values(_ run: DispatchLog.StoreRun, _ isCut: Bool) -> [String: String?] {
+    Dictionary(run.differences.map { ($0.path, $0.new) }) { isCut ? $0 : $1 }
   }
 }
 

@@ -153,6 +153,29 @@ struct ReplayTests {
     #expect(difference?.path == "cardFee" && difference?.replayed == "7")
   }
 
+  @Test func compareWhatTheListsOfBothRunsHaveIfTheyAreCut() async throws {
+    @Sendable func register(at dispatcher: Dispatcher, _ ids: [Int], paid: Int = 1) {
+      dispatcher.register(
+        store: Store(identifier: "orders", model: Orders()) {
+          On(Place.self) { orders, _ in
+            for id in ids { orders.all[id] = Order() }
+            orders.paid = paid
+          }
+        }.undoesInPlace(\.all))
+    }
+    let (ids, reversed) = (Array(0..<250), Array((0..<250).reversed()))
+    let dispatcher = Dispatcher(name: "shop")
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    register(at: dispatcher, ids)
+    await dispatcher.send(Place(id: 1))
+    try await replay(recorder.log, decoding: coder) { register(at: $0, reversed) }
+    let difference = await #expect(throws: ReplayDifference.self) {
+      try await replay(recorder.log, decoding: coder) { register(at: $0, reversed, paid: 7) }
+    }
+    #expect(difference?.path == "paid" && difference?.replayed == "7")
+  }
+
   @Test func goToTheOnlyStoreThatWasAsked() async throws {
     let dispatcher = Dispatcher(name: "shop")
     let recorder = DispatchRecorder()
