@@ -25,6 +25,13 @@ private struct Edit: ActionType {
 
 private struct Last: ActionType {}
 
+/// Adds a letter to a text, and counts it in another store, first or afterwards.
+private struct Letter: ActionType {
+  let letter: Character
+  let isCountedFirst: Bool
+  let key = "text"
+}
+
 /// Moves a shape in all drawings, in one atomic action.
 private struct MoveAll: AtomicAction { let shape: Int, by: Int }
 
@@ -251,8 +258,7 @@ struct UndoHistoryTests {
         versions: (UInt64(number - 1), UInt64(number)), dispatchID: nil, isTogether: false,
         rests: (rest, rest), changes: ShortList(Change([number])))
     }
-    var step = UndoState.Step(
-      commits: ShortList(commit(1, of: 0)), dispatchID: nil, key: nil, time: 0)
+    var step = UndoState.Step(commit(1, of: 0), key: nil, time: 0)
     for number in 2...1_000 {
       step.add(commit(number, of: 0))
       if number % 10 == 0 { step.add(commit(number / 10, of: 1)) }
@@ -263,6 +269,46 @@ struct UndoHistoryTests {
       #expect(step[index].count <= 10)
     }
     #expect(moved.withLock(\.self) < 1_100 * 10)
+  }
+
+  @Test func groupedDispatchesThatChangeASecondStoreAreOneStep() async {
+    let clock = VirtualClock()
+    clock.advance(by: .seconds(10))
+    let dispatcher = Dispatcher(name: "studio", clock: clock)
+    let count = dispatcher.register(
+      store: Store(identifier: "count", model: 0) { On(Last.self) { count, _ in count = 0 } })
+    let text = dispatcher.register(
+      store: Store(identifier: "text", model: "") {
+        Perform(Letter.self) { action, context in
+          if action.isCountedFirst { count.updateModel { $0 += 1 } }
+          try context.updateModel { $0.append(action.letter) }
+          if !action.isCountedFirst { count.updateModel { $0 += 1 } }
+        }
+      })
+    let history = UndoHistory(
+      of: text, count, groupedBy: { ($0 as? Letter)?.key }, within: .seconds(1))
+    for letter in "word" {
+      await dispatcher.dispatch(Letter(letter: letter, isCountedFirst: letter == "w")).ended()
+    }
+    #expect(text.model == "word" && count.model == 4)
+    await history.undo().ended()
+    #expect(text.model.isEmpty && count.model == 0 && !history.canUndo)
+    await history.redo().ended()
+    #expect(text.model == "word" && count.model == 4)
+  }
+
+  @Test func aStepIsFoundByEachDispatchThatHasJoinedIt() {
+    let rest = ModelRest()
+    func commit(_ index: Int, by id: UInt64) -> TapedCommit {
+      TapedCommit(
+        index: index, identifier: "drawing", versions: (0, 1),
+        dispatchID: DispatchID(rawValue: id), isTogether: false, rests: (rest, rest),
+        changes: ShortList())
+    }
+    var state = UndoState(limit: 10, interval: 1)
+    for id in 1...2 { _ = state.add(commit(0, by: UInt64(id)), key: TypedKey("text"), time: 5) }
+    _ = state.add(commit(1, by: 1), key: nil, time: 0)
+    #expect(state.past.count == 1)
   }
 
   @Test func anActionAfterAnUndoJoinsNoStepFromBefore() async {

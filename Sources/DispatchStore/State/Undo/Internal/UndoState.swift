@@ -4,11 +4,35 @@ struct UndoState {
   struct Step {
     /// The commits, those of each store in their order.
     var commits: ShortList<TapedCommit>
-    /// The dispatch of its last commit.
-    var dispatchID: DispatchID?
-    let key: TypedKey?
+    /// The dispatches of its last commits.
+    private(set) var dispatchIDs = ShortList<DispatchID>()
+    var key: TypedKey?
     /// The time of the last commit, in nanoseconds; zero without a key.
     var time: Int64
+
+    /// The number of dispatches by which a step is found; seldom are more of one key under way at a time.
+    private static let dispatchLimit = 16
+
+    init(_ commit: TapedCommit, key: TypedKey?, time: Int64) {
+      (commits, self.key, self.time) = (ShortList(commit), key, time)
+      note(commit.dispatchID)
+    }
+
+    private mutating func note(_ id: DispatchID?) {
+      guard let id, !dispatchIDs.contains(id) else { return }
+      if dispatchIDs.count == Self.dispatchLimit { _ = dispatchIDs.remove(at: 0) }
+      dispatchIDs.append(id)
+    }
+
+    /// Adds a commit of a dispatch that has one in the step, or with the step's key.
+    ///
+    /// A commit to a store without an action, such as that of a block to another store, has neither key nor time.
+    mutating func join(_ commit: TapedCommit, key: TypedKey?, time: Int64) {
+      add(commit)
+      note(commit.dispatchID)
+      self.key = self.key ?? key
+      self.time = max(self.time, time)
+    }
 
     /// The commits of a store, the oldest first.
     subscript(index: Int) -> [TapedCommit] { commits.filter { $0.index == index } }
@@ -62,11 +86,9 @@ struct UndoState {
       released += past
       past = []
     } else if let index = step(of: commit) ?? lastStep(with: key, at: time) {
-      past[index].add(commit)
-      (past[index].time, past[index].dispatchID) = (time, commit.dispatchID)
+      past[index].join(commit, key: key, time: time)
     } else {
-      past.append(
-        Step(commits: ShortList(commit), dispatchID: commit.dispatchID, key: key, time: time))
+      past.append(Step(commit, key: key, time: time))
       released += takeExcess()
     }
     return released.isEmpty ? nil : Released(released)
@@ -76,7 +98,7 @@ struct UndoState {
   private func step(of commit: TapedCommit) -> Int? {
     guard let id = commit.dispatchID else { return nil }
     for index in past.indices.suffix(Self.reach).reversed() {
-      if past[index].dispatchID == id { return index }
+      if past[index].dispatchIDs.contains(id) { return index }
       if past[index].hasChanged(commit.index), !isPlanted(.joinedOutOfOrder) { return nil }
     }
     return nil
