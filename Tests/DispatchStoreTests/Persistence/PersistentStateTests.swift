@@ -327,6 +327,21 @@ struct PersistentStateTests {
     #expect(error?.message.contains("\"wallet\"") == true)
   }
 
+  @Test func isSelectedOnceItIsLoadedWhateverWasSelectedBefore() async throws {
+    let (database, note) = (MemoryDatabase(), StateSelector(\Wallet.note))
+    let first = Dispatcher(name: "first")
+    let persistence = try await database.open(for: first)
+    let saved = WalletStore.wallet("wallet", Wallet(note: "saved"))
+    try await first.register(store: saved, persisted: .elements(\.all))
+    try await persistence.close()
+    let (second, store) = (Dispatcher(name: "second"), WalletStore.wallet())
+    #expect(store.select(note).isEmpty)
+    try await database.open(for: second)
+    try await second.register(store: store, persisted: .elements(\.all))
+    #expect(store.version == 0 && store.model.note == "saved")
+    #expect(store.select(note) == "saved")
+  }
+
   @Test func ofAReleasedWeakStoreIsSaved() async throws {
     let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
     let persistence = try await database.open(for: dispatcher)

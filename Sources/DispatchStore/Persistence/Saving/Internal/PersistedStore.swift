@@ -116,6 +116,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     if former != nil {
       swap(&store.storage.model.pointee, &former!)
       store.storage.version = version
+      // The version may be the one of a model that was selected from before.
+      store.storage.attachment(SelectorMemos.self)?._withUnsafeGuaranteedRef { $0.forgetVersions() }
       store.storage.forEachObserverOutOfTurn {
         released.append($0.modelWasLoaded(store.storage.model, version: version))
       }

@@ -110,7 +110,7 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
   }
 
   /// Makes each selector evaluate again, and compute if an input has changed.
-  private func forgetVersions() {
+  func forgetVersions() {
     generation += 1
     for memo in memos.values { memo.version = SelectorMemo.noVersion }
   }
