@@ -325,6 +325,31 @@ struct TimeTravelTests {
     #expect(await store.send(Book(customer: "a", amount: 1)).result.isSuccess)
   }
 
+  @Test(arguments: [true, false])
+  func aDispatchAfterATravelIsReachedAlsoIfItCommitsNothing(keepsState: Bool) async throws {
+    dispatcher.register(
+      store: Store(identifier: "slow", model: 0) { Perform(Slow.self) { _, _ in } })
+    let first = book(1)
+    let last = book(2)
+    try await recorder.travel(to: number(first))
+    stores[0].updateModel { $0.total = 77 }
+    try await recorder.resume(keepingState: keepsState)
+    if keepsState {
+      let error = await #expect(throws: TravelError.self) {
+        try await recorder.travel(to: number(last))
+      }
+      #expect(error?.code == .isTooFarBack)
+    }
+    let states = stores.map(\.model)
+    let none = dispatcher.dispatch(Slow())
+    await none.ended()
+    _ = book(4)
+    try await recorder.travel(to: number(none))
+    #expect(stores.map(\.model) == states)
+    try await recorder.resume()
+    #expect(stores[1].model.total == states[1].total + 4)
+  }
+
   @Test func aFailedTravelOfAnotherRecorderDoesNotEndThePause() async throws {
     let other = DispatchRecorder()
     dispatcher.register(middleware: other)

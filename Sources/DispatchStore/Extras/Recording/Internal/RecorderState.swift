@@ -246,7 +246,7 @@ struct RecorderState: Sendable {
   mutating func forgetCommits(after start: Int, upTo end: Int) -> Released {
     let old = commits.filter { $0.place > start && $0.place <= end }
     commits.removeAll { $0.place > start && $0.place <= end }
-    if start < end { forgotten.append(start + 1...end) }
+    if start < end { forget(start + 1...end) }
     places = [:]
     return Released([], old)
   }
@@ -265,8 +265,15 @@ struct RecorderState: Sendable {
     let outside = commits.filter { $0.index == index && $0.place > count }
     if !outside.isEmpty {
       commits.removeAll { $0.index == index && $0.place > count }
-      forgotten.append(count + 1...commitCount)
+      forget(count + 1...commitCount)
     }
     return StateDistance(commits: outside, isBack: true)
+  }
+
+  /// Notes that stores no longer derive from commits at these places.
+  private mutating func forget(_ places: ClosedRange<Int>) {
+    forgotten.append(places)
+    // A new place for the state that stores have now, so that dispatches that commit nothing from here on are at it.
+    commitCount += 1
   }
 }
