@@ -4,12 +4,12 @@ public import DispatchStore
 ///
 ///     let feed = InspectorFeed(of: recorder, at: dispatcher)
 ///     for await event in feed {
-///       try await send("id: \(event.position)\nevent: \(event.name)\ndata: \(event.data)\n\n")
+///       try await send("id: \(event.id)\nevent: \(event.name)\ndata: \(event.data)\n\n")
 ///     }
 ///
 /// Serve it under the address that you give to `DispatchLog.html(status:events:)`, on loopback only: a log tells what
-/// your users do. Each iteration is for one page, and begins with what comes from then on, if you pass its position.
-/// That is the last one that it got, if it comes back (`Last-Event-ID`).
+/// your users do. Each iteration is for one page, and begins with the whole log. If it
+/// comes back, pass the identifier of the last event that it got (`Last-Event-ID`), and it gets what came since.
 ///
 /// New entries are looked for four times a second, if the feed is asked so often. If a page is slower than the dispatcher, it
 /// gets the latest entries, and the number of those that were not sent. So a page costs no more memory than these.
@@ -20,14 +20,19 @@ public struct InspectorFeed: AsyncSequence, Sendable {
     public let name: String
     /// The data, as JSON.
     public let data: String
-    /// The position in the log after the entries that were sent.
-    public let position: Int
+    /// The identifier: the time at which the log began, and the position in it after the entries that were sent.
+    public let id: String
+
+    fileprivate init(_ name: String, _ data: String, _ log: DispatchLog, _ position: Int) {
+      (self.name, self.data) = (name, data)
+      id = "\(log.originMilliseconds)-\(position)"
+    }
   }
 
   private let recorder: DispatchRecorder
   private let dispatcher: Dispatcher
   private let limits: [DispatchLimit]
-  private let position: Int
+  private let id: String?
   private let batch: Int
 
   /// Makes a feed.
@@ -36,18 +41,18 @@ public struct InspectorFeed: AsyncSequence, Sendable {
   ///   - recorder: The recorder.
   ///   - dispatcher: The dispatcher, for its status.
   ///   - limits: The limits to show.
-  ///   - position: The position in the log after which to begin (`DispatchRecorder.log(after:atMost:)`).
+  ///   - id: The last event that the page got; nil to begin with the whole log. So does one of another log.
   ///   - batch: The most entries in an event.
   public init(
     of recorder: DispatchRecorder, at dispatcher: Dispatcher, limits: [DispatchLimit] = [],
-    after position: Int = 0, batch: Int = 2_000
+    after id: String? = nil, batch: Int = 2_000
   ) {
     (self.recorder, self.dispatcher, self.limits) = (recorder, dispatcher, limits)
-    (self.position, self.batch) = (position, batch)
+    (self.id, self.batch) = (id, batch)
   }
 
   /// Begins a page's feed.
-  public func makeAsyncIterator() -> Iterator { Iterator(feed: self, position: position) }
+  public func makeAsyncIterator() -> Iterator { Iterator(feed: self, after: id) }
 
   /// The feed of one page.
   public struct Iterator: AsyncIteratorProtocol {
@@ -57,11 +62,14 @@ public struct InspectorFeed: AsyncSequence, Sendable {
     /// The number of looks until the next status.
     private var looksUntilStatus = 0
 
-    fileprivate init(feed: InspectorFeed, position: Int) {
+    fileprivate init(feed: InspectorFeed, after id: String?) {
       self.feed = feed
-      // A position above the last one is of a former process.
-      let last = feed.recorder.log(after: 0, atMost: 0).position
-      self.position = (0...last).contains(position) ? position : 0
+      let (log, last) = feed.recorder.log(after: 0, atMost: 0)
+      let parts = (id ?? "").split(separator: "-")
+      // A former process had another log, whose positions may be those of this one, too.
+      let isOfLog = parts.count == 2 && parts[0] == "\(log.originMilliseconds)"
+      let known = isOfLog ? Int(parts[1]) ?? 0 : 0
+      position = known <= last ? known : 0
     }
 
     /// Returns the next event; nil once the task is cancelled.
@@ -86,16 +94,17 @@ public struct InspectorFeed: AsyncSequence, Sendable {
       if log.entries.isEmpty { return nil }
       var json = PageJSON()
       PageChunk(log.entries).write(to: &json)
-      return Element(name: "entries", data: json.string, position: position)
+      return Element("entries", json.string, log, position)
     }
 
     private func status() -> Element {
       var status = InspectorStatus(of: feed.dispatcher, limits: feed.limits)
       status.notSent = notSent
-      status.origin = feed.recorder.log(after: .max, atMost: 0).log.originMilliseconds
+      let log = feed.recorder.log(after: .max, atMost: 0).log
+      status.origin = log.originMilliseconds
       var json = PageJSON()
       status.write(to: &json)
-      return Element(name: "status", data: json.string, position: position)
+      return Element("status", json.string, log, position)
     }
   }
 }

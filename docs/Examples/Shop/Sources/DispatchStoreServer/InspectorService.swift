@@ -93,13 +93,13 @@ public struct InspectorService: Service {
     guard let reader = readers.add() else {
       throw HTTPError(.serviceUnavailable, message: "\(readers.limit) pages are open already.")
     }
-    let position = request.lastEventID.flatMap(Int.init) ?? 0
-    let feed = InspectorFeed(of: recorder, at: dispatcher, limits: limits, after: position)
+    let feed = InspectorFeed(
+      of: recorder, at: dispatcher, limits: limits, after: request.lastEventID)
     return .serverSentEvents(
       feed.map { event in
         // The reader counts until the response is released, however it ends.
         withExtendedLifetime(reader) {
-          ServerSentEvent(id: "\(event.position)", event: event.name, data: event.data)
+          ServerSentEvent(id: event.id, event: event.name, data: event.data)
         }
       })
   }
