@@ -271,6 +271,31 @@ struct DispatchRecorderTests {
     #expect(run.differences.count + run.omittedCount == 1_000 && run.newVersion == 1_000)
   }
 
+  @Test func keepAtMostTheirBytesOfADispatchUnderWay() async throws {
+    let (dispatcher, _, recorder) = make(DispatchRecorder(byteLimit: 100_000))
+    let (done, goOn) = (Latch(), Latch())
+    dispatcher.register(
+      store: Store(identifier: "busy", model: Data()) {
+        Perform(Busy.self) { _, context in
+          for number in 1...1_000 {
+            try context.updateModel { $0 = Data(repeating: UInt8(number % 256), count: 10_000) }
+          }
+          done.open()
+          await goOn.opened()
+        }
+      })
+    let handle = dispatcher.dispatch(Busy())
+    await done.opened()
+    #expect(recorder.core.state.withLock(\.commits.count) <= 12)
+    goOn.open()
+    await handle.ended()
+    let run = try #require(recorder.log.entries.last?.stores.first)
+    #expect(run.differences.count + run.omittedCount == 1_000)
+    #expect(run.oldVersion == 0 && run.newVersion == 1_000)
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    #expect(recorder.log.entries.last?.actions.first?.type == "Book")
+  }
+
   @Test func compareOnlyAsManyElementsOfACommitAsTheyShow() async throws {
     let (dispatcher, store, recorder) = make()
     await dispatcher.send(Book(customer: "a", amount: 1))

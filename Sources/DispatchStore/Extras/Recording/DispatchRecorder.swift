@@ -32,7 +32,7 @@ public final class DispatchRecorder: Middleware {
   /// - Parameters:
   ///   - limit: The number of entries, and of commits, that are kept; at times an eighth more.
   ///   - byteLimit: The memory that actions and changes may take, as an estimate by reflection, which takes some
-  ///     microseconds for each dispatch; nil for no such limit.
+  ///     microseconds for each commit; nil for no such limit.
   ///   - recordsModels: Whether to keep what commits change. Without it there are no differences, and no time travel.
   ///   - masks: The values that are not written into the log.
   ///   - actions: The names of action types in encoded forms; by default, those of the types.
@@ -131,7 +131,7 @@ public final class DispatchRecorder: Middleware {
     }
     if let entry = unmeasured {
       // Reflection may call code of the program.
-      entry.size = RoughSize.of(entry)
+      entry.size += RoughSize.ofActions(entry)
       released = core.state.withLock { $0.add(entry) }
     }
     withExtendedLifetime(released) {}

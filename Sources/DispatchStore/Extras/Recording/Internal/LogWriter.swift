@@ -91,10 +91,12 @@ struct LogWriter {
     let differences = found.prefix(Self.differenceLimit).map {
       DispatchLog.Difference(path: $0.keyPath, old: $0.old.map(text), new: $0.new.map(text))
     }
+    var versions = commits.map { $0.versions }
+    if let unread { versions.append(unread.versions) }
     return DispatchLog.StoreRun(
       store: identifier, outcome: outcome, detail: detail, timeQueued: times.queued,
-      duration: times.run, oldVersion: commits.first?.versions.old ?? version,
-      newVersion: unread?.version ?? commits.last?.versions.new ?? version,
+      duration: times.run, oldVersion: versions.map { $0.old }.min() ?? version,
+      newVersion: versions.map { $0.new }.max() ?? version,
       differences: differences,
       omittedCount: omitted, replacement: replacement)
   }

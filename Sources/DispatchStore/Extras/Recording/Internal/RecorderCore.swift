@@ -94,12 +94,38 @@ final class RecorderCore: TapeSink {
   func keep(
     _ commit: TapedCommit, action: @autoclosure () -> AnyAction?, _ kept: inout KeptCommit
   ) {
-    let (isPart, excess) = state.withLock { ($0.keep(commit), $0.takeExcess()) }
+    let (isPart, excess, isMeasured) = state.withLock {
+      ($0.keep(commit), $0.takeExcess(), $0.isMeasured)
+    }
     if let excess { kept.release(excess) }
-    if isPart { return }
+    if isPart {
+      if isMeasured { kept.schedule(CommitMeasure(of: commit, for: self)) }
+      return
+    }
     let alone = RecorderState.Entry()
     alone.add(commit)
     alone.end = dispatcher?.clock.nanoseconds ?? 0
     if let released = state.withLock({ $0.add(alone) }) { kept.release(released) }
   }
+
+  /// Estimates the size of a commit of a dispatch under way, outside of locks: reflection may call code of the program.
+  fileprivate func measure(_ commit: TapedCommit) {
+    let size = RoughSize.of(commit)
+    let released = state.withLock { $0.noteSize(size, of: commit) }
+    withExtendedLifetime(released) {}
+  }
+}
+
+/// The call for a commit whose size is estimated once its exclusive section is left, before its dispatch can end.
+private final class CommitMeasure: ObserverRecord, @unchecked Sendable {
+  // because it is constant
+  private let commit: TapedCommit
+  private let core: RecorderCore
+
+  init(of commit: TapedCommit, for core: RecorderCore) {
+    (self.commit, self.core) = (commit, core)
+    super.init()
+  }
+
+  override func scheduleCall() { core.measure(commit) }
 }

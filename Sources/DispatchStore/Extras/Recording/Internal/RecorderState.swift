@@ -20,16 +20,18 @@ struct RecorderState: Sendable {
     private(set) var dispatch: Ended?
     private(set) var runs = ShortList<Run>()
     private(set) var commits = ShortList<TapedCommit>()
-    /// The commits that are not in the list, by store: how many, and the version after them.
-    private(set) var omitted: [String: (count: Int, version: UInt64)] = [:]
+    /// The commits that are not in the list, by store: how many, and the versions before and after them.
+    private(set) var omitted: [String: (count: Int, versions: (old: UInt64, new: UInt64))] = [:]
     /// The place of its first commit that is a part of an atomic action's change.
     fileprivate var atomicPlace: Int?
     /// The time of its end, by the dispatcher's clock, in nanoseconds.
     var end: Int64 = 0
     /// The number of commits of all stores at its end.
     fileprivate(set) var mark = 0
-    /// An estimate of its size in bytes.
+    /// An estimate of its size in bytes, with that of its commits.
     var size = 500
+    /// The estimated size of its commits, and the number of commits that are in it.
+    fileprivate var measured = (size: 0, count: 0)
 
     /// The number of commits of one dispatch that are kept for its entry.
     private static let commitLimit = 100
@@ -37,9 +39,27 @@ struct RecorderState: Sendable {
     func add(_ run: consuming Run) { runs.append(run) }
 
     func add(_ commit: TapedCommit) {
-      if commits.count < Self.commitLimit { return commits.append(commit) }
-      let count = omitted[commit.identifier]?.count ?? 0
-      omitted[commit.identifier] = (count + 1, commit.versions.new)
+      if commits.count < Self.commitLimit { commits.append(commit) } else { omit(commit) }
+    }
+
+    private func omit(_ commit: TapedCommit) {
+      let (count, versions) = omitted[commit.identifier] ?? (count: 0, versions: commit.versions)
+      omitted[commit.identifier] = (
+        count: count + 1,
+        versions: (
+          old: min(versions.old, commit.versions.old), new: max(versions.new, commit.versions.new)
+        )
+      )
+    }
+
+    /// Takes the commits out of the list, to be released outside of locks.
+    fileprivate func takeCommits() -> [TapedCommit] {
+      let taken = Array(commits)
+      for commit in taken { omit(commit) }
+      commits = ShortList()
+      size -= measured.size
+      measured = (size: 0, count: 0)
+      return taken
     }
 
     func noteEnd(of dispatch: DispatchInfo, error: (any Error)?) {
@@ -92,6 +112,8 @@ struct RecorderState: Sendable {
   private let limit: Int
   private let byteLimit: Int
   private var size = 0
+  /// The estimated size of the commits of dispatches under way.
+  private var sizeUnderWay = 0
   private(set) var entries: [Entry] = []
   private(set) var droppedCount = 0
   /// The commits of all stores, the oldest first.
@@ -111,6 +133,9 @@ struct RecorderState: Sendable {
     // Without a limit, an eighth more than it would overflow.
     (self.limit, self.byteLimit) = (min(limit, .max / 2), byteLimit ?? .max)
   }
+
+  /// Whether sizes are estimated.
+  var isMeasured: Bool { byteLimit < .max }
 
   /// Notes the dispatcher; returns whether it is news.
   mutating func begin(at home: Home) -> Bool {
@@ -142,9 +167,23 @@ struct RecorderState: Sendable {
     return true
   }
 
+  /// Notes the estimated size of a commit of a dispatch under way; returns what is no longer kept.
+  mutating func noteSize(_ bytes: Int, of commit: TapedCommit) -> Released? {
+    guard let id = commit.dispatchID, let entry = underWay[id] else { return nil }
+    // More commits than the limit take the places of others.
+    if entry.measured.count > limit { return nil }
+    entry.measured.count += 1
+    entry.measured.size += bytes
+    entry.size += bytes
+    sizeUnderWay += bytes
+    return takeExcess()
+  }
+
   /// Returns what was noted of a dispatch under way.
   mutating func takeUnderWay(_ id: DispatchID) -> Entry {
-    underWay.removeValue(forKey: id) ?? Entry()
+    let entry = underWay.removeValue(forKey: id) ?? Entry()
+    sizeUnderWay -= entry.measured.size
+    return entry
   }
 
   /// Adds a dispatch that has ended, or a change outside of any; returns what is no longer kept.
@@ -158,8 +197,9 @@ struct RecorderState: Sendable {
   /// Removes the oldest entries and commits, an eighth more than there may be at a time.
   mutating func takeExcess() -> Released? {
     let most = limit + limit / 8 + 1
-    if entries.count < most, size <= byteLimit, commits.count < most { return nil }
-    var (count, bytes) = (max(0, entries.count - limit), size)
+    var bytes = size + sizeUnderWay
+    if entries.count < most, bytes <= byteLimit, commits.count < most { return nil }
+    var count = max(0, entries.count - limit)
     for entry in entries.prefix(count) { bytes -= entry.size }
     while bytes > byteLimit - byteLimit / 8, count < entries.count {
       bytes -= entries[count].size
@@ -167,8 +207,14 @@ struct RecorderState: Sendable {
     }
     let old = Array(entries.prefix(count))
     entries.removeFirst(count)
-    (size, droppedCount) = (bytes, droppedCount + count)
+    (size, droppedCount) = (bytes - sizeUnderWay, droppedCount + count)
     var oldCount = max(0, commits.count - limit)
+    var ofUnderWay: [TapedCommit] = []
+    if bytes > byteLimit {
+      // The commits of dispatches under way are too large by themselves.
+      for entry in underWay.values { ofUnderWay += entry.takeCommits() }
+      (sizeUnderWay, oldCount) = (0, commits.count)
+    }
     if byteLimit < .max, let mark = old.last?.mark {
       // The size of an entry is that of its commits.
       oldCount = max(oldCount, commits.prefix { $0.place <= mark }.count)
@@ -177,7 +223,7 @@ struct RecorderState: Sendable {
     commits.removeFirst(oldCount)
     for commit in oldCommits { droppedPlace = max(droppedPlace, commit.place) }
     forgotten.removeAll { $0.upperBound <= droppedPlace }
-    return Released(old, oldCommits)
+    return Released(old, oldCommits + ofUnderWay)
   }
 
   // MARK: Time travel

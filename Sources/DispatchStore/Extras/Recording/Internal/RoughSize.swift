@@ -11,13 +11,13 @@ enum RoughSize {
     return size(of: value, &left)
   }
 
-  /// Returns an estimate for a dispatch: its actions, and what its commits have replaced and inserted.
-  static func of(_ entry: RecorderState.Entry) -> Int {
-    let actions = entry.dispatch?.actions.reduce(0) { $0 + of($1) } ?? 0
-    return entry.commits.reduce(500 + actions) { $0 + of($1) }
+  /// Returns an estimate for the actions of a dispatch.
+  static func ofActions(_ entry: RecorderState.Entry) -> Int {
+    entry.dispatch?.actions.reduce(0) { $0 + of($1) } ?? 0
   }
 
-  private static func of(_ commit: TapedCommit) -> Int {
+  /// Returns an estimate for what a commit has replaced and inserted.
+  static func of(_ commit: TapedCommit) -> Int {
     let elements = commit.partChanges.flatMap { $0.elements ?? [] }
     var left = partLimit
     return elements.reduce(200 + replaced(commit.rests.old.model, commit.rests.new.model, &left)) {
