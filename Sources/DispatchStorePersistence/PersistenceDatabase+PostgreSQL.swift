@@ -20,9 +20,10 @@
       url: String, partition: String = "main", waitForOwnership: Bool = false,
       settings: PostgreSQLSettings = PostgreSQLSettings()
     ) -> PersistenceDatabase {
-      PersistenceDatabase(
+      PersistenceDatabase {
         PostgreSQLDriver(
-          PostgreSQLPlace(url: url, partition: partition), settings, waits: waitForOwnership))
+          PostgreSQLPlace(url: url, partition: partition), settings, waits: waitForOwnership)
+      }
     }
   }
 

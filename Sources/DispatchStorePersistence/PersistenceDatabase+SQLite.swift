@@ -13,7 +13,7 @@
     public static func sqlite(
       path: String, settings: SQLiteSettings = SQLiteSettings()
     ) -> PersistenceDatabase {
-      PersistenceDatabase(SQLiteDriver(path: path, settings: settings))
+      PersistenceDatabase { SQLiteDriver(path: path, settings: settings) }
     }
   }
 #endif

@@ -73,7 +73,7 @@ public final class MemoryDatabase: Sendable {
     actions: ActionCoder = ActionCoder(), limits: PersistenceLimits = .suspending()
   ) async throws -> Persistence {
     let persistence = try await Persistence(
-      PersistenceDatabase(MemoryDriver(self)), coder: coder, actions: actions, limits: limits,
+      PersistenceDatabase { MemoryDriver(self) }, coder: coder, actions: actions, limits: limits,
       inWorldOf: dispatcher)
     dispatcher.attach(persistence)
     return persistence

@@ -163,7 +163,7 @@ extension Scenario {
       let driver = PostgreSQLDriver(
         process, PostgreSQLPlace(partition: "main"), lease: lease,
         waits: simulation.draw(below: 4) > 0)
-      let persistence = try await Persistence(PersistenceDatabase(driver), inWorldOf: dispatcher)
+      let persistence = try await Persistence(PersistenceDatabase { driver }, inWorldOf: dispatcher)
       dispatcher.attach(persistence)
       let store = Store<Deposits, HandledAction>(identifier: "deposits", model: Deposits()) {
         On(Deposit.self) { deposits, deposit in deposits.add(deposit.number) }

@@ -16,7 +16,7 @@ extension Persistence {
   ) async throws {
     let queue = DispatchQueue(label: "DispatchStore.copy")
     try await blocking(on: queue, in: nil) {
-      let (from, to) = (source.driver, target.driver)
+      let (from, to) = (source.makeDriver(), target.makeDriver())
       defer {
         from.close()
         to.close()

@@ -102,7 +102,7 @@ public final class Persistence: Sendable {
     actions: ActionCoder = ActionCoder(), limits: PersistenceLimits = .suspending(),
     inWorldOf dispatcher: Dispatcher?
   ) async throws {
-    let driver = database.driver
+    let driver = database.makeDriver()
     let world = dispatcher?.pool.world
     // Opening blocks, which a thread of the cooperative pool must not.
     let owner = try await withTaskCancellationHandler { [queue] in
@@ -333,7 +333,10 @@ private final class DeliveryLimit: TimerTarget {
 
 /// A database that stores can be saved in.
 public struct PersistenceDatabase: Sendable {
-  let driver: any PersistenceDriver
+  /// Makes the driver of one opening: a persistence that is released late closes no other one's.
+  let makeDriver: @Sendable () -> any PersistenceDriver
 
-  package init(_ driver: any PersistenceDriver) { self.driver = driver }
+  package init(_ makeDriver: @escaping @Sendable () -> any PersistenceDriver) {
+    self.makeDriver = makeDriver
+  }
 }

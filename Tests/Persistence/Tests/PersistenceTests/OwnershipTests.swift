@@ -4,6 +4,8 @@ import Testing
 @testable import DispatchStore
 @testable import DispatchStorePersistence
 
+private struct Count: ActionType {}
+
 @Suite struct OwnershipTests {
   let folder: Folder
 
@@ -48,6 +50,23 @@ import Testing
   @Test func aDriverThatGoesAwayUnlocks() throws {
     _ = try Opened(folder.driver())
     #expect(try folder.driver().open().epoch == 2)
+  }
+
+  @Test func aPersistenceThatIsReleasedLateLeavesTheNextOneOpen() async throws {
+    let database = PersistenceDatabase.sqlite(path: folder.database)
+    var former: Persistence? = try await Persistence(database)
+    let present = { [weak former] in former }
+    try await former?.close()
+    let next = try await Persistence(database)
+    former = nil
+    while present() != nil { await Task.yield() }
+    let dispatcher = Dispatcher(name: "shop", persistence: next)
+    try await dispatcher.register(
+      store: Store<Int, HandledAction>(identifier: "count", model: 0) {
+        On(Count.self) { count, _ in count += 1 }
+      }, persisted: .model)
+    #expect(await dispatcher.send(Count()).result.isSuccess)
+    try await next.close()
   }
 
   @Test func aDriverUnlocksAlthoughAChildHasACopyOfItsLock() throws {

@@ -270,13 +270,15 @@ struct PostgreSQLOwnerTests {
 
   @Test func aWaitEndsIfItsTaskIsCancelled() async throws {
     let first = try Opened(database.driver(settings: PostgreSQLSettings(lease: .seconds(3_600))))
-    let task = Task { [url = database.url] in
-      _ = try await Persistence(.postgreSQL(url: url, waitForOwnership: true))
-    }
+    let partition = PersistenceDatabase.postgreSQL(url: database.url, waitForOwnership: true)
+    let task = Task { _ = try await Persistence(partition) }
     try await Task.sleep(for: .milliseconds(20))
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
+    // Another wait of the same value is another one.
+    let next = Task { try await Persistence(partition) }
     first.driver.close()
+    try await next.value.close()
   }
 
   @Test func anIdleOwnerKeepsItsLease() async throws {
