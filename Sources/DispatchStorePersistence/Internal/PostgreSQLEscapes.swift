@@ -2,7 +2,16 @@
   /// Writes a zero byte, which the server's text can't hold, as `\0`, and a backslash as two.
   func escaped(_ key: String) -> String {
     guard key.utf8.contains(where: { $0 == 0 || $0 == UInt8(ascii: "\\") }) else { return key }
-    return key.replacing("\\", with: "\\\\").replacing("\0", with: "\\0")
+    var text = ""
+    // Not by characters: a backslash beside a combining mark is one with it.
+    for character in key.unicodeScalars {
+      switch character {
+      case "\\": text += "\\\\"
+      case "\0": text += "\\0"
+      default: text.unicodeScalars.append(character)
+      }
+    }
+    return text
   }
 
   func unescaped(_ key: String) -> String {

@@ -15,7 +15,10 @@ struct PostgreSQLRowTests {
   @Test func areReadAsTheyWereSaved() throws {
     let opened = try Opened(database.driver())
     let store = try opened.store()
-    let keys = ["", "a", "\0", "\\0", "\\", "a\0b\\", "'; DROP TABLE", "ä€😀\n\"{},", "NULL"]
+    let keys = [
+      "", "a", "\0", "\\0", "\\", "a\0b\\", "'; DROP TABLE", "ä€😀\n\"{},", "NULL", "\\\u{301}",
+      "\u{600}\\",
+    ]
     let values = ["{}", "", "null", "\u{1}\n\\\"", "{\"a\\u0000\":1e400}", "\0"].map {
       Data($0.utf8)
     }
