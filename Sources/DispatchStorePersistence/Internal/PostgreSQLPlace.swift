@@ -28,10 +28,24 @@
   extension PostgreSQLPlace {
     init(url: String, partition: String) {
       (self.url, self.partition) = (url, partition)
-      guard !url.utf8.contains(0), let options = PQconninfoParse(url, nil) else {
+      guard let values = Self.values(of: url) else {
         (problem, description) = (Self.unreadable, "PostgreSQL partition \"\(partition)\"")
         return
       }
+      // libpq would cut a name at a zero character.
+      problem =
+        partition.utf8.contains(0) ? "the partition's name can't have a zero character." : nil
+      let host = values["host"] ?? values["hostaddr"] ?? "the local socket"
+      let port = values["port"].map { ":\($0)" } ?? ""
+      let name = values["dbname"] ?? values["user"] ?? "the user's"
+      description = "PostgreSQL database \"\(name)\" at \(host)\(port), partition \"\(partition)\""
+    }
+
+    /// Reads the parts of a URL; nil if it can't be read, or if a part of the password may be in another one.
+    private static func values(of url: String) -> [String: String]? {
+      guard !url.utf8.contains(0), !hasSlashInPassword(url),
+        let options = PQconninfoParse(url, nil)
+      else { return nil }
       defer { PQconninfoFree(options) }
       var values: [String: String] = [:]
       var option = options
@@ -41,17 +55,21 @@
         }
         option += 1
       }
-      let host = values["host"] ?? values["hostaddr"] ?? "the local socket"
       // A password with an "@" that is not written as %40 reaches into the host. Sockets without a file begin with one.
-      let shown = host.split(separator: "@").last ?? ""
-      // libpq would cut a name at a zero character.
-      problem =
-        host.dropFirst().contains("@")
-        ? Self.unreadable
-        : partition.utf8.contains(0) ? "the partition's name can't have a zero character." : nil
-      let port = values["port"].map { ":\($0)" } ?? ""
-      let name = values["dbname"] ?? values["user"] ?? "the user's"
-      description = "PostgreSQL database \"\(name)\" at \(shown)\(port), partition \"\(partition)\""
+      let hasAtInPassword = (values["host"] ?? "").dropFirst().contains("@")
+      let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+      let hasPorts = (values["port"] ?? "").utf8.allSatisfy {
+        digits.contains($0) || $0 == UInt8(ascii: ",")
+      }
+      return hasPorts && !hasAtInPassword ? values : nil
+    }
+
+    /// Whether a "/" comes before an "@" in a URL: libpq takes what is before it for the host and the port.
+    private static func hasSlashInPassword(_ url: String) -> Bool {
+      let schemes = ["postgresql://", "postgres://"]
+      guard let scheme = schemes.first(where: { url.hasPrefix($0) }) else { return false }
+      let names = url.utf8.dropFirst(scheme.utf8.count).prefix { $0 != UInt8(ascii: "?") }
+      return names.drop { $0 != UInt8(ascii: "/") }.contains(UInt8(ascii: "@"))
     }
   }
 #endif

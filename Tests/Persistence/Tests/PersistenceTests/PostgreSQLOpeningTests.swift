@@ -24,13 +24,17 @@ struct PostgreSQLOpeningTests {
       "postgresql://shop:secret@host/a?secret=1": "can't be read",
       "postgresql://shop:a@secret@host/a": "can't be read",
       "postgresql://shop:secret@host/a\0": "can't be read",
+      "postgresql://shop:secret/cret@host/a": "can't be read",
+      "postgresql://shop:12/secret@host/a": "can't be read",
+      "postgresql://shop:secret?cret/@host/a": "can't be read",
+      "postgresql://shop:a@b:secret@host/a": "can't be read",
       "": "",
     ]
     for (url, part) in urls where !url.isEmpty {
       let error = try expect(.cannotOpen, part, "main") {
         _ = try database.driver(url: url).open()
       }
-      #expect(!error.message.contains("secret"), "\(error)")
+      #expect(!error.message.contains("cret"), "\(error)")
     }
   }
 
