@@ -104,14 +104,31 @@ private struct LogRow {
   /// The most rows of one statement: each statement is an exchange with a server.
   private static let batch = 50
 
+  /// Makes the table if it is missing, since a role may have no right to make one.
   static func makeTable(_ driver: any PersistenceDriver) throws {
+    if try isThere(driver) { return }
     let statements = [
       """
       CREATE TABLE IF NOT EXISTS dispatch_log (origin BIGINT NOT NULL, dispatcher TEXT NOT NULL, \
       number BIGINT NOT NULL, ended BIGINT NOT NULL, entry TEXT NOT NULL)
       """, "CREATE INDEX IF NOT EXISTS dispatch_log_ended ON dispatch_log (ended)",
     ]
-    for statement in statements { _ = try driver.execute(statement, []) }
+    do {
+      for statement in statements { _ = try driver.execute(statement, []) }
+    } catch let error as PersistenceError where error.code == .statement {
+      // Another partition of the same database may have made it meanwhile.
+      guard try isThere(driver) else { throw error }
+    }
+  }
+
+  private static func isThere(_ driver: any PersistenceDriver) throws -> Bool {
+    do {
+      _ = try driver.query(
+        "SELECT origin, dispatcher, number, ended, entry FROM dispatch_log LIMIT 0", [])
+      return true
+    } catch let error as PersistenceError where error.code == .statement {
+      return false
+    }
   }
 
   static func insert(_ rows: [LogRow], _ driver: any PersistenceDriver) throws {

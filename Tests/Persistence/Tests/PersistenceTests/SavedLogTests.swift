@@ -1,5 +1,6 @@
 import DispatchStoreTesting
 import Foundation
+import PostgreSQLServer
 import Testing
 
 @testable import DispatchStore
@@ -41,6 +42,15 @@ struct SavedLogTests {
       for amount in amounts { await dispatcher.send(Deposit(amount: amount)) }
     }
 
+    /// Whether the state of stores is still saved.
+    func savesStores() async throws -> Bool {
+      try await dispatcher.register(
+        store: Store(identifier: "saved", model: Account()) {
+          On(Deposit.self) { account, deposit in account.balance += deposit.amount }
+        }, persisted: .model)
+      return await dispatcher.send(Deposit(amount: 1)).result.isSuccess
+    }
+
     func save(keeping age: Duration = .seconds(60)) async throws -> Int {
       try await recorder.saveLog(in: persistence, keeping: age)
     }
@@ -80,6 +90,51 @@ struct SavedLogTests {
     let entries = try await DispatchLog.saved(in: service.persistence).flatMap(\.entries)
     #expect(entries == service.recorder.log.entries)
     try await service.persistence.close()
+  }
+
+  @Test(arguments: [false, true])
+  func aTableOfTheUsersWithThatNameIsRefusedAndSavingGoesOn(isServer: Bool) async throws {
+    let sql = "CREATE TABLE dispatch_log (x int)"
+    if isServer { try server.psql(sql) } else { try Stranger(folder.database).run(sql) }
+    let service = try await Service(database(isServer), "shop", clock)
+    await service.deposit(1...3)
+    let error = await #expect(throws: PersistenceError.self) { try await service.save() }
+    #expect(error?.code == .statement)
+    await #expect(throws: PersistenceError.self) {
+      try await DispatchLog.saved(in: service.persistence)
+    }
+    #expect(try await service.savesStores())
+    try await service.persistence.close()
+  }
+
+  @Test func twoPartitionsMayMakeTheTableAtTheSameTime() async throws {
+    let one = try await Service(.postgreSQL(url: server.url, partition: "a"), "one", clock)
+    let other = try await Service(.postgreSQL(url: server.url, partition: "b"), "other", clock)
+    async let first = one.save()
+    async let second = other.save()
+    let dropped = try await (first, second)
+    #expect(dropped == (0, 0))
+    #expect(try await one.savesStores())
+    #expect(try await other.savesStores())
+    try await one.persistence.close()
+    try await other.persistence.close()
+  }
+
+  @Test func aRoleNeedsNoRightToMakeATableThatIsThere() async throws {
+    let first = try await Service(database(true), "first", clock)
+    _ = try await first.save()
+    try await first.persistence.close()
+    try server.psql(
+      """
+      CREATE ROLE \(server.name) LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO \(server.name)
+      """)
+    let url = DatabaseServer.present.url(server.name, user: server.name)
+    let second = try await Service(.postgreSQL(url: url), "second", clock)
+    await second.deposit(1...3)
+    #expect(try await second.save() == 0)
+    #expect(try await DispatchLog.saved(in: second.persistence).map(\.entries.count) == [3])
+    try await second.persistence.close()
   }
 
   @Test(arguments: [false, true])

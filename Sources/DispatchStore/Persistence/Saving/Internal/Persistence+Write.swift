@@ -139,7 +139,7 @@ extension Persistence {
     }
     if error.isTransient { return pause(current, after: error) }
     if case .errand(let errand) = current, error.isOfErrand {
-      writer.current = nil
+      (writer.current, writer.failures) = (nil, 0)
       errand.ended(error)
       if state.withLock({ $0.commit.release() }) { startJob() }
       return
@@ -256,9 +256,12 @@ extension Persistence {
 }
 
 extension PersistenceError {
-  /// Whether it concerns one errand, and not the database.
+  /// Whether it concerns one errand, whose transaction was rolled back, and not the database.
   fileprivate var isOfErrand: Bool {
-    [.notDecodable, .notEncodable, .newerVersion, .migration, .alreadyRegistered].contains(code)
+    let codes: [Code] = [
+      .notDecodable, .notEncodable, .newerVersion, .migration, .alreadyRegistered, .statement,
+    ]
+    return codes.contains(code) && isOutcomeKnown
   }
 }
 
