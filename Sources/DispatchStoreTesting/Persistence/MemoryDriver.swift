@@ -9,6 +9,8 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
   private var isOpen = false
   /// The tables in the transaction.
   private var content: MemoryDatabase.Content?
+  /// The saved owner when the transaction began.
+  private var ownerBefore: PersistenceOwner?
 
   init(_ database: MemoryDatabase) { self.database = database }
 
@@ -38,7 +40,7 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
     case .inputOutput: throw PersistenceError(.inputOutput, "\(description) can't be written.")
     case .commitUnknown where name == "commit":
       try checkAlive()
-      commitNow()
+      try commitNow()
       throw PersistenceError(.inputOutput, "\(description): lost.", isOutcomeKnown: false)
     case .crash: database.crash()
     case .commitUnknown, nil: break
@@ -71,12 +73,13 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
   func begin(as owner: PersistenceOwner) throws -> Bool {
     try step("begin")
     var saved = database.state.read(\.saved)
+    ownerBefore = saved.owner
     if isPlantedInDatabase(.ownerNotCompared) { saved.owner = owner }
     if saved.owner.epoch == owner.epoch, saved.owner.group == owner.group + 1 {
       return false
     }
     guard saved.owner == owner else {
-      throw PersistenceError(.notOwner, "\(description) has another owner.")
+      throw notOwner()
     }
     content = saved
     content?.owner.group += 1
@@ -87,13 +90,23 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
     // First, so that a fault or a crash that comes meanwhile concerns this commit.
     database.waitUntilReleased()
     try step("commit")
-    commitNow()
+    try commitNow()
   }
 
-  private func commitNow() {
+  private func commitNow() throws {
     guard let content else { return }
-    database.state.change { $0.saved = content }
     self.content = nil
+    let isOwner = database.state.change { state -> Bool in
+      // Another process may have become the owner since the transaction began.
+      guard state.saved.owner == ownerBefore else { return false }
+      state.saved = content
+      return true
+    }
+    if !isOwner { throw notOwner() }
+  }
+
+  private func notOwner() -> PersistenceError {
+    PersistenceError(.notOwner, "\(description) has another owner.")
   }
 
   func rollback() { content = nil }

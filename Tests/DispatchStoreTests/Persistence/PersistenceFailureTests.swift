@@ -133,6 +133,21 @@ struct PersistenceFailureTests {
     #expect(await other.dispatcher.send(Deposit(account: "b", amount: 5)).result.isSuccess)
   }
 
+  @Test(arguments: Way.all)
+  func ofAnotherOwnerThatComesInATransactionEndIt(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    let before = stage.database.stepCount
+    stage.database.hold()
+    let result = stage.run(Deposit(account: "a", amount: 5), way)
+    // Its begin, the store's version, and the row.
+    while stage.database.stepCount < before + 3 { await Task.yield() }
+    stage.database.becomeOwned()
+    stage.database.release()
+    let error = await result.value.dispatchError
+    #expect((error?.cause as? PersistenceError)?.code == .notOwner)
+    #expect(stage.saved.isEmpty)
+  }
+
   @Test func ofAValueThatCannotBeEncodedNameStoreKeyAndPath() async throws {
     struct Broken: Codable, Sendable {
       var inner = ["x": 1.0]
