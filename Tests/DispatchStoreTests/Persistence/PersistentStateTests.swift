@@ -259,6 +259,24 @@ struct PersistentStateTests {
     #expect(database.rows(ofStore: "wallet", part: 1) == ["a": "1"])
   }
 
+  @Test func staysIfItsStoreIsRegisteredBesideADeletion() async throws {
+    let stage = try await PersistenceStage()
+    var present: WalletStore? = stage.wallet
+    for round in 1...200 {
+      if let present { stage.dispatcher.unregister(store: present) }
+      async let deletion: Void = stage.persistence.delete("wallet")
+      present = try? await stage.dispatcher.register(
+        store: .wallet(), persisted: .elements(\.all))
+      // Either of them may come too late.
+      try? await deletion
+      guard let present else { continue }
+      #expect(await stage.dispatcher.send(Deposit(account: "a", amount: round)).result.isSuccess)
+      #expect(stage.database.version(ofStore: "wallet") == present.version)
+      #expect(stage.saved["a"] == present.model.all["a"].map { "\($0)" })
+    }
+    #expect(!stage.persistence.status.hasFailed)
+  }
+
   @Test func isNotThatOfAStoreInMemoryThatComesInBetween() async throws {
     let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
     try await database.open(for: dispatcher)

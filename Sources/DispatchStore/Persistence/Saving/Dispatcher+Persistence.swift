@@ -97,7 +97,7 @@ extension Dispatcher {
     guard self.store(with: store.identifier) == nil else {
       throw PersistenceError.alreadyRegistered(store.identifier)
     }
-    try persistence.claim(store.identifier, for: record)
+    if let refusal = persistence.claim(store.identifier, for: record) { throw refusal }
     if isPlanted(.servedBeforeLoaded) {
       register(store: store, waitFor: waitFor, ownership: ownership)
     }
@@ -128,9 +128,14 @@ extension PersistenceError {
 
 extension Persistence {
   /// Claims an identifier for a store, whose predecessor is saved no longer; without a record, for its deletion.
-  func claim(_ identifier: String, for record: PersistedRecord?) throws {
+  ///
+  /// - Parameter errand: Added in the same step, so that no store can be registered in between.
+  /// - Returns: The error if it can't be claimed, or if saving has failed.
+  func claim(
+    _ identifier: String, for record: PersistedRecord?, adding errand: DatabaseErrand? = nil
+  ) -> PersistenceError? {
     if identifier.inFormC == WorkRows.storeIdentifier {
-      throw PersistenceError(
+      return PersistenceError(
         .alreadyRegistered,
         """
         Store "\(identifier)" can't be registered or deleted: the rows of idempotency keys, schedules and durable effects \
@@ -138,16 +143,16 @@ extension Persistence {
         """)
     }
     let present = state.withLock { $0.records[identifier]?.record }
-    if present?.dispatcher != nil { throw PersistenceError.alreadyRegistered(identifier) }
-    let hasClaimed = state.withLock { state in
+    if present?.dispatcher != nil { return .alreadyRegistered(identifier) }
+    return state.withLock { state -> PersistenceError? in
       let isFree = state.records[identifier]?.record === present && present?.isBeginning != true
-      guard isFree || isPlanted(.registeredTwice) else { return false }
+      guard isFree || isPlanted(.registeredTwice) else { return .alreadyRegistered(identifier) }
+      if let errand, let failure = state.commit.add(errand) { return failure }
       present?.isReplaced = true
       record?.isBeginning = true
       state.records[identifier] = record.map { WeakRecord(record: $0) }
-      return true
+      return nil
     }
-    if !hasClaimed { throw PersistenceError.alreadyRegistered(identifier) }
   }
 
   /// Notes that a store is registered: from now on its dispatcher says whether it has the identifier.

@@ -247,16 +247,19 @@ public final class Persistence: Sendable {
   ///
   /// - Throws: A `PersistenceError`; with the code `alreadyRegistered` if the store is registered.
   public func delete(_ storeIdentifier: String) async throws {
-    try claim(storeIdentifier, for: nil)
-    try await perform { driver in
-      guard let saved = try driver.store(storeIdentifier.inFormC) else { return }
-      try driver.delete(store: saved.number)
-    }
+    try await perform(
+      { driver in
+        guard let saved = try driver.store(storeIdentifier.inFormC) else { return }
+        try driver.delete(store: saved.number)
+      }, claiming: storeIdentifier)
   }
 
   /// Runs work with the database in a transaction of its own, after everything that was committed before.
+  ///
+  /// - Parameter identifier: Claimed for the deletion of its store, if it is not nil.
   func perform<Value: Sendable>(
-    _ body: @escaping @Sendable (any PersistenceDriver) throws -> Value
+    _ body: @escaping @Sendable (any PersistenceDriver) throws -> Value,
+    claiming identifier: String? = nil
   ) async throws -> Value {
     let value = Locked<Value?>(nil)
     let error = await withUnsafeContinuation {
@@ -267,7 +270,13 @@ public final class Persistence: Sendable {
       } end: {
         continuation.resume(returning: $0)
       }
-      if let error = state.withLock({ $0.commit.add(errand) }) { return errand.ended(error) }
+      let refusal: PersistenceError? =
+        if let identifier {
+          claim(identifier, for: nil, adding: errand)
+        } else {
+          state.withLock { $0.commit.add(errand) }
+        }
+      if let refusal { return errand.ended(refusal) }
       requestWriter()
     }
     if let error { throw error }
