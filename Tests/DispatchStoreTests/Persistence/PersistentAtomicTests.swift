@@ -87,6 +87,48 @@ struct PersistentAtomicTests {
     #expect(bank.other.model.all["a"] == 1)
   }
 
+  /// Waits before the stores are locked.
+  private final class Slow: Reducer<Wallet, Deposit> {
+    private let hasBegun: Latch
+    private let goesOn: Latch
+
+    init(_ hasBegun: Latch, _ goesOn: Latch) { (self.hasBegun, self.goesOn) = (hasBegun, goesOn) }
+
+    override func reduce(into model: inout Wallet, action: Deposit) {
+      model.all[action.account] = action.amount
+    }
+
+    override func shouldNotifyObservers(
+      for action: Deposit, in store: Store<Wallet, Deposit>
+    ) -> Bool {
+      hasBegun.open()
+      goesOn.wait()
+      return true
+    }
+  }
+
+  @Test func saveNothingIfAStoreIsReplacedMeanwhile() async throws {
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    let (hasBegun, goesOn) = (Latch(), Latch())
+    try await database.open(for: dispatcher)
+    let one = try await dispatcher.register(
+      store: Store(identifier: "one", reducer: Slow(hasBegun, goesOn)), persisted: .elements(\.all))
+    let other = try await dispatcher.register(store: .wallet("other"), persisted: .elements(\.all))
+    let deposit = Deposit(account: "a", amount: 1)
+    let handle = dispatcher.dispatch(deposit, mode: .serial, options: .atomic)
+    await hasBegun.opened()
+    dispatcher.unregister(store: other)
+    try await dispatcher.register(store: .wallet("other"), persisted: .elements(\.all))
+    goesOn.open()
+    #expect(await !handle.result.isSuccess)
+    #expect(one.model.all.isEmpty && other.model.all.isEmpty)
+    #expect(database.rows(ofStore: "one", part: 1).isEmpty)
+    // A repeat goes to the new store.
+    #expect(await dispatcher.send(deposit, options: .atomic).result.isSuccess)
+    #expect(database.rows(ofStore: "one", part: 1) == ["a": "1"])
+    #expect(database.rows(ofStore: "other", part: 1) == ["a": "1"])
+  }
+
   /// The time limit keeps the thread from saving the commit itself.
   @Test(arguments: Way.all)
   func areSavedWhileAnObserverWaitsForThat(way: Way) async throws {

@@ -144,15 +144,18 @@ extension Persistence {
     }
     let present = state.withLock { $0.records[identifier]?.record }
     if present?.dispatcher != nil { return .alreadyRegistered(identifier) }
-    return state.withLock { state -> PersistenceError? in
-      let isFree = state.records[identifier]?.record === present && present?.isBeginning != true
-      guard isFree || isPlanted(.registeredTwice) else { return .alreadyRegistered(identifier) }
-      if let errand, let failure = state.commit.add(errand) { return failure }
-      present?.isReplaced = true
-      record?.isBeginning = true
-      state.records[identifier] = record.map { WeakRecord(record: $0) }
-      return nil
+    func take() -> PersistenceError? {
+      state.withLock { state -> PersistenceError? in
+        let isFree = state.records[identifier]?.record === present && present?.isBeginning != true
+        guard isFree || isPlanted(.registeredTwice) else { return .alreadyRegistered(identifier) }
+        if let errand, let failure = state.commit.add(errand) { return failure }
+        present?.isReplaced = true
+        record?.isBeginning = true
+        state.records[identifier] = record.map { WeakRecord(record: $0) }
+        return nil
+      }
     }
+    return if let present { present.inSection(take) } else { take() }
   }
 
   /// Notes that a store is registered: from now on its dispatcher says whether it has the identifier.

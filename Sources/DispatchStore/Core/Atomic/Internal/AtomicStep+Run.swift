@@ -53,6 +53,10 @@ extension AtomicStep {
     let thread = context.thread
     let companions = context.companions
     let notices = lock(locks, context)
+    if let refusal = refusal(members) {
+      unlock(locks)
+      return AtomicOutcome(failedBy: [refusal], along: context.route)
+    }
     var replies: [String: any Sendable]? = companions.isEmpty ? nil : [:]
     if let failure = reduce(context, members, &replies) {
       undo(members[...failure.index], on: thread)
@@ -110,6 +114,17 @@ extension AtomicStep {
 
   private static func unlock(_ locks: Locks) {
     for storage in locks.reversed() { storage._withUnsafeGuaranteedRef { $0.lock.unlock() } }
+  }
+
+  /// The first store whose commits are not saved, since another one was registered under its identifier.
+  ///
+  /// With all stores locked, so that it stays so until the commits are kept.
+  private static func refusal(_ members: Members) -> (index: Int, outcome: StoreOutcome)? {
+    for index in members.indices {
+      let keeper = members[index].storage._withUnsafeGuaranteedRef(\.keeper)
+      if let error = keeper?.gate.refusalOfStore { return (index, .failed(error)) }
+    }
+    return nil
   }
 
   /// Calls the stores' reducers in order; returns the first failure.

@@ -14,6 +14,8 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
   /// Whether it is being registered, and so has its identifier already.
   var isBeginning = false
   /// Whether another store has been registered under its identifier, so that its commits are no longer saved.
+  ///
+  /// Set in its exclusive section, too, so that an atomic action finds it before its stores change.
   var isReplaced: Bool {
     get { ownGate.isReplaced }
     set { ownGate.isReplaced = newValue }
@@ -94,6 +96,11 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
 
   /// The dispatcher that the store is registered with.
   var dispatcher: Dispatcher? { fatalError("PersistedRecord is abstract.") }
+
+  /// Calls a closure in the store's exclusive section, if the store is there.
+  func inSection(_ body: () -> PersistenceError?) -> PersistenceError? {
+    fatalError("PersistedRecord is abstract.")
+  }
 
   /// Takes what was kept since the last call; called under the persistence's lock.
   func take() -> PersistedBatch { fatalError("PersistedRecord is abstract.") }

@@ -30,6 +30,11 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
 
   override var dispatcher: Dispatcher? { store?.dispatcher }
 
+  override func inSection(_ body: () -> PersistenceError?) -> PersistenceError? {
+    guard let store else { return body() }
+    return store.storage.withLock { _ in body() }
+  }
+
   override func report(_ kind: DispatchWarning.Kind, _ message: String) {
     store?.report(kind, message)
   }
