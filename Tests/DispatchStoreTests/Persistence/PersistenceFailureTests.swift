@@ -122,6 +122,37 @@ struct PersistenceFailureTests {
     #expect(!stage.persistence.status.hasFailed)
   }
 
+  @Test func ofACommitThatHasHappenedLeaveTheNextGroupToAnotherThread() async throws {
+    let stage = try await PersistenceStage()
+    let (begun, ended, names) = (Recorder<Int>(), Recorder<Int>(), Recorder<String?>())
+    let goesOn = DispatchSemaphore(value: 0)
+    stage.persistence.project(stage.wallet) { changes, _ in
+      switch (changes.elements(\.all) ?? []).map({ $0.key }) {
+      case ["a"]:
+        begun.record(0)
+        goesOn.wait()
+      case ["b"]: names.record(Thread.current.name)
+      default: break
+      }
+    }
+    // In most rounds the caller writes its own commit.
+    for round in 1...20 {
+      stage.database.failAtCommit(.commitUnknown)
+      Thread.detachNewThread { [dispatcher = stage.dispatcher] in
+        Thread.current.name = "caller"
+        dispatcher.dispatch(Deposit(account: "a", amount: 1), mode: .sync)
+        ended.record(0)
+      }
+      _ = await begun.first(round)
+      stage.wallet.updateModel { $0.all["b"] = round }
+      goesOn.signal()
+      _ = await ended.first(round)
+      try await stage.persistence.flush()
+    }
+    #expect(names.all.count == 20 && !names.all.contains("caller"))
+    #expect(stage.saved == ["a": "20", "b": "20"])
+  }
+
   @Test func ofAnotherOwnerEndIt() async throws {
     let stage = try await PersistenceStage()
     stage.database.crash()

@@ -30,7 +30,7 @@ extension Persistence {
       do {
         try write(current)
       } catch {
-        return couldNotWrite(current, error)
+        guard wasWritten(current, despite: error) else { return }
       }
     } while !state.withLock({ isEnough($0.commit) })
     if state.withLock({ $0.commit.release() }) { startJob() }
@@ -127,7 +127,8 @@ extension Persistence {
   /// The shortest and the longest pause before another attempt, in nanoseconds.
   private static let pauses: (least: Int64, most: Int64) = (10_000_000, 1_000_000_000)
 
-  private func couldNotWrite(_ current: Writer.Current, _ thrown: any Error) {
+  /// Ends an attempt that has failed; returns false, without the role of the writer, if nothing was written.
+  private func wasWritten(_ current: Writer.Current, despite thrown: any Error) -> Bool {
     let error =
       thrown as? PersistenceError
       ?? PersistenceError(.projection, "A projection threw \(thrown).", cause: thrown)
@@ -135,16 +136,18 @@ extension Persistence {
     // journal that is not there now.
     if !error.isOutcomeKnown, (try? writer.wasCommitted()) == true {
       didWrite(current)
-      return write()
+      return true
     }
-    if error.isTransient { return pause(current, after: error) }
-    if case .errand(let errand) = current, error.isOfErrand {
+    if error.isTransient {
+      pause(current, after: error)
+    } else if case .errand(let errand) = current, error.isOfErrand {
       (writer.current, writer.failures) = (nil, 0)
       errand.ended(error)
       if state.withLock({ $0.commit.release() }) { startJob() }
-      return
+    } else {
+      fail(current, error)
     }
-    fail(current, error)
+    return false
   }
 
   /// Ends saving in the role of the writer.
