@@ -378,14 +378,16 @@
     package func forEachRow(
       ofStore number: Int64, part: Int, _ body: (_ key: String, _ value: Data) throws -> Void
     ) throws {
+      let action = "reading the rows of store \(number)"
       var last: String?
       while true {
         let rows = try run(
-          .rows(store: number, part: part, after: last, limit: Self.page),
-          "reading the rows of store \(number)")
+          .rows(store: number, part: part, after: last, limit: Self.page), action)
         for row in 0..<rows.rowCount {
           last = rows.text(row, 0)
           try body(unescaped(last!), rows.data(row, 1) ?? rows.data(row, 2) ?? Data())
+          // The server ends a transaction that is idle, and decoding a page may take long. Any statement will do.
+          if client.now - lastExchange > lease / 8 { _ = try run(.lastPart(store: number), action) }
         }
         if rows.rowCount < Self.page { return }
       }

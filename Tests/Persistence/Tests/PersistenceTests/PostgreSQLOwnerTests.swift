@@ -108,6 +108,27 @@ struct PostgreSQLOwnerTests {
     }
   }
 
+  /// As the loading of a store whose elements are decoded slowly.
+  @Test func aTransactionThatReadsSlowlyIsNotEnded() throws {
+    let opened = try Opened(database.driver(settings: short))
+    let store = try opened.store()
+    try opened.group { driver in
+      for number in 0..<100 {
+        try driver.save(Data("1".utf8), at: SavedRow(part: 0, key: "\(number)"), ofStore: store)
+      }
+    }
+    try opened.group { driver in
+      let (begin, share) = (ContinuousClock.now, short.lease * 2 / 100)
+      var count = 0
+      try driver.forEachRow(ofStore: store, part: 0) { _, _ in
+        count += 1
+        let end = begin + share * count
+        while .now < end {}
+      }
+      #expect(count == 100)
+    }
+  }
+
   /// As the registration of a large store: the server ends a transaction that is idle for half a lease.
   @Test func aTransactionWhoseRowsTakeLongIsNotEnded() throws {
     let opened = try Opened(database.driver(settings: short))
