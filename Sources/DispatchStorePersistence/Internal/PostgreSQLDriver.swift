@@ -235,9 +235,7 @@
       // Pending statements belong to another action, unless this one is to send it.
       let count = further.isEmpty || commits ? 0 : pending.count
       return try exchange(action, after: count, on: connection, commits: commits) {
-        let results = try $0.run(pending + further)
-        try check(results, of: transaction)
-        return results
+        try $0.run(pending + further)
       }
     }
 
@@ -272,14 +270,21 @@
       return error
     }
 
-    /// The error of a statement, or of the comparison at the transaction's begin.
+    /// The error of a statement, of the comparison at the transaction's begin, or of a missing row of a store.
     private func explain(
       _ failure: PostgreSQLFailure, _ transaction: PostgreSQLTransaction?,
       _ action: String
     ) throws -> PersistenceError {
-      guard let transaction, failure.sqlState == "22012",
-        transaction.fenceIndex == failure.index, let connection
-      else { return failure.error(action, in: place) }
+      guard let transaction, failure.sqlState == "22012", let connection else {
+        return failure.error(action, in: place)
+      }
+      if transaction.versionsIndex == failure.index {
+        rollback()
+        return PersistenceError(.corrupt, "\(description) has lost the row of a store.")
+      }
+      guard transaction.fenceIndex == failure.index else {
+        return failure.error(action, in: place)
+      }
       rollback()
       let row = try exchange("reading the owner", on: connection) {
         try $0.run(.readOwner(partition: place.partition, locks: false))
@@ -287,17 +292,6 @@
       guard row.rowCount == 1 else { return lostOwner() }
       return notOwner(
         transaction.owner, PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1)))
-    }
-
-    /// Compares the number of saved versions with that of the stores that the group has changed.
-    private func check(
-      _ results: [any PostgreSQLResult], of transaction: PostgreSQLTransaction
-    ) throws {
-      guard let (index, count) = transaction.sentVersions, index < results.count else { return }
-      if results[index].changedCount != count {
-        rollback()
-        throw noted(PersistenceError(.corrupt, "\(description) has lost the row of a store."))
-      }
     }
 
     private func noTransaction() -> PersistenceError {

@@ -189,9 +189,11 @@
       }
       return PostgreSQLQuery(
         """
-        UPDATE dispatchstore_stores SET version = changed.version
-        FROM unnest($1, $2) AS changed (number, version)
-        WHERE dispatchstore_stores.number = changed.number
+        WITH saved AS (
+          UPDATE dispatchstore_stores SET version = changed.version
+          FROM unnest($1, $2) AS changed (number, version)
+          WHERE dispatchstore_stores.number = changed.number RETURNING 1)
+        SELECT 1 / (count(*) = cardinality($1))::integer FROM saved
         """, numbers.parameter, values.parameter)
     }
 

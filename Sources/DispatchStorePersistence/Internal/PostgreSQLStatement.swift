@@ -49,6 +49,7 @@
     case storeIdentifiers(partition: String)
     case findStore(String, partition: String)
     case saveStore(SavedStore, String, partition: String)
+    /// Saves new versions; divides by zero if the row of a store is missing, so that nothing is committed.
     case saveVersions([Int64: UInt64])
     case deleteStore(Int64)
     case saveRows([(store: Int64, row: SavedRow, value: Data)])

@@ -13,8 +13,8 @@
     private var rows: [Place: Data?] = [:]
     /// The index of the comparison with the owner in the statements that were taken last; nil if they have none.
     private(set) var fenceIndex: Int?
-    /// The index of the statement that saves versions in them, and the number of versions.
-    private(set) var sentVersions: (index: Int, count: Int)?
+    /// The index of the statement that saves versions in them.
+    private(set) var versionsIndex: Int?
 
     private struct Place: Hashable {
       let store: Int64
@@ -34,9 +34,9 @@
     func takeStatements() -> [PostgreSQLStatement] {
       var statements = first
       fenceIndex = first.isEmpty ? nil : first.count - 1
-      sentVersions = nil
+      versionsIndex = nil
       if !versions.isEmpty {
-        sentVersions = (statements.count, versions.count)
+        versionsIndex = statements.count
         statements.append(.saveVersions(versions))
       }
       let saved = rows.filter { $0.value != nil }

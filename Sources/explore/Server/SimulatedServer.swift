@@ -297,8 +297,10 @@
         (content!.numbers[identifier], content!.stores[number]) = (number, store)
         return SimulatedRows(["\(number)"])
       case .saveVersions(let versions):
-        for (number, version) in versions { content!.stores[number]?.version = version }
-        return SimulatedRows(changed: versions.count { seen.stores[$0.key] != nil })
+        for (number, version) in versions {
+          guard content!.stores[number] != nil else { throw .statement("22012") }
+          content!.stores[number]!.version = version
+        }
       case .saveRows(let rows):
         for (store, row, value) in rows { content!.rows[store, default: [:]][row] = value }
       case .deleteRows(let rows):

@@ -119,6 +119,23 @@ struct PostgreSQLRowTests {
     }
   }
 
+  @Test func areNotSavedIfTheRowOfAStoreIsLost() throws {
+    let opened = try Opened(database.driver())
+    let (first, second) = (try opened.store("a"), try opened.store("b"))
+    try database.psql("DELETE FROM dispatchstore_stores WHERE identifier = 'b'")
+    let failure = try expect(.corrupt, "lost the row of a store") {
+      try opened.group { driver in
+        for store in [first, second] {
+          try driver.save(version: 2, ofStore: store)
+          try driver.save(Data("1".utf8), at: row("a"), ofStore: store)
+        }
+      }
+    }
+    #expect(failure.isOutcomeKnown)
+    #expect(try opened.rows(first).isEmpty)
+    #expect(try opened.group { try $0.store("a") }?.version == 1)
+  }
+
   @Test func partitionsShareADatabase() throws {
     let (one, other) = (try Opened(database.driver("a")), try Opened(database.driver("b")))
     let (first, second) = (try one.store(), try other.store())
