@@ -392,6 +392,17 @@ struct PersistenceFailureTests {
     #expect(await seen.value?.lastError?.code == .inputOutput)
   }
 
+  @Test func areSeenByAnObserverOfTheStatusThatComesMeanwhile() async throws {
+    for _ in 1...200 {
+      let stage = try await PersistenceStage()
+      stage.database.fail(.inputOutput)
+      async let sent = stage.dispatcher.send(Deposit(account: "a", amount: 1))
+      for await status in stage.persistence.statuses where status.hasFailed { break }
+      let result = await sent.result
+      #expect(!result.isSuccess)
+    }
+  }
+
   @Test func aLargeModelRowIsReportedOnce() async throws {
     let stage = try await PersistenceStage(form: .model)
     for _ in 1...2 {

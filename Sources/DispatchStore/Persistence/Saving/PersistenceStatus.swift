@@ -21,11 +21,7 @@ public struct PersistenceStatus: Sendable {
 extension Persistence {
   /// How saving goes at this moment.
   public var status: PersistenceStatus {
-    state.withLock { state in
-      var status = state.status
-      status.lag = Int(state.commit.lag)
-      return status
-    }
+    state.withLock(\.presentStatus)
   }
 
   /// The status now and after each group that was saved or has failed; the newest one only, for a slow consumer.
@@ -34,13 +30,14 @@ extension Persistence {
       of: PersistenceStatus.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
       state.lastObserver += 1
+      // Before the observer is in the list: a newer status must not be replaced by this one.
+      continuation.yield(state.presentStatus)
       state.statusObservers[state.lastObserver] = continuation
       return state.lastObserver
     }
     continuation.onTermination = { [weak self] _ in
       _ = self?.state.withLock { $0.statusObservers.removeValue(forKey: number) }
     }
-    continuation.yield(status)
     return stream
   }
 
@@ -49,5 +46,13 @@ extension Persistence {
     if observers.isEmpty { return }
     let status = status
     for observer in observers.values { observer.yield(status) }
+  }
+}
+
+extension Persistence.State {
+  fileprivate var presentStatus: PersistenceStatus {
+    var status = status
+    status.lag = Int(commit.lag)
+    return status
   }
 }
