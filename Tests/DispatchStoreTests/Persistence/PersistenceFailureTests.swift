@@ -273,6 +273,15 @@ struct PersistenceFailureTests {
     #expect(await stage.run(Deposit(account: "b", amount: 1), way).value.isSuccess)
   }
 
+  @Test(arguments: [PersistenceLimits.suspending(bytes: 0), .rejecting(bytes: -1)])
+  func doNotHoldDispatchesBackThoughTheLimitIsZeroBytes(limits: PersistenceLimits) async throws {
+    let stage = try await PersistenceStage(limits: limits)
+    for _ in 1...3 {
+      #expect(await stage.dispatcher.send(Deposit(account: "a", amount: 1)).result.isSuccess)
+    }
+    #expect(stage.saved == ["a": "3"])
+  }
+
   @Test(arguments: Way.all)
   func doNotKeepACancelledDispatchBack(way: Way) async throws {
     let stage = try await PersistenceStage(limits: .suspending(commits: 1))

@@ -6,6 +6,12 @@ public struct PersistenceLimits: Sendable {
   let bytes: Int
   let rejects: Bool
 
+  /// With no room for anything, nothing would ever start: there is room for one commit, and for one byte.
+  private init(_ commits: Int, _ bytes: Int, rejects: Bool) {
+    (self.commits, self.bytes) = (UInt64(max(commits, 1)), max(bytes, 1))
+    self.rejects = rejects
+  }
+
   /// Holds dispatches to persistent stores back while too much is unsaved; a `.sync` caller is blocked.
   ///
   /// - Parameters:
@@ -14,7 +20,7 @@ public struct PersistenceLimits: Sendable {
   public static func suspending(
     commits: Int = 100_000, bytes: Int = 256 << 20
   ) -> PersistenceLimits {
-    PersistenceLimits(commits: UInt64(max(commits, 1)), bytes: bytes, rejects: false)
+    PersistenceLimits(commits, bytes, rejects: false)
   }
 
   /// Fails dispatches to persistent stores while too much is unsaved, with the code `limitExceeded`.
@@ -25,6 +31,6 @@ public struct PersistenceLimits: Sendable {
   public static func rejecting(
     commits: Int = 100_000, bytes: Int = 256 << 20
   ) -> PersistenceLimits {
-    PersistenceLimits(commits: UInt64(max(commits, 1)), bytes: bytes, rejects: true)
+    PersistenceLimits(commits, bytes, rejects: true)
   }
 }
