@@ -10,8 +10,12 @@
     let machine: String
     let host: String
 
+    /// Stands for the start of a process that could not be read.
+    private static let unknown = "-"
+
     static let this = PostgreSQLHolder(
-      process: getpid(), start: Self.start(of: getpid()) ?? "-", machine: Self.machine,
+      process: getpid(), start: Self.state(of: getpid())?.start ?? Self.unknown,
+      machine: Self.machine,
       host: ProcessInfo.processInfo.hostName)
 
     private init(process: Int32, start: String, machine: String, host: String) {
@@ -38,7 +42,11 @@
     /// Whether it is known that the process has ended.
     var isDead: Bool {
       guard !machine.isEmpty, machine == Self.machine else { return false }
-      return Self.start(of: process) != start
+      guard let state = Self.state(of: process) else {
+        // Also of a living process, the system's file may be hidden, or this process may have no descriptor left.
+        return kill(process, 0) != 0 && errno == ESRCH
+      }
+      return state.hasEnded || start != Self.unknown && start != state.start
     }
 
     private static let machine: String = {
@@ -49,8 +57,8 @@
       return boot.trimmingCharacters(in: .whitespacesAndNewlines) + space
     }()
 
-    /// When a process began; nil if there is none.
-    private static func start(of process: Int32) -> String? {
+    /// When a process began, and whether it has ended and is not awaited yet; nil if that can't be read.
+    private static func state(of process: Int32) -> (start: String, hasEnded: Bool)? {
       guard
         let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
         let end = line.lastIndex(of: ")")
@@ -58,7 +66,8 @@
       // The 22nd field; the 2nd, the program's name in brackets, may contain anything. A dead child of a process that
       // has not asked for its end has the state Z.
       let fields = line[end...].split(separator: " ")
-      return fields.count > 20 && fields[1] != "Z" ? String(fields[20]) : nil
+      guard fields.count > 20 else { return nil }
+      return (start: String(fields[20]), hasEnded: fields[1] == "Z")
     }
   }
 #endif

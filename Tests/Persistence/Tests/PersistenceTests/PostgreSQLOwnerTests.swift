@@ -90,6 +90,28 @@ struct PostgreSQLOwnerTests {
     #expect(isRefused.withLock { $0 })
   }
 
+  /// With no descriptor left, the file that says when a process began can't be read.
+  @Test func aProcessThatCannotBeLookedUpIsNotTakenForDead() async {
+    await #expect(processExitsWith: .success) {
+      let holder = PostgreSQLHolder.this
+      #expect(!holder.isDead)
+      var limit = rlimit()
+      #if canImport(Darwin)
+        let resource = RLIMIT_NOFILE
+      #else
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      #endif
+      #expect(getrlimit(resource, &limit) == 0)
+      let before = limit.rlim_cur
+      limit.rlim_cur = 0
+      #expect(setrlimit(resource, &limit) == 0)
+      let isDead = holder.isDead
+      limit.rlim_cur = before
+      #expect(setrlimit(resource, &limit) == 0)
+      #expect(!isDead)
+    }
+  }
+
   /// Versions of pgbouncer before 1.21 don't bring a client's prepared statements to another connection.
   @Test(.enabled(if: Pooler.isInstalled))
   func aPoolerMayUseAnotherConnectionForEachTransaction() throws {
