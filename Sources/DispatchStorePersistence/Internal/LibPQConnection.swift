@@ -49,12 +49,13 @@
       self.place = place
       patience = Int32(min(max(settings.patience / .milliseconds(1), 0), Double(Int32.max)))
       let silence = max(settings.lease.components.seconds, 1)
-      // Settings in the URL win, since they come last.
+      // What comes last wins: settings in the URL, but for the encoding, since all text is read and sent as UTF-8.
       let options = [
         ("connect_timeout", "\(max(silence / 2, 2))"), ("keepalives", "1"),
         ("keepalives_idle", "\(silence)"), ("keepalives_interval", "\(max(silence / 3, 1))"),
         ("keepalives_count", "3"), ("tcp_user_timeout", "\(silence * 1_000)"),
         ("fallback_application_name", "DispatchStore"), ("dbname", place.url),
+        ("client_encoding", "UTF8"),
       ]
       let (names, values) = (Self.strings(options.map(\.0)), Self.strings(options.map(\.1)))
       defer { for string in names + values { free(UnsafeMutablePointer(mutating: string)) } }

@@ -26,12 +26,18 @@
 
     private func checkServer() throws {
       let names = ["fsync", "full_page_writes", "synchronous_commit"]
-      let row = try connection.run(.settings(names))
+      let row = try connection.run(.settings(names + ["server_encoding"]))
       if row.isTrue(0, 0) {
         throw PersistenceError(
           .cannotOpen,
           "\(place.description) can't be opened: the server is a standby, which only reads. Name the primary server."
         )
+      }
+      let encoding = row.text(0, names.count + 1)
+      guard encoding == "UTF8" else {
+        throw PersistenceError(
+          .notADatabase,
+          "\(place.description) is encoded in \(encoding); only UTF8 keeps every key as it is.")
       }
       for (index, name) in names.enumerated()
       where row.text(0, index + 1) == "off" && !driver.maySkipSync {

@@ -211,7 +211,8 @@
       case .begin: isInTransaction = true
       case .commit: commit()
       case .limits(let wait, let idle): (lockLimit, idleLimit) = (wait, idle)
-      case .settings(let names): return SimulatedRows(["f"] + names.map { _ in "on" })
+      case .settings(let names):
+        return SimulatedRows(["f"] + names.map { $0 == "server_encoding" ? "UTF8" : "on" })
       case .lockTables, .makeTable, .addPartition: break
       case .columns:
         return SimulatedRows(

@@ -83,6 +83,24 @@ struct PostgreSQLOpeningTests {
     _ = try Opened(database.driver(url: unsafe.url(), settings: settings)).store()
   }
 
+  @Test(arguments: ["LATIN1", "SQL_ASCII"])
+  func refusesAnotherEncoding(_ encoding: String) throws {
+    let name = "\(database.name)_\(encoding.lowercased())"
+    try server.psql("CREATE DATABASE \(name) ENCODING '\(encoding)' LOCALE 'C' TEMPLATE template0")
+    try expect(.notADatabase, encoding) { _ = try database.driver(url: server.url(name)).open() }
+  }
+
+  @Test func sendsUTF8WhateverTheURLSays() throws {
+    let url = "\(database.url)?client_encoding=LATIN1"
+    let opened = try Opened(database.driver(url: url))
+    let store = try opened.store()
+    try opened.group {
+      try $0.save(Data("1".utf8), at: SavedRow(part: 0, key: "ä€😀"), ofStore: store)
+    }
+    #expect(try database.psql("SELECT length(key) FROM dispatchstore_rows") == "3")
+    #expect(try opened.rows(store) == ["ä€😀": Data("1".utf8)])
+  }
+
   @Test func refusesAStandby() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "postgresql-\(UUID())").path
     let standby = try PostgreSQLServer(in: folder)
