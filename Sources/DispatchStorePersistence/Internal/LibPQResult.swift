@@ -50,7 +50,7 @@
       let text = String(decoding: bytes, as: UTF8.self)
       switch PQftype(handle, Int32(column)) {
       case 16: return .integer(text == "t" ? 1 : 0)
-      case 17: return .blob(Data(hexadecimal: text.dropFirst(2)))
+      case 17: return .blob(Data(escaped: PQgetvalue(handle, Int32(row), Int32(column))))
       case 20, 21, 23, 26: return Int64(text).map(DatabaseValue.integer) ?? .text(text)
       case 700, 701: return Double(text).map(DatabaseValue.real) ?? .text(text)
       // A sum of integers has this type, too.
@@ -63,10 +63,14 @@
   }
 
   extension Data {
-    fileprivate init(hexadecimal text: Substring) {
-      let digits = text.utf8.map { UInt8($0 < 58 ? $0 - 48 : $0 - 87) }
-      self.init(
-        stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
+    /// Reads bytes that were sent as text, in either format of the setting `bytea_output`.
+    fileprivate init(escaped text: UnsafeMutablePointer<CChar>) {
+      var count = 0
+      let bytes = text.withMemoryRebound(to: UInt8.self, capacity: strlen(text) + 1) {
+        PQunescapeBytea($0, &count)
+      }
+      self.init(bytes: bytes!, count: count)
+      PQfreemem(bytes)
     }
   }
 #endif

@@ -144,6 +144,16 @@ struct PostgreSQLRowTests {
     #expect(try database.psql("SELECT count(*) FROM dispatchstore_partitions") == "2")
   }
 
+  @Test(arguments: ["hex", "escape"])
+  func theUsersBytesAreReadInEitherFormat(_ format: String) throws {
+    try database.psql("ALTER DATABASE \(database.name) SET bytea_output = '\(format)'")
+    let opened = try Opened(database.driver())
+    for bytes in [Data([0, 0x5C, 0x41, 0xFF]), Data()] {
+      let rows = try opened.group { try $0.query("SELECT $1::bytea", [.blob(bytes)]) }
+      #expect(rows == [[.blob(bytes)]])
+    }
+  }
+
   @Test func theUsersStatementsAreInTheTransaction() throws {
     let opened = try Opened(database.driver())
     let sql =
