@@ -113,6 +113,11 @@
           results.append(result)
         case PGRES_PIPELINE_ABORTED:
           break
+        case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+          // Nothing else can be sent now, so rolling back fails, and gives the connection up.
+          throw PostgreSQLFailure(
+            index: index, sqlState: "0A000", message: "COPY needs a connection of its own",
+            isLost: false)
         default:
           let isLost = PQstatus(handle) != CONNECTION_OK || result.sqlState.isEmpty
           failure =

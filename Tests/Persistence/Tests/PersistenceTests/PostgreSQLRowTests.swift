@@ -144,6 +144,17 @@ struct PostgreSQLRowTests {
     #expect(try database.psql("SELECT count(*) FROM dispatchstore_partitions") == "2")
   }
 
+  @Test(arguments: ["COPY (SELECT 1) TO STDOUT", "COPY mine FROM STDIN"])
+  func aCopyOfTheUsersIsRefused(_ sql: String) throws {
+    let opened = try Opened(database.driver())
+    try opened.group { _ = try $0.execute("CREATE TABLE mine (a bigint)", []) }
+    let failure = try expect(.statement, "connection of its own", sql) {
+      try opened.group { _ = try $0.execute(sql, []) }
+    }
+    #expect(failure.isOutcomeKnown && !failure.isTransient)
+    #expect(try opened.group { try $0.query("SELECT count(*) FROM mine", []) } == [[0]])
+  }
+
   @Test(arguments: ["hex", "escape"])
   func theUsersBytesAreReadInEitherFormat(_ format: String) throws {
     try database.psql("ALTER DATABASE \(database.name) SET bytea_output = '\(format)'")
