@@ -335,7 +335,7 @@
       guard row.rowCount == 1 else { return nil }
       return SavedStore(
         number: row.integer(0, 0), version: UInt64(bitPattern: row.integer(0, 1)),
-        typeName: row.text(0, 2), typeVersion: Int(row.integer(0, 3)))
+        typeName: unescaped(row.text(0, 2)), typeVersion: Int(row.integer(0, 3)))
     }
 
     package func save(_ store: SavedStore, _ identifier: String) throws -> Int64 {

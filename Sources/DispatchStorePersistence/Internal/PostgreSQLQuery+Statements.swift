@@ -177,7 +177,7 @@
           type_name = excluded.type_name, type_version = excluded.type_version
         RETURNING number
         """, .text(partition), .text(escaped(identifier)),
-        .integer(Int64(bitPattern: store.version)), .text(store.typeName),
+        .integer(Int64(bitPattern: store.version)), .text(escaped(store.typeName)),
         .integer(Int64(store.typeVersion)))
     }
 

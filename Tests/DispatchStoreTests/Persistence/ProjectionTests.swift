@@ -89,6 +89,16 @@ struct ProjectionTests {
     #expect(error?.message.contains("version 3") == true)
   }
 
+  @Test func knowNoVersionThatADatabaseCannotKeep() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = PersistedType("wallet", version: 1 << 31)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("\"wallet\" can't have version 2147483648"))
+  }
+
   @Test func thatCannotMigrateChangeNothing() async throws {
     let database = MemoryDatabase()
     let stage = try await PersistenceStage(on: database)

@@ -53,13 +53,20 @@ public struct PersistedType: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name of the type, for good.
-  ///   - version: The version that this program writes.
+  ///   - version: The version that this program writes, at most 2,147,483,647.
   ///   - migrate: Takes a row from `row.version` to the next version. Called for each row of an older version when the
   ///     store is registered, once for each version, all in one transaction.
   public init(
     _ name: String, version: Int = 1,
     migrate: (@Sendable (inout PersistedRow) throws -> Void)? = nil
   ) {
+    if Int32(exactly: version) == nil {
+      stopProgram(
+        """
+        The persisted type "\(name)" can't have version \(version): a database keeps versions up to \(Int32.max). Count \
+        them up from 1.
+        """)
+    }
     (self.name, self.version, self.migrate) = (name, version, migrate)
   }
 }

@@ -119,6 +119,18 @@ struct PostgreSQLRowTests {
     }
   }
 
+  @Test func storesKeepTheNamesOfTheirTypes() throws {
+    let opened = try Opened(database.driver())
+    for name in ["a\0b\\", "\\0", "ä\\\u{301}"] {
+      let store = SavedStore(version: 1, typeName: name, typeVersion: Int(Int32.max))
+      let number = try opened.group { try $0.save(store, name) }
+      let found = try opened.group { try $0.store(name) }
+      #expect(
+        found
+          == SavedStore(number: number, version: 1, typeName: name, typeVersion: Int(Int32.max)))
+    }
+  }
+
   @Test func areNotSavedIfTheRowOfAStoreIsLost() throws {
     let opened = try Opened(database.driver())
     let (first, second) = (try opened.store("a"), try opened.store("b"))
