@@ -447,6 +447,19 @@ struct PersistentStateTests {
     #expect(message.contains("Dispatcher \"bank\" can't get a database"))
   }
 
+  @Test func isNotObservedOnceAnotherStoreHasItsIdentifier() async throws {
+    let (stage, seen) = (try await PersistenceStage(), Recorder<UInt64>())
+    let token = stage.wallet.observe(.part(\.all), when: .durable) { seen.record($0.version) }
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1))
+    stage.dispatcher.unregister(store: stage.wallet)
+    try await stage.dispatcher.register(store: .wallet(), persisted: .elements(\.all))
+    // Saved nowhere.
+    stage.wallet.updateModel { $0.all["a"] = 100 }
+    try await stage.persistence.close()
+    #expect(seen.all == [1])
+    token.cancel()
+  }
+
   @Test func isObservedInItsOrderHoweverManyThreadsCommit() async throws {
     let stage = try await PersistenceStage()
     let (seen, wallet) = (Recorder<UInt64>(), stage.wallet)

@@ -36,13 +36,16 @@ extension Store {
         observe it.
         """)
     }
-    let persistence = record.persistence
+    let (persistence, savedVersion) = (record.persistence, record.savedVersion)
     let deliveries = SavedDeliveries(in: persistence.world)
     let others = persistence.state.withLock { $0.add(deliveries) }
     withExtendedLifetime(others) {}
     let observation = observe(source, on: .inline) { change in
-      let delivery = deliveries.add { body(change) }
-      persistence.afterSaving { error in deliveries.end(delivery, isSaved: error == nil) }
+      let (delivery, version) = (deliveries.add { body(change) }, change.version)
+      persistence.afterSaving { error in
+        // A store that was replaced commits without being saved.
+        deliveries.end(delivery, isSaved: error == nil && version <= savedVersion.now)
+      }
     }
     return ObserverToken {
       deliveries.cancel()
