@@ -357,13 +357,15 @@
 
     // MARK: Rows
 
+    /// The size above which rows are sent before the transaction's end: the server takes no message of 1 GiB.
+    private static let largestMessage = 16 << 20
+
     package func save(_ value: Data?, at row: SavedRow, ofStore number: Int64) throws {
       guard let transaction else { throw noTransaction() }
       transaction.save(value, at: row, ofStore: number)
       // The server ends a transaction that is idle, and one that registers or migrates a large store encodes for long.
-      if transaction.hasBegun, client.now - lastExchange > lease / 8 {
-        _ = try send("saving rows")
-      }
+      let isIdle = transaction.hasBegun && client.now - lastExchange > lease / 8
+      if isIdle || transaction.byteCount > Self.largestMessage { _ = try send("saving rows") }
     }
 
     /// The number of rows that are in memory at a time while they are read.

@@ -11,6 +11,8 @@
     /// The stores' new versions, by number.
     var versions: [Int64: UInt64] = [:]
     private var rows: [Place: Data?] = [:]
+    /// The size of these rows.
+    private(set) var byteCount = 0
     /// The index of the comparison with the owner in the statements that were taken last; nil if they have none.
     private(set) var fenceIndex: Int?
     /// The index of the statement that saves versions in them.
@@ -28,6 +30,8 @@
 
     func save(_ value: Data?, at row: SavedRow, ofStore number: Int64) {
       rows.updateValue(value, forKey: Place(store: number, row: row))
+      // With what the numbers and lengths of a row take.
+      byteCount += row.key.utf8.count + (value?.count ?? 0) + 64
     }
 
     /// Takes the statements for what is not sent yet.
@@ -47,7 +51,7 @@
       if !saved.isEmpty {
         statements.append(.saveRows(saved.map { ($0.key.store, $0.key.row, $0.value!) }))
       }
-      (first, versions, rows, hasBegun) = ([], [:], [:], true)
+      (first, versions, rows, byteCount, hasBegun) = ([], [:], [:], 0, true)
       return statements
     }
   }

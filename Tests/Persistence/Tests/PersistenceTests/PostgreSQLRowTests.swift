@@ -88,6 +88,24 @@ struct PostgreSQLRowTests {
     #expect(try opened.rows(store) == ["b": Data("2".utf8)])
   }
 
+  /// The server closes the connection at a message of 1 GiB.
+  @Test func ofALargeGroupAreSentInSeveralMessages() throws {
+    let place = PostgreSQLPlace(url: database.url, partition: "main")
+    let client = WeighingClient(
+      client: LibPQClient(place: place, settings: PostgreSQLSettings()))
+    let opened = try Opened(PostgreSQLDriver(client, place, lease: .seconds(10), waits: false))
+    let store = try opened.store()
+    try opened.group { driver in
+      try driver.save(version: 2, ofStore: store)
+      for number in 0..<40 {
+        try driver.save(Data(count: 1 << 20), at: row("\(number)"), ofStore: store)
+      }
+    }
+    #expect(client.largest.withLock { $0 } <= 17 << 20)
+    #expect(try opened.rows(store).count == 40)
+    #expect(try opened.group { try $0.store("store") }?.version == 2)
+  }
+
   @Test func areReadInPages() throws {
     let opened = try Opened(database.driver())
     let store = try opened.store()
@@ -199,5 +217,43 @@ struct PostgreSQLRowTests {
       try opened.group { _ = try $0.execute("INSERT INTO mine (a, b) VALUES (2, $1)", ["a\0b"]) }
     }
     #expect(try opened.group { try $0.query("SELECT count(*) FROM mine", []) } == [[1]])
+  }
+}
+
+/// Notes the size of the rows that are sent at a time.
+private struct WeighingClient: PostgreSQLClient {
+  let client: LibPQClient
+  let largest = Locked(0)
+
+  init(client: LibPQClient) { self.client = client }
+
+  var holder: String { client.holder }
+  func isDead(_ holder: PostgreSQLHolder) -> Bool { client.isDead(holder) }
+  var now: Duration { client.now }
+
+  func pause(for time: Duration) { client.pause(for: time) }
+
+  func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection {
+    WeighingConnection(try client.connect(), of: self)
+  }
+}
+
+private final class WeighingConnection: PostgreSQLConnection {
+  private let connection: any PostgreSQLConnection
+  private let client: WeighingClient
+
+  init(_ connection: any PostgreSQLConnection, of client: WeighingClient) {
+    (self.connection, self.client) = (connection, client)
+  }
+
+  var isInTransaction: Bool { connection.isInTransaction }
+
+  func run(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure)
+    -> [any PostgreSQLResult]
+  {
+    var size = 0
+    for case .saveRows(let rows) in statements { size += rows.reduce(0) { $0 + $1.value.count } }
+    client.largest.withLock { $0 = max($0, size) }
+    return try connection.run(statements)
   }
 }
