@@ -159,6 +159,21 @@ struct DurableEffectTests {
     #expect(service.warnings.all.map(\.kind) == [.effectFailed, .effectFailed])
   }
 
+  /// The attempt may meet another dispatcher's store, or one that was registered again.
+  @Test(arguments: [true, false])
+  func areRunAgainAfterAnErrorOfAnotherPersistence(isPersistent: Bool) async throws {
+    let failures = ChargingBank.EventCount(1)
+    let service = try await PaymentService(isPersistent ? database : nil, ChargingBank()) {
+      if failures.take() { throw DispatchError.replaced("other") }
+    }
+    await service.dispatcher.dispatch(OrderPlaced()).settled
+    #expect(service.orders.model.paid == [1])
+    #expect(service.warnings.all.map(\.kind) == [.effectFailed])
+    #expect(service.dispatcher.pendingEffects.isEmpty)
+    try await service.persistence?.flush()
+    #expect(rows.isEmpty)
+  }
+
   @Test(arguments: [true, false])
   func areCancelledAtTheTimeLimitOfTheirAttempts(isPersistent: Bool) async throws {
     let (clock, begun, hangs) = (VirtualClock(), Recorder<Int>(), Latch())

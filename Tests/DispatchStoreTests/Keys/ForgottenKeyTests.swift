@@ -15,7 +15,7 @@ struct ForgottenKeyTests {
       decode: { _, _ in throw CancellationError() }, decodeAction: { _ in Pay(order: 0) },
       name: { _ in nil }, obstacle: { _ in nil }, save: { _ in },
       saveWithNext: { [removed] rows in for row in rows { removed.record(row) } },
-      whenSaved: { $0(true) })
+      whenSaved: { $0(true) }, hasFailed: { false })
   }
 
   @Test func leaveTheRowThatTheNextDispatchHasSaved() {

@@ -34,7 +34,7 @@ struct DurableAttempt {
   private func isOfTheEnd(_ error: any Error) -> Bool {
     switch (error as? DispatchError)?.code {
     case .dispatcherClosed?: run.dispatcher.isClosed
-    case .persistenceFailed?: outbox.keeper != nil
+    case .persistenceFailed?: outbox.keeper?.hasFailed() == true
     default: false
     }
   }

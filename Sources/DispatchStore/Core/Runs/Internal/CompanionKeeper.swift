@@ -15,6 +15,8 @@ struct CompanionKeeper: Sendable {
   let saveWithNext: @Sendable ([CompanionRow]) -> Void
   /// Calls back once everything is saved that was committed before; false if that has failed.
   let whenSaved: @Sendable (@escaping @Sendable (Bool) -> Void) -> Void
+  /// Whether nothing is saved any longer.
+  let hasFailed: @Sendable () -> Bool
 
   typealias DecodableType = any (Decodable & Sendable).Type
 

@@ -17,7 +17,8 @@ extension Persistence {
       whenSaved: { [weak self] body in
         guard let self else { return body(false) }
         afterSaving { body($0 == nil) }
-      })
+      },
+      hasFailed: { [weak self] in self?.state.withLock { $0.commit.failure != nil } ?? true })
   }
 
   private static func decode<Value: Decodable & Sendable>(
