@@ -937,6 +937,31 @@ struct DurableEffectTests {
     #expect(Set(bank.keys.all).count == 2)
   }
 
+  @Test func areSavedBeforeTheirCauseEndsAlthoughItChangesNothing() async throws {
+    let (dispatcher, _, persistence) = try await open(isPersistent: true)
+    try await dispatcher.register(
+      store: Store(identifier: "book", model: OrderBook()) {
+        On(OrderPlaced.self) { _, _ in Reduction.unchanged() }
+      }, persisted: .model)
+    let (ends, hangs) = (Recorder<Bool>(), Latch())
+    dispatcher.register(
+      effect: DurableEffect("charge", on: OrderPlaced.self) { _, _ in
+        await hangs.opened()
+        return nil
+      })
+    database.hold()
+    let handle = dispatcher.dispatch(OrderPlaced()) { ends.record($0.isSuccess) }
+    while dispatcher.pendingEffects.isEmpty { await Task.yield() }
+    #expect(ends.all.isEmpty)
+    database.release()
+    #expect(await handle.result.isSuccess)
+    #expect(rows.count == 1)
+    hangs.open()
+    await handle.settled
+    try await persistence?.flush()
+    #expect(rows.isEmpty)
+  }
+
   @Test func goOnIfTheirEffectIsRegisteredAgain() async throws {
     let (clock, bank) = (VirtualClock(), ChargingBank(failing: 1))
     let service = try await PaymentService(nil, bank, clock: clock)

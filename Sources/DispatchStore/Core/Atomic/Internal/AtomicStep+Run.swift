@@ -177,8 +177,16 @@ extension AtomicStep {
     let keepers = members.lazy.filter(\.isCommit).compactMap { member in
       member.storage._withUnsafeGuaranteedRef(\.keeper)
     }
-    guard let first = keepers.first else { return nil }
+    // If no persistent store has changed, the rows are saved all the same before the dispatch ends.
+    guard let first = keepers.first ?? anyKeeper(members) else { return nil }
     return first.keepRead(together: Array(keepers), with: rows()) ? first : nil
+  }
+
+  private static func anyKeeper(_ members: Members) -> CommitKeeper? {
+    for member in members {
+      if let keeper = member.storage._withUnsafeGuaranteedRef(\.keeper) { return keeper }
+    }
+    return nil
   }
 
   /// Makes the commits, with all sections still entered, and decides who notifies their observers.

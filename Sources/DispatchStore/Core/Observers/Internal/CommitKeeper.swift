@@ -12,7 +12,7 @@ class CommitKeeper: @unchecked Sendable {  // because a subclass says why
   /// Keeps what was read of the commits of several stores, which are one, in their exclusive sections.
   ///
   /// - Parameters:
-  ///   - keepers: The keepers of these stores, this one first.
+  ///   - keepers: The keepers of these stores, this one first; none if there are rows only.
   ///   - rows: Further rows of the same commit.
   /// - Returns: Whether to call `kept` once the sections have ended.
   func keepRead(together keepers: [CommitKeeper], with rows: [CompanionRow]) -> Bool {
