@@ -32,7 +32,7 @@ extension Scenario {
     try check(bank.faults.now.isEmpty, "\(bank.faults.now)")
     database.removeFaults()
     database.crash()
-    let next = try await Cashier(simulation.makeDispatcher(name: "next"), database, bank)
+    let next = try await Cashier(simulation.makeDispatcher(name: dispatcher.name), database, bank)
     for number in cashier.acknowledged.now {
       try check(next.book.placed.contains(number), "the acknowledged order \(number) is lost")
     }
@@ -160,7 +160,7 @@ extension Scenario {
     let (database, begun) = (MemoryDatabase(), Shared(0))
     var letters: [DeadLetter] = []
     for number in 0..<5 {
-      let process = simulation.makeDispatcher(name: "process \(number)")
+      let process = simulation.makeDispatcher(name: "process")
       process.onWarning { _ in }
       try await database.open(for: process, actions: ActionCoder(Place.self))
       try await process.register(
@@ -270,7 +270,7 @@ extension Scenario {
     try await simulation.clock.sleep(for: .seconds(1))
     try await persistence.flush()
     database.crash()
-    let next = simulation.makeDispatcher(name: "next")
+    let next = simulation.makeDispatcher(name: dispatcher.name)
     _ = try await openOffice(next, database, refusals)
     try check(next.pendingEffects.isEmpty, "\(next.pendingEffects) was done, or has failed")
     refusals.with { $0 = 0 }
@@ -334,7 +334,7 @@ extension Scenario {
     }
     try await persistence.flush()
     database.crash()
-    let next = simulation.makeDispatcher(name: "next")
+    let next = simulation.makeDispatcher(name: dispatcher.name)
     let (opened, paid) = try await open(next)
     next.resumeWork()
     try await simulation.clock.sleep(for: .seconds(10))

@@ -585,6 +585,52 @@ struct DurableEffectTests {
     hangs.open()
   }
 
+  /// A branch with books of its own, in the database of all.
+  private func branch(
+    _ name: String, in persistence: Persistence, waitingFor hangs: Latch? = nil
+  ) async throws -> (Dispatcher, Store<OrderBook, HandledAction>) {
+    let dispatcher = Dispatcher(name: name, persistence: persistence)
+    let book = try await dispatcher.register(
+      store: Store(identifier: "orders of \(name)", model: OrderBook()) {
+        On(OrderPlaced.self) { book, order in book.placed.append(order.id) }
+        On(OrderPaid.self) { book, order in book.paid.append(order.id) }
+      }, persisted: .model)
+    dispatcher.register(
+      effect: DurableEffect("charge", on: OrderPlaced.self) { order, _ in
+        await hangs?.opened()
+        return OrderPaid(id: order.id)
+      })
+    return (dispatcher, book)
+  }
+
+  @Test func goOnInTheirOwnDispatcherIfOthersShareThePersistence() async throws {
+    let (hangs, warnings) = (Latch(), Recorder<DispatchWarning>())
+    func open() async throws -> Persistence {
+      try await database.open(
+        for: Dispatcher(name: "office"), actions: ActionCoder(OrderPlaced.self))
+    }
+    let (south, _) = try await branch("south", in: open(), waitingFor: hangs)
+    await south.send(OrderPlaced(id: 7))
+    #expect(rows.count == 1)
+    database.crash()
+    let persistence = try await open()
+    let (north, northBook) = try await branch("north", in: persistence)
+    let (next, book) = try await branch("south", in: persistence)
+    for dispatcher in [north, next] { dispatcher.onWarning { warnings.record($0) } }
+    #expect(north.pendingEffects.isEmpty && next.pendingEffects.count == 1)
+    north.resumeWork()
+    #expect(north.pendingEffects.isEmpty && next.pendingEffects.count == 1)
+    next.resumeWork()
+    for await change in book.stream(.model, initial: true, buffering: .unbounded)
+    where !change.value.paid.isEmpty { break }
+    await next.drain()
+    await north.drain()
+    #expect(book.model == OrderBook(placed: [7], paid: [7]))
+    #expect(northBook.model == OrderBook())
+    #expect(warnings.all.isEmpty)
+    hangs.open()
+  }
+
   @Test func areReconciledAfterARestartIfAsked() async throws {
     for wasDone in [true, false] {
       let (database, bank, hangs) = (MemoryDatabase(), ChargingBank(), Latch())
@@ -689,7 +735,7 @@ struct DurableEffectTests {
 
   /// A run that has failed for good saves its row while the program already looks at the dead letter.
   @Test func theRowOfALetterThatWasRemovedIsNotSavedLater() {
-    let outbox = Outbox(DispatcherClock(VirtualClock()), in: nil)
+    let outbox = Outbox(of: "payments", DispatcherClock(VirtualClock()), in: nil)
     let entry = outbox.commit(DispatchID(rawValue: 1), "charge", OrderPlaced())
     #expect(entry.withProgress { $0.fail("closed", of: 1, at: 0) } == .isDeadLetter)
     let row = entry.row

@@ -45,7 +45,7 @@ extension Dispatcher {
     if let persistence {
       attach(persistence.keyTable)
       let keeper = persistence.companionKeeper
-      attach(Outbox(clock, in: world, savedBy: keeper, found: persistence.foundWork))
+      attach(Outbox(of: name, clock, in: world, savedBy: keeper, found: persistence.foundWork))
       attach(
         DispatcherSchedules(SavedSchedules(of: self, keeper, found: persistence.foundSchedules)))
     }

@@ -3,9 +3,11 @@ import Foundation
 /// The work of a dispatcher's durable effects that is not done.
 final class Outbox: DispatcherAttachment {
   let keeper: CompanionKeeper?
+  /// The name of the dispatcher, to which its saved work belongs.
+  private let dispatcher: String
   private let clock: DispatcherClock
   private let state: Locked<State>
-  /// The work of an earlier process, until a dispatcher that shares the persistence resumes it.
+  /// The work of an earlier process, of all dispatchers that share the persistence, until they resume it.
   private let found: Locked<[String: OutboxEntry]>
 
   fileprivate struct State {
@@ -28,13 +30,14 @@ final class Outbox: DispatcherAttachment {
   fileprivate struct WeakEffect { weak let effect: RegisteredEffect? }
 
   init(
-    _ clock: DispatcherClock, in world: (any SimulatedWorld)?,
+    of dispatcher: String, _ clock: DispatcherClock, in world: (any SimulatedWorld)?,
     savedBy keeper: CompanionKeeper? = nil, found: Locked<[String: OutboxEntry]> = Locked([:])
   ) {
     // In a simulation, a seed repeats the keys, too.
     let prefix = world.map { "simulated-\($0.makeNumber())" } ?? UUID().uuidString
     state = Locked(State(prefix: prefix))
-    (self.clock, self.keeper, self.found) = (clock, keeper, found)
+    (self.dispatcher, self.clock) = (dispatcher, clock)
+    (self.keeper, self.found) = (keeper, found)
   }
 
   // MARK: Effects
@@ -52,9 +55,10 @@ final class Outbox: DispatcherAttachment {
   func resume(_ dispatcher: Dispatcher) {
     let names = Set(state.withLock { $0.effects.keys })
     let (known, unknown) = found.withLock { found in
-      let known = found.filter { names.contains($0.value.effect) }
-      found = found.filter { !names.contains($0.value.effect) }
-      return (known, found.values)
+      let own = found.filter { $0.value.belongs(to: self.dispatcher) }
+      let known = own.filter { names.contains($0.value.effect) }
+      found = found.filter { known[$0.key] == nil }
+      return (known, own.values.filter { !names.contains($0.effect) })
     }
     state.withLock { state in
       // Work that was removed meanwhile stays removed.
@@ -128,7 +132,7 @@ final class Outbox: DispatcherAttachment {
   /// Enters the work of a dispatch that commits.
   func commit(_ id: DispatchID, _ effect: String, _ action: any ActionType) -> OutboxEntry {
     state.withLock { state in
-      let entry = state.enter(action, of: effect)
+      let entry = state.enter(action, of: effect, dispatcher)
       // Here, so that nobody else begins it before the commit is on its way to the database.
       _ = entry.beginRun()
       state.committed[Cause(dispatch: id, effect: effect)] = entry
@@ -145,7 +149,7 @@ final class Outbox: DispatcherAttachment {
     // If a deadline has passed while the stores were finishing, they have changed all the same.
     guard ended.result.isSuccess || ended.resultOfStores.haveStoresFinished else { return nil }
     let entry = state.withLock { state in
-      let entry = state.enter(ended.action, of: effect)
+      let entry = state.enter(ended.action, of: effect, dispatcher)
       // Here, so that `resumeWork()` does not begin it before its row is on its way.
       _ = entry.beginRun()
       return entry
@@ -214,7 +218,8 @@ final class Outbox: DispatcherAttachment {
 
   /// All work that is not done, in the order in which it came.
   var all: [OutboxEntry] {
-    (found.withLock { Array($0.values) } + state.withLock { Array($0.entries.values) })
+    (found.withLock { $0.values.filter { $0.belongs(to: dispatcher) } }
+      + state.withLock { Array($0.entries.values) })
       .sorted { $0.number < $1.number }
   }
 
@@ -232,7 +237,7 @@ final class Outbox: DispatcherAttachment {
 
   /// Removes a dead letter, or other work that is not done, and cancels the run that does it.
   func remove(_ key: String, isLetter: Bool) -> Bool {
-    let left = found.withLock { $0[key] }
+    let left = found.withLock { $0[key] }.flatMap { $0.belongs(to: dispatcher) ? $0 : nil }
     let removed = state.withLock { state -> OutboxEntry? in
       guard let entry = left ?? state.entries[key],
         entry.withProgress({ $0.remove(isLetter: isLetter) })
@@ -250,15 +255,18 @@ final class Outbox: DispatcherAttachment {
 
 extension Outbox.State {
   /// Enters work of this process.
-  fileprivate mutating func enter(_ action: any ActionType, of effect: String) -> OutboxEntry {
+  fileprivate mutating func enter(
+    _ action: any ActionType, of effect: String, _ dispatcher: String
+  ) -> OutboxEntry {
     lastNumber += 1
     let entry = OutboxEntry(
-      "\(prefix)-\(lastNumber)", of: effect, lastNumber, .action(action), OutboxEntry.Progress())
+      "\(prefix)-\(lastNumber)", of: effect, dispatcher, lastNumber, .action(action),
+      OutboxEntry.Progress())
     entries[entry.key] = entry
     return entry
   }
 }
 
 extension Dispatcher {
-  var outbox: Outbox { attachment(orAdd: Outbox(clock, in: world)) }
+  var outbox: Outbox { attachment(orAdd: Outbox(of: name, clock, in: world)) }
 }

@@ -4,6 +4,8 @@ import Foundation
 final class OutboxEntry: Sendable {
   let key: String
   let effect: String
+  /// The name of the dispatcher that has caused it; nil in a row of an earlier version of the library.
+  let dispatcher: String?
   /// The place in the order in which work came.
   let number: Int
   let work: Work
@@ -139,10 +141,17 @@ final class OutboxEntry: Sendable {
     }
   }
 
-  init(_ key: String, of effect: String, _ number: Int, _ work: Work, _ progress: Progress) {
-    (self.key, self.effect, self.number, self.work) = (key, effect, number, work)
+  init(
+    _ key: String, of effect: String, _ dispatcher: String?, _ number: Int, _ work: Work,
+    _ progress: Progress
+  ) {
+    (self.key, self.effect, self.dispatcher) = (key, effect, dispatcher)
+    (self.number, self.work) = (number, work)
     state = Locked(progress)
   }
+
+  /// Whether a dispatcher of a name may do the work.
+  func belongs(to name: String) -> Bool { dispatcher == nil || dispatcher == name }
 
   var action: (any ActionType)? { if case .action(let action) = work { action } else { nil } }
   var progress: Progress { state.withLock { $0 } }
@@ -185,7 +194,8 @@ final class OutboxEntry: Sendable {
     let progress = progress
     return CompanionRow(
       kind: .effect, key: key,
-      value: OutboxRowValue(effect: effect, work: work, progress: progress)
+      value: OutboxRowValue(
+        effect: effect, dispatcher: dispatcher, work: work, progress: progress)
     ) { [self] in self.progress.hasRow(of: progress) }
   }
 
@@ -201,6 +211,8 @@ final class OutboxEntry: Sendable {
 /// The row of the work.
 struct OutboxRow: Codable, Sendable {
   let effect: String
+  /// Nil in a row of an earlier version of the library.
+  let dispatcher: String?
   let action: SavedAction
   let attempts: Int
   let error: String?
@@ -210,6 +222,7 @@ struct OutboxRow: Codable, Sendable {
 /// The value of the row, before it is encoded.
 struct OutboxRowValue: CompanionValue {
   let effect: String
+  let dispatcher: String?
   let work: OutboxEntry.Work
   let progress: OutboxEntry.Progress
 
@@ -223,7 +236,7 @@ struct OutboxRowValue: CompanionValue {
       }
     return try encoder.encode(
       OutboxRow(
-        effect: effect, action: saved, attempts: progress.attempts,
+        effect: effect, dispatcher: dispatcher, action: saved, attempts: progress.attempts,
         error: progress.error ?? (progress.isCounted ? OutboxEntry.endOfProcess : nil),
         failed: progress.failed))
   }

@@ -114,6 +114,7 @@ extension OutboxEntry {
       progress.failed = progress.failed ?? clock.unixMilliseconds
     }
     self.init(
-      isPlanted(.changedKey) ? "\(key)-" : key, of: row.effect, -count, work, progress)
+      isPlanted(.changedKey) ? "\(key)-" : key, of: row.effect, row.dispatcher, -count, work,
+      progress)
   }
 }
