@@ -265,6 +265,30 @@ struct PersistedKeyTests {
     #expect(next.purse.model.amounts.count == actions.count)
   }
 
+  @Test(arguments: [true, false])
+  func areNotSavedWithoutTheChangeOfAStoreInMemory(isList: Bool) async throws {
+    let options: DispatchOptions = [.idempotencyKey("k"), .durability(.memory)]
+    for _ in 0..<2 {
+      let process = try await Process(database)
+      let dispatcher = process.dispatcher
+      let passes = dispatcher.register(
+        store: Store(identifier: "passes", model: 0) {
+          On(Pass.self) { count, _ in count += 1 }
+        })
+      for _ in 0..<2 {
+        let handle =
+          isList
+          ? dispatcher.dispatch(actions: [Pass()], options: options)
+          : dispatcher.dispatch(action: Pass(), options: options)
+        #expect(await handle.result.isSuccess)
+      }
+      #expect(passes.model == 1)
+      await dispatcher.drain()
+      try await process.persistence.close()
+      #expect(rows.isEmpty)
+    }
+  }
+
   @Test func ofADispatchThatDoesNotWaitForSavingAnswerRepeatsOnceTheyAreSaved() async throws {
     let process = try await Process(database)
     database.hold()

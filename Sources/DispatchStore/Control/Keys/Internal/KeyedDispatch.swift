@@ -5,7 +5,7 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   let action: KeyedAction
   let dispatch: Dispatch
   private let table: IdempotencyTable
-  /// Whether the dispatch ends before its commits are saved; repeats that come later wait for that.
+  /// Whether the dispatch ends before its commits are saved, if it has any; repeats that come later wait for that.
   private let endsUnsaved: Bool
   private let state = Locked(State())
 
@@ -86,9 +86,12 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     guard !isLost, key.period > 0, let outcome = committed ?? outcome(of: result) else {
       return settle(nil, result)
     }
-    if committed == nil, endsUnsaved { table.keeper?.save(rows(for: outcome)) }
+    // Stores in memory lose their change with the process, and so must the key.
+    let mayWait = committed != nil || dispatch.details?.hasPersistentStore == true
+    let isEarly = endsUnsaved && mayWait
+    if committed == nil, isEarly { table.keeper?.save(rows(for: outcome)) }
     // The dispatch may have ended while it was being saved. A repeat must not get the recorded result before that.
-    guard endsUnsaved || committed != nil && !result.isSuccess, !isPlanted(.unsavedAnswer) else {
+    guard isEarly || committed != nil && !result.isSuccess, !isPlanted(.unsavedAnswer) else {
       return settle(outcome, result, isSaved: committed != nil)
     }
     table.whenSaved { isSaved in

@@ -448,7 +448,13 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     details.beginEnding()
     let releases = details.withState { $0.takeReleases() }
     let companions = details.companions
-    if !companions.isEmpty { details.companions = [] }
+    if !companions.isEmpty {
+      details.companions = []
+      // Before the route is released: an action that was made in an exclusive section got it after its admission.
+      if details.endsUnsaved, route?._withUnsafeGuaranteedRef({ $0.endGate != nil }) == true {
+        details.notePersistentStore()
+      }
+    }
     clear()
     details.clear()
     for release in releases { release() }

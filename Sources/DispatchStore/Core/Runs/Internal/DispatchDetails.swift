@@ -70,6 +70,8 @@ final class DispatchDetails: @unchecked Sendable {
     var linkedDeadline: Int64?
     /// The store run that has taken over the inline run's current store.
     var successor: StoreRun?
+    /// Whether it has come to a persistent store; noted only if the end does not wait for saving.
+    var hasPersistentStore = false
   }
 
   private init(isRunning: Bool) {
@@ -152,6 +154,10 @@ final class DispatchDetails: @unchecked Sendable {
   var repliesAndRefusal: (replies: [String: any Sendable], refusal: DispatchError?) {
     state.withLock { ($0.replies, $0.life.refusal) }
   }
+
+  var hasPersistentStore: Bool { state.withLock { $0.hasPersistentStore } }
+
+  func notePersistentStore() { state.withLock { $0.hasPersistentStore = true } }
 
   func keep(_ reply: any Sendable, of storeIdentifier: String) {
     // A former reply is released outside of the lock.

@@ -269,8 +269,12 @@ extension Dispatch {
     _ action: any ActionType, along route: Unmanaged<Route>, of sequence: DispatchSequence,
     on thread: ThreadState
   ) -> Bool {
-    if details?.endsUnsaved != true, let gate = route._withUnsafeGuaranteedRef(\.endGate) {
-      sequence.wait(at: gate)
+    if let gate = route._withUnsafeGuaranteedRef(\.endGate) {
+      if let details, details.endsUnsaved {
+        details.notePersistentStore()
+      } else {
+        sequence.wait(at: gate)
+      }
     }
     var step = makeStep(action, along: route, of: sequence, on: thread)
     if makeDetails().withState({ $0.begin(.step(step)) }) { step.cancel() }
