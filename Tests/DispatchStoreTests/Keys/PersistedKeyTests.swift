@@ -155,6 +155,16 @@ struct PersistedKeyTests {
     #expect(rows.isEmpty)
   }
 
+  @Test func areForgottenForGoodOnceThatIsFlushed() async throws {
+    let first = try await Process(database)
+    await first.dispatcher.send(Withdraw(), options: .idempotencyKey("a"))
+    #expect(first.dispatcher.idempotencyKeys.forget("a"))
+    try await first.persistence.flush()
+    database.crash()
+    let next = try await Process(database)
+    #expect(next.dispatcher.idempotencyKeys.count == 0)
+  }
+
   @Test func areForgottenAtARestartIfTheirTimeIsOver() async throws {
     let first = try await Process(database)
     let key = DispatchOptions.idempotencyKey("a", remembered: .nanoseconds(1))

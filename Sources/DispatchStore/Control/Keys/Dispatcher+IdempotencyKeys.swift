@@ -23,6 +23,8 @@ public struct IdempotencyKeys: Sendable {
 
   /// Forgets a remembered key, so that the next dispatch with it runs.
   ///
+  /// Until `Persistence.flush()` has returned, a crash can bring a saved key back.
+  ///
   /// - Returns: Whether it was remembered.
   @discardableResult
   public func forget(_ key: some PersistentKey) -> Bool { table.forget(key.persistentText) }

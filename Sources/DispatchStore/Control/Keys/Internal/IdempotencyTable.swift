@@ -58,7 +58,8 @@ final class IdempotencyTable: DispatcherAttachment {
   /// Forgets a recorded key; returns whether it was recorded.
   func forget(_ key: String) -> Bool {
     guard let entry = withTable({ $0.forget(key) }) else { return false }
-    removeRows(of: [(key, entry)])
+    // Not with the next commit only: whoever flushes must find it gone.
+    removeRows(of: [(key, entry)], atOnce: true)
     return true
   }
 
@@ -83,7 +84,9 @@ final class IdempotencyTable: DispatcherAttachment {
     }
   }
 
-  private func removeRows(of entries: [(key: String, entry: Table.Entry)]) {
+  private func removeRows(
+    of entries: [(key: String, entry: Table.Entry)], atOnce: Bool = false
+  ) {
     guard let keeper, !entries.isEmpty else { return }
     let rows = entries.compactMap { key, entry -> CompanionRow? in
       guard case .recorded(let record, _) = entry, record.isSaved else { return nil }
@@ -94,7 +97,7 @@ final class IdempotencyTable: DispatcherAttachment {
     }
     if rows.isEmpty { return }
     yieldPoint(.removeKeys)
-    keeper.saveWithNext(rows)
+    if atOnce { keeper.save(rows) } else { keeper.saveWithNext(rows) }
   }
 
   // MARK: Facts
