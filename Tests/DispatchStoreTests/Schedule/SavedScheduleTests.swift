@@ -359,6 +359,18 @@ struct SavedScheduleTests {
     #expect(next.warnings.all[0].message.contains("resumeWork()"))
   }
 
+  @Test func thatNobodyResumesAreReportedOnce() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))
+    await first.dispatcher.drain()
+    try await first.persistence.close()
+    let next = try await Office(database, clock, resumes: false)
+    next.dispatcher.close()
+    await next.dispatcher.drain()
+    next.dispatcher.shutDown()
+    #expect(next.warnings.all.map(\.kind) == [.workNotResumed])
+  }
+
   /// A commit that needs its deadline comes after it.
   @Test func areSavedNoLaterThanTheCommitsAfterThem() async throws {
     for commit in 0..<3 {

@@ -19,6 +19,8 @@ final class SavedSchedules: DispatcherAttachment {
     /// The types of actions of which it was reported that they are not saved.
     var unsaved: Set<ObjectIdentifier> = []
     var isResumed = false
+    /// Whether it was reported that nobody has resumed what an earlier process has left.
+    var hasReportedLeft = false
   }
 
   init(
@@ -312,9 +314,15 @@ final class SavedSchedules: DispatcherAttachment {
 
   /// Reports what an earlier process has left, if nobody has asked for it.
   func reportUnresumed() {
-    if state.withLock(\.isResumed) { return }
     let count = foundCount
     if count == 0 { return }
+    // Closing, draining and shutting down come here, each in turn.
+    let isReported = state.withLock { state in
+      if state.isResumed || state.hasReportedLeft { return false }
+      state.hasReportedLeft = true
+      return true
+    }
+    if !isReported { return }
     owner?.report(
       .workNotResumed,
       """
