@@ -11,11 +11,13 @@ final class SavedSchedules: DispatcherAttachment {
   private let found: Locked<FoundSchedules>
   private let state = Locked(State())
 
+  private typealias Letter = (letter: ScheduleLetter, number: Int)
+
   private struct State {
     /// The records that the rows stand for.
     var records = ScheduleRecords<ScheduleRecord<any ActionType>>()
     /// By name: what has failed for good, with the number of its arrival; zero for what an earlier process has left.
-    var letters: [String: (letter: ScheduleLetter, number: Int)] = [:]
+    var letters: [String: Letter] = [:]
     /// The types of actions of which it was reported that they are not saved.
     var unsaved: Set<ObjectIdentifier> = []
     var isResumed = false
@@ -214,12 +216,15 @@ final class SavedSchedules: DispatcherAttachment {
   /// Keeps an action that has failed as a dead letter, unless another one has its name, and its row.
   func fail(_ name: String, _ number: Int, _ error: any Error) {
     let now = clock.unixMilliseconds
-    let letter = state.withLock { state -> ScheduleRecord<any ActionType>? in
-      guard var record = state.records.remove(name, number) else { return nil }
-      (record.error, record.failed) = ("\(error)", now)
-      state.letters[name] = (record.with(record.action), number)
-      return record
+    let text = "\(error)"
+    let (letter, former) = state.withLock { state -> (ScheduleRecord<any ActionType>?, Letter?) in
+      guard var record = state.records.remove(name, number) else { return (nil, nil) }
+      (record.error, record.failed) = (text, now)
+      let new: Letter = (record.with(record.action), number)
+      return (record, state.letters.updateValue(new, forKey: name))
     }
+    // Outside of the lock, since an action's deinit is the user's code.
+    withExtendedLifetime(former) {}
     if let letter {
       saveRow(name, of: number, letter)
     } else if !contains(name) {
@@ -299,7 +304,9 @@ final class SavedSchedules: DispatcherAttachment {
           """)
       }
       if found.withLock({ $0.rows.removeValue(forKey: key(of: row.name)) }) != nil {
-        state.withLock { $0.letters[row.name] = (letter, 0) }
+        let new: Letter = (letter, 0)
+        let former = state.withLock { $0.letters.updateValue(new, forKey: row.name) }
+        withExtendedLifetime(former) {}
       }
       return nil
     }
