@@ -78,9 +78,11 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
     if let memo = memos[node.id] { return memo }
     if memos.count >= limit {
       // Asked once: another thread may release the selector at any time.
-      for (id, memo) in memos where memo.isDead {
-        removed.append(memo)
-        memos[id] = nil
+      let dead = memos.filter(\.value.isDead)
+      if !dead.isEmpty {
+        removed += dead.values.map { $0 as AnyObject }
+        // Made anew, since a dictionary that shrinks keeps its memory.
+        memos = memos.filter { dead[$0.key] == nil }
       }
       limit = max(8, 2 * memos.count)
     }
