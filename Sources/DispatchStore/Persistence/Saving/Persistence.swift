@@ -56,15 +56,23 @@ public final class Persistence: Sendable {
 
     /// The calls of observers of saved changes: weakly, since their stores keep them.
     var deliveries: [WeakDeliveries] = []
+    /// The number of them at which those of released observers are removed.
+    var deliveryLimit = 8
 
     struct WeakDeliveries {
       weak let deliveries: SavedDeliveries?
     }
 
-    /// Returns those that were there, to be released outside of the lock: they keep closures of the user's.
+    /// Returns those that it has looked at, to be released outside of the lock: they keep closures of the user's.
     mutating func add(_ new: SavedDeliveries) -> [SavedDeliveries] {
-      let present = presentDeliveries
-      deliveries = (present + [new]).map(WeakDeliveries.init)
+      var present: [SavedDeliveries] = []
+      // Seldom, so that an observer does not cost time for each of the others.
+      if deliveries.count >= deliveryLimit {
+        present = presentDeliveries
+        deliveries = present.map(WeakDeliveries.init)
+        deliveryLimit = max(8, 2 * present.count)
+      }
+      deliveries.append(WeakDeliveries(deliveries: new))
       return present
     }
 
