@@ -26,6 +26,20 @@ private struct Hooked: CodableAction {
   private enum Key: CodingKey {}
 }
 
+/// Calls a closure when it is released.
+private final class Farewell: CodableAction {
+  static let hook = Locked<(@Sendable () -> Void)?>(nil)
+
+  init() {}
+  init(from decoder: any Decoder) throws {}
+  deinit {
+    let hook = Self.hook.withLock { $0 }
+    hook?()
+  }
+  func encode(to encoder: any Encoder) throws { _ = encoder.container(keyedBy: Key.self) }
+  private enum Key: CodingKey {}
+}
+
 private enum Meanwhile: CaseIterable { case another, repeating, cancelled }
 
 /// Waits in a block until something is recorded.
@@ -584,6 +598,28 @@ struct SavedScheduleTests {
     #expect(!next.dispatcher.remove(again[0]))
     try await next.persistence.flush()
     #expect(rows.isEmpty)
+  }
+
+  /// Its deinit would wait for ever if it was called with the lock held.
+  @Test func thatReplaceADeadLetterReleaseItOutsideOfLocks() async throws {
+    let office = try await Office(database, clock, actions: ActionCoder(Farewell.self))
+    let released = Recorder<Int>()
+    Farewell.hook.withLock { hook in
+      hook = { [weak dispatcher = office.dispatcher] in
+        released.record(dispatcher?.deadLetters.count ?? 0)
+      }
+    }
+    defer { Farewell.hook.withLock { $0 = nil } }
+    for failure in 1...2 {
+      // No store handles it.
+      office.dispatcher.dispatch(Farewell(), options: .delayed(by: .seconds(1), name: "r"))
+      clock.advance(by: .seconds(1))
+      _ = await office.warnings.first(failure)
+      // Its row keeps it until it is saved.
+      try await office.persistence.flush()
+    }
+    #expect(await released.first(1) == [1])
+    #expect(office.dispatcher.deadLetters.count == 1)
   }
 
   @Test func ofAnActionThatIsNotKnownAnyLongerStay() async throws {
