@@ -462,6 +462,23 @@ struct DurableEffectTests {
     #expect(begun.all == [0] && again.all.sorted() == Array(0..<10))
   }
 
+  /// As a recorder does while it travels.
+  @Test(arguments: [true, false])
+  func thatShouldBeginDuringAPauseOfTheirDispatcherBeginAfterIt(isPersistent: Bool) async throws {
+    let service = try await PaymentService(
+      isPersistent ? database : nil, ChargingBank(failing: 1), attempts: 1)
+    let dispatcher = service.dispatcher
+    await dispatcher.dispatch(OrderPlaced()).settled
+    let letter = try #require(dispatcher.deadLetters.first)
+    #expect(dispatcher.pause())
+    #expect(dispatcher.runAgain(letter))
+    #expect(dispatcher.pendingEffects.count == 1)
+    dispatcher.endPause()
+    await service.paid(1)
+    await dispatcher.drain()
+    #expect(dispatcher.pendingEffects.isEmpty)
+  }
+
   /// Only the first one has been attempted, and is cancelled.
   @Test func thatAShutDownPreventsAreDeadLettersIfNotSaved() async throws {
     let (dispatcher, registration, begun) = try await jam(5, isPersistent: false, Latch())

@@ -380,6 +380,7 @@ extension Dispatcher {
 
   func endPause() {
     changeRegistry(.register) { $0.endPause() }
+    for follower in registry.withLock(\.followers) { follower.pauseEnded(of: self) }
   }
 
   /// Returns a route of one dispatch alone to these entries.

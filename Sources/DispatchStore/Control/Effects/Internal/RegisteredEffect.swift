@@ -48,6 +48,10 @@ final class RegisteredEffect: DispatchFollower {
     else {
       _ = work.endRun()
       outbox?.giveUp(work, by: dispatcher)
+      // A pause of the dispatcher may have ended before the work was idle again, and has not begun it.
+      if dispatcher.registry.withLock(\.presentAcceptance) == .open {
+        outbox?.begin(work, by: dispatcher)
+      }
       return
     }
     begin(run, following)
@@ -137,6 +141,12 @@ final class RegisteredEffect: DispatchFollower {
       return lines.takePausing() + (beginsNone ? lines.takeWaiting() : [])
     }
     for run in left { run.cancel() }
+  }
+
+  /// Begins the work that should have begun during the pause.
+  func pauseEnded(of dispatcher: Dispatcher) {
+    guard let (effect, outbox) = durable else { return }
+    outbox.beginLeft(of: [effect.name], by: dispatcher)
   }
 
   // MARK: All effects

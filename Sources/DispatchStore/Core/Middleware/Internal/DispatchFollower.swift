@@ -23,6 +23,9 @@ protocol DispatchFollower: AnyObject, Sendable {
 
   /// Called when the dispatcher closes: from now on it accepts only dispatches made by dispatches in flight.
   func dispatcherClosed()
+
+  /// Called when a pause of the dispatcher has ended, in which it accepted nothing.
+  func pauseEnded(of dispatcher: Dispatcher)
 }
 
 /// A dispatch of one action that has ended, as its followers receive it.
