@@ -26,7 +26,7 @@ Control/Effects: Options
 Control/Lifecycle: Groups
 Control/Limits: Options
 Control/Options: Keys Limits Pacing Schedule
-Control/Pacing: Options
+Control/Pacing: Keys Options
 Control/Schedule: Keys
 Control/Work: Effects Options Schedule
 Core/Atomic: Base Dispatcher Middleware Observers Results Routing Runs Stores

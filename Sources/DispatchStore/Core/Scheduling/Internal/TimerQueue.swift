@@ -52,18 +52,6 @@ final class TimerQueue: Sendable {
     withExtendedLifetime(target) {}
   }
 
-  /// Moves a timer, outside of its owner's lock.
-  ///
-  /// - Parameter keep: Keeps the new timer's token; false if the timer has moved or fired since.
-  func apply(
-    _ move: MovingTimer.Move, to target: any TimerTarget, keep: (TimerToken, Int) -> Bool
-  ) {
-    if let former = move.former { remove(former) }
-    guard let next = move.next else { return }
-    let token = add(target, at: next.time)
-    if !keep(token, next.number) { remove(token) }
-  }
-
   /// Fires the timers that are due, since an alarm has come.
   ///
   /// - Parameter time: The time of the alarm; nil for the last one that was set.

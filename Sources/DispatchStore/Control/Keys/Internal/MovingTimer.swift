@@ -38,3 +38,17 @@ struct MovingTimer {
     if let time, time <= now { (self.time, token) = (nil, nil) }
   }
 }
+
+extension TimerQueue {
+  /// Moves a timer, outside of its owner's lock.
+  ///
+  /// - Parameter keep: Keeps the new timer's token; false if the timer has moved or fired since.
+  func apply(
+    _ move: MovingTimer.Move, to target: any TimerTarget, keep: (TimerToken, Int) -> Bool
+  ) {
+    if let former = move.former { remove(former) }
+    guard let next = move.next else { return }
+    let token = add(target, at: next.time)
+    if !keep(token, next.number) { remove(token) }
+  }
+}
