@@ -29,7 +29,7 @@ Control/Options: Keys Limits Pacing Schedule
 Control/Pacing: Keys Options
 Control/Schedule: Keys
 Control/Work: Effects Options Schedule
-Core/Atomic: Base Dispatcher Middleware Observers Results Routing Runs Stores
+Core/Atomic: Base Middleware Observers Results Routing Runs Stores
 Core/Base: Atomic Middleware Operations Routing Runs Scheduling Stores
 Core/Dispatcher: Base Middleware Results Routing Runs Scheduling Stores
 Core/Middleware: Base Dispatcher Results Routing Runs Stores
