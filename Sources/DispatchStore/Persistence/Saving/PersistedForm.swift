@@ -21,9 +21,7 @@ public struct PersistedForm<Model: Sendable & Codable>: Sendable {
 
   /// Lets atomic actions undo changes of its dictionaries in place, whether the store is saved or stays in memory.
   func undoesInPlace<Action: ActionType>(in store: Store<Model, Action>) {
-    for part in parts {
-      store.storage.addUndo(of: part.undo) { .copying(Model.self, besides: $0) }
-    }
+    for part in parts { store.storage.addUndo(of: part.undo) }
   }
 
   /// Returns a copy of the model in which these dictionaries are empty.

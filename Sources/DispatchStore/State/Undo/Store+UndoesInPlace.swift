@@ -24,21 +24,24 @@ extension Store {
   public func undoesInPlace<Key, Value>(
     _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> Store {
-    storage.addUndo(of: .dictionary(path)) { .copying(Model.self, besides: $0) }
+    storage.addUndo(of: .dictionary(path))
     return self
   }
 }
 
 extension StoreStorage {
+  /// The parts of the model that are undone in place, under the lock.
+  var partsUndoneInPlace: [PartUndo] { (undo as? InPlaceUndo)?.parts ?? [] }
+
   /// Adds a part that is undone in place.
   @usableFromInline
-  func addUndo(of part: PartUndo, _ make: ([PartUndo]) -> ModelUndo) {
+  func addUndo(of part: PartUndo) {
     ExclusiveSection.check(self, "changed", on: .current)
     // The former object is released outside of the lock.
     let former = withLock { _ in
-      let former = undo
-      if former.parts.contains(where: { ($0.path as AnyKeyPath) == part.path }) { return former }
-      undo = make(former.parts + [part])
+      let (former, parts) = (undo, partsUndoneInPlace)
+      if parts.contains(where: { ($0.path as AnyKeyPath) == part.path }) { return former }
+      undo = InPlaceUndo(parts + [part], copyingBy: (former as? InPlaceUndo)?.base ?? former)
       return former
     }
     withExtendedLifetime(former) {}

@@ -42,7 +42,7 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   }
 
   private func read(_ model: UnsafeRawPointer, _ version: UInt64, of store: any TapedStore) {
-    parts = store.storageOfTape.undo.parts.map { $0.track() }
+    parts = store.storageOfTape.partsUndoneInPlace.map { $0.track() }
     for part in parts { part.begin(model) }
     last = (store.rest(of: model, without: parts), version)
   }
