@@ -8,9 +8,23 @@ class AlarmSource: @unchecked Sendable {
 
   /// Makes the source for a dispatcher's clock.
   static func make(_ clock: DispatcherClock, in world: (any SimulatedWorld)?) -> AlarmSource {
-    if let world { return WorldAlarm(world, clock) }
-    if let call = clock.call { return CallAlarm(call) }
-    return clock.sleep.map(ClockAlarm.init) ?? SystemAlarm()
+    if let world {
+      return CallAlarm { time, body in
+        world.call(after: .nanoseconds(time - clock.nanoseconds)) { world.run(.job, body) }
+        return nil
+      }
+    }
+    if let call = clock.call {
+      return CallAlarm { time, body in call(time) { DispatchContext.outside(body) } }
+    }
+    guard let sleep = clock.sleep else { return SystemAlarm() }
+    return CallAlarm { time, body in
+      let task = Task.detached {
+        await sleep(time)
+        if !Task.isCancelled { body() }
+      }
+      return { task.cancel() }
+    }
   }
 
   /// Gives up an alarm that was set, outside of the lock.
@@ -60,36 +74,7 @@ private final class SystemAlarm: AlarmSource, @unchecked Sendable {
   }
 }
 
-/// An alarm by the program's clock: one task that sleeps on the clock until the next alarm.
-private final class ClockAlarm: AlarmSource, @unchecked Sendable {
-  // because the lock under which alarms are set guards `task`, and `sleep` is a constant
-  private let sleep: DispatcherClock.Sleep
-  private var task: Task<Void, Never>?
-
-  init(_ sleep: @escaping DispatcherClock.Sleep) {
-    self.sleep = sleep
-  }
-
-  override func set(at time: Int64, _ body: @escaping Callback) -> Unset? {
-    let former = unset()
-    task = Task.detached { [sleep] in
-      await sleep(time)
-      if !Task.isCancelled { body(time) }
-    }
-    return former
-  }
-
-  override func unset() -> Unset? {
-    guard let task = task.take() else { return nil }
-    return { task.cancel() }
-  }
-
-  deinit {
-    task?.cancel()
-  }
-}
-
-/// An alarm by a clock that calls back itself, on the thread that advances it.
+/// An alarm by another clock: one call back, which may be given up.
 private final class CallAlarm: AlarmSource, @unchecked Sendable {
   // because the lock under which alarms are set guards `former`, and `call` is a constant
   private let call: DispatcherClock.Call
@@ -101,7 +86,7 @@ private final class CallAlarm: AlarmSource, @unchecked Sendable {
 
   override func set(at time: Int64, _ body: @escaping Callback) -> Unset? {
     let former = former
-    self.former = call(time) { DispatchContext.outside { body(time) } }
+    self.former = call(time) { body(time) }
     return former
   }
 
@@ -109,23 +94,5 @@ private final class CallAlarm: AlarmSource, @unchecked Sendable {
 
   deinit {
     former?()
-  }
-}
-
-/// An alarm by the clock of a simulated world, which calls back on one of its threads.
-private final class WorldAlarm: AlarmSource, @unchecked Sendable {
-  // because `world` and `clock` are constants
-  private let world: any SimulatedWorld
-  private let clock: DispatcherClock
-
-  init(_ world: any SimulatedWorld, _ clock: DispatcherClock) {
-    (self.world, self.clock) = (world, clock)
-  }
-
-  override func set(at time: Int64, _ body: @escaping Callback) -> Unset? {
-    world.call(after: .nanoseconds(time - clock.nanoseconds)) { [world] in
-      world.run(.job) { body(time) }
-    }
-    return nil
   }
 }

@@ -22,7 +22,7 @@ struct DispatcherClock: Sendable {
 
   typealias Sleep = @Sendable (_ time: Int64) async -> Void
   typealias Call =
-    @Sendable (_ time: Int64, _ body: @escaping @Sendable () -> Void) -> AlarmSource.Unset
+    @Sendable (_ time: Int64, _ body: @escaping @Sendable () -> Void) -> AlarmSource.Unset?
 
   /// - Parameter clock: The clock, or nil for the system's.
   init(_ clock: (any Clock<Duration>)?) {
