@@ -50,15 +50,3 @@ final class PoolQueue: OperationQueue, @unchecked Sendable {
     } while isHeldBack != super.isSuspended || width != super.maxConcurrentOperationCount
   }
 }
-
-extension OperationQueue {
-  var dispatchQoS: DispatchQoS {
-    switch qualityOfService {
-    case .userInteractive: .userInteractive
-    case .userInitiated: .userInitiated
-    case .utility: .utility
-    case .background: .background
-    default: .default
-    }
-  }
-}
