@@ -12,7 +12,9 @@ struct NotificationQueueTests {
     mayWait: Bool = true, _ place: NotificationQueue.Place = .leaves
   ) -> String {
     version += 1
-    return queue.enqueue(present, owner: nil, place: { _ in mayWait ? .waits : place }).word
+    return queue.enqueue(
+      Delivery(change: present, only: nil, owner: nil), place: { _ in mayWait ? .waits : place }
+    ).word
   }
 
   /// The model counts the commits.
@@ -74,7 +76,7 @@ struct NotificationQueueTests {
     #expect(commit() == "notify 1")
     for owner in owners {
       version += 1
-      _ = queue.enqueue(present, owner: owner, place: { _ in .leaves })
+      _ = queue.enqueue(Delivery(change: present, only: nil, owner: owner), place: { _ in .leaves })
     }
     #expect(queue.next().word == "notify 2")
     #expect(

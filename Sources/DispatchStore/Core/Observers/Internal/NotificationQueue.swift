@@ -88,14 +88,8 @@ struct NotificationQueue {
     return false
   }
 
-  /// Makes the thread the notifier, if there is none: it delivers its commit, then calls `next()`.
-  ///
-  /// Returns whether it is.
-  mutating func takeTurnIfIdle() -> Bool {
-    guard isIdle else { return false }
-    state = .notifying
-    return true
-  }
+  /// Makes the thread the notifier, since there is none: it delivers its commit, then calls `next()`.
+  mutating func takeFreeTurn() { state = .notifying }
 
   /// Ends the turn of a notifier that has delivered its own commit, if nothing is left.
   ///
@@ -106,14 +100,6 @@ struct NotificationQueue {
     guard pending.isEmpty, parked.isEmpty, !isDeliveringLeft else { return false }
     state = .idle
     return true
-  }
-
-  /// Enqueues the delivery of a new commit to all observers.
-  mutating func enqueue(
-    _ change: KeptChange, owner: (any CommitOwner)?, place: (_ left: Int) -> Place
-  ) -> Turn {
-    guard isDelivered else { return .none }
-    return enqueue(Delivery(change: change, only: nil, owner: owner), place: place)
   }
 
   /// Adds an observer, which is notified from the next commit on.
@@ -129,14 +115,7 @@ struct NotificationQueue {
     }
     observers.append(observer, from: firstVersion)
     guard let present else { return .none }
-    return enqueue(present, only: observer, place: place)
-  }
-
-  /// Enqueues the delivery of the current model to one observer.
-  mutating func enqueue(
-    _ present: KeptChange, only observer: ObserverRecord, place: (_ left: Int) -> Place
-  ) -> Turn {
-    enqueue(Delivery(change: present, only: observer, owner: nil), place: place)
+    return enqueue(Delivery(change: present, only: observer, owner: nil), place: place)
   }
 
   /// Adds an observer that is not notified of the current model.
@@ -144,9 +123,9 @@ struct NotificationQueue {
     _ = add(observer, from: firstVersion, present: nil) { _ in .waits }
   }
 
-  private mutating func enqueue(
-    _ delivery: Delivery, place: (_ left: Int) -> Place
-  ) -> Turn {
+  /// Enqueues the delivery of a new commit, or of the current model to one observer.
+  mutating func enqueue(_ delivery: Delivery, place: (_ left: Int) -> Place) -> Turn {
+    guard isDelivered else { return .none }
     if isPlanted(.notificationOrder) { return .notify(delivery) }
     switch state {
     case .idle:

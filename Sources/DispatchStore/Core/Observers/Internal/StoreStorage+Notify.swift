@@ -50,12 +50,6 @@ extension StoreStorage: DeliveryTurn {
     let former = noteObservedCommit()
     defer { withExtendedLifetime(former) {} }
     // Before the lock is unlocked, so that deliveries follow commit order.
-    if let change, withNotifications({ $0.takeTurnIfIdle() }) {
-      thread.exclusive = nil
-      lock.unlock()
-      notify(of: change, kept, on: thread)
-      return waitForObservers(kept, on: thread)
-    }
     let turn = decideTurn(change, for: owner, on: thread)
     thread.exclusive = nil
     lock.unlock()
@@ -69,7 +63,9 @@ extension StoreStorage: DeliveryTurn {
   ) -> NotificationQueue.Turn {
     guard let change else { return .none }
     let turn = withNotifications {
-      $0.enqueue(change, owner: owner) { self.place(of: thread, for: owner, $0) }
+      $0.enqueue(Delivery(change: change, only: nil, owner: owner)) {
+        self.place(of: thread, for: owner, $0)
+      }
     }
     if case .leave(let owner) = turn {
       // Before the lock is released, because the notifier may make the delivery at once.
@@ -184,7 +180,7 @@ extension StoreStorage: DeliveryTurn {
     defer { withExtendedLifetime(former) {} }
     let change = ObservedChange(version: version, at: change)
     let read = withNotifications { notifications in
-      _ = notifications.takeTurnIfIdle()
+      notifications.takeFreeTurn()
       return notifications.observers.slots
     }
     thread.exclusive = nil

@@ -47,7 +47,9 @@ extension StoreStorage {
     let turn = unlockObserving(on: thread) { notifications, place in
       if isNew { notifications.add(hub, from: 0) }
       guard follower.hasInitial, follower.isInTurn else { return .none }
-      return notifications.enqueue(KeptChange(version: version), only: follower, place: place)
+      let change = KeptChange(version: version)
+      return notifications.enqueue(
+        Delivery(change: change, only: follower, owner: nil), place: place)
     }
     carryOut(turn, kept, on: thread)
   }
