@@ -49,7 +49,7 @@ State/Observation: Sources
 State/Selectors: Sources
 State/Streams: Sources
 State/Undo: Elements Handlers
-State/Views: Handlers"""
+State/Views: Handlers Sources"""
 TYPE = re.compile(
     r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|final|open|indirect|nonisolated)\s+)*"
     r"(?:struct|class|enum|protocol|actor|typealias)\s+(\w+)", re.MULTILINE)

@@ -34,8 +34,8 @@ final class RateLine: KeyedMember, TimerTarget {
   func arrive(_ delay: DispatchDelay, _ rule: RateRule) -> RateState<DispatchDelay>.Arrival? {
     let (now, callSite) = (clock.nanoseconds, delay.dispatch.callSite)
     yieldPoint(.comeAtRate, key.description)
-    typealias Change = (RateState<DispatchDelay>.Arrival, DispatchDelay?, MovingTimer.Move)
-    let change = state.withLock { state -> Change? in
+    typealias Arrived = (RateState<DispatchDelay>.Arrival, DispatchDelay?, MovingTimer.Move)
+    let change = state.withLock { state -> Arrived? in
       if state.isRetired { return nil }
       let (arrival, due) = state.rates.arrive(
         delay, rule, from: callSite, at: now, mayWait: delay.isPossible)

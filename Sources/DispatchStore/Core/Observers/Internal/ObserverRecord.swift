@@ -5,24 +5,15 @@ import Synchronization
 class ObserverRecord: @unchecked Sendable {  // because its store's lock guards `slot`
   /// The index in the store's list of observers, or nil if it is not in the list.
   final var slot: Int?
-  /// The queue on which the observer is called.
-  final let queue: ObserverQueue?
   /// Whether the notifier calls the observer, in the delivery turn.
   ///
   /// Other observers cost a commit no turn.
   final let isInTurn: Bool
   private let isActive = Atomic(true)
 
-  init(on queue: ObserverQueue?) {
-    self.queue = queue
-    isInTurn = queue == nil
-  }
-
-  /// Creates an observer without a queue.
-  ///
   /// By default it only keeps its part of each commit, without a turn.
   init(isInTurn: Bool = false) {
-    (queue, self.isInTurn) = (nil, isInTurn)
+    self.isInTurn = isInTurn
   }
 
   /// Whether the observer needs the model with a change.
@@ -58,22 +49,6 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// Receives a change from the notifier.
   func notify(of change: ObservedChange) { fatalError("ObserverRecord is abstract.") }
 
-  /// The number of calls after which the observer leaves its queue to others.
-  private static let batch = 64
-
-  /// Calls the observer on its queue with its kept notices.
-  ///
-  /// Returns whether more are left.
-  func callOnQueue() -> Bool {
-    for _ in 0..<Self.batch where !callWithNext() { return false }
-    return true
-  }
-
-  /// Calls the observer with its next kept notice.
-  ///
-  /// Returns false if there is none.
-  func callWithNext() -> Bool { fatalError("ObserverRecord is abstract.") }
-
   final var isCancelled: Bool { !isActive.load(ordering: .sequentiallyConsistent) }
 
   final func cancel() {
@@ -94,12 +69,8 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// Whether the observer's own code may be called now.
   final var mayCall: Bool { !isCancelled || isPlanted(.calledAfterCancel) }
 
-  /// Enqueues a call on the observer's queue.
-  ///
-  /// Called outside of the store's lock, after it has kept a notice.
-  func scheduleCall() {
-    queue?.enqueue { if self.callOnQueue() { self.scheduleCall() } }
-  }
+  /// Makes or enqueues the call for which the observer was scheduled with a commit, outside of the store's lock.
+  func scheduleCall() {}
 }
 
 /// A commit in its exclusive section, as observers see it that keep a part of it.
@@ -158,23 +129,5 @@ struct KeptCommit {
   mutating func wait(at gate: Eventual<Void>) {
     if waits == nil { waits = [] }
     waits?.append(gate)
-  }
-}
-
-/// An observer of whole models that the notifier calls.
-@usableFromInline
-final class ModelObserver: ObserverRecord, @unchecked Sendable {  // because its superclass is
-  private let body: @Sendable (ObservedChange) -> Void
-
-  @usableFromInline
-  init(_ body: @escaping @Sendable (ObservedChange) -> Void) {
-    self.body = body
-    super.init(on: nil)
-  }
-
-  override var needsModel: Bool { true }
-
-  override func notify(of change: ObservedChange) {
-    if mayCall { body(change) }
   }
 }

@@ -26,7 +26,7 @@ final class ReadTracker: ObserverRecord, @unchecked Sendable {
     self.probe = probe
     progress = ReadProgress(of: storage)
     anyRead = TrackedRead.path(.max, in: 0, of: progress)
-    super.init(on: nil)
+    super.init(isInTurn: true)
     progress.tracker = self
   }
 

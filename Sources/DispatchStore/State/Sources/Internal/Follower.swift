@@ -16,17 +16,9 @@ class Follower: ObserverRecord, @unchecked Sendable {
   /// Removes a follower that is not in the store's list of observers.
   final var detach: (@Sendable (StoreStorage, Follower) -> Void)?
 
-  init(
-    _ reader: CommitReader, on queue: ObserverQueue?, initial: Bool, note: @escaping Note
-  ) {
+  init(_ reader: CommitReader, isInTurn: Bool, initial: Bool, note: @escaping Note) {
     (self.reader, hasInitial, makeNote) = (reader, initial, note)
-    super.init(on: queue)
-  }
-
-  /// Makes a follower that takes no delivery turn.
-  init(outOfTurn reader: CommitReader, initial: Bool, note: @escaping Note) {
-    (self.reader, hasInitial, makeNote) = (reader, initial, note)
-    super.init(isInTurn: false)
+    super.init(isInTurn: isInTurn)
   }
 
   final override func begin(with model: UnsafeRawPointer, version: UInt64) {
@@ -74,6 +66,8 @@ class Follower: ObserverRecord, @unchecked Sendable {
 @usableFromInline
 final class CallingFollower: Follower, @unchecked Sendable {
   // because its superclass is
+  /// The queue, or nil if the notifier calls.
+  private let queue: ObserverQueue?
   private let call: @Sendable (KeptNote, CallingFollower) -> Void
   private let kept = Mailbox<KeptNote>()
   /// The number of notes not delivered by the notifier, so that `notify` returns at once for a commit without one.
@@ -84,8 +78,8 @@ final class CallingFollower: Follower, @unchecked Sendable {
     _ reader: CommitReader, on delivery: ObserverDelivery, initial: Bool, note: @escaping Note,
     call: @escaping @Sendable (KeptNote, CallingFollower) -> Void
   ) {
-    self.call = call
-    super.init(reader, on: ObserverQueue(delivery), initial: initial, note: note)
+    (queue, self.call) = (ObserverQueue(delivery), call)
+    super.init(reader, isInTurn: queue == nil, initial: initial, note: note)
   }
 
   override func put(
@@ -118,11 +112,18 @@ final class CallingFollower: Follower, @unchecked Sendable {
     }
   }
 
-  override func callWithNext() -> Bool {
-    yieldPoint(.callObserver)
-    guard let note = kept.take() else { return false }
-    if mayCall { call(note, self) }
-    return true
+  override func scheduleCall() { queue?.enqueue(callOnQueue) }
+
+  /// The number of calls after which the observer leaves its queue to others.
+  private static let batch = 64
+
+  private func callOnQueue() {
+    for _ in 0..<Self.batch {
+      yieldPoint(.callObserver)
+      guard let note = kept.take() else { return }
+      if mayCall { call(note, self) }
+    }
+    scheduleCall()
   }
 
   @usableFromInline var isCalled: Bool { mayCall }

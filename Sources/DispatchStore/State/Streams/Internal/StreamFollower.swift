@@ -14,7 +14,7 @@ final class StreamFollower: Follower, @unchecked Sendable {
     note: @escaping Note
   ) {
     (self.stream, self.merges) = (stream, merges && reader.merge != nil)
-    super.init(outOfTurn: reader, initial: initial, note: note)
+    super.init(reader, isInTurn: false, initial: initial, note: note)
   }
 
   deinit {

@@ -3,6 +3,7 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
   @unchecked Sendable
 {
   // because its superclass is
+  private let queue: ObserverQueue?
   private weak var storage: ModelStorage<Model, Action>?
   private let body: @Sendable (Change<Model, Action>) -> Void
   private let kept = Mailbox<StoreCommit<Action>>()
@@ -15,9 +16,8 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
     of storage: ModelStorage<Model, Action>, on queue: ObserverQueue?,
     _ body: @escaping @Sendable (Change<Model, Action>) -> Void
   ) {
-    self.storage = storage
-    self.body = body
-    super.init(on: queue)
+    (self.queue, self.storage, self.body) = (queue, storage, body)
+    super.init()
   }
 
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
@@ -35,12 +35,13 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
       dispatchID: commit.dispatchID)
   }
 
-  override func callOnQueue() -> Bool {
+  override func scheduleCall() { queue?.enqueue(call) }
+
+  private func call() {
     yieldPoint(.callObserver)
     let storage = scheduled.withLock { $0.take() }
     let commits = kept.takeAll()
     if mayCall, let storage { body(change(commits, of: storage)) }
-    return false
   }
 
   private func change(
