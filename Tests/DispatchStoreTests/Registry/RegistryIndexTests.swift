@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test func storesThatDoNotRespondAreNotVisited() {
-    var registry = Self.registry(of: Array(repeating: Other.self, count: 10_000) + [Wanted.self])
+    let registry = Self.registry(of: Array(repeating: Other.self, count: 10_000) + [Wanted.self])
     #expect(registry.responders(to: Wanted.self).map(\.identifier) == ["10000"])
   }
 

@@ -6,8 +6,6 @@ struct Registry {
   private var entries: [String: StoreEntry] = [:]
   /// By a store's action type: the entries with that type, in order of registration.
   private var declared: [ObjectIdentifier: [StoreEntry]] = [:]
-  /// By an action's type: the declared types that respond to it, computed once per type.
-  private var responding: [ObjectIdentifier: [ObjectIdentifier]] = [:]
   /// The identifiers that a `waitFor` of a registered store declares; no others are remembered.
   private var awaited: [String: Awaited] = [:]
   /// The action types to which no store has responded.
@@ -121,9 +119,7 @@ struct Registry {
 
   private mutating func index(_ entry: StoreEntry) {
     for member in entry.members {
-      let type = ObjectIdentifier(member.actionType)
-      if declared[type] == nil { responding.removeAll() }
-      declared[type, default: []].insert(inOrder: member)
+      declared[ObjectIdentifier(member.actionType), default: []].insert(inOrder: member)
     }
   }
 
@@ -131,10 +127,7 @@ struct Registry {
     for member in entry.members {
       let type = ObjectIdentifier(member.actionType)
       declared[type]?.remove(member)
-      if declared[type]?.isEmpty == true {
-        declared[type] = nil
-        responding.removeAll()
-      }
+      if declared[type]?.isEmpty == true { declared[type] = nil }
     }
   }
 
@@ -159,17 +152,16 @@ struct Registry {
 
   /// Returns the entries that respond to the type, at most the one with this identifier; nil for an unknown
   /// identifier.
-  mutating func responders(
-    to type: any ActionType.Type, identifier: String?
-  ) -> [StoreEntry]? {
+  func responders(to type: any ActionType.Type, identifier: String?) -> [StoreEntry]? {
     guard let identifier else { return responders(to: type) }
     return entries[identifier].map { [$0.member(for: type)].compactMap(\.self) }
   }
 
   /// Returns the entries that respond to an action of this type, in order of registration.
-  mutating func responders(to type: any ActionType.Type) -> [StoreEntry] {
-    let key = ObjectIdentifier(type)
-    let types = responding[key] ?? computeResponding(to: type)
+  func responders(to type: any ActionType.Type) -> [StoreEntry] {
+    let types =
+      type is AnyClass
+      ? declared.compactMap { $1[0].responds(to: type) ? $0 : nil } : [ObjectIdentifier(type)]
     if types.count == 1 { return declared[types[0]] ?? [] }
     // A store that responds to a class and to its subclass takes part once.
     let stores = Set(types.flatMap { declared[$0] ?? [] }.map(\.identifier))
@@ -252,17 +244,6 @@ struct Registry {
     (former, isGenerationUsed) = (last, false)
     routes.removeAll()
     return last
-  }
-
-  private mutating func computeResponding(to type: any ActionType.Type) -> [ObjectIdentifier] {
-    let types: [ObjectIdentifier]
-    if type is AnyClass {
-      types = declared.compactMap { $1[0].responds(to: type) ? $0 : nil }
-    } else {
-      types = [ObjectIdentifier(type)]
-    }
-    responding[ObjectIdentifier(type)] = types
-    return types
   }
 
   // MARK: Middlewares and watchers

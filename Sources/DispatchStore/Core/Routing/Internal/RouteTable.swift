@@ -12,8 +12,6 @@ final class SharedRoute: @unchecked Sendable {
   let route: Route
   /// The number of dispatches that have used the route itself rather than a copy.
   private(set) var outstanding = 0
-  /// The next route of the same identifier, for another action type.
-  fileprivate var next: SharedRoute?
   let key: RouteKey
   let actionType: any ActionType.Type
   /// The caches that have, or have had, a copy; usually few.
@@ -47,35 +45,18 @@ final class SharedRoute: @unchecked Sendable {
 /// A change of the registry removes only the routes that it affects. This takes constant time, except for the routes
 /// of one identifier and for action types that are classes.
 struct RouteTable {
-  private var byType: [ObjectIdentifier: SharedRoute] = [:]
-  /// The first route of each identifier.
-  private var byIdentifier: [String: SharedRoute] = [:]
-  /// The incomplete routes of `byType` and `byIdentifier`.
+  /// By a store's identifier, or nil, then by action type.
+  private var routes: [String?: [ObjectIdentifier: SharedRoute]] = [:]
+  /// The incomplete routes of `routes`.
   private var incomplete: [ObjectIdentifier: SharedRoute] = [:]
   private var removed: [SharedRoute] = []
 
-  subscript(key: RouteKey) -> SharedRoute? {
-    guard let identifier = key.storeIdentifier else { return byType[key.actionType] }
-    var route = byIdentifier[identifier]
-    while let present = route, present.key.actionType != key.actionType { route = present.next }
-    return route
-  }
+  private var all: [SharedRoute] { routes.values.flatMap(\.values) }
 
-  /// Returns the routes of an identifier.
-  private func routes(of identifier: String) -> [SharedRoute] {
-    Array(
-      sequence(state: byIdentifier[identifier]) { next in
-        defer { next = next?.next }
-        return next
-      })
-  }
+  subscript(key: RouteKey) -> SharedRoute? { routes[key.storeIdentifier]?[key.actionType] }
 
   mutating func insert(_ route: SharedRoute) {
-    if let identifier = route.key.storeIdentifier {
-      route.next = byIdentifier.updateValue(route, forKey: identifier)
-    } else {
-      byType[route.key.actionType] = route
-    }
+    routes[route.key.storeIdentifier, default: [:]][route.key.actionType] = route
     if route.route.isIncomplete { incomplete[ObjectIdentifier(route)] = route }
   }
 
@@ -83,29 +64,23 @@ struct RouteTable {
   mutating func remove(concerning entry: StoreEntry, isAwaited: Bool) {
     for member in entry.members {
       if member.actionType is AnyClass {
-        for route in byType.values where member.responds(to: route.actionType) { remove(route) }
-      } else if let route = byType[ObjectIdentifier(member.actionType)] {
+        for route in routes(of: nil) where member.responds(to: route.actionType) { remove(route) }
+      } else if let route = routes[.none]?[ObjectIdentifier(member.actionType)] {
         remove(route)
       }
     }
-    let routes = routes(of: entry.identifier)
-    for route in isPlanted(.keptRoute) ? Array(routes.prefix(1)) : routes { remove(route) }
+    let named = routes(of: entry.identifier)
+    for route in isPlanted(.keptRoute) ? Array(named.prefix(1)) : named { remove(route) }
     if isAwaited { for route in incomplete.values { remove(route) } }
   }
 
   mutating func remove(concerning follower: any DispatchFollower) {
-    for route in byType.values where follower.responds(to: route.actionType) { remove(route) }
-    for identifier in Array(byIdentifier.keys) {
-      for route in routes(of: identifier) where follower.responds(to: route.actionType) {
-        remove(route)
-      }
-    }
+    for route in all where follower.responds(to: route.actionType) { remove(route) }
   }
 
   mutating func removeAll() {
-    removed += byType.values
-    for identifier in byIdentifier.keys { removed += routes(of: identifier) }
-    (byType, byIdentifier, incomplete) = ([:], [:], [:])
+    removed += all
+    (routes, incomplete) = ([:], [:])
   }
 
   /// Takes the removed routes, to be evicted from the threads' caches.
@@ -114,17 +89,14 @@ struct RouteTable {
     return removed
   }
 
+  private func routes(of identifier: String?) -> [SharedRoute] {
+    routes[identifier].map { Array($0.values) } ?? []
+  }
+
   private mutating func remove(_ route: SharedRoute) {
-    if let identifier = route.key.storeIdentifier {
-      if byIdentifier[identifier] === route {
-        byIdentifier[identifier] = route.next
-      } else {
-        routes(of: identifier).first { $0.next === route }?.next = route.next
-      }
-      route.next = nil
-    } else {
-      byType[route.key.actionType] = nil
-    }
+    let identifier = route.key.storeIdentifier
+    routes[identifier]?[route.key.actionType] = nil
+    if routes[identifier]?.isEmpty == true { routes.removeValue(forKey: identifier) }
     incomplete[ObjectIdentifier(route)] = nil
     removed.append(route)
   }
