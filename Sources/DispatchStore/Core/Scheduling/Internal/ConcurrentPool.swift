@@ -85,7 +85,6 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   override var workers: ConcurrentPool? { self }
   override var runsStoresConcurrently: Bool { true }
-  override var sharedQueue: SharedQueue? { shared }
   override var description: String { "the concurrent queue" }
   override var dispatcher: Dispatcher? { shared.state.withLock { _ in retainedDispatcher } }
 

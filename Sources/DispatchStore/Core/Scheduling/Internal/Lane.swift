@@ -77,7 +77,6 @@ final class Lane: Scheduler, @unchecked Sendable {
   override var dispatcher: Dispatcher? { state.withLock { _ in retainedDispatcher } }
   override var workers: ConcurrentPool? { pool }
   override var needsMainQueue: Bool { isMain }
-  override var sharedQueue: SharedQueue? { pool.shared }
   override var isSuspended: Bool {
     !isMain && pool.isSuspended && !isPlanted(.ignoredSuspension)
   }

@@ -172,22 +172,10 @@ final class LaneSet: Scheduler, @unchecked Sendable {
   // MARK: Scheduler
 
   override var dispatcher: Dispatcher? { state.withLock(\.dispatcher) }
-  override var workers: ConcurrentPool? { first.workers }
-  override var sharedQueue: SharedQueue? { first.sharedQueue }
-  override var isSuspended: Bool { first.isSuspended }
+  override var inner: Scheduler? { first }
   override var description: String {
     lanes.map(\.description).joined(separator: " and ")
   }
-
-  override func resume(_ step: @escaping @Sendable () -> Void) { first.resume(step) }
-
-  override func resumeStart(_ step: @escaping @Sendable () -> Void) { first.resumeStart(step) }
-
-  override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
-    first.unpark(dispatch, for: dispatcher)
-  }
-
-  override func release(_ dispatch: Dispatch) { first.release(dispatch) }
 
   override func leaveFurtherPlaces() { leave() }
 
@@ -195,16 +183,6 @@ final class LaneSet: Scheduler, @unchecked Sendable {
 
   override func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
     first.endCancelled(dispatch, step)
-  }
-
-  override func noteSkipped() { first.noteSkipped() }
-
-  override func run(_ job: UnownedJob, on executor: OperationExecutor) {
-    first.run(job, on: executor)
-  }
-
-  override func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
-    first.noteHeldBack(dispatch, by: before, isGated: isGated)
   }
 
   override func turns(of dispatch: Dispatch) -> [(lane: Scheduler, entry: Dispatch)] {

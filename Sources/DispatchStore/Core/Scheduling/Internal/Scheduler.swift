@@ -3,11 +3,14 @@
 /// A scheduler decides when a dispatch starts, and runs its later steps.
 class Scheduler: @unchecked Sendable {
   // because it stores nothing; each subclass says why
+  /// The scheduler that does whatever this one does not do itself; nil if there is none.
+  var inner: Scheduler? { nil }
+
   /// The dispatcher that this scheduler belongs to, while the scheduler is busy.
   var dispatcher: Dispatcher? { nil }
 
   /// The pool that runs the scheduler's jobs; nil on the caller's thread.
-  var workers: ConcurrentPool? { nil }
+  var workers: ConcurrentPool? { inner?.workers }
 
   /// Whether stores that don't wait for each other run concurrently.
   var runsStoresConcurrently: Bool { false }
@@ -27,47 +30,49 @@ class Scheduler: @unchecked Sendable {
   var place: Scheduler { self }
 
   /// Whether the scheduler runs on the main queue.
-  var needsMainQueue: Bool { false }
+  var needsMainQueue: Bool { inner?.needsMainQueue ?? false }
 
   /// The queue that provides the scheduler's threads.
-  var sharedQueue: SharedQueue? { nil }
+  final var sharedQueue: SharedQueue? { workers?.shared }
 
   /// Whether this is a named lane that no longer accepts dispatches.
   var isRetired: Bool { false }
 
   /// Whether no action may start now.
-  var isSuspended: Bool { false }
+  var isSuspended: Bool { inner?.isSuspended ?? false }
 
   /// The scheduler's name in messages.
   var description: String { fatalError("Scheduler is abstract.") }
 
   /// Accepts a dispatch, to start it later; returns false if the scheduler no longer accepts any.
   func schedule(_ dispatch: Dispatch, for dispatcher: Dispatcher) -> Bool {
-    fatalError("Scheduler is abstract.")
+    required.schedule(dispatch, for: dispatcher)
   }
 
   /// Prepares for a dispatch whose priority is not normal.
   func expectPriority() {}
 
   /// Runs a later step of a dispatch that was started.
-  func resume(_ step: @escaping @Sendable () -> Void) { fatalError("Scheduler is abstract.") }
+  func resume(_ step: @escaping @Sendable () -> Void) { required.resume(step) }
 
   /// Runs a step that starts the action of a dispatch; suspension holds it back.
-  func resumeStart(_ step: @escaping @Sendable () -> Void) { resume(step) }
+  func resumeStart(_ step: @escaping @Sendable () -> Void) {
+    if let inner { inner.resumeStart(step) } else { resume(step) }
+  }
 
   /// Starts a parked dispatch again, now that it can run.
   final func unpark(_ dispatch: Dispatch) { unpark(dispatch, for: nil) }
 
   /// Starts a parked dispatch again, and keeps the dispatcher alive as long as the scheduler is busy.
   func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
-    fatalError("Scheduler is abstract.")
+    required.unpark(dispatch, for: dispatcher)
   }
 
   /// Releases the scheduler from a dispatch that has ended in a later step.
-  func release(_ dispatch: Dispatch) {}
+  func release(_ dispatch: Dispatch) { inner?.release(dispatch) }
 
   /// Releases the places beside its own one, of a dispatch whose stores have ended.
-  func leaveFurtherPlaces() {}
+  func leaveFurtherPlaces() { inner?.leaveFurtherPlaces() }
 
   /// Releases the scheduler, in a step, from a parked dispatch that has ended.
   func releaseParked(_ dispatch: Dispatch) { resume { self.release(dispatch) } }
@@ -76,11 +81,11 @@ class Scheduler: @unchecked Sendable {
   func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) { resume(step) }
 
   /// Notes that a waiting dispatch has ended, so that its memory is released in its turn or before.
-  func noteSkipped() {}
+  func noteSkipped() { inner?.noteSkipped() }
 
   /// Runs a job of an `async` block.
   func run(_ job: UnownedJob, on executor: OperationExecutor) {
-    fatalError("Scheduler is abstract.")
+    required.run(job, on: executor)
   }
 
   // MARK: Tasks that run their dispatches
@@ -102,7 +107,9 @@ class Scheduler: @unchecked Sendable {
   func turns(of dispatch: Dispatch) -> [(lane: Scheduler, entry: Dispatch)] { [(self, dispatch)] }
 
   /// Notes that a dispatch that waits for these, or is to pass a gate, is about to be scheduled.
-  func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {}
+  func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
+    inner?.noteHeldBack(dispatch, by: before, isGated: isGated)
+  }
 
   /// Returns the dispatches that may have to end before a dispatch that waits here can start.
   func precedence(of dispatch: Dispatch) -> LanePrecedence { LanePrecedence() }
@@ -117,7 +124,12 @@ class Scheduler: @unchecked Sendable {
   var order: LaneOrder { LaneOrder() }
 
   /// Whether dispatches wait for the one that has started.
-  var hasWaitingDispatches: Bool { false }
+  var hasWaitingDispatches: Bool { inner?.hasWaitingDispatches ?? false }
+
+  private var required: Scheduler {
+    guard let inner else { fatalError("Scheduler is abstract.") }
+    return inner
+  }
 }
 
 /// The dispatches that have to end before a dispatch can start in its lane.

@@ -196,15 +196,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   override var runsBlocksInSteps: Bool { true }
   override var place: Scheduler { state.withLock(\.place).unsafelyUnwrapped }
   override var dispatcher: Dispatcher? { ofDispatcher }
-  override var workers: ConcurrentPool? { place.workers }
-  override var needsMainQueue: Bool { place.needsMainQueue }
-  override var sharedQueue: SharedQueue? { place.sharedQueue }
-  override var isSuspended: Bool { place.isSuspended }
+  override var inner: Scheduler? { place }
   override var description: String { "a task, in \(place.description)" }
-
-  override func schedule(_ dispatch: Dispatch, for dispatcher: Dispatcher) -> Bool {
-    place.schedule(dispatch, for: dispatcher)
-  }
 
   override func expectPriority() {
     place.expectPriority()
@@ -227,12 +220,6 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     place.release(dispatch, ofTaskOf: ofDispatcher)
   }
 
-  override func leaveFurtherPlaces() { place.leaveFurtherPlaces() }
-
-  override func noteSkipped() {
-    place.noteSkipped()
-  }
-
   /// Runs a job of a block on the main queue, or of a block that has a task to itself.
   ///
   /// Inside a block of another dispatch, the job runs where that block's jobs run. All threads of the cooperative
@@ -249,10 +236,4 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
       globalConcurrentExecutor.enqueue(ExecutorJob(job))
     }
   }
-
-  override func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
-    place.noteHeldBack(dispatch, by: before, isGated: isGated)
-  }
-
-  override var hasWaitingDispatches: Bool { place.hasWaitingDispatches }
 }
