@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Foundation
 
 /// A value behind one lock, accessible only inside `withLock`.
 ///
@@ -21,10 +15,7 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
   init(making make: () -> Value) {
     storage = unsafeDowncast(
       Storage.create(minimumCapacity: 1) { buffer in
-        buffer.withUnsafeMutablePointerToElements { mutex in
-          let error = pthread_mutex_init(mutex, nil)
-          if error != 0 { stopProgram("pthread_mutex_init failed with error \(error).") }
-        }
+        buffer.withUnsafeMutablePointerToElements { _ = Lock(at: $0) }
         return make()
       }, to: Storage.self)
   }
@@ -36,8 +27,8 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try storage.withUnsafeMutablePointers { value, mutex throws(Failure) in
-      mutex.lockOfProcess()
-      defer { mutex.unlock() }
+      Lock(of: mutex).lockOfProcess()
+      defer { Lock(of: mutex).unlock() }
       return try body(&value.pointee)
     }
   }
@@ -46,8 +37,8 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try storage.withUnsafeMutablePointers { value, mutex throws(Failure) in
-      mutex.lock()
-      defer { mutex.unlock() }
+      Lock(of: mutex).lock()
+      defer { Lock(of: mutex).unlock() }
       return try body(&value.pointee)
     }
   }
@@ -63,8 +54,8 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
   /// Passes the value to a closure under the lock if that is free; otherwise does nothing, and returns nil.
   func withLockIfFree<Result>(_ body: (inout Value) -> Result) -> Result? {
     storage.withUnsafeMutablePointers { value, mutex in
-      guard mutex.lockIfFree() else { return nil }
-      defer { mutex.unlock() }
+      guard Lock(of: mutex).lockIfFree() else { return nil }
+      defer { Lock(of: mutex).unlock() }
       return body(&value.pointee)
     }
   }

@@ -1,14 +1,6 @@
 import Foundation
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The state of the thread on which the library is called; never kept across an `await`.
 ///
 /// A pointer rather than an object, so that no references are counted: only its thread uses it, until the thread

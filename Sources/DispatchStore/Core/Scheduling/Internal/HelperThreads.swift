@@ -1,14 +1,6 @@
 import Dispatch
 import Foundation
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// Threads of the library, for work that must not wait until the system has a thread for it.
 ///
 /// The system provides some 250 threads, and adds one a second while those that it has block. A helper begins at
