@@ -30,9 +30,7 @@ extension ActionOperation {
   /// Notifies key-value observers, and through them the queue that it may be in, that a property has changed.
   ///
   /// Apple's Foundation requires both calls; that of Linux has no observers, and needs the second one alone.
-  /// An operation that only the library knows has neither.
   func notifyChange(of key: String) {
-    if core.isPrivate { return }
     #if canImport(ObjectiveC)
       willChangeValue(forKey: key)
     #endif
@@ -107,16 +105,6 @@ extension ActionOperation {
     return try dispatch.withContext(of: owner as? StoreRun, on: thread) { () throws(Failure) in
       try store.commit(for: owner, action: action, body)
     }
-  }
-
-  /// Keeps an ended operation as this thread's spare one, if only the library has ever referred to it.
-  ///
-  /// The caller has the only reference.
-  func keepAsSpare() {
-    guard hasNoWeakOrUnownedReferences(self), core.endPrivateUse() else { return }
-    let type = store.operationType
-    endUse()
-    ThreadState.current.keepSpareOperation(self, of: type)
   }
 
   /// Notes that the block or an update has returned.

@@ -32,20 +32,6 @@ struct OperationCore: @unchecked Sendable {
     var wasReadinessRead = false
     /// Whether code outside the library has changed a property that stays with the object.
     var isTouched = false
-    /// Whether only the library has ever had a reference to it since its reducer returned it: nothing is notified.
-    var isPrivate = false
-
-    /// Resets the state of an ended operation that only the library has ever referred to.
-    mutating func resetPrivate() {
-      guard task == nil, storeRun == nil, onReady == nil, watches.isEmpty, awaited.isEmpty else {
-        self = State()
-        return
-      }
-      life = OperationState()
-      (blockNeedsSteps, isReached) = (false, false)
-      (wasReadinessRead, isPrivate) = (false, false)
-      (dispatch, callSite) = (nil, nil)
-    }
 
     mutating func takeWatch(of operation: ObjectIdentifier) -> (
       watch: DependencyWatch?, onReady: (@Sendable () -> Void)?
@@ -78,9 +64,6 @@ struct OperationCore: @unchecked Sendable {
     return body(&state.pointee)
   }
 
-  /// Readable without the lock, since it is constant once the operation was claimed.
-  var isPrivate: Bool { state.pointee.isPrivate }
-
   // MARK: Without the lock, for a caller with the only reference to the operation
 
   var hasDependencies: Bool { state.pointee.hasDependencies }
@@ -101,29 +84,6 @@ struct OperationCore: @unchecked Sendable {
     state.pointee.life.startUntouched()
     state.pointee.dispatch = dispatch
     state.pointee.callSite = dispatch.callSite
-    return true
-  }
-
-  /// Claims the operation for a dispatch, whose `async` block gets no reference to it.
-  ///
-  /// Returns false if its block needs no task, or if it was changed since it was made.
-  @usableFromInline
-  func claimPrivately() -> Bool {
-    guard state.pointee.isSuspending, state.pointee.life.isUntouched,
-      !state.pointee.hasDependencies, !state.pointee.isTouched
-    else { return false }
-    state.pointee.isPrivate = true
-    return state.pointee.life.claim()
-  }
-
-  /// Whether it can be reused, now that it has ended.
-  func endPrivateUse() -> Bool {
-    // The thread that ended it has held the lock.
-    lock.lock()
-    defer { lock.unlock() }
-    guard state.pointee.isPrivate, !state.pointee.isTouched, state.pointee.life.outcome != nil
-    else { return false }
-    state.pointee.resetPrivate()
     return true
   }
 

@@ -12,12 +12,7 @@ extension Store {
     guard isUniquelyReferencedForReuse(&operation), operation.presentStore === self,
       haveSameBytes(operation.actionAddress.pointee, action),
       operation.core.beginInline(for: dispatch), let block = operation.block.take()
-    else {
-      if claimPrivately(&operation, for: action) {
-        return .unfinished(operation)
-      }
-      return run(operation, for: action, of: dispatch, on: thread)
-    }
+    else { return run(operation, for: action, of: dispatch, on: thread) }
     var hasReturned = true
     do {
       switch consume block {
@@ -44,18 +39,7 @@ extension Store {
     return .finished
   }
 
-  /// Claims an operation whose block suspends, if no other code has had a reference to it since it was made.
-  @inlinable
-  @inline(never)
-  func claimPrivately(
-    _ operation: inout ActionOperation<Model, Action>, for action: Action
-  ) -> Bool {
-    isUniquelyReferencedForReuse(&operation) && hasNoWeakOrUnownedReferences(operation)
-      && operation.presentStore === self && haveSameBytes(operation.actionAddress.pointee, action)
-      && operation.core.claimPrivately()
-  }
-
-  /// Runs an operation to which other code has, or may have had, a reference.
+  /// Runs an operation to which other code may have a reference, or whose block suspends.
   @usableFromInline
   func run(
     _ operation: ActionOperation<Model, Action>, for action: Action, of dispatch: Dispatch,

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A registered store, as the registry and routes refer to it.
 class StoreEntry: @unchecked Sendable {  // because all of its properties are constants
   let identifier: String
@@ -86,9 +84,6 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
 
   /// Runs an operation that is ready.
   func run(_ operation: AnyObject) { fatalError("StoreEntry is abstract.") }
-
-  /// Releases an operation that has ended.
-  func release(_ operation: inout Operation?) { fatalError("StoreEntry is abstract.") }
 
   // MARK: Commits of atomic actions
 
@@ -246,11 +241,6 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
 
   override func run(_ operation: AnyObject) {
     Self.typed(operation).run()
-  }
-
-  override func release(_ operation: inout Operation?) {
-    guard isUniquelyReferencedForReuse(&operation), let ended = operation.take() else { return }
-    Self.typed(ended).keepAsSpare()
   }
 
   private static func typed(_ operation: AnyObject) -> ActionOperation<Model, Action> {

@@ -348,14 +348,12 @@ final class Round: @unchecked Sendable {
   }
 
   private func closed(_ index: Int) -> (next: [Int], isClosed: Bool) {
-    // Read before closing: another step may be the last one from here on.
-    let entry = route.entries[index]
     // Released outside the lock: an operation's deinitialization may run the user's code.
-    var (next, isClosed, operation) = state.withLock {
+    let (next, isClosed, operation) = state.withLock {
       let closed = $0.closed(index)
       return isAtomic && index == leader ? ($0.first, closed.isClosed, closed.operation) : closed
     }
-    entry.release(&operation)
+    withExtendedLifetime(operation) {}
     return (next, isClosed)
   }
 
@@ -381,9 +379,9 @@ final class Round: @unchecked Sendable {
     var pause: Int64?
     dispatch.perform(nil) { pause = retry.rule.pause(after: failure) }
     yieldPoint(.pauseBeforeAttempt, route.identifiers[index])
-    guard let pause, var operation = state.withLock({ $0.retry(index, pauses: pause > 0) })
+    guard let pause, let operation = state.withLock({ $0.retry(index, pauses: pause > 0) })
     else { return nil }
-    storeRun.entry.release(&operation)
+    withExtendedLifetime(operation) {}
     guard pause > 0 else { return [index] }
     let timers = retry.dispatcher.timers
     let timer = timers.add(
