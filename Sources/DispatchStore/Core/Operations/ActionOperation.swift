@@ -163,45 +163,10 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     stopWatchingAll()
   }
 
-  // MARK: Properties that stay with the object: once one was set, the object is not reused
-
-  private func touch() {
-    withState { $0.isTouched = true }
-  }
-
-  /// A closure that Foundation calls once the operation has ended, on an arbitrary thread.
-  public override var completionBlock: (@Sendable () -> Void)? {
-    get { super.completionBlock }
-    set {
-      touch()
-      super.completionBlock = newValue
-    }
-  }
-
-  /// A name for messages.
-  public override var name: String? {
-    get { super.name }
-    set {
-      touch()
-      super.name = newValue
-    }
-  }
-
-  /// The priority among the ready operations of the queue that it was added to.
-  public override var queuePriority: QueuePriority {
-    get { super.queuePriority }
-    set {
-      touch()
-      super.queuePriority = newValue
-    }
-  }
-
-  /// The share of the system's resources in the queue that it was added to.
-  public override var qualityOfService: QualityOfService {
-    get { super.qualityOfService }
-    set {
-      touch()
-      super.qualityOfService = newValue
-    }
+  /// Whether no property of Foundation's that stays with the object is set; otherwise the object is not reused.
+  @usableFromInline
+  var isPristine: Bool {
+    completionBlock == nil && name == nil && queuePriority == .normal
+      && qualityOfService == .default
   }
 }

@@ -30,7 +30,7 @@ struct OperationCore: @unchecked Sendable {
     var hasDependencies = false
     /// Whether `isReady` was read: it may be in a queue.
     var wasReadinessRead = false
-    /// Whether code outside the library has changed a property that stays with the object.
+    /// Whether code outside the library has started or cancelled it, made it wait, or read whether it is ready.
     var isTouched = false
 
     mutating func takeWatch(of operation: ObjectIdentifier) -> (

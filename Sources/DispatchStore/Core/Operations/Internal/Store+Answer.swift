@@ -32,7 +32,7 @@ extension Store {
       return operation.endInline(StoreOutcome(thrown: error))
     }
     guard isUniquelyReferencedForReuse(&operation), hasNoWeakOrUnownedReferences(operation),
-      operation.core.endInline(isFinished: hasReturned ? true : nil)
+      operation.isPristine, operation.core.endInline(isFinished: hasReturned ? true : nil)
     else { return operation.endInline(hasReturned ? .finished : nil) }
     operation.endUse()
     thread.keepSpareOperation(operation, of: operationType)
