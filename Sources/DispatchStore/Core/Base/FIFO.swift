@@ -29,10 +29,16 @@ struct FIFO<Element> {
     return element
   }
 
-  /// Removes the elements that fulfil a condition; linear.
-  mutating func removeAll(where condition: (Element) -> Bool) {
-    elements = elements[head...].filter { !condition($0!) }
-    head = 0
+  /// Removes the elements that fulfil a condition, and returns them; linear.
+  @discardableResult
+  mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
+    let present = all
+    self = FIFO()
+    var removed: [Element] = []
+    for element in present {
+      if condition(element) { removed.append(element) } else { append(element) }
+    }
+    return removed
   }
 
   mutating func updateAll(_ body: (inout Element) -> Void) {

@@ -92,19 +92,9 @@ struct PriorityInbox {
 
   /// Removes ended dispatches; returns these, to be released outside of locks, and how many are left.
   mutating func removeEnded() -> (removed: [Dispatch], rest: Int) {
-    var (removed, rest) = ([Dispatch](), 0)
-    for index in lines.indices {
-      var present = FIFO<Entry>()
-      for entry in lines[index].all {
-        if entry.dispatch.isOver {
-          removed.append(entry.dispatch)
-        } else {
-          present.append(entry)
-          rest += 1
-        }
-      }
-      lines[index] = present
+    let removed = lines.indices.flatMap { line in
+      lines[line].removeAll { $0.dispatch.isOver }.map(\.dispatch)
     }
-    return (removed, rest)
+    return (removed, lines.reduce(0) { $0 + $1.count })
   }
 }
