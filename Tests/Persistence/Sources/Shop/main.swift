@@ -34,5 +34,5 @@ while let customer = readLine() {
   let result = await shop.send(sale, mode: .serial(lane: "tea"))
   print(customer, result.isSuccess ? "has paid" : "has not paid")
 }
-await shop.drain(timeout: .seconds(20))
-try await persistence.close()
+await shop.drain(timeout: .seconds(8))
+try await persistence.close(timeout: .seconds(8))

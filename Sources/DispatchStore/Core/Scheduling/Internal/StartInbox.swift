@@ -79,14 +79,17 @@ final class StartInbox: Sendable {
   /// - Parameter pool: The pool, whose suspension is read under the lock: a start that was pushed after a suspension
   ///   stays.
   func pop(on thread: ThreadState, for pool: ConcurrentPool) -> Job? {
+    var wasHeldBack: Bool
     repeat {
+      // Those of normal priority come after the others also if the queue is resumed between the two looks.
+      wasHeldBack = pool.holdsStartsBack
       if hasPrioritized, let job = popPrioritized(for: pool, isNormalWaiting: hasNormal) {
         return job
       }
-      if let job = popNormal(on: thread, for: pool) { return job }
+      if !wasHeldBack, let job = popNormal(on: thread, for: pool) { return job }
       // Other threads may have taken the starts that were to go before these, or the queue was resumed meanwhile. If starts
       // of normal priority wait, they keep the count of their turns.
-    } while hasPrioritized && !pool.holdsStartsBack
+    } while (wasHeldBack || hasPrioritized) && !pool.holdsStartsBack
     return nil
   }
 
