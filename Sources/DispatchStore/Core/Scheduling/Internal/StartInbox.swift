@@ -81,7 +81,7 @@ final class StartInbox: Sendable {
   func pop(on thread: ThreadState, for pool: ConcurrentPool) -> Job? {
     var wasHeldBack: Bool
     repeat {
-      // Those of normal priority come after the others also if the queue is resumed between the two looks.
+      // Starts of normal priority come after the others also if the queue is resumed between the two looks.
       wasHeldBack = pool.holdsStartsBack
       if hasPrioritized, let job = popPrioritized(for: pool, isNormalWaiting: hasNormal) {
         return job
