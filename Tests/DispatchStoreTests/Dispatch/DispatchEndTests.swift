@@ -20,4 +20,16 @@ struct DispatchEndTests {
     for call in state.end(result) { call() }
     #expect(log.all == ["release", "waiter"])
   }
+
+  @Test func waitsWhoseLimitsHavePassedLeaveNothing() async {
+    let (dispatcher, free) = (Dispatcher(), Latch())
+    dispatcher.addStage()
+    let handle = dispatcher.dispatch(action: Script.suspends { _ in await free.opened() })
+    await onOwnThread {
+      for _ in 0..<1_000 { #expect(handle.wait(for: .nanoseconds(1)) == nil) }
+    }
+    #expect(handle.dispatch?.makeDetails().withState(\.waiterCount) == 0)
+    free.open()
+    _ = await handle.result
+  }
 }

@@ -1,7 +1,6 @@
+import DispatchStore
 import Foundation
 import Testing
-
-@testable import DispatchStore
 
 /// Waiting for a handle on a thread, and closures that it calls at the end.
 @Suite(.timeLimit(.minutes(10)))
@@ -42,16 +41,6 @@ struct HandleWaitTests {
     let waits = Task { await onOwnThread { handle.wait(for: .seconds(Int64.max)) } }
     finish.open()
     #expect(await waits.value?.isSuccess == true)
-  }
-
-  @Test func waitsWhoseLimitsHavePassedLeaveNothing() async {
-    let handle = dispatcher.dispatch(action: held)
-    await onOwnThread {
-      for _ in 0..<1_000 { #expect(handle.wait(for: .nanoseconds(1)) == nil) }
-    }
-    #expect(handle.dispatch?.makeDetails().withState(\.waiterCount) == 0)
-    finish.open()
-    _ = await handle.result
   }
 
   @Test func aWaitForWhatTheBlockHoldsUpIsRefused() async {
