@@ -8,8 +8,8 @@ public import DispatchStore
 ///     }
 ///
 /// Serve it under the address that you give to `DispatchLog.html(status:events:)`, on loopback only: a log tells what
-/// your users do. Each iteration is for one page, and begins with the whole log. If it
-/// comes back, pass the identifier of the last event that it got (`Last-Event-ID`), and it gets what came since.
+/// your users do. Each iteration is for one page, and begins with the whole log. If a page comes back, pass the
+/// identifier of its last event (`Last-Event-ID`): it gets what came since.
 ///
 /// New entries are looked for four times a second, if the feed is asked so often. If a page is slower than the dispatcher, it
 /// gets the latest entries, and the number of those that were not sent. So a page costs no more memory than these.

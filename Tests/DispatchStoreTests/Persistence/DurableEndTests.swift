@@ -27,10 +27,8 @@ struct DurableEndTests {
 
   private struct Payload: ActionType { let object: Mortal }
 
-  @Test(arguments: Way.all, [false, true])
-  func ofOneThatWasHeldBackLeavesNothingWhileTheDatabaseIsAway(
-    way: Way, staysInMemory: Bool
-  ) async throws {
+  /// A stage whose database is away, with as many unsaved commits as its limit allows.
+  private func stageThatHoldsBack() async throws -> PersistenceStage {
     let stage = try await PersistenceStage(limits: .suspending(commits: 1))
     try await stage.dispatcher.register(
       store: Store(identifier: "numbers", model: 0) {
@@ -39,6 +37,14 @@ struct DurableEndTests {
     try await stage.persistence.flush()
     stage.database.hold()
     await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    return stage
+  }
+
+  @Test(arguments: Way.all, [false, true])
+  func ofOneThatWasHeldBackLeavesNothingWhileTheDatabaseIsAway(
+    way: Way, staysInMemory: Bool
+  ) async throws {
+    let stage = try await stageThatHoldsBack()
     let released = EventCount(of: 10)
     for _ in 0..<10 {
       let result = stage.run(
@@ -56,14 +62,7 @@ struct DurableEndTests {
   @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named"), .mainThread])
   func ofAListThatWasHeldBackLeavesNothingWhileTheDatabaseIsAway(mode: Dispatcher.Mode) async throws
   {
-    let stage = try await PersistenceStage(limits: .suspending(commits: 1))
-    try await stage.dispatcher.register(
-      store: Store(identifier: "numbers", model: 0) {
-        On(Payload.self) { number, _ in number += 1 }
-      }, persisted: .model)
-    try await stage.persistence.flush()
-    stage.database.hold()
-    await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    let stage = try await stageThatHoldsBack()
     let released = EventCount(of: 10)
     for _ in 0..<10 {
       let result = await stage.dispatcher.dispatch(

@@ -40,10 +40,6 @@ public final class CircuitBreaker: Sendable {
     var state: BreakerState
     /// The clock of the first dispatcher that uses the breaker.
     var clock: DispatcherClock?
-    /// The states of which `onChange` is to be notified, in order.
-    var changes = FIFO<State>()
-    /// Whether a thread calls `onChange`.
-    var isCalling = false
     var passed = 0
     var refused = 0
   }
@@ -51,6 +47,7 @@ public final class CircuitBreaker: Sendable {
   /// The name in messages.
   public let name: String
   private let guarded: Locked<Guarded>
+  private let changes = Mailbox<State>()
   private let isFailure: @Sendable (any Error) -> Bool
   private let onChange: (@Sendable (State) -> Void)?
 
@@ -165,23 +162,12 @@ public final class CircuitBreaker: Sendable {
       let before = guarded.state.state
       let result = body(&guarded)
       let after = guarded.state.state
-      if after == before || onChange == nil { return (result, false) }
       // Enqueued under the lock, so that the changes come in order.
-      guarded.changes.append(after)
-      defer { guarded.isCalling = true }
-      return (result, !guarded.isCalling)
+      return (result, after != before && onChange != nil && changes.put(after))
     }
     if isToNotify, let onChange {
-      while let next = nextChange() { onChange(next) }
+      while let next = changes.take() { onChange(next) }
     }
     return result
-  }
-
-  private func nextChange() -> State? {
-    guarded.withLock { guarded in
-      let next = guarded.changes.popFirst()
-      guarded.isCalling = next != nil
-      return next
-    }
   }
 }

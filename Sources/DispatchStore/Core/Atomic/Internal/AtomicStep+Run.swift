@@ -121,8 +121,9 @@ extension AtomicStep {
   /// With all stores locked, so that it stays so until the commits are kept.
   private static func refusal(_ members: Members) -> (index: Int, outcome: StoreOutcome)? {
     for index in members.indices {
-      let keeper = members[index].storage._withUnsafeGuaranteedRef(\.keeper)
-      if let error = keeper?.gate.refusalOfStore { return (index, .failed(error)) }
+      if let error = keeper(of: members[index])?.gate.refusalOfStore {
+        return (index, .failed(error))
+      }
     }
     return nil
   }
@@ -174,19 +175,14 @@ extension AtomicStep {
   private static func keep(
     _ members: Members, with rows: () -> [CompanionRow]
   ) -> CommitKeeper? {
-    let keepers = members.lazy.filter(\.isCommit).compactMap { member in
-      member.storage._withUnsafeGuaranteedRef(\.keeper)
-    }
+    let keepers = members.lazy.filter(\.isCommit).compactMap(keeper)
     // If no persistent store has changed, the rows are saved all the same before the dispatch ends.
-    guard let first = keepers.first ?? anyKeeper(members) else { return nil }
+    guard let first = keepers.first ?? members.lazy.compactMap(keeper).first else { return nil }
     return first.keepRead(together: Array(keepers), with: rows()) ? first : nil
   }
 
-  private static func anyKeeper(_ members: Members) -> CommitKeeper? {
-    for member in members {
-      if let keeper = member.storage._withUnsafeGuaranteedRef(\.keeper) { return keeper }
-    }
-    return nil
+  private static func keeper(of member: Members.Element) -> CommitKeeper? {
+    member.storage._withUnsafeGuaranteedRef(\.keeper)
   }
 
   /// Makes the commits, with all sections still entered, and decides who notifies their observers.

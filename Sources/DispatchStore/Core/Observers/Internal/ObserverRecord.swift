@@ -11,7 +11,7 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   final let isInTurn: Bool
   private let isActive = Atomic(true)
 
-  /// By default it only keeps its part of each commit, without a turn.
+  /// Makes an observer that by default only keeps its part of each commit, without a turn.
   init(isInTurn: Bool = false) {
     self.isInTurn = isInTurn
   }

@@ -27,19 +27,19 @@ class AlarmSource: @unchecked Sendable {
     }
   }
 
-  /// Gives up an alarm that was set, outside of the lock.
+  /// A closure that gives up an alarm, to be called outside of the lock.
   typealias Unset = @Sendable () -> Void
 
   /// Sets an alarm; a time that was set before may still call back, or not.
   ///
   /// Called under a lock, for earlier and earlier times, or after the last alarm has called back.
   ///
-  /// - Returns: Gives up a former alarm.
+  /// - Returns: The closure that gives up a former alarm; nil if it may still come.
   func set(at time: Int64, _ body: @escaping Callback) -> Unset? {
     fatalError("AlarmSource is abstract.")
   }
 
-  /// Returns what gives up the alarm; nil if it still comes.
+  /// Returns the closure that gives up the alarm; nil if it still comes.
   func unset() -> Unset? { nil }
 }
 

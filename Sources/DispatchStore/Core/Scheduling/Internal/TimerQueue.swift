@@ -75,7 +75,7 @@ final class TimerQueue: Sendable {
   /// Called under the lock, so that alarms are set in the order in which they are decided on; calls no code of the
   /// program.
   ///
-  /// - Returns: Gives up a later alarm, outside of the lock.
+  /// - Returns: The closure that gives up a later alarm, to be called outside of the lock.
   private func setAlarm(_ state: inout State, notBefore: Int64 = .min) -> AlarmSource.Unset? {
     guard let earliest = state.heap.earliest() else { return nil }
     let time = max(earliest, notBefore)
