@@ -4,49 +4,28 @@ import DispatchStoreTesting
 /// The same bank, mended.
 enum Mended {
   // page: the mended bank
-  struct Checking: ModelType, Hashable {
-    var balance = 100
-    var paid: Set<Int> = []
-  }
+  struct Overdrawn: Error {}
 
-  final class CheckingReducer: Reducer<Checking, Transfer> {
-    override func reduce(into account: inout Checking, action: Transfer) {
-      guard account.balance >= action.amount else { return }
-      account.balance -= action.amount
-      account.paid.insert(action.number)
-    }
+  static func openAccounts(in bank: Dispatcher) -> (HandlerStore<Int>, HandlerStore<Int>) {
+    let checking = bank.register(store: Store(identifier: "checking", model: 100) {
+      On(Transfer.self) { balance, transfer in
+        guard balance >= transfer.amount else { throw Overdrawn() }
+        balance -= transfer.amount
+      }
+    })
+    let savings = bank.register(store: Store(identifier: "savings", model: 0) {
+      On(Transfer.self) { balance, transfer in balance += transfer.amount }
+    }, waitFor: [checking])
+    return (checking, savings)
   }
   // page: end
 
-  final class SavingsReducer: Reducer<Savings, Transfer> {
-    private let checking: Store<Checking, Transfer>
-
-    init(_ checking: Store<Checking, Transfer>) {
-      self.checking = checking
-    }
-
-    override func operation(
-      for action: Transfer, in store: Store<Savings, Transfer>
-    ) -> ActionOperation<Savings, Transfer> {
-      ActionOperation(action: action, store: store) { [checking] _, store in
-        // page: the mended question
-        guard checking.model.paid.contains(action.number) else { return }
-        // page: end
-        store.updateModel { $0.balance += action.amount }
-      }
-    }
-  }
-
-  @Sendable static func transferTwice(_ dispatcher: Dispatcher) async throws {
-    let checking = dispatcher.register(
-      store: Store<Checking, Transfer>(identifier: "checking", reducer: CheckingReducer()))
-    let savings = dispatcher.register(
-      store: Store<Savings, Transfer>(identifier: "savings", reducer: SavingsReducer(checking)),
-      waitFor: ["checking"])
-    async let first = dispatcher.dispatch(action: Transfer(number: 1, amount: 80)).result
-    async let second = dispatcher.dispatch(action: Transfer(number: 2, amount: 50)).result
+  @Sendable static func transferTwice(_ bank: Dispatcher) async throws {
+    let (checking, savings) = openAccounts(in: bank)
+    async let first = bank.dispatch(Transfer(amount: 80)).result
+    async let second = bank.dispatch(Transfer(amount: 50)).result
     _ = await (first, second)
-    let total = checking.model.balance + savings.model.balance
+    let total = checking.model + savings.model
     if total != 100 { throw MoneyIsLost(total: total) }
   }
 }

@@ -30,11 +30,12 @@ struct TestingPageTests {
 
   @Test(arguments: [
     ("the bank", "BankStory.swift"), ("the mended bank", "MendedBankStory.swift"),
-    ("the mended question", "MendedBankStory.swift"),
   ])
   func showsTheSourcesThatTheseTestsRun(_ name: String, _ file: String) throws {
     let page = try Self.read("docs/Testing.md")
-    #expect(page.contains(try Self.part(name, of: file)), "\(name) is not on the page")
+    // Members of an enum there are functions of the page's program here.
+    let source = try Self.part(name, of: file).replacing("static func", with: "func")
+    #expect(page.contains(source), "\(name) is not on the page")
   }
 
   @Test func theBugOfTheBankIsFoundAsThePageShows() async throws {
@@ -43,7 +44,13 @@ struct TestingPageTests {
     }
     let printed = "\(try #require(failure))"
     let page = try Self.read("docs/Testing.md")
-    #expect(page.contains(printed), "The page has to show this:\n\(printed)")
+    let shown = try #require(
+      page.split(separator: "```").first { $0.contains("Seed 9 fails") }, "The output is not on the page")
+    var rest = printed[...]
+    for line in shown.split(separator: "\n").dropFirst() where line != "…" {
+      let place = try #require(rest.firstRange(of: line), "\(line) is not in this place of\n\(printed)")
+      rest = rest[place.upperBound...]
+    }
   }
 
   @Test func theMendedBankLosesNothing() async throws {
