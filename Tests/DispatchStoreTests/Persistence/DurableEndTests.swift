@@ -77,29 +77,64 @@ struct DurableEndTests {
     #expect(stage.saved == ["a": "1"])
   }
 
-  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
-  func ofAListThatIsCancelledWhileItPausesComesOnceItIsSaved(mode: Dispatcher.Mode) async throws {
-    let stage = try await PersistenceStage()
+  /// Dispatches a list that pauses after its first deposit, since the queue is suspended then; the database is away.
+  private func pausedList(
+    at stage: PersistenceStage, _ mode: Dispatcher.Mode, _ options: DispatchOptions = []
+  ) async -> DispatchHandle {
     let dispatcher = stage.dispatcher
     stage.database.hold()
     let token = stage.wallet.observe(.model) { _ in dispatcher.queue.isSuspended = true }
     let deposits = [Deposit(account: "a", amount: 1), Deposit(account: "b", amount: 1)]
-    let handle = dispatcher.dispatch(actions: deposits, mode: mode)
+    let handle = dispatcher.dispatch(actions: deposits, mode: mode, options: options)
     await stage.reached(1)
     let state = handle.dispatch!.makeDetails()
     while !state.withState(\.isBetweenActions) { await Task.yield() }
+    token.cancel()
+    return handle
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")], [true, false])
+  func ofAListThatIsCancelledWhileItPausesComesOnceItIsSaved(
+    mode: Dispatcher.Mode, resumesFirst: Bool
+  ) async throws {
+    let stage = try await PersistenceStage()
+    let dispatcher = stage.dispatcher
+    let handle = await pausedList(at: stage, mode)
     handle.cancel()
     let ends = Recorder<Bool>()
     handle.whenEnded { ends.record($0.error is CancellationError) }
     // Whatever was begun after the cancellation can't overtake its end.
     await dispatcher.send(SetNote(note: "x"), mode: .mainThread, options: .durability(.memory))
     #expect(ends.all.isEmpty && stage.saved.isEmpty)
-    token.cancel()
-    dispatcher.queue.isSuspended = false
+    if resumesFirst { dispatcher.queue.isSuspended = false }
     stage.database.release()
     #expect(await ends.first(1) == [true])
     #expect(stage.saved == ["a": "1"])
-    await dispatcher.send(Deposit(account: "c", amount: 1), mode: mode == .async ? .async : .serial)
+    dispatcher.queue.isSuspended = false
+    await dispatcher.send(Deposit(account: "c", amount: 1), mode: SendModes.like(mode))
+    #expect(stage.saved == ["a": "1", "c": "1"])
+  }
+
+  @Test(
+    .timeLimit(.minutes(1)),
+    arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")], [true, false])
+  func ofAListWhoseDeadlinePassesWhileItPausesComesThen(
+    mode: Dispatcher.Mode, isCancelled: Bool
+  ) async throws {
+    let clock = VirtualClock()
+    let stage = try await PersistenceStage(clock: clock)
+    let dispatcher = stage.dispatcher
+    let handle = await pausedList(at: stage, mode, .timeout(.seconds(1)))
+    // Then it is being saved at the deadline, or about to be.
+    if isCancelled { handle.cancel() }
+    clock.advance(by: .seconds(1))
+    let result = await handle.result
+    #expect(result.dispatchError?.code == .timedOut)
+    #expect(result.skippedActionCount == 1)
+    #expect(stage.saved.isEmpty)
+    dispatcher.queue.isSuspended = false
+    stage.database.release()
+    await dispatcher.send(Deposit(account: "c", amount: 1), mode: SendModes.like(mode))
     #expect(stage.saved == ["a": "1", "c": "1"])
   }
 

@@ -74,10 +74,10 @@ final class PersistenceStage: Sendable {
   init(
     on database: MemoryDatabase = MemoryDatabase(), limits: PersistenceLimits = .suspending(),
     coder: any PersistenceCoder = JSONPersistenceCoder(),
-    form: PersistedForm<Wallet> = .elements(\.all)
+    form: PersistedForm<Wallet> = .elements(\.all), clock: (any Clock<Duration>)? = nil
   ) async throws {
     self.database = database
-    dispatcher = Dispatcher(name: "bank")
+    dispatcher = Dispatcher(name: "bank", clock: clock)
     let warnings = warnings
     dispatcher.onWarning { warnings.record($0) }
     persistence = try await database.open(for: dispatcher, coder: coder, limits: limits)

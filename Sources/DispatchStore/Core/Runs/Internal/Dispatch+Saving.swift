@@ -53,33 +53,44 @@ extension Dispatch {
 
   /// Completes a dispatch that no longer waits for saving.
   func completeSaved(_ end: PendingEnd) {
-    guard let round = end.round else { return endSequence(at: end.place) }
+    guard let round = end.round else {
+      return endSequence(at: end.place, inPause: end.isInPause)
+    }
     round.callRemainingHooks()
     complete(round.result, round.session, at: end.place, hasLeft: true)
   }
 
   /// Whether this is a sequence that waits until its commits are saved, and keeps its lane meanwhile.
-  func awaitsSaving() -> Bool {
+  ///
+  /// - Parameter inPause: Whether it was cancelled between two actions, while the queue was suspended.
+  func awaitsSaving(inPause: Bool = false) -> Bool {
     guard let sequence, sequence.hasStarted, let gate = sequence.endGate else { return false }
     yieldPoint(.awaitSaving, id.description)
     let details = makeDetails()
     let scheduler = scheduler
     // Nothing else retains it until the sequence has ended.
     details.scheduler = scheduler
-    let end = PendingEnd(of: self, nil, since: sequence.position, at: gate, from: scheduler)
+    let end = PendingEnd(
+      of: self, nil, since: sequence.position, at: gate, from: scheduler, inPause: inPause)
     details.beginSaving(end, sequenceResult)
     if gate.enter(end) {
       end.leave()
       return !endSaving(end)
     }
+    // A deadline that has passed in the pause ends it now, as one that passes from here on does. The next ends of its
+    // lane pass once this one is saved.
+    if inPause, refusal?.code == .timedOut { return !endSaving(end) }
     lead(end, details)
     return true
   }
 
-  private func endSequence(at place: Scheduler) {
+  /// Completes a sequence in a step of its own, and releases its place.
+  ///
+  /// - Parameter inPause: Whether it was cancelled between two actions, so that this is no step of its place.
+  func endSequence(at place: Scheduler, inPause: Bool) {
     var dispatch = self
     _ = Self.endSequence(&dispatch, on: .current)
-    place.release(self)
+    if inPause { place.releaseParked(self) } else { place.release(self) }
   }
 }
 

@@ -242,11 +242,9 @@ extension Dispatch {
     scheduler.release(dispatch)
   }
 
-  /// Goes on to the end of a sequence that was cancelled between two actions, also while the queue is suspended.
+  /// Ends a sequence that was cancelled between two actions, also while the queue is suspended.
   func endPaused(at scheduler: Scheduler) {
-    var dispatch = self
-    if case .continues = Self.runSequence(&dispatch, on: .current) { return }
-    scheduler.releaseParked(dispatch)
+    if !awaitsSaving(inPause: true) { endSequence(at: scheduler, inPause: true) }
   }
 
   private func runSteps(of sequence: DispatchSequence, on thread: ThreadState) -> Bool {

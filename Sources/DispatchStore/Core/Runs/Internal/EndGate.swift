@@ -71,6 +71,10 @@ final class PendingEnd: @unchecked Sendable {
   /// The lanes in whose order the end comes.
   let lanes: [LaneIdentity]
   var keepsPlace: Bool { round == nil }
+  /// Whether it is that of a sequence which was cancelled between two actions, while the queue was suspended.
+  ///
+  /// Its place may have a drainer that the queue holds back, and with it each step.
+  let isInPause: Bool
   /// The number of the last commit before its stores began: its own commits have higher numbers.
   let start: UInt64
   private let hasLeft = Atomic(false)
@@ -84,9 +88,10 @@ final class PendingEnd: @unchecked Sendable {
 
   init(
     of dispatch: Dispatch, _ round: Round?, since start: UInt64, at gate: EndGate,
-    from scheduler: Scheduler
+    from scheduler: Scheduler, inPause: Bool = false
   ) {
     (self.dispatch, self.round, self.start, self.gate) = (dispatch, round, start, gate)
+    isInPause = inPause
     let turns = scheduler.place.turns(of: dispatch)
     lanes = turns.compactMap { ($0.lane as? Lane)?.identity }
     let staysHere = round == nil || scheduler.isTask || dispatch.isSynchronous
@@ -103,12 +108,16 @@ final class PendingEnd: @unchecked Sendable {
   /// Returns false, without an effect, if the dispatch has timed out: then its place may be gone.
   func resume() -> Bool {
     guard dispatch.endSaving(self) else { return false }
-    place.resume { self.dispatch.finish(self) }
+    proceed { self.dispatch.finish(self) }
     return true
   }
 
   /// Continues with the end of a dispatch that has timed out, at its place.
-  func resumeEarly() { place.resume { self.dispatch.completeSaved(self) } }
+  func resumeEarly() { proceed { self.dispatch.completeSaved(self) } }
+
+  private func proceed(_ step: @escaping @Sendable () -> Void) {
+    if isInPause { place.endCancelled(dispatch, step) } else { place.resume(step) }
+  }
 }
 
 /// The place of steps that follow once a dispatch has left its lane.
