@@ -1,6 +1,7 @@
-import DispatchStore
 import Foundation
 import Testing
+
+@testable import DispatchStore
 
 /// Waits that can end are not refused, and end.
 @Suite("What would not deadlock", .timeLimit(.minutes(10)))
@@ -90,6 +91,42 @@ struct NoDeadlockTests {
     #expect(await dispatcher.dispatch(action: script, mode: .async).result.isSuccess)
     #expect(results.count == 5)
     #expect(results.all.filter { !$0.isSuccess }.isEmpty)
+  }
+
+  private struct Raise: AtomicAction {}
+  private struct Lower: ActionType {}
+
+  /// Both actions are prepared where they are dispatched, without middleware: one is atomic, the other's store is weak.
+  @Test(arguments: Dispatcher.Mode.laneModes, [true, false])
+  func aCompletionElsewhereMayWaitForTheLaneOfTheBlockThatDispatched(
+    _ mode: Dispatcher.Mode, isAtomic: Bool
+  ) async {
+    let (dispatcher, results) = (dispatcher, Recorder<DispatchResult>())
+    let (made, free) = (Recorder<DispatchHandle>(), Latch())
+    let levels = Store(identifier: "level", model: 0) {
+      On(Raise.self) { level, _ in level += 1 }
+      On(Lower.self) { level, _ in level -= 1 }
+    }
+    dispatcher.register(store: levels, ownership: isAtomic ? .strong : .weak)
+    let waits: @Sendable (DispatchResult) -> Void = { _ in
+      let next = dispatcher.dispatch(action: Script.adds("next"), mode: mode)
+      results.record(next.wait())
+    }
+    let script = Script.suspends { _ in
+      made.record(
+        isAtomic
+          ? dispatcher.dispatch(Raise(), mode: .async, then: waits)
+          : dispatcher.dispatch(Lower(), mode: .async, then: waits))
+      await free.opened()
+    }
+    let handle = dispatcher.dispatch(action: script, mode: mode)
+    let waiter = await made.first(1)[0].dispatch!
+    // The wait begins while the lane is held, or is refused.
+    while results.all.isEmpty, WaitGraph.waits(of: waiter).isEmpty { await Task.yield() }
+    free.open()
+    #expect(await handle.result.isSuccess)
+    #expect(await results.first(1).map(\.isSuccess) == [true])
+    withExtendedLifetime(levels) {}
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)

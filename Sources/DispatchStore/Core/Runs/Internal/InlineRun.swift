@@ -415,7 +415,12 @@ extension InlineRun.Address {
     record.keep(
       outer: isPlanted(.hookOutside) ? nil : DispatchContext.enclosing(thread.run, on: thread))
     _ = prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
-    guard let session = pointee.session.take() else { return }
+    guard let session = pointee.session.take() else {
+      // The code that dispatches was around the hooks. It is not around the stores, which run elsewhere; only a `.sync`
+      // caller waits for them.
+      if !mode.isSync { record.keep(outer: nil) }
+      return
+    }
     session._withUnsafeGuaranteedRef { $0.keepAlive() }
     record.keep(session.takeRetainedValue())
   }
