@@ -620,17 +620,18 @@ struct DurableEffectTests {
     return (dispatcher, book)
   }
 
+  /// Opens the database of all branches.
+  private func openForBranches() async throws -> Persistence {
+    try await database.open(for: Dispatcher(name: "office"), actions: ActionCoder(OrderPlaced.self))
+  }
+
   @Test func goOnInTheirOwnDispatcherIfOthersShareThePersistence() async throws {
     let (hangs, warnings) = (Latch(), Recorder<DispatchWarning>())
-    func open() async throws -> Persistence {
-      try await database.open(
-        for: Dispatcher(name: "office"), actions: ActionCoder(OrderPlaced.self))
-    }
-    let (south, _) = try await branch("south", in: open(), waitingFor: hangs)
+    let (south, _) = try await branch("south", in: openForBranches(), waitingFor: hangs)
     await south.send(OrderPlaced(id: 7))
     #expect(rows.count == 1)
     database.crash()
-    let persistence = try await open()
+    let persistence = try await openForBranches()
     let (north, northBook) = try await branch("north", in: persistence)
     let (next, book) = try await branch("south", in: persistence)
     for dispatcher in [north, next] { dispatcher.onWarning { warnings.record($0) } }
@@ -645,6 +646,29 @@ struct DurableEffectTests {
     #expect(book.model == OrderBook(placed: [7], paid: [7]))
     #expect(northBook.model == OrderBook())
     #expect(warnings.all.isEmpty)
+    hangs.open()
+  }
+
+  @Test func ofADispatcherThatIsNotMadeAreReportedAndStay() async throws {
+    let (hangs, warnings) = (Latch(), Recorder<DispatchWarning>())
+    let (south, _) = try await branch("south", in: openForBranches(), waitingFor: hangs)
+    await south.send(OrderPlaced(id: 7))
+    database.crash()
+    let persistence = try await openForBranches()
+    let (north, _) = try await branch("north", in: persistence)
+    north.onWarning { warnings.record($0) }
+    north.resumeWork()
+    #expect(warnings.all.map(\.kind) == [.workNotResumed])
+    #expect(warnings.all.first?.message.contains("no dispatcher is named \"south\"") == true)
+    #expect(rows.count == 1)
+    let (next, book) = try await branch("south", in: persistence)
+    next.resumeWork()
+    north.resumeWork()
+    for await change in book.stream(.model, initial: true, buffering: .unbounded)
+    where !change.value.paid.isEmpty { break }
+    await next.drain()
+    #expect(book.model == OrderBook(placed: [7], paid: [7]))
+    #expect(warnings.count == 1)
     hangs.open()
   }
 

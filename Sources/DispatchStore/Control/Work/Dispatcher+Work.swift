@@ -1,7 +1,8 @@
 extension Dispatcher {
   /// Begins the work that an earlier process has left: durable effects, and scheduled actions.
   ///
-  /// Call it once, when all stores and durable effects are registered, on any thread. Without persistence there is none.
+  /// Call it once, when all stores and durable effects are registered, and all dispatchers that share the persistence
+  /// are made, on any thread. Without persistence there is none.
   public func resumeWork() {
     outbox.resume(self)
     for record in savedSchedules?.decodeFound() ?? [] { resume(record) }

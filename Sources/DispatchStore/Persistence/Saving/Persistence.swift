@@ -20,8 +20,8 @@ public final class Persistence: Sendable {
   private let keys = Locked<IdempotencyTable?>(nil)
   /// The actions that durable effects follow, and that are scheduled, by name.
   let actions: ActionCoder
-  /// The work of durable effects that an earlier process has left, until a dispatcher takes it over.
-  let foundWork = Locked<[String: OutboxEntry]>([:])
+  /// The work of durable effects that an earlier process has left.
+  let foundWork = Locked(FoundWork())
   /// The scheduled actions that an earlier process has left.
   let foundSchedules = Locked(FoundSchedules())
   let timers: TimerQueue

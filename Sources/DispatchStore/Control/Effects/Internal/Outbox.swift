@@ -8,7 +8,7 @@ final class Outbox: DispatcherAttachment {
   private let clock: DispatcherClock
   private let state: Locked<State>
   /// The work of an earlier process, of all dispatchers that share the persistence, until they resume it.
-  private let found: Locked<[String: OutboxEntry]>
+  private let found: Locked<FoundWork>
 
   fileprivate struct State {
     /// All work, by key.
@@ -31,8 +31,9 @@ final class Outbox: DispatcherAttachment {
 
   init(
     of dispatcher: String, _ clock: DispatcherClock, in world: (any SimulatedWorld)?,
-    savedBy keeper: CompanionKeeper? = nil, found: Locked<[String: OutboxEntry]> = Locked([:])
+    savedBy keeper: CompanionKeeper? = nil, found: Locked<FoundWork> = Locked(FoundWork())
   ) {
+    _ = found.withLock { $0.dispatchers.insert(dispatcher) }
     // In a simulation, a seed repeats the keys, too.
     let prefix = world.map { "simulated-\($0.makeNumber())" } ?? UUID().uuidString
     state = Locked(State(prefix: prefix))
@@ -55,9 +56,9 @@ final class Outbox: DispatcherAttachment {
   func resume(_ dispatcher: Dispatcher) {
     let names = Set(state.withLock { $0.effects.keys })
     let (known, unknown) = found.withLock { found in
-      let own = found.filter { $0.value.belongs(to: self.dispatcher) }
+      let own = found.entries.filter { $0.value.belongs(to: self.dispatcher) }
       let known = own.filter { names.contains($0.value.effect) }
-      found = found.filter { known[$0.key] == nil }
+      found.entries = found.entries.filter { known[$0.key] == nil }
       return (known, own.values.filter { !names.contains($0.effect) })
     }
     state.withLock { state in
@@ -80,6 +81,22 @@ final class Outbox: DispatcherAttachment {
         """
         Work of the durable effect "\(name)" was left by an earlier process, and dispatcher \
         "\(dispatcher.name)" has no such effect. It stays saved. Register the effect before resumeWork().
+        """)
+    }
+    reportForeign(by: dispatcher)
+  }
+
+  /// Reports the work of dispatchers that this process has not made, which no other dispatcher can list or go on with.
+  private func reportForeign(by dispatcher: Dispatcher) {
+    let foreign = found.withLock { found in
+      Set(found.entries.values.compactMap(\.dispatcher)).subtracting(found.dispatchers)
+    }
+    for name in foreign.sorted() {
+      dispatcher.report(
+        .workNotResumed,
+        """
+        Work of durable effects was left by an earlier process, and no dispatcher is named "\(name)". It stays saved. \
+        Make that dispatcher before resumeWork().
         """)
     }
   }
@@ -218,7 +235,7 @@ final class Outbox: DispatcherAttachment {
 
   /// All work that is not done, in the order in which it came.
   var all: [OutboxEntry] {
-    (found.withLock { $0.values.filter { $0.belongs(to: dispatcher) } }
+    (found.withLock { $0.entries.values.filter { $0.belongs(to: dispatcher) } }
       + state.withLock { Array($0.entries.values) })
       .sorted { $0.number < $1.number }
   }
@@ -237,7 +254,7 @@ final class Outbox: DispatcherAttachment {
 
   /// Removes a dead letter, or other work that is not done, and cancels the run that does it.
   func remove(_ key: String, isLetter: Bool) -> Bool {
-    let left = found.withLock { $0[key] }.flatMap { $0.belongs(to: dispatcher) ? $0 : nil }
+    let left = found.withLock { $0.entries[key] }.flatMap { $0.belongs(to: dispatcher) ? $0 : nil }
     let removed = state.withLock { state -> OutboxEntry? in
       guard let entry = left ?? state.entries[key],
         entry.withProgress({ $0.remove(isLetter: isLetter) })
@@ -246,11 +263,19 @@ final class Outbox: DispatcherAttachment {
       return entry
     }
     guard let removed else { return false }
-    _ = found.withLock { $0.removeValue(forKey: key) }
+    _ = found.withLock { $0.entries.removeValue(forKey: key) }
     save(removed.removal)
     removed.cancelRun()
     return true
   }
+}
+
+/// The work that an earlier process has left, of all dispatchers that share a persistence.
+struct FoundWork {
+  /// By key, until a dispatcher takes it over.
+  var entries: [String: OutboxEntry] = [:]
+  /// The names of the dispatchers that this process has made so far.
+  var dispatchers: Set<String> = []
 }
 
 extension Outbox.State {

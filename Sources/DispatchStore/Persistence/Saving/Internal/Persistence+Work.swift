@@ -70,7 +70,7 @@ extension Persistence {
         schedules.append(try decode(ScheduleRow.self, row, "the scheduled action"))
       }
     }
-    foundWork.withLock { $0 = work }
+    foundWork.withLock { $0.entries = work }
     foundSchedules.withLock { found in
       for row in schedules {
         found.rows[FoundSchedules.Key(dispatcher: row.dispatcher, name: row.name)] = row
