@@ -17,7 +17,7 @@ func serveWithInspector(
   try await ServiceGroup(
     services: [
       DispatcherService(dispatcher, logger: logger),
-      Application(router: router, logger: logger),
+      makeServer(router, readiness, logger: logger),
       readiness,
       InspectorService(of: recorder, at: dispatcher, logger: logger),  // http://127.0.0.1:8081
     ],

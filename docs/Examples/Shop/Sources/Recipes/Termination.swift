@@ -11,11 +11,24 @@ func serve(
 ) async throws {
   let readiness = Readiness(of: dispatcher, persistence: persistence, delay: .seconds(3))
   router.addHealth(readiness)
-  let server = Application(router: router, logger: logger)
   let ending = DispatcherService(
-    dispatcher, persistence: persistence, drainTimeout: .seconds(8), logger: logger)
-  try await ServiceGroup(
+    dispatcher, persistence: persistence, drainTimeout: .seconds(5), logger: logger)
+  let server = makeServer(router, readiness, logger: logger)
+  var group = ServiceGroupConfiguration(
     services: [ending, server, readiness],  // They end in reverse order.
-    gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
-  ).run()
+    gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+  group.maximumGracefulShutdownDuration = .seconds(14)
+  try await ServiceGroup(configuration: group).run()
+}
+
+/// A server that no client holds up at its end: the handlers close connections without a whole request.
+func makeServer(
+  _ router: Router<BasicRequestContext>, _ readiness: Readiness, logger: Logger
+) -> some ApplicationProtocol {
+  Application(
+    router: router,
+    server: .http1(
+      configuration: .init(
+        additionalChannelHandlers: [readiness.connectionCloser()], idleTimeout: .seconds(30))),
+    logger: logger)
 }
