@@ -14,6 +14,7 @@ func serveWithInspector(
     limit: 10_000, byteLimit: 32_000_000, masking: [.field(\Patient.name)])
   dispatcher.register(middleware: recorder)
   let readiness = Readiness(of: dispatcher)
+  router.addHealth(readiness)
   try await ServiceGroup(
     services: [
       DispatcherService(dispatcher, logger: logger),
