@@ -31,6 +31,7 @@ func addAccounts(to router: Router<BasicRequestContext>, _ dispatcher: Dispatche
     guard amount > 0 else { throw HTTPError(.unprocessableContent, message: "amount is positive.") }
     var options: DispatchOptions = [.limited(by: requests), .timeout(.seconds(2))]
     if let key = request.headers[.idempotencyKey] {
+      guard !key.isEmpty else { throw HTTPError(.badRequest, message: "Idempotency-Key is empty.") }
       options = [options, .idempotencyKey("\(id) \(key)")]
     }
     let withdraw = Withdraw(account: id, amount: amount)

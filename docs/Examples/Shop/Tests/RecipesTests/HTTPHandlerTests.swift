@@ -32,6 +32,12 @@ import Testing
     #expect(answers == ["200 70", "200 70", "200 40"])
   }
 
+  @Test func anEmptyKeyIsRefusedAndMakesNoTwoWithdrawalsOne() async throws {
+    let answers = try await withdraw((30, ""), (30, ""), (30, nil))
+    #expect(answers.map { $0.prefix(3) } == ["400", "400", "200"])
+    #expect(answers[2] == "200 70")
+  }
+
   @Test func errorsBecomeStatuses() async throws {
     let answers = try await withdraw((900, nil), (0, nil), (30, "a"), (31, "a"))
     #expect(answers.map { $0.prefix(3) } == ["409", "422", "200", "422"])
