@@ -32,7 +32,8 @@ func addAccounts(to router: Router<BasicRequestContext>, _ dispatcher: Dispatche
     var options: DispatchOptions = [.limited(by: requests), .timeout(.seconds(2))]
     if let key = request.headers[.idempotencyKey] {
       guard !key.isEmpty else { throw HTTPError(.badRequest, message: "Idempotency-Key is empty.") }
-      options = [options, .idempotencyKey("\(id) \(key)")]
+      // Detached, since repeats join it: it goes on if the client of the first request has gone.
+      options = [options, .idempotencyKey("\(id) \(key)"), .detached]
     }
     let withdraw = Withdraw(account: id, amount: amount)
     return "\(try await dispatcher.send(withdraw, mode: .serial(lane: id), options: options).reply)"

@@ -2,6 +2,8 @@ import DispatchStore
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
+import NIOEmbedded
 import Testing
 
 @testable import Recipes
@@ -9,7 +11,9 @@ import Testing
 @Suite struct HTTPHandlerTests {
   private let router = Router()
 
-  init() { addAccounts(to: router, Dispatcher(name: "test")) }
+  private let dispatcher = Dispatcher(name: "test")
+
+  init() { addAccounts(to: router, dispatcher) }
 
   /// Withdraws an amount for each key, and returns the statuses and bodies.
   private func withdraw(_ requests: (amount: Int, key: String?)...) async throws -> [String] {
@@ -36,6 +40,44 @@ import Testing
     let answers = try await withdraw((30, ""), (30, ""), (30, nil))
     #expect(answers.map { $0.prefix(3) } == ["400", "400", "200"])
     #expect(answers[2] == "200 70")
+  }
+
+  /// Withdraws with a key, outside of an application, so that the request's task can be cancelled alone.
+  private static func status(
+    by responder: RouterResponder<BasicRequestContext>
+  ) async throws -> HTTPResponse.Status {
+    var head = HTTPRequest(
+      method: .post, scheme: nil, authority: nil, path: "/accounts/ann/withdrawals")
+    head.headerFields[.idempotencyKey] = "a"
+    let source = ApplicationRequestContextSource(
+      channel: EmbeddedChannel(), logger: Logger(label: "test"))
+    let body = RequestBody(buffer: ByteBuffer(string: #"{"amount": 30}"#))
+    let request = Request(head: head, body: body)
+    return try await responder.respond(
+      to: request, context: BasicRequestContext(source: source)
+    ).status
+  }
+
+  @Test func aWithdrawalWithAKeyGoesOnIfItsClientHasGone() async throws {
+    struct Hold: ActionType {}
+    let begun = AsyncStream.makeStream(of: Void.self)
+    let go = AsyncStream.makeStream(of: Void.self)
+    dispatcher.register(
+      store: Store(identifier: "gate", model: 0) {
+        Perform(Hold.self) { _, _ in for await _ in go.stream { break } }
+      })
+    dispatcher.register(
+      .before(Withdraw.self) { _, _ in
+        begun.continuation.yield()
+        return .pass
+      })
+    dispatcher.dispatch(Hold(), mode: .serial(lane: "ann"))
+    let responder = router.buildResponder()
+    let first = Task { try await Self.status(by: responder) }
+    for await _ in begun.stream { break }
+    first.cancel()
+    go.continuation.yield()
+    #expect(try await first.value == .ok)
   }
 
   @Test func errorsBecomeStatuses() async throws {
