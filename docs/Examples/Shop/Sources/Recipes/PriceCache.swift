@@ -40,8 +40,12 @@ struct PriceCache: Sendable {
     ).reply
   }
 
-  func forget(_ sku: String) async {
-    await dispatcher.send(ForgetPrice(sku: sku), mode: .serial(lane: key(sku)))
+  func forget(_ sku: String) async throws {
+    // Without defaults, and detached: if it were refused, late or cancelled, the old price would stay.
+    try await dispatcher.send(
+      ForgetPrice(sku: sku), mode: .serial(lane: key(sku)),
+      options: [.timeout(nil), .limited(), .detached]
+    ).get()
   }
 }
 

@@ -30,15 +30,20 @@ import Testing
     #expect(try await cache.price(of: "tea") == 250)
   }
 
-  @Test func aPriceThatChangesWhileItIsLoadedIsNotKept() async throws {
+  @Test(arguments: [false, true])
+  func aPriceThatChangesWhileItIsLoadedIsNotKept(isCancelled: Bool) async throws {
     let source = Source()
-    let cache = PriceCache(Dispatcher(name: "test")) { _ in await source.load() }
+    let dispatcher = Dispatcher(name: "test", defaults: [.limited(by: DispatchLimit(1))])
+    let cache = PriceCache(dispatcher) { _ in await source.load() }
     async let old = cache.price(of: "tea")
     for await _ in source.begun.stream { break }
-    async let forgotten: Void = cache.forget("tea")
+    let forgotten = Task {
+      if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+      try await cache.forget("tea")
+    }
     source.prices.continuation.yield(250)
     #expect(try await old == 250)
-    await forgotten
+    try await forgotten.value
     source.prices.continuation.yield(300)
     #expect(try await cache.price(of: "tea") == 300)
   }
