@@ -74,14 +74,14 @@ public final class DispatchMetrics: Middleware {
   public func didDispatch(transaction run: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     inFlight.subtract(1, ordering: .relaxed)
     let key = SeriesKey(
-      action: ObjectIdentifier(type(of: action)), store: store.identifier,
+      action: ObjectIdentifier(type(of: action)), store: storeLabel(store.identifier),
       outcome: RunOutcome(run.outcome))
     let series = series[
       key,
       orMake: Series(
         factory,
         [
-          ("action", names.name(of: action)), ("store", storeLabel(key.store)),
+          ("action", names.name(of: action)), ("store", key.store),
           ("outcome", key.outcome.rawValue),
         ])]
     series.count.increment(by: 1)
@@ -102,6 +102,7 @@ public final class DispatchMetrics: Middleware {
 
   private struct SeriesKey: Hashable {
     let action: ObjectIdentifier
+    /// The label, since an entry for each of a million identifiers would stay for ever.
     let store: String
     let outcome: RunOutcome
   }

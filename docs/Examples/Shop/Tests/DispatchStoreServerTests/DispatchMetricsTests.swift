@@ -3,7 +3,9 @@ import DispatchStoreServer
 import DispatchStoreTesting
 import Foundation
 import Logging
+import Metrics
 import MetricsTestKit
+import Synchronization
 import Testing
 
 @Suite struct DispatchMetricsTests {
@@ -51,6 +53,45 @@ import Testing
       #expect(timer.values.count == 3)
       #expect(timer.values.allSatisfy { $0 >= 0 })
     }
+  }
+
+  /// A backend that counts the counters of runs that it makes.
+  private final class CountingMetrics: MetricsFactory {
+    let made = Atomic(0)
+    private let backend = TestMetrics()
+
+    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+      if label == "dispatchstore.runs" { made.add(1, ordering: .relaxed) }
+      return backend.makeCounter(label: label, dimensions: dimensions)
+    }
+
+    func makeRecorder(
+      label: String, dimensions: [(String, String)], aggregate: Bool
+    ) -> any RecorderHandler {
+      backend.makeRecorder(label: label, dimensions: dimensions, aggregate: aggregate)
+    }
+
+    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+      backend.makeTimer(label: label, dimensions: dimensions)
+    }
+
+    func destroyCounter(_ handler: any CounterHandler) {}
+    func destroyRecorder(_ handler: any RecorderHandler) {}
+    func destroyTimer(_ handler: any TimerHandler) {}
+  }
+
+  @Test func storesOfOneLabelShareOneSeries() async {
+    let backend = CountingMetrics()
+    bank.dispatcher.register(
+      middleware: DispatchMetrics(of: bank.dispatcher, factory: backend) { _ in "customer" })
+    for number in 1...1_000 {
+      let store = bank.dispatcher.register(
+        store: Store(identifier: "customer \(number)", model: 0) {
+          On(Wait.self) { count, _ in count += 1 }
+        })
+      await store.send(Wait())
+    }
+    #expect(backend.made.load(ordering: .relaxed) == 1)
   }
 
   @Test func vetoesCancellationsAndAttemptsAreCounted() async {
