@@ -232,10 +232,11 @@ private final class SpanWriter: Sendable {
   private let queue = DispatchQueue(label: "DispatchStoreServer.spans")
 
   init(_ file: URL, capacity: Int) throws {
-    if !FileManager.default.fileExists(atPath: file.path) { try Data().write(to: file) }
-    self.file = try FileHandle(forWritingTo: file)
+    // The system appends, since another process may write to the same file: an old shop that ends beside a new one.
+    let descriptor = open(file.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    self.file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     self.capacity = capacity
-    try self.file.seekToEnd()
   }
 
   func write(_ span: SpanRecord) {

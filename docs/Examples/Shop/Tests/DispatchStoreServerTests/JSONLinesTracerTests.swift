@@ -100,6 +100,20 @@ import Tracing
     #expect(written["parentSpanId"] == nil)
   }
 
+  @Test func tracersOfOneFileKeepEachOthersSpans() throws {
+    let tracers = [try tracer(), try tracer()]
+    for number in 0..<6 {
+      tracers[number % 2].startSpan("span \(number)").end()
+      tracers[number % 2].forceFlush()
+    }
+    #expect(try spans(of: tracers[0]).count == 6)
+  }
+
+  @Test func aFileThatCanNotBeOpenedIsAnError() {
+    let folder = FileManager.default.temporaryDirectory
+    #expect(throws: POSIXError.self) { try JSONLinesTracer(file: folder) }
+  }
+
   @Test func spansAboveTheCapacityAreDroppedAndCounted() throws {
     let tracer = try tracer(capacity: 0)
     tracer.startSpan("request").end()
