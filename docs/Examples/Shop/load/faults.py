@@ -26,6 +26,7 @@ BAD = [
     ("unknown goods", "POST", "/orders", {**ORDER, "sku": "salt"}, {}),
     ("more than there is", "POST", "/orders", {**ORDER, "count": 1_000}, {}),
     ("a key of another order", "POST", "/orders", {**ORDER, "count": 3}, KEY),
+    ("another customer's key for goods that are not there", "POST", "/orders", {**ORDER, "customer": "ben", "sku": "salt"}, KEY),
     ("an unknown order", "GET", "/orders/77", None, {}),
     ("a number that is none", "GET", "/orders/seven", None, {}),
     ("events of an unknown order", "GET", "/orders/77/events", None, {}),

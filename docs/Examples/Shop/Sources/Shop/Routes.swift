@@ -52,13 +52,7 @@ struct Routes: Sendable {
     let wanted = try await request.decode(as: OrderRequest.self, context: context)
     guard 1...1_000 ~= wanted.count else { throw HTTPError.invalid("count is 1 to 1,000.") }
     guard wanted.customer.isName, wanted.sku.isName else { throw HTTPError.invalidName }
-    var options = controls
-    if let key = request.headers[.idempotencyKey] {
-      guard key.isName, key.utf8.allSatisfy({ $0 < 0x80 }) else {
-        throw HTTPError.invalid("Idempotency-Key has 1 to 200 visible characters of ASCII.")
-      }
-      options = [options, .idempotencyKey(key)]
-    }
+    let options = try controls(of: request, for: "order of \(wanted.customer)")
     let place = Place(
       id: numbers.next(), customer: wanted.customer, sku: wanted.sku, count: wanted.count)
     let order = try await shop.dispatcher.send(place, options: options).reply
@@ -87,6 +81,18 @@ struct Routes: Sendable {
       orders: shop.orders, id: try await order(context).id,
       last: max(0, request.lastEventID.flatMap(Int.init) ?? 0))
     return .serverSentEvents(events)
+  }
+
+  /// The controls of a request, with its idempotency key if it has one.
+  ///
+  /// - Parameter scope: What the key belongs to, so that two customers may choose the same one.
+  private func controls(of request: Request, for scope: String) throws -> DispatchOptions {
+    guard let key = request.headers[.idempotencyKey] else { return controls }
+    guard key.isName, key.utf8.allSatisfy({ $0 < 0x80 }) else {
+      throw HTTPError.invalid("Idempotency-Key has 1 to 200 visible characters of ASCII.")
+    }
+    // Names have no line breaks, so no other scope and key make the same text.
+    return [controls, .idempotencyKey("\(scope)\n\(key)")]
   }
 
   private func sku(_ context: ShopContext) throws -> String {

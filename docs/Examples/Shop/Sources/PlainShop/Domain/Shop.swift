@@ -75,16 +75,18 @@ actor Shop {
 
   /// Places an order.
   ///
-  /// If its key is known, this answers as it did the first time.
+  /// If its customer's key is known, this answers as it did the first time.
   func place(_ request: OrderRequest, key: String?) async throws -> Order {
     try request.validate()
-    guard let key else { return try await placeNew(request, key: nil) }
+    guard let key = key.map({ "\(request.customer)\n\($0)" }) else {
+      return try await placeNew(request, key: nil)
+    }
     return try await locked(.key(key)) {
       guard let order = keys[key].flatMap({ orders[$0] }) else {
         return try await placeNew(request, key: key)
       }
       guard request.hasPlaced(order) else {
-        throw ShopError(.conflict, "The key \(key) was used for another order.")
+        throw ShopError(.conflict, "The key was used for another order.")
       }
       return order.asIt(was: .placed)
     }
