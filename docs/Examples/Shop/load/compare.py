@@ -26,7 +26,7 @@ SEEDED_ORDERS, SKUS = 200, 20  # as mixes/common.lua says
 
 def seed(port):
     for number in range(1, SKUS + 1):
-        status, _ = call(port, "PUT", f"/stock/sku-{number}", {"add": 100_000_000, "price": 250})
+        status, _ = call(port, "POST", f"/stock/sku-{number}", {"add": 100_000_000, "price": 250})
         assert status == 200, status
     for number in range(SEEDED_ORDERS):
         order = {"customer": "ann", "sku": f"sku-{number % SKUS + 1}", "count": 1}

@@ -43,7 +43,7 @@ class Workload:
 
     def begin(self):
         for sku, price in GOODS.items():
-            status, _ = call(self.port, "PUT", f"/stock/{sku}", {"add": STOCK, "price": price})
+            status, _ = call(self.port, "POST", f"/stock/{sku}", {"add": STOCK, "price": price})
             assert status == 200, status
 
     def start(self):

@@ -55,7 +55,7 @@ extension HTTPError {
     case ShopError.wrongState(let id, let state):
       HTTPError(.conflict, message: "Order \(id) is \(state.rawValue).")
     case let error as DispatchError where error.code == .idempotencyKeyReused:
-      HTTPError(.conflict, message: "The idempotency key was used for another order.")
+      HTTPError(.conflict, message: "The idempotency key was used for another request.")
     default: nil
     }
   }

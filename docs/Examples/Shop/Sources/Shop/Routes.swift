@@ -16,7 +16,7 @@ struct Routes: Sendable {
   let numbers: OrderNumbers
 
   func add(to router: Router<ShopContext>) {
-    router.put("/stock/:sku", use: putStock)
+    router.post("/stock/:sku", use: addStock)
     router.get("/stock/:sku", use: getStock)
     router.post("/orders", use: placeOrder)
     router.get("/orders/:id", use: getOrder)
@@ -24,7 +24,7 @@ struct Routes: Sendable {
     router.get("/orders/:id/events", use: events)
   }
 
-  @Sendable private func putStock(
+  @Sendable private func addStock(
     _ request: Request, _ context: ShopContext
   ) async throws -> StockAnswer {
     let sku = try sku(context)
@@ -33,7 +33,8 @@ struct Routes: Sendable {
       throw HTTPError.invalid("add and price are 0 to 1,000,000,000.")
     }
     let add = AddStock(sku: sku, count: stock.add, price: stock.price)
-    return StockAnswer(sku, try await shop.dispatcher.send(add, options: controls).reply)
+    let options = try options(of: request, for: "stock of \(sku)")
+    return StockAnswer(sku, try await shop.dispatcher.send(add, options: options).reply)
   }
 
   @Sendable private func getStock(
@@ -52,7 +53,7 @@ struct Routes: Sendable {
     let wanted = try await request.decode(as: OrderRequest.self, context: context)
     guard 1...1_000 ~= wanted.count else { throw HTTPError.invalid("count is 1 to 1,000.") }
     guard wanted.customer.isName, wanted.sku.isName else { throw HTTPError.invalidName }
-    let options = try controls(of: request, for: "order of \(wanted.customer)")
+    let options = try options(of: request, for: "order of \(wanted.customer)")
     let place = Place(
       id: numbers.next(), customer: wanted.customer, sku: wanted.sku, count: wanted.count)
     let order = try await shop.dispatcher.send(place, options: options).reply
@@ -83,10 +84,10 @@ struct Routes: Sendable {
     return .serverSentEvents(events)
   }
 
-  /// The controls of a request, with its idempotency key if it has one.
+  /// The options of a request: the controls, with its idempotency key if it has one.
   ///
   /// - Parameter scope: What the key belongs to, so that two customers may choose the same one.
-  private func controls(of request: Request, for scope: String) throws -> DispatchOptions {
+  private func options(of request: Request, for scope: String) throws -> DispatchOptions {
     guard let key = request.headers[.idempotencyKey] else { return controls }
     guard key.isName, key.utf8.allSatisfy({ $0 < 0x80 }) else {
       throw HTTPError.invalid("Idempotency-Key has 1 to 200 visible characters of ASCII.")

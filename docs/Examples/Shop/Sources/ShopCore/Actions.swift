@@ -1,7 +1,7 @@
 import DispatchStore
 
 /// Puts goods on the shelf.
-package struct AddStock: ActionType {
+package struct AddStock: ActionType, Codable, Equatable {
   package typealias Reply = Goods
   let sku: String, count: Int, price: Int
 

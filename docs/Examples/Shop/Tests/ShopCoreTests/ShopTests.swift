@@ -27,6 +27,17 @@ import Testing
     #expect(bank.counts == [1, 0])
   }
 
+  @Test func goodsWithAKeyArePutOnTheShelfOnce() async throws {
+    let shop = try await openShop()
+    for count in [5, 5, 6] {
+      let add = AddStock(sku: "tea", count: count, price: 250)
+      let added = await dispatcher.send(add, options: .idempotencyKey("a"))
+      let goods = try? added.reply
+      #expect(goods?.available == (count == 5 ? 15 : nil))
+    }
+    #expect(shop.stock.model.goods["tea"]?.available == 15)
+  }
+
   @Test func theBankIsAskedAgainUntilItAnswers() async throws {
     let bank = FakeBank(failing: 3)
     let shop = try await openShop(bank)

@@ -3,5 +3,5 @@
 dofile("mixes/common.lua")
 
 function request()
-  return wrk.format("PUT", "/stock/" .. any_sku(), { ["Content-Type"] = "application/json" }, '{"add": 1, "price": 250}')
+  return wrk.format("POST", "/stock/" .. any_sku(), { ["Content-Type"] = "application/json" }, '{"add": 1, "price": 250}')
 end

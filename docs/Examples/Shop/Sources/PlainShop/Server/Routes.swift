@@ -17,7 +17,7 @@ func makeRouter(shop: Shop, journal: Journal?, metrics: PrometheusFactory)
   let router = Router(context: ShopContext.self)
   addHealth(to: router, journal: journal, metrics: metrics)
 
-  router.put("stock/{sku}") { request, context in
+  router.post("stock/{sku}") { request, context in
     let sku = try context.parameters.require("sku")
     return try jsonResponse(await shop.addGoods(sku, request.json()))
   }
