@@ -105,7 +105,7 @@ struct ShopServer {
   ) -> some ApplicationProtocol {
     Application(
       router: router,
-      // A client that sends or reads nothing for so long is disconnected; events have a heartbeat every 15 seconds.
+      // Disconnects a client that sends nothing for so long, unless its answer is under way: events may last.
       server: .http1(
         configuration: .init(
           additionalChannelHandlers: [readiness.connectionCloser(requestTime: requestTime)],
