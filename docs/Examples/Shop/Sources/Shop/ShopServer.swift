@@ -33,6 +33,7 @@ struct ShopServer {
     MetricsSystem.bootstrap(prometheus)
     let tracer = try settings.traces.map { try JSONLinesTracer(file: URL(fileURLWithPath: $0)) }
     if let tracer { InstrumentationSystem.bootstrap(tracer) }
+    defer { tracer?.forceFlush() }  // The spans of the last requests, which a queue writes.
 
     // In the database, or in memory alone. If another process owns the database, this one waits for its end.
     var persistence: Persistence?
