@@ -53,25 +53,26 @@ struct ShopServer {
 
     var clientSettings = HTTPClient.Configuration()
     clientSettings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32
-    let client = HTTPClient(configuration: clientSettings)
-    let gateway = HTTPGateway(client: client, url: settings.gateway)
-    let shop = try await openShop(dispatcher, persistence, gateway)
+    // Shut down also if the shop can't be opened, or its group ends with an error.
+    try await HTTPClient.withHTTPClient(configuration: clientSettings) { client in
+      let gateway = HTTPGateway(client: client, url: settings.gateway)
+      let shop = try await openShop(dispatcher, persistence, gateway)
 
-    let readiness = Readiness(of: dispatcher, persistence: persistence, delay: .seconds(1))
-    let router = makeRouter(shop, requests, isTraced: tracer != nil)
-    router.addHealth(readiness)
-    router.addMetrics(prometheus, of: metrics)
+      let readiness = Readiness(of: dispatcher, persistence: persistence, delay: .seconds(1))
+      let router = makeRouter(shop, requests, isTraced: tracer != nil)
+      router.addHealth(readiness)
+      router.addMetrics(prometheus, of: metrics)
 
-    let ending = DispatcherService(
-      dispatcher, persistence: persistence, drainTimeout: .seconds(5), logger: logger)
-    let server = makeServer(router, readiness, port: settings.port, logger)
-    var group = ServiceGroupConfiguration(
-      services: [ending, server, readiness] + (inspector.map { [$0] } ?? []),
-      gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-    // A client that never finishes its request does not hold up the end.
-    group.maximumGracefulShutdownDuration = .seconds(10)
-    try await ServiceGroup(configuration: group).run()
-    try await client.shutdown()
+      let ending = DispatcherService(
+        dispatcher, persistence: persistence, drainTimeout: .seconds(5), logger: logger)
+      let server = makeServer(router, readiness, port: settings.port, logger)
+      var group = ServiceGroupConfiguration(
+        services: [ending, server, readiness] + (inspector.map { [$0] } ?? []),
+        gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+      // A client that never finishes its request does not hold up the end.
+      group.maximumGracefulShutdownDuration = .seconds(10)
+      try await ServiceGroup(configuration: group).run()
+    }
   }
 
   /// Opens the shop; the work that an earlier process has left goes on once the audit sees it.
