@@ -42,9 +42,12 @@ func openBilling(_ path: String) async throws -> (Dispatcher, Persistence) {
   return (Dispatcher(name: "billing", persistence: persistence), persistence)
 }
 
-/// From anywhere: an invoice in a week, which may be cancelled by its name until then.
-func issueLater(_ invoice: Int, by dispatcher: Dispatcher) {
+/// From anywhere: an invoice in a week, saved once this returns, which may be cancelled by its name until then.
+func issueLater(
+  _ invoice: Int, by dispatcher: Dispatcher, savedIn persistence: Persistence
+) async throws {
   dispatcher.dispatch(
     Issue(invoice: invoice),
     options: .delayed(by: .seconds(7 * 86_400), name: "invoice \(invoice)"))
+  try await persistence.flush()
 }

@@ -17,7 +17,7 @@ import Testing
     let invoices = try await startBilling(dispatcher) { invoice, _ in
       mails.withLock { $0.append(invoice) }
     }
-    issueLater(7, by: dispatcher)
+    try await issueLater(7, by: dispatcher, savedIn: persistence)
     #expect(requests.statistics.inFlight == 0)
     #expect(dispatcher.scheduled.compactMap(\.name).sorted() == ["invoice 7", "remind"])
     clock.advance(by: .seconds(7 * 86_400 - 1))
@@ -27,6 +27,23 @@ import Testing
     for await change in changes where change.value == [7] { break }
     #expect(invoices.model.unsent.isEmpty)
     #expect(mails.withLock { $0 } == [7])
+    await dispatcher.drain()
+    try await persistence.close()
+  }
+
+  @Test func anInvoiceThatWasIssuedForLaterSurvivesACrash() async throws {
+    let (database, clock) = (MemoryDatabase(), VirtualClock())
+    let actions = ActionCoder(Issue.self, Remind.self)
+    let former = Dispatcher(name: "test", clock: clock)
+    former.onWarning { _ in }
+    let formerPersistence = try await database.open(for: former, actions: actions)
+    _ = try await startBilling(former) { _, _ in }
+    try await issueLater(7, by: former, savedIn: formerPersistence)
+    database.crash()
+    let dispatcher = Dispatcher(name: "test", clock: clock)
+    let persistence = try await database.open(for: dispatcher, actions: actions)
+    _ = try await startBilling(dispatcher) { _, _ in }
+    #expect(dispatcher.scheduled.compactMap(\.name).contains("invoice 7"))
     await dispatcher.drain()
     try await persistence.close()
   }
