@@ -43,3 +43,10 @@ func startEncoding(
     })
   return videos
 }
+
+/// Ends a job, which has failed then; one that is done or about to be stays so.
+func cancelEncoding(of video: Int, by dispatcher: Dispatcher, in videos: HandlerStore<Videos>) {
+  for work in dispatcher.pendingEffects where (work.action as? Encode)?.video == video {
+    if dispatcher.remove(work) { videos.dispatch(NotEncoded(video: video)) }
+  }
+}

@@ -40,6 +40,34 @@ import Testing
     #expect(dispatcher.deadLetters.isEmpty)
   }
 
+  @Test func aJobThatIsCancelledWhileItRunsHasFailed() async {
+    let dispatcher = Dispatcher(name: "test")
+    let begun = AsyncStream.makeStream(of: Void.self)
+    let never = AsyncStream.makeStream(of: Void.self)
+    let videos = startEncoding(dispatcher) { _ in
+      begun.continuation.yield()
+      for await _ in never.stream {}  // Until the task is cancelled.
+    }
+    videos.dispatch(Encode(video: 7))
+    for await _ in begun.stream { break }
+    cancelEncoding(of: 7, by: dispatcher, in: videos)
+    await dispatcher.drain()
+    #expect(videos.model.failed == [7] && videos.model.encoded.isEmpty)
+  }
+
+  @Test func aJobThatIsCancelledAsItEndsIsEncodedAlone() async {
+    let dispatcher = Dispatcher(name: "test")
+    let videos = startEncoding(dispatcher) { _ in }
+    dispatcher.register(
+      .before(Encoded.self) { [weak dispatcher] _, _ in
+        if let dispatcher { cancelEncoding(of: 7, by: dispatcher, in: videos) }
+        return .pass
+      })
+    videos.dispatch(Encode(video: 7))
+    await dispatcher.drain()
+    #expect(videos.model.encoded == [7] && videos.model.failed.isEmpty)
+  }
+
   @Test func aJobTooManyOrQueuedTwiceIsRefused() async {
     let dispatcher = Dispatcher(name: "test")
     let videos = startEncoding(dispatcher) { _ in }
