@@ -24,7 +24,7 @@ LATER_FOLDERS = re.compile(
     r"|Control/Groups/UncompensatedGroup")
 LATER_NAMES = re.compile(
     r"Code\.(circuitOpen|dispatcherPaused|idempotencyKeyReused|invalidIdempotencyKey|failedBefore|notAtomic"
-    r"|persistenceFailed|rateLimitExceeded|replyNotDecodable|undone)$"
+    r"|persistenceFailed|rateLimitExceeded|replyNotDecodable|replyNotEncodable|undone)$"
     r"|Kind\.(deadLetter|largeJournal|largeModelRow|notEncodable|savingDelayed|scheduleNotSaved|workNotResumed)$"
     r"|Diagnosis\.(deadLetters|pendingEffects|scheduledCount)$|EffectContext\.(attempt|key)$"
     r"|DispatchError\.retryAfter$|EffectRegistration\.restart")

@@ -178,7 +178,7 @@ struct PersistedKeyTests {
   @Test func refuseAReplyThatCannotBeSaved() async throws {
     let process = try await Process(database)
     let result = await process.dispatcher.send(Describe(), options: .idempotencyKey("a"))
-    #expect(result.dispatchError?.code == .invalidIdempotencyKey)
+    #expect(result.dispatchError?.code == .replyNotEncodable, "The program's mistake.")
     #expect(result.dispatchError?.message.contains("Text, which is not Codable") == true)
     let text = await process.dispatcher.send(Withdraw(), options: .idempotencyKey("a\u{0}b"))
     #expect(text.dispatchError?.message.contains("U+0000") == true)

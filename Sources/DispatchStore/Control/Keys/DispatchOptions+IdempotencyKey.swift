@@ -57,9 +57,11 @@ extension DispatchError {
         "The idempotency key is empty, so that all who send none would share it. Nothing was run.")
   }
 
-  static func keyNotSaved(_ key: String, _ reason: String) -> DispatchError {
+  static func keyNotSaved(
+    _ key: String, _ reason: String, _ code: Code = .invalidIdempotencyKey
+  ) -> DispatchError {
     DispatchError(
-      code: .invalidIdempotencyKey,
+      code: code,
       message:
         "The idempotency key \"\(key.prefix(80))\" can't be saved: \(reason) Nothing was run.")
   }

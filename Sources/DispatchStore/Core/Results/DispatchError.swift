@@ -171,8 +171,10 @@ extension DispatchError {
     public static let circuitOpen = Code(description: "circuitOpen")
     /// The idempotency key was used for another action before.
     public static let idempotencyKeyReused = Code(description: "idempotencyKeyReused")
-    /// The idempotency key can't be saved: its text has U+0000, or the action's reply is not `Codable`.
+    /// The idempotency key is empty, or can't be saved: its text has U+0000 or is too long.
     public static let invalidIdempotencyKey = Code(description: "invalidIdempotencyKey")
+    /// The idempotency key can't be saved with the action's reply, whose type is not `Codable`.
+    public static let replyNotEncodable = Code(description: "replyNotEncodable")
     /// The recorded reply of an idempotency key can't be decoded.
     ///
     /// The cause is the decoder's error.

@@ -67,6 +67,7 @@ extension IdempotencyTable {
       return
     }
     throw DispatchError.keyNotSaved(
-      key.text, "The reply of \(action.name(keeper)) is a \(reply), which is not Codable.")
+      key.text, "The reply of \(action.name(keeper)) is a \(reply), which is not Codable.",
+      .replyNotEncodable)
   }
 }

@@ -151,6 +151,26 @@ import Testing
     #expect(response.headers[.retryAfter] == "20")
   }
 
+  @Test func anInvalidKeyIs400AndAReplyThatCannotBeSaved500() async throws {
+    struct Answer {}
+    struct Ask: ActionType { typealias Reply = Answer }
+    let persistence = try await MemoryDatabase().open(for: bank.dispatcher)
+    try await bank.dispatcher.register(
+      store: Store(identifier: "saved", model: 0) {
+        On(Ask.self) { count, _ in
+          count += 1
+          return Answer()
+        }
+      }, persisted: .model)
+    let middleware = DispatchErrorMiddleware<BasicRequestContext>()
+    let invalid = try await error(Ask(), .idempotencyKey(""))
+    #expect(middleware.answer(to: invalid).status == .badRequest)
+    let mistake = try await error(Ask(), .idempotencyKey("a"))
+    #expect(middleware.answer(to: mistake).status == .internalServerError)
+    await bank.dispatcher.drain()
+    try await persistence.close()
+  }
+
   @Test func aVetoIs403() async throws {
     bank.dispatcher.register(.before(Deposit.self) { _, _ in .veto(reason: "closed") })
     #expect(try await answer(to: error(Deposit(amount: 1))).status == .forbidden)
