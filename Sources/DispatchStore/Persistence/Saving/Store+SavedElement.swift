@@ -3,8 +3,8 @@ extension Store where Model: Codable {
   ///
   ///     let order = try await orders.savedElement(\.all, id)
   ///
-  /// You can send out the returned element, since no crash undoes it. `Persistence.flush()` waits for all commits; this
-  /// waits only for those that have changed the element.
+  /// You can send out the returned element, since no crash undoes it. `Persistence.flush()` waits for all commits that came
+  /// before; this does so only if a change of the element is among those that are not saved.
   ///
   /// - Parameters:
   ///   - path: A dictionary that the store is registered with, as in `persisted: .elements(\.all)`. For another one, it
