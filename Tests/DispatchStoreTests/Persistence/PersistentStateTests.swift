@@ -460,6 +460,20 @@ struct PersistentStateTests {
     token.cancel()
   }
 
+  @Test(arguments: 0..<2)
+  func isObservedAlsoOnceItsStoreIsRegisteredAgain(form: Int) async throws {
+    let stage = try await PersistenceStage(form: Self.forms[form])
+    let (seen, wallet) = (Recorder<UInt64>(), stage.wallet)
+    let token = wallet.observe(.model, when: .durable) { seen.record($0.version) }
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1))
+    stage.dispatcher.unregister(store: wallet)
+    try await stage.dispatcher.register(store: wallet, persisted: Self.forms[form])
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1))
+    try await stage.persistence.close()
+    #expect(seen.all == [1, 2])
+    token.cancel()
+  }
+
   @Test func isObservedInItsOrderHoweverManyThreadsCommit() async throws {
     let stage = try await PersistenceStage()
     let (seen, wallet) = (Recorder<UInt64>(), stage.wallet)

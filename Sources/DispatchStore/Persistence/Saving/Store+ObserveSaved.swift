@@ -36,13 +36,17 @@ extension Store {
         observe it.
         """)
     }
-    let (persistence, savedVersion) = (record.persistence, record.savedVersion)
-    let deliveries = SavedDeliveries(in: persistence.world)
-    let others = persistence.state.withLock { $0.add(deliveries) }
+    let deliveries = SavedDeliveries(in: record.persistence.world)
+    let others = record.persistence.state.withLock { $0.add(deliveries) }
     withExtendedLifetime(others) {}
-    let observation = observe(source, on: .inline) { change in
+    let observation = observe(source, on: .inline) { [weak storage = self.storage] change in
       let (delivery, version) = (deliveries.add { body(change) }, change.version)
-      persistence.afterSaving { error in
+      // The record of the commit: if the store was registered again, it has another one since.
+      guard let record = storage?.savedRecord else {
+        return deliveries.end(delivery, isSaved: false)
+      }
+      let savedVersion = record.savedVersion
+      record.persistence.afterSaving { error in
         // A store that was replaced commits without being saved.
         deliveries.end(delivery, isSaved: error == nil && version <= savedVersion.now)
       }
@@ -61,6 +65,11 @@ extension Store {
   fileprivate var staysInMemory: Bool {
     storage.withLock { _ in storage.attachment(InMemory.self) != nil }
   }
+}
+
+extension StoreStorage {
+  /// The record that keeps the store's commits to be saved.
+  fileprivate var savedRecord: PersistedRecord? { withLock { _ in keeper } as? PersistedRecord }
 }
 
 private final class InMemory: StoreAttachment, @unchecked Sendable {}  // because it has no state
