@@ -30,8 +30,10 @@ struct RecorderState: Sendable {
     fileprivate(set) var mark = 0
     /// An estimate of its size in bytes, with that of its commits.
     var size = 500
-    /// The estimated size of its commits, and the number of commits that are in it.
+    /// The estimated size of its commits, and the number of commits in the list that are in it.
     fileprivate var measured = (size: 0, count: 0)
+    /// The sizes of its last commits that are not in the list, as many as are kept of all stores.
+    fileprivate var furtherSizes = FIFO<Int>()
 
     /// The number of commits of one dispatch that are kept for its entry.
     private static let commitLimit = 100
@@ -52,13 +54,32 @@ struct RecorderState: Sendable {
       )
     }
 
+    /// Counts the size of a commit.
+    ///
+    /// Once the list is full, commits are kept only among the last ones of all stores, and each takes the place of another.
+    ///
+    /// - Parameter limit: The number of commits of all stores that are kept.
+    /// - Returns: By how much the size has changed.
+    fileprivate func count(_ bytes: Int, keeping limit: Int) -> Int {
+      var change = bytes
+      if measured.count < Self.commitLimit {
+        measured.count += 1
+      } else {
+        furtherSizes.append(bytes)
+        if furtherSizes.count > limit, let former = furtherSizes.popFirst() { change -= former }
+      }
+      measured.size += change
+      size += change
+      return change
+    }
+
     /// Takes the commits out of the list, to be released outside of locks.
     fileprivate func takeCommits() -> [TapedCommit] {
       let taken = Array(commits)
       for commit in taken { omit(commit) }
       commits = ShortList()
       size -= measured.size
-      measured = (size: 0, count: 0)
+      (measured, furtherSizes) = ((size: 0, count: 0), FIFO())
       return taken
     }
 
@@ -170,12 +191,7 @@ struct RecorderState: Sendable {
   /// Notes the estimated size of a commit of a dispatch under way; returns what is no longer kept.
   mutating func noteSize(_ bytes: Int, of commit: TapedCommit) -> Released? {
     guard let id = commit.dispatchID, let entry = underWay[id] else { return nil }
-    // More commits than the limit take the places of others.
-    if entry.measured.count > limit { return nil }
-    entry.measured.count += 1
-    entry.measured.size += bytes
-    entry.size += bytes
-    sizeUnderWay += bytes
+    sizeUnderWay += entry.count(bytes, keeping: limit + limit / 8)
     return takeExcess()
   }
 
@@ -183,6 +199,8 @@ struct RecorderState: Sendable {
   mutating func takeUnderWay(_ id: DispatchID) -> Entry {
     let entry = underWay.removeValue(forKey: id) ?? Entry()
     sizeUnderWay -= entry.measured.size
+    // All of its commits have been measured.
+    entry.furtherSizes = FIFO()
     return entry
   }
 
