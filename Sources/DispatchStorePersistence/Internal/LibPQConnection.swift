@@ -114,7 +114,8 @@
         case PGRES_PIPELINE_ABORTED:
           break
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
-          // Nothing else can be sent now, so rolling back fails, and gives the connection up.
+          // Only if the driver has not recognised it, because of escapes in quotes. Nothing else can be sent now, so
+          // rolling back fails, and gives the connection up.
           throw PostgreSQLFailure(
             index: index, sqlState: "0A000", message: "COPY needs a connection of its own",
             isLost: false)

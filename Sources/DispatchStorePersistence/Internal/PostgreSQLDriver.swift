@@ -410,6 +410,10 @@
         throw PersistenceError(
           .statement, "\(description): \(word) ends or splits the library's transaction: \(sql)")
       }
+      if PostgreSQLStatement.copiesFromOrToClient(sql) {
+        throw PersistenceError(
+          .statement, "\(description): COPY needs a connection of its own: \(sql)")
+      }
       // libpq would cut the text there.
       let hasZero = values.contains {
         if case .text(let text) = $0 { text.utf8.contains(0) } else { false }

@@ -81,17 +81,31 @@
 
     /// The first word of a statement that would end the transaction or split it; nil for all others.
     static func transactionWord(of sql: String) -> String? {
+      let word = firstWord(of: sql)
+      let words = [
+        "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "PREPARE", "SAVEPOINT", "RELEASE",
+      ]
+      return words.contains(word) ? word : nil
+    }
+
+    /// Whether a statement copies rows from the client or to it: nothing else can be sent until it has ended.
+    static func copiesFromOrToClient(_ sql: String) -> Bool {
+      guard firstWord(of: sql) == "COPY" else { return false }
+      let commentOrQuote = #/--.*|/\*[\s\S]*?\*/|'[^']*'|"[^"]*"/#
+      let words = sql.replacing(commentOrQuote, with: " ").uppercased()
+        .split { !($0.isLetter || $0.isNumber || $0 == "_") }
+      return words.contains("STDIN") || words.contains("STDOUT")
+    }
+
+    /// The first word after comments, in upper case.
+    private static func firstWord(of sql: String) -> String {
       var text = sql[...].drop(while: \.isWhitespace)
       while let end = text.hasPrefix("--") ? "\n" : text.hasPrefix("/*") ? "*/" : nil {
         let comment = text.dropFirst(2)
         text = comment[(comment.firstRange(of: end)?.upperBound ?? text.endIndex)...]
           .drop(while: \.isWhitespace)
       }
-      let word = text.drop { !$0.isLetter }.prefix { $0.isLetter }.uppercased()
-      let words = [
-        "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "PREPARE", "SAVEPOINT", "RELEASE",
-      ]
-      return words.contains(word) ? word : nil
+      return text.drop { !$0.isLetter }.prefix { $0.isLetter }.uppercased()
     }
   }
 #endif

@@ -174,7 +174,11 @@ struct PostgreSQLRowTests {
     #expect(try database.psql("SELECT count(*) FROM dispatchstore_partitions") == "2")
   }
 
-  @Test(arguments: ["COPY (SELECT 1) TO STDOUT", "COPY mine FROM STDIN"])
+  /// The last one is recognised only once the server has begun it.
+  @Test(arguments: [
+    "COPY (SELECT 1) TO STDOUT", "COPY mine FROM STDIN",
+    #"COPY (SELECT E'\'') TO STDOUT WITH (DELIMITER ',')"#,
+  ])
   func aCopyOfTheUsersIsRefused(_ sql: String) throws {
     let opened = try Opened(database.driver())
     try opened.group { _ = try $0.execute("CREATE TABLE mine (a bigint)", []) }
@@ -183,6 +187,27 @@ struct PostgreSQLRowTests {
     }
     #expect(failure.isOutcomeKnown && !failure.isTransient)
     #expect(try opened.group { try $0.query("SELECT count(*) FROM mine", []) } == [[0]])
+  }
+
+  @Test(arguments: [
+    "COPY mine FROM STDIN", "/* a */ copy (SELECT 'it''s') TO -- the user's\n stdout;",
+  ])
+  func areSavedAlthoughACopyOfTheUsersIsRefusedWhoseErrorIsCaught(_ sql: String) throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    try opened.group { driver in
+      _ = try driver.execute("CREATE TABLE mine (a bigint)", [])
+      #expect(throws: PersistenceError.self) { try driver.execute(sql, []) }
+      try driver.save(Data("1".utf8), at: row("a"), ofStore: store)
+    }
+    #expect(try opened.rows(store) == ["a": Data("1".utf8)])
+  }
+
+  @Test(arguments: [
+    "COPY mine TO '/tmp/stdout'", "COPY mine FROM '/a' -- no STDIN", "SELECT stdin",
+  ])
+  func aCopyFromOrToAFileIsNotRefused(_ sql: String) {
+    #expect(!PostgreSQLStatement.copiesFromOrToClient(sql))
   }
 
   @Test(arguments: ["hex", "escape"])
