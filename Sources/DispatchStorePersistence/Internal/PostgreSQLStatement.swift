@@ -100,10 +100,12 @@
     /// The first word after comments, in upper case.
     private static func firstWord(of sql: String) -> String {
       var text = sql[...].drop(while: \.isWhitespace)
-      while let end = text.hasPrefix("--") ? "\n" : text.hasPrefix("/*") ? "*/" : nil {
-        let comment = text.dropFirst(2)
-        text = comment[(comment.firstRange(of: end)?.upperBound ?? text.endIndex)...]
-          .drop(while: \.isWhitespace)
+      while text.hasPrefix("--") || text.hasPrefix("/*") {
+        let end =
+          text.hasPrefix("--")
+          ? text.firstIndex(where: { ["\n", "\r", "\r\n"].contains($0) })
+          : text.dropFirst(2).firstRange(of: "*/")?.upperBound
+        text = text[(end ?? text.endIndex)...].drop(while: \.isWhitespace)
       }
       return text.drop { !$0.isLetter }.prefix { $0.isLetter }.uppercased()
     }

@@ -233,7 +233,7 @@ struct PostgreSQLRowTests {
       try opened.group { _ = try $0.execute(insert, values) }
     }
     #expect(failure.isOutcomeKnown && !failure.isTransient)
-    for sql in ["COMMIT", " /* a */ rollback", "-- b\nBEGIN"] {
+    for sql in ["COMMIT", " /* a */ rollback", "-- b\nBEGIN", "-- c\r\nCOMMIT"] {
       try expect(.statement, "transaction") {
         try opened.group { _ = try $0.execute(sql, []) }
       }
