@@ -40,39 +40,30 @@ struct Journal: Sendable {
 
   mutating func began(_ dispatch: DispatchInfo) {
     underWay += 1
-    add(
-      dispatch.id, cause: dispatch.parent, dispatch.isSequence ? nil : dispatch.actions.first,
-      dispatch.mode, dispatch.callSite)
-  }
-
-  private mutating func add(
-    _ id: DispatchID, cause: DispatchID?, _ action: AnyAction?, _ mode: Dispatcher.Mode,
-    _ callSite: CallSite
-  ) {
-    indices[id] = transactions.count
+    indices[dispatch.id] = transactions.count
     transactions.append(
       RecordedTransaction(
-        number: transactions.count + 1, id: id, cause: cause.flatMap { indices[$0] }.map { $0 + 1 },
-        action: action, mode: mode, callSite: callSite))
+        number: transactions.count + 1, id: dispatch.id,
+        cause: dispatch.parent.flatMap { indices[$0] }.map { $0 + 1 },
+        action: dispatch.isSequence ? nil : dispatch.actions.first, mode: dispatch.mode,
+        callSite: dispatch.callSite))
   }
 
   mutating func ended(_ id: DispatchID, _ result: DispatchResult) {
     guard let index = indices[id] else { return }
     underWay -= 1
     transactions[index].result = result
-    end(index)
+    transactions[index].hasEnded = true
+    guard let action = transactions[index].action else { return }
+    let type = type(of: action)
+    ended[ObjectIdentifier(type), default: EndedKind(type: type)].count += 1
   }
 
   /// Records that a store is about to run an action.
-  ///
-  /// A sequence's actions are recorded first here.
   mutating func willRun(_ context: DispatchInfo, _ action: AnyAction, in store: AnyStore) {
-    if indices[context.id] == nil {
-      // A dispatch made before the recorder was registered is not recorded.
-      guard context.parent.map({ indices[$0] != nil }) == true else { return }
-      add(context.id, cause: context.parent, action, context.mode, context.callSite)
-    }
-    transactions[indices[context.id]!].storeRuns.append(
+    // A dispatch made before the recorder was registered is not recorded.
+    guard let index = indices[context.id] else { return }
+    transactions[index].storeRuns.append(
       RecordedTransaction.StoreRun(
         storeIdentifier: store.identifier, action: action, store: ObjectIdentifier(store)))
   }
@@ -87,17 +78,6 @@ struct Journal: Sendable {
     transactions[index].storeRuns[run].action = action
     transactions[index].storeRuns[run].outcome = context.outcome
     transactions[index].storeRuns[run].endedAt = events
-    let isStep = transactions[index].cause.map { transactions[$0 - 1].action == nil } ?? false
-    if isStep, transactions[index].storeRuns.allSatisfy({ $0.outcome != nil }) {
-      end(index)
-    }
-  }
-
-  private mutating func end(_ index: Int) {
-    transactions[index].hasEnded = true
-    guard let action = transactions[index].action else { return }
-    let type = type(of: action)
-    ended[ObjectIdentifier(type), default: EndedKind(type: type)].count += 1
   }
 
   /// Records a commit, in the order of versions.

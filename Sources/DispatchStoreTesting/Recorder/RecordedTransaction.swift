@@ -20,9 +20,7 @@ public struct RecordedTransaction: Sendable {
   public internal(set) var storeRuns: [StoreRun] = []
   /// Whether the dispatch has ended and its completion has run.
   public internal(set) var hasEnded = false
-  /// The outcome.
-  ///
-  /// Nil for a single action of `dispatch(actions:)`.
+  /// The outcome, or nil until the end.
   public internal(set) var result: DispatchResult?
 
   /// A store's run of the action.

@@ -96,6 +96,22 @@ struct RecorderTests {
         """)
   }
 
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func countsEachActionOfASequenceOnceAtItsEnd(mode: Dispatcher.Mode) async {
+    let latch = Latch()
+    let mock = MockStore<Int, LedgerAction>(identifier: "mock", model: 0, dispatcher: dispatcher)
+    mock.answer(where: { $0 == .entry("b") }, with: .after(latch))
+    let entries = ["a", "b"].map { LedgerAction.entry($0) as AnyAction }
+    let handle = dispatcher.dispatch(actions: entries, mode: mode)
+    await mock.actions(atLeast: 2)
+    #expect(await recorder.count(of: LedgerAction.self, atLeast: 1) == 1)
+    #expect(recorder.transactions.map { $0.result?.isSuccess } == [nil, true, nil])
+    latch.open()
+    #expect(await recorder.count(of: LedgerAction.self, atLeast: 2) == 2)
+    await handle.ended()
+    #expect(recorder.transactions.map { $0.result?.isSuccess } == [true, true, true])
+  }
+
   @Test func recordsVetoesAndCancellations() async {
     dispatcher.addLedger()
     dispatcher.register(middleware: Bouncer())
