@@ -17,6 +17,8 @@ public struct RecordedTransaction: Sendable {
   /// The source location of the dispatch.
   public let callSite: CallSite
   /// The stores that have begun to run the action, in order.
+  ///
+  /// A store that is retried is there once for each attempt.
   public internal(set) var storeRuns: [StoreRun] = []
   /// Whether the dispatch has ended and its completion has run.
   public internal(set) var hasEnded = false
@@ -38,10 +40,10 @@ public struct RecordedTransaction: Sendable {
     var endedAt: Int?
   }
 
-  /// The first error, in the order of the stores.
-  public var error: (any Error)? {
-    result?.error ?? storeRuns.lazy.compactMap { $0.outcome?.error }.first
-  }
+  /// The first error, in the order of the stores, or nil until the end.
+  ///
+  /// Also nil if a store failed, and succeeded when it was retried.
+  public var error: (any Error)? { result?.error }
 }
 
 extension RecordedTransaction: CustomStringConvertible {

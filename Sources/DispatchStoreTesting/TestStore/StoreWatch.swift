@@ -60,7 +60,7 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
   /// That is up to its last commit, or to a later one outside of dispatches before its end.
   func advance(past dispatchID: DispatchID?) -> (before: Model, after: Model) {
     let end = dispatchID.flatMap { id in
-      recorder.journal.read { $0[id]?.storeRuns.first { $0.store == storeIdentity }?.endedAt }
+      recorder.journal.read { $0[id]?.storeRuns.last { $0.store == storeIdentity }?.endedAt }
     }
     return advance(
       to: unasserted.last { commit in

@@ -77,6 +77,32 @@ struct TestStoreTests {
     await testStore.finish()
   }
 
+  /// The owner changes outside of dispatches, between the end of the first attempt and that of the second one.
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func assertsTheLastAttemptOfAnActionThatIsRetried(mode: Dispatcher.Mode) async {
+    struct Pay: ActionType {}
+    let (again, latch) = (Latch(), Latch())
+    let store = Store(identifier: "account", model: Account()) {
+      Perform(Pay.self) { _, context in
+        guard try context.model.balance > 0 else {
+          try context.updateModel { $0.balance = 1 }
+          throw Overdrawn(missing: 1)
+        }
+        again.open()
+        await latch.opened()
+      }
+    }
+    let testStore = TestStore(
+      store, dispatcher: Dispatcher(name: "test", defaults: .retry(attempts: 2)), mode: mode)
+    let step = testStore.start(Pay())
+    await step.changes { $0.balance = 1 }
+    await again.opened()
+    testStore.store.updateModel { $0.owner = "Bob" }
+    latch.open()
+    await step.ends { $0.owner = "Bob" }
+    await testStore.finish()
+  }
+
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func assertsCommitsThatNotifyNoObserver(mode: Dispatcher.Mode) async {
     let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
