@@ -35,6 +35,7 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
         "Expected another change in \(name), but it has ended.", at: place)
     }
     let (before, after) = testStore.watch.advance(to: next)
+    testStore.progress.change { $0.last = id }
     withoutActuallyEscaping(change) {
       testStore.check(before, after, name, $0, place)
     }

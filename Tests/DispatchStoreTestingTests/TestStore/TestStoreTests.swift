@@ -126,6 +126,30 @@ struct TestStoreTests {
     await testStore.finish()
   }
 
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func assertsTheChangesOfOtherStoresStepByStep(mode: Dispatcher.Mode) async {
+    struct Pay: ActionType {}
+    let latch = Latch()
+    let dispatcher = Dispatcher(name: "test")
+    let ledger = dispatcher.register(
+      store: Store(identifier: "ledger", model: 0) { On(Pay.self) { lines, _ in lines += 1 } })
+    let account = Store(identifier: "account", model: Account()) {
+      Perform(Pay.self) { _, context in
+        try context.updateModel { $0.balance = 1 }
+        await latch.opened()
+      }
+    }
+    dispatcher.register(store: account, waitFor: ["ledger"])
+    let testStore = TestStore(account, mode: mode)
+    testStore.watch(ledger)
+    let step = testStore.start(Pay())
+    await step.changes { $0.balance = 1 }
+    testStore.expect(in: ledger) { $0 = 1 }
+    latch.open()
+    await step.ends()
+    await testStore.finish()
+  }
+
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func receivesEachActionOfASequence(mode: Dispatcher.Mode) async {
     let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
