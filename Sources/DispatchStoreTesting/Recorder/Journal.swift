@@ -9,6 +9,8 @@ struct Journal: Sendable {
   /// The number of actions that have ended, by type.
   private var ended: [ObjectIdentifier: EndedKind] = [:]
   private var indices: [DispatchID: Int] = [:]
+  /// The results of dispatches that have ended without a hook, because the dispatcher refused them.
+  private var refused: [DispatchID: DispatchResult] = [:]
   private var events = 0
 
   private struct EndedKind: Sendable {
@@ -19,6 +21,9 @@ struct Journal: Sendable {
   var isIdle: Bool { underWay == 0 }
 
   subscript(id: DispatchID) -> RecordedTransaction? { indices[id].map { transactions[$0] } }
+
+  /// Returns the result of a dispatch that has ended, also of one that was refused.
+  func result(of id: DispatchID) -> DispatchResult? { self[id]?.result ?? refused[id] }
 
   /// Returns the number of ended actions of a type or a subclass.
   ///
@@ -57,6 +62,11 @@ struct Journal: Sendable {
     guard let action = transactions[index].action else { return }
     let type = type(of: action)
     ended[ObjectIdentifier(type), default: EndedKind(type: type)].count += 1
+  }
+
+  /// Records the result of a dispatch of which no hook has told.
+  mutating func endedUnseen(_ id: DispatchID, _ result: DispatchResult) {
+    if indices[id] == nil { refused[id] = result }
   }
 
   /// Records that a store is about to run an action.

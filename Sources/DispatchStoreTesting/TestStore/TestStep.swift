@@ -27,7 +27,7 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
     let next = await testStore.recorder.journal.first { [id] journal -> RecordedCommit?? in
       let commits = journal.commits(of: store, after: version)
       if let commit = commits.first(where: { $0.dispatchID == id }) { return .some(commit) }
-      return journal[id]?.hasEnded == true ? .some(nil) : nil
+      return journal.result(of: id) != nil ? .some(nil) : nil
     }
     guard let next else { return testStore.reportCancellation("another change in \(name)", place) }
     guard let next else {

@@ -7,11 +7,9 @@ extension TestStore {
     of id: DispatchID, _ name: String, _ end: ExpectedEnd,
     _ change: ((inout Model) throws -> Void)?, _ place: SourcePlace
   ) async {
-    let ended = await recorder.journal.first { journal in
-      journal[id].flatMap { $0.hasEnded ? $0 : nil }
-    }
-    guard let ended else { return reportCancellation("\(name) to end", place) }
-    if let mismatch = end.mismatch(name, ended.error) { reporter.report(mismatch, at: place) }
+    let result = await recorder.journal.first { $0.result(of: id) }
+    guard let result else { return reportCancellation("\(name) to end", place) }
+    if let mismatch = end.mismatch(name, result.error) { reporter.report(mismatch, at: place) }
     let (before, after) = watch.advance(past: id)
     progress.change { $0.last = id }
     check(before, after, name, change, place)

@@ -54,7 +54,15 @@ extension TestStore {
       progress.sent.insert(handle.dispatchID)
       progress.open.insert(handle.dispatchID)
     }
+    noteRefusal(of: handle)
     return TestStep(testStore: self, handle: handle, name: Diff.line(action: action))
+  }
+
+  /// Records the end of a dispatch that is refused, now or after a wait for a limit: no hook is called for it.
+  private func noteRefusal(of handle: DispatchHandle) {
+    let (journal, id) = (recorder.journal, handle.dispatchID)
+    guard journal.read({ $0[id] == nil }) else { return }
+    handle.whenEnded { result in journal.change { $0.endedUnseen(id, result) } }
   }
 }
 

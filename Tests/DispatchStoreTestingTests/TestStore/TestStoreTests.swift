@@ -65,6 +65,20 @@ struct TestStoreTests {
     await testStore.finish()
   }
 
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func assertsTheEndOfAnActionThatIsRefused(mode: Dispatcher.Mode) async {
+    let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+    testStore.dispatcher.close()
+    await testStore.send(.deposit(1), ending: .failure(DispatchError.self))
+    let caught = await failures {
+      let step = testStore.start(.deposit(1))
+      await step.changes { $0.balance = 1 }
+      await step.ends(.failure)
+    }
+    #expect(caught.messages == ["Expected another change in .deposit(1), but it has ended."])
+    await testStore.finish()
+  }
+
   @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
   func assertsAnActionStepByStep(mode: Dispatcher.Mode) async {
     let latch = Latch()
