@@ -50,7 +50,8 @@ public struct ExpectedEnd: Sendable {
       """
   }
 
-  private static func describe(_ error: (any Error)?) -> String {
+  /// Returns an outcome as text.
+  static func describe(_ error: (any Error)?) -> String {
     switch error {
     case nil: "success"
     case is CancellationError: "cancelled"

@@ -8,8 +8,8 @@ struct TestProgress: Sendable {
   var watches: [any AnyStoreWatch] = []
   /// The dispatches that the test has sent.
   var sent: Set<DispatchID> = []
-  /// The dispatches that the test has sent and whose end has not been asserted.
-  var open: Set<DispatchID> = []
+  /// The names of the dispatches that the test has sent and whose end has not been asserted.
+  var open: [DispatchID: String] = [:]
   /// The number of recorded transactions that have been received or skipped.
   var received = 0
   /// The action that was asserted last.
@@ -18,6 +18,13 @@ struct TestProgress: Sendable {
   /// Returns the transactions that followed and were not received.
   func followed(in journal: Journal) -> [RecordedTransaction] {
     journal.transactions[received...].filter { $0.action != nil && !sent.contains($0.id) }
+  }
+
+  /// Returns the sent dispatches that have ended without an assertion of that, with their outcomes.
+  func unassertedEnds(in journal: Journal) -> [(id: DispatchID, line: String)] {
+    open.sorted { $0.key < $1.key }.compactMap { id, name in
+      journal.result(of: id).map { (id: id, line: "\(name): \(ExpectedEnd.describe($0.error))") }
+    }
   }
 
   /// Returns the first transaction that followed and was not received.

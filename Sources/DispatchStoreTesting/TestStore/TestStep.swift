@@ -62,6 +62,6 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
     _ end: ExpectedEnd, _ change: ((inout Model) throws -> Void)?, at place: SourcePlace
   ) async {
     await testStore.assertEnd(of: id, name, end, change, place)
-    testStore.progress.change { _ = $0.open.remove(id) }
+    testStore.progress.change { $0.open[id] = nil }
   }
 }

@@ -42,15 +42,19 @@ extension TestStore {
   /// Reports everything that was not asserted, and marks it as asserted, so that it is reported once.
   func reportUnasserted(before action: String? = nil, at place: SourcePlace, isLast: Bool = false) {
     let before = progress.read(\.self)
-    let (unreceived, open, count) = recorder.journal.read { journal in
+    let (unreceived, ends, open, count) = recorder.journal.read { journal in
       (
-        before.followed(in: journal),
+        before.followed(in: journal), before.unassertedEnds(in: journal),
         isLast && !journal.isIdle ? journal.transactions.filter { !$0.hasEnded } : [],
         journal.transactions.count
       )
     }
-    progress.change { $0.received = count }
+    progress.change { progress in
+      progress.received = count
+      for end in ends { progress.open[end.id] = nil }
+    }
     if !open.isEmpty { reportUnasserted(describe(underWay: open), at: place) }
+    if !ends.isEmpty { reportUnasserted(describe(ends: ends.map { $0.line }), at: place) }
     if !unreceived.isEmpty { reportUnasserted(describe(unreceived, before: action), at: place) }
     let known = Set(unreceived.map(\.id))
     for watch in before.watches {
@@ -94,6 +98,17 @@ extension TestStore {
       \(lines.joined(separator: "\n"))
 
       Receive each with receive(_:), or set exhaustivity to .off.
+      """
+  }
+
+  private func describe(ends: [String]) -> String {
+    let subject = ends.count == 1 ? "1 action has" : "\(ends.count) actions have"
+    return """
+      \(subject) ended, and the test did not assert how:
+
+      \(ends.map { "  \($0)" }.joined(separator: "\n"))
+
+      Await ends(_:_:) of each step, or set exhaustivity to .off.
       """
   }
 

@@ -45,17 +45,18 @@ extension TestStore {
   private func start<Sent: ActionType>(
     _ action: Sent, mode: Dispatcher.Mode?, at place: SourcePlace
   ) -> TestStep<Model, Action> {
+    let name = Diff.line(action: action)
     if progress.read(\.open.isEmpty) {
-      reportUnasserted(before: Diff.line(action: action), at: place)
+      reportUnasserted(before: name, at: place)
     }
     let handle = dispatcher.dispatch(
       action: action, mode: mode ?? self.mode, fileID: place.fileID, line: place.line)
     progress.change { progress in
       progress.sent.insert(handle.dispatchID)
-      progress.open.insert(handle.dispatchID)
+      progress.open[handle.dispatchID] = name
     }
     noteRefusal(of: handle)
-    return TestStep(testStore: self, handle: handle, name: Diff.line(action: action))
+    return TestStep(testStore: self, handle: handle, name: name)
   }
 
   /// Records the end of a dispatch that is refused, now or after a wait for a limit: no hook is called for it.

@@ -212,6 +212,29 @@ struct TestStoreFailureTests {
   }
 
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func showsEndsThatWereNotAsserted(mode: Dispatcher.Mode) async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+      _ = testStore.start(.withdraw(60))
+      _ = testStore.start(.deposit(0))
+      await testStore.finish()
+      // Each is reported once.
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages == [
+        """
+        2 actions have ended, and the test did not assert how:
+
+          .withdraw(60): failure: Overdrawn(missing: 60)
+          .deposit(0): success
+
+        Await ends(_:_:) of each step, or set exhaustivity to .off.
+        """
+      ])
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func showsAnUnassertedChangeBeforeTheNextActionIsSent(mode: Dispatcher.Mode) async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
