@@ -16,7 +16,10 @@ extension HistoryRecorder {
   ///
   /// - The store finished, or its reducer threw: The recorder adds the response.
   /// - The store run was vetoed, or the dispatch refused: The recorder withdraws the operation.
-  /// - The dispatch was cancelled, or failed with a `DispatchError`: The recorder leaves the operation pending.
+  /// - The dispatch got the result of an earlier one with the same idempotency key: The recorder withdraws the
+  ///   operation, because it had no effect of its own.
+  /// - The dispatch was cancelled, timed out or failed with a `DispatchError`: The recorder leaves the operation
+  ///   pending.
   ///
   /// An action that a middleware replaced is recorded as it was dispatched.
   ///
@@ -100,16 +103,26 @@ extension HistoryRecorder {
 }
 
 extension RecordedCall {
-  /// Records the outcome of a dispatch for a store.
+  /// Records the outcome of a dispatch for a store; called in its completion.
   fileprivate func returned<Model, Action>(
     with result: DispatchResult, of storeIdentifier: String
   ) where Operation == StoreOperation<Action>, Response == StoreResponse<Model> {
+    // A repeat has the result of the dispatch that had the effect.
+    if let own = DispatchID.current, own != result.dispatchID { return withdraw() }
     switch result[storeIdentifier] {
     case .finished: returned(.finished)
     case .vetoed, .notInvolved: withdraw()
+    case .cancelled(hasStarted: false) where result.isRefusal: withdraw()
     // Pending: an operation that the dispatcher ended may or may not have changed the model.
     case .cancelled, .failed(is DispatchError): break
     case .failed(let error): returned(.failed("\(error)"))
     }
   }
+}
+
+extension DispatchResult {
+  /// Whether the dispatcher has decided that stores which have not started never will.
+  ///
+  /// After a time limit, stores that run regardless may still start.
+  fileprivate var isRefusal: Bool { dispatchError.map { $0.code != .timedOut } ?? false }
 }

@@ -75,7 +75,47 @@ struct StoreHistoryTests {
     let recorder = TallyRecorder()
     recorder.dispatch(.add(1), to: store, mode: .sync, on: "p")
     recorder.dispatch(.add(1), to: TallyStore(reducer: TallyReducer()), mode: .sync, on: "p")
+    dispatcher.close()
+    recorder.dispatch(.add(1), to: store, mode: .sync, on: "p")
     #expect(recorder.history.operations.isEmpty)
+  }
+
+  @Test(arguments: modes)
+  func aRepeatByItsIdempotencyKeyIsLeftOut(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher(name: "history")
+    let store = dispatcher.register(store: TallyStore(identifier: "a", reducer: TallyReducer()))
+    let recorder = TallyRecorder()
+    for _ in 0..<2 {
+      let handle = recorder.dispatch(
+        .add(1), to: store, mode: mode, on: "p", options: .idempotencyKey("once"))
+      #expect(await handle.result.isSuccess)
+    }
+    recorder.read(store, on: "p")
+    #expect(
+      recorder.history.description == """
+        #1 p: a add(1) → finished
+        #2 p: a read → 1
+        """)
+  }
+
+  @Test func aRepeatThatJoinsTheFirstOneIsLeftOut() async {
+    let mayEnd = DispatchSemaphore(value: 0)
+    let dispatcher = Dispatcher(name: "history")
+    let store = dispatcher.register(
+      store: TallyStore(identifier: "a", reducer: TallyReducer(whenRead: { mayEnd.wait() })))
+    let recorder = TallyRecorder()
+    let handles = (0..<2).map { _ in
+      recorder.dispatch(
+        .addCarelessly, to: store, mode: .serial, on: "p", options: .idempotencyKey("once"))
+    }
+    mayEnd.signal()
+    for handle in handles { #expect(await handle.result.isSuccess) }
+    recorder.read(store, on: "p")
+    #expect(
+      recorder.history.description == """
+        #1 p: a addCarelessly → finished
+        #2 p: a read → 1
+        """)
   }
 
   @Test func whatWasCancelledStaysPending() async {

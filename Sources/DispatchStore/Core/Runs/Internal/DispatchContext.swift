@@ -353,3 +353,8 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     address.store(0, ordering: .relaxed)
   }
 }
+
+extension DispatchID {
+  /// The dispatch whose code runs on this thread, such as its completion.
+  package static var current: DispatchID? { DispatchContext.currentTransaction(on: .current) }
+}
