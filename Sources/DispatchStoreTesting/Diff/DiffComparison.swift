@@ -44,13 +44,14 @@ struct DiffComparison {
   private mutating func parts(
     _ prefix: String, _ expected: Any, _ actual: Any, _ depth: Int
   ) -> [DiffLine]? {
+    let isSameType = type(of: expected) == type(of: actual)
     switch (DiffShape(expected), DiffShape(actual)) {
-    case (.leaf(let left), .leaf(let right)) where left == right:
+    case (.leaf(let left), .leaf(let right)) where isSameType && left == right:
       return nil
     case (.text(let left), .text(let right)):
       return text(prefix, left, right, depth)
     case (.fields(let name, let left), .fields(let other, let right))
-    where name == other && left.map(\.label) == right.map(\.label):
+    where isSameType && name == other && left.map(\.label) == right.map(\.label):
       return frame(prefix + name + "(", fields(left, right, depth + 1), ")", depth)
     case (.list(let left), .list(let right)):
       return frame(prefix + "[", list(left, right, depth + 1), "]", depth)
@@ -69,11 +70,21 @@ struct DiffComparison {
     inner.map { [DiffLine(.same, depth, start)] + $0 + [DiffLine(.same, depth, end)] }
   }
 
+  /// Returns both values, or one and the types if they print alike.
   mutating func replaced(
     _ prefix: String, _ expected: Any, _ actual: Any, _ depth: Int
   ) -> [DiffLine] {
-    writer.lines(prefix, expected, mark: .expected, depth: depth)
-      + writer.lines(prefix, actual, mark: .actual, depth: depth)
+    let old = writer.lines(prefix, expected, mark: .expected, depth: depth)
+    let new = writer.lines(prefix, actual, mark: .actual, depth: depth)
+    guard old.map({ $0.text }) == new.map({ $0.text }) else { return old + new }
+    let same = writer.lines(prefix, actual, mark: .same, depth: depth)
+    let types = "is of type \(Self.typeName(of: actual)), not \(Self.typeName(of: expected))"
+    return same + [DiffLine(.same, depth, "(prints the same, but \(types))")]
+  }
+
+  /// Returns the full name of a value's type, without the address that stands for a private context.
+  private static func typeName(of value: Any) -> String {
+    String(reflecting: type(of: value)).replacing(#/\(unknown context at [^)]*\)\./#, with: "")
   }
 
   /// Returns the fields that differ, and the `id`.

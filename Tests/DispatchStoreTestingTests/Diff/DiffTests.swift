@@ -42,6 +42,24 @@ private final class Node {
   init(_ value: Int) { self.value = value }
 }
 
+protocol DiffRoute: Sendable {}
+
+enum ShopRoute: DiffRoute {
+  case home
+  struct Order: DiffRoute { var number = 1 }
+}
+
+enum HelpRoute: DiffRoute {
+  case home
+  struct Order: DiffRoute { var number = 1 }
+}
+
+/// Without `==`.
+private struct Screen {
+  var route: any DiffRoute
+  var title = "Home"
+}
+
 @Suite("A difference")
 struct DiffTests {
   @Test func ofEqualValuesIsNone() {
@@ -219,6 +237,23 @@ struct DiffTests {
           nan
           (prints the same, but == returns false)
         """)
+  }
+
+  @Test func distinguishesValuesOfDifferentTypesThatPrintTheSame() {
+    let old = Screen(route: ShopRoute.home)
+    #expect(Diff.text(expected: old, actual: Screen(route: ShopRoute.home)) == nil)
+    #expect(
+      Diff.text(expected: old, actual: Screen(route: HelpRoute.home)) == """
+          Screen(
+            route: .home
+            (prints the same, but is of type DispatchStoreTestingTests.HelpRoute, not \
+        DispatchStoreTestingTests.ShopRoute)
+            … 1 unchanged
+          )
+        """)
+    let order = Screen(route: ShopRoute.Order())
+    #expect(Diff.text(expected: order, actual: Screen(route: ShopRoute.Order())) == nil)
+    #expect(Diff.text(expected: order, actual: Screen(route: HelpRoute.Order())) != nil)
   }
 
   @Test func usesTheDescriptionsOfFoundationsValues() {
