@@ -34,13 +34,16 @@ public final class MemoryDatabase: Sendable {
     var saved = Content()
     /// The number of crashes: connections from before one are dead.
     var crashes = 0
-    /// Whether connections from before a crash go on.
-    var areRevived = false
+    /// The number of crashes at the last revival: connections from before those go on.
+    var revivedCrashes = 0
     var step = 0
     var faults: [(fault: Fault, step: Int, count: Int)] = []
     var commits = 0
     var commitFaults: [(fault: Fault, commit: Int)] = []
     var hasOwner = false
+
+    /// Whether a connection goes on that was made after this many crashes.
+    func isAlive(_ crashes: Int) -> Bool { crashes == self.crashes || crashes < revivedCrashes }
   }
 
   /// The tables.
@@ -88,7 +91,9 @@ public final class MemoryDatabase: Sendable {
   }
 
   /// Lets connections from before a crash go on, as those of a process that was only thought to be dead.
-  public func reviveConnections() { state.change { $0.areRevived = true } }
+  ///
+  /// A later crash ends newer connections as before.
+  public func reviveConnections() { state.change { $0.revivedCrashes = $0.crashes } }
 
   /// Makes the database fail at its next steps, or later.
   ///

@@ -49,7 +49,7 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
   }
 
   private func checkAlive() throws {
-    let isAlive = database.state.change { $0.crashes == crashes || $0.areRevived }
+    let isAlive = database.state.read { $0.isAlive(crashes) }
     if !isOpen || !isAlive {
       content = nil
       throw PersistenceError(.inputOutput, "The process has crashed.", isOutcomeKnown: false)

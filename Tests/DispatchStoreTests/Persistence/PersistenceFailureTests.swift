@@ -164,6 +164,18 @@ struct PersistenceFailureTests {
     #expect(await other.dispatcher.send(Deposit(account: "b", amount: 5)).result.isSuccess)
   }
 
+  @Test func ofACrashEndItAlsoIfEarlierConnectionsWereRevived() async throws {
+    let first = try await PersistenceStage()
+    first.database.crash()
+    let stage = try await PersistenceStage(on: first.database)
+    first.database.reviveConnections()
+    #expect(await stage.dispatcher.send(Deposit(account: "a", amount: 5)).result.isSuccess)
+    stage.database.crash()
+    let result = await stage.dispatcher.send(Deposit(account: "a", amount: 5)).result
+    #expect(result.errorCode == .persistenceFailed)
+    #expect(stage.saved == ["a": "5"])
+  }
+
   @Test(arguments: Way.all)
   func ofAnotherOwnerThatComesInATransactionEndIt(way: Way) async throws {
     let stage = try await PersistenceStage()
