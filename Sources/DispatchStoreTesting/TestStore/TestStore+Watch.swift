@@ -3,13 +3,13 @@ public import DispatchStore
 extension TestStore {
   /// Watches another store: the test has to assert each of its changes by `expect(in:)`.
   public func watch<OtherModel, OtherAction>(_ other: Store<OtherModel, OtherAction>) {
-    let watch = StoreWatch(other, recorder)
-    progress.change { progress in
-      guard !progress.watches.contains(where: { $0.storeIdentity == watch.storeIdentity }) else {
-        return
-      }
-      progress.watches.append(watch)
+    let isWatched = progress.read { progress in
+      progress.watches.contains { $0.storeIdentity == ObjectIdentifier(other) }
     }
+    // A second watch would begin with the current state, and the recorder would lose whose commit that is.
+    if isWatched { return }
+    let watch = StoreWatch(other, recorder)
+    progress.change { $0.watches.append(watch) }
   }
 
   /// Asserts how the last asserted action, or a change outside of dispatches, changed a watched store.

@@ -273,6 +273,23 @@ struct TestStoreFailureTests {
       ])
   }
 
+  @Test func namesTheActionOfAnUnassertedChangeAlsoIfItsStoreIsWatchedTwice() async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer())
+      let ledger = testStore.dispatcher.addLedger()
+      testStore.watch(ledger)
+      await testStore.send(.depositAndLog(1)) { $0.balance = 1 }
+      await testStore.receive(LedgerAction.entry("deposit"))
+      await testStore.receive(LedgerAction.entry("done"))
+      testStore.watch(ledger)
+      await testStore.finish()
+    }
+    #expect(caught.messages.count == 1)
+    #expect(
+      caught.messages.first?.contains("changed in .entry(\"deposit\"), in .entry(\"done\"), and")
+        == true)
+  }
+
   @Test func showsChangesOfAWatchedStoreThatWereNotAsserted() async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer())
