@@ -12,6 +12,8 @@ struct Journal: Sendable {
   /// The results of dispatches that have ended without a hook, because the dispatcher refused them.
   private var refused: [DispatchID: DispatchResult] = [:]
   private var events = 0
+  /// The number of notices of a dispatcher about what has begun by itself.
+  private(set) var notices = 0
 
   private struct EndedKind: Sendable {
     let type: any ActionType.Type
@@ -68,6 +70,8 @@ struct Journal: Sendable {
   mutating func endedUnseen(_ id: DispatchID, _ result: DispatchResult) {
     if indices[id] == nil { refused[id] = result }
   }
+
+  mutating func noticed() { notices += 1 }
 
   /// Records that a store is about to run an action.
   mutating func willRun(_ context: DispatchInfo, _ action: AnyAction, in store: AnyStore) {

@@ -46,8 +46,8 @@ public final class RecorderMiddleware: Middleware {
 
   /// Returns once all dispatches have ended, including their completions and the dispatches made there.
   ///
-  /// It does not await dispatches that tasks, timers or observers on queues make later. It returns earlier if the
-  /// task is cancelled.
+  /// It does not await dispatches that tasks, timers, observers on queues or the end of a group's step make later. It
+  /// returns earlier if the task is cancelled.
   public func idle() async {
     _ = await journal.first { $0.isIdle ? true : nil }
   }

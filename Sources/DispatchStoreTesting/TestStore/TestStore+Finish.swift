@@ -32,11 +32,20 @@ extension TestStore {
     } while await dueHaveBegun() || !recorder.isIdle && !Task.isCancelled
   }
 
-  /// Awaits the start of delayed dispatches whose time has come; returns false if there is none, or the task is cancelled.
+  /// Awaits what begins by itself while no dispatch is under way: delayed dispatches whose time has come, and the next
+  /// steps of groups.
+  ///
+  /// Returns early if a dispatch has begun meanwhile. Returns false if there is nothing to await, or the task is
+  /// cancelled.
   nonisolated(nonsending) func dueHaveBegun() async -> Bool {
-    let hasBegun = Awaited(false)
-    guard dispatcher.whenDueHaveBegun({ hasBegun.change { $0 = true } }) else { return false }
-    return await hasBegun.first { $0 ? true : nil } ?? false
+    let journal = recorder.journal
+    let seen = journal.read(\.notices)
+    let notice: @Sendable () -> Void = { journal.change { $0.noticed() } }
+    guard dispatcher.whenDueHaveBegun(notice) || dispatcher.whenGroupGoesOn(notice) else {
+      return false
+    }
+    _ = await journal.first { $0.notices > seen || !$0.isIdle ? true : nil }
+    return !Task.isCancelled
   }
 
   /// Reports everything that was not asserted, and marks it as asserted, so that it is reported once.

@@ -138,6 +138,15 @@ extension TestStore {
   /// Returns the next transaction that followed, or nil if the dispatcher is idle or the task was cancelled.
   private nonisolated(nonsending) func nextFollowed() async -> RecordedTransaction? {
     let progress = progress.read(\.self)
+    if let next = await nextFollowed(progress) { return next }
+    guard let settle = progress.settle else { return nil }
+    await settle()
+    return await nextFollowed(progress)
+  }
+
+  private nonisolated(nonsending) func nextFollowed(
+    _ progress: TestProgress
+  ) async -> RecordedTransaction? {
     let next = { @Sendable (journal: Journal) -> RecordedTransaction?? in
       if let next = progress.nextFollowed(in: journal) { return .some(next) }
       return journal.isIdle ? .some(nil) : nil
@@ -147,11 +156,8 @@ extension TestStore {
       if await dueHaveBegun() { continue }
       // What was due may have begun in between.
       let isSettled = recorder.journal.read { $0.isIdle && progress.nextFollowed(in: $0) == nil }
-      if isSettled || Task.isCancelled { break }
+      if isSettled || Task.isCancelled { return nil }
     }
-    guard let settle = progress.settle else { return nil }
-    await settle()
-    return await recorder.journal.first(next) ?? nil
   }
 }
 

@@ -60,6 +60,7 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
     place = SourcePlace(fileID, filePath, line, column)
     watch = StoreWatch(self.store, recorder)
     progress.change { [watch] in $0.watches.append(watch) }
+    dispatcher.followGroups()
     dispatcher.register(middleware: recorder)
   }
 

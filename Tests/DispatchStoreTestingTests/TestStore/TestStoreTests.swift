@@ -1,5 +1,6 @@
 import DispatchStore
 import DispatchStoreTesting
+import Foundation
 import Testing
 
 @Suite("A test store")
@@ -180,6 +181,69 @@ struct TestStoreTests {
     await testStore.receive(.deposit(3)) { $0.balance = 6 }
     await testStore.finish()
     token.cancel()
+  }
+
+  /// The thread that continues the group waits between the steps, while no dispatch is under way.
+  @Test(arguments: [Dispatcher.SendMode.async, .serial, .mainThread], [false, true])
+  func awaitsTheNextStepOfAGroup(mode: Dispatcher.SendMode, isFinish: Bool) async {
+    struct Order: ActionType {}
+    let (latch, goesOn) = (Latch(), DispatchSemaphore(value: 0))
+    let store = Store(identifier: "orders", model: 0) {
+      Perform(Order.self) { _, context in
+        let group = ActionGroup {
+          ActionStep(LedgerAction.entry("a"), mode: mode)
+          ActionStep(LedgerAction.entry("b"), mode: mode)
+        }
+        context.dispatcher.dispatch(
+          group, onProgress: { ended, _ in if ended == 1 { goesOn.wait() } })
+      }
+    }
+    let testStore = TestStore(store)
+    let mock = MockStore<Int, LedgerAction>(
+      identifier: "ledger", model: 0, dispatcher: testStore.dispatcher)
+    mock.answer(where: { $0 == .entry("a") }, with: .after(latch))
+    await testStore.send(Order())
+    latch.open()
+    await testStore.receive(LedgerAction.entry("a"))
+    let release = Task {
+      for _ in 0..<100 { await Task.yield() }
+      goesOn.signal()
+    }
+    if isFinish {
+      testStore.exhaustivity = .off
+    } else {
+      await testStore.receive(LedgerAction.entry("b"))
+    }
+    await testStore.finish()
+    #expect(mock.actions == [.entry("a"), .entry("b")])
+    await release.value
+  }
+
+  @Test func doesNotAwaitAStepOfAGroupWhoseTimeHasNotCome() async {
+    struct Order: ActionType {}
+    let clock = VirtualClock()
+    let store = Store(identifier: "orders", model: 0) {
+      Perform(Order.self) { _, context in
+        let group = ActionGroup {
+          ActionStep(LedgerAction.entry("a"), options: .delayed(by: .seconds(1)))
+          ActionStep(LedgerAction.entry("b"))
+        }
+        context.dispatcher.dispatch(group)
+      }
+    }
+    let testStore = TestStore(store, dispatcher: Dispatcher(name: "test", clock: clock))
+    await testStore.send(Order())
+    let caught = await failures { await testStore.receive(LedgerAction.entry("a")) }
+    #expect(
+      caught.messages == [
+        """
+        Expected to receive .entry("a"), but nothing more followed: the dispatcher is idle.
+        """
+      ])
+    clock.advance(by: .seconds(1))
+    await testStore.receive(LedgerAction.entry("a"))
+    await testStore.receive(LedgerAction.entry("b"))
+    await testStore.finish()
   }
 
   @Test func withExhaustivityOffChecksNothingElse() async {

@@ -167,6 +167,11 @@ public final class Dispatcher: Sendable {
     }
   }
 
+  /// Returns the dispatcher's attachment of this type; nil if there is none.
+  func attachment<Attachment: DispatcherAttachment>(_ type: Attachment.Type) -> Attachment? {
+    attachments.withLock { $0[ObjectIdentifier(type)] } as? Attachment
+  }
+
   /// The attachments that are there now.
   var presentAttachments: [any DispatcherAttachment] { attachments.withLock { Array($0.values) } }
 

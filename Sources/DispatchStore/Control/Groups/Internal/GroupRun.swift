@@ -8,6 +8,8 @@ final class GroupRun: Sendable {
   private let progress: GroupProgress
   private let completion: (@Sendable (ActionGroupResult) -> Void)?
   private let guarded = Locked(GroupWaits())
+  /// Nil if nobody follows the dispatcher's groups.
+  private let continuations: GroupContinuations?
 
   init(
     _ group: ActionGroup, by dispatcher: Dispatcher, _ options: DispatchOptions,
@@ -19,6 +21,7 @@ final class GroupRun: Sendable {
     self.options = options
     self.completion = completion
     progress = GroupProgress(of: group, report)
+    continuations = dispatcher.attachment(GroupContinuations.self)
   }
 
   /// Begins the group on the calling thread, and follows it until a step has to end elsewhere.
@@ -65,6 +68,8 @@ final class GroupRun: Sendable {
   /// - Parameter isAtCall: Whether this is the call that dispatched the group, in whose context it runs: waits there
   ///   are seen.
   private func follow(_ first: Move, isAtCall: Bool) {
+    continuations?.begin()
+    defer { continuations?.end() }
     var moves = [first]
     while let move = moves.popLast() {
       switch move {
@@ -117,6 +122,7 @@ final class GroupRun: Sendable {
       guarded.withLock { $0.end(index) }.resume()
       return ended(index, compensates, .dispatched(handle.resultIfEnded!))
     }
+    continuations?.add(dispatch.id)
     let whenEnded = { @Sendable [self] in
       dispatch.whenEnded { [self] in dispatchEnded(dispatch, index, compensates) }
     }
@@ -132,6 +138,7 @@ final class GroupRun: Sendable {
       changes.resume()
       handle.cancel()
     case .ended(let result):
+      continuations?.remove(dispatch.id)
       return ended(index, compensates, .dispatched(result, ofStores: dispatch.resultOfStores))
     }
     return nil
@@ -149,6 +156,7 @@ final class GroupRun: Sendable {
     dispatcher.pool.resume { [self] in
       let end = GroupStepEnd.dispatched(result, ofStores: dispatch.resultOfStores)
       follow(ended(index, compensates, end), isAtCall: false)
+      continuations?.remove(dispatch.id)
     }
   }
 

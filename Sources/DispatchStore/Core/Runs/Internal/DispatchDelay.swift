@@ -115,6 +115,10 @@ final class DelayedDispatches: DispatcherAttachment {
 
   var all: [DelayedDispatch] { state.withLock { Array($0.delays.values) }.compactMap(\.subject) }
   var count: Int { state.withLock(\.delays.count) }
+  /// The dispatches whose time has not come.
+  var waiting: Set<DispatchID> {
+    state.withLock { state in Set(state.delays.filter { !$0.value.hasEnded }.keys) }
+  }
 
   func insert(_ delay: DispatchDelay, _ id: DispatchID) {
     state.withLock { $0.delays[id] = delay }
