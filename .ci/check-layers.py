@@ -24,7 +24,7 @@ ARROWS = """
 Control/Diagnosis: Lifecycle Work
 Control/Effects: Options
 Control/Lifecycle: Groups
-Control/Limits: Options
+Control/Limits: Diagnosis Options
 Control/Options: Keys Limits Pacing Schedule
 Control/Pacing: Keys Options
 Control/Schedule: Keys
@@ -40,7 +40,7 @@ Core/Routing: Atomic Base Middleware Operations Results Runs Stores
 Core/Runs: Atomic Base Dispatcher Middleware Operations Results Routing Scheduling Stores Waits
 Core/Scheduling: Base Dispatcher Results Runs
 Core/Stores: Atomic Base Dispatcher Observers Operations Results Routing Runs Scheduling
-Core/Waits: Base Dispatcher Results Runs Scheduling
+Core/Waits: Base Results Runs Scheduling
 Extras/Recording: Serialization Templates
 State/Elements: Sources
 State/Handlers: Sources
