@@ -104,9 +104,6 @@ final class Round: @unchecked Sendable {
       error: refusal ?? atomicOutcome?.error)
   }
 
-  /// The standing of each store, for diagnoses.
-  var standings: [StoreStanding] { state.withLock(\.standings) }
-
   /// Whether only one store is running.
   var isAlone: Bool { hasOneStore || state.withLock(\.isAlone) }
 

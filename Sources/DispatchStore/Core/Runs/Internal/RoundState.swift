@@ -2,7 +2,7 @@ import Foundation
 
 /// The progress of one action through its stores, without threads.
 struct RoundState {
-  private enum Phase {
+  enum Phase {
     /// Waits for its prerequisites. Can become under way.
     case waiting
     /// The store runs, or its hooks are called. Can become closed, pausing or repeating.
@@ -15,7 +15,7 @@ struct RoundState {
     case closed(StoreOutcome)
   }
 
-  private struct Entry {
+  struct Entry {
     var phase = Phase.waiting
     /// The number of its prerequisites that have not closed.
     var missing = 0
@@ -41,13 +41,13 @@ struct RoundState {
     }
   }
 
-  private let graph: StoreGraph
+  let graph: StoreGraph
   /// The entries by store index.
-  private var entries: [Entry]
+  private(set) var entries: [Entry]
   /// Parked steps that wait for a store's undelivered changes.
   ///
   /// The value is the indices to start.
-  private var parked: [Int: [Int]] = [:]
+  private(set) var parked: [Int: [Int]] = [:]
   private var lastParked = 0
   private var open: Int
   /// Stores with a step, an operation or an end under way.
@@ -96,7 +96,7 @@ struct RoundState {
     return next
   }
 
-  private func prerequisites(of index: Int) -> [Int] { graph.prerequisites?[index] ?? [] }
+  func prerequisites(of index: Int) -> [Int] { graph.prerequisites?[index] ?? [] }
 
   /// The outcome of a store if the dispatch is cancelled between two attempts.
   private func outcomeOfPause(_ last: StoreOutcome, of index: Int) -> StoreOutcome {
@@ -363,27 +363,6 @@ struct RoundState {
       return .another(entries[index].attempt)
     default:
       return .first
-    }
-  }
-
-  /// The standing of each store.
-  var standings: [StoreStanding] {
-    let parked = Set(parked.values.joined())
-    return entries.enumerated().map { index, entry in
-      let phase: StoreStanding.Phase =
-        switch entry.phase {
-        case .waiting: parked.contains(index) ? .parked : .waiting
-        case .underWay: parked.contains(index) ? .parked : entry.run.standing
-        case .pausing: .pausing(before: entry.attempt)
-        case .repeating: .waiting
-        case .closed: .closed
-        }
-      let awaited = prerequisites(of: index).filter { prerequisite in
-        if case .closed = entries[prerequisite].phase { false } else { true }
-      }
-      return StoreStanding(
-        identifier: graph.identifiers[index], phase: phase,
-        prerequisites: awaited.map { graph.identifiers[$0] }, operation: entry.run.operation)
     }
   }
 

@@ -3,7 +3,7 @@ import Foundation
 /// The state machine of one store in a dispatch, from its start to the end of its operation and commits, without
 /// threads.
 struct StoreRunState {
-  private enum Phase {
+  enum Phase {
     /// A step makes and runs its operation. Holds the report that came meanwhile.
     case starting(Report?)
     /// The operation runs, or waits for its dependencies. Can become starting or an end.
@@ -16,13 +16,13 @@ struct StoreRunState {
     case closing(StoreOutcome)
   }
 
-  private enum Report {
+  enum Report {
     case ended(StoreOutcome)
     /// The dependencies of the operation have finished.
     case ready
   }
 
-  private var phase = Phase.starting(nil)
+  private(set) var phase = Phase.starting(nil)
   /// The number of commits under way in tasks that its operation started.
   private var taskCommits = 0
   /// The number of its deferred commits that are not delivered yet.
@@ -49,15 +49,6 @@ struct StoreRunState {
   /// The outcome once `didDispatch` is called; nil before.
   var closingOutcome: StoreOutcome? {
     if case .closing(let outcome) = phase { outcome } else { nil }
-  }
-
-  /// The phase for diagnoses.
-  var standing: StoreStanding.Phase {
-    switch phase {
-    case .starting, .running, .committing: .running
-    case .undelivered: .undelivered
-    case .closing: .closing
-    }
   }
 
   /// The next action of a step.
@@ -160,29 +151,4 @@ struct StoreRunState {
     wasUndelivered = true
     return .close(outcome)
   }
-}
-
-/// The standing of one store, for diagnoses.
-struct StoreStanding {
-  enum Phase {
-    /// The store has not started.
-    case waiting
-    /// The store starts only once its notifier has delivered the deferred changes.
-    case parked
-    /// The operation runs, or waits for its dependencies.
-    case running
-    /// The operation has ended, but changes left to a notifier are not delivered.
-    case undelivered
-    /// The hooks of its end are called.
-    case closing
-    /// An attempt has failed; the next one follows after a pause.
-    case pausing(before: Int)
-    case closed
-  }
-
-  let identifier: String
-  let phase: Phase
-  /// The stores that it waits for.
-  let prerequisites: [String]
-  let operation: Operation?
 }
