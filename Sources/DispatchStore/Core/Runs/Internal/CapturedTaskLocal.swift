@@ -2,19 +2,16 @@
 ///
 /// Other values follow in a linked list, and are bound around it.
 class CapturedTaskLocal: @unchecked Sendable {
-  // because `attachment` belongs to the step that runs, and the rest is constant from the time when the dispatch gets
-  // it
+  // because it is constant from the time when the dispatch gets it
   @exclusivity(unchecked) fileprivate final var next: CapturedTaskLocal?
   /// Whether a middleware has bound it; then the caller's task does not have it.
   final let isBound: Bool
-  /// The attachment that the dispatch keeps besides the task-local values.
-  @exclusivity(unchecked) final var attachment = Dispatch.Attachment.none
 
   fileprivate init(before next: CapturedTaskLocal?, isBound: Bool) {
     (self.next, self.isBound) = (next, isBound)
   }
 
-  /// Copies the values for another dispatch; the copy shares all values after the first.
+  /// Copies the values for an action of a sequence, which has them already.
   func copy() -> CapturedTaskLocal { fatalError("CapturedTaskLocal is abstract.") }
 
   /// Runs a closure with the first value bound.

@@ -80,7 +80,7 @@ extension Dispatch {
     let present = task ?? details.scheduler
     let scheduler = present ?? (isSynchronous ? SyncLoop(on: thread, of: dispatcher) : queuedAt)
     if task != nil || present == nil { details.scheduler = scheduler }
-    if present == nil, isSynchronous, !isCarrying { carry(dispatcher?.captureTaskLocals()) }
+    if present == nil, isSynchronous, carried == nil { carried = dispatcher?.captureTaskLocals() }
     details.dispatcher = dispatcher ?? details.dispatcher ?? scheduler.dispatcher
     return (details, scheduler)
   }

@@ -6,7 +6,7 @@ import Synchronization
 /// the record is reused if no handle refers to it. `DispatchDetails` are added when other threads take part. A
 /// `Round` is added when a store can't end at once.
 ///
-/// A pending dispatch takes 152 bytes. State that is not atomic belongs to the step that runs.
+/// A pending dispatch takes 176 bytes. State that is not atomic belongs to the step that runs.
 @usableFromInline
 final class Dispatch: DispatchContext, @unchecked Sendable {
   // because the scheduler hands it from step to step, and other threads see its details only
@@ -25,39 +25,20 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Set while the dispatch is pending.
   @exclusivity(unchecked) private var action: (any ActionType)?
   @exclusivity(unchecked) var completion: Completion?
-  /// Whether it carries task-local values.
+  /// The task-local values to bind when the dispatch runs.
   ///
   /// Constant while another thread may refer to the dispatch.
-  @exclusivity(unchecked) private(set) var isCarrying = false
+  @exclusivity(unchecked) var carried: CapturedTaskLocal?
+  /// The hooks' session, before the dispatch runs.
+  @exclusivity(unchecked) private var session: MiddlewareSession?
+  /// The sequence that it runs, until its end; nil for an action.
+  @exclusivity(unchecked) private(set) var sequence: DispatchSequence?
+  /// The enclosing context, while the dispatch runs on its caller's thread; a sequence keeps that itself.
+  @exclusivity(unchecked) private var ownOuter: DispatchContext?
   /// Whether this is one action of a sequence; set before the dispatch is shared.
   @exclusivity(unchecked) var isStep = false
-  @exclusivity(unchecked) private var stored = Attachment.none
   /// A `DispatchWord`.
   private let word = Atomic<UInt>(DispatchWord.waiting.bits)
-
-  /// The object that a dispatch needs before or while it runs.
-  enum Attachment {
-    case none
-    /// Before it runs.
-    case session(MiddlewareSession)
-    /// While it runs on its caller's thread.
-    case outer(DispatchContext)
-    /// Until its end. The sequence holds the outer context, if there is one.
-    case sequence(DispatchSequence)
-    /// Until its end. The values hold one of the other attachments.
-    case carrying(CapturedTaskLocal)
-  }
-
-  private var attachment: Attachment {
-    get { if case .carrying(let carried) = stored { carried.attachment } else { stored } }
-    set {
-      if case .carrying(let carried) = stored {
-        carried.attachment = newValue
-      } else {
-        stored = newValue
-      }
-    }
-  }
 
   override init() {}
 
@@ -130,66 +111,33 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   var refusalOfRoute: DispatchError? { route?._withUnsafeGuaranteedRef(\.refusal) }
 
   /// Keeps the session until the dispatch runs.
-  func keep(_ session: MiddlewareSession?) {
-    attachment = session.map(Attachment.session) ?? .none
+  func keep(_ session: MiddlewareSession) {
+    // Preparation is over: a dispatch that waits for its turn keeps no context alive.
+    (self.session, ownOuter) = (session, nil)
   }
 
-  func takeSession() -> MiddlewareSession? {
-    switch stored {
-    case .session(let session):
-      stored = .none
-      return session
-    case .carrying(let carried):
-      guard case .session(let session) = carried.attachment else { return nil }
-      carried.attachment = .none
-      return session
-    case .none, .outer, .sequence:
-      return nil
-    }
-  }
+  func takeSession() -> MiddlewareSession? { session.take() }
 
   /// Sets the enclosing context of the code that this thread now runs.
   func keep(outer: DispatchContext?) {
-    if let sequence {
-      sequence.outer = outer
-    } else {
-      attachment = outer.map(Attachment.outer) ?? .none
-    }
+    if let sequence { sequence.outer = outer } else { ownOuter = outer }
   }
 
   /// Sets the sequence to run, before the dispatch is shared.
   func put(_ sequence: DispatchSequence) {
-    attachment = .sequence(sequence)
-  }
-
-  /// Attaches task-local values to bind when the dispatch runs.
-  func carry(_ values: CapturedTaskLocal?) {
-    guard let values else { return }
-    values.attachment = stored
-    stored = .carrying(values)
-    isCarrying = true
+    (self.sequence, ownOuter) = (sequence, nil)
   }
 
   /// Adds the task-local values that middlewares have bound for the dispatch.
   ///
   /// They are kept with the carried values, which a dispatch on its caller's thread or in its task has to capture.
   func bind(_ bound: [CapturedTaskLocal], by dispatcher: Dispatcher) {
-    let present = carried
-    if let present {
-      stored = present.attachment
-      present.attachment = .none
-    }
-    carry(.adding(bound, to: present ?? dispatcher.captureTaskLocals()))
+    carried = CapturedTaskLocal.adding(bound, to: carried ?? dispatcher.captureTaskLocals())
   }
 
   /// The task-local values, if middlewares have bound some.
   var bound: CapturedTaskLocal? {
     if let carried, carried.isBound { carried } else { nil }
-  }
-
-  /// The task-local values to bind when the dispatch runs.
-  var carried: CapturedTaskLocal? {
-    if isCarrying, case .carrying(let carried) = stored { carried } else { nil }
   }
 
   /// Calls a closure with the carried values bound.
@@ -228,16 +176,11 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Whether this is a dispatch of one action, which has a route.
   var isAction: Bool { route != nil }
 
-  /// The sequence that it runs, until its end; nil for an action.
-  var sequence: DispatchSequence? {
-    if case .sequence(let sequence) = attachment { sequence } else { nil }
-  }
-
   /// Begins on this thread, and is never shared with another.
   func beginHere(inside outer: DispatchContext?) {
     word.store(DispatchWord.running.bits, ordering: .relaxed)
     activeScheduler = nil
-    stored = outer.map(Attachment.outer) ?? .none
+    ownOuter = outer
   }
 
   /// Begins when its scheduler starts it and no other thread takes part.
@@ -314,11 +257,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   override var owner: StoreRun? { nil }
 
   override var outer: DispatchContext? {
-    switch attachment {
-    case .outer(let context): context
-    case .sequence(let sequence): sequence.outer
-    case .none, .session, .carrying: nil
-    }
+    if let sequence { sequence.outer } else { ownOuter }
   }
 
   /// The context that waits for this dispatch: its caller's, or the sequence's.
@@ -469,8 +408,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     action = nil
     completion = nil
     if route == nil { sequence?.endAcceptance() }
-    isCarrying = false
-    stored = .none
+    (carried, session, sequence, ownOuter) = (nil, nil, nil, nil)
     route.take()?._withUnsafeGuaranteedRef { $0.end() }
   }
 }

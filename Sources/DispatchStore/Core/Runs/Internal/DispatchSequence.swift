@@ -223,7 +223,7 @@ extension Dispatch {
   private func runSteps(on thread: ThreadState) -> Bool {
     guard let sequence else { fatalError("A dispatch of several actions has a sequence.") }
     let (context, run) = (thread.context, thread.run)
-    if isSynchronous || isCarrying || DispatchContext.enclosing(run, on: thread) != nil {
+    if isSynchronous || carried != nil || DispatchContext.enclosing(run, on: thread) != nil {
       var hasEnded = false
       perform(nil) { hasEnded = runSteps(of: sequence, on: thread) }
       return hasEnded
@@ -307,7 +307,7 @@ extension Dispatch {
     } else {
       step.enter(scheduler)
     }
-    step.carry(carried?.copy())
+    step.carried = carried?.copy()
     if let details {
       if let retry = details.retry { step.makeDetails().retry = retry }
       if details.isAtomic { step.makeDetails().isAtomic = true }

@@ -170,7 +170,7 @@ extension Dispatcher {
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
       completion, callSite)
     if !options.after.isEmpty { dispatch.wait(for: options.unended) }
-    if carriesTaskLocals { dispatch.carry(captureTaskLocals()) }
+    if carriesTaskLocals { dispatch.carried = captureTaskLocals() }
     note(dispatch, mode, on: thread)
   }
 

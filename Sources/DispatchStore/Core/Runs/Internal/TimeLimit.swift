@@ -141,7 +141,7 @@ final class EarlyEnd: @unchecked Sendable {
   /// The thread that runs the stores uses none of it before it has checked under the lock which end decides.
   func claim(_ dispatch: Dispatch) {
     completion = dispatch.completion.take()
-    carried = dispatch.carried?.copy()
+    carried = dispatch.carried
     generation =
       dispatch.route?._withUnsafeGuaranteedRef(\.presentGeneration)
       ?? dispatch.sequence?.generation
