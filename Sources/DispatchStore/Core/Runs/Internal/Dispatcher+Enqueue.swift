@@ -218,34 +218,7 @@ extension Dispatcher {
   ///
   /// - Returns: The scheduler, which may no longer exist once the dispatch has left it.
   @discardableResult
-  @inline(__always)
   func schedule(
-    _ dispatch: Dispatch, to storeIdentifier: String?, _ mode: Mode, on thread: ThreadState
-  ) -> Scheduler {
-    // The fast path: the dispatch waits for nothing, and no other thread knows it.
-    !dispatch.hasDetails && (dispatch.isAction || !dispatch.isEmpty)
-      ? scheduleAtOnce(dispatch, to: storeIdentifier, mode, on: thread)
-      : scheduleKnown(dispatch, to: storeIdentifier, mode, on: thread)
-  }
-
-  @inline(__always)
-  private func scheduleAtOnce(
-    _ dispatch: Dispatch, to storeIdentifier: String?, _ mode: Mode, on thread: ThreadState
-  ) -> Scheduler {
-    var scheduler = self.scheduler(of: mode)
-    dispatch.enter(scheduler)
-    prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
-    while !scheduler.schedule(dispatch, for: self) {
-      let other = self.scheduler(of: mode)
-      // Before the removed lane is released: other threads reach the dispatch's scheduler by the dispatch.
-      dispatch.move(to: other)
-      scheduler = other
-    }
-    return scheduler
-  }
-
-  @inline(never)
-  private func scheduleKnown(
     _ dispatch: Dispatch, to storeIdentifier: String?, _ mode: Mode, on thread: ThreadState
   ) -> Scheduler {
     let (before, isGated) = dispatch.obstacles
@@ -262,6 +235,7 @@ extension Dispatcher {
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
     return schedule(dispatch, at: scheduler, after: before, isGated: isGated) {
       let other = self.scheduler(of: mode)
+      // Before the removed lane is released: other threads reach the dispatch's scheduler by the dispatch.
       dispatch.move(to: other)
       if isKnown { details?.scheduler = other }
       return other
