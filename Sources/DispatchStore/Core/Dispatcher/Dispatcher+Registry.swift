@@ -159,7 +159,7 @@ extension Dispatcher {
 
 extension Dispatcher {
   /// Changes the registry, and evicts the affected routes from all threads' caches.
-  private func changeRegistry<Result>(
+  func changeRegistry<Result>(
     _ transition: Transition, _ body: (inout Registry) -> Result
   ) -> Result {
     yieldPoint(transition)
@@ -304,84 +304,10 @@ extension Dispatcher {
   }
 }
 
-// MARK: - Closing
+// MARK: - Acceptance
 
 extension Dispatcher {
-  /// Closes the dispatcher: from now on only work under way may dispatch, or nothing if `isAtOnce` is true.
-  func endAcceptance(isAtOnce: Bool = false) {
-    changeRegistry(.unregister) { registry in
-      if isAtOnce { registry.end() } else { registry.close() }
-      // Dispatches under way keep the routes that they use.
-      registry.routes.removeAll()
-    }
-    for follower in registry.withLock(\.followers) { follower.dispatcherClosed() }
-    for attachment in presentAttachments { attachment.closed(self) }
-  }
-
-  /// Registers a follower of dispatches of some action types, for dispatches made from now on.
-  func register(_ follower: any DispatchFollower) {
-    changeRegistry(.register) { $0.insert(follower) }
-  }
-
-  /// The watcher of a type.
-  func watcher<Watcher: DispatchWatcher>(_ type: Watcher.Type) -> Watcher? {
-    registry.withLock { $0.watcher(type) }
-  }
-
-  /// Sets the watcher of a type for dispatches made from now on, or keeps the present one, if any.
-  ///
-  /// - Returns: The former watcher.
-  @discardableResult
-  func setWatcher<Watcher: DispatchWatcher>(
-    _ watcher: Watcher?, keepingPresent keepsPresent: Bool = false
-  ) -> Watcher? {
-    changeRegistry(.register) { registry in
-      if keepsPresent, let present = registry.watcher(Watcher.self) { return present }
-      return registry.setWatcher(watcher)
-    }
-  }
-
-  /// Unregisters a follower.
-  ///
-  /// Returns false if it was not registered.
-  func unregister(_ follower: any DispatchFollower) -> Bool {
-    changeRegistry(.unregister) { $0.remove(follower) }
-  }
-
   var acceptance: Acceptance { registry.withLock(\.acceptance) }
-
-  /// Ends the current generation, and passes the last one to a closure before all of its dispatches can have ended.
-  ///
-  /// Returns false if no dispatch is under way. A closed dispatcher then accepts none.
-  func endGeneration(_ body: (DispatchGeneration) -> Void) -> Bool {
-    let generation = changeRegistry(.unregister) { registry in
-      let generation = registry.endGeneration()
-      if let generation { body(generation) }
-      return generation
-    }
-    return generation != nil
-  }
-}
-
-// MARK: - Pauses
-
-extension Dispatcher {
-  /// Pauses the dispatcher: until `resume` only work under way may dispatch, and nothing once that has ended.
-  ///
-  /// Returns false if it is paused already.
-  func pause() -> Bool {
-    changeRegistry(.unregister) { registry in
-      guard registry.pause == .none else { return false }
-      registry.beginPause()
-      registry.routes.removeAll()
-      return true
-    }
-  }
-
-  func endPause() {
-    changeRegistry(.register) { $0.endPause() }
-    for follower in registry.withLock(\.followers) { follower.pauseEnded(of: self) }
-  }
 
   /// Returns a route of one dispatch alone to these entries.
   ///
