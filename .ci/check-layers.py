@@ -22,12 +22,13 @@ BELOW = {
 }
 ARROWS = """
 Control/Diagnosis: Lifecycle Work
-Control/Effects: Options
+Control/Effects: Options Rows
+Control/Keys: Rows
 Control/Lifecycle: Groups
 Control/Limits: Diagnosis Options
 Control/Options: Keys Limits Pacing Schedule
 Control/Pacing: Keys Options
-Control/Schedule: Keys
+Control/Schedule: Keys Rows
 Control/Work: Effects Options Schedule
 Core/Atomic: Base Middleware Observers Results Routing Runs Stores
 Core/Base: Atomic Middleware Operations Routing Runs Scheduling Stores

@@ -28,14 +28,7 @@ struct CompanionKeeper: Sendable {
   }
 }
 
-/// The means to encode the values of companion rows.
-struct CompanionEncoder {
-  let encode: (any Encodable) throws -> Data
-  /// The name under which actions of a type are saved; nil if the type is not known.
-  let name: (any ActionType.Type) -> String?
-  /// Called for a value of the user's that can't be encoded.
-  let report: (_ description: String, _ error: any Error) -> Void
-
+extension CompanionEncoder {
   /// Encodes a value of the user's, described for messages.
   ///
   /// If encoding fails, the row is saved with a value that can't be decoded, because the commit has been made already.
