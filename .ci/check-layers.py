@@ -26,9 +26,9 @@ Control/Effects: Options Rows
 Control/Keys: Rows
 Control/Lifecycle: Groups
 Control/Limits: Diagnosis Options
-Control/Options: Keys Limits Pacing Schedule
+Control/Options: Delays Keys Limits Pacing Schedule
 Control/Pacing: Keys Options
-Control/Schedule: Keys Rows
+Control/Schedule: Delays Keys Rows
 Control/Work: Effects Options Schedule
 Core/Atomic: Base Middleware Observers Results Routing Runs Stores
 Core/Base: Atomic Middleware Operations Routing Runs Scheduling Stores

@@ -44,10 +44,10 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
   override var makesKnown: Bool { base?.makesKnown == true }
 
   override func admit(
-    _ dispatch: Dispatch, _ delay: DispatchDelay?, to dispatcher: Dispatcher
+    _ dispatch: Dispatch, mayWait: Bool?, to dispatcher: Dispatcher
   ) throws -> Admission {
     if let failure { throw failure }
-    let admission = try base?.admit(dispatch, delay, to: dispatcher) ?? .begins
+    let admission = try base?.admit(dispatch, mayWait: mayWait, to: dispatcher) ?? .begins
     if case .joins = admission {
       // A joining dispatch runs nothing, so it needs no unit.
       for unit in units { unit.leave() }

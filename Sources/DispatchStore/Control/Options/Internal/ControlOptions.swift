@@ -168,7 +168,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   }
 
   override func admit(
-    _ dispatch: Dispatch, _ delay: DispatchDelay?, to dispatcher: Dispatcher
+    _ dispatch: Dispatch, mayWait: Bool?, to dispatcher: Dispatcher
   ) throws -> Admission {
     if !values.companions.isEmpty { dispatch.makeDetails().companions += values.companions }
     if let key = values.single,
@@ -177,7 +177,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
       throw DispatchError.skipped(dispatch.callSite, for: present.callSite, key)
     }
     // A dispatch that can't begin is no leader, and does not come at its rate or time.
-    if delay != nil, let key = values.key,
+    if mayWait != nil, let key = values.key,
       let leader = try dispatcher.idempotencyTable.admit(dispatch, key, values.listed, answer)
     {
       return .joins(leader)
@@ -186,7 +186,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
       try values.pace(dispatch, of: dispatcher)
       return .begins
     }
-    return try delay.map { try start.admit($0, to: dispatcher) } ?? .begins
+    guard let mayWait else { return .begins }
+    return try start.admit(DispatchDelay(of: dispatch, isPossible: mayWait), to: dispatcher)
   }
 
   override var isFindable: Bool { !values.names.isEmpty }

@@ -42,7 +42,7 @@ struct KeyedRate: Sendable {
             with: .replaced(replaced.dispatch.callSite, by: callSite, key))
         }
       }
-      return .waits
+      return .waits(delay)
     case .skip(let opener):
       throw DispatchError.tooSoon(callSite, after: opener, key)
     case .refuse:

@@ -19,7 +19,7 @@ struct ScheduleRule: Sendable {
   }
 
   func admit(_ delay: DispatchDelay, to dispatcher: Dispatcher) throws -> Admission {
-    try dispatcher.schedules.arrive(delay, self) ? .waits : .begins
+    try dispatcher.schedules.arrive(delay, self) ? .waits(delay) : .begins
   }
 }
 

@@ -67,9 +67,10 @@ class DispatchAdmission: @unchecked Sendable {
   ///
   /// Called on the dispatching thread, before hooks and scheduling, while no other thread knows the dispatch.
   ///
-  /// - Parameter delay: The means to begin later; nil if the dispatch ends at once with an error of the dispatcher's.
+  /// - Parameter mayWait: Whether the dispatch may begin later: false if it would block a system thread for tasks, nil
+  ///   if it ends at once with an error of the dispatcher's.
   func admit(
-    _ dispatch: Dispatch, _ delay: DispatchDelay?, to dispatcher: Dispatcher
+    _ dispatch: Dispatch, mayWait: Bool?, to dispatcher: Dispatcher
   ) throws -> Admission { .begins }
 
   /// Whether others can get a handle of the dispatch once it is announced.
@@ -95,8 +96,8 @@ class DispatchAdmission: @unchecked Sendable {
 enum Admission {
   /// The dispatch begins now.
   case begins
-  /// The dispatch begins once its delay has ended.
-  case waits
+  /// The dispatch begins later.
+  case waits(any DelayedStart)
   /// The dispatch runs nothing, and ends as the other one does.
   case joins(Dispatch)
 }
@@ -149,11 +150,11 @@ struct AdmittedDispatch {
   /// The dispatches that it replaces, once it is announced.
   private var older: [Dispatch]?
   /// The delay; nil if the dispatch begins at once.
-  let delay: DispatchDelay?
+  let delay: (any DelayedStart)?
 
   init(
     _ dispatch: Dispatch, by admission: DispatchAdmission?,
-    inBlockOf parent: Dispatch?, isInLane: Bool, after delay: DispatchDelay? = nil
+    inBlockOf parent: Dispatch?, isInLane: Bool, after delay: (any DelayedStart)? = nil
   ) {
     self.dispatch = dispatch
     self.delay = delay
@@ -311,21 +312,23 @@ extension Dispatcher {
   /// Makes a dispatch known if necessary, and decides; returns the delay if it begins later.
   private func begin(
     _ dispatch: Dispatch, by admission: DispatchAdmission, _ mode: Mode
-  ) throws -> DispatchDelay? {
-    var delay: DispatchDelay?
+  ) throws -> (any DelayedStart)? {
+    var mayWait: Bool?
     if admission.makesKnown {
       let thread = ThreadState.current
       makeKnown(dispatch, mode, on: thread)
       if dispatch.route?._withUnsafeGuaranteedRef(\.hasFailed) != true {
-        delay = DispatchDelay(of: dispatch, isPossible: !mode.isSync || !thread.isTaskThread)
+        mayWait = !mode.isSync || !thread.isTaskThread
         dispatch.makeDetails().withState { $0.beginDelay() }
       }
     }
-    switch try admission.admit(dispatch, delay, to: self) {
-    case .waits:
-      return delay
+    switch try admission.admit(dispatch, mayWait: mayWait, to: self) {
+    case .waits(let start):
+      return start
     case .begins:
-      if delay != nil { _ = dispatch.makeDetails().withState { $0.endDelay(isUnaccepted: false) } }
+      if mayWait != nil {
+        _ = dispatch.makeDetails().withState { $0.endDelay(isUnaccepted: false) }
+      }
     case .joins(let other):
       _ = dispatch.makeDetails().withState { $0.endDelay(isUnaccepted: false) }
       join(dispatch, to: other, mode)

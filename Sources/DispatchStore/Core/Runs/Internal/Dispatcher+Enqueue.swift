@@ -150,7 +150,7 @@ extension Dispatcher {
       return refuse(dispatch, error, mode)
     }
     if let admitted, let delay = admitted.delay {
-      begin(dispatch, after: delay, admitted, subject(), mode, on: thread)
+      delay.begin(admitted, subject(), mode, by: self, in: nil, on: thread)
       return DispatchHandle(dispatch)
     }
     if isSequence { takeUp(dispatch, subject(), mode, on: thread) }

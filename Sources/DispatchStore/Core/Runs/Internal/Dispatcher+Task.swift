@@ -130,9 +130,9 @@ extension Dispatcher {
       return .ended(refuse(dispatch, error, .sync).resultIfEnded!)
     }
     if let admitted, let delay = admitted.delay {
-      begin(
-        dispatch, after: delay, admitted, DispatchSubject(action, to: storeIdentifier), mode,
-        in: task)
+      delay.begin(
+        admitted, DispatchSubject(action, to: storeIdentifier), mode, by: self, in: task,
+        on: thread)
       return .underWay(dispatch)
     }
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)

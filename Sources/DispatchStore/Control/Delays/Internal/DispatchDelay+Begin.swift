@@ -1,30 +1,22 @@
 // Dispatches that begin later than they are made. The call makes the record and its route, which accepts the dispatch
 // and counts it as outstanding. Others may see the dispatch and end it. It has no position in its lane. After the
 // delay it goes to the stores that exist then, and is scheduled.
-extension Dispatcher {
-  /// Prepares a dispatch to be shared before its scheduler has it.
-  ///
-  /// If it ends meanwhile, it does so on the concurrent queue. With `.sync` it ends on its caller's thread, and if a
-  /// task sends it, in that task.
-  func makeKnown(_ dispatch: Dispatch, _ mode: Mode, on thread: ThreadState) {
-    let details = dispatch.makeDetails()
-    details.isKnown = true
-    // The route that accepts it.
-    if !dispatch.isAction {
-      dispatch.route = route(to: WorkAcceptance.self, identifier: nil, on: thread)
-    }
-    if details.scheduler != nil { return }
-    if mode.isSync {
-      dispatch.leaveScheduler()
-      details.scheduler = SyncLoop(on: thread, of: self)
-      dispatch.keep(outer: DispatchContext.blocked(on: thread))
+extension DispatchDelay: DelayedStart {
+  func begin(
+    _ admitted: AdmittedDispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode,
+    by dispatcher: Dispatcher, in task: TaskScheduler?, on thread: ThreadState
+  ) {
+    if let task {
+      dispatcher.begin(dispatch, after: self, admitted, subject, mode, in: task)
     } else {
-      details.scheduler = pool
+      dispatcher.begin(dispatch, after: self, admitted, subject, mode, on: thread)
     }
   }
+}
 
+extension Dispatcher {
   /// Begins a dispatch after its delay: on the concurrent queue, or here for `.sync`.
-  func begin(
+  fileprivate func begin(
     _ dispatch: Dispatch, after delay: DispatchDelay, _ admitted: AdmittedDispatch,
     _ subject: DispatchSubject, _ mode: Mode, on thread: ThreadState
   ) {
@@ -119,7 +111,7 @@ extension Dispatcher {
   // MARK: In the caller's task
 
   /// Begins a dispatch after its delay, in the task that sends it.
-  func begin(
+  fileprivate func begin(
     _ dispatch: Dispatch, after delay: DispatchDelay, _ admitted: AdmittedDispatch,
     _ subject: DispatchSubject, _ mode: Mode, in task: TaskScheduler
   ) {
@@ -151,26 +143,5 @@ extension Dispatcher {
     }
     dispatch.refuseRing()
     delayedDispatches.remove(dispatch.id)
-  }
-}
-
-extension Dispatch {
-  /// Refuses a dispatch that closes a deadlock cycle.
-  ///
-  /// Early waiters could not see what it would wait behind.
-  func refuseRing() {
-    if !isPlanted(.lateRing), let ring = WaitGraph.ring(around: self) {
-      endAcceptance(refusing: ring.error)
-    }
-  }
-
-  /// Ends a dispatch before it begins, because a later one replaces it or it would wait forever.
-  func skip(with error: DispatchError) {
-    cancel { $0.skip(error) }
-  }
-
-  /// Releases the route to its former stores.
-  func leaveRoute() {
-    route.take()?._withUnsafeGuaranteedRef { $0.end() }
   }
 }

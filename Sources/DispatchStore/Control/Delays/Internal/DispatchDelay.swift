@@ -77,24 +77,6 @@ final class DispatchDelay: Sendable {
   }
 }
 
-/// A dispatch that was accepted, and has not begun.
-struct DelayedDispatch: Sendable {
-  let id: DispatchID
-  let parent: DispatchID?
-  let actions: [any ActionType]
-  let isSequence: Bool
-  let storeIdentifier: String?
-  let mode: Dispatcher.Mode
-  let callSite: CallSite
-
-  init(_ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode) {
-    (id, parent, callSite) = (dispatch.id, dispatch.parent, dispatch.callSite)
-    (actions, isSequence) = (subject.actions, subject.isSequence)
-    storeIdentifier = subject.storeIdentifier
-    self.mode = mode
-  }
-}
-
 /// The delayed dispatches of a dispatcher.
 final class DelayedDispatches: DispatcherAttachment {
   private let state = Locked(State())

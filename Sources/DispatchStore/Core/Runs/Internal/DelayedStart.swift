@@ -1,0 +1,73 @@
+/// The start of a dispatch that begins later than it is made.
+///
+/// Admission control makes it, and decides when that is.
+protocol DelayedStart: AnyObject, Sendable {
+  /// Announces the dispatch, and begins it once its time has come, unless it has ended before.
+  ///
+  /// Begins it in the task that sends it, if there is one; else on the concurrent queue, or here for `.sync`.
+  func begin(
+    _ admitted: AdmittedDispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode,
+    by dispatcher: Dispatcher, in task: TaskScheduler?, on thread: ThreadState)
+}
+
+/// A dispatch that was accepted, and has not begun.
+struct DelayedDispatch: Sendable {
+  let id: DispatchID
+  let parent: DispatchID?
+  let actions: [any ActionType]
+  let isSequence: Bool
+  let storeIdentifier: String?
+  let mode: Dispatcher.Mode
+  let callSite: CallSite
+
+  init(_ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode) {
+    (id, parent, callSite) = (dispatch.id, dispatch.parent, dispatch.callSite)
+    (actions, isSequence) = (subject.actions, subject.isSequence)
+    storeIdentifier = subject.storeIdentifier
+    self.mode = mode
+  }
+}
+
+extension Dispatcher {
+  /// Prepares a dispatch to be shared before its scheduler has it.
+  ///
+  /// If it ends meanwhile, it does so on the concurrent queue. With `.sync` it ends on its caller's thread, and if a
+  /// task sends it, in that task.
+  func makeKnown(_ dispatch: Dispatch, _ mode: Mode, on thread: ThreadState) {
+    let details = dispatch.makeDetails()
+    details.isKnown = true
+    // The route that accepts it.
+    if !dispatch.isAction {
+      dispatch.route = route(to: WorkAcceptance.self, identifier: nil, on: thread)
+    }
+    if details.scheduler != nil { return }
+    if mode.isSync {
+      dispatch.leaveScheduler()
+      details.scheduler = SyncLoop(on: thread, of: self)
+      dispatch.keep(outer: DispatchContext.blocked(on: thread))
+    } else {
+      details.scheduler = pool
+    }
+  }
+}
+
+extension Dispatch {
+  /// Refuses a dispatch that closes a deadlock cycle.
+  ///
+  /// Early waiters could not see what it would wait behind.
+  func refuseRing() {
+    if !isPlanted(.lateRing), let ring = WaitGraph.ring(around: self) {
+      endAcceptance(refusing: ring.error)
+    }
+  }
+
+  /// Ends a dispatch before it begins, because a later one replaces it or it would wait forever.
+  func skip(with error: DispatchError) {
+    cancel { $0.skip(error) }
+  }
+
+  /// Releases the route to its former stores.
+  func leaveRoute() {
+    route.take()?._withUnsafeGuaranteedRef { $0.end() }
+  }
+}
