@@ -125,21 +125,6 @@ extension Dispatch: FamilyMember {
     let (hasTimedOut, limit) = details.withState { ($0.refusal != nil, $0.limit) }
     details.cancelChildren(timedOut: hasTimedOut, after: limit?.deadline.duration ?? .zero)
   }
-
-  /// Cancels the dispatch, the dispatches that its blocks made, and its followers.
-  func cancelWithFollowers() {
-    let details = makeDetails()
-    details.refuseFollowers()
-    cancel()
-    details.cancelChildren(withFollowers: true)
-  }
-
-  /// Calls back once the dispatch and all of its descendants are over.
-  ///
-  /// Calls on a thread that ends one of them, or at once if all are over.
-  func whenSettled(_ body: @escaping @Sendable () -> Void) {
-    if !makeDetails().waitUntilSettled(body) { body() }
-  }
 }
 
 // Locks are acquired from parent to child. No deadlock is possible, because an ancestor never becomes a descendant.
@@ -159,16 +144,6 @@ extension DispatchDetails {
       defer { present.refusesFollowers = true }
       family = present
       return present.refusesFollowers
-    }
-  }
-
-  /// Adds a closure for the end of all descendants; returns whether it will be called.
-  func waitUntilSettled(_ waiter: @escaping @Sendable () -> Void) -> Bool {
-    withFamily { family, life in
-      if life.isOver, family?.children.isEmpty != false { return false }
-      family = family ?? DispatchFamily()
-      family?.waiters.append(waiter)
-      return true
     }
   }
 
