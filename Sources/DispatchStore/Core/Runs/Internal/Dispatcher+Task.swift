@@ -66,13 +66,9 @@ extension Dispatcher {
     }
     // A block needs the task; a dispatch that only reduces may run here, or on its lane's thread.
     let needsTask = !route._withUnsafeGuaranteedRef(\.onlyReduces) || mode.isMainThread
-    let sent = queue(
+    return queue(
       copyAction(type, at: action), to: route, storeIdentifier, mode, options, after, completion,
       callSite, needsTask: needsTask, on: thread)
-    switch consume sent {
-    case .underWay(let dispatch) where !needsTask: return Dispatch.begin(dispatch, on: thread)
-    case let sent: return sent
-    }
   }
 
   /// Whether a task can run a dispatch without a record.
@@ -197,30 +193,13 @@ extension Dispatcher {
 }
 
 extension Dispatch {
-  /// Runs a dispatch that only reduces, if it has its turn: most end in this step, so that the task does not wait.
-  fileprivate static func begin(
-    _ dispatch: consuming Dispatch, on thread: ThreadState
-  ) -> SentDispatch {
-    guard let task = dispatch.details?.scheduler?.asTask, task.takeStart() else {
-      return .underWay(dispatch)
-    }
-    let wait = dispatch.beginWait()
-    let hasEnded = start(dispatch, in: task, on: thread)
-    if hasEnded {
-      while !task.detach() { if case .step(let step)? = task.next() { step() } }
-    }
-    wait?.end()
-    return hasEnded ? .ended(end(dispatch, on: thread)) : .underWay(dispatch)
-  }
-
-  /// Starts the dispatch in its turn; returns whether it has ended, and has left its place.
+  /// Starts the dispatch in its turn.
   private static func start(
     _ dispatch: Dispatch, in task: TaskScheduler, on thread: ThreadState
-  ) -> Bool {
+  ) {
     var started = dispatch
-    if case .continues = run(&started, on: thread) { return false }
+    if case .continues = run(&started, on: thread) { return }
     task.release(dispatch)
-    return true
   }
 
   /// Returns the result of a dispatch that has ended, and keeps its objects as spare ones.
@@ -299,7 +278,7 @@ extension Dispatch {
       }
       switch step {
       case .start:
-        _ = start(dispatch, in: task, on: .current)
+        start(dispatch, in: task, on: .current)
       case .cancel, .ended:
         break
       case .step(let step):

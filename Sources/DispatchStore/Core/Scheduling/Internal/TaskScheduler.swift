@@ -43,7 +43,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     /// Guarded by the lock, since the task moves to its lane while searches for deadlocks and diagnoses read it.
     var place: Scheduler?
     /// The first step; usually the only one.
-    private(set) var first: Step?
+    private var first: Step?
     private var others = FIFO<Step>()
     /// The task's continuation, while it has no step.
     var waiter: UnsafeContinuation<Void, Never>?
@@ -90,16 +90,6 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   func next() -> Step? {
     yieldPoint(.takeStep)
     return state.withLock { $0.popStep() }
-  }
-
-  /// Takes the first step if it is the start.
-  func takeStart() -> Bool {
-    yieldPoint(.takeStep)
-    return state.withLock { state in
-      guard case .start? = state.first else { return false }
-      _ = state.popStep()
-      return true
-    }
   }
 
   /// Whether the task was cancelled since the last call; the task cancels its dispatch itself.
