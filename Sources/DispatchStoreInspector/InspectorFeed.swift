@@ -12,7 +12,8 @@ public import DispatchStore
 /// identifier of its last event (`Last-Event-ID`): it gets what came since.
 ///
 /// New entries are looked for four times a second, if the feed is asked so often. If a page is slower than the dispatcher, it
-/// gets the latest entries, and the number of those that were not sent. So a page costs no more memory than these.
+/// gets the latest of what came since it opened, and the number of entries that were not sent. So a page costs no more memory
+/// than one event.
 public struct InspectorFeed: AsyncSequence, Sendable {
   /// An event, whose data is one line.
   public struct Element: Sendable {
@@ -48,7 +49,7 @@ public struct InspectorFeed: AsyncSequence, Sendable {
     after id: String? = nil, batch: Int = 2_000
   ) {
     (self.recorder, self.dispatcher, self.limits) = (recorder, dispatcher, limits)
-    (self.id, self.batch) = (id, batch)
+    (self.id, self.batch) = (id, max(1, batch))
   }
 
   /// Begins a page's feed.
@@ -56,8 +57,10 @@ public struct InspectorFeed: AsyncSequence, Sendable {
 
   /// The feed of one page.
   public struct Iterator: AsyncIteratorProtocol {
-    fileprivate let feed: InspectorFeed
-    fileprivate var position: Int
+    private let feed: InspectorFeed
+    private var position: Int
+    /// The end of the log when the feed began: nothing before it is left out to catch up.
+    private let firstEnd: Int
     private var notSent = 0
     /// The number of looks until the next status.
     private var looksUntilStatus = 0
@@ -70,6 +73,7 @@ public struct InspectorFeed: AsyncSequence, Sendable {
       let isOfLog = parts.count == 2 && parts[0] == "\(log.originMilliseconds)"
       let known = isOfLog ? Int(parts[1]) ?? 0 : 0
       position = known <= last ? known : 0
+      firstEnd = last
     }
 
     /// Returns the next event; nil once the task is cancelled.
@@ -81,14 +85,17 @@ public struct InspectorFeed: AsyncSequence, Sendable {
         }
         looksUntilStatus -= 1
         // Sleeps before each look: a busy dispatcher would otherwise have an event for each dispatch, and never a status.
-        try? await Task.sleep(for: .milliseconds(250))
+        if position >= firstEnd { try? await Task.sleep(for: .milliseconds(250)) }
         if let entries = entries() { return entries }
       }
       return nil
     }
 
     private mutating func entries() -> Element? {
-      let (log, position) = feed.recorder.log(after: position, atMost: feed.batch)
+      let (log, position) =
+        position < firstEnd
+        ? feed.recorder.log(after: position, oldest: feed.batch)
+        : feed.recorder.log(after: position, atMost: feed.batch)
       notSent += log.droppedCount
       self.position = position
       if log.entries.isEmpty { return nil }

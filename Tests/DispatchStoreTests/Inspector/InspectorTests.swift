@@ -147,6 +147,25 @@ struct InspectorTests {
     }
   }
 
+  @Test func aPageThatOpensOrComesBackGetsTheWholeLogEventByEvent() async throws {
+    for amount in 1...5 { await dispatcher.send(Book(customer: "a", amount: amount)) }
+    var former = InspectorFeed(of: recorder, at: dispatcher).makeAsyncIterator()
+    let first = try #require(await former.next())
+    for known in [0, 2] {
+      let id = known == 0 ? nil : "\(origin(of: first))-\(known)"
+      var events = InspectorFeed(of: recorder, at: dispatcher, after: id, batch: 2)
+        .makeAsyncIterator()
+      #expect(await events.next()?.name == "status")
+      var data = ""
+      while let event = await events.next() {
+        data += event.data
+        if event.name == "status" { break }
+      }
+      for amount in 1...5 { #expect(data.contains("amount: \(amount))") == (amount > known)) }
+      #expect(data.contains("\"notSent\":0,"))
+    }
+  }
+
   @Test func aGraphHasNoControlCharacters() async {
     await dispatcher.send(
       Book(customer: "a", amount: 1), mode: .serial(lane: "\u{0}\u{1}\u{1B}\r\n"))

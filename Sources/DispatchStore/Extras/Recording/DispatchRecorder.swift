@@ -78,6 +78,19 @@ public final class DispatchRecorder: Middleware {
     return (write(home, entries, dropped), end)
   }
 
+  /// Returns the oldest entries after a position, those that are no longer kept as dropped, and the position after them.
+  package func log(after position: Int, oldest count: Int) -> (log: DispatchLog, position: Int) {
+    let (home, entries, dropped, end) = core.state.withLock { state in
+      let last = state.droppedCount + state.entries.count
+      let start = min(max(position, state.droppedCount), last)
+      let entries = state.entries.dropFirst(start - state.droppedCount).prefix(max(0, count))
+      return (
+        state.home, Array(entries), max(0, start - max(0, position)), start + entries.count
+      )
+    }
+    return (write(home, entries, dropped), end)
+  }
+
   private func write(
     _ home: RecorderState.Home?, _ entries: [RecorderState.Entry], _ dropped: Int
   ) -> DispatchLog {
