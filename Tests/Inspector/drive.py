@@ -609,6 +609,18 @@ def check_file(tools, path, folder, expected, most_seconds):
     check_console(page)
 
 
+def check_selection_before_entries(page, tools, url):
+    """A page that is loaded with a selection in its address has no entries yet."""
+    id_ = page.run("log.id[log.count - 1]")
+    other = tools.open(f"{url}#selected={id_:.0f}")
+    other.wait("log.find(view.selected) >= 0", f"the selected dispatch {id_}", 30)
+    other.settle()
+    expect("is not in the log" not in other.text("#detail-body"), "the detail of a selected dispatch that came later is not shown")
+    expect(f"#{id_:.0f}" in other.text("#detail-head"), f"the detail is not that of the selected dispatch {id_}")
+    other.close()
+    passed("a page that is loaded with a selection shows it once it has come")
+
+
 def check_live(tools, url, folder, expects_losses):
     page = tools.open(url)
     number = lambda: int((page.text("#count") or "0").split(" of ")[-1].replace(",", ""))
@@ -629,7 +641,9 @@ def check_live(tools, url, folder, expects_losses):
     expect(page.run("shownRange()") == before, "without Follow new entries move the timeline")
     passed("without Follow the view stays where it is")
     page.wait("current !== null", "a status", 15)
-    if expects_losses:
+    if not expects_losses:
+        check_selection_before_entries(page, tools, url)
+    else:
         page.wait("/not sent [\\d,]+/.test(document.querySelector('#losses').textContent)", "the number of entries not sent", 30)
         passed(f"the page says what it lacks: {page.text('#losses')}")
     screenshots(page, folder, "live")
