@@ -460,6 +460,32 @@ struct DispatchRecorderTests {
     #expect(entries[0].actions.first?.encoded == nil && entries[2].actions.first?.encoded != nil)
   }
 
+  /// Its parts are neither equatable nor hashable.
+  private struct Plain: Sendable {
+    struct Pin: Sendable { var number = 0 }
+    var pin = Pin()
+    var balance = 0
+  }
+
+  private enum PlainAction: ActionType { case pin, balance, both }
+
+  @Test(arguments: [LogMask.type(Plain.Pin.self), .field(\Plain.pin)])
+  func sayOfMaskedValuesOnlyWhichHaveChanged(_ mask: LogMask) async {
+    let dispatcher = Dispatcher()
+    let recorder = DispatchRecorder(masking: [mask])
+    dispatcher.register(middleware: recorder)
+    let store = dispatcher.register(
+      store: Store(identifier: "plain", model: Plain()) {
+        On(PlainAction.self) { plain, action in
+          if action != .balance { plain.pin.number += 1 }
+          if action != .pin { plain.balance += 1 }
+        }
+      })
+    for action in [PlainAction.balance, .pin, .both] { await store.send(action) }
+    let paths = recorder.log.entries.map { $0.stores[0].differences.map(\.path) }
+    #expect(paths == [["balance"], ["pin"], ["pin", "balance"]])
+  }
+
   @Test func maskWhatIsInSetsKeysObjectsAndNamedDictionaries() async throws {
     let recorder = DispatchRecorder(
       masking: [

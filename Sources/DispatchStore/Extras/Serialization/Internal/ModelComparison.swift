@@ -43,7 +43,7 @@ struct ModelComparison {
     let isEqual = DiffShape.isEqual(old, new)
     if isEqual == true { return }
     if Self.areNaN(old, new) { return nanPairCount += 1 }
-    if masks.hide(old) || masks.hide(new) { return add(ValueMasks.Hidden(), ValueMasks.Hidden()) }
+    if masks.hide(old) || masks.hide(new) { return compareHidden(old, new) }
     if path.count >= Self.depthLimit { return add(old, new) }
     let (count, nanPairs) = (differences.count, nanPairCount)
     compareParts(old, new)
@@ -51,6 +51,11 @@ struct ModelComparison {
     if isEqual == false, differences.count == count, nanPairCount == nanPairs {
       add(old, new)
     }
+  }
+
+  /// Compares values that are not written, but for whether they differ.
+  private mutating func compareHidden(_ old: Any, _ new: Any) {
+    if !Self.areEqual(old, new) { add(ValueMasks.Hidden(), ValueMasks.Hidden()) }
   }
 
   /// Compares an element that may have been inserted or removed.
@@ -79,9 +84,11 @@ struct ModelComparison {
       return
     case (.fields(let name, let left), .fields(let other, let right))
     where name == other && left.map(\.label) == right.map(\.label):
-      let (left, right) = (masks.masked(left, of: old), masks.masked(right, of: new))
-      guard name.hasPrefix(".") else { return compareFields(left, right, isPayload: false) }
-      step(.member(String(name.dropFirst()))) { $0.compareFields(left, right, isPayload: true) }
+      let owner: any Any.Type = type(of: old)
+      guard name.hasPrefix(".") else { return compareFields(left, right, of: owner) }
+      step(.member(String(name.dropFirst()))) {
+        $0.compareFields(left, right, of: owner, isPayload: true)
+      }
     case (.list(let left), .list(let right)):
       compareLists(left, right)
     case (.entries(let left), .entries(let right)):
@@ -94,14 +101,21 @@ struct ModelComparison {
   }
 
   private mutating func compareFields(
-    _ old: [DiffField], _ new: [DiffField], isPayload: Bool
+    _ old: [DiffField], _ new: [DiffField], of owner: any Any.Type, isPayload: Bool = false
   ) {
     for (index, (left, right)) in zip(old, new).enumerated() {
       if isPayload, old.count == 1, left.label.isEmpty {
         compare(left.value, right.value)
       } else {
         let name = left.label.isEmpty ? "\(index)" : left.label
-        step(.member(name)) { $0.compare(left.value, right.value) }
+        let isHidden = masks.hide(left.label, of: owner)
+        step(.member(name)) { comparison in
+          if isHidden {
+            comparison.compareHidden(left.value, right.value)
+          } else {
+            comparison.compare(left.value, right.value)
+          }
+        }
       }
     }
   }

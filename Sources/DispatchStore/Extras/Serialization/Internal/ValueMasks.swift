@@ -1,10 +1,7 @@
 /// The values that are not written into a log.
 package struct ValueMasks: Sendable {
   /// Stands for a value that is not written.
-  ///
-  /// Two of them are equal if the values were.
-  struct Hidden: Equatable, CustomStringConvertible, Sendable {
-    var value: Int?
+  struct Hidden: CustomStringConvertible, Sendable {
     var description: String { ValueMasks.text }
   }
 
@@ -43,9 +40,7 @@ package struct ValueMasks: Sendable {
       return parts
     }
     return parts.map { part in
-      guard hidden.contains(part.label) else { return part }
-      let hash = (DiffShape.unwrap(part.value) as? any Hashable)?.hashValue
-      return DiffField(label: part.label, value: Hidden(value: hash))
+      hidden.contains(part.label) ? DiffField(label: part.label, value: Hidden()) : part
     }
   }
 
