@@ -16,7 +16,7 @@ extension DispatchLog {
       json.member("name") { $0.text(dispatcher) }
       json.member("origin") { $0.number(originMilliseconds) }
       json.member("dropped") { $0.number(Int64(droppedCount)) }
-      json.member("chunk", PageChunk(entries).write)
+      json.member("chunk", PageChunk(entries, after: droppedCount).write)
       json.member("status") { json in
         if let status { status.write(to: &json) } else { json.null() }
       }

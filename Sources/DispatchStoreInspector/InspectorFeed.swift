@@ -100,7 +100,7 @@ public struct InspectorFeed: AsyncSequence, Sendable {
       self.position = position
       if log.entries.isEmpty { return nil }
       var json = PageJSON()
-      PageChunk(log.entries).write(to: &json)
+      PageChunk(log.entries, after: position - log.entries.count).write(to: &json)
       return Element("entries", json.string, log, position)
     }
 

@@ -18,13 +18,17 @@ struct PageChunk {
     "replacement",
   ])
   private var changes = PageTable(["element", "field", "old", "new"])
+  /// The position in the log of the next entry.
+  private var position: Int
   private var last: (id: Int64, began: Int64, element: String?) = (0, 0, nil)
   /// By store: the version after the last commit.
   private var versions: [String: UInt64] = [:]
   /// By element and field: the last new value, which is most often the next old one.
   private var lastValues: [Place: String] = [:]
 
-  init(_ entries: [DispatchLog.Entry]) {
+  /// - Parameter position: The number of entries of the log before these.
+  init(_ entries: [DispatchLog.Entry], after position: Int) {
+    self.position = position
     for entry in entries { add(entry) }
   }
 
@@ -40,8 +44,9 @@ struct PageChunk {
 
   private mutating func add(_ entry: DispatchLog.Entry) {
     let began = entry.began.wholeNanoseconds
-    // A change outside of dispatches has a negative number, of its time.
-    let id = entry.id.map(Int64.init(clamping:)) ?? min(-1, -began)
+    // A change outside of dispatches has a negative number, of its position: several may come at the same time. -1 is none.
+    let id = entry.id.map(Int64.init(clamping:)) ?? -2 - Int64(position)
+    position += 1
     entries.add([
       id &- last.id,
       entry.parent.map { id &- Int64(clamping: $0) } ?? 0,

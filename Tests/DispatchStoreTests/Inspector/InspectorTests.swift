@@ -60,6 +60,23 @@ struct InspectorTests {
     }
   }
 
+  /// A change of a model outside of any dispatch.
+  private func change(at began: Duration) -> DispatchLog.Entry {
+    DispatchLog.Entry(
+      kind: .change, id: nil, parent: nil, actions: [], mode: "", lane: nil, began: began,
+      timeQueued: .zero, duration: .zero, callSite: "", error: nil, stores: [])
+  }
+
+  @Test func changesAtTheSameTimeHaveNumbersOfTheirOwn() throws {
+    let log = DispatchLog(
+      dispatcher: "", origin: Date(), droppedCount: 7,
+      entries: [change(at: .seconds(1)), change(at: .seconds(1))])
+    let chunk = try #require(try data(of: log.html())["chunk"] as? [String: Any])
+    let entries = try #require(chunk["entries"] as? [String: Any])
+    // The second number as the difference from the first.
+    #expect(entries["id"] as? [Int] == [-9, -1])
+  }
+
   private static let file = ProcessInfo.processInfo.environment["INSPECTOR_PAGE"]
 
   /// Writes a page with causes and hostile texts, which CI opens in a browser.
