@@ -325,6 +325,17 @@ def check_entries(page, data, expected):
     passed(f"entries: {total:,}, of which {rows} are elements of the list")
 
 
+def check_late_times(page, data):
+    """A server may have run for longer than a number has bits for nanoseconds."""
+    count, unreadable = page.run("""(() => {
+      const {chunk} = readData(), late = new Log();
+      late.append({...chunk, base: 120 * 86400e3});
+      return [late.count, late.unreadable];
+    })()""")
+    expect((count, unreadable) == (len(data.entries), 0), f"of {len(data.entries)} entries after 120 days the page has {count}, {unreadable} are unreadable")
+    passed("entries of a dispatcher that has run for 120 days are read")
+
+
 def check_empty(page):
     expect("empty" in (page.text("#rows") or "") or "No dispatch" in (page.text("#rows") or ""), "an empty log does not explain itself")
     passed("an empty log explains itself")
@@ -591,6 +602,7 @@ def check_file(tools, path, folder, expected, most_seconds):
         screenshots(page, folder, "log")
     else:
         check_entries(page, data, expected)
+        check_late_times(page, data)
         check_filters(page, data)
         check_selection(page, data)
         check_timeline(page)

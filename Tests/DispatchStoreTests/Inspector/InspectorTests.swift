@@ -77,6 +77,17 @@ struct InspectorTests {
     #expect(entries["id"] as? [Int] == [-9, -1])
   }
 
+  @Test(arguments: [0, 29, 30, 105, 36_500])
+  func timesAreNumbersThatAPageReads(daysAfterTheOrigin days: Int) throws {
+    let began = Duration.seconds(days * 86_400) + .nanoseconds(7)
+    let log = DispatchLog(dispatcher: "", origin: Date(), entries: [change(at: began)])
+    let chunk = try #require(try data(of: log.html())["chunk"] as? [String: Any])
+    let base = try #require(chunk["base"] as? Int)
+    let number = try #require((chunk["entries"] as? [String: Any])?["began"] as? Int)
+    #expect(abs(number) < 1 << 53)
+    #expect(Duration.milliseconds(base) + Duration.nanoseconds(number) == began)
+  }
+
   private static let file = ProcessInfo.processInfo.environment["INSPECTOR_PAGE"]
 
   /// Writes a page with causes and hostile texts, which CI opens in a browser.
