@@ -325,6 +325,17 @@ def check_entries(page, data, expected):
     passed(f"entries: {total:,}, of which {rows} are elements of the list")
 
 
+def check_many_entries(page):
+    """A file has all entries that it was written with."""
+    count, dropped = page.run("""(() => {
+      const {chunk} = readData(), many = new Log();
+      for (let day = 0; many.count + many.droppedByPage <= MOST_ENTRIES; day++) many.append({...chunk, base: day * 86400e3});
+      return [many.count, many.droppedByPage];
+    })()""")
+    expect(dropped == 0, f"of {count + dropped} entries a page that is not live has dropped {dropped}")
+    passed(f"a page that is not live keeps {count:,} entries")
+
+
 def check_late_times(page, data):
     """A server may have run for longer than a number has bits for nanoseconds."""
     count, unreadable = page.run("""(() => {
@@ -603,6 +614,8 @@ def check_file(tools, path, folder, expected, most_seconds):
     else:
         check_entries(page, data, expected)
         check_late_times(page, data)
+        if len(data.entries) > 10_000:
+            check_many_entries(page)
         check_filters(page, data)
         check_selection(page, data)
         check_timeline(page)
