@@ -6,6 +6,10 @@ extension DispatchLog {
   ///
   /// A page has a timeline, a list with filters, the causes of each dispatch and the differences of its stores.
   ///
+  /// A live page gets the whole log from its feed. Make it without entries, which it would get twice:
+  ///
+  ///     recorder.log(after: .max, atMost: 0).log.html(events: "events")
+  ///
   /// - Parameters:
   ///   - status: The dispatches in flight, if the page is to show them.
   ///   - events: The address of an `InspectorFeed` as server-sent events, relative to the page's, for a page that shows

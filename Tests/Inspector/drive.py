@@ -634,6 +634,26 @@ def check_file(tools, path, folder, expected, most_seconds):
     check_console(page)
 
 
+def check_losses_of_connections(page):
+    """Each connection counts what it does not send from zero."""
+    shown = page.run("""(() => {
+      const [former, live, sent] = [log, new Log(), []];
+      const status = notSent => { useStatus({...current, origin: 0, notSent}); sent.push(log.notSent); };
+      const [kept, Source] = [current, window.EventSource];
+      let source;
+      window.EventSource = function () { return source = new EventTarget(); };
+      log = live;
+      try {
+        listenToEvents();
+        source.onopen(); status(5); status(7);
+        source.onopen(); status(0); status(2);
+      } finally { [log, current, window.EventSource] = [former, kept, Source]; }
+      return sent;
+    })()""")
+    expect(shown == [5, 7, 7, 9], f"over two connections the page counts {shown} as not sent")
+    passed("entries not sent are counted over all connections")
+
+
 def check_selection_before_entries(page, tools, url):
     """A page that is loaded with a selection in its address has no entries yet."""
     id_ = page.run("log.id[log.count - 1]")
@@ -673,6 +693,7 @@ def check_live(tools, url, folder, expects_losses):
         passed(f"the page says what it lacks: {page.text('#losses')}")
     screenshots(page, folder, "live")
     check_status(page, None, folder)
+    check_losses_of_connections(page)
     check_network(page)
     check_console(page)
 
