@@ -41,6 +41,25 @@ struct HookTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
+  func hasActionsInTheirWrapping(_ mode: Dispatcher.Mode) async {
+    let store = dispatcher.register(
+      store: Store(identifier: "raised", model: 0) {
+        On(Raise.self) { number, action in number += action.by }
+      })
+    let ran = Recorder<Int>()
+    dispatcher.register(
+      .before(Raise.self) { action, _ in
+        action.by > 100 ? .veto(reason: "too much") : .replace(with: Raise(by: action.by + 1))
+      })
+    dispatcher.register(.after(Raise.self) { action, _ in ran.record(action.by) })
+    for amount in [1, 500] {
+      await dispatcher.dispatch(HandledAction(Raise(by: amount)), mode: mode).ended()
+    }
+    #expect(store.model == 2)
+    #expect(ran.all == [2])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func afterGetsTheActionThatRanWithItsOutcome(_ mode: Dispatcher.Mode) async {
     let counter = dispatcher.register(store: .counter("counter"))
     let steps = Recorder<String>()

@@ -441,6 +441,14 @@ struct DispatchRecorderTests {
     #expect(log.entries.count == 10 && log.droppedCount == 490 && end == 503)
   }
 
+  @Test func noteAnActionInItsWrappingAsItself() async {
+    let (dispatcher, _, recorder) = make()
+    await dispatcher.send(HandledAction(Book(customer: "a", amount: 1)))
+    let entry = recorder.log.entries[0]
+    #expect(entry.actions[0].type == "Book" && entry.actions[0].encoded != nil)
+    #expect(entry.stores.map(\.replacement) == [nil])
+  }
+
   @Test func writeNothingThatIsMasked() async throws {
     let recorder = DispatchRecorder(masking: [.type(Card.self), .field(\Customer.secret)])
     let (dispatcher, _, _) = make(recorder)

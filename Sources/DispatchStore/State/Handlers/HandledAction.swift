@@ -1,7 +1,8 @@
 /// An action of any type, as a store of handlers receives it.
 ///
 /// `HandlerStore<Model>` is `Store<Model, HandledAction>`. You dispatch your own actions. In an observer or in the
-/// store's history, `base` is the action that ran.
+/// store's history, `base` is the action that ran: dispatch that, if another store is to get it. Effects do not follow an
+/// action in its wrapping.
 public struct HandledAction: ActionType, CustomStringConvertible {
   /// The action that was dispatched.
   public let base: any ActionType
@@ -22,6 +23,11 @@ public struct HandledAction: ActionType, CustomStringConvertible {
     _ base: any ActionType, handler: (any AnyObject & Sendable)?, of owner: ObjectIdentifier?
   ) {
     (self.base, self.handler, self.owner) = (base, handler, owner)
+  }
+
+  /// Returns an action without its wrapping, if it has one.
+  static func unwrapped(_ action: any ActionType) -> any ActionType {
+    (action as? HandledAction)?.base ?? action
   }
 
   /// The description of the action itself.

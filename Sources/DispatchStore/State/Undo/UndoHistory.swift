@@ -143,7 +143,7 @@ private final class UndoLog: TapeSink {
   ) {
     var (key, time): (TypedKey?, Int64) = (nil, 0)
     if let makeKey = self.key, let action = action() {
-      key = makeKey((action as? HandledAction)?.base ?? action).map { TypedKey($0) }
+      key = makeKey(HandledAction.unwrapped(action)).map { TypedKey($0) }
       time = dispatcher.dispatcher?.clock.nanoseconds ?? 0
     }
     if let released = state.withLock({ $0.add(commit, key: key, time: time) }) {

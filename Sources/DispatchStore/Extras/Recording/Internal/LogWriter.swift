@@ -28,7 +28,8 @@ struct LogWriter {
   }
 
   private func action(_ action: any ActionType) -> DispatchLog.Action {
-    DispatchLog.Action(
+    let action = HandledAction.unwrapped(action)
+    return DispatchLog.Action(
       type: TypeName.of(type(of: action)), text: text(action), encoded: encoded(action))
   }
 
@@ -70,13 +71,14 @@ struct LogWriter {
     of run: RecorderState.Run, _ commits: [TapedCommit], _ entry: RecorderState.Entry
   ) -> DispatchLog.StoreRun {
     let (outcome, detail) = outcome(run.outcome)
-    let dispatched = entry.dispatch?.actions.first
+    let dispatched = (entry.dispatch?.actions.first).map(HandledAction.unwrapped)
+    let action = HandledAction.unwrapped(run.action)
     let isSame = dispatched.map {
-      type(of: $0) == type(of: run.action) && text($0) == text(run.action)
+      type(of: $0) == type(of: action) && text($0) == text(action)
     }
     return store(
       run.storeIdentifier, outcome, detail, (run.timeQueued, run.duration), commits,
-      version: run.version, replacement: isSame == false ? text(run.action) : nil, entry)
+      version: run.version, replacement: isSame == false ? text(action) : nil, entry)
   }
 
   private func store(

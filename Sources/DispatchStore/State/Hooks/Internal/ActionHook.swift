@@ -10,8 +10,9 @@ final class ActionHook<Action: ActionType>: Middleware {
   private let after: After?
 
   init(
-    _ typed: @escaping Typed = { action, _ in action as? Action }, before: Before? = nil,
-    after: After? = nil
+    _ typed: @escaping Typed = { action, _ in
+      action as? Action ?? (action as? HandledAction)?.base as? Action
+    }, before: Before? = nil, after: After? = nil
   ) {
     (self.typed, self.before, self.after) = (typed, before, after)
   }
@@ -21,11 +22,12 @@ final class ActionHook<Action: ActionType>: Middleware {
   func willDispatch(
     transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict {
-    guard let before, let action = typed(action, store) else { return .pass }
-    let verdict = try before(action, transaction)
-    // A store of handlers gets the program's own action.
-    guard case .replace(let new as HandledAction) = verdict else { return verdict }
-    return .replace(with: new.base)
+    guard let before, let own = typed(action, store) else { return .pass }
+    let verdict = try before(own, transaction)
+    guard case .replace(let new) = verdict else { return verdict }
+    // A store of handlers gets the program's own action, or another in its wrapping if that was dispatched.
+    let base = HandledAction.unwrapped(new)
+    return .replace(with: action is HandledAction ? HandledAction(base) : base)
   }
 
   func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) throws {
