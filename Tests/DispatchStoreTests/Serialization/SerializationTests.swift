@@ -94,6 +94,27 @@ struct SerializationTests {
     #expect(plain["pairs"] == [[true], []])
   }
 
+  /// Takes each nested container twice, as a type does whose parts are written in two places.
+  private struct Split: Encodable {
+    enum Part: CodingKey { case size, list }
+    enum Side: CodingKey { case width, height }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Part.self)
+      for (side, length) in [(Side.width, 1), (Side.height, 2)] {
+        var size = container.nestedContainer(keyedBy: Side.self, forKey: .size)
+        try size.encode(length, forKey: side)
+        var list = container.nestedUnkeyedContainer(forKey: .list)
+        try list.encode(length)
+      }
+    }
+  }
+
+  @Test func aNestedContainerThatIsTakenAgainContinues() throws {
+    let plain = try PlainEncoder().encode(Split())
+    #expect(plain == ["size": ["width": 1, "height": 2], "list": [1, 2]])
+  }
+
   @Test func aDictionaryIsTheSameAsItsPlainTree() throws {
     let plain = try PlainEncoder().encode(Self.shop)
     let dictionary = try #require(plain.foundationValue as? [String: any Sendable])

@@ -65,6 +65,12 @@ private final class PlainNode {
     return node
   }
 
+  /// Returns the node of a member that is a container: one that is taken again continues.
+  func sharedMember(_ name: String) -> PlainNode {
+    if case .object(let nodes) = content, let node = nodes[name] { return node }
+    return member(name)
+  }
+
   func element() -> PlainNode {
     guard case .array(var nodes) = content else { return PlainNode() }
     content = .empty
@@ -160,6 +166,10 @@ private struct PlainKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtoco
     encoding.at(encoding.node.member(key.stringValue), key)
   }
 
+  private func sharedMember(_ key: Key) -> PlainEncoding {
+    encoding.at(encoding.node.sharedMember(key.stringValue), key)
+  }
+
   func encodeNil(forKey key: Key) {
     member(key).node.set(.null)
   }
@@ -171,11 +181,11 @@ private struct PlainKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtoco
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
   ) -> KeyedEncodingContainer<Nested> {
-    member(key).container(keyedBy: type)
+    sharedMember(key).container(keyedBy: type)
   }
 
   func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    member(key).unkeyedContainer()
+    sharedMember(key).unkeyedContainer()
   }
 
   func superEncoder() -> any Encoder { member(PlainKey(stringValue: "super")) }
