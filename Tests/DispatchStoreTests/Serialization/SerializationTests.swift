@@ -115,6 +115,27 @@ struct SerializationTests {
     #expect(plain == ["size": ["width": 1, "height": 2], "list": [1, 2]])
   }
 
+  @Test func aTreeWithDataAndDatesIsTheSameAfterAPropertyList() throws {
+    let tree: PlainValue = [
+      "made": .date(Date(timeIntervalSince1970: 12)), "bytes": .data(Data([1, 2, 255])),
+      "list": [.data(Data([7])), "x", 3],
+    ]
+    for format in [PropertyListSerialization.PropertyListFormat.binary, .xml] {
+      let encoder = PropertyListEncoder()
+      encoder.outputFormat = format
+      let data = try encoder.encode(tree)
+      #expect(try PropertyListDecoder().decode(PlainValue.self, from: data) == tree)
+    }
+  }
+
+  @Test func aDecimalIsDecodedFromATreeThatComesFromJSON() throws {
+    let prices = ["1.50", "0.1", "7", "123456789.125"].map { Decimal(string: $0)! }
+    let json = try JSONEncoder().encode(prices)
+    let tree = try JSONDecoder().decode(PlainValue.self, from: json)
+    #expect(try PlainDecoder().decode([Decimal].self, from: tree) == prices)
+    #expect(throws: DecodingError.self) { try PlainDecoder().decode(Decimal.self, from: "1.5") }
+  }
+
   @Test func aDictionaryIsTheSameAsItsPlainTree() throws {
     let plain = try PlainEncoder().encode(Self.shop)
     let dictionary = try #require(plain.foundationValue as? [String: any Sendable])

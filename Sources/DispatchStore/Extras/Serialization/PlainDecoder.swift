@@ -2,8 +2,8 @@ import Foundation
 
 /// Decodes any `Decodable` value from a tree of plain values.
 ///
-/// A tree that comes from JSON has no dates and no data: they are decoded from seconds since 2001 and from base64, as
-/// `JSONEncoder` writes them.
+/// A tree that comes from JSON has no dates, no data and no decimals: they are decoded from seconds since 2001, from base64
+/// and from numbers, as `JSONEncoder` writes them.
 public struct PlainDecoder {
   /// Information for types that read it while they are decoded.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
@@ -56,6 +56,8 @@ private struct PlainDecoding: Decoder {
   }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    // Other encoders than JSON's have the parts of a decimal.
+    if type == Decimal.self, let number = decimal as? Value { return number }
     if !Self.isScalar(type) { return try type.init(from: self) }
     guard let scalar = scalar(type) as? Value else { throw mismatch(type) }
     return scalar
@@ -95,6 +97,16 @@ private struct PlainDecoding: Decoder {
     case .string("inf"): .infinity
     case .string("-inf"): -.infinity
     case .string("nan"): .nan
+    default: nil
+    }
+  }
+
+  private var decimal: Decimal? {
+    switch value {
+    case .integer(let value): Decimal(value)
+    case .unsigned(let value): Decimal(value)
+    // The shortest digits of the number; a conversion would have more.
+    case .double(let value): Decimal(string: "\(value)")
     default: nil
     }
   }

@@ -37,7 +37,18 @@ extension PlainValue: Codable {
     } else if let values = value([PlainValue].self) {
       self = .array(values)
     } else {
-      self = .object(try container.decode([String: PlainValue].self))
+      do {
+        self = .object(try container.decode([String: PlainValue].self))
+      } catch {
+        // Last: JSON would read any number as a date, and other formats an array of small numbers as data.
+        if let value = value(Date.self) {
+          self = .date(value)
+        } else if let value = value(Data.self) {
+          self = .data(value)
+        } else {
+          throw error
+        }
+      }
     }
   }
 }
