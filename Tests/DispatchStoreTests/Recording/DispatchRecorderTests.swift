@@ -645,6 +645,20 @@ struct DispatchRecorderTests {
     #expect(recorder.core.presentTapes.count < 200)
   }
 
+  @Test func noteTheTimeOfAChangeThatComesAfterTheirDispatchersRelease() {
+    let recorder = DispatchRecorder()
+    let store: LedgerStore
+    do {
+      let (dispatcher, ledger, _) = make(recorder)
+      dispatcher.dispatch(Book(customer: "a", amount: 1), mode: .sync)
+      store = ledger
+    }
+    store.updateModel { $0.total = 7 }
+    let entries = recorder.log.entries
+    #expect(entries.map(\.kind) == [.action, .change])
+    #expect(entries[0].began <= entries[1].began)
+  }
+
   @Test func mayBeReleasedInAnExclusiveSection() {
     let (dispatcher, store, _) = make()
     let last = Locked<DispatchRecorder?>(nil)

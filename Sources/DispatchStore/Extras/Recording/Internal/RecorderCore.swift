@@ -104,7 +104,7 @@ final class RecorderCore: TapeSink {
     }
     let alone = RecorderState.Entry()
     alone.add(commit)
-    alone.end = dispatcher?.clock.nanoseconds ?? 0
+    alone.end = state.withLock(\.home)?.clock.nanoseconds ?? 0
     if let released = state.withLock({ $0.add(alone) }) { kept.release(released) }
   }
 

@@ -97,12 +97,14 @@ struct RecorderState: Sendable {
     let dispatcher: DispatcherReference
     let number: UInt64
     let name: String
+    /// Reads the time also of changes that come after the dispatcher's release.
+    let clock: DispatcherClock
     let start: Int64
     let unix: Int64
 
     init(_ dispatcher: Dispatcher) {
       self.dispatcher = DispatcherReference(dispatcher: dispatcher)
-      (number, name) = (dispatcher.number, dispatcher.name)
+      (number, name, clock) = (dispatcher.number, dispatcher.name, dispatcher.clock)
       (start, unix) = (dispatcher.clock.nanoseconds, dispatcher.clock.unixNanoseconds)
     }
   }
