@@ -183,6 +183,23 @@ struct DeltaObserverTests {
     token.cancel()
   }
 
+  @Test func aResetThatIsNotTakenKeepsNothingOfElementsThatCameAndWent() {
+    typealias Delta = KeyedDelta<Int, Int>
+    var kept = Delta(versions: 0...0, content: [0: 0])
+    for key in 0..<100 {
+      for value in [key, nil] {
+        let version = kept.versions.upperBound + 1
+        kept = kept.merging(
+          Delta(
+            versions: version...version,
+            entries: [key: Delta.Entry(old: value == nil ? key : nil, new: value)]))
+      }
+    }
+    // That the element of the content has gone is kept.
+    #expect(kept.isReset && kept.entries.keys.sorted() == [0])
+    #expect(kept.inserted.isEmpty && kept.versions == 0...200)
+  }
+
   @Test func anEmptyCollectionBeginsWithAnEmptyReset() async {
     let (inline, queued) = (ParcelCopy([1: Parcel()]), ParcelCopy([1: Parcel()]))
     let tokens = [

@@ -120,7 +120,12 @@ public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     for (key, entry) in next.entries {
       let old = entries[key].map(\.old) ?? entry.old
       // In a reset an entry overrides the content, even with the value that its observer had before.
-      let isChange = isReset || equality.differ(old, entry.new)
+      let isChange =
+        if let content {
+          entry.new != nil || content[key] != nil
+        } else {
+          equality.differ(old, entry.new)
+        }
       entries[key] = isChange ? Entry(old: old, new: entry.new) : nil
     }
     self = Self(versions: versions, content: content, entries: entries)
