@@ -200,6 +200,39 @@ struct DeltaObserverTests {
     #expect(kept.inserted.isEmpty && kept.versions == 0...200)
   }
 
+  /// A collection that records its changes at times.
+  private struct Numbers: KeyedCollection, Sendable {
+    var elements = TrackedDictionary<Int, Int>()
+    var records = true
+
+    func value(forKey key: Int) -> Int? { elements[key] }
+    var valuesByKey: [Int: Int] { elements.dictionary }
+    var recordedChanges: RecordedChanges<Int, Int>? { records ? elements.recordedChanges : nil }
+  }
+
+  private struct Sums: ModelType { var numbers = Numbers() }
+  private struct Nothing: ActionType {}
+
+  @Test func aCollectionMayRecordItsChangesAtTimes() {
+    let store = Store(model: Sums(), reducer: FunctionReducer<Sums, Nothing> { _, _ in })
+    let copy = Locked<[Int: Int]>([:])
+    let token = store.observe(.deltas(\.numbers)) { change in
+      copy.withLock { change.value.apply(to: &$0) }
+    }
+    let steps: [(key: Int, value: Int?, records: Bool)] = [
+      (1, 1, true), (2, 2, true), (1, nil, false), (3, 3, false), (2, nil, true), (2, 5, true),
+      (3, nil, false), (1, 7, false), (1, nil, true),
+    ]
+    for (key, value, records) in steps {
+      store.updateModel { sums in
+        sums.numbers.elements[key] = value
+        sums.numbers.records = records
+      }
+      #expect(copy.withLock(\.self) == store.model.numbers.valuesByKey)
+    }
+    token.cancel()
+  }
+
   @Test func anEmptyCollectionBeginsWithAnEmptyReset() async {
     let (inline, queued) = (ParcelCopy([1: Parcel()]), ParcelCopy([1: Parcel()]))
     let tokens = [

@@ -17,7 +17,8 @@ public protocol KeyedCollection<ElementKey, ElementValue> {
 
   /// The changes that the collection has recorded; nil, the default, if observers are to compare elements.
   ///
-  /// A collection that keeps its elements in a `TrackedDictionary` returns that dictionary's.
+  /// A collection that keeps its elements in a `TrackedDictionary` returns that dictionary's. If it begins or ends to do so,
+  /// observers of deltas get a reset.
   var recordedChanges: RecordedChanges<ElementKey, ElementValue>? { get }
 }
 

@@ -10,9 +10,9 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
 
   @usableFromInline let part: ModelPart<Model, Elements>
   @usableFromInline let equality = ElementEquality<Elements.ElementValue>()
-  /// The mark of the content at the last commit, if the collection records its changes.
+  /// The mark of the content at the last commit, if the collection recorded its changes then; a collection may at times.
   @exclusivity(unchecked) @usableFromInline var checkpoint: TrackingCheckpoint?
-  /// The content at the last commit, if the collection records no changes.
+  /// The content at the last commit, if the collection recorded no changes then.
   @exclusivity(unchecked) @usableFromInline var known: [Key: Elements.ElementValue]?
 
   /// Whether it has begun and not ended: it knows a content by one of the two.
@@ -50,8 +50,10 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     guard isReading else { return nil }
     return part.read(of: commit.model) { elements in
       guard let recorded = elements.pointee.recordedChanges else {
+        checkpoint = nil
         return difference(to: elements.pointee.valuesByKey, commit.version)
       }
+      known = nil
       let changes = checkpoint.flatMap { recorded.changes(since: $0) }
       checkpoint = recorded.makeCheckpoint()
       guard let changes else {
@@ -79,8 +81,9 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   func difference(
     to new: [Key: Elements.ElementValue], _ version: UInt64
   ) -> Delta? {
-    let old = known ?? [:]
+    let former = known
     known = new
+    guard let old = former else { return Delta(versions: version...version, content: new) }
     var entries: [Key: Delta.Entry] = [:]
     for (key, value) in old { entries[key] = Delta.Entry(old: value, new: new[key]) }
     for (key, value) in new where old[key] == nil {
