@@ -200,6 +200,27 @@ import Testing
     #expect(desktop.model.raised == 4 + 4 * Dispatcher.Mode.everyMode.count)
   }
 
+  /// The reducers of later stores may be where those of earlier ones were.
+  @Test func anActionInItsWrappingIsNotHandledByTheHandlerOfAStoreThatHasGone() throws {
+    var kept: [HandledAction] = []
+    for round in 1...100 {
+      let (dispatcher, seen) = (Dispatcher(), Recorder<HandledAction>())
+      let store = dispatcher.register(
+        store: Store(identifier: "numbers", model: 0) {
+          On(Raise.self) { number, _ in number = round }
+        })
+      for action in kept {
+        dispatcher.dispatch(action, mode: .sync)
+        #expect(store.model == round)
+      }
+      let token = store.observe(.model) { if let action = $0.action { seen.record(action) } }
+      dispatcher.dispatch(Raise(), mode: .sync)
+      token.cancel()
+      kept.append(try #require(seen.all.first))
+      kept = Array(kept.suffix(5))
+    }
+  }
+
   struct Refused: Error {}
   struct RaiseAll: AtomicAction {}
 

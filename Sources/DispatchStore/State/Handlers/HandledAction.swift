@@ -10,17 +10,19 @@ public struct HandledAction: ActionType, CustomStringConvertible {
   ///
   /// A handler that is added later does not replace it.
   @usableFromInline let handler: (any AnyObject & Sendable)?
-  /// The reducer of that store: another store, which may get the action from an observer, uses its own handler.
-  @usableFromInline let owner: ObjectIdentifier?
+  /// The rank of that store, zero for none: another store, which may get the action from an observer, uses its own handler.
+  ///
+  /// Not an address, because the action may outlive the store.
+  @usableFromInline let owner: UInt64
 
   /// Wraps an action, for an API that takes the store's own action type.
   public init(_ base: any ActionType) {
-    self.init(base, handler: nil, of: nil)
+    self.init(base, handler: nil, of: 0)
   }
 
   @usableFromInline
   init(
-    _ base: any ActionType, handler: (any AnyObject & Sendable)?, of owner: ObjectIdentifier?
+    _ base: any ActionType, handler: (any AnyObject & Sendable)?, of owner: UInt64
   ) {
     (self.base, self.handler, self.owner) = (base, handler, owner)
   }

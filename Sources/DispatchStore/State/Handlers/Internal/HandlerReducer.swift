@@ -1,9 +1,13 @@
+import Synchronization
+
 /// The reducer of a store of handlers.
 ///
 /// Routes lead to the handlers directly (`HandledStoreEntry`). The reducer serves callers that have only the action:
 /// operations of a round, and dispatches of a `HandledAction`.
 final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
   private let state: Locked<HandlerTable<Model>>
+  /// The rank of its store, zero until that is registered.
+  private let storeRank = Atomic<UInt64>(0)
 
   init(_ handlers: Handlers<Model>) {
     state = Locked(HandlerTable(handlers))
@@ -45,7 +49,9 @@ final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
   }
 
   private func handler(of action: HandledAction) -> Handler<Model>? {
-    if action.owner == ObjectIdentifier(self), let handler = action.handler as? Handler<Model> {
+    if action.owner == storeRank.load(ordering: .relaxed),
+      let handler = action.handler as? Handler<Model>
+    {
       return handler
     }
     return table.handler(for: type(of: action.base))
@@ -54,6 +60,7 @@ final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
   override func makeEntry(
     of store: HandlerStore<Model>, _ registration: StoreRegistration
   ) -> StoreEntry {
-    HandlerStoreEntry(store, registration, table)
+    storeRank.store(store.storage.lockRank, ordering: .relaxed)
+    return HandlerStoreEntry(store, registration, table)
   }
 }

@@ -30,12 +30,12 @@ final class HandledStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
 {
   // because its superclass is, and these are constants
   private let handler: Handler<Model>
-  private let owner: ObjectIdentifier
+  private let owner: UInt64
 
   init(
     _ store: HandlerStore<Model>, _ registration: StoreRegistration, _ handler: Handler<Model>
   ) {
-    (self.handler, owner) = (handler, ObjectIdentifier(store.reducer))
+    (self.handler, owner) = (handler, store.storage.lockRank)
     super.init(
       store, registration, actionType: handler.actionType,
       overrides: ReducerOverrides(handler.answer),

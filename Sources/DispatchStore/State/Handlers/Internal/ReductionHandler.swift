@@ -51,7 +51,7 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
       observed: { action, store, handler, thread in
         do {
           let handled = HandledAction(
-            action, handler: handler, of: ObjectIdentifier(store.reducer))
+            action, handler: handler, of: store.storage.lockRank)
           try store.commitObserved(for: nil, action: handled, by: store.reducer, on: thread) {
             defer { Reduction.passUnchanged(to: store.reducer) }
             try body(&$0, action)
