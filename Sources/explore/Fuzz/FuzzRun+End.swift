@@ -68,7 +68,9 @@ extension FuzzRun {
       // Twice, since an observer of a store that is gone may still be called on its queue.
       if isAtRest, unchanged > 0 {
         if program.effects.contains(where: { $0 != nil }) {
-          for handle in present.now.handles.values { await handle.settled }
+          for (_, handle) in present.now.handles.sorted(by: { $0.key < $1.key }) {
+            await handle.settled
+          }
           if !isAtRest || log.allEvents.count != events { continue }
         }
         return true

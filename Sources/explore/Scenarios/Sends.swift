@@ -64,6 +64,36 @@ extension Scenario {
     try check(hasRun || outcome.now?.isCancelled == true, "\(String(describing: outcome.now))")
   }
 
+  /// A task that sends to two stores with a time limit, and is cancelled while their blocks sleep or before.
+  static let limitedSends = Scenario(
+    name: "limited-sends", summary: "a cancelled task cancels all blocks of its limited dispatch"
+  ) { dispatcher in
+    let identifiers = ["first", "second"]
+    for identifier in identifiers { _ = dispatcher.makeJournal(identifier) }
+    let limit = DispatchOptions.timeout(.seconds(60))
+    let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a")]
+    let results = Shared([DispatchResult]())
+    await withTaskGroup { group in
+      for (number, mode) in modes.enumerated() {
+        group.addTask {
+          let sent = await dispatcher.send(Entry.hold(number), mode: mode, options: limit)
+          results.with { $0.append(sent.result) }
+        }
+      }
+      try? await dispatcher.simulation?.delay(upTo: .seconds(1))
+      group.cancelAll()
+    }
+    try check(results.now.count == modes.count, "\(results.now)")
+    for result in results.now {
+      let areCancelled = identifiers.allSatisfy { result[$0].isCancelled }
+      try check(areCancelled, "a dispatch of the cancelled tasks ended as \(result)")
+    }
+    for mode in modes {
+      let next = await dispatcher.send(Entry.note(4), mode: mode).result
+      try check(next.isSuccess, "the next dispatch ended as \(next)")
+    }
+  }
+
   /// Tasks that send from inside what they send, in rings and not.
   static let nestedSends = Scenario(
     name: "nested-sends",

@@ -94,6 +94,56 @@ struct SimulationTests {
     }
   }
 
+  /// Cancelling a block calls code of it, so the order must not depend on hashes.
+  @Test func aCancelledTasksBlocksSeeItInTheOrderOfTheirStores() async throws {
+    try await explore(seeds: 0..<20) { dispatcher in
+      let (numbers, seen) = (0..<20, SeenNumbers())
+      for number in numbers {
+        dispatcher.register(
+          store: Store(
+            identifier: "\(number)", reducer: CancelledReducer { seen.add(number) }))
+      }
+      await withTaskGroup { group in
+        group.addTask {
+          // With a time limit, the blocks have tasks of their own.
+          _ = await dispatcher.send(
+            Note.add(1), mode: .async, options: .timeout(.seconds(3_600)))
+        }
+        try? await dispatcher.simulation?.clock.sleep(for: .seconds(1))
+        group.cancelAll()
+      }
+      guard seen.all == Array(numbers) else { throw Unexpected(text: "\(seen.all)") }
+    }
+  }
+
+  private final class SeenNumbers: @unchecked Sendable {
+    // because a world runs one thread at a time
+    private(set) var all: [Int] = []
+    func add(_ number: Int) { all.append(number) }
+  }
+
+  /// Sleeps until it is cancelled, and calls a closure then.
+  private final class CancelledReducer: Reducer<Notes, Note> {
+    private let onCancel: @Sendable () -> Void
+
+    init(onCancel: @escaping @Sendable () -> Void) {
+      self.onCancel = onCancel
+    }
+
+    override func operation(
+      for action: Note, in store: Store<Notes, Note>
+    ) -> ActionOperation<Notes, Note> {
+      ActionOperation(action: action, store: store) { [onCancel] _, store async throws in
+        guard let clock = store.dispatcher?.simulation?.clock else { return }
+        try await withTaskCancellationHandler {
+          try await clock.sleep(for: .seconds(1_800))
+        } onCancel: {
+          onCancel()
+        }
+      }
+    }
+  }
+
   @Test func bothOrdersOccur() async {
     let orders = ObservedOrders()
     for seed in 0..<50 {

@@ -52,7 +52,8 @@ public final class Dispatcher: Sendable {
   private let mainLane: Lane
   private let lanes = LaneTable()
   let defaultAdmission: DefaultAdmission?
-  private let attachments = Locked([ObjectIdentifier: any DispatcherAttachment]())
+  /// In the order in which they came: a simulation must not depend on addresses.
+  private let attachments = Locked([any DispatcherAttachment]())
   private let warningHandler = Locked(WarningHandler(call: DispatchWarning.writeToStandardError))
 
   /// A struct, because a closure that is taken out of a generic type by itself is wrapped anew each time.
@@ -159,21 +160,22 @@ public final class Dispatcher: Sendable {
     orAdd make: @autoclosure () -> Attachment
   ) -> Attachment {
     attachments.withLock { attachments in
-      let key = ObjectIdentifier(Attachment.self)
-      if let present = attachments[key] { return unsafeDowncast(present, to: Attachment.self) }
+      if let present = attachments.first(where: { type(of: $0) == Attachment.self }) {
+        return unsafeDowncast(present, to: Attachment.self)
+      }
       let attachment = make()
-      attachments[key] = attachment
+      attachments.append(attachment)
       return attachment
     }
   }
 
   /// Returns the dispatcher's attachment of this type; nil if there is none.
-  func attachment<Attachment: DispatcherAttachment>(_ type: Attachment.Type) -> Attachment? {
-    attachments.withLock { $0[ObjectIdentifier(type)] } as? Attachment
+  func attachment<Attachment: DispatcherAttachment>(_: Attachment.Type) -> Attachment? {
+    attachments.withLock { all in all.first { type(of: $0) == Attachment.self } } as? Attachment
   }
 
-  /// The attachments that are there now.
-  var presentAttachments: [any DispatcherAttachment] { attachments.withLock { Array($0.values) } }
+  /// The attachments that are there now, in the order in which they came.
+  var presentAttachments: [any DispatcherAttachment] { attachments.withLock { $0 } }
 
   /// Returns the carried task-local values, as they are bound here; nil if there are none.
   func captureTaskLocals() -> CapturedTaskLocal? {

@@ -132,7 +132,8 @@ public final class Persistence: Sendable {
   }
 
   deinit {
-    for observer in state.withLock({ $0.statusObservers }).values { observer.finish() }
+    let observers = state.withLock { $0.statusObservers }
+    for (_, observer) in observers.sorted(by: { $0.key < $1.key }) { observer.finish() }
     writer.driver.close()
   }
 

@@ -45,7 +45,7 @@ extension Persistence {
     let observers = state.withLock { $0.statusObservers }
     if observers.isEmpty { return }
     let status = status
-    for observer in observers.values { observer.yield(status) }
+    for (_, observer) in observers.sorted(by: { $0.key < $1.key }) { observer.yield(status) }
   }
 }
 

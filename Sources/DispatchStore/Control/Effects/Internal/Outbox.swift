@@ -223,9 +223,8 @@ final class Outbox: DispatcherAttachment {
   /// Gives up the work that no run does, such as that of an effect that was unregistered, if no later process does it.
   func closed(_ dispatcher: Dispatcher) {
     close()
-    for entry in state.withLock({ $0.entries.values.filter(\.isIdle) }) {
-      giveUp(entry, by: dispatcher)
-    }
+    let idle = state.withLock { $0.entries.values.filter(\.isIdle) }
+    for entry in idle.sorted(by: { $0.number < $1.number }) { giveUp(entry, by: dispatcher) }
   }
 
   // MARK: Facts

@@ -387,7 +387,9 @@ struct RoundState {
   mutating func cancel() -> Cancelled {
     isCancelled = true
     defer { parked = [:] }
-    var cancelled = Cancelled(parked: Array(parked.values))
+    // In the order in which they were parked, which a simulation repeats.
+    let inOrder = parked.sorted { $0.key < $1.key }
+    var cancelled = Cancelled(parked: inOrder.map(\.value))
     for (index, entry) in entries.enumerated() {
       if let operation = entry.run.operation { cancelled.operations.append((index, operation)) }
       guard case .pausing(let last) = entry.phase else { continue }

@@ -177,7 +177,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
       blocks.areCancelled = true
       return blocks.tasks
     }
-    for task in tasks.values { task.cancel() }
+    // In the order of the stores, which a simulation repeats.
+    for (_, task) in tasks.sorted(by: { $0.key < $1.key }) { task.cancel() }
   }
 
   // MARK: Scheduler
