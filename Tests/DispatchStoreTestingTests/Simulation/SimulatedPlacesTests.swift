@@ -1,3 +1,4 @@
+import Dispatch
 import DispatchStore
 import DispatchStoreTesting
 import Testing
@@ -32,6 +33,52 @@ struct SimulatedPlacesTests {
       token.cancel()
       let versions = notified.object?.versions
       try check(versions == [1, 2], "notified \(versions ?? [])")
+    }
+  }
+
+  /// Of two stores, of which each would call its own beside the other's.
+  @Test(arguments: [false, true])
+  func observersOnOneSerialQueueAreCalledOneAfterTheOther(isMain: Bool) async throws {
+    try await explore(seeds: 0..<500) { dispatcher in
+      let queue = isMain ? DispatchQueue.main : DispatchQueue(label: "observers")
+      let visits = Visits()
+      dispatcher.register(
+        store: Store(identifier: "aside", model: Notes()) {
+          On(Aside.self) { notes, _ in notes.numbers.append(0) }
+        })
+      let visit: @Sendable () -> Void = {
+        visits.begin()
+        dispatcher.dispatch(Aside(), mode: .async)
+        visits.end()
+      }
+      let (first, second) = (dispatcher.makeNotes("first"), dispatcher.makeNotes("second"))
+      var tokens = [first.observe(.part(\.numbers), on: .queue(queue)) { _ in visit() }]
+      if isMain {
+        tokens.append(second.observe(.part(\.numbers), on: .main) { _ in visit() })
+      } else {
+        tokens.append(second.observe(.part(\.numbers), on: .queue(queue)) { _ in visit() })
+      }
+      for number in 1...2 { _ = await dispatcher.dispatch(action: Note.add(number)).result }
+      while visits.count < 4 { await Task.yield() }
+      for token in tokens { token.cancel() }
+      try check(visits.most == 1, "\(visits.most) observers were called at once")
+    }
+  }
+
+  private struct Aside: ActionType {}
+
+  private final class Visits: @unchecked Sendable {  // because a world runs one thread at a time
+    private var present = 0
+    private(set) var (most, count) = (0, 0)
+
+    func begin() {
+      present += 1
+      most = max(most, present)
+    }
+
+    func end() {
+      present -= 1
+      count += 1
     }
   }
 

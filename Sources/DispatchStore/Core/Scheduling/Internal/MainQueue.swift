@@ -13,6 +13,9 @@ enum MainQueue {
     if let world { world.run(.main, body) } else { DispatchQueue.main.async(execute: body) }
   }
 
+  /// Whether a queue is the main queue; on Linux, each access to that makes another object.
+  static func isMain(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: key) != nil }
+
   /// Whether the current thread runs the main queue's work.
   ///
   /// The thread alone does not tell: in an async main, the queue leaves the main thread after the first suspension.

@@ -3,22 +3,30 @@ import Dispatch
 /// The queue of an observer that the notifier does not call.
 struct ObserverQueue: Sendable {
   private let queue: DispatchQueue
+  /// The program's queue, which a simulation takes to be serial; nil if it is the main queue.
+  private let target: DispatchQueue?
 
   /// Nil if the observer is called inline.
   init?(_ delivery: ObserverDelivery) {
     switch delivery.place {
-    case .inline: return nil
-    // A serial queue on top keeps the order even if the target is concurrent.
-    case .queue(let target): queue = DispatchQueue(label: "DispatchStore.observer", target: target)
-    case .main: queue = .main
+    case .inline:
+      return nil
+    case .queue(let target):
+      // A serial queue on top keeps the order even if the target is concurrent.
+      queue = DispatchQueue(label: "DispatchStore.observer", target: target)
+      self.target = MainQueue.isMain(target) ? nil : target
+    case .main:
+      queue = .main
+      target = nil
     }
   }
 
   func enqueue(_ body: @escaping @Sendable () -> Void) {
-    if let world = ThreadState.current.simulated?.world {
-      world.run(queue === DispatchQueue.main ? .main : .queue(ObjectIdentifier(queue)), body)
-    } else {
-      queue.async(execute: body)
+    guard let world = ThreadState.current.simulated?.world else {
+      return queue.async(execute: body)
     }
+    guard let target else { return world.run(.main, body) }
+    // The call keeps the queue, so that no other one gets the address that names its line.
+    world.run(.queue(ObjectIdentifier(target))) { withExtendedLifetime(target) { body() } }
   }
 }
