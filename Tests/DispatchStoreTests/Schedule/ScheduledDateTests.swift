@@ -74,6 +74,37 @@ struct ScheduledDateTests {
     #expect(dispatcher.clock.unixNanoseconds - before == 5_000_000_000)
   }
 
+  /// Its start is read once: another thread may advance the clock while a dispatcher is made.
+  @Test func aClockThatIsAdvancedMeanwhileFiresTimersOnTime() {
+    let clock = Advanced()
+    let dispatchers = DispatcherClock(clock)
+    #expect(dispatchers.nanoseconds == 1_000_000_000)
+    _ = dispatchers.call?(1_000_000_000) {}
+    #expect(clock.alarms.all == [1_000_000_000])
+  }
+
+  /// A clock with a date, which another thread advances by a second after the first reading.
+  private final class Advanced: Clock, DatedClock {
+    let alarms = Recorder<Int64>()
+    private let isRead = Locked(false)
+    var elapsedNanoseconds: Int64 {
+      isRead.withLock { isRead in
+        defer { isRead = true }
+        return isRead ? 1_000_000_000 : 0
+      }
+    }
+    var unixNanoseconds: Int64 { elapsedNanoseconds }
+    var now: VirtualClock.Instant {
+      VirtualClock.Instant(offset: .nanoseconds(elapsedNanoseconds))
+    }
+    var minimumResolution: Duration { .nanoseconds(1) }
+    func sleep(until deadline: VirtualClock.Instant, tolerance: Duration?) async throws {}
+    func alarm(at time: Int64, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+      alarms.record(time)
+      return {}
+    }
+  }
+
   /// A clock of a program, without a date.
   private final class Counting: Clock, Sendable {
     let elapsed = Locked(Duration.zero)

@@ -4,7 +4,8 @@ import Foundation
 struct DispatcherClock: Sendable {
   /// The time since the clock's start; nil for the system's clock, which is read without a closure.
   private let elapsed: (@Sendable () -> Duration)?
-  /// Sleeps until a time in nanoseconds, or until the task is cancelled; nil for the system's clock.
+  /// Sleeps until a time in nanoseconds, or until the task is cancelled; nil for the system's clock, and for one that
+  /// calls back.
   let sleep: Sleep?
   /// Calls back at a time in nanoseconds; nil for a clock that can't.
   let call: Call?
@@ -20,13 +21,16 @@ struct DispatcherClock: Sendable {
 
   /// - Parameter clock: The clock, or nil for the system's.
   init(_ clock: (any Clock<Duration>)?) {
-    (elapsed, sleep) = clock.map { Self.timing(of: $0) } ?? (nil, nil)
     timeLeft = clock.map { Self.left(on: $0) } ?? Self.left(on: ContinuousClock())
     if let dated = clock as? any DatedClock {
       unix = { dated.unixNanoseconds }
+      // Read once for both, since another thread may advance the clock.
       let start = dated.elapsedNanoseconds
+      elapsed = { .nanoseconds(dated.elapsedNanoseconds - start) }
       call = { dated.alarm(at: start.addingClamped($0), $1) }
+      sleep = nil
     } else {
+      (elapsed, sleep) = clock.map { Self.timing(of: $0) } ?? (nil, nil)
       call = nil
       let start = Self.systemUnixNanoseconds
       unix = elapsed.map { elapsed in
