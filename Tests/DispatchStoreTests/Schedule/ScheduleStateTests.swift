@@ -38,6 +38,14 @@ struct ScheduleStateTests {
     #expect(state.nextLook(at: Self.moment(9)) == nil)
   }
 
+  @Test mutating func datesAndTimesOfTheClockBeginInOneOrder() {
+    let start: Int64 = 1_000_000
+    for time in [2, 4] as [Int64] { _ = wait(Self.entry("\(time)", .elapsed(time))) }
+    for time in [1, 3] as [Int64] { _ = wait(Self.entry("\(time)", .date(start + time))) }
+    #expect(state.takeDue(at: Self.moment(3)) == ["1", "2", "3"])
+    #expect(state.takeDue(at: Self.moment(4)) == ["4"])
+  }
+
   @Test mutating func anEntryWhoseTimeHasComeBeginsAndReplaces() {
     _ = wait(Self.entry("1", .elapsed(5), named: "k"))
     let arrival = state.arrive(Self.entry("2", .date(7), named: "k"), at: Self.moment(0, 7))

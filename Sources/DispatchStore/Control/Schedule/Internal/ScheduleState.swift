@@ -96,7 +96,9 @@ struct ScheduleState<Member> {
   ///
   /// - Returns: Those that begin now, in the order of their times.
   mutating func takeDue(at moment: Moment) -> [Member] {
-    let due = elapsed.takeDue(at: moment.elapsed) + dates.takeDue(at: moment.unix)
+    var due = elapsed.takeDue(at: moment.elapsed) + dates.takeDue(at: moment.unix)
+    // Stable: with equal times, each heap keeps its own order.
+    due.sort { $0.due.unix(at: moment) < $1.due.unix(at: moment) }
     return due.compactMap { begin($0, at: moment) ? $0.member : nil }
   }
 
