@@ -51,6 +51,27 @@ struct ConditionTests {
     #expect(log.all == ["first", "5 1"])
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
+  func aSavedModelThatIsLoadedCounts(_ mode: Dispatcher.Mode, sends: Bool) async throws {
+    let database = MemoryDatabase()
+    let former = try await PersistenceStage(on: database)
+    await former.dispatcher.send(SetNote(note: "ready"))
+    database.crash()
+    let bank = Dispatcher(name: "bank")
+    try await database.open(for: bank)
+    let (wallet, checks) = (WalletStore.wallet(), Recorder<String>())
+    let waiting = it.run(
+      it.notes("x"), mode,
+      .when(wallet) { model in
+        checks.record(model.note)
+        return model.note == "ready"
+      }, sends: sends)
+    // Twice: before the store is observed, and then.
+    #expect(await checks.first(2) == ["", ""])
+    try await bank.register(store: wallet, persisted: .elements(\.all))
+    #expect(await waiting.value.isSuccess)
+  }
+
   @Test(arguments: Dispatcher.Mode.laneModes)
   func oneThatWaitsKeepsItsPlaceInItsLane(_ mode: Dispatcher.Mode) async {
     let waiting = it.run(it.notes("waiting"), mode, atLeast(1))

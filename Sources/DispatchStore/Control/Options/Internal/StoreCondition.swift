@@ -18,7 +18,7 @@ struct StoreCondition: Sendable {
   }
 }
 
-/// Calls a closure after each commit, on the committing thread.
+/// Calls a closure after each commit, on the committing thread, and after the saved model was loaded.
 ///
 /// The call needs no delivery turn, since an observer of the store may wait for the condition.
 private final class ConditionObserver: ObserverRecord, @unchecked Sendable {
@@ -31,6 +31,12 @@ private final class ConditionObserver: ObserverRecord, @unchecked Sendable {
   }
 
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
+    kept.schedule(self)
+  }
+
+  override func modelWasLoaded(
+    _ model: UnsafeRawPointer, version: UInt64, _ kept: inout KeptCommit
+  ) {
     kept.schedule(self)
   }
 

@@ -40,8 +40,10 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
 
   /// Receives the model that was loaded in place of the store's own, in the exclusive section.
   ///
-  /// Returns what is to be released outside of it. Called only for observers without a turn.
-  func modelWasLoaded(_ model: UnsafeRawPointer, version: UInt64) -> AnyObject? { nil }
+  /// Called only for observers without a turn.
+  ///
+  /// - Parameter kept: Collects the work for after the lock is released.
+  func modelWasLoaded(_ model: UnsafeRawPointer, version: UInt64, _ kept: inout KeptCommit) {}
 
   /// Receives the last model when the store is released.
   func storeGoes(_ commit: CommitInProgress) {}

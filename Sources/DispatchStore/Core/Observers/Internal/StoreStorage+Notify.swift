@@ -36,9 +36,14 @@ extension StoreStorage: DeliveryTurn {
   /// Accepts the dispatches made in the section, then schedules the calls of observers on queues and streams.
   private func endSection(_ kept: KeptCommit, on thread: ThreadState) {
     thread.endSection()
-    if let due = kept.due { for observer in due { observer.scheduleCall() } }
+    scheduleCalls(kept)
     kept.keeper?.kept()
     releaseCancelledObservers()
+  }
+
+  /// Makes or enqueues the calls of observers that have kept a part, outside of the lock.
+  func scheduleCalls(_ kept: KeptCommit) {
+    if let due = kept.due { for observer in due { observer.scheduleCall() } }
   }
 
   /// Ends the exclusive section of a commit, and notifies the observers of the commit.

@@ -116,7 +116,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   {
     // A replaced model is released outside of the lock.
     var former = model
-    var released: [AnyObject?] = []
+    var kept = KeptCommit()
     store.storage.lock.lock()
     if former != nil {
       swap(&store.storage.model.pointee, &former!)
@@ -124,7 +124,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       // The version may be the one of a model that was selected from before.
       store.storage.attachment(SelectorMemos.self)?._withUnsafeGuaranteedRef { $0.forgetVersions() }
       store.storage.forEachObserverOutOfTurn {
-        released.append($0.modelWasLoaded(store.storage.model, version: version))
+        $0.modelWasLoaded(store.storage.model, version: version, &kept)
       }
     }
     parts = form.parts.map {
@@ -133,7 +133,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     store.storage.setKeeper(self)
     let published = store.storage.publish()
     store.storage.lock.unlock()
-    withExtendedLifetime((former, released, published)) {}
+    withExtendedLifetime((former, published)) {}
+    store.storage.scheduleCalls(kept)
   }
 
   /// Saves the store's state for the first time.

@@ -35,10 +35,12 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
     read(model, version, of: store)
   }
 
-  override func modelWasLoaded(_ model: UnsafeRawPointer, version: UInt64) -> AnyObject? {
-    guard let store else { return nil }
+  override func modelWasLoaded(
+    _ model: UnsafeRawPointer, version: UInt64, _ kept: inout KeptCommit
+  ) {
+    guard let store else { return }
     read(model, version, of: store)
-    return sink.storeWasLoaded()
+    if let former = sink.storeWasLoaded() { kept.release(former) }
   }
 
   private func read(_ model: UnsafeRawPointer, _ version: UInt64, of store: any TapedStore) {
