@@ -50,6 +50,14 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   /// The sleepers, in the reverse order in which they will be woken.
   private var sleepers: [Sleeper] = []
   private var waiters: [Waiter] = []
+  private var observers: [Observer] = []
+
+  private struct Observer {
+    weak var object: (any DateObserver)?
+  }
+
+  /// The observers that still exist, which the caller releases outside of the lock.
+  private var presentObservers: [any DateObserver] { observers.compactMap { $0.object } }
 
   private struct Waiter {
     let number: Int
@@ -72,9 +80,14 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
 
   /// Moves the date, forwards or back, without any time passing.
   ///
-  /// Wakes nobody: a dispatcher notices it when it looks at the date again, within 30 seconds of the clock's time.
+  /// Wakes no sleeper. Outside of simulations, dispatchers begin before it returns what was scheduled at dates that have
+  /// come with it.
   public func jump(by duration: Duration) {
-    lock.withLock { start = start.addingClamped(duration.wholeNanoseconds) }
+    let observers = lock.withLock {
+      start = start.addingClamped(duration.wholeNanoseconds)
+      return presentObservers
+    }
+    for observer in observers { observer.dateJumped() }
   }
 
   /// The current time.
@@ -235,6 +248,15 @@ extension VirtualClock: DatedClock {
   }
 
   package var elapsedNanoseconds: Int64 { now.offset.wholeNanoseconds }
+
+  package func add(_ observer: any DateObserver) {
+    let present = lock.withLock {
+      let present = presentObservers
+      observers = (present + [observer]).map { Observer(object: $0) }
+      return present
+    }
+    withExtendedLifetime(present) {}
+  }
 
   package func alarm(
     at time: Int64, _ body: @escaping @Sendable () -> Void

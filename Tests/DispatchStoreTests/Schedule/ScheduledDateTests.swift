@@ -9,15 +9,39 @@ struct ScheduledDateTests {
   let scene = GateStage()
   let way = Way(mode: .async, sends: false)
 
-  @Test func ifTheDateJumpsForwardTheDispatchBeginsWithin30Seconds() async {
+  @Test func ifTheDateJumpsForwardTheDispatchBeginsAtOnce() async {
     let date = scene.clock.date.addingTimeInterval(3_600)
     let task = await scene.pending("1", way, .scheduled(at: date))
-    scene.clock.jump(by: .seconds(7_200))
-    await scene.pass(.seconds(29))
+    scene.clock.jump(by: .seconds(3_599))
     await scene.comeToRest()
     #expect(scene.log.all.isEmpty)
-    await scene.pass(.seconds(1))
+    scene.clock.jump(by: .seconds(1))
     #expect(await task.value.isSuccess)
+    await scene.dispatcher.timersAreGone()
+  }
+
+  /// Looking at the date every 30 seconds would take more steps than a simulation may.
+  @Test func aSimulationComesToAFarDate() async throws {
+    try await explore(seeds: 0..<1) { dispatcher in
+      let (stage, clock) = (dispatcher.addStage(), dispatcher.simulation!.clock)
+      let date = clock.date.addingTimeInterval(30 * 86_400)
+      let result = await dispatcher.send(Script.adds("1"), options: .scheduled(at: date)).result
+      guard result.isSuccess, clock.date >= date else { throw StageFright() }
+      withExtendedLifetime(stage) {}
+    }
+  }
+
+  @Test func aJumpIsNoticedWheneverItComes() async throws {
+    try await explore(seeds: 0..<300) { dispatcher in
+      let (stage, simulation) = (dispatcher.addStage(), dispatcher.simulation!)
+      let date = simulation.clock.date.addingTimeInterval(3_600)
+      simulation.atSomeTime { simulation.clock.jump(by: .seconds(3_600)) }
+      let result = await dispatcher.send(Script.adds("1"), options: .scheduled(at: date)).result
+      guard result.isSuccess, simulation.clock.now.offset < .seconds(3_600) else {
+        throw StageFright()
+      }
+      withExtendedLifetime(stage) {}
+    }
   }
 
   @Test func ifTheDateJumpsBackTheDispatchDoesNotBeginEarly() async {
@@ -103,6 +127,7 @@ struct ScheduledDateTests {
       alarms.record(time)
       return {}
     }
+    func add(_ observer: any DateObserver) {}
   }
 
   /// A clock of a program, without a date.

@@ -42,7 +42,8 @@ extension DispatchOptions {
   ///
   /// The date is compared with the machine's clock, to the microsecond. If somebody sets that clock forward, the
   /// dispatch begins within 30 seconds; if back, it waits until the date has come. A dispatcher with a clock of its own
-  /// counts from the date at which it was made; a `VirtualClock` has a date that a test can set.
+  /// counts from the date at which it was made; a `VirtualClock` has a date that a test can set, and that
+  /// is noticed at once.
   ///
   /// A date in the past begins at once. `Date.distantFuture`, and a date that is not a number, stay pending until you
   /// cancel them.

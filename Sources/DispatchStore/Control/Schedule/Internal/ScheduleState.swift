@@ -36,8 +36,8 @@ struct ScheduleState<Member> {
     case closed
   }
 
-  /// The longest time between two looks at the date, which may jump.
-  static var longestPause: Int64 { 30_000_000_000 }
+  /// The longest time between two looks at the date, which may jump unnoticed.
+  var longestPause: Int64 = 30_000_000_000
 
   private var isOpen = true
   private var elapsed = TimerHeap<Entry>()
@@ -132,7 +132,7 @@ struct ScheduleState<Member> {
     var look = elapsed.earliest() ?? .max
     if let date = dates.earliest(), date != .max {
       let (left, overflows) = date.subtractingReportingOverflow(moment.unix)
-      let pause = overflows ? Self.longestPause : min(max(left, 0), Self.longestPause)
+      let pause = overflows ? longestPause : min(max(left, 0), longestPause)
       look = min(look, moment.elapsed.addingClamped(date > moment.unix ? pause : 0))
     }
     return look == .max ? nil : look

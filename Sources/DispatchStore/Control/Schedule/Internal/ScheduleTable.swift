@@ -1,5 +1,5 @@
 /// The scheduled dispatches and repeating actions of a dispatcher, with one timer for all.
-final class ScheduleTable: DispatcherAttachment, TimerTarget {
+final class ScheduleTable: DispatcherAttachment, TimerTarget, DateObserver {
   enum Member: Sendable {
     /// A dispatch, with the companion that saves it, if it is saved.
     case dispatch(DispatchDelay, SavedSchedule?)
@@ -17,7 +17,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     }
   }
 
-  private let state = Locked(State())
+  private let state: Locked<State>
   private let clock: DispatcherClock
   // Weak, since the dispatcher owns both: a repeating schedule does not keep the dispatcher alive.
   private weak let dispatcher: Dispatcher?
@@ -27,6 +27,10 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     clock = dispatcher.clock
     self.dispatcher = dispatcher
     timers = dispatcher.timers
+    var state = State()
+    if !dispatcher.clock.hasSilentJumps { state.schedule.longestPause = .max }
+    self.state = Locked(state)
+    dispatcher.clock.add(self)
   }
 
   // MARK: Adding
@@ -137,6 +141,8 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
       return (arrival, state.moveTimer(at: moment))
     }
     apply(move)
+    // Looks again, since a jump after `moment` may have come before the entry.
+    if case .waits = arrival, case .date = entry.due, !clock.hasSilentJumps { change { _ in } }
     return arrival
   }
 
@@ -201,6 +207,16 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget {
     }
     apply(move)
     for member in due { begin(member) }
+  }
+
+  /// Looks at the date again.
+  func dateJumped() {
+    guard let dispatcher else { return }
+    if let world = dispatcher.pool.world {
+      world.run(.job) { self.timerFired() }
+    } else {
+      DispatchContext.outside { timerFired() }
+    }
   }
 
   private func begin(_ member: Member) {

@@ -14,6 +14,8 @@ struct DispatcherClock: Sendable {
 
   /// Returns the nanoseconds since 1970; nil for the system's date.
   private let unix: (@Sendable () -> Int64)?
+  /// Adds an observer of a date that jumps.
+  private let addObserver: (@Sendable (any DateObserver) -> Void)?
 
   typealias Sleep = @Sendable (_ time: Int64) async -> Void
   typealias Call =
@@ -29,9 +31,11 @@ struct DispatcherClock: Sendable {
       elapsed = { .nanoseconds(dated.elapsedNanoseconds - start) }
       call = { dated.alarm(at: start.addingClamped($0), $1) }
       sleep = nil
+      addObserver = { dated.add($0) }
     } else {
       (elapsed, sleep) = clock.map { Self.timing(of: $0) } ?? (nil, nil)
       call = nil
+      addObserver = nil
       let start = Self.systemUnixNanoseconds
       unix = elapsed.map { elapsed in
         { @Sendable in start.addingClamped(elapsed().wholeNanoseconds) }
@@ -56,6 +60,12 @@ struct DispatcherClock: Sendable {
 
   /// The nanoseconds since 1970: by the system's date, by the clock's own, or counted by a clock that has none.
   var unixNanoseconds: Int64 { unix?() ?? Self.systemUnixNanoseconds }
+
+  /// Whether the date may jump without telling an observer: only the system's does.
+  var hasSilentJumps: Bool { elapsed == nil }
+
+  /// Calls an observer after each jump of the date, as long as the observer exists.
+  func add(_ observer: any DateObserver) { addObserver?(observer) }
 
   /// The milliseconds since 1970, of that date.
   var unixMilliseconds: Int64 { unixNanoseconds / 1_000_000 }
@@ -98,6 +108,14 @@ package protocol DatedClock: Sendable {
   ///
   /// Called under a lock.
   func alarm(at time: Int64, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void
+  /// Calls an observer after each jump of the date, as long as the observer exists.
+  func add(_ observer: any DateObserver)
+}
+
+/// An object that is told when a date jumps.
+package protocol DateObserver: AnyObject, Sendable {
+  /// Called on the thread that has made the date jump, with no lock held.
+  func dateJumped()
 }
 
 extension Duration {
