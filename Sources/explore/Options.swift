@@ -46,7 +46,7 @@ struct Options {
                          simulations, and half on threads; with --from, --order, --workers, --mutant, --mutants
       --simulated        in simulations alone
       --threads          on threads alone
-      --seed N           the program of this seed alone, in many orders
+      --seed N           the program of this seed alone, in many orders; with --trace, in that order
 
     Scenarios:
     \(Scenario.all.map { "  " + Program.column($0.name, 22) + $0.summary }

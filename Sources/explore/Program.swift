@@ -43,7 +43,8 @@ enum Program {
 
   private static func trace(_ seed: UInt64, _ options: Options) -> Bool {
     var isFine = true
-    for scenario in options.scenarios {
+    let scenarios = options.seed.map { [FuzzSimulated.scenario(of: $0)] } ?? options.scenarios
+    for scenario in scenarios {
       let report = options.simulation(seed).runHere(
         mutant: options.mutant, scenario.body)
       say("\(scenario.name), seed \(seed), \(report.stepCount) steps")

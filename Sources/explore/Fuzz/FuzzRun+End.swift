@@ -123,11 +123,14 @@ extension FuzzRun {
   }
 
   private func releaseAll() -> [WeakDispatcher] {
-    let former = present.with { present -> Present in
+    var former = present.with { present -> Present in
       defer { present = Present(program.observers.count) }
       return present
     }
     for token in former.tokens { token.cancel() }
+    // Releases one after the other what dictionaries would release in the order of hashes.
+    for key in former.operations.keys.sorted() { former.operations[key] = nil }
+    for key in former.handles.keys.sorted() { former.handles[key] = nil }
     return former.dispatchers.map { WeakDispatcher(name: $0.name, dispatcher: $0) }
   }
 }

@@ -31,6 +31,16 @@ struct FuzzSimulated {
     return nil
   }
 
+  /// A drawn program as a scenario, to be traced.
+  static func scenario(of seed: UInt64) -> Scenario {
+    Scenario(name: "program-\(seed)", summary: "a drawn program") { dispatcher in
+      guard let control = dispatcher.simulation else { return }
+      let program = FuzzDraw.program(seed: seed)
+      let outcome = try await FuzzRun.run(program, on: SimulatedHost(control: control))
+      if let fault = outcome.faults.first { throw Broken(description: fault) }
+    }
+  }
+
   /// Prints a failure, and the smallest program that was found to fail like that.
   func report(_ failure: Failure, of program: FuzzProgram? = nil) {
     let program = program ?? FuzzDraw.program(seed: failure.seed)
