@@ -65,10 +65,25 @@ extension FuzzProgram {
   struct ObserverPlan: Sendable {
     enum Kind: Sendable, CaseIterable { case inline, projection, queue, queuedProjection, main }
 
+    /// A serial queue that observers share.
+    enum Place: Hashable, Sendable { case sharedQueue, mainQueue }
+
     var store: Int
     var kind: Kind
     /// The body, by the number of the call.
     var calls: [Int: Body] = [:]
+  }
+
+  /// Whether all observers on queues have the same one; not drawn, so that seeds draw what they have drawn before.
+  var sharesObserverQueue: Bool { seed.isMultiple(of: 2) }
+
+  /// The serial queue that an observer shares with others; nil if there is none.
+  func serialPlace(of observer: Int) -> ObserverPlan.Place? {
+    switch observers[observer].kind {
+    case .inline, .projection: nil
+    case .queue, .queuedProjection: sharesObserverQueue ? .sharedQueue : nil
+    case .main: .mainQueue
+    }
   }
 
   struct RootPlan: Sendable {

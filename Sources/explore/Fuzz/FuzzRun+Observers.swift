@@ -13,14 +13,14 @@ extension FuzzRun {
     case .projection:
       token = store.observe(.part(\.count)) { self.called(place, [$0.version], $0.value) }
     case .queue:
-      token = store.observe(.model, on: .queue(DispatchQueue(label: "fuzz"))) { change in
+      token = store.observe(.model, on: .queue(observerQueue)) { change in
         self.called(place, change.commits.map(\.version), nil)
         let count = change.value.count
         let last = Int(change.version)
         self.check(count >= last, "o\(place): model \(count) after version \(last)")
       }
     case .queuedProjection:
-      token = store.observe(.part(\.count), on: .queue(DispatchQueue(label: "fuzz"))) {
+      token = store.observe(.part(\.count), on: .queue(observerQueue)) {
         self.called(place, [$0.version], $0.value)
       }
     case .main:
@@ -31,6 +31,11 @@ extension FuzzRun {
     present.with { $0.tokens.append(token) }
   }
 
+  /// The queue of one more observer on a queue.
+  private var observerQueue: DispatchQueue {
+    program.sharesObserverQueue ? sharedQueue : DispatchQueue(label: "fuzz")
+  }
+
   private func check(_ isKept: Bool, _ fault: @autoclosure () -> String) {
     if !isKept { log.fail(fault()) }
   }
@@ -39,6 +44,8 @@ extension FuzzRun {
   private func called(_ place: Int, _ versions: [UInt64], _ count: Int?) {
     beginActivity()
     defer { endActivity() }
+    beginTurn(of: place)
+    defer { endTurn(of: place) }
     for version in versions {
       log.note(.observed(place), store: program.observers[place].store, version: Int(version))
     }
@@ -51,5 +58,20 @@ extension FuzzRun {
     }
     if let body = program.observers[place].calls[call] { try? run(body) }
     present.with { $0.observed[place] = max($0.observed[place], last) }
+  }
+
+  /// Notes that an observer is called on a serial queue, on which no other one may run.
+  private func beginTurn(of observer: Int) {
+    guard let place = program.serialPlace(of: observer) else { return }
+    let count = observersAtOnce.with { counts -> Int in
+      counts[place, default: 0] += 1
+      return counts[place, default: 0]
+    }
+    check(count == 1, "\(count) observers run at once on \(place)")
+  }
+
+  private func endTurn(of observer: Int) {
+    guard let place = program.serialPlace(of: observer) else { return }
+    observersAtOnce.with { $0[place, default: 0] -= 1 }
   }
 }

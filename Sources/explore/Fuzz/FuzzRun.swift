@@ -26,6 +26,10 @@ final class FuzzRun: Sendable {
   /// The waits inside the library now, for the report of a hang.
   let waits = Shared<[Int: String]>([:])
   let waitCount = Shared(0)
+  /// How many observers run on the shared queue, and on the main queue.
+  let observersAtOnce = Shared<[FuzzProgram.ObserverPlan.Place: Int]>([:])
+  /// The queue of all observers that share one.
+  let sharedQueue = DispatchQueue(label: "fuzz")
   /// How many waits were refused.
   let refusals = Shared(0)
 

@@ -45,7 +45,8 @@ struct FuzzText {
       write("limit \(place) of \(plan.bound), \(plan.overflow)", 0)
     }
     for (place, plan) in program.observers.enumerated() {
-      write("o\(place) observes s\(plan.store): \(plan.kind)", 0)
+      let serial = program.serialPlace(of: place).map { ", on \($0)" } ?? ""
+      write("o\(place) observes s\(plan.store): \(plan.kind)\(serial)", 0)
       for (call, body) in plan.calls.sorted(by: { $0.key < $1.key }) {
         write(body, "at call \(call):", 1)
       }
