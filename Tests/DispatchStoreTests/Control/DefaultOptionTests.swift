@@ -258,4 +258,12 @@ struct DefaultOptionTests {
     let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
     #expect(message.contains("The defaults of dispatcher \"shop\" have the option \"exclusive\""))
   }
+
+  @Test func durabilityAsADefaultStopsTheProgram() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Dispatcher(name: "shop", defaults: .durability(.memory))
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("The defaults of dispatcher \"shop\" have the option \"durability\""))
+  }
 }

@@ -63,7 +63,7 @@ extension DispatchOptions {
     let others: [(String, Bool)] = [
       ("after", !after.isEmpty), ("continuingOnFailure", continuesOnFailure),
       ("named", !values.names.isEmpty), ("detached", values.isDetached),
-      ("atomic", values.isAtomic),
+      ("atomic", values.isAtomic), ("durability", values.endsUnsaved != nil),
       ("cancelsPrevious", values.latest != nil), ("skippedIfInFlight", values.single != nil),
       ("exclusive", !values.exclusionKeys.isEmpty), ("when", !values.conditions.isEmpty),
       ("idempotencyKey", values.key != nil),
