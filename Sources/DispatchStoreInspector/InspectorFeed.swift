@@ -49,7 +49,7 @@ public struct InspectorFeed: AsyncSequence, Sendable {
     after id: String? = nil, batch: Int = 2_000
   ) {
     (self.recorder, self.dispatcher, self.limits) = (recorder, dispatcher, limits)
-    (self.id, self.batch) = (id, max(1, batch))
+    (self.id, self.batch) = (id, Swift.max(1, batch))
   }
 
   /// Begins a page's feed.

@@ -1,4 +1,4 @@
-import DispatchStore
+package import DispatchStore
 public import Foundation
 
 /// A clock whose time passes only when a test advances it.
