@@ -100,6 +100,38 @@ struct JoinTests {
     #expect(stage.model.isEmpty)
   }
 
+  @Test(arguments: Way.all)
+  func oneWithASkippingKeyJoinsToo(_ way: Way) async {
+    let free = Latch()
+    let (first, second) = await joined(way, .skippedIfInFlight("bank"), until: free)
+    // It runs nothing, and so skips nothing.
+    let other = await run(.adds("other"), Way.all[0], .skippedIfInFlight("bank")).value
+    #expect(other.isSuccess)
+    free.open()
+    let (one, two) = (await first.value, await second.value)
+    #expect(one.isSuccess && two.isSuccess)
+    #expect(one.dispatchID == two.dispatchID)
+    #expect(stage.model == ["other"])
+  }
+
+  @Test(arguments: Way.all)
+  func oneWithTheSkippingKeyOfTheFirstJoinsToo(_ way: Way) async {
+    let free = Latch()
+    let options: DispatchOptions = [.idempotencyKey("order 7"), .skippedIfInFlight("bank")]
+    let first = run(holds("first", until: free), way, options)
+    _ = await log.first(1)
+    let second = dispatcher.dispatch(action: Script.adds("x"), options: options)
+    let another = dispatcher.dispatch(
+      action: Script.adds("y"),
+      options: [.idempotencyKey("order 8"), .skippedIfInFlight("bank")])
+    #expect(await another.result.dispatchError?.code == .skipped)
+    free.open()
+    let (one, two) = (await first.value, await second.result)
+    #expect(one.isSuccess && two.isSuccess)
+    #expect(one.dispatchID == two.dispatchID)
+    #expect(stage.model.isEmpty)
+  }
+
   @Test func repliesAreShared() async throws {
     let (dispatcher, free) = (dispatcher, Latch())
     dispatcher.register(

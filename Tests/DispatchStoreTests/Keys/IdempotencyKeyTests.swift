@@ -288,6 +288,28 @@ struct IdempotencyKeyTests {
     #expect(await holder.result.isSuccess)
   }
 
+  @Test(arguments: Way.all)
+  func giveARepeatItsResultThoughAnotherOfItsSkippingKeyIsInFlight(_ way: Way) async {
+    let options: DispatchOptions = [.idempotencyKey("order 7"), .skippedIfInFlight("bank")]
+    let first = await run(Buy(), way, options)
+    let free = Latch()
+    dispatcher.register(
+      store: Store(identifier: "holds", model: 0) {
+        Perform(Hold.self) { hold, _ in await hold.free.opened() }
+      })
+    let holder = dispatcher.dispatch(
+      action: Hold(free: free),
+      options: [.idempotencyKey("order 8"), .skippedIfInFlight("bank")])
+    let again = await run(Buy(), way, options)
+    #expect(again.isSuccess && again.dispatchID == first.dispatchID)
+    let new = await run(
+      Buy(item: "milk"), way, [.idempotencyKey("order 9"), .skippedIfInFlight("bank")])
+    #expect(new.dispatchError?.code == .skipped)
+    free.open()
+    #expect(await holder.result.isSuccess)
+    #expect(shop.model == ["tea"])
+  }
+
   @Test func areComparedByTheirTexts() async {
     await dispatcher.send(Buy(), options: .idempotencyKey("caf\u{e9}"))
     await dispatcher.send(Buy(), options: .idempotencyKey("cafe\u{301}"))

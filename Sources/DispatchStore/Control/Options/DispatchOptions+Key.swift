@@ -11,8 +11,9 @@ extension DispatchOptions {
   /// Skips the dispatch while another one is in flight that was made with the same key.
   ///
   /// A skipped dispatch runs nothing and calls no middleware. Its result has a `DispatchError` with the code
-  /// `skipped`, and its completion runs. A dispatch that has timed out is in flight until its block has ended. Keys
-  /// compare by type and value; if you pass several such keys, the last one counts. Cost: an entry in a table.
+  /// `skipped`, and its completion runs. A dispatch that has timed out is in flight until its block has ended. A repeat
+  /// of an idempotency key gets its result, and is not skipped. Keys compare by type and value; if you pass several such
+  /// keys, the last one counts. Cost: an entry in a table.
   public static func skippedIfInFlight(_ key: some Hashable & Sendable) -> DispatchOptions {
     DispatchOptions().controlled { $0.single = TypedKey(key) }
   }

@@ -171,14 +171,20 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     _ dispatch: Dispatch, mayWait: Bool?, to dispatcher: Dispatcher
   ) throws -> Admission {
     if !values.companions.isEmpty { dispatch.makeDetails().companions += values.companions }
-    if let key = values.single,
-      let present = dispatcher.controlTables.singles.insertUnlessPresent(dispatch, key)
-    {
-      throw DispatchError.skipped(dispatch.callSite, for: present.callSite, key)
-    }
     // A dispatch that can't begin is no leader, and does not come at its rate or time.
-    if mayWait != nil, let key = values.key,
-      let leader = try dispatcher.idempotencyTable.admit(dispatch, key, values.listed, answer)
+    let key = mayWait == nil ? nil : values.key
+    var known = answer
+    if let single = values.single {
+      // A repeat runs nothing, so that it is answered beside whatever is in flight.
+      if let key, known == nil { known = dispatcher.idempotencyTable.answer(key.text) }
+      if known == nil,
+        let present = dispatcher.controlTables.singles.insertUnlessPresent(dispatch, single)
+      {
+        throw DispatchError.skipped(dispatch.callSite, for: present.callSite, single)
+      }
+    }
+    if let key,
+      let leader = try dispatcher.idempotencyTable.admit(dispatch, key, values.listed, known)
     {
       return .joins(leader)
     }
