@@ -120,6 +120,65 @@ struct ControlPairTests {
     #expect(limit.statistics.admitted == 12 && limit.statistics.inFlight == 0)
   }
 
+  /// An option of a group, or of its dispatcher, that can't cancel the group.
+  enum GroupOption: CaseIterable {
+    case none, defaultRetry, defaultLimit, retry, limit, skippedIfInFlight, detached, noTimeLimit
+
+    var defaults: DispatchOptions {
+      switch self {
+      case .defaultRetry: .retry(attempts: 2)
+      case .defaultLimit: .limited(by: DispatchLimit(8))
+      case .noTimeLimit: .timeout(.seconds(1))
+      default: []
+      }
+    }
+
+    var own: DispatchOptions {
+      switch self {
+      case .retry: .retry(attempts: 2)
+      case .limit: .limited(by: DispatchLimit(1))
+      case .skippedIfInFlight: .skippedIfInFlight("group")
+      case .detached: .detached
+      case .noTimeLimit: .timeout(nil)
+      default: []
+      }
+    }
+  }
+
+  @Test(arguments: modes, GroupOption.allCases)
+  func groupAndLimitAStepThatIsSentSuspendsItsTask(
+    mode: Dispatcher.Mode, option: GroupOption
+  ) async {
+    let dispatcher = Dispatcher(defaults: option.defaults, clock: clock)
+    dispatcher.addStage()
+    let (bank, ended, names) = (DispatchLimit(1, overflow: .wait), Latch(), Recorder<String>())
+    let (started, free) = (Latch(), Latch())
+    let held = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        started.open()
+        await free.opened()
+      }, mode: .serial(lane: "held"), options: [.limited(by: bank), .timeout(nil)])
+    await started.opened()
+    let group = ActionGroup {
+      ActionStep(
+        Script.suspends { _ in names.record(GroupTrace.name) }, mode: .init(mode)!,
+        options: .limited(by: bank))
+    }
+    let sent = Task {
+      let result = await GroupTrace.$name.withValue("task") {
+        await dispatcher.send(group, options: option.own)
+      }
+      ended.open()
+      return result
+    }
+    while bank.statistics.waiting == 0, !ended.isOpen { await Task.yield() }
+    #expect(!ended.isOpen)
+    free.open()
+    #expect(await sent.value.isSuccess)
+    #expect(await held.result.isSuccess)
+    #expect(names.all == ["task"])
+  }
+
   @Test(arguments: modes)
   func groupAndRetryAStepSucceedsByItsSecondAttempt(mode: Dispatcher.Mode) async {
     let (attempts, dispatcher) = (attempts, dispatcher)

@@ -48,8 +48,8 @@ extension Dispatcher {
   ///
   /// - Parameters:
   ///   - group: The steps.
-  ///   - options: The options of the whole group, as for a dispatched one. With options the steps are dispatched, and
-  ///     awaited by the task.
+  ///   - options: The options of the whole group, as for a dispatched one. With those that may cancel it (a time limit,
+  ///     also a default one, names, `cancelsPrevious`) the steps are dispatched, and awaited by the task.
   ///   - onProgress: Gets the number of ended steps, after each one in turn, and the number of all steps. Never
   ///     called twice at once.
   ///   - fileID: The call site's file.
@@ -72,7 +72,10 @@ extension Dispatcher {
     case nil: break
     }
     let unit = makeUnit(admitted, named: options.lastName, at: callSite)
-    return await GroupTask(group, by: self, as: unit, options, onProgress).run()
+    let mayBeCancelled = deadline != nil || options.control?.isCancellable == true
+    return await GroupTask(
+      group, by: self, as: unit, dispatchesSteps: mayBeCancelled, onProgress
+    ).run()
   }
 
   private func makeUnit(

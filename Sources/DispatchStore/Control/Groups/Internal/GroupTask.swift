@@ -11,12 +11,12 @@ final class GroupTask: Sendable {
   private let dispatchesSteps: Bool
 
   init(
-    _ group: ActionGroup, by dispatcher: Dispatcher, as unit: GroupUnit, _ options: DispatchOptions,
+    _ group: ActionGroup, by dispatcher: Dispatcher, as unit: GroupUnit, dispatchesSteps: Bool,
     _ report: GroupProgress.Report?
   ) {
     self.dispatcher = dispatcher
     self.unit = unit
-    dispatchesSteps = options.isControlled
+    self.dispatchesSteps = dispatchesSteps
     progress = GroupProgress(of: group, report)
   }
 
