@@ -260,6 +260,31 @@ struct AtomicActionTests {
     #expect(probe.model == 0)
   }
 
+  @Test func aGroupDispatchedInsideLeavesOthersAloneIfTheActionIsUndone() async {
+    let (groups, kept) = (Recorder<ActionGroupHandle>(), Recorder<AtomicLedger>())
+    let ledger = AtomicLedger { _, _, _ in
+      groups.record(
+        kept.all[0].dispatcher.dispatch(
+          ActionGroup { Ping() }, options: .cancelsPrevious("sync")))
+    }
+    kept.record(ledger)
+    ledger.dispatcher.addStage()
+    let (began, free) = (Latch(), Latch())
+    let first = ledger.dispatcher.dispatch(
+      ActionGroup {
+        Script.suspends { _ in
+          began.open()
+          await free.openedOrCancelled()
+          try Task.checkCancellation()
+        }
+      }, options: .cancelsPrevious("sync"))
+    await began.opened()
+    #expect(await ledger.shift(Shift(failsIn: "b")).error is ShiftFailure)
+    for group in await groups.first(2) { #expect(await group.result.error is CancellationError) }
+    free.open()
+    #expect(await first.result.isSuccess)
+  }
+
   @Test(arguments: Way.all)
   func aLateActionEntersNoSection(way: Way) async {
     let reduced = Recorder<String>()

@@ -20,8 +20,12 @@ enum GroupForm: CaseIterable, Sendable {
   }
 
   /// The same from this task also where the group is dispatched.
-  func runHere(_ group: ActionGroup, by dispatcher: Dispatcher) async -> ActionGroupResult {
-    await self == .sent ? dispatcher.send(group) : dispatcher.dispatch(group).result
+  func runHere(
+    _ group: ActionGroup, by dispatcher: Dispatcher, options: DispatchOptions = []
+  ) async -> ActionGroupResult {
+    await self == .sent
+      ? dispatcher.send(group, options: options)
+      : dispatcher.dispatch(group, options: options).result
   }
 
   /// A form, with a mode that it has.

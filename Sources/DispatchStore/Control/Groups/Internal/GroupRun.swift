@@ -42,7 +42,8 @@ final class GroupRun: Sendable {
   private func begin(isAtCall: Bool) {
     let unit = GroupUnit(
       options, named: options.lastName, by: dispatcher, at: origin.callSite,
-      parent: origin.parent, inside: nil, on: .current)
+      parent: origin.parent, inside: nil,
+      isCancelled: progress.withState { $0.isCancelled(0) }, on: .current)
     guarded.withLock { $0.unit = unit }
     noteCancellation()
     follow(progress.withState { $0.begin() }, isAtCall: isAtCall)

@@ -20,10 +20,11 @@ final class GroupUnit: Sendable {
   /// - Parameters:
   ///   - options: The options of the group; in a task, once that has waited for its limits.
   ///   - caller: The context that waits for the group's end, or nil if none does.
+  ///   - isCancelled: Whether the group was cancelled before.
   init(
     _ options: DispatchOptions, named name: String?, by dispatcher: Dispatcher,
     at callSite: CallSite, parent: DispatchID?, inside caller: DispatchContext?,
-    on thread: ThreadState
+    isCancelled: Bool = false, on thread: ThreadState
   ) {
     self.dispatcher = dispatcher
     self.callSite = callSite
@@ -37,6 +38,11 @@ final class GroupUnit: Sendable {
     }
     if options.control?.isDetached != true {
       standIn.link(to: DispatchContext.linkedBlock(from: thread.run, on: thread))
+    }
+    // A group that starts nothing waits for no limit, and ends no other dispatch.
+    guard !isCancelled, !standIn.isCancelled else {
+      refusal = nil
+      return
     }
     do {
       try standIn.admitGroup(options, by: dispatcher, at: callSite)
