@@ -282,35 +282,38 @@ struct InheritanceTests {
     await handle.ended()
   }
 
-  /// It starts nothing, and so it cancels nothing.
+  /// It starts nothing, and so it cancels nothing and takes no unit.
   @Test(arguments: GroupForm.allCases)
   func aGroupOfACancelledBlockLeavesOthersAlone(_ form: GroupForm) async {
-    let (dispatcher, results) = (dispatcher, Recorder<ActionGroupResult>())
-    let (free, held, begun, cancelled) = (Latch(), Latch(), Latch(), Latch())
-    let options = DispatchOptions.cancelsPrevious("sync")
-    let first = dispatcher.dispatch(
-      ActionGroup {
-        ActionStep(
-          Script.suspends { _ in
-            held.open()
-            await free.openedOrCancelled()
-            try Task.checkCancellation()
-          }, storeIdentifier: "inner")
-      }, options: options)
-    await held.opened()
-    let group = ActionGroup { ActionStep(Script.adds("x"), storeIdentifier: "inner") }
-    let block = dispatchOuter(
-      .suspends { _ in
-        begun.open()
-        await cancelled.openedOrCancelled()
-        results.record(await form.runHere(group, by: dispatcher, options: options))
-      })
-    await begun.opened()
-    block.cancel()
-    #expect(await results.first(1)[0].error is CancellationError)
-    await block.ended()
-    free.open()
-    #expect(await first.result.isSuccess)
+    let limit = DispatchLimit(1, overflow: .reject)
+    for options in [.cancelsPrevious("sync"), .limited(by: limit)] as [DispatchOptions] {
+      let (dispatcher, results) = (dispatcher, Recorder<ActionGroupResult>())
+      let (free, held, begun, cancelled) = (Latch(), Latch(), Latch(), Latch())
+      let first = dispatcher.dispatch(
+        ActionGroup {
+          ActionStep(
+            Script.suspends { _ in
+              held.open()
+              await free.openedOrCancelled()
+              try Task.checkCancellation()
+            }, storeIdentifier: "inner")
+        }, options: options)
+      await held.opened()
+      let group = ActionGroup { ActionStep(Script.adds("x"), storeIdentifier: "inner") }
+      let block = dispatchOuter(
+        .suspends { _ in
+          begun.open()
+          await cancelled.openedOrCancelled()
+          results.record(await form.runHere(group, by: dispatcher, options: options))
+        })
+      await begun.opened()
+      block.cancel()
+      #expect(await results.first(1)[0].error is CancellationError)
+      await block.ended()
+      free.open()
+      #expect(await first.result.isSuccess)
+    }
+    #expect(limit.statistics.rejected == 0)
   }
 
   @Test(arguments: queuedModes)

@@ -72,4 +72,48 @@ struct ClosedAtCallTests {
     #expect(await dispatcher.drain().isComplete)
     #expect(stage.model.isEmpty)
   }
+
+  @Test(arguments: GroupForm.allCases, DispatchLimit.Overflow.allCases)
+  func aGroupIsRefusedBeforeALimitTakesNotice(
+    _ form: GroupForm, _ overflow: DispatchLimit.Overflow
+  ) async {
+    let stage = dispatcher.addStage()
+    let held = await hold(.serial)
+    let limit = DispatchLimit(1, overflow: overflow)
+    let (started, free) = (Latch(), free)
+    let full = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        started.open()
+        await free.opened()
+      }, options: .limited(by: limit))
+    await started.opened()
+    dispatcher.close()
+    let options = [.limited(by: limit), .cancelsPrevious("key"), .named("key")] as DispatchOptions
+    let group = ActionGroup { ActionStep(Script.adds("a")) }
+    let result = await form.runHere(group, by: dispatcher, options: options)
+    #expect((result.error as? DispatchError)?.code == .dispatcherClosed)
+    #expect(!full.hasEnded)
+    let figures = limit.statistics
+    #expect(figures.admitted == 1 && figures.rejected == 0 && figures.dropped == 0)
+    free.open()
+    #expect(await held.result.isSuccess, "The accepted one goes on.")
+    #expect(await full.result.isSuccess)
+    #expect(await dispatcher.drain().isComplete)
+    #expect(stage.model.isEmpty)
+  }
+
+  @Test func aSentGroupThatWaitsForAUnitIsRefusedWhenThatComes() async {
+    let (dispatcher, limit, stage) = (dispatcher, limit, dispatcher.addStage())
+    let held = await hold(.serial)
+    let sent = Task {
+      await dispatcher.send(ActionGroup { Script.adds("a") }, options: .limited(by: limit))
+    }
+    while limit.statistics.waiting == 0 { await Task.yield() }
+    dispatcher.close()
+    free.open()
+    #expect(await (sent.value.error as? DispatchError)?.code == .dispatcherClosed)
+    #expect(await held.result.isSuccess)
+    #expect(await dispatcher.drain().isComplete)
+    #expect(stage.model.isEmpty && limit.statistics.inFlight == 0)
+  }
 }

@@ -64,28 +64,34 @@ extension Dispatcher {
   ) async -> ActionGroupResult {
     let callSite = CallSite(fileID: fileID, line: line)
     let options = withDefaults(options)
-    var admitted = options
     let deadline = deadline(options, options.control, at: callSite)
-    switch options.control?.send(to: self, at: callSite, until: deadline) {
-    case .ready(let admission): admitted.control = admission
-    case .waits(let wait): admitted.control = await wait.ended()
-    case nil: break
+    // Before a limit takes notice of a group that starts nothing.
+    var standIn = standIn(for: options, at: callSite)
+    var admitted = options
+    if standIn?.isCancelled == false {
+      switch options.control?.send(to: self, at: callSite, until: deadline) {
+      case .ready(let admission): admitted.control = admission
+      case .waits(let wait):
+        // As any sent dispatch, it is accepted or refused again once it has its units.
+        if let standIn { standIn.end(DispatchResult(dispatchID: standIn.id)) }
+        admitted.control = await wait.ended()
+        standIn = self.standIn(for: options, at: callSite)
+      case nil: break
+      }
     }
-    let unit = makeUnit(admitted, named: options.lastName, at: callSite)
+    let unit = GroupUnit(
+      standIn, admitted, named: options.lastName, by: self, at: callSite,
+      inside: DispatchContext.ofTask)
     let mayBeCancelled = deadline != nil || options.control?.isCancellable == true
     return await GroupTask(
       group, by: self, as: unit, dispatchesSteps: mayBeCancelled, onProgress
     ).run()
   }
 
-  private func makeUnit(
-    _ options: DispatchOptions, named name: String?,
-    at callSite: CallSite
-  ) -> GroupUnit {
+  private func standIn(for options: DispatchOptions, at callSite: CallSite) -> Dispatch? {
     let thread = ThreadState.current
-    return GroupUnit(
-      options, named: name, by: self, at: callSite,
-      parent: DispatchContext.currentTransaction(on: thread), inside: DispatchContext.ofTask,
-      on: thread)
+    return Dispatch.standIn(
+      forGroup: options, by: self, at: callSite,
+      parent: DispatchContext.currentTransaction(on: thread), on: thread)
   }
 }

@@ -40,10 +40,11 @@ final class GroupRun: Sendable {
   }
 
   private func begin(isAtCall: Bool) {
+    let standIn = Dispatch.standIn(
+      forGroup: options, by: dispatcher, at: origin.callSite, parent: origin.parent, on: .current)
     let unit = GroupUnit(
-      options, named: options.lastName, by: dispatcher, at: origin.callSite,
-      parent: origin.parent, inside: nil,
-      isCancelled: progress.withState { $0.isCancelled(0) }, on: .current)
+      standIn, options, named: options.lastName, by: dispatcher, at: origin.callSite, inside: nil,
+      isCancelled: progress.withState { $0.isCancelled(0) })
     guarded.withLock { $0.unit = unit }
     noteCancellation()
     follow(progress.withState { $0.begin() }, isAtCall: isAtCall)

@@ -18,26 +18,23 @@ final class GroupUnit: Sendable {
   private let name: String?
 
   /// - Parameters:
+  ///   - standIn: The dispatch that stands for the group.
   ///   - options: The options of the group; in a task, once that has waited for its limits.
   ///   - caller: The context that waits for the group's end, or nil if none does.
   ///   - isCancelled: Whether the group was cancelled before.
   init(
-    _ options: DispatchOptions, named name: String?, by dispatcher: Dispatcher,
-    at callSite: CallSite, parent: DispatchID?, inside caller: DispatchContext?,
-    isCancelled: Bool = false, on thread: ThreadState
+    _ standIn: Dispatch?, _ options: DispatchOptions, named name: String?,
+    by dispatcher: Dispatcher, at callSite: CallSite, inside caller: DispatchContext?,
+    isCancelled: Bool = false
   ) {
     self.dispatcher = dispatcher
     self.callSite = callSite
     self.name = name
-    standIn = Dispatch.standIn(
-      parent ?? .make(on: thread), parent: nil, callSite, of: dispatcher, on: thread)
+    self.standIn = standIn
     context = standIn.map { TaskContext(ofGroup: $0, of: dispatcher, inside: caller) }
     guard let standIn else {
       refusal = nil
       return
-    }
-    if options.control?.isDetached != true {
-      standIn.link(to: DispatchContext.linkedBlock(from: thread.run, on: thread))
     }
     // A group that starts nothing waits for no limit, and ends no other dispatch.
     guard !isCancelled, !standIn.isCancelled else {
@@ -80,6 +77,19 @@ final class GroupUnit: Sendable {
 }
 
 extension Dispatch {
+  /// Makes the dispatch that stands for a group, linked to the block around it; nil if the dispatcher accepts nothing.
+  static func standIn(
+    forGroup options: DispatchOptions, by dispatcher: Dispatcher, at callSite: CallSite,
+    parent: DispatchID?, on thread: ThreadState
+  ) -> Dispatch? {
+    let standIn = Dispatch.standIn(
+      parent ?? .make(on: thread), parent: nil, callSite, of: dispatcher, on: thread)
+    if options.control?.isDetached != true {
+      standIn?.link(to: DispatchContext.linkedBlock(from: thread.run, on: thread))
+    }
+    return standIn
+  }
+
   /// Admits the dispatch that stands for a group; the group's options make it known, limit or refuse it.
   fileprivate func admitGroup(
     _ options: DispatchOptions, by dispatcher: Dispatcher, at callSite: CallSite
