@@ -196,6 +196,66 @@ struct ControlPairTests {
     #expect(attempts.count == 2 && stage.model == ["after"])
   }
 
+  /// An option that refuses a dispatch at the call.
+  enum Refusal: CaseIterable {
+    case single, throttle, breaker, rate
+
+    var code: DispatchError.Code {
+      switch self {
+      case .single, .throttle: .skipped
+      case .breaker: .circuitOpen
+      case .rate: .rateLimitExceeded
+      }
+    }
+  }
+
+  @Test(arguments: Way.queued, Refusal.allCases)
+  func limitAndRefusalOneThatIsRefusedAtTheCallTakesNoUnit(way: Way, refusal: Refusal) async {
+    let breaker = CircuitBreaker(failures: 1, pause: .seconds(60))
+    let options: DispatchOptions =
+      switch refusal {
+      case .single: .skippedIfInFlight("k")
+      case .throttle: .throttled("k", per: .seconds(60))
+      case .breaker: .guarded(by: breaker)
+      case .rate: .rateLimited(by: RateLimit(1, per: .seconds(60)))
+      }
+    if refusal == .breaker {
+      await dispatcher.send(Script.runs { _ in throw StageFright() }, options: options)
+    }
+    let (started, free) = (Latch(), Latch())
+    let held = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        started.open()
+        await free.opened()
+      }, mode: .serial(lane: "held"), options: refusal == .breaker ? [] : options)
+    await started.opened()
+    var holders: [DispatchHandle] = []
+    var refused: [Task<DispatchResult, Never>] = []
+    let limits = DispatchLimit.Overflow.allCases.map { DispatchLimit(1, overflow: $0) }
+    for limit in limits {
+      // It waits behind the one that holds the lane, and so it may be dropped.
+      holders.append(
+        dispatcher.dispatch(
+          action: Script.adds("holder"), mode: .serial(lane: "held"), options: .limited(by: limit)))
+      let ended = Latch()
+      refused.append(
+        dispatcher.begin(
+          Script.adds("x"), way.mode, [options, .limited(by: limit)], sends: way.sends
+        ) { _ in ended.open() })
+      while limit.statistics.waiting == 0, !ended.isOpen { await Task.yield() }
+      #expect(ended.isOpen, "It waits for no unit.")
+    }
+    free.open()
+    #expect(await held.result.isSuccess)
+    for task in refused { #expect(await task.value.errorCode == refusal.code) }
+    for holder in holders { #expect(await holder.result.isSuccess) }
+    for limit in limits {
+      let figures = limit.statistics
+      #expect(figures.admitted == 1 && figures.rejected == 0 && figures.dropped == 0)
+    }
+    #expect(!stage.model.contains("x"))
+  }
+
   /// The stores of a dispatch have one unit, until the last of them has ended.
   @Test(arguments: modes)
   func limitAndWaitForADispatchIsCountedOnce(mode: Dispatcher.Mode) async {

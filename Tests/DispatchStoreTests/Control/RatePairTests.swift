@@ -73,6 +73,53 @@ struct RatePairTests {
     #expect(limit.statistics.inFlight == 0)
   }
 
+  @Test(arguments: modes)
+  func rateAndLimitOneThatIsSkippedDropsNoOther(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(1, overflow: .dropOldest)
+    let options = [.throttled("k", per: .seconds(60)), .limited(by: limit)] as DispatchOptions
+    dispatcher.queue.isSuspended = true
+    let first = dispatch("1", mode, options)
+    let second = dispatch("2", mode, options)
+    #expect(await second.result.errorCode == .skipped)
+    dispatcher.queue.isSuspended = false
+    #expect(await first.result.isSuccess && stage.model == ["1"])
+    #expect(limit.statistics.admitted == 1 && limit.statistics.dropped == 0)
+  }
+
+  @Test(arguments: modes)
+  func rateAndLimitOneThatIsSkippedExtendsItsInterval(mode: Dispatcher.Mode) async {
+    let options =
+      [
+        .debounced("k", for: .seconds(1), edges: .leading), .limited(by: DispatchLimit(1)),
+      ] as DispatchOptions
+    #expect(await dispatch("1", mode, options).result.isSuccess)
+    for _ in 0..<3 {
+      clock.advance(by: .milliseconds(600))
+      #expect(await dispatch("x", mode, options).result.errorCode == .skipped)
+    }
+    clock.advance(by: .seconds(1))
+    #expect(await dispatch("2", mode, options).result.isSuccess)
+    #expect(stage.model == ["1", "2"])
+  }
+
+  /// The options that decide when or whether a dispatch begins have no effect on a group, also beside a limit.
+  @Test(arguments: GroupForm.allCases)
+  func aGroupDoesNotHeedWhatIsForItsSteps(_ form: GroupForm) async {
+    let breaker = CircuitBreaker(failures: 1, pause: .seconds(60))
+    let options =
+      [
+        .limited(by: DispatchLimit(1, overflow: .dropNewest)), .idempotencyKey("key"),
+        .throttled("k", per: .seconds(60)), .guarded(by: breaker),
+        .rateLimited(by: RateLimit(1, per: .seconds(60))),
+      ] as DispatchOptions
+    #expect(await dispatcher.send(Script.adds("0"), options: options).isSuccess)
+    let failing = Script.runs { _ in throw StageFright() }
+    #expect(await !dispatcher.send(failing, options: .guarded(by: breaker)).isSuccess)
+    let group = ActionGroup { Script.adds("step") }
+    #expect(await form.runHere(group, by: dispatcher, options: options).isSuccess)
+    #expect(stage.model == ["0", "step"])
+  }
+
   /// An attempt is no dispatch that comes.
   @Test(arguments: modes)
   func rateAndRetryAttemptsDoNotCount(mode: Dispatcher.Mode) async {

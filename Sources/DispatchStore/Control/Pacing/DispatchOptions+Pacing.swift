@@ -46,12 +46,15 @@ extension DispatchOptions {
 }
 
 extension DispatchOptions {
-  /// The options of a group, whose steps have rate limits and breakers of their own.
+  /// The options of a group, without those that decide when or whether a dispatch begins: its steps have their own.
   var withoutPacing: DispatchOptions {
     guard let values = (control as? ControlOptions)?.values,
-      !values.rates.isEmpty || !values.breakers.isEmpty
+      !values.rates.isEmpty || !values.breakers.isEmpty || values.start != nil || values.key != nil
     else { return self }
-    return controlled { ($0.rates, $0.breakers) = ([], []) }
+    return controlled {
+      ($0.rates, $0.breakers) = ([], [])
+      ($0.start, $0.key) = (nil, nil)
+    }
   }
 }
 
@@ -62,16 +65,30 @@ extension ControlOptions.Values {
 
   /// Asks breakers and rejecting rate limits at the call, for a dispatch that begins at once.
   func pace(_ dispatch: Dispatch, of dispatcher: Dispatcher) throws(DispatchError) {
-    for breaker in breakers {
-      guard let time = breaker.pauseLeft(for: dispatcher) else { continue }
-      throw .circuitOpen(breaker, dispatch.callSite, retryAfter: .nanoseconds(time))
-    }
-    let demands = rates.filter { $0.limit.overflow == .reject }
+    try askBreakers(at: dispatch.callSite, of: dispatcher)
+    let demands = rejectingDemands
     do throws(DispatchError) {
       for demand in demands { _ = try demand.enter(dispatch, of: dispatcher) }
     } catch {
       for demand in demands { demand.leave(dispatch) }
       throw error
+    }
+  }
+
+  /// Throws if breakers or rejecting rate limits refuse a dispatch made now; takes no token.
+  func checkPace(at callSite: CallSite, of dispatcher: Dispatcher) throws(DispatchError) {
+    try askBreakers(at: callSite, of: dispatcher)
+    for demand in rejectingDemands { try demand.check(at: callSite) }
+  }
+
+  private var rejectingDemands: [RateDemand] { rates.filter { $0.limit.overflow == .reject } }
+
+  private func askBreakers(
+    at callSite: CallSite, of dispatcher: Dispatcher
+  ) throws(DispatchError) {
+    for breaker in breakers {
+      guard let time = breaker.pauseLeft(for: dispatcher) else { continue }
+      throw .circuitOpen(breaker, callSite, retryAfter: .nanoseconds(time))
     }
   }
 

@@ -87,6 +87,9 @@ public final class RateLimit: Sendable {
     }
   }
 
+  /// The time until there is a token of a key, in nanoseconds; nil if there is one.
+  func timeLeft(_ key: TypedKey) -> Int64? { buckets.present(key)?.timeLeft }
+
   /// Whether a dispatch waits for a token of a key.
   func isAwaited(by dispatch: Dispatch, _ key: TypedKey) -> Bool {
     buckets.present(key)?.isAwaited(by: dispatch) == true

@@ -10,11 +10,17 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
   private var units: [LimitUnit] = []
   private var failure: (any Error)?
 
-  /// - Parameter deadline: The dispatch's own, from before it waits, since waiting counts.
-  init(_ limits: [DispatchLimit], _ base: DispatchAdmission?, until deadline: Deadline?) {
+  /// - Parameters:
+  ///   - deadline: The dispatch's own, from before it waits, since waiting counts.
+  ///   - refusal: The reason why it begins with no unit at all; nil for most.
+  init(
+    _ limits: [DispatchLimit], _ base: DispatchAdmission?, until deadline: Deadline?,
+    refusal: DispatchError? = nil
+  ) {
     self.limits = limits
     self.base = base
     limitDeadline = deadline
+    failure = refusal
   }
 
   override var isDetached: Bool { base?.isDetached == true }

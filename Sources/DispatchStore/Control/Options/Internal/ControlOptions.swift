@@ -127,7 +127,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> DispatchAdmission {
     if let answered = answered(by: dispatcher) { return answered }
-    guard let limited = limited(until: deadline) else { return self }
+    guard let limited = limited(for: dispatcher, at: callSite, until: deadline) else { return self }
     limited.enterBlocking(for: dispatcher, on: .current, at: callSite)
     return limited
   }
@@ -136,7 +136,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> SendAdmission? {
     if let answered = answered(by: dispatcher) { return .ready(answered) }
-    return limited(until: deadline)?.enterSending(to: dispatcher, at: callSite)
+    return limited(for: dispatcher, at: callSite, until: deadline)?
+      .enterSending(to: dispatcher, at: callSite)
   }
 
   override var isReady: Bool { answer != nil }
@@ -152,9 +153,32 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     return ControlOptions(values, answer: answer)
   }
 
-  private func limited(until deadline: Deadline?) -> LimitedAdmission? {
+  /// The admission with its limits; nil if there are none.
+  ///
+  /// A dispatch that other options refuse now waits for no unit, and drops no other dispatch.
+  private func limited(
+    for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
+  ) -> LimitedAdmission? {
     guard answer == nil, !values.limits.isEmpty else { return nil }
-    return LimitedAdmission(values.limits, self, until: deadline)
+    return LimitedAdmission(
+      values.limits, self, until: deadline, refusal: refusal(at: callSite, by: dispatcher))
+  }
+
+  /// The reason why a dispatch made now does not begin, whatever its limits say; nil if its admission is to decide.
+  private func refusal(at callSite: CallSite, by dispatcher: Dispatcher) -> DispatchError? {
+    if let key = values.single, let present = dispatcher.controlTables.singles.present(key) {
+      return .skipped(callSite, for: present.callSite, key)
+    }
+    do throws(DispatchError) {
+      switch values.start {
+      case nil: try values.checkPace(at: callSite, of: dispatcher)
+      case .rate(let rate)?: try rate.check(at: callSite, of: dispatcher)
+      case .schedule?: break
+      }
+      return nil
+    } catch {
+      return error
+    }
   }
 
   override func gate(for dispatcher: Dispatcher) -> StartGate? {

@@ -117,6 +117,11 @@ final class NameTable: Sendable {
     return Self.inOrder(replaced)
   }
 
+  /// A dispatch of a key whose stores have not ended; nil if there is none.
+  func present(_ key: TypedKey) -> Dispatch? {
+    change(key) { members, _, _ in members.first?.value }
+  }
+
   /// Adds a dispatch, until its stores have ended, unless the key has one already, which is returned.
   func insertUnlessPresent(_ dispatch: Dispatch, _ key: TypedKey) -> Dispatch? {
     let (entry, present) = change(key) { members, key, number in

@@ -49,6 +49,21 @@ final class RateLine: KeyedMember, TimerTarget {
     return arrival
   }
 
+  /// Skips a dispatch that comes within an interval and does not wait for its end.
+  ///
+  /// Returns the call site of the one that has opened the interval; nil, without an effect, for any other dispatch.
+  func skip(_ rule: RateRule) -> CallSite? {
+    let now = clock.nanoseconds
+    yieldPoint(.comeAtRate, key.description)
+    let skipped = state.withLock { state -> (CallSite, MovingTimer.Move)? in
+      guard let opener = state.rates.skip(rule, at: now) else { return nil }
+      return (opener, state.settled())
+    }
+    guard let (opener, move) = skipped else { return nil }
+    apply(move)
+    return opener
+  }
+
   /// Whether the line is idle, and no dispatch comes to it any longer.
   var isRetired: Bool { state.withLock(\.isRetired) }
 

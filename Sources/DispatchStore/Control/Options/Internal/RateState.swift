@@ -70,15 +70,30 @@ struct RateState<Member: AnyObject> {
       return .wait(replacing: nil)
     }
     if rule.edges.isTrailing, !mayWait { return .refuse }
-    if rule.isExtended {
-      let latest = rule.longest.map { present.begin.addingClamped($0) } ?? .max
-      present.end = max(min(last.addingClamped(rule.period), latest), last)
-      interval = present
-    }
+    extend(&present, by: rule)
+    interval = present
     guard rule.edges.isTrailing else { return .skip(present.opener) }
     let replaced = pending
     pending = new
     return .wait(replacing: replaced?.member)
+  }
+
+  /// Skips a dispatch that comes within an interval and does not wait for its end.
+  ///
+  /// Returns the call site of the one that has opened the interval; nil, without an effect, for any other dispatch.
+  mutating func skip(_ rule: RateRule, at time: Int64) -> CallSite? {
+    let now = max(last, time)
+    guard !rule.edges.isTrailing, var present = interval, now < present.end else { return nil }
+    last = now
+    extend(&present, by: rule)
+    interval = present
+    return present.opener
+  }
+
+  private func extend(_ interval: inout Interval, by rule: RateRule) {
+    guard rule.isExtended else { return }
+    let latest = rule.longest.map { interval.begin.addingClamped($0) } ?? .max
+    interval.end = max(min(last.addingClamped(rule.period), latest), last)
   }
 
   /// Advances to a time.

@@ -18,6 +18,11 @@ final class RateTable: Sendable {
     }
   }
 
+  /// Skips a dispatch that comes within an interval of its key and does not wait for its end.
+  ///
+  /// Returns the call site of the one that has opened the interval; nil, without an effect, for any other dispatch.
+  func skip(_ rate: KeyedRate) -> CallSite? { lines.present(rate.key)?.skip(rate.rule) }
+
   /// Removes an idle line.
   func remove(_ line: RateLine) { lines.remove(line) }
 }
@@ -27,10 +32,20 @@ struct KeyedRate: Sendable {
   let key: TypedKey
   let rule: RateRule
 
+  /// Throws if a dispatch made now is skipped, however it is admitted.
+  func check(at callSite: CallSite, of dispatcher: Dispatcher) throws(DispatchError) {
+    guard let opener = table(of: dispatcher).skip(self) else { return }
+    throw .tooSoon(callSite, after: opener, key)
+  }
+
+  private func table(of dispatcher: Dispatcher) -> RateTable {
+    let tables = dispatcher.controlTables
+    return rule.isExtended ? tables.debounces : tables.throttles
+  }
+
   func admit(_ delay: DispatchDelay, to dispatcher: Dispatcher) throws -> Admission {
-    let (tables, callSite) = (dispatcher.controlTables, delay.dispatch.callSite)
-    let table = rule.isExtended ? tables.debounces : tables.throttles
-    switch table.arrive(delay, self, to: dispatcher) {
+    let callSite = delay.dispatch.callSite
+    switch table(of: dispatcher).arrive(delay, self, to: dispatcher) {
     case .begin:
       return .begins
     case .wait(let replaced):

@@ -28,6 +28,12 @@ final class RateBucket: KeyedMember, TimerTarget {
     change { $0.enter(dispatch, at: $1, mayWait: mayWait) }
   }
 
+  /// The time until there is a token for a dispatch that comes now, in nanoseconds; nil if there is one.
+  var timeLeft: Int64? {
+    let now = time.clock.nanoseconds
+    return state.withLock { $0.tokens.timeLeft(at: now) }
+  }
+
   func isAwaited(by dispatch: Dispatch) -> Bool {
     state.withLock { $0.tokens.isWaiting(dispatch) }
   }

@@ -72,6 +72,13 @@ struct RateBucketState<Member: AnyObject> {
     return .waits
   }
 
+  /// The time until there is a token for a member that comes now, in nanoseconds; nil if there is one.
+  func timeLeft(at time: Int64) -> Int64? {
+    let present = max(last, time)
+    if line.isEmpty, tokenTime <= Int128(present) * rule.count { return nil }
+    return nanoseconds(at: tokenTime) - present
+  }
+
   /// Notes that a member begins; returns whether it has used a token for that.
   mutating func begin(_ member: Member) -> Bool {
     holders.removeValue(forKey: ObjectIdentifier(member)) != nil

@@ -29,6 +29,13 @@ struct RateDemand: Sendable {
     }
   }
 
+  /// Throws if there is no token for a dispatch made now; takes none.
+  func check(at callSite: CallSite) throws(DispatchError) {
+    guard let time = limit.timeLeft(key) else { return }
+    limit.noteRejected()
+    throw .rateLimitExceeded(self, callSite, retryAfter: .nanoseconds(time))
+  }
+
   /// Whether a dispatch waits for its token.
   func isAwaited(by dispatch: Dispatch) -> Bool { limit.isAwaited(by: dispatch, key) }
 
