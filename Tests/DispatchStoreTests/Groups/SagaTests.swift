@@ -403,6 +403,73 @@ struct SagaTests {
     #expect(attempts.all.count == 2)
   }
 
+  @Test(arguments: GroupForm.allCases)
+  func aCompensationThatFailsIsReported(_ form: GroupForm) async {
+    let warnings = Recorder<DispatchWarning>()
+    dispatcher.onWarning { warnings.record($0) }
+    let result = await form.run(
+      ActionGroup {
+        step("a")
+        ActionStep(Script.adds("b")).compensated(by: failure)
+        failure
+      }, by: dispatcher)
+    #expect(warnings.all.map(\.kind) == [.notCompensated])
+    let message = warnings.all.first?.message ?? ""
+    #expect(message.contains("\(result.steps[1].callSite)") && message.contains("StageFright"))
+    #expect(!message.contains("\(result.steps[0].callSite)"))
+  }
+
+  @Test(
+    .timeLimit(.minutes(1)), arguments: GroupForm.allCases, DispatchLimit.Overflow.allCases)
+  func aCompensationTakesNoUnitOfTheDispatchersBounds(
+    _ form: GroupForm, _ overflow: DispatchLimit.Overflow
+  ) async {
+    let bound = DispatchLimit(1, overflow: overflow)
+    let dispatcher = Dispatcher(limits: DispatchLimits(queue: bound))
+    let (stage, free) = (dispatcher.addStage(), Latch())
+    let blocker = Script.suspends { _ in await free.opened() }
+    let result = await form.run(
+      ActionGroup {
+        step("a")
+        ActionStep(
+          Script.runs { _ in
+            dispatcher.dispatch(action: blocker, options: .detached)
+            throw StageFright()
+          }, mode: .serial)
+      }, by: dispatcher)
+    #expect(bound.statistics.inFlight == 1)
+    #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
+    #expect(stage.model == ["a", "-a"])
+    free.open()
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aCompensationThatIsSentWaitsForItsLimit() async {
+    let (dispatcher, limit) = (dispatcher, DispatchLimit(1, overflow: .wait))
+    let (began, free, ended) = (Latch(), Latch(), Latch())
+    let holder = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        began.open()
+        await free.opened()
+      }, options: .limited(by: limit))
+    await began.opened()
+    let group = ActionGroup {
+      ActionStep(Script.adds("a"))
+        .compensated(by: Script.adds("-a"), options: .limited(by: limit))
+      failure
+    }
+    let task = Task {
+      defer { ended.open() }
+      return await dispatcher.send(group)
+    }
+    while limit.statistics.waiting == 0, !ended.isOpen { await Task.yield() }
+    task.cancel()
+    free.open()
+    #expect(await task.value.compensated.map { $0.compensation?.isSuccess } == [true])
+    #expect(stage.model == ["a", "-a"])
+    await holder.ended()
+  }
+
   // MARK: The options of a group
 
   private func run(

@@ -69,8 +69,8 @@ public struct ActionStep: Sendable {
   /// The compensation is dispatched when this step has finished and its group then stops. A group stops if a later
   /// step fails, is vetoed or cancelled, or if the group is cancelled. Compensations run in the reverse of the order
   /// in which their steps ended. They run one after the other, each once, even after one that fails. Compensations
-  /// heed no cancellation, no deadline of the enclosing block, and no `close()`. After `shutDown()` none starts
-  /// (`DrainReport.uncompensated`).
+  /// heed no cancellation, no deadline of the enclosing block, and no `close()`, and take no unit of the dispatcher's
+  /// bounds (`DispatchLimits`). After `shutDown()` none starts (`DrainReport.uncompensated`).
   ///
   /// - Parameters:
   ///   - action: The action.
@@ -117,10 +117,12 @@ public struct ActionStep: Sendable {
     _ work: GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.SendMode?,
     _ options: DispatchOptions, _ ifOnlyBegun: Bool, _ fileID: StaticString, _ line: UInt
   ) -> ActionStep {
-    ActionStep(
+    // Full bounds must not keep a finished step from being undone.
+    let options = ([options, .detached] as DispatchOptions).controlled { $0.takesBounds = false }
+    return ActionStep(
       step.compensated(
         by: GroupStep(
-          work, to: storeIdentifier, mode ?? step.mode, [options, .detached], fileID: fileID,
-          line: line), ifBegun: ifOnlyBegun))
+          work, to: storeIdentifier, mode ?? step.mode, options, fileID: fileID, line: line),
+        ifBegun: ifOnlyBegun))
   }
 }

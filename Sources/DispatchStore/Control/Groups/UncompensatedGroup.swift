@@ -28,4 +28,17 @@ extension Dispatcher {
     report(
       .notCompensated, "Dispatcher \"\(name)\" was shut down before steps were undone: \(group)")
   }
+
+  /// Reports a group that has ended with compensations that failed.
+  ///
+  /// It is in no drain's report: its result says how each of them ended.
+  func reportFailure(of group: UncompensatedGroup) {
+    let error = group.steps.lazy.compactMap { $0.compensation?.error }.first
+    report(
+      .notCompensated,
+      """
+      Dispatcher "\(name)" could not undo steps, because their compensations failed: \(group). The first error is: \
+      \(error.map { "\($0)" } ?? "")
+      """)
+  }
 }

@@ -82,10 +82,10 @@ public struct DispatchWarning: Sendable {
     /// The change is saved, and so is the row of the key or the work. After a restart, a repeat ends with an error, and
     /// the work is a dead letter.
     public static let notEncodable = Kind(description: "notEncodable")
-    /// A dispatcher was shut down before steps of a group were undone.
+    /// Steps of a group were not undone: their compensations failed, or the dispatcher was shut down before.
     ///
-    /// The message names the group and the steps. Call `drain` with a limit before `shutDown()`, and undo the named
-    /// steps by hand.
+    /// The message names the group and the steps, and the first error of a compensation. Undo the named steps by hand.
+    /// Call `drain` with a limit before `shutDown()`.
     public static let notCompensated = Kind(description: "notCompensated")
     /// The work of a durable effect, or a saved schedule, has failed for good, and is kept as a dead letter.
     ///

@@ -339,6 +339,14 @@ struct GroupState: Sendable {
     compensated.filter { compensations[$0]?.isRefused == true }.sorted().compactMap(result)
   }
 
+  /// The steps whose compensations have failed for another reason.
+  var failedCompensations: [ActionStepResult] {
+    compensated.filter { step in
+      guard let end = compensations[step], end.error != nil else { return false }
+      return !end.isRefused
+    }.sorted().compactMap(result)
+  }
+
   /// The step of a range that was the first, in time, not to finish.
   func failure(in range: Range<Int>) -> Int? {
     range.filter { ends[$0]?.error != nil }.min { places[$0] < places[$1] }

@@ -81,14 +81,12 @@ final class GroupTask: Sendable {
     switch made {
     case .none(let known):
       end = known
-    case .action(let action) where compensates:
-      // Dispatched, not sent: the task may be cancelled, and compensations are not.
-      end = .dispatched(await result(of: dispatcher.dispatch(action, of: step)))
     case .actions(let actions):
       end = await self.end(of: dispatcher.dispatch(actions, of: step), step)
-    case .action(let action) where dispatchesSteps:
+    case .action(let action) where dispatchesSteps && !compensates:
       end = await self.end(of: dispatcher.dispatch(action, of: step), step)
     case .action(let action):
+      // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task.
       end = .dispatched(
         await dispatcher.send(
           action, to: step.storeIdentifier, mode: step.mode,

@@ -60,11 +60,16 @@ final class GroupUnit: Sendable {
 
   /// Returns the group's result, once all steps and compensations have ended.
   ///
-  /// Notes compensations that a dispatcher has refused because it was shut down: no other code would know.
+  /// Reports compensations that have failed, and notes those that a dispatcher has refused because it was shut down:
+  /// nothing tries them again.
   func result(of state: GroupState) -> ActionGroupResult {
-    let refused = state.refusedCompensations
+    let (refused, failed) = (state.refusedCompensations, state.failedCompensations)
     if !refused.isEmpty {
       dispatcher.note(UncompensatedGroup(name: name, callSite: callSite, steps: refused))
+    }
+    if !failed.isEmpty {
+      dispatcher.reportFailure(
+        of: UncompensatedGroup(name: name, callSite: callSite, steps: failed))
     }
     return ActionGroupResult(state, orElse: refusal ?? standIn?.refusal)
   }

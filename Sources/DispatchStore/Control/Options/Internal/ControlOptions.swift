@@ -29,6 +29,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var namesLimits = false
     /// Whether the dispatcher's defaults apply; false for the steps of a group.
     var takesDefaults = true
+    /// Whether the bounds of the dispatcher's lanes and queue apply; false if refusing it would leave work half done.
+    var takesBounds = true
     /// Deadlines at instants; the soonest one counts.
     var deadlines: [@Sendable (DispatcherClock, CallSite) -> Deadline] = []
     /// The retry policy; the last one counts.
@@ -59,6 +61,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
       for breaker in options.values.breakers { add(breaker) }
       namesLimits = namesLimits || options.values.namesLimits
       takesDefaults = takesDefaults && options.values.takesDefaults
+      takesBounds = takesBounds && options.values.takesBounds
       Self.append(options.values.deadlines, to: &deadlines)
       retry = options.values.retry ?? retry
       priority = options.values.priority ?? priority
