@@ -70,12 +70,12 @@ struct PaymentService {
   /// - Parameter database: Nil for orders in memory.
   init(
     _ database: MemoryDatabase?, _ bank: ChargingBank, clock: VirtualClock? = nil,
-    defaults: DispatchOptions = [], attempts: Int = 3,
+    defaults: DispatchOptions = [], limits: DispatchLimits? = nil, attempts: Int = 3,
     onRestart: EffectRecovery<OrderPlaced> = .runAgain,
     actions: ActionCoder = ActionCoder(OrderPlaced.self), resumes: Bool = true,
     before: @escaping @Sendable () async throws -> Void = {}
   ) async throws {
-    dispatcher = Dispatcher(name: "payments", defaults: defaults, clock: clock)
+    dispatcher = Dispatcher(name: "payments", defaults: defaults, limits: limits, clock: clock)
     let warnings = warnings
     dispatcher.onWarning { warnings.record($0) }
     persistence = try await database?.open(for: dispatcher, actions: actions)
@@ -445,6 +445,32 @@ struct DurableEffectTests {
     #expect(bank.keys.all.count == 1 && service.orders.model.paid == [1])
     try await service.persistence?.flush()
     #expect(rows.isEmpty && service.dispatcher.pendingEffects.isEmpty)
+  }
+
+  /// If one refused the action, the outside world would be reached again.
+  @Test(arguments: [true, false], [true, false])
+  func dispatchTheirActionAlthoughADefaultLimitOrABoundIsFull(
+    isPersistent: Bool, isBound: Bool
+  ) async throws {
+    let (limit, bank) = (DispatchLimit(1, overflow: .wait), ChargingBank())
+    let (isFull, free) = (Latch(), Latch())
+    let service = try await PaymentService(
+      isPersistent ? database : nil, bank, defaults: isBound ? [] : .limited(by: limit),
+      limits: isBound ? DispatchLimits(queue: limit) : nil
+    ) { await isFull.opened() }
+    service.dispatcher.addStage()
+    let handle = service.dispatcher.dispatch(OrderPlaced())
+    #expect(await handle.result.isSuccess)
+    let holder = service.dispatcher.dispatch(
+      action: Script.suspends { _ in
+        isFull.open()
+        await free.opened()
+      })
+    await handle.settled
+    #expect(bank.keys.all.count == 1 && service.orders.model.paid == [1])
+    #expect(service.warnings.all.isEmpty && limit.statistics.inFlight == 1)
+    free.open()
+    #expect(await holder.result.isSuccess)
   }
 
   @Test(arguments: [true, false])

@@ -1,6 +1,7 @@
 /// Limits for all dispatches of a dispatcher, whatever their options say.
 ///
-/// They don't count `.sync` dispatches, which no queue holds, nor compensations, which are not to be refused.
+/// They don't count `.sync` dispatches, which no queue holds. Nor do they count compensations, and the actions that
+/// durable effects return, which are not to be refused.
 public struct DispatchLimits: Sendable {
   /// The limit of each lane by itself, including the default one and the main queue.
   var lane: (bound: Int, overflow: DispatchLimit.Overflow)?

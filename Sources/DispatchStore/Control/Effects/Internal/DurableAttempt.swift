@@ -55,8 +55,11 @@ struct DurableAttempt {
   private func dispatch(_ action: any ActionType, _ end: OutboxEnd) async throws {
     guard entry.withProgress({ $0.beginEnd() }) else { throw CancellationError() }
     if isPlanted(.effectRemovedFirst) { outbox.done(entry, isRemoved: false) }
-    // Without a default time limit: the action would commit after it, and be dispatched again.
-    let options = DispatchOptions.timeout(nil).controlled { $0.companions = [end] }
+    // Without a default time limit: the action would commit after it, and be dispatched again. And without default
+    // limits and bounds: if they refused the action, the body would run again, and reach the outside world twice.
+    let options = DispatchOptions.timeout(nil).controlled {
+      ($0.companions, $0.namesLimits, $0.takesBounds) = ([end], true, false)
+    }
     let result = await run.dispatcher.dispatch(
       action: action, options: options, fileID: effect.fileID, line: effect.line
     ).result
