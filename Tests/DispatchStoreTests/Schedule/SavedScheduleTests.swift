@@ -65,9 +65,10 @@ private struct Office {
 
   init(
     _ database: MemoryDatabase, _ clock: VirtualClock, name: String = "office",
-    actions: ActionCoder = ActionCoder(Remind.self, CleanUp.self), resumes: Bool = true
+    actions: ActionCoder = ActionCoder(Remind.self, CleanUp.self), limits: DispatchLimits? = nil,
+    resumes: Bool = true
   ) async throws {
-    dispatcher = Dispatcher(name: name, clock: clock)
+    dispatcher = Dispatcher(name: name, limits: limits, clock: clock)
     let (warnings, lingers, mayGoOn) = (warnings, lingers, mayGoOn)
     dispatcher.onWarning { warnings.record($0) }
     persistence = try await database.open(for: dispatcher, actions: actions)
@@ -522,6 +523,48 @@ struct SavedScheduleTests {
       Remind(order: 1), options: [.delayed(by: .seconds(10), name: "r"), key])
     try await first.persistence.flush()
     database.crash()
+  }
+
+  @Test(arguments: DispatchLimit.Overflow.allCases)
+  func areResumedAlthoughABoundIsFull(_ overflow: DispatchLimit.Overflow) async throws {
+    try await leaveSchedule([])
+    let next = try await Office(
+      database, clock, limits: DispatchLimits(queue: DispatchLimit(1, overflow: overflow)),
+      resumes: false)
+    let end = Recorder<Int>()
+    next.dispatcher.dispatch(Hold(end: end))
+    next.dispatcher.resumeWork()
+    #expect(next.dispatcher.scheduled.map(\.name) == ["r"])
+    clock.advance(by: .seconds(10))
+    await next.reached { $0.reminded == [1] }
+    end.record(1)
+    await next.dispatcher.drain()
+    #expect(rows.isEmpty && next.warnings.all.isEmpty)
+  }
+
+  @Test(arguments: [false, true])
+  func thatAreRefusedWhenTheyAreRunAgainStayDeadLetters(isClosed: Bool) async throws {
+    let office = try await Office(
+      database, clock, limits: DispatchLimits(queue: DispatchLimit(1)))
+    let failed = office.dispatcher.dispatch(
+      Remind(order: 1, fails: true), options: .delayed(by: .seconds(1), name: "r"))
+    clock.advance(by: .seconds(1))
+    _ = await failed.result
+    let letter = try #require(office.dispatcher.deadLetters.first)
+    let end = Recorder<Int>()
+    if isClosed {
+      office.dispatcher.close()
+    } else {
+      office.dispatcher.dispatch(Hold(end: end))
+    }
+    #expect(!office.dispatcher.runAgain(letter))
+    #expect(office.dispatcher.deadLetters.map(\.error) == ["NobodyThere()"])
+    #expect(office.dispatcher.savedSchedules?.count == 0)
+    try await office.persistence.flush()
+    database.crash()
+    end.record(1)
+    let next = try await Office(database, clock)
+    #expect(next.dispatcher.deadLetters.map(\.error) == ["NobodyThere()"])
   }
 
   @Test func whoseKeyHasAnAnswerByThenLeaveNoRow() async throws {

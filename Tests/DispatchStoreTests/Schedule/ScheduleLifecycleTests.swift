@@ -40,7 +40,8 @@ struct ScheduleLifecycleTests {
   {
     let (clock, limit) = (VirtualClock(), DispatchLimit(1, overflow: .reject))
     let dispatcher = Dispatcher(
-      defaults: [.timeout(.seconds(5)), .limited(by: limit)], clock: clock)
+      defaults: [.timeout(.seconds(5)), .limited(by: limit)],
+      limits: DispatchLimits(perLane: 1, queue: DispatchLimit(1)), clock: clock)
     dispatcher.register(
       store: Store(identifier: "count", model: 0) { On(Tick.self) { $0 += $1.by } })
     let week = Duration.seconds(7 * 86_400)

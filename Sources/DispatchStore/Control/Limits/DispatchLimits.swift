@@ -1,7 +1,7 @@
 /// Limits for all dispatches of a dispatcher, whatever their options say.
 ///
 /// They don't count `.sync` dispatches, which no queue holds. Nor do they count compensations, and the actions that
-/// durable effects return, which are not to be refused.
+/// durable effects return, which are not to be refused, and what is delayed or scheduled, perhaps for a week.
 public struct DispatchLimits: Sendable {
   /// The limit of each lane by itself, including the default one and the main queue.
   var lane: (bound: Int, overflow: DispatchLimit.Overflow)?

@@ -9,9 +9,9 @@ extension DispatchOptions {
   /// the stores that are registered then. You can cancel it by its handle, by its name and by `named`; `send` cancels
   /// it with the task. If you close, drain or shut down the dispatcher before, it ends as cancelled.
   ///
-  /// The dispatch is in flight from the call on: its time limit counts, and so does a `DispatchLimit`. With `.sync` the
-  /// caller's thread waits, with `send` the task. In a task whose thread `.sync` would block, it ends with
-  /// `wouldDeadlock`.
+  /// The dispatch is in flight from the call on: its time limit counts, and so does a `DispatchLimit` that it names. It
+  /// has none of the dispatcher's default limits and bounds. With `.sync` the caller's thread waits, with `send` the
+  /// task. In a task whose thread `.sync` would block, it ends with `wouldDeadlock`.
   ///
   /// Made in a block, it is cancelled with that block's dispatch and inherits its deadline. Add `detached` to outlive
   /// them.

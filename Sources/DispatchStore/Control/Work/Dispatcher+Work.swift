@@ -19,21 +19,22 @@ extension Dispatcher {
     if record.missed == .skip, record.due <= clock.unixNanoseconds {
       _ = savedSchedules?.removeFound(record.name)
     } else {
+      guard let saved = savedSchedules else { return }
       dispatch(
-        record, by: ScheduleRule(begin: .at(record.due), name: record.name, missed: record.missed))
+        record, SavedSchedule(of: record, in: saved),
+        by: ScheduleRule(begin: .at(record.due), name: record.name, missed: record.missed))
     }
   }
 
   /// Dispatches a saved action, whose commit removes its row; at once, or by a rule.
-  private func dispatch(_ record: ScheduleRecord<any ActionType>, by rule: ScheduleRule? = nil) {
-    guard let saved = savedSchedules else { return }
-    let companion = SavedSchedule(of: record, in: saved)
-    // A dead letter runs at once. Zero is before all arrivals: what is scheduled under its name keeps the row.
-    if rule == nil { companion.came(0) }
+  @discardableResult
+  private func dispatch(
+    _ record: ScheduleRecord<any ActionType>, _ companion: SavedSchedule, by rule: ScheduleRule?
+  ) -> DispatchHandle {
     let options = DispatchOptions().controlled {
       ($0.companions, $0.start, $0.key) = ([companion], rule.map(LaterStart.schedule), record.key)
     }
-    dispatch(record.action, to: record.store, mode: record.mode.mode, options: options)
+    return dispatch(record.action, to: record.store, mode: record.mode.mode, options: options)
   }
 
   /// The work of durable effects that is not done, in the order in which it came; without dead letters.
@@ -58,7 +59,8 @@ extension Dispatcher {
 
   /// Runs the work of a dead letter again, with all of its attempts and the same key.
   ///
-  /// - Returns: Whether it was a dead letter still, and its action is known.
+  /// - Returns: Whether it was a dead letter still, its action is known, and the work was accepted. What a full limit or
+  ///   a closed dispatcher refuses stays a dead letter.
   @discardableResult
   public func runAgain(_ letter: DeadLetter) -> Bool {
     switch letter.kind {
@@ -68,12 +70,21 @@ extension Dispatcher {
   }
 
   private func runAgain(named name: String) -> Bool {
-    guard let letter = savedSchedules?.takeLetter(name, mustRun: true), let action = letter.action
+    guard let saved = savedSchedules, let letter = saved.takeLetter(name, mustRun: true),
+      let action = letter.action
     else { return false }
-    var record = letter.with(action)
+    let failed = letter.with(action)
+    var record = failed
     (record.error, record.failed) = (nil, nil)
-    dispatch(record)
-    return true
+    let companion = SavedSchedule(of: record, in: saved)
+    // A dead letter runs at once. Zero is before all arrivals: what is scheduled under its name keeps the row.
+    companion.came(0)
+    let handle = dispatch(record, companion, by: nil)
+    // A dispatch that is refused before it is admitted has no companion, which would make a dead letter of it again.
+    handle.dispatch?.whenOver {
+      if !companion.hasEnded { saved.putBack(failed) }
+    }
+    return !handle.isOver || companion.hasEnded
   }
 
   /// Removes a dead letter: its work is never done.

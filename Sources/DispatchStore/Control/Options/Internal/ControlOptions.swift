@@ -42,7 +42,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     /// Whether the end does not wait until its commits are saved; the last one that says so counts.
     var endsUnsaved: Bool?
 
-    /// Whether it begins at a time, perhaps in a week, so that default time limits and limits are not for it.
+    /// Whether it begins at a time, perhaps in a week, so that default time limits, limits and bounds are not for it.
     var isScheduled: Bool { if case .schedule? = start { true } else { false } }
 
     /// Takes the object that has the values: as an argument, all of them would be copied.

@@ -40,7 +40,7 @@ final class DispatcherControl: DefaultAdmission, @unchecked Sendable {
       let takesLimits = !values.namesLimits && !values.isScheduled && mode?.isSync != true
       if takesLimits { values.limits = defaults.limits }
     }
-    if let mode, values.takesBounds { addBounds(of: mode, to: &values) }
+    if let mode, values.takesBounds, !values.isScheduled { addBounds(of: mode, to: &values) }
     return own == nil && values.retry == nil && values.limits.isEmpty ? nil : ControlOptions(values)
   }
 

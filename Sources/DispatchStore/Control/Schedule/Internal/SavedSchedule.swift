@@ -17,6 +17,8 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     var isRemoved = false
     /// Whether the dispatcher has closed, so that the row is left to the next process.
     var isLeft = false
+    /// Whether the dispatch has ended that it belongs to.
+    var hasEnded = false
   }
 
   /// - Parameter key: The dispatch's idempotency key.
@@ -79,8 +81,13 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
 
   override func lost() { state.withLock { $0.isRemoved = false } }
 
+  var hasEnded: Bool { state.withLock(\.hasEnded) }
+
   override func ended(_ result: DispatchResult) {
-    let (number, isRemoved) = state.withLock { ($0.number, $0.isRemoved) }
+    let (number, isRemoved) = state.withLock { state -> (Int?, Bool) in
+      state.hasEnded = true
+      return (state.number, state.isRemoved)
+    }
     guard let number else { return endedUnscheduled(result) }
     if isRemoved { return schedules.forget(name, number) }
     switch result.error {

@@ -255,6 +255,20 @@ final class SavedSchedules: DispatcherAttachment {
     }
   }
 
+  /// Keeps a dead letter again that was taken to be run, and was refused.
+  func putBack(_ failed: ScheduleRecord<any ActionType>) {
+    let name = failed.name
+    let new: Letter = (failed.with(failed.action), 0)
+    let record = state.withLock { state in
+      if state.letters[name] == nil { state.letters[name] = new }
+      return state.records.remove(name, 0)
+    }
+    // Outside of the lock, since an action's deinit is the user's code.
+    withExtendedLifetime(record) {}
+    // Saved again, since the writer skips the row if the letter is taken when its turn comes.
+    saveRow(name, of: 0, failed)
+  }
+
   func removeLetter(_ name: String) -> Bool {
     guard takeLetter(name, mustRun: false) != nil else { return false }
     removeRow(name)
