@@ -729,6 +729,51 @@ struct SavedScheduleTests {
     #expect(rows.isEmpty)
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func areRunAgainByABlockThatIsCancelled() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
+    try await first.persistence.flush()
+    database.crash()
+    let (without, persistence, warnings) = try await openWithoutStore()
+    clock.advance(by: .seconds(1))
+    _ = await warnings.first(2)
+    try await persistence.flush()
+    #expect(without.deadLetters.map(\.name) == ["r"])
+    database.crash()
+    let next = try await Office(database, clock)
+    let dispatcher = next.dispatcher
+    dispatcher.addStage()
+    let letter = try #require(dispatcher.deadLetters.first)
+    let (began, goOn, isAccepted) = (Latch(), Latch(), Recorder<Bool>())
+    let admin = dispatcher.dispatch(
+      storeIdentifier: "stage",
+      action: Script.suspends { _ in
+        began.open()
+        await goOn.opened()
+        isAccepted.record(dispatcher.runAgain(letter))
+      })
+    await began.opened()
+    admin.cancel()
+    goOn.open()
+    #expect(await isAccepted.first(1) == [true])
+    await next.reached { $0.reminded == [1] }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func outliveTheDeadlineOfTheBlockThatResumesThem() async throws {
+    try await leaveSchedule([])
+    let next = try await Office(database, clock, resumes: false)
+    let dispatcher = next.dispatcher
+    dispatcher.addStage()
+    let admin = dispatcher.dispatch(
+      storeIdentifier: "stage", action: Script.runs { _ in dispatcher.resumeWork() },
+      options: .timeout(.seconds(1)))
+    #expect(await admin.result.isSuccess)
+    clock.advance(by: .seconds(10))
+    await next.reached { $0.reminded == [1] }
+  }
+
   @Test func thatAnEffectFollowsNeedNoStore() async throws {
     let office = try await Office(database, clock, actions: ActionCoder(Reminder.self))
     let followed = Recorder<String>()

@@ -2,7 +2,8 @@ extension Dispatcher {
   /// Begins the work that an earlier process has left: durable effects, and scheduled actions.
   ///
   /// Call it once, when all stores and durable effects are registered, and all dispatchers that share the persistence
-  /// are made, on any thread. Without persistence there is none.
+  /// are made, on any thread. Without persistence there is none. The work inherits neither cancellation nor deadline
+  /// from a block that calls this.
   public func resumeWork() {
     outbox.resume(self)
     for record in savedSchedules?.decodeFound() ?? [] { resume(record) }
@@ -33,6 +34,8 @@ extension Dispatcher {
   ) -> DispatchHandle {
     let options = DispatchOptions().controlled {
       ($0.companions, $0.start, $0.key) = ([companion], rule.map(LaterStart.schedule), record.key)
+      // The work is not that of the block that resumes it: neither its cancellation nor its deadline ends it.
+      $0.isDetached = true
     }
     return dispatch(record.action, to: record.store, mode: record.mode.mode, options: options)
   }
@@ -58,6 +61,8 @@ extension Dispatcher {
   public func remove(_ work: PendingEffect) -> Bool { outbox.remove(work.key, isLetter: false) }
 
   /// Runs the work of a dead letter again, with all of its attempts and the same key.
+  ///
+  /// It inherits neither cancellation nor deadline from a block that calls this.
   ///
   /// - Returns: Whether it was a dead letter still, its action is known, and the work was accepted. What a full limit or
   ///   a closed dispatcher refuses stays a dead letter.
