@@ -333,4 +333,41 @@ struct ControlPairTests {
     #expect(await held.result.isSuccess)
     #expect(!stage.model.contains("x"))
   }
+
+  /// The thread is the program's own, inside of a `.sync` dispatch.
+  @Test(.timeLimit(.minutes(1)), arguments: modes)
+  func inheritanceAndLimitAThreadIsBlockedUntilTheDeadlineOfItsBlock(
+    mode: Dispatcher.Mode
+  ) async {
+    let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
+    dispatcher.addStage("outer")
+    let (started, codes) = (Latch(), Recorder<DispatchError.Code?>())
+    let held = dispatcher.dispatch(
+      storeIdentifier: "stage",
+      action: Script.suspends { _ in
+        started.open()
+        await free.opened()
+      }, mode: .async, options: .limited(by: limit))
+    await started.opened()
+    let blocks = Script.runs { _ in
+      let inner = dispatcher.dispatch(
+        storeIdentifier: "stage", action: Script.adds("x"), mode: mode,
+        options: .limited(by: limit))
+      codes.record(inner.resultIfEnded?.errorCode)
+    }
+    let outer = Task {
+      await onOwnThread {
+        dispatcher.dispatch(
+          storeIdentifier: "outer", action: blocks, mode: .sync, options: .timeout(.seconds(1))
+        ).resultIfEnded
+      }
+    }
+    while limit.statistics.waiting == 0 { await Task.yield() }
+    clock.advance(by: .seconds(1))
+    #expect(await codes.first(1) == [.timedOut])
+    _ = await outer.value
+    free.open()
+    #expect(await held.result.isSuccess)
+    #expect(limit.statistics.waiting == 0 && !stage.model.contains("x"))
+  }
 }

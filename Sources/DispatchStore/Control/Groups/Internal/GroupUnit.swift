@@ -101,7 +101,9 @@ extension Dispatch {
   ) throws {
     guard options.isControlled else { return }
     let deadline = dispatcher.deadline(options, options.control, at: callSite)
-    let admission = options.control?.begin(for: dispatcher, at: callSite, until: deadline)
+    let admission = options.control?.begin(
+      for: dispatcher, at: callSite,
+      until: dispatcher.sooner(of: deadline, makeDetails().inheritedDeadline))
     if let deadline {
       guard deadline.time > dispatcher.clock.nanoseconds else {
         throw DispatchError.timedOut(callSite, after: deadline.duration)

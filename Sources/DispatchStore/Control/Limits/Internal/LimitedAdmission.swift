@@ -11,7 +11,7 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
   private var failure: (any Error)?
 
   /// - Parameters:
-  ///   - deadline: The dispatch's own, from before it waits, since waiting counts.
+  ///   - deadline: The dispatch's, from before it waits, since waiting counts.
   ///   - refusal: The reason why it begins with no unit at all; nil for most.
   init(
     _ limits: [DispatchLimit], _ base: DispatchAdmission?, until deadline: Deadline?,

@@ -45,7 +45,8 @@ class DispatchAdmission: @unchecked Sendable {
   ///
   /// Called on the dispatching thread, before hooks and scheduling.
   ///
-  /// - Parameter deadline: The dispatch's own deadline. The thread is blocked until then at most.
+  /// - Parameter deadline: The dispatch's own deadline, or a sooner one that it inherits. The thread is blocked until
+  ///   then at most.
   func begin(
     for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> DispatchAdmission { self }
@@ -219,12 +220,7 @@ struct DispatchTerms {
     ownDeadline = dispatcher.deadline(options, admission, at: dispatch.callSite)
     let isAlone = admission?.isDetached == true || dispatch.details?.scheduler?.isTask == true
     parent = isAlone ? nil : DispatchContext.linkedBlock(from: thread.run, on: thread)
-    guard let time = parent?.makeDetails().inheritedDeadline, time < ownDeadline?.time ?? .max
-    else {
-      deadline = ownDeadline
-      return
-    }
-    deadline = Deadline(time: time, nanoseconds: max(time - dispatcher.clock.nanoseconds, 0))
+    deadline = dispatcher.sooner(of: ownDeadline, parent?.makeDetails().inheritedDeadline)
   }
 }
 
@@ -249,6 +245,12 @@ extension Dispatcher {
     if limit >= DispatchOptions.unlimited { return other }
     let own = Deadline(after: limit, by: clock.nanoseconds)
     return if let other, other.time < own.time { other } else { own }
+  }
+
+  /// Returns a deadline, or the one at an inherited time if that is sooner.
+  func sooner(of own: Deadline?, _ inherited: Int64?) -> Deadline? {
+    guard let inherited, inherited < own?.time ?? .max else { return own }
+    return Deadline(time: inherited, nanoseconds: max(inherited - clock.nanoseconds, 0))
   }
 
   /// Decides whether a dispatch of this thread begins; nil if nothing controls it.
@@ -282,7 +284,7 @@ extension Dispatcher {
       if inheritance.isCancelled { throw CancellationError() }
     }
     let admission = terms.admission?.begin(
-      for: self, at: dispatch.callSite, until: terms.ownDeadline)
+      for: self, at: dispatch.callSite, until: terms.deadline)
     // Added before another thread takes part, so that every step finds it.
     if admission?.isCancellable == true || terms.ownDeadline != nil {
       dispatch.makeDetails().isCancellable = true
