@@ -122,6 +122,29 @@ struct GroupHandleTests {
     #expect(stage.model.isEmpty)
   }
 
+  @Test(arguments: Dispatcher.SendMode.everyMode)
+  func aDetachedStepThatIsSentOutlivesTheCancellationOfItsTask(
+    _ mode: Dispatcher.SendMode
+  ) async {
+    let (dispatcher, began, goOn) = (dispatcher, Latch(), Latch())
+    let group = ActionGroup {
+      ActionStep(
+        Script.suspends { stage in
+          began.open()
+          await goOn.opened()
+          try Task.checkCancellation()
+          stage.updateModel { $0.append("a") }
+        }, mode: mode, options: .detached)
+      Script.adds("skipped")
+    }
+    let task = Task { await dispatcher.send(group) }
+    await began.opened()
+    task.cancel()
+    goOn.open()
+    #expect(await task.value.outcomes == "+.")
+    #expect(stage.model == ["a"])
+  }
+
   @Test func closuresAreCalledOnceAtTheEndAfterTheCompletion() async {
     let (log, goOn) = (Recorder<String>(), Latch())
     let handle = dispatcher.dispatch(

@@ -1,7 +1,8 @@
 extension Dispatcher {
   /// Dispatches the steps of a group, one after the other or concurrently.
   ///
-  /// The first steps are dispatched before this returns, on the caller's thread. Each later step is dispatched once
+  /// The first steps are dispatched before this returns, on the caller's thread. If one waits for a unit of a limit,
+  /// that thread blocks, as in `dispatch`. Each later step is dispatched once
   /// the earlier ones and their completions have ended. That happens on a thread of the concurrent queue, even if that
   /// is suspended; no thread waits meanwhile.
   ///
@@ -43,7 +44,7 @@ extension Dispatcher {
   /// Each step is sent, as by `send(_:to:mode:options:then:)`. Task-local values and priority are the task's, no
   /// thread is woken if its lane is idle, and none is blocked. A step with a list of actions is dispatched and
   /// awaited. Cancelling the task cancels the steps that run, and starts nothing more but compensations, which are
-  /// not cancelled; this returns after them. Inside an operation that holds the lane which a step needs, the step
+  /// not cancelled; this returns after them. A detached step is not cancelled either. Inside an operation that holds the lane which a step needs, the step
   /// fails with `wouldDeadlock`.
   ///
   /// - Parameters:
