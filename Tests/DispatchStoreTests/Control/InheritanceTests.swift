@@ -347,6 +347,56 @@ struct InheritanceTests {
     await handle.ended()
   }
 
+  /// Ends the sent dispatch "outer" from inside, and returns once the current block is cancelled.
+  ///
+  /// So a test needs no other task while a block keeps its thread.
+  private func endOuter(timesOut: Bool) async {
+    if timesOut {
+      await clock.waitForSleepers(atLeast: 1)
+      clock.advance(by: .seconds(1))
+    } else {
+      dispatcher.cancel(named: "outer")
+    }
+    await Latch().openedOrCancelled()
+  }
+
+  private func sendOuter(_ script: Script) async {
+    await dispatcher.send(
+      script, to: "outer", options: [.named("outer"), .timeout(.seconds(1))])
+  }
+
+  /// Its block runs in a task of its own, on a thread of the system.
+  @Test(arguments: [true, false])
+  func aSynchronousDispatchThatWaitsInASentBlockEndsWithIt(timesOut: Bool) async {
+    let (dispatcher, handles) = (dispatcher, handles)
+    let script = Script.suspends { _ in
+      await endOuter(timesOut: timesOut)
+      try Task.checkCancellation()
+    }
+    await sendOuter(
+      .suspends { _ in
+        handles.record(
+          dispatcher.dispatch(storeIdentifier: "inner", action: script, mode: .sync))
+      })
+    let result = handles.all[0].resultIfEnded
+    #expect(result?["inner"].isCancelled == true)
+    #expect((result?.dispatchError?.code == .timedOut) == timesOut)
+  }
+
+  @Test(arguments: [true, false])
+  func whatAnEndedSentBlockDispatchesSynchronouslyDoesNotBegin(timesOut: Bool) async {
+    let (dispatcher, handles) = (dispatcher, handles)
+    await sendOuter(
+      .suspends { _ in
+        await endOuter(timesOut: timesOut)
+        handles.record(dispatcher.dispatch(action: Errand.adds("ran"), mode: .sync))
+      })
+    let result = handles.all[0].resultIfEnded
+    #expect(result?["desk"].isCancelled == true)
+    #expect((result?.dispatchError?.code == .timedOut) == timesOut)
+    #expect((dispatcher.store(with: "desk") as! Desk).model.isEmpty)
+  }
+
   @Test(arguments: inner)
   func whatObserversHooksAndCompletionsDispatchIsNotCancelled(_ mode: Dispatcher.Mode) async {
     let (dispatcher, handles, free) = (dispatcher, handles, Latch())

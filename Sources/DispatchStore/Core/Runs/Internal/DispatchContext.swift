@@ -72,6 +72,12 @@ class DispatchContext: @unchecked Sendable {
   /// Whether the current task is that of an `async` block, or was made there.
   static var isInTaskOfBlock: Bool { TaskLocalAddress.current(of: $inTask) != 0 }
 
+  /// Whether code of a dispatch runs on this thread, or in the current task.
+  ///
+  /// A thread does not know the block of a task that the system runs.
+  @inline(__always)
+  static func isInside(on thread: ThreadState) -> Bool { thread.isInside || isInTaskOfBlock }
+
   /// Whether code on this thread may block it for a delivery turn.
   ///
   /// True outside of dispatches, and in `.sync` ones, for which a caller waits anyway.

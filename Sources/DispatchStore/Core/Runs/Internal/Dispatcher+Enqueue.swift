@@ -21,7 +21,9 @@ extension Dispatcher {
       refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
     }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
-    if thread.isInside, let error = refusal(of: route, on: thread, at: callSite) {
+    if DispatchContext.isInside(on: thread),
+      let error = refusal(of: route, on: thread, at: callSite)
+    {
       return refuse(error, to: route, completion, callSite, on: thread)
     }
     var run = InlineRun(

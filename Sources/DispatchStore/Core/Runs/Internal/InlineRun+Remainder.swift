@@ -17,7 +17,9 @@ extension InlineRun.Address {
     }
     let (details, scheduler) = record.makeDetails(
       forRoundsOf: dispatcher, in: pointee.task, on: thread)
-    if record.isSynchronous, thread.isInside { record.joinBlock(on: thread) }
+    if record.isSynchronous, DispatchContext.isInside(on: thread) {
+      record.joinBlock(on: thread)
+    }
     // A task that was cancelled between two of its stores must begin no block.
     if scheduler.isTask, Task.isCancelled { record.cancel() }
     let round = Round(
