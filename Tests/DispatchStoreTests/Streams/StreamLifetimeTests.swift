@@ -64,6 +64,29 @@ struct StreamLifetimeTests {
     #expect(await coming.next() == nil)
   }
 
+  /// The last model differs from the one that was taken by a commit that no observer is to see.
+  @Test func aCommitOfWhichObserversAreNotNotifiedIsNoChangeWhereTheStoreGoes() async {
+    let dispatcher = Dispatcher(name: "silent")
+    var store: CounterStore? = dispatcher.register(
+      store: CounterStore(
+        identifier: "silent",
+        reducer: ClosureReducer(
+          notifies: { $0 != .add(2) },
+          answer: { action, store in
+            ActionOperation(action: action, store: store) { _, store in
+              if case .add(let amount) = action { store.updateModel { $0.count += amount } }
+            }
+          })), ownership: .weak)
+    weak let departed = store
+    var models = store!.stream(.model, initial: true).map(\.value).makeAsyncIterator()
+    store!.dispatch(.add(1), mode: .sync)
+    #expect(await models.next()?.count == 1)
+    store!.dispatch(.add(2), mode: .sync)
+    store = nil
+    #expect(departed == nil)
+    #expect(await models.next() == nil)
+  }
+
   @Test(arguments: [StreamBuffering.unbounded, .newest(1), .suspending(0)])
   func aConsumerThatWaitsIsResumedWhenTheStoreGoes(policy: StreamBuffering) async {
     var store: CounterStore? = .counter("short")

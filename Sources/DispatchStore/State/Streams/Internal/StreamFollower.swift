@@ -47,7 +47,7 @@ final class StreamFollower: Follower, @unchecked Sendable {
   /// Replaces a note that was not taken by one with the last model.
   override func storeGoes(_ commit: CommitInProgress) {
     guard let lastNote, let readLast = reader.readLast else { return }
-    // In the place of a note that was not taken; a model that was taken is known by its version.
+    // In the place of a note that was not taken; the consumer skips a commit that it has taken.
     _ = stream.takeBack()
     _ = stream.push(lastNote.with(readLast(commit))) { nil }
   }
