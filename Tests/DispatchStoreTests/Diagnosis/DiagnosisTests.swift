@@ -190,6 +190,38 @@ struct DiagnosisTests {
     await world.end(outer)
   }
 
+  /// After its delay, only the code that called it waits for it.
+  @Test(arguments: [true, false])
+  func aSyncDispatchWithADelayDoesNotWaitForItself(isInBlock: Bool) async {
+    let (dispatcher, started, free) = (dispatcher, Latch(), world.free)
+    dispatcher.addStage("inner")
+    let delayed: @Sendable () -> Void = {
+      dispatcher.dispatch(
+        storeIdentifier: "inner",
+        action: Script.runs { _ in
+          started.open()
+          free.wait()
+        }, mode: .sync, options: .delayed(by: .milliseconds(1)))
+    }
+    let caller = Task {
+      await onOwnThread {
+        guard isInBlock else { return delayed() }
+        dispatcher.dispatch(
+          storeIdentifier: "stage", action: Script.runs { _ in delayed() }, mode: .sync)
+      }
+    }
+    while dispatcher.delayedDispatches.waiting.isEmpty { await Task.yield() }
+    world.clock.advance(by: .milliseconds(1))
+    await started.opened()
+    let diagnosis = dispatcher.diagnosis()
+    let kinds: [Diagnosis.Edge.Kind] = isInBlock ? [.awaits] : []
+    #expect(diagnosis.cycles.isEmpty && diagnosis.edges.map(\.kind) == kinds)
+    #expect(diagnosis.edges.allSatisfy { $0.from != $0.to })
+    free.open()
+    await caller.value
+    await world.end()
+  }
+
   @Test func showsAThreadThatWaitsForAHandleInABlock() async {
     let held = await world.hold(.serial(lane: "other"))
     let outer = dispatcher.dispatch(

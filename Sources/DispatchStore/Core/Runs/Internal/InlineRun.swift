@@ -412,8 +412,10 @@ extension InlineRun.Address {
     _ record: Dispatch, _ action: any ActionType, to storeIdentifier: String?,
     in mode: Dispatcher.Mode, by dispatcher: Dispatcher, on thread: ThreadState
   ) {
-    record.keep(
-      outer: isPlanted(.hookOutside) ? nil : DispatchContext.enclosing(thread.run, on: thread))
+    // A `.sync` dispatch knows its caller. After a delay, its own context is around its hooks, too.
+    let isWithCaller = mode.isSync && !record.isStep
+    let outer = isWithCaller ? record.outer : DispatchContext.enclosing(thread.run, on: thread)
+    record.keep(outer: isPlanted(.hookOutside) ? nil : outer)
     _ = prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
     guard let session = pointee.session.take() else {
       // The code that dispatches was around the hooks. It is not around the stores, which run elsewhere; only a `.sync`
