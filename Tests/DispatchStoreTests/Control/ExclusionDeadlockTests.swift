@@ -225,4 +225,32 @@ struct ExclusionDeadlockTests {
     free.open()
     #expect(await holder.value.isSuccess)
   }
+
+  /// It runs on the main queue, in a block whose caller blocks the thread of a task.
+  @Test(arguments: [true, false])
+  func aSyncDispatchForWhichATasksThreadIsBlockedOvertakesATask(hasMiddleware: Bool) async {
+    let (it, free, outer) = (it, Latch(), Dispatcher(name: "outer"))
+    outer.addStage()
+    if hasMiddleware { it.dispatcher.register(middleware: RecordingMiddleware()) }
+    let holder = await it.begin("a", until: free, .async, .exclusive("a"))
+    let task = it.run(it.notes("task"), .async, .exclusive("a"), sends: true)
+    let script = Script.suspends { _ in
+      await MainActor.run {
+        _ = it.dispatcher.dispatch(
+          storeIdentifier: "stage", action: it.notes("sync"), mode: .sync,
+          options: .exclusive("a"))
+      }
+    }
+    // On a thread of its own, since the one for tasks may be the only one. It waits, so it has come to its gate.
+    Thread {
+      while !it.dispatcher.pool.shared.isAwaited { sched_yield() }
+      free.open()
+    }.start()
+    let caller = Task.detached {
+      func run() -> DispatchResult { outer.dispatch(action: script, mode: .sync).resultIfEnded! }
+      return run()
+    }
+    for each in [caller, holder, task] { #expect(await each.value.isSuccess) }
+    #expect(it.log.all == ["+a", "-a", "sync", "task"] && it.isClean)
+  }
 }

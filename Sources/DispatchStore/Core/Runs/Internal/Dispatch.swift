@@ -112,8 +112,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Keeps the session until the dispatch runs.
   func keep(_ session: MiddlewareSession) {
-    // Preparation is over: a dispatch that waits for its turn keeps no context alive.
-    (self.session, ownOuter) = (session, nil)
+    self.session = session
   }
 
   func takeSession() -> MiddlewareSession? { session.take() }

@@ -417,14 +417,13 @@ extension InlineRun.Address {
     let outer = isWithCaller ? record.outer : DispatchContext.enclosing(thread.run, on: thread)
     record.keep(outer: isPlanted(.hookOutside) ? nil : outer)
     _ = prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
-    guard let session = pointee.session.take() else {
-      // The code that dispatches was around the hooks. It is not around the stores, which run elsewhere; only a `.sync`
-      // caller waits for them.
-      if !mode.isSync { record.keep(outer: nil) }
-      return
+    if let session = pointee.session.take() {
+      session._withUnsafeGuaranteedRef { $0.keepAlive() }
+      record.keep(session.takeRetainedValue())
     }
-    session._withUnsafeGuaranteedRef { $0.keepAlive() }
-    record.keep(session.takeRetainedValue())
+    // The code that dispatches was around the hooks. It is not around the stores, which run elsewhere; only a `.sync`
+    // caller waits for them, and for its turn before.
+    if !mode.isSync { record.keep(outer: nil) }
   }
 
   private func parent(on thread: ThreadState) -> DispatchID? {
