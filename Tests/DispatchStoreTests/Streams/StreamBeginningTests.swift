@@ -1,6 +1,7 @@
-import DispatchStore
 import DispatchStoreTesting
 import Testing
+
+@testable import DispatchStore
 
 /// When a stream begins, and when its consumer has caught up.
 @Suite(.timeLimit(.minutes(5)))
@@ -71,6 +72,31 @@ struct StreamBeginningTests {
     await store.streamsCaughtUp()
   }
 
+  /// It asks for more while the delta that is kept for it is merged with the next one.
+  @Test func aConsumerHasNotDealtWithADeltaThatIsBeingMerged() async {
+    let (began, free, dealt) = (Latch(), Latch(), Recorder<Int>())
+    let level: @Sendable (Int) -> Level = { Level(height: $0, began: began, free: free) }
+    let store = Store<Levels, Ping>(
+      identifier: "levels", model: Levels(all: [0: level(0)]), reducer: LevelReducer())
+    let deltas = store.stream(.deltas(\.all))
+    store.updateModel { $0.all[0] = level(1) }
+    let catchUp = CatchUp(with: [store.storage])
+    let merging = Task { await onOwnThread { store.updateModel { $0.all[0] = level(2) } } }
+    await began.opened()
+    let consumer = Task.immediate {
+      for await change in deltas {
+        dealt.record(change.value.changed[0]?.new.height ?? 0)
+        break
+      }
+    }
+    #expect(!catchUp.isComplete.isSet)
+    free.open()
+    await catchUp.wait()
+    #expect(dealt.all == [2])
+    await consumer.value
+    await merging.value
+  }
+
   @Test func aWaitForConsumersEndsWithItsTask() async {
     let stream = store.stream(.model, initial: true)
     let wait = Task { [store] in await store.streamsCaughtUp() }
@@ -103,4 +129,27 @@ struct StreamBeginningTests {
     #expect(!report.isComplete)
     withExtendedLifetime(stream) {}
   }
+}
+
+private struct Levels: Sendable {
+  var all: [Int: Level]
+}
+
+/// A height whose comparison with one that is two away waits: only merged deltas compare these.
+private struct Level: Equatable, Sendable {
+  let height: Int
+  let began: Latch
+  let free: Latch
+
+  static func == (one: Self, other: Self) -> Bool {
+    if abs(one.height - other.height) == 2 {
+      one.began.open()
+      one.free.wait()
+    }
+    return one.height == other.height
+  }
+}
+
+private final class LevelReducer: Reducer<Levels, Ping> {
+  override func reduce(into levels: inout Levels, action: Ping) { unchanged() }
 }

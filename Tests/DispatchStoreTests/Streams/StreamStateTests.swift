@@ -181,6 +181,36 @@ struct StreamStateTests {
     #expect(state.takeCaughtUp().isEmpty)
   }
 
+  @Test func aConsumerHasNotCaughtUpWhileAnElementIsMerged() {
+    var (state, _) = filled(.unbounded, 1...1)
+    #expect(watches(&state))
+    #expect(state.takeBack() == 1)
+    #expect(watches(&state))
+    #expect(state.takeCaughtUp().isEmpty, "It asks for more.")
+    #expect(state.suspend("consumer").caughtUp.isEmpty)
+    #expect(state.push(2) { nil }.isDue)
+    #expect(state.wake().waiter == "consumer")
+    #expect(state.takeCaughtUp().isEmpty)
+    #expect(drain(&state) == [2])
+    #expect(state.takeCaughtUp().count == 2)
+  }
+
+  @Test func aConsumerHasCaughtUpWithAnElementThatIsMergedAway() {
+    var (state, _) = filled(.unbounded, 1...1)
+    #expect(watches(&state))
+    #expect(state.takeBack() == 1)
+    #expect(!state.mergedAway())
+    #expect(state.takeCaughtUp().count == 1, "It asks for more.")
+    _ = state.push(2) { nil }
+    #expect(watches(&state))
+    #expect(state.takeBack() == 2)
+    #expect(suspends(&state, "consumer"))
+    #expect(state.mergedAway(), "It has asked before.")
+    let (waiter, _, caughtUp) = state.wake()
+    #expect(waiter == nil && caughtUp.count == 1)
+    #expect(!watches(&state))
+  }
+
   @Test func aConsumerThatWaitsHasCaughtUpAndSoHasOneThatIsGone() {
     var state = State(.unbounded)
     #expect(suspends(&state, "consumer"))

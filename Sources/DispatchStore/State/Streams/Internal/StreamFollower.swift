@@ -24,7 +24,10 @@ final class StreamFollower: Follower, @unchecked Sendable {
   override func put(
     _ note: KeptNote, of commit: CommitInProgress, _ kept: inout KeptCommit
   ) -> Bool {
-    guard let note = merged(note) else { return true }
+    guard let note = merged(note) else {
+      if stream.mergedAway() { kept.schedule(self) }
+      return true
+    }
     if reader.readLast != nil { lastNote = note }
     let push = stream.push(note) {
       commit.isPresentModel ? nil : StreamHold.begin(commit, &kept)
@@ -52,7 +55,7 @@ final class StreamFollower: Follower, @unchecked Sendable {
     _ = stream.push(lastNote.with(readLast(commit))) { nil }
   }
 
-  /// Resumes the consumer from this thread.
+  /// Resumes the consumer from this thread, or ends waits for it.
   ///
   /// Its task continues on its own executor.
   override func scheduleCall() {

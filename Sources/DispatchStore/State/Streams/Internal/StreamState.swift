@@ -20,6 +20,8 @@ struct StreamState<Element, Waiter, Hold> {
   private var life = Life.open
   private var kept = FIFO<Element>()
   private var count = 0
+  /// Whether an element was taken back to be merged with the next one: the consumer has not dealt with it.
+  private var isMerging = false
   private var dropped: [Element] = []
   /// For each element beyond the bound, in order: the hold of its producer, if it waits.
   private var holds = FIFO<Hold?>()
@@ -54,6 +56,7 @@ struct StreamState<Element, Waiter, Hold> {
   ///
   /// - Parameter hold: Makes the producer wait, if it can. Called if the consumer lags too far behind.
   mutating func push(_ element: Element, hold: () -> Hold?) -> Push {
+    isMerging = false
     guard case .open = life else { return Push() }
     switch buffering {
     case .unbounded: break
@@ -70,9 +73,20 @@ struct StreamState<Element, Waiter, Hold> {
   }
 
   /// Takes back the only kept element, so that the next one can be merged into it.
+  ///
+  /// `push(_:hold:)` or `mergedAway()` follows.
   mutating func takeBack() -> Element? {
-    defer { count = 0 }
-    return kept.popFirst()
+    let element = kept.popFirst()
+    (count, isMerging) = (0, element != nil)
+    return element
+  }
+
+  /// Notes that the element that was taken back and the next one cancel out.
+  ///
+  /// - Returns: Whether the caller must call `wake()`, outside of the store's lock, because waits for the consumer end.
+  mutating func mergedAway() -> Bool {
+    isMerging = false
+    return waiter != nil && !watches.isEmpty
   }
 
   private mutating func dropFirst() {
@@ -82,10 +96,12 @@ struct StreamState<Element, Waiter, Hold> {
   }
 
   /// Returns the consumer, if it can take an element or the end, and the dropped elements.
-  mutating func wake() -> (waiter: Waiter?, dropped: [Element]) {
-    let waiter = count > 0 || !isOpen ? waiter.take() : nil
+  ///
+  /// Otherwise, if the consumer is suspended, returns the waits that end because nothing is left for it.
+  mutating func wake() -> (waiter: Waiter?, dropped: [Element], caughtUp: [CatchUp]) {
+    let resumed = count > 0 || !isOpen ? waiter.take() : nil
     defer { dropped = [] }
-    return (waiter, dropped)
+    return (resumed, dropped, waiter == nil ? [] : takeCaughtUp())
   }
 
   private var isOpen: Bool {
@@ -107,10 +123,13 @@ struct StreamState<Element, Waiter, Hold> {
   /// Returns false if it has, or never will.
   mutating func watch(_ watch: CatchUp) -> Bool {
     if case .closed = life { return false }
-    if count == 0, waiter != nil || !isOpen { return false }
-    watches.append((position + count, watch))
+    if isIdle, waiter != nil || !isOpen { return false }
+    watches.append((position + count + (isMerging ? 1 : 0), watch))
     return true
   }
+
+  /// Whether nothing is kept for the consumer, or about to be kept again.
+  private var isIdle: Bool { count == 0 && !isMerging }
 
   mutating func remove(_ watch: CatchUp) {
     watches.removeAll { $0.watch === watch }
@@ -121,7 +140,7 @@ struct StreamState<Element, Waiter, Hold> {
   /// Called when it asks for an element, before it takes one, and after the end.
   mutating func takeCaughtUp() -> [CatchUp] {
     if watches.isEmpty { return [] }
-    let isDone = if case .closed = life { true } else { count == 0 }
+    let isDone = if case .closed = life { true } else { isIdle }
     let due = watches.filter { isDone || $0.position <= position }
     watches.removeAll { isDone || $0.position <= position }
     return due.map(\.watch)

@@ -24,10 +24,16 @@ final class StreamStorage: Sendable {
     state.withLock { $0.takeBack() }
   }
 
-  /// Resumes the consumer, and releases the dropped elements.
+  /// Notes that the element that was taken back and the next one cancel out, under the store's lock.
+  ///
+  /// Says if `wake()` must follow outside of it.
+  func mergedAway() -> Bool { state.withLock { $0.mergedAway() } }
+
+  /// Resumes the consumer, or ends waits for it, and releases the dropped elements.
   func wake() {
-    let (waiter, dropped) = state.withLock { $0.wake() }
+    let (waiter, dropped, caughtUp) = state.withLock { $0.wake() }
     resume(waiter)
+    for watch in caughtUp { watch.hasCaughtUp() }
     withExtendedLifetime(dropped) {}
   }
 
