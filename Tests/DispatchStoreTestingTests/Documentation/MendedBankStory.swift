@@ -7,15 +7,17 @@ enum Mended {
   struct Overdrawn: Error {}
 
   static func openAccounts(in bank: Dispatcher) -> (HandlerStore<Int>, HandlerStore<Int>) {
-    let checking = bank.register(store: Store(identifier: "checking", model: 100) {
-      On(Transfer.self) { balance, transfer in
-        guard balance >= transfer.amount else { throw Overdrawn() }
-        balance -= transfer.amount
-      }
-    })
-    let savings = bank.register(store: Store(identifier: "savings", model: 0) {
-      On(Transfer.self) { balance, transfer in balance += transfer.amount }
-    }, waitFor: [checking])
+    let checking = bank.register(
+      store: Store(identifier: "checking", model: 100) {
+        On(Transfer.self) { balance, transfer in
+          guard balance >= transfer.amount else { throw Overdrawn() }
+          balance -= transfer.amount
+        }
+      })
+    let savings = bank.register(
+      store: Store(identifier: "savings", model: 0) {
+        On(Transfer.self) { balance, transfer in balance += transfer.amount }
+      }, waitFor: [checking])
     return (checking, savings)
   }
   // page: end

@@ -45,10 +45,12 @@ struct TestingPageTests {
     let printed = "\(try #require(failure))"
     let page = try Self.read("docs/Testing.md")
     let shown = try #require(
-      page.split(separator: "```").first { $0.contains("Seed 9 fails") }, "The output is not on the page")
+      page.split(separator: "```").first { $0.contains("Seed 9 fails") },
+      "The output is not on the page")
     var rest = printed[...]
     for line in shown.split(separator: "\n").dropFirst() where line != "…" {
-      let place = try #require(rest.firstRange(of: line), "\(line) is not in this place of\n\(printed)")
+      let place = try #require(
+        rest.firstRange(of: line), "\(line) is not in this place of\n\(printed)")
       rest = rest[place.upperBound...]
     }
   }

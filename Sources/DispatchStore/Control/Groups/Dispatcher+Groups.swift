@@ -73,7 +73,7 @@ extension Dispatcher {
       switch options.control?.send(to: self, at: callSite, until: deadline) {
       case .ready(let admission): admitted.control = admission
       case .waits(let wait):
-        // As any sent dispatch, it is accepted or refused again once it has its units.
+        // Once it has its units it is accepted or refused again, as any sent dispatch.
         if let standIn { standIn.end(DispatchResult(dispatchID: standIn.id)) }
         admitted.control = await wait.ended()
         standIn = self.standIn(for: options, at: callSite)
