@@ -20,7 +20,8 @@ extension DispatchLog {
       json.member("name") { $0.text(dispatcher) }
       json.member("origin") { $0.number(originMilliseconds) }
       json.member("dropped") { $0.number(Int64(droppedCount)) }
-      json.member("chunk", PageChunk(entries, after: droppedCount).write)
+      // A log from a file may say any number, and a page's numbers have 53 bits.
+      json.member("chunk", PageChunk(entries, after: max(0, min(droppedCount, 1 << 52))).write)
       json.member("status") { json in
         if let status { status.write(to: &json) } else { json.null() }
       }

@@ -49,6 +49,7 @@ extension FuzzCheck {
     var expected: Set<DispatchWarning.Kind> = [.noResponder]
     if program.hooks.values.contains(where: \.didFails) { expected.insert(.middlewareFailed) }
     if answers.contains(where: \.drops) { expected.insert(.abandoned) }
+    if program.groups.contains(where: { !$0.undos.isEmpty }) { expected.insert(.notCompensated) }
     for kind in run.present.now.warnings {
       check(expected.contains(kind), "a warning that nothing in the program leads to: \(kind)")
     }

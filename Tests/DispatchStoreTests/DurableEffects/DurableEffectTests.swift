@@ -490,6 +490,18 @@ struct DurableEffectTests {
 
   /// As a recorder does while it travels.
   @Test(arguments: [true, false])
+  func aDeadLetterThatAClosedDispatcherIsToRunAgainStays(isPersistent: Bool) async throws {
+    let service = try await PaymentService(
+      isPersistent ? database : nil, ChargingBank(failing: 1), attempts: 1)
+    let dispatcher = service.dispatcher
+    await dispatcher.dispatch(OrderPlaced()).settled
+    let letter = try #require(dispatcher.deadLetters.first)
+    dispatcher.close()
+    #expect(!dispatcher.runAgain(letter))
+    #expect(dispatcher.deadLetters.count == 1 && dispatcher.pendingEffects.isEmpty)
+  }
+
+  @Test(arguments: [true, false])
   func thatShouldBeginDuringAPauseOfTheirDispatcherBeginAfterIt(isPersistent: Bool) async throws {
     let service = try await PaymentService(
       isPersistent ? database : nil, ChargingBank(failing: 1), attempts: 1)

@@ -122,19 +122,21 @@ struct GroupHandleTests {
     #expect(stage.model.isEmpty)
   }
 
-  @Test(arguments: Dispatcher.SendMode.everyMode)
+  @Test(arguments: Dispatcher.SendMode.everyMode, [false, true])
   func aDetachedStepThatIsSentOutlivesTheCancellationOfItsTask(
-    _ mode: Dispatcher.SendMode
+    _ mode: Dispatcher.SendMode, _ isList: Bool
   ) async {
     let (dispatcher, began, goOn) = (dispatcher, Latch(), Latch())
+    let script = Script.suspends { stage in
+      began.open()
+      await goOn.opened()
+      try Task.checkCancellation()
+      stage.updateModel { $0.append("a") }
+    }
     let group = ActionGroup {
-      ActionStep(
-        Script.suspends { stage in
-          began.open()
-          await goOn.opened()
-          try Task.checkCancellation()
-          stage.updateModel { $0.append("a") }
-        }, mode: mode, options: .detached)
+      isList
+        ? ActionStep([script], mode: mode, options: .detached)
+        : ActionStep(script, mode: mode, options: .detached)
       Script.adds("skipped")
     }
     let task = Task { await dispatcher.send(group) }

@@ -386,6 +386,31 @@ struct SagaTests {
     #expect(stage.model == ["late", "-late"])
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.SendMode.everyMode)
+  func aDetachedStepThatHasTimedOutIsUndoneOnceItsBlockHasEnded(
+    _ mode: Dispatcher.SendMode
+  ) async {
+    let clock = VirtualClock()
+    let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
+    let stage = dispatcher.addStage()
+    let late = Script.suspends { stage in
+      began.open()
+      // Until the deadline, which cancels it.
+      try? await Task.sleep(for: .seconds(3_600))
+      stage.updateModel { $0.append("late") }
+    }
+    let group = ActionGroup {
+      ActionStep(late, mode: mode, options: [.timeout(.seconds(1)), .detached])
+        .compensated(by: Script.adds("-late"), ifOnlyBegun: true)
+    }
+    let task = Task { await dispatcher.send(group, options: .limited(by: DispatchLimit(1))) }
+    await began.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    _ = await task.value
+    #expect(stage.model == ["late", "-late"])
+  }
+
   @Test(arguments: GroupForm.InMode.all)
   func aCompensationHasOptionsOfItsOwn(_ form: GroupForm.InMode) async {
     let attempts = Recorder<Int>()

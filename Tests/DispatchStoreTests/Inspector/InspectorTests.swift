@@ -77,6 +77,16 @@ struct InspectorTests {
     #expect(entries["id"] as? [Int] == [-9, -1])
   }
 
+  @Test(arguments: [-3, -1, Int.max])
+  func aPageOfALogThatSaysAnyNumberOfDroppedEntriesIsMade(_ dropped: Int) throws {
+    let log = DispatchLog(
+      dispatcher: "", origin: Date(), droppedCount: dropped, entries: [change(at: .seconds(1))])
+    let chunk = try #require(try data(of: log.html())["chunk"] as? [String: Any])
+    let entries = try #require(chunk["entries"] as? [String: Any])
+    let number = (entries["id"] as? [Int])?.first ?? entries["id"] as? Int
+    #expect(try #require(number) <= -2)
+  }
+
   @Test(arguments: [0, 29, 30, 105, 36_500])
   func timesAreNumbersThatAPageReads(daysAfterTheOrigin days: Int) throws {
     let began = Duration.seconds(days * 86_400) + .nanoseconds(7)

@@ -360,6 +360,30 @@ struct PersistentStateTests {
     #expect(store.select(note) == "saved")
   }
 
+  @Test func isStreamedAlsoIfLoadingLowersTheVersion() async throws {
+    let (database, first) = (MemoryDatabase(), Dispatcher(name: "first"))
+    let persistence = try await database.open(for: first)
+    let saved = WalletStore.wallet("wallet", Wallet(note: "saved"))
+    try await first.register(store: saved, persisted: .elements(\.all))
+    try await persistence.close()
+    let second = Dispatcher(name: "second")
+    var store: WalletStore? = WalletStore.wallet()
+    for number in 1...3 { store?.updateModel { $0.all["\(number)"] = number } }
+    var changes = try #require(store?.stream(.model, initial: true)).makeAsyncIterator()
+    var deltas = try #require(store?.stream(.deltas(\.all))).makeAsyncIterator()
+    #expect(await changes.next()?.value.all.count == 3)
+    store?.updateModel { $0.all["4"] = 4 }
+    try await database.open(for: second)
+    try await second.register(
+      store: try #require(store), ownership: .weak, persisted: .elements(\.all))
+    store?.updateModel { $0.all["new"] = 1 }
+    #expect(store?.version == 1)
+    store = nil
+    // Merged with that of version 4, which it follows.
+    #expect(await deltas.next() != nil)
+    #expect(await changes.next()?.value.all["new"] == 1)
+  }
+
   @Test func ofAReleasedWeakStoreIsSaved() async throws {
     let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
     let persistence = try await database.open(for: dispatcher)

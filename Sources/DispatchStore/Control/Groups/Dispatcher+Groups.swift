@@ -44,8 +44,9 @@ extension Dispatcher {
   /// Each step is sent, as by `send(_:to:mode:options:then:)`. Task-local values and priority are the task's, no
   /// thread is woken if its lane is idle, and none is blocked. A step with a list of actions is dispatched and
   /// awaited. Cancelling the task cancels the steps that run, and starts nothing more but compensations, which are
-  /// not cancelled; this returns after them. A detached step is not cancelled either. Inside an operation that holds the lane which a step needs, the step
-  /// fails with `wouldDeadlock`.
+  /// not cancelled; this returns after them. Without an option or default that may cancel the group, a detached step
+  /// is not cancelled either. Inside an operation that holds the lane which a step needs, the step fails with
+  /// `wouldDeadlock`.
   ///
   /// - Parameters:
   ///   - group: The steps.

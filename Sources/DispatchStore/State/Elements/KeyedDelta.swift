@@ -110,7 +110,9 @@ public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   @inlinable
   mutating func merge(_ next: Self, _ equality: ElementEquality<Value>) {
-    let versions = versions.lowerBound...next.versions.upperBound
+    // A saved model that was loaded may have a lower version.
+    let last = next.versions.upperBound
+    let versions = min(versions.lowerBound, last)...last
     if next.isReset {
       self = Self(versions: versions, content: next.content, entries: next.entries)
       return

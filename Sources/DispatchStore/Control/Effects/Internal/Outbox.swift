@@ -243,7 +243,7 @@ final class Outbox: DispatcherAttachment {
 
   /// Runs a dead letter again; returns false if it is none, or its action can't be decoded.
   func runAgain(_ key: String, by dispatcher: Dispatcher) -> Bool {
-    guard !isLast, let entry = state.withLock({ $0.entries[key] }), entry.action != nil,
+    guard !isClosed, let entry = state.withLock({ $0.entries[key] }), entry.action != nil,
       entry.withProgress({ $0.revive() })
     else { return false }
     save(entry.row)

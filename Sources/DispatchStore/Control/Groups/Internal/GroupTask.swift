@@ -83,7 +83,9 @@ final class GroupTask: Sendable {
       end = known
     case .actions(let actions):
       end = await self.end(of: dispatcher.dispatch(actions, of: step), step)
-    case .action(let action) where dispatchesSteps && !compensates:
+    // A detached step may end at its time limit before its block, for which its compensation waits.
+    case .action(let action)
+    where !compensates && (dispatchesSteps || step.isUndoneIfBegun && isKept(step)):
       end = await self.end(of: dispatcher.dispatch(action, of: step), step)
     case .action(let action):
       // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task.
@@ -107,17 +109,18 @@ final class GroupTask: Sendable {
     return result
   }
 
-  /// Awaits a step's dispatch, which is cancelled with the task.
+  /// Awaits a step's dispatch, which is cancelled with the task unless it is kept.
   ///
   /// If the step is undone once it has begun, also awaits its block, which may end after its time limit.
   private nonisolated(nonsending) func end(
     of handle: DispatchHandle, _ step: GroupStep
   ) async -> GroupStepEnd {
+    let isKept = isKept(step)
     let result = await withCancellationHandler {
       await self.result(of: handle)
     } onCancel: {
       // On another thread: cancelling may run code of the program.
-      dispatcher.pool.resume { handle.cancel() }
+      if !isKept { dispatcher.pool.resume { handle.cancel() } }
     }
     if step.isUndoneIfBegun, handle.hasEnded, let dispatch = handle.dispatch {
       let wait = TaskWait.begin()
@@ -127,6 +130,11 @@ final class GroupTask: Sendable {
       wait?.end()
     }
     return .dispatched(result, ofStores: handle.dispatch?.resultOfStores)
+  }
+
+  /// Whether a step runs to its end although the task is cancelled.
+  private func isKept(_ step: GroupStep) -> Bool {
+    !dispatchesSteps && step.options.control?.isDetached == true
   }
 
   /// Skips the rest if the caller's task, or the dispatch that stands for the group, was cancelled.
