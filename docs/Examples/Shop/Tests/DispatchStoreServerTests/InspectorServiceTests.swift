@@ -89,7 +89,7 @@ import Testing
     var page = ""
     for await line in lines { page += line }
     #expect(page.contains(#""name":"bank""#) && page.contains(#""live":"events""#))
-    #expect(page.contains(#""chunk":{"entries":{"count":0,"#))
+    #expect(page.contains(#""entries":{"count":0,"#))
   }
 
   @Test func aRequestIsAnEventWithoutItsMaskedFields() async throws {
