@@ -49,7 +49,7 @@
       self.place = place
       patience = Int32(min(max(settings.patience / .milliseconds(1), 0), Double(Int32.max)))
       let silence = max(settings.lease.components.seconds, 1)
-      // What comes last wins: settings in the URL, but for the encoding, since all text is read and sent as UTF-8.
+      // The last one of a name wins. So the URL overrides these settings, but not the encoding: all text is UTF-8.
       let options = [
         ("connect_timeout", "\(max(silence / 2, 2))"), ("keepalives", "1"),
         ("keepalives_idle", "\(silence)"), ("keepalives_interval", "\(max(silence / 3, 1))"),

@@ -242,7 +242,7 @@
     /// Runs statements, and turns a failure into an error.
     ///
     /// - Parameters:
-    ///   - action: What they do, for the error.
+    ///   - action: The purpose of the statements, for the error.
     ///   - count: The number of statements before those that do it.
     ///   - commits: Whether they end the transaction: if the reply is lost, nobody knows whether it was saved.
     private func exchange<Value>(

@@ -303,11 +303,9 @@ struct ControlPairTests {
     #expect(stage.model == ["x"])
   }
 
-  @Test(arguments: modes)
-  func inheritanceAndLimitAWaitEndsWithTheBlock(mode: Dispatcher.Mode) async {
-    let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
-    dispatcher.addStage("outer")
-    let (started, begun, errors) = (Latch(), Latch(), Recorder<Bool>())
+  /// Dispatches an action that has a unit of a limit until the latch opens.
+  private func hold(_ limit: DispatchLimit, until free: Latch) async -> DispatchHandle {
+    let started = Latch()
     let held = dispatcher.dispatch(
       storeIdentifier: "stage",
       action: Script.suspends { _ in
@@ -315,6 +313,15 @@ struct ControlPairTests {
         await free.opened()
       }, mode: .async, options: .limited(by: limit))
     await started.opened()
+    return held
+  }
+
+  @Test(arguments: modes)
+  func inheritanceAndLimitAWaitEndsWithTheBlock(mode: Dispatcher.Mode) async {
+    let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
+    dispatcher.addStage("outer")
+    let (begun, errors) = (Latch(), Recorder<Bool>())
+    let held = await hold(limit, until: free)
     let outer = dispatcher.dispatch(
       storeIdentifier: "outer",
       action: Script.suspends { _ in
@@ -341,14 +348,8 @@ struct ControlPairTests {
   ) async {
     let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
     dispatcher.addStage("outer")
-    let (started, codes) = (Latch(), Recorder<DispatchError.Code?>())
-    let held = dispatcher.dispatch(
-      storeIdentifier: "stage",
-      action: Script.suspends { _ in
-        started.open()
-        await free.opened()
-      }, mode: .async, options: .limited(by: limit))
-    await started.opened()
+    let codes = Recorder<DispatchError.Code?>()
+    let held = await hold(limit, until: free)
     let blocks = Script.runs { _ in
       let inner = dispatcher.dispatch(
         storeIdentifier: "stage", action: Script.adds("x"), mode: mode,

@@ -488,26 +488,28 @@ struct DurableEffectTests {
     #expect(begun.all == [0] && again.all.sorted() == Array(0..<10))
   }
 
-  /// As a recorder does while it travels.
-  @Test(arguments: [true, false])
-  func aDeadLetterThatAClosedDispatcherIsToRunAgainStays(isPersistent: Bool) async throws {
+  /// Returns a service whose only work has become a dead letter.
+  private func makeLetter(isPersistent: Bool) async throws -> (PaymentService, DeadLetter) {
     let service = try await PaymentService(
       isPersistent ? database : nil, ChargingBank(failing: 1), attempts: 1)
+    await service.dispatcher.dispatch(OrderPlaced()).settled
+    return (service, try #require(service.dispatcher.deadLetters.first))
+  }
+
+  @Test(arguments: [true, false])
+  func aDeadLetterThatAClosedDispatcherIsToRunAgainStays(isPersistent: Bool) async throws {
+    let (service, letter) = try await makeLetter(isPersistent: isPersistent)
     let dispatcher = service.dispatcher
-    await dispatcher.dispatch(OrderPlaced()).settled
-    let letter = try #require(dispatcher.deadLetters.first)
     dispatcher.close()
     #expect(!dispatcher.runAgain(letter))
     #expect(dispatcher.deadLetters.count == 1 && dispatcher.pendingEffects.isEmpty)
   }
 
+  /// A recorder pauses a dispatcher while it travels.
   @Test(arguments: [true, false])
   func thatShouldBeginDuringAPauseOfTheirDispatcherBeginAfterIt(isPersistent: Bool) async throws {
-    let service = try await PaymentService(
-      isPersistent ? database : nil, ChargingBank(failing: 1), attempts: 1)
+    let (service, letter) = try await makeLetter(isPersistent: isPersistent)
     let dispatcher = service.dispatcher
-    await dispatcher.dispatch(OrderPlaced()).settled
-    let letter = try #require(dispatcher.deadLetters.first)
     #expect(dispatcher.pause())
     #expect(dispatcher.runAgain(letter))
     #expect(dispatcher.pendingEffects.count == 1)

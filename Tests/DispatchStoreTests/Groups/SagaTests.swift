@@ -350,7 +350,16 @@ struct SagaTests {
     #expect(await form.run(vetoed, by: dispatcher).compensated.isEmpty)
   }
 
-  /// What undoes a step whose time has passed comes after the step's block.
+  /// An action that changes its store once its deadline has cancelled it.
+  private func late(after began: Latch) -> Script {
+    Script.suspends { stage in
+      began.open()
+      try? await Task.sleep(for: .seconds(3_600))
+      stage.updateModel { $0.append("late") }
+    }
+  }
+
+  /// A compensation of a step whose time has passed comes after the step's block.
   @Test(
     .timeLimit(.minutes(1)), arguments: GroupForm.InMode.all,
     [(true, 1), (false, 1), (true, 2), (false, 2)])
@@ -362,12 +371,7 @@ struct SagaTests {
     let clock = VirtualClock()
     let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
     let stage = dispatcher.addStage()
-    let late = Script.suspends { stage in
-      began.open()
-      // Until the deadline, which cancels it.
-      try? await Task.sleep(for: .seconds(3_600))
-      stage.updateModel { $0.append("late") }
-    }
+    let late = late(after: began)
     let options = isLimitOfStep ? limit : []
     // A list has begun, too, if its first action has.
     let step =
@@ -393,12 +397,7 @@ struct SagaTests {
     let clock = VirtualClock()
     let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
     let stage = dispatcher.addStage()
-    let late = Script.suspends { stage in
-      began.open()
-      // Until the deadline, which cancels it.
-      try? await Task.sleep(for: .seconds(3_600))
-      stage.updateModel { $0.append("late") }
-    }
+    let late = late(after: began)
     let group = ActionGroup {
       ActionStep(late, mode: mode, options: [.timeout(.seconds(1)), .detached])
         .compensated(by: Script.adds("-late"), ifOnlyBegun: true)

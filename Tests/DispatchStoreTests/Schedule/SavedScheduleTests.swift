@@ -711,7 +711,8 @@ struct SavedScheduleTests {
     return (dispatcher, persistence, warnings)
   }
 
-  @Test func thatNoStoreAnswersBecomeDeadLetters() async throws {
+  /// Leaves a process with a dead letter: the reminder of a store that it did not have.
+  private func leaveDeadLetter() async throws {
     let first = try await Office(database, clock)
     first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
     try await first.persistence.flush()
@@ -722,6 +723,10 @@ struct SavedScheduleTests {
     #expect(without.deadLetters.map(\.name) == ["r"])
     try await persistence.flush()
     database.crash()
+  }
+
+  @Test func thatNoStoreAnswersBecomeDeadLetters() async throws {
+    try await leaveDeadLetter()
     let next = try await Office(database, clock)
     #expect(next.dispatcher.runAgain(next.dispatcher.deadLetters[0]))
     await next.reached { $0.reminded == [1] }
@@ -731,16 +736,7 @@ struct SavedScheduleTests {
 
   @Test(.timeLimit(.minutes(1)))
   func areRunAgainByABlockThatIsCancelled() async throws {
-    let first = try await Office(database, clock)
-    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
-    try await first.persistence.flush()
-    database.crash()
-    let (without, persistence, warnings) = try await openWithoutStore()
-    clock.advance(by: .seconds(1))
-    _ = await warnings.first(2)
-    try await persistence.flush()
-    #expect(without.deadLetters.map(\.name) == ["r"])
-    database.crash()
+    try await leaveDeadLetter()
     let next = try await Office(database, clock)
     let dispatcher = next.dispatcher
     dispatcher.addStage()

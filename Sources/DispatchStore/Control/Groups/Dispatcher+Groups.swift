@@ -2,9 +2,8 @@ extension Dispatcher {
   /// Dispatches the steps of a group, one after the other or concurrently.
   ///
   /// The first steps are dispatched before this returns, on the caller's thread. If one waits for a unit of a limit,
-  /// that thread blocks, as in `dispatch`. Each later step is dispatched once
-  /// the earlier ones and their completions have ended. That happens on a thread of the concurrent queue, even if that
-  /// is suspended; no thread waits meanwhile.
+  /// that thread blocks, as in `dispatch`. Each later step is dispatched once the earlier ones and their completions
+  /// have ended. That happens on a thread of the concurrent queue, even if that is suspended; no thread waits meanwhile.
   ///
   /// Each step is a dispatch of its own: a group holds no lane from step to step. The steps' parent is the dispatch
   /// inside which the group was dispatched, or else an identifier of the group. Carried task-local values are those

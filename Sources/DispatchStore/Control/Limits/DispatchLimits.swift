@@ -1,7 +1,8 @@
 /// Limits for all dispatches of a dispatcher, whatever their options say.
 ///
-/// They don't count `.sync` dispatches, which no queue holds. Nor do they count compensations, and the actions that
-/// durable effects return, which are not to be refused, and what is delayed or scheduled, perhaps for a week.
+/// Four kinds of dispatches are not counted: `.sync` ones, which no queue holds; compensations and the actions that
+/// durable effects return, because a refusal would leave work half done; and delayed or scheduled ones, because they may
+/// wait for a week.
 public struct DispatchLimits: Sendable {
   /// The limit of each lane by itself, including the default one and the main queue.
   var lane: (bound: Int, overflow: DispatchLimit.Overflow)?

@@ -64,8 +64,8 @@ extension Dispatcher {
   ///
   /// It inherits neither cancellation nor deadline from a block that calls this.
   ///
-  /// - Returns: Whether it was a dead letter still, its action is known, and the work was accepted. What a full limit or
-  ///   a closed dispatcher refuses stays a dead letter.
+  /// - Returns: Whether it was a dead letter still, its action is known, and the work was accepted. It stays a dead
+  ///   letter if a full limit or a closed dispatcher refuses it.
   @discardableResult
   public func runAgain(_ letter: DeadLetter) -> Bool {
     switch letter.kind {

@@ -160,9 +160,7 @@ public final class Dispatcher: Sendable {
     orAdd make: @autoclosure () -> Attachment
   ) -> Attachment {
     attachments.withLock { attachments in
-      if let present = attachments.first(where: { type(of: $0) == Attachment.self }) {
-        return unsafeDowncast(present, to: Attachment.self)
-      }
+      if let present = attachments.first(Attachment.self) { return present }
       let attachment = make()
       attachments.append(attachment)
       return attachment
@@ -171,7 +169,7 @@ public final class Dispatcher: Sendable {
 
   /// Returns the dispatcher's attachment of this type; nil if there is none.
   func attachment<Attachment: DispatcherAttachment>(_: Attachment.Type) -> Attachment? {
-    attachments.withLock { all in all.first { type(of: $0) == Attachment.self } } as? Attachment
+    attachments.withLock { $0.first(Attachment.self) }
   }
 
   /// The attachments that are there now, in the order in which they came.
@@ -191,4 +189,10 @@ protocol DispatcherAttachment: AnyObject, Sendable {
 
 extension DispatcherAttachment {
   func closed(_ dispatcher: Dispatcher) {}
+}
+
+extension [any DispatcherAttachment] {
+  fileprivate func first<Attachment: DispatcherAttachment>(_: Attachment.Type) -> Attachment? {
+    first { type(of: $0) == Attachment.self }.map { unsafeDowncast($0, to: Attachment.self) }
+  }
 }

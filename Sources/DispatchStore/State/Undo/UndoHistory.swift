@@ -125,15 +125,15 @@ public enum UndoStep: AtomicAction {
 private final class UndoLog: TapeSink {
   let state: Locked<UndoState>
   private let key: (@Sendable (AnyAction) -> (any Hashable & Sendable)?)?
-  /// Only for its clock.
-  private let dispatcher: DispatcherReference
+  /// Nil if the stores have no dispatcher.
+  private let clock: DispatcherClock?
 
   init(
     _ state: UndoState, _ key: (@Sendable (AnyAction) -> (any Hashable & Sendable)?)?,
     _ dispatcher: Dispatcher?
   ) {
     (self.state, self.key) = (Locked(state), key)
-    self.dispatcher = DispatcherReference(dispatcher: dispatcher)
+    clock = dispatcher?.clock
   }
 
   func storeWasLoaded() -> AnyObject? { state.withLock { $0.removeAll() } }
@@ -144,7 +144,7 @@ private final class UndoLog: TapeSink {
     var (key, time): (TypedKey?, Int64) = (nil, 0)
     if let makeKey = self.key, let action = action() {
       key = makeKey(HandledAction.unwrapped(action)).map { TypedKey($0) }
-      time = dispatcher.dispatcher?.clock.nanoseconds ?? 0
+      time = clock?.nanoseconds ?? 0
     }
     if let released = state.withLock({ $0.add(commit, key: key, time: time) }) {
       kept.release(released)

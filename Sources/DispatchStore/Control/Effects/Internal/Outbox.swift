@@ -239,7 +239,7 @@ final class Outbox: DispatcherAttachment {
       .sorted { $0.number < $1.number }
   }
 
-  // MARK: What the program decides
+  // MARK: Decisions of the program
 
   /// Runs a dead letter again; returns false if it is none, or its action can't be decoded.
   func runAgain(_ key: String, by dispatcher: Dispatcher) -> Bool {

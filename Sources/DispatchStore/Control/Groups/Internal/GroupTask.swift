@@ -85,7 +85,7 @@ final class GroupTask: Sendable {
       end = await self.end(of: dispatcher.dispatch(actions, of: step), step)
     // A detached step may end at its time limit before its block, for which its compensation waits.
     case .action(let action)
-    where !compensates && (dispatchesSteps || step.isUndoneIfBegun && isKept(step)):
+    where !compensates && (dispatchesSteps || step.isUndoneIfBegun && outlivesTask(step)):
       end = await self.end(of: dispatcher.dispatch(action, of: step), step)
     case .action(let action):
       // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task.
@@ -109,18 +109,18 @@ final class GroupTask: Sendable {
     return result
   }
 
-  /// Awaits a step's dispatch, which is cancelled with the task unless it is kept.
+  /// Awaits a step's dispatch, which is cancelled with the task unless it outlives that.
   ///
   /// If the step is undone once it has begun, also awaits its block, which may end after its time limit.
   private nonisolated(nonsending) func end(
     of handle: DispatchHandle, _ step: GroupStep
   ) async -> GroupStepEnd {
-    let isKept = isKept(step)
+    let outlivesTask = outlivesTask(step)
     let result = await withCancellationHandler {
       await self.result(of: handle)
     } onCancel: {
       // On another thread: cancelling may run code of the program.
-      if !isKept { dispatcher.pool.resume { handle.cancel() } }
+      if !outlivesTask { dispatcher.pool.resume { handle.cancel() } }
     }
     if step.isUndoneIfBegun, handle.hasEnded, let dispatch = handle.dispatch {
       let wait = TaskWait.begin()
@@ -133,7 +133,7 @@ final class GroupTask: Sendable {
   }
 
   /// Whether a step runs to its end although the task is cancelled.
-  private func isKept(_ step: GroupStep) -> Bool {
+  private func outlivesTask(_ step: GroupStep) -> Bool {
     !dispatchesSteps && step.options.control?.isDetached == true
   }
 

@@ -32,12 +32,8 @@ final class GroupUnit: Sendable {
     self.name = name
     self.standIn = standIn
     context = standIn.map { TaskContext(ofGroup: $0, of: dispatcher, inside: caller) }
-    guard let standIn else {
-      refusal = nil
-      return
-    }
     // A group that starts nothing waits for no limit, and ends no other dispatch.
-    guard !isCancelled, !standIn.isCancelled else {
+    guard let standIn, !isCancelled, !standIn.isCancelled else {
       refusal = nil
       return
     }

@@ -168,6 +168,8 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   }
 
   /// The reason why a dispatch made now does not begin, whatever its limits say; nil if its admission is to decide.
+  ///
+  /// A reason counts as it does in the admission, which it prevents: a debounce is extended, a rejection noted.
   private func refusal(at callSite: CallSite, by dispatcher: Dispatcher) -> DispatchError? {
     if let key = values.single, let present = dispatcher.controlTables.singles.present(key) {
       return .skipped(callSite, for: present.callSite, key)

@@ -11,7 +11,7 @@ final class ActionHook<Action: ActionType>: Middleware {
 
   init(
     _ typed: @escaping Typed = { action, _ in
-      action as? Action ?? (action as? HandledAction)?.base as? Action
+      action as? Action ?? HandledAction.unwrapped(action) as? Action
     }, before: Before? = nil, after: After? = nil
   ) {
     (self.typed, self.before, self.after) = (typed, before, after)

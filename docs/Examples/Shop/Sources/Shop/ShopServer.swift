@@ -43,7 +43,7 @@ struct ShopServer {
     let dispatcher = Dispatcher(
       name: "shop", persistence: persistence,
       carrying: [CarriedTaskLocal(InstrumentationContext.$current)])
-    // A quarter of an hour of 1,000 orders a second, which is as long as a client may repeat one.
+    // At 1,000 orders a second, a client may repeat one for a quarter of an hour.
     dispatcher.idempotencyKeys.capacity = 1_000_000
     let requests = DispatchLimit(1_000, overflow: .reject, name: "requests")
     let metrics = DispatchMetrics(
