@@ -5,15 +5,12 @@ import Synchronization
 ///
 /// The first SIGINT or SIGTERM during the replays requests their end, and the program prints the results so far. A
 /// repeated SIGTERM changes nothing. At any other time, and a second time, a signal ends a running git first. The
-/// program then shows the terminal's cursor again, and ends as with the default handler.
+/// program then ends as with the default handler.
 ///
 /// Git runs in a separate process group, to which a terminal does not send its Ctrl-C.
 enum Interruption {
   /// The process of the running git, of which there is at most one; zero if none runs.
   private static let child = Atomic<pid_t>(0)
-
-  /// Whether standard error is a terminal whose cursor is hidden.
-  private static let cursorIsHidden = Atomic(false)
 
   /// The request that a signal makes.
   static let stop = Stop()
@@ -25,7 +22,6 @@ enum Interruption {
   static func install() {
     // Initialized here, because a signal handler must not initialize a lazy global.
     child.store(0, ordering: .relaxed)
-    cursorIsHidden.store(false, ordering: .relaxed)
     isReplaying.store(false, ordering: .relaxed)
     _ = stop
     // A program that starts this one may have blocked signals: git would inherit that, and could not be ended.
@@ -43,10 +39,6 @@ enum Interruption {
         if number == SIGTERM, Interruption.stop.reason == .signal(SIGTERM) { return }
         let child = Interruption.child.load(ordering: .relaxed)
         if child > 0 { kill(child, SIGTERM) }
-        if Interruption.cursorIsHidden.load(ordering: .relaxed) {
-          let restored = BoardScreen.restored
-          _ = write(STDERR_FILENO, restored.utf8Start, restored.utf8CodeUnitCount)
-        }
         signal(number, SIG_DFL)
         raise(number)
       }
@@ -59,11 +51,6 @@ enum Interruption {
 
   private static func isIgnore(_ handler: (@convention(c) (Int32) -> Void)?) -> Bool {
     unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-  }
-
-  /// Notes whether the terminal's cursor is hidden.
-  static func cursor(isHidden: Bool) {
-    cursorIsHidden.store(isHidden, ordering: .relaxed)
   }
 
   /// Notes that the replays have begun, or have ended.

@@ -1,4 +1,4 @@
-// The program's messages on standard error, besides the progress and the board.
+// The program's messages on standard error, besides the progress.
 extension Program {
   func printMessage(_ message: String) {
     try? messages.write("churn: \(message)\n")

@@ -10,8 +10,6 @@ struct Program {
   let temporaryDirectory: String
   let output: any TextOutput
   let messages: any TextOutput
-  /// The clock of the board.
-  var clock: any BoardClock = SystemClock()
   /// Ends the replays early.
   var stop = Stop()
 
@@ -49,16 +47,9 @@ struct Program {
     for mode in options.modes where options.producers > 1 && !mode.takesSeveralProducers {
       printMessage("the mode \(mode.rawValue) takes one producer, not \(options.producers)")
     }
-    let board = options.watches ? Board(on: messages, clock) : nil
-    let outcome: Replays.Outcome
-    do {
-      defer { board?.close() }
-      outcome = try replay(
-        options, log, deadline, progress, ReplayObservation(board: board, file: file),
-        record?.recorder)
-      progress.clear()
-      if let record { printMessage(try record.write()) }
-    }
+    let outcome = try replay(options, log, deadline, progress, file, record?.recorder)
+    progress.clear()
+    if let record { printMessage(try record.write()) }
     let findings = try findings(options, input, log, outcome)
     try output.write(
       options.printsJSON
@@ -96,14 +87,13 @@ struct Program {
 
   private func replay(
     _ options: Options, _ log: SpooledLog, _ deadline: Deadline?, _ progress: ProgressLine,
-    _ observation: ReplayObservation, _ recorder: DispatchRecorder?
+    _ file: FollowedFile?, _ recorder: DispatchRecorder?
   ) throws -> Replays.Outcome {
     deadline?.request(stop)
     Interruption.replays(true)
     defer { Interruption.replays(false) }
     let replays = Replays(
-      options: options, log: log, progress: progress, observation: observation, stop: stop,
-      recorder: recorder)
+      options: options, log: log, progress: progress, file: file, stop: stop, recorder: recorder)
     return try replays.run()
   }
 

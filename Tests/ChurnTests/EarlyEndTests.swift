@@ -80,31 +80,18 @@ import Testing
     }
   }
 
-  @Test func theBoardAndTheFollowedFileEndProperly() async throws {
-    let stop = Stop()
+  @Test func theFollowedFileEndsProperly() async throws {
     let file = "\(folder.path)/answers.jsonl"
-    let terminal = CollectedOutput(isTerminal: true) {
-      if $0.contains("serial") { stop.request(.signal(SIGINT)) }
-    }
-    let run = await TestRun(
-      [
-        "--input", log, "--copies", "8", "--mode", "serial", "--watch", "--follow", file,
-        "--json",
-      ], messages: terminal, clock: TestClock(), stop: stop)
+    let run = await run(
+      ["--copies", "8", "--mode", "serial", "--follow", file, "--json"],
+      until: "replaying: serial: ", .signal(SIGINT))
 
-    let screen = TestTerminal(run.messages)
-    #expect(!screen.cursorIsHidden && screen.wraps)
+    #expect(run.code == .interrupted)
     let replay = try #require(try FollowedAnswers(file).replays.last)
-    #expect(replay.isComplete)
-    if run.code == .interrupted {
-      let cut = try #require(try run.json["cut"] as? [String: Any])
-      #expect(replay.isCut)
-      #expect(replay.answers.commits == cut["commits"] as? Int)
-      #expect(replay.answers.changes == cut["changes"] as? Int)
-    } else {
-      // The board may show its first frame after the last action.
-      #expect(run.code == .ok && !replay.isCut)
-    }
+    let cut = try #require(try run.json["cut"] as? [String: Any])
+    #expect(replay.isComplete && replay.isCut)
+    #expect(replay.answers.commits == cut["commits"] as? Int)
+    #expect(replay.answers.changes == cut["changes"] as? Int)
   }
 
   // MARK: While the log is read

@@ -8,7 +8,6 @@ import Testing
   /// Raises a signal so many times when a text is written.
   private struct Raising: TextOutput {
     let isTerminal = true
-    let size = TextSize()
     let number: Int32
     var times = 1
     let shown: String

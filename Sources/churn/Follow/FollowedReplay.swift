@@ -1,13 +1,15 @@
 import Dispatch
 import DispatchStore
 
-/// An observer that writes a replay's changes of the answers to a file, in batches, while the replay runs.
+/// Writes a replay's changes of the answers to a file, in batches, while the replay runs.
+///
+/// Its functions are called on the thread that replays, out of the measured time.
 ///
 /// The deltas of the four stores come on one queue. That queue is suspended until the next batch, and the deltas of a
 /// store are merged into one. So a commit waits for no write and wakes no thread, and the kept delta has each key
 /// once at most.
-final class FollowedReplay: ReplayObserver, @unchecked Sendable {
-  // Unchecked because: only the thread that replays touches `tokens`, `stores` and `timer`.
+final class FollowedReplay: @unchecked Sendable {
+  // Unchecked because: only the thread that replays touches `tokens` and `timer`.
   private let title: ReplayTitle
   private let copies: Int
   private let file: FollowedFile
@@ -17,7 +19,6 @@ final class FollowedReplay: ReplayObserver, @unchecked Sendable {
   private let batches = DispatchQueue(label: "churn.follow.batches")
   private var timer: (any DispatchSourceTimer)?
   private var tokens: [ObserverToken] = []
-  private var stores: Stores?
 
   /// - Parameter interval: The time from one batch to the next.
   init(
@@ -27,8 +28,17 @@ final class FollowedReplay: ReplayObserver, @unchecked Sendable {
     (self.title, self.copies, self.file, self.interval) = (title, copies, file, interval)
   }
 
-  func begin(_ stores: Stores, _: (@Sendable () -> Int)?) {
-    self.stores = stores
+  /// Calls a closure that replays, and writes what it changes.
+  func follow(_ stores: Stores, during replay: () throws -> RunResult) throws -> RunResult {
+    begin(stores)
+    defer { stop() }
+    let result = try replay()
+    // Actions that have not ended go on changing the stores.
+    if (result.cut?.unfinished ?? 0) == 0 { try finish(stores, isCut: result.cut != nil) }
+    return result
+  }
+
+  private func begin(_ stores: Stores) {
     file.write(FollowLine.replay(title, copies: copies).text)
     queue.suspend()
     tokens = [
@@ -62,32 +72,29 @@ final class FollowedReplay: ReplayObserver, @unchecked Sendable {
     queue.suspend()
   }
 
+  /// Throws if the replay is not to go on, since a write has failed.
   func check() throws(Failure) {
     try file.check()
   }
 
-  func finish(isCut: Bool) throws(Failure) {
+  private func finish(_ stores: Stores, isCut: Bool) throws(Failure) {
     endBatches()
     // When its dispatch has ended, the call with a commit's delta is in the queue. An observer that has made many
     // calls goes behind the waiting calls, and then has at most one delta. So the second call here comes after that.
     for _ in 1...2 { queue.sync {} }
-    if let stores {
-      let commits = stores.authors.withModel(\.commits)
-      let changes = stores.files.withModel(\.changes)
-      let line: FollowLine =
-        isCut
-        ? .cut(title, commits: commits, changes: changes)
-        : .end(title, commits: commits, changes: changes)
-      file.write(line.text)
-    }
-    stop()
+    let commits = stores.authors.withModel(\.commits)
+    let changes = stores.files.withModel(\.changes)
+    let line: FollowLine =
+      isCut
+      ? .cut(title, commits: commits, changes: changes)
+      : .end(title, commits: commits, changes: changes)
+    file.write(line.text)
     try file.check()
   }
 
-  func stop() {
+  private func stop() {
     for token in tokens { token.cancel() }
     tokens = []
-    stores = nil
     endBatches()
   }
 

@@ -45,7 +45,6 @@ struct OptionParser {
     case "--rounds": options.rounds = try count(of: name, attached, upTo: 1000)
     case "--json": options.printsJSON = try flag(name, attached)
     case "--log": options.logsActions = try flag(name, attached)
-    case "--watch": options.watches = try flag(name, attached)
     case "--follow": options.followed = try followed(value(of: name, attached))
     case "--record":
       guard options.recorded == nil else { throw usage("'--record' names a second file") }
@@ -121,9 +120,6 @@ struct OptionParser {
       guard options.modes.count == 1, options.roundCount == 1 else {
         throw usage("'--record' has the log of one replay: name one mode, and leave '--rounds' out")
       }
-    }
-    if options.watches, options.logsActions {
-      throw usage("'--watch' and '--log' both write to standard error: leave one of them out")
     }
     if options.bound != nil, isMeasured {
       throw usage("'--bound' and '--in-flight' both limit what is in flight: leave one of them out")

@@ -23,8 +23,6 @@ struct Options: Equatable, Sendable {
   var rounds: Int?
   var printsJSON = false
   var logsActions = false
-  /// Whether a board shows the stores while they change.
-  var watches = false
   /// The file to which the answers are written while they change.
   var followed: String?
   /// The database in which the replay is saved.

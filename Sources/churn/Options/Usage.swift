@@ -23,8 +23,6 @@ enum Usage {
                         (default: \(defaults.roundCount); 1 with --log, --follow or --record)
       --json            the answers and the modes' figures as JSON
       --log             lines on standard error: where an action begins and ends, for each store
-      --watch           a board on standard error that shows the stores while they change, ten times a
-                        second at most; where that is no terminal, lines
       --follow FILE     writes the answers to FILE while they change: JSON, a line for each author, file,
                         folder and day that has changed; applied in order, the lines of a mode give its
                         answers. Each replay of a mode begins with a line that names it

@@ -37,29 +37,24 @@ struct DispatchedReplay: Replayer {
   var keepsOrder: Bool { mode.keepsOrder }
   var hasStores: Bool { true }
 
-  /// Whether the pace counts the actions in flight.
-  private var isCounted: Bool { bound == nil ? mode.isLimited : mode != .sync }
-
   func replay(
-    _ history: EventBatches, _ observers: [any ReplayObserver], until stop: Stop
+    _ history: EventBatches, _ followed: FollowedReplay?, until stop: Stop
   ) throws -> RunResult {
-    guard let database else { return try replay(history, Stores(hooks: hooks), observers, stop) }
-    return try database.resume(history, hooks) { try replay($0, $1, observers, stop) }
+    guard let database else { return try replay(history, Stores(hooks: hooks), followed, stop) }
+    return try database.resume(history, hooks) { try replay($0, $1, followed, stop) }
   }
 
   private func replay(
-    _ history: EventBatches, _ stores: Stores, _ observers: [any ReplayObserver], _ stop: Stop
+    _ history: EventBatches, _ stores: Stores, _ followed: FollowedReplay?, _ stop: Stop
   ) throws -> RunResult {
     let pace = bound.map(Pace.init(bound:)) ?? Pace(inFlight: inFlight)
     let producer = ActionProducer(
       mode: mode, dispatcher: stores.dispatcher, pace: pace, outcome: ReplayOutcome(), stop: stop)
-    let count = { @Sendable in pace.count }
-    return try observers.observe(stores, isCounted ? count : nil) {
-      let (measurement, cut) = try dispatch(history, producer) {
-        for observer in observers { try observer.check() }
-      }
+    func run() throws -> RunResult {
+      let (measurement, cut) = try dispatch(history, producer) { try followed?.check() }
       return RunResult(measurement: measurement, models: stores.models, cut: cut)
     }
+    return try followed?.follow(stores, during: run) ?? run()
   }
 
   /// - Parameter batchHasEnded: Called after each batch, out of the measured time.

@@ -10,9 +10,7 @@ struct PlainLoop: Replayer {
   /// Reading the clock costs as much as an update, so only one update in this many is timed.
   static let sampling = 16
 
-  func replay(
-    _ history: EventBatches, _: [any ReplayObserver], until stop: Stop
-  ) throws -> RunResult {
+  func replay(_ history: EventBatches, _: FollowedReplay?, until stop: Stop) throws -> RunResult {
     var models = Models()
     var latencies = LatencyHistogram()
     var stopwatch = Stopwatch()

@@ -5,7 +5,7 @@ protocol Replayer: Sendable {
   /// Whether the figures that depend on the order of changes are those of the log.
   var keepsOrder: Bool { get }
 
-  /// Whether the replayer uses stores, which can be observed.
+  /// Whether the replayer uses stores, which can be followed.
   var hasStores: Bool { get }
 
   /// Replays all events.
@@ -13,18 +13,16 @@ protocol Replayer: Sendable {
   /// Blocks its thread; must not be called on the main queue.
   ///
   /// - Parameters:
-  ///   - observers: The observers of the replay's stores, if it has any.
+  ///   - followed: Writes what the replay changes; nil if nothing does.
   ///   - stop: Once it is requested nothing more is dispatched, and the result has the replay's progress.
   func replay(
-    _ history: EventBatches, _ observers: [any ReplayObserver], until stop: Stop
+    _ history: EventBatches, _ followed: FollowedReplay?, until stop: Stop
   ) throws -> RunResult
 }
 
 extension Replayer {
   /// Replays all events.
-  func replay(
-    _ history: EventBatches, _ observers: [any ReplayObserver] = []
-  ) throws -> RunResult {
-    try replay(history, observers, until: Stop())
+  func replay(_ history: EventBatches, _ followed: FollowedReplay? = nil) throws -> RunResult {
+    try replay(history, followed, until: Stop())
   }
 }

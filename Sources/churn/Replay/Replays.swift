@@ -5,7 +5,8 @@ struct Replays {
   let options: Options
   let log: SpooledLog
   let progress: ProgressLine
-  let observation: ReplayObservation
+  /// The file to which the answers are written while they change; nil for none.
+  let file: FollowedFile?
   let stop: Stop
   var recorder: DispatchRecorder?
 
@@ -30,9 +31,11 @@ struct Replays {
       var floor: Measurement?
       for (index, replayer) in replayers.enumerated() {
         let title = ReplayTitle(mode: replayer.name, round: round, rounds: options.roundCount)
-        let history = batches(of: title, replayer)
-        let observers = replayer.hasStores ? observation.observers(of: title, history) : []
-        let result = try replayer.replay(history, observers, until: stop)
+        let history = batches(of: title)
+        let followed =
+          replayer.hasStores
+          ? file.map { FollowedReplay(title, copies: options.copies, to: $0) } : nil
+        let result = try replayer.replay(history, followed, until: stop)
         if let cut = result.cut {
           outcome.cut = CutReplay(title, cut, result.models, of: history)
           break rounds
@@ -52,12 +55,9 @@ struct Replays {
     return outcome
   }
 
-  private func batches(of title: ReplayTitle, _ replayer: any Replayer) -> EventBatches {
-    // The board shows the progress itself.
-    let showsProgress = observation.board == nil || !replayer.hasStores
-    if !showsProgress { progress.clear() }
-    return EventBatches(log: log, copies: options.copies) { [progress] done, all in
-      if showsProgress { progress.show("replaying: \(title.text)", done: done, of: all) }
+  private func batches(of title: ReplayTitle) -> EventBatches {
+    EventBatches(log: log, copies: options.copies) { [progress] done, all in
+      progress.show("replaying: \(title.text)", done: done, of: all)
     }
   }
 }

@@ -75,7 +75,7 @@ import Testing
       to: try FollowedFile(path: file), every: .microseconds(50))
 
     let result = try await onOwnThread {
-      try DispatchedReplay(mode: mode, inFlight: 16, producers: 3).replay(batches, [followed])
+      try DispatchedReplay(mode: mode, inFlight: 16, producers: 3).replay(batches, followed)
     }
 
     #expect(try FollowedAnswers(file).replays.map(\.answers) == [Answers(result.models)])
@@ -86,14 +86,14 @@ import Testing
     log.addCommit(1, .init("a", "A", added: 1), .init("b", "A"), .init("c", "A"))
     log.addCommit(2, .init("c", "D"), .init("a", added: 1), .init("a", added: 1))
     log.addCommit(3, .init("a", added: 1), .init("b", "D"), .init("d", "A"))
-    // A commit has three changes and its end.
-    let batches = try log.batches(capacity: 4)
     let followed = FollowedReplay(
       ReplayTitle(mode: "sync", round: 1, rounds: 1), copies: 1, to: try FollowedFile(path: file),
       every: .seconds(3600))
+    // A commit has three changes and its end.
+    let batches = try log.batches(capacity: 4) { _, _ in followed.writeBatch() }
 
     _ = try await onOwnThread {
-      try DispatchedReplay(mode: .sync, inFlight: 1).replay(batches, [EachBatch(of: followed)])
+      try DispatchedReplay(mode: .sync, inFlight: 1).replay(batches, followed)
     }
 
     let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
@@ -111,9 +111,7 @@ import Testing
 
   @Test func everyReplayBeginsAnewInTheOrderInWhichTheyAreMade() async throws {
     try folder.write("of an earlier run\n".utf8, to: "answers.jsonl")
-    let run = await TestRun([
-      "--input", log, "--json", "--follow", file, "--rounds", "2", "--watch",
-    ])
+    let run = await TestRun("--input", log, "--json", "--follow", file, "--rounds", "2")
 
     let replays = try FollowedAnswers(file).replays
     let modes = churn.Mode.allCases.map(\.rawValue)
@@ -124,29 +122,6 @@ import Testing
       #expect(try figures(replay.answers) == printed)
     }
   }
-
-  @Test func nothingIsObservedWithoutTheOptions() throws {
-    let none = ReplayObservation(board: nil, file: nil)
-    let title = ReplayTitle(mode: "sync", round: 1, rounds: 1)
-
-    #expect(none.observers(of: title, try TestLog.small.batches()).isEmpty)
-  }
-}
-
-/// Writes a batch of lines after each batch of events, and at no other time.
-private struct EachBatch: ReplayObserver {
-  let followed: FollowedReplay
-
-  init(of followed: FollowedReplay) {
-    self.followed = followed
-  }
-
-  func begin(_ stores: Stores, _ inFlight: (@Sendable () -> Int)?) {
-    followed.begin(stores, inFlight)
-  }
-  func check() { followed.writeBatch() }
-  func finish(isCut: Bool) throws(Failure) { try followed.finish(isCut: isCut) }
-  func stop() { followed.stop() }
 }
 
 /// Files that cannot be followed.

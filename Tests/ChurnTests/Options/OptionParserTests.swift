@@ -12,15 +12,15 @@ import Testing
     #expect(options.modes == [.async, .sync, .serial, .lanes, .mainThread, .structured])
     #expect(options.inFlight == 1024)
     #expect(options.roundCount == 3)
-    #expect(!options.watches && options.followed == nil)
+    #expect(options.followed == nil)
     #expect(options.bound == nil && options.deadline == nil)
   }
 
   @Test func readsEveryOption() throws {
     let options = try OptionParser.parse([
       "--repo", "/a b", "--mode", "lanes", "--in-flight", "7", "--producers=3", "--copies", "2",
-      "--limit", "9", "--rounds", "5", "--json", "--log", "--watch",
-      "--follow", "a.jsonl", "--deadline", "1.5", "--help",
+      "--limit", "9", "--rounds", "5", "--json", "--log", "--follow", "a.jsonl",
+      "--deadline", "1.5", "--help",
     ])
 
     var expected = Options()
@@ -33,7 +33,6 @@ import Testing
     expected.rounds = 5
     expected.printsJSON = true
     expected.logsActions = true
-    expected.watches = true
     expected.followed = "a.jsonl"
     expected.deadline = 1.5
     expected.showsHelp = true
@@ -76,7 +75,6 @@ import Testing
     #expect(try OptionParser.parse(["--follow", "a"]).roundCount == 1)
     #expect(try OptionParser.parse(["--follow", "a", "--rounds", "2"]).roundCount == 2)
     #expect(try OptionParser.parse(["--persist", "a"]).roundCount == 1)
-    #expect(try OptionParser.parse(["--watch"]).roundCount == 3)
   }
 
   @Test(arguments: [("-", Options.Source.standardInput), ("x.log", .file("x.log"))])
@@ -117,11 +115,6 @@ import Testing
       ["--persist", "a", "--follow", "b"],
       "'--follow' has the lines of a whole replay: leave it or '--persist' out"
     ),
-    (
-      ["--watch", "--log"],
-      "'--watch' and '--log' both write to standard error: leave one of them out"
-    ),
-    (["--watch=1"], "'--watch' takes no value"),
     (["--json=yes"], "'--json' takes no value"),
     (
       ["--mode", "fast"],

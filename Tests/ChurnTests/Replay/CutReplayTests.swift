@@ -31,7 +31,7 @@ import Testing
     let replay = DispatchedReplay(
       mode: mode, inFlight: 8, bound: place.1, hooks: [Hook(middleware)], drainLimit: Self.long)
 
-    let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
+    let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
 
     #expect(result.cut == Cut(reason: .signal(2), dispatched: place.0))
     #expect(result.measurement.actions == place.0)
@@ -44,7 +44,7 @@ import Testing
     let replay = DispatchedReplay(
       mode: .serial, bound: bound, hooks: [Hook(middleware), Hook(held)], drainLimit: .zero)
 
-    let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
+    let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
     held.end()
 
     #expect(result.cut == Cut(reason: .signal(2), dispatched: 5, unfinished: 5))
@@ -56,7 +56,7 @@ import Testing
     let replay = DispatchedReplay(
       mode: .serial, bound: 100, hooks: [Hook(middleware), Hook(held)], drainLimit: .zero)
 
-    let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
+    let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
     held.end()
 
     #expect(result.cut == Cut(reason: .signal(2), dispatched: 9, unfinished: 9))
@@ -70,7 +70,7 @@ import Testing
       mode: mode, inFlight: 8, bound: bound, producers: 4, hooks: [Hook(middleware)],
       drainLimit: Self.long)
 
-    let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
+    let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
 
     let cut = try #require(result.cut)
     let title = ReplayTitle(mode: mode.rawValue, round: 1, rounds: 1)
@@ -85,7 +85,7 @@ import Testing
     let middleware = StopAt(batches.eventCount)
     let replay = DispatchedReplay(mode: mode, hooks: [Hook(middleware)], drainLimit: Self.long)
 
-    let result = try await onOwnThread { try replay.replay(batches, [], until: middleware.stop) }
+    let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
 
     #expect(middleware.stop.isRequested)
     #expect(result.cut == nil)
@@ -100,7 +100,7 @@ import Testing
     let replayer: any Replayer =
       isPlainLoop ? PlainLoop() : DispatchedReplay(mode: .serial, drainLimit: Self.long)
 
-    let result = try await onOwnThread { try replayer.replay(batches, [], until: stop) }
+    let result = try await onOwnThread { try replayer.replay(batches, nil, until: stop) }
 
     #expect(result.cut == Cut(reason: .deadline, dispatched: 0))
     #expect(result.models == Models())
@@ -112,7 +112,7 @@ import Testing
       if done == 96 { stop.request(.signal(15)) }
     }
 
-    let result = try PlainLoop().replay(batches, [], until: stop)
+    let result = try PlainLoop().replay(batches, nil, until: stop)
 
     #expect(result.cut == Cut(reason: .signal(15), dispatched: 96))
     #expect(Answers(result.models) == (try answers(after: 96, of: batches)))
@@ -140,7 +140,7 @@ import Testing
       try DispatchedReplay(
         mode: mode, bound: bound, hooks: [Hook(middleware)], drainLimit: Self.long
       )
-      .replay(batches, [followed], until: middleware.stop)
+      .replay(batches, followed, until: middleware.stop)
     }
 
     let replay = try #require(try FollowedAnswers(path).replays.last)

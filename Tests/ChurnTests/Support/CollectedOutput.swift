@@ -9,7 +9,6 @@ final class CollectedOutput: TextOutput, @unchecked Sendable {
   private var collected = ""
 
   let isTerminal: Bool
-  let size = TextSize(columns: 80, rows: 24)
 
   /// Called with all that was written.
   private let note: @Sendable (String) -> Void

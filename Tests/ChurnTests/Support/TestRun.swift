@@ -19,16 +19,14 @@ struct TestRun {
   init(
     _ arguments: [String], directory: String = NSTemporaryDirectory(),
     path: String? = nil, temporaryDirectory: String = NSTemporaryDirectory(),
-    messages: CollectedOutput = CollectedOutput(), clock: any BoardClock = SystemClock(),
-    stop: Stop = Stop()
+    messages: CollectedOutput = CollectedOutput(), stop: Stop = Stop()
   ) async {
     let output = CollectedOutput()
     var environment = TestRepository.environment
     environment["PATH"] = path ?? environment["PATH"]
     let program = Program(
       arguments: arguments, environment: environment, directory: directory,
-      temporaryDirectory: temporaryDirectory, output: output, messages: messages, clock: clock,
-      stop: stop)
+      temporaryDirectory: temporaryDirectory, output: output, messages: messages, stop: stop)
     code = await onOwnThread { program.run() }
     self.output = output.text
     self.messages = messages.text
