@@ -10,9 +10,6 @@ enum Mode: String, CaseIterable, Sendable {
   /// Whether several threads or tasks may dispatch at once without breaking the mode's promise.
   var takesSeveralProducers: Bool { self == .async || hasLanes }
 
-  /// Whether the limiter counts the actions in flight; otherwise each producer has one at a time.
-  var isLimited: Bool { self != .sync && self != .structured }
-
   /// Whether each path and each author has a lane.
   var hasLanes: Bool { self == .lanes || self == .structured }
 }

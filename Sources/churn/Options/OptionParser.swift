@@ -4,8 +4,6 @@
 struct OptionParser {
   private var rest: ArraySlice<String>
   private var options = Options()
-  /// Whether `--in-flight` was given.
-  private var isMeasured = false
   /// Whether `--mode` was given.
   private var hasMode = false
 
@@ -34,10 +32,7 @@ struct OptionParser {
     case "--mode":
       options.modes = try modes(value(of: name, attached))
       hasMode = true
-    case "--in-flight":
-      options.inFlight = try count(of: name, attached)
-      isMeasured = true
-    case "--bound": options.bound = try count(of: name, attached)
+    case "--in-flight": options.inFlight = try count(of: name, attached)
     case "--deadline": options.deadline = try seconds(of: name, attached)
     case "--producers": options.producers = try count(of: name, attached, upTo: 256)
     case "--copies": options.copies = try count(of: name, attached, upTo: 1_000_000)
@@ -120,9 +115,6 @@ struct OptionParser {
       guard options.modes.count == 1, options.roundCount == 1 else {
         throw usage("'--record' has the log of one replay: name one mode, and leave '--rounds' out")
       }
-    }
-    if options.bound != nil, isMeasured {
-      throw usage("'--bound' and '--in-flight' both limit what is in flight: leave one of them out")
     }
   }
 

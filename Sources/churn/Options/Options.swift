@@ -12,8 +12,6 @@ struct Options: Equatable, Sendable {
   var source = Source.automatic
   var modes = Mode.allCases
   var inFlight = 1024
-  /// The number of actions that the library's own limit allows in flight; nil if figures are measured.
-  var bound: Int?
   /// The deadline in seconds from the start; nil for none.
   var deadline: Double?
   var producers = 1

@@ -11,8 +11,6 @@ enum Usage {
       --input FILE      a saved log, or - for standard input
       --mode MODE       \(modes) or all (default: all)
       --in-flight N     at most N actions unfinished at a time (default: \(defaults.inFlight))
-      --bound N         at most N actions in flight by the limit of the library, instead of --in-flight: the
-                        producers wait, memory does not grow with the history, and times include reading
       --deadline SECONDS
                         ends the replays so long after the start, and prints what was done
       --producers N     threads that dispatch, in the modes async and lanes, or tasks that send, in

@@ -1,3 +1,4 @@
+import Dispatch
 import DispatchStore
 
 /// The actions that are dispatched for a batch of events.
@@ -31,9 +32,19 @@ enum ReplayedAction: Sendable {
 struct ActionProducer: Sendable {
   let mode: Mode
   let dispatcher: Dispatcher
-  let pace: Pace
-  let outcome: ReplayOutcome
+  let outcome = ReplayOutcome()
   let stop: Stop
+  /// The limit on the actions in flight: a producer waits for a unit of it.
+  let limit: DispatchLimit
+  /// Entered for each action whose completion has not run.
+  let unended = DispatchGroup()
+  private let options: DispatchOptions
+
+  init(mode: Mode, dispatcher: Dispatcher, inFlight: Int, until stop: Stop) {
+    (self.mode, self.dispatcher, self.stop) = (mode, dispatcher, stop)
+    limit = DispatchLimit(inFlight, overflow: .wait, name: "--in-flight")
+    options = .limited(by: limit)
+  }
 
   /// Dispatches the actions at these indices, in order.
   func dispatch(_ indices: [Int], of batch: ActionBatch) {
@@ -72,7 +83,6 @@ struct ActionProducer: Sendable {
   ) async {
     // A task never replays with `.sync`.
     let mode = Dispatcher.SendMode(mode)!
-    let options: DispatchOptions = if case .bounded(_, let options) = pace { options } else { [] }
     let began = began(at: index)
     let sent = await dispatcher.send(action, mode: mode, options: options)
     outcome.note(sent.result, began, at: first + index)
@@ -88,7 +98,7 @@ struct ActionProducer: Sendable {
     }
   }
 
-  /// The action has ended when `dispatch` returns, so this needs neither a pace nor a completion.
+  /// The action has ended when `dispatch` returns, so this needs neither a limit nor a completion.
   private func run<Action: ActionType>(_ action: Action, at index: Int, _ first: Int) {
     let began = began(at: index)
     let handle = dispatcher.dispatch(action: action, mode: .sync)
@@ -96,26 +106,18 @@ struct ActionProducer: Sendable {
     if let error = handle.resultIfEnded?.error { outcome.fail(at: first + index, error) }
   }
 
-  // In both completions the outcome is unowned, because the threads would contend for its reference count; the replay
-  // keeps it alive until the dispatcher is drained.
+  // The completion has the outcome unowned, because the threads would contend for its reference count; the replay keeps
+  // it alive until the dispatcher is drained.
   private func enqueue<Action: ActionType>(
     _ action: Action, _ mode: Dispatcher.Mode, at index: Int, _ first: Int
   ) {
     let number = first + index
-    switch pace {
-    case .measured(let limiter):
-      limiter.acquire()
-      let began = began(at: index)
-      dispatcher.dispatch(action, mode: mode) { [unowned(unsafe) outcome] result in
-        outcome.note(result, began, at: number)
-        limiter.release()
-      }
-    case .bounded(_, let options):
-      let began = began(at: index)
-      dispatcher.dispatch(action, mode: mode, options: options) {
-        [unowned(unsafe) outcome] result in
-        outcome.note(result, began, at: number)
-      }
+    let began = began(at: index)
+    unended.enter()
+    dispatcher.dispatch(action, mode: mode, options: options) {
+      [unowned(unsafe) outcome, unended] result in
+      outcome.note(result, began, at: number)
+      unended.leave()
     }
   }
 

@@ -11,8 +11,6 @@ struct DispatchedReplay: Replayer {
   let mode: Mode
   /// The number of actions that may be in flight at a time.
   let inFlight: Int
-  /// The bound of the library's limit, with which batches follow each other without a pause; nil for figures.
-  let bound: Int?
   private let producers: Producers
   private let hooks: [Hook]
   private let database: ReplayDatabase?
@@ -21,15 +19,13 @@ struct DispatchedReplay: Replayer {
   ///   - producers: The number of threads or tasks that dispatch; one in a mode that takes no more.
   ///   - database: Saves the replay, if it is to be saved.
   init(
-    mode: Mode, inFlight: Int = Options().inFlight, bound: Int? = nil, producers: Int = 1,
-    hooks: [Hook] = [], database: ReplayDatabase? = nil, drainLimit: Duration = Self.drainLimit
+    mode: Mode, inFlight: Int = Options().inFlight, producers: Int = 1, hooks: [Hook] = [],
+    database: ReplayDatabase? = nil, drainLimit: Duration = Self.drainLimit
   ) {
     self.database = database
     self.drainLimit = drainLimit
-    (self.mode, self.inFlight, self.bound) = (mode, inFlight, bound)
-    // A task has one action in flight.
-    let most = mode == .structured && bound == nil ? inFlight : .max
-    self.producers = Producers(count: mode.takesSeveralProducers ? min(producers, most) : 1)
+    (self.mode, self.inFlight) = (mode, inFlight)
+    self.producers = Producers(count: mode.takesSeveralProducers ? producers : 1)
     self.hooks = hooks
   }
 
@@ -47,9 +43,8 @@ struct DispatchedReplay: Replayer {
   private func replay(
     _ history: EventBatches, _ stores: Stores, _ followed: FollowedReplay?, _ stop: Stop
   ) throws -> RunResult {
-    let pace = bound.map(Pace.init(bound:)) ?? Pace(inFlight: inFlight)
     let producer = ActionProducer(
-      mode: mode, dispatcher: stores.dispatcher, pace: pace, outcome: ReplayOutcome(), stop: stop)
+      mode: mode, dispatcher: stores.dispatcher, inFlight: inFlight, until: stop)
     func run() throws -> RunResult {
       let (measurement, cut) = try dispatch(history, producer) { try followed?.check() }
       return RunResult(measurement: measurement, models: stores.models, cut: cut)
@@ -63,7 +58,6 @@ struct DispatchedReplay: Replayer {
   ) throws -> (Measurement, Cut?) {
     let outcome = producer.outcome
     var stopwatch = Stopwatch()
-    let began = Stopwatch.now
     let passage = Result {
       try history.takeEach { events in
         let first = outcome.dispatched
@@ -77,14 +71,11 @@ struct DispatchedReplay: Replayer {
       }
     }
     let unfinished = drain(producer)
-    let end = Stopwatch.now
     if let failure = outcome.firstFailure { throw try fault(failure, in: history) }
     _ = try passage.get()
     let measurement = Measurement(
       name: name, producers: producers.count, actions: outcome.dispatched,
-      // In the library's bounds, stores apply actions also while the next ones are read.
-      seconds: producer.pace.isMeasured ? stopwatch.seconds : Double(end - began) / 1e9,
-      latencies: outcome.latencies)
+      seconds: stopwatch.seconds, latencies: outcome.latencies)
     let isComplete = outcome.dispatched == history.leftCount && unfinished == 0
     guard !isComplete, let reason = producer.stop.reason else { return (measurement, nil) }
     let cut = Cut(
@@ -98,7 +89,8 @@ struct DispatchedReplay: Replayer {
       producers.runInTasks(shares) { await producer.send($0, of: batch) }
     } else {
       producers.run(shares) { producer.dispatch($0, of: batch) }
-      if !producer.stop.isRequested { producer.pace.endBatch() }
+      // The next batch is read when this one has ended, so that the times have no reading in them.
+      if !producer.stop.isRequested { producer.unended.wait() }
     }
   }
 
@@ -121,7 +113,7 @@ struct DispatchedReplay: Replayer {
     if isComplete.load(ordering: .acquiring) { return 0 }
     // Actions that have not ended will use it.
     _ = Unmanaged.passRetained(producer.outcome)
-    return max(1, producer.pace.count)
+    return max(1, producer.limit.statistics.inFlight)
   }
 
   private func fault(

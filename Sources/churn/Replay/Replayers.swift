@@ -12,8 +12,8 @@ enum Replayers {
       if let file = options.persisted { try .file(file) } else { nil }
     let dispatched = options.modes.map { mode in
       DispatchedReplay(
-        mode: mode, inFlight: options.inFlight, bound: options.bound,
-        producers: options.producers, hooks: hooks, database: database)
+        mode: mode, inFlight: options.inFlight, producers: options.producers, hooks: hooks,
+        database: database)
     }
     return [PlainLoop()] + dispatched
   }

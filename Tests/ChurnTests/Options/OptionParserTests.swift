@@ -12,8 +12,7 @@ import Testing
     #expect(options.modes == [.async, .sync, .serial, .lanes, .mainThread, .structured])
     #expect(options.inFlight == 1024)
     #expect(options.roundCount == 3)
-    #expect(options.followed == nil)
-    #expect(options.bound == nil && options.deadline == nil)
+    #expect(options.followed == nil && options.deadline == nil)
   }
 
   @Test func readsEveryOption() throws {
@@ -43,11 +42,6 @@ import Testing
     let options = try OptionParser.parse(["--persist", "a.db"])
     #expect(options.persisted == "a.db" && options.modes == [.serial])
     #expect(try OptionParser.parse(["--persist=a.db", "--mode", "sync"]).modes == [.sync])
-  }
-
-  @Test func readsABoundInsteadOfWhatMayBeInFlight() throws {
-    #expect(try OptionParser.parse(["--bound", "7"]).bound == 7)
-    #expect(try OptionParser.parse(["--bound=1"]).roundCount == 3)
   }
 
   @Test(arguments: [("2", 2.0), ("0.5", 0.5), (".25", 0.25), ("1000000000", 1e9), ("007.", 7)])
@@ -92,13 +86,7 @@ import Testing
     (["--rounds", "0"], "'--rounds' needs a whole number from 1 to 1000, not '0'"),
     (["--producers", "0"], "'--producers' needs a whole number from 1 to 256, not '0'"),
     (["--in-flight", "1.5"], "'--in-flight' needs a whole number from 1 to 1000000000, not '1.5'"),
-    (["--bound", "0"], "'--bound' needs a whole number from 1 to 1000000000, not '0'"),
-    (["--bound", "many"], "'--bound' needs a whole number from 1 to 1000000000, not 'many'"),
     (["--deadline"], "'--deadline' needs a value"),
-    (
-      ["--in-flight", "1024", "--bound", "5"],
-      "'--bound' and '--in-flight' both limit what is in flight: leave one of them out"
-    ),
     (["--follow"], "'--follow' needs a value"),
     (
       ["--follow", "-"],

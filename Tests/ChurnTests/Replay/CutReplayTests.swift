@@ -24,12 +24,12 @@ import Testing
       .filter { mode.keepsOrder || !$0.dependsOnOrder }
   }
 
-  @Test(arguments: Mode.allCases, [(1, nil), (101, nil), (101, 2), (101, 1000)] as [(Int, Int?)])
-  func hasAllThatWasDispatchedAndNothingElse(mode: Mode, place: (Int, Int?)) async throws {
+  @Test(arguments: Mode.allCases, [(1, 8), (101, 8), (101, 2), (101, 1000)])
+  func hasAllThatWasDispatchedAndNothingElse(mode: Mode, place: (Int, Int)) async throws {
     let batches = try TestLog.contested(commits: 60).batches(capacity: 25)
     let middleware = StopAt(place.0)
     let replay = DispatchedReplay(
-      mode: mode, inFlight: 8, bound: place.1, hooks: [Hook(middleware)], drainLimit: Self.long)
+      mode: mode, inFlight: place.1, hooks: [Hook(middleware)], drainLimit: Self.long)
 
     let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
 
@@ -38,11 +38,12 @@ import Testing
     #expect(differing(result, try answers(after: place.0, of: batches), mode) == [])
   }
 
-  @Test(arguments: [nil, 10]) func countsWhatHasNotEndedWhenTheDrainDoes(bound: Int?) async throws {
+  @Test(arguments: [5, 1000])
+  func countsWhatHasNotEndedWhenTheDrainDoes(inFlight: Int) async throws {
     let batches = try TestLog.contested(commits: 60).batches()
     let (middleware, held) = (StopAt(5), HeldUp())
     let replay = DispatchedReplay(
-      mode: .serial, bound: bound, hooks: [Hook(middleware), Hook(held)], drainLimit: .zero)
+      mode: .serial, inFlight: inFlight, hooks: [Hook(middleware), Hook(held)], drainLimit: .zero)
 
     let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
     held.end()
@@ -51,10 +52,10 @@ import Testing
   }
 
   @Test func isOneAlsoWhereAllWasDispatchedAndHasNotEnded() async throws {
-    let batches = try TestLog.small.batches(capacity: 2)
+    let batches = try TestLog.small.batches()
     let (middleware, held) = (StopAt(batches.eventCount), HeldUp())
     let replay = DispatchedReplay(
-      mode: .serial, bound: 100, hooks: [Hook(middleware), Hook(held)], drainLimit: .zero)
+      mode: .serial, hooks: [Hook(middleware), Hook(held)], drainLimit: .zero)
 
     let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
     held.end()
@@ -62,12 +63,12 @@ import Testing
     #expect(result.cut == Cut(reason: .signal(2), dispatched: 9, unfinished: 9))
   }
 
-  @Test(arguments: Mode.allCases.filter(\.takesSeveralProducers), [nil, 2])
-  func ofSeveralProducersHasWhatEachHasDispatched(mode: Mode, bound: Int?) async throws {
+  @Test(arguments: Mode.allCases.filter(\.takesSeveralProducers), [8, 2])
+  func ofSeveralProducersHasWhatEachHasDispatched(mode: Mode, inFlight: Int) async throws {
     let batches = try TestLog.contested(commits: 60).batches(copies: 3)
     let middleware = StopAt(90)
     let replay = DispatchedReplay(
-      mode: mode, inFlight: 8, bound: bound, producers: 4, hooks: [Hook(middleware)],
+      mode: mode, inFlight: inFlight, producers: 4, hooks: [Hook(middleware)],
       drainLimit: Self.long)
 
     let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
@@ -126,8 +127,8 @@ import Testing
     #expect(stop.reason == .deadline)
   }
 
-  @Test(arguments: Mode.allCases, [nil, 2])
-  func theFollowedFileHasTheAnswersOfTheCut(mode: Mode, bound: Int?) async throws {
+  @Test(arguments: Mode.allCases, [1000, 2])
+  func theFollowedFileHasTheAnswersOfTheCut(mode: Mode, inFlight: Int) async throws {
     let folder = try TemporaryFolder()
     let path = "\(folder.path)/answers.jsonl"
     let batches = try TestLog.contested(commits: 60).batches(capacity: 25)
@@ -138,7 +139,7 @@ import Testing
 
     let result = try await onOwnThread {
       try DispatchedReplay(
-        mode: mode, bound: bound, hooks: [Hook(middleware)], drainLimit: Self.long
+        mode: mode, inFlight: inFlight, hooks: [Hook(middleware)], drainLimit: Self.long
       )
       .replay(batches, followed, until: middleware.stop)
     }

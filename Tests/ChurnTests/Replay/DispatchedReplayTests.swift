@@ -89,50 +89,11 @@ import Testing
     }
   }
 
-  @Test(arguments: Mode.allCases, [(1, 1), (2, 1), (1000, 1), (1, 3), (1000, 3)])
-  func givesTheSameAnswersWithABound(mode: Mode, limits: (Int, Int)) async throws {
-    let (bound, producers) = limits
-    let batches = try TestLog.contested(commits: 60).batches(copies: 2, capacity: 50)
-    let replay = DispatchedReplay(mode: mode, bound: bound, producers: producers)
-
-    let result = try await onOwnThread { try replay.replay(batches) }
-
-    let expected = Answers(try PlainLoop().replay(batches).models)
-    let differing = Answers(result.models).differences(from: expected).map(\.figure)
-    #expect(differing.filter { mode.keepsOrder || !$0.dependsOnOrder } == [])
-    #expect(result.cut == nil)
-    #expect(result.measurement.actions == batches.eventCount)
-  }
-
-  @Test(arguments: Mode.allCases.filter(\.isLimited), [1, 2, 7])
-  func aBoundLetsAsManyBeInFlightAcrossBatches(mode: Mode, bound: Int) async throws {
-    // No batch has as many as the bound.
-    let batches = try TestLog.contested(commits: 60).batches(capacity: 2)
-    let counter = CrowdCounter(crowd: bound)
-    let replay = DispatchedReplay(mode: mode, bound: bound, hooks: [Hook(counter)])
-
-    _ = try await onOwnThread { try replay.replay(batches) }
-
-    #expect(counter.mostUnderWay == bound)
-  }
-
-  @Test(arguments: [1, 2]) func aBoundCountsWhatTasksSend(bound: Int) async throws {
-    let batches = try TestLog.contested(commits: 60).batches()
-    let counter = CrowdCounter(crowd: 1)
-    let replay = DispatchedReplay(
-      mode: .structured, bound: bound, producers: 5, hooks: [Hook(counter)])
-
-    _ = try await onOwnThread { try replay.replay(batches) }
-
-    #expect(counter.mostUnderWay <= bound)
-  }
-
-  @Test(arguments: Mode.allCases, [nil, 3])
-  func aDispatchThatDoesNotSucceedEndsTheRun(mode: Mode, bound: Int?) async throws {
+  @Test(arguments: Mode.allCases)
+  func aDispatchThatDoesNotSucceedEndsTheRun(mode: Mode) async throws {
     let batches = try TestLog.contested(commits: 20).batches(capacity: 9)
     let replay = DispatchedReplay(
-      mode: mode, inFlight: 4, bound: bound, producers: 2,
-      hooks: [Hook(PathVeto(Path("src/b")))])
+      mode: mode, inFlight: 4, producers: 2, hooks: [Hook(PathVeto(Path("src/b")))])
 
     let failure = await #expect(throws: Failure.self) {
       try await onOwnThread { try replay.replay(batches) }

@@ -20,12 +20,6 @@ import Testing
       try Replayers.all(for: options("--mode", "lanes")).map(\.name) == ["plainLoop", "lanes"])
   }
 
-  @Test func everyReplayHasTheBound() throws {
-    for replayer in try Replayers.all(for: try options("--bound", "7")).dropFirst() {
-      #expect((replayer as? DispatchedReplay)?.bound == 7)
-    }
-  }
-
   @Test func everyReplayUsesTheOptions() async throws {
     let batches = try TestLog.small.batches()
     let replayers = try Replayers.all(for: try options("--producers", "3", "--in-flight", "7"))
