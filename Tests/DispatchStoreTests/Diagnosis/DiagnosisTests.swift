@@ -369,36 +369,18 @@ struct DiagnosisTests {
     await world.end(held)
   }
 
-  private final class Gate: WaitDescribing {
-    let subject: WaitSubject
-    private let holder: Dispatch
-
-    init(_ waiting: DispatchHandle, heldBy holder: DispatchHandle) {
-      subject = .dispatch(waiting.dispatch!)
-      self.holder = holder.dispatch!
-    }
-
-    func describeWait() -> WaitDescription {
-      WaitDescription(text: "key \"door\"", awaited: { [holder] in [holder] })
-    }
-  }
-
   @Test func showsWhatHoldsADispatchBackAsThatDescribesIt() async {
-    let held = await world.hold(.serial(lane: "a"))
-    let other = await world.hold(.serial(lane: "b"))
-    let waiting = world.add(.serial(lane: "a"))
-    let behind = world.add(.serial(lane: "a"))
-    let gate = Gate(waiting, heldBy: other)
-    dispatcher.pendingWaits.add(gate)
-    let diagnosis = dispatcher.diagnosis()
-    #expect(diagnosis.kinds(from: waiting, to: other) == [.holdsBack])
-    #expect(diagnosis.states(of: waiting).contains("waits for key \"door\": "))
+    let held = await world.hold(.serial(lane: "a"), .exclusive("door"))
+    let waiting = world.add(.serial(lane: "b"), .exclusive("door"))
+    let behind = world.add(.serial(lane: "b"))
+    let diagnosis = await world.diagnosis { $0.kinds(from: waiting, to: held) == [.holdsBack] }
+    let states = diagnosis.states(of: waiting)
+    #expect(
+      states.contains("waits for the exclusion key \"door\", held by the dispatch at "),
+      "\(states)")
     // Those behind it in its lane wait for it, too.
     #expect(diagnosis.kinds(from: behind, to: waiting) == [.lane])
-    #expect(diagnosis.kinds(from: behind, to: held) == [.lane])
-    dispatcher.pendingWaits.remove(gate)
-    #expect(dispatcher.diagnosis().kinds(from: waiting, to: other) == [])
-    await world.end(held, other, behind)
+    await world.end(held, waiting, behind)
   }
 
   @Test func saysThatAStorePausesBetweenTwoAttempts() async {

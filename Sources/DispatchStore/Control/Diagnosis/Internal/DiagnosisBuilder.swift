@@ -12,7 +12,7 @@ struct DiagnosisBuilder {
   var sightings: [Int: Sighting] = [:]
   /// The dispatches to look at, in the order in which they were found; more are added during the look.
   private var path: [(place: Int, dispatch: Dispatch)] = []
-  let pending: [any WaitDescribing]
+  let pending: [WaitForLimit]
   private let dispatcher: Dispatcher
 
   /// The state that the lock of a dispatch's details guards, at an instant.
@@ -36,7 +36,7 @@ struct DiagnosisBuilder {
     self.dispatcher = dispatcher
     now = dispatcher.clock.nanoseconds
     pending = dispatcher.pendingWaits.all.filter { wait in
-      only?.contains(Self.identity(of: wait)) ?? true
+      only?.contains(ObjectIdentifier(wait)) ?? true
     }
     yieldPoint(.diagnose)
     for trace in traces where only?.contains(ObjectIdentifier(trace.dispatch)) ?? true {
@@ -54,11 +54,6 @@ struct DiagnosisBuilder {
       next += 1
     }
     followLanes()
-  }
-
-  static func identity(of wait: any WaitDescribing) -> ObjectIdentifier {
-    if case .dispatch(let dispatch) = wait.subject { return ObjectIdentifier(dispatch) }
-    return ObjectIdentifier(wait)
   }
 
   // MARK: Nodes

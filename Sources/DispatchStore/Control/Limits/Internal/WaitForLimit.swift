@@ -1,7 +1,13 @@
 /// The wait of a call for a unit of a limit, as diagnoses show it.
-final class WaitForLimit: WaitDescribing {
-  private let limit: DispatchLimit
-  private let call: PendingCall
+///
+/// The call has not become a dispatch, and so is in no other table.
+final class WaitForLimit: Sendable {
+  let limit: DispatchLimit
+  let callSite: CallSite
+  /// The dispatch that goes on only after the call, if there is one.
+  let caller: Dispatch?
+  /// The start of the wait, in nanoseconds of the dispatcher's clock.
+  let began: Int64
 
   /// Begins the wait.
   ///
@@ -10,9 +16,8 @@ final class WaitForLimit: WaitDescribing {
     _ limit: DispatchLimit, of dispatcher: Dispatcher, _ callSite: CallSite,
     in context: DispatchContext?
   ) {
-    self.limit = limit
-    call = PendingCall(
-      callSite: callSite, caller: context?.dispatch, began: dispatcher.clock.nanoseconds)
+    (self.limit, self.callSite, caller) = (limit, callSite, context?.dispatch)
+    began = dispatcher.clock.nanoseconds
     dispatcher.pendingWaits.add(self)
   }
 
@@ -20,12 +25,30 @@ final class WaitForLimit: WaitDescribing {
     dispatcher.pendingWaits.remove(self)
   }
 
-  var subject: WaitSubject { .call(call) }
-
-  func describeWait() -> WaitDescription {
+  /// The reason for the wait, as text that follows "waits for ".
+  var text: String {
     let figures = limit.statistics
-    return WaitDescription(
-      text: "a unit of \"\(limit.name)\" (\(figures.inFlight) of \(figures.bound) are in flight)",
-      queue: ObjectIdentifier(limit), awaited: { [limit] in limit.holders })
+    return "a unit of \"\(limit.name)\" (\(figures.inFlight) of \(figures.bound) are in flight)"
   }
+}
+
+/// The calls that wait for units of limits before they become a dispatcher's dispatches.
+final class PendingWaits: DispatcherAttachment {
+  private let waits = Locked<[ObjectIdentifier: WaitForLimit]>([:])
+
+  func add(_ wait: WaitForLimit) {
+    waits.withLock { $0[ObjectIdentifier(wait)] = wait }
+  }
+
+  func remove(_ wait: WaitForLimit) {
+    let removed = waits.withLock { $0.removeValue(forKey: ObjectIdentifier(wait)) }
+    withExtendedLifetime(removed) {}
+  }
+
+  var all: [WaitForLimit] { waits.withLock { Array($0.values) } }
+}
+
+extension Dispatcher {
+  /// The calls that wait for units of limits; the list is made if there is none.
+  var pendingWaits: PendingWaits { attachment(orAdd: PendingWaits()) }
 }
