@@ -293,6 +293,28 @@ struct DispatchLimitTests {
     #expect(limit.statistics.inFlight == 0)
   }
 
+  /// Also once its task has waited for a unit of another limit.
+  @Test(.timeLimit(.minutes(1)), arguments: modes)
+  func insideADispatchThatHasAUnitNoneIsWaitedForAfterAnother(mode: Dispatcher.Mode) async {
+    let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
+    let (first, second) = (DispatchLimit(1, overflow: .wait), DispatchLimit(1, overflow: .wait))
+    let held = await fill(first, .async)
+    dispatcher.addStage("outer")
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "outer",
+      action: Script.suspends { _ in
+        let result = await dispatcher.send(
+          Script.adds("x"), to: "stage", mode: mode, options: .limited(by: first, second))
+        codes.record(result.errorCode)
+      }, mode: .async, options: .limited(by: second))
+    while first.statistics.waiting == 0 { await Task.yield() }
+    free.open()
+    #expect(await outer.result.isSuccess)
+    #expect(codes.all == [.wouldDeadlock])
+    #expect(await held[0].result.isSuccess)
+    #expect(first.statistics.inFlight == 0 && second.statistics.inFlight == 0)
+  }
+
   @Test(arguments: modes)
   func countsASequenceOnce(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1)

@@ -72,10 +72,11 @@ extension Dispatcher {
     if standIn?.isCancelled == false {
       switch options.control?.send(to: self, at: callSite, until: deadline) {
       case .ready(let admission): admitted.control = admission
-      case .waits(let wait):
+      case .waits(let admission):
         // Once it has its units it is accepted or refused again, as any sent dispatch.
         if let standIn { standIn.end(DispatchResult(dispatchID: standIn.id)) }
-        admitted.control = await wait.ended()
+        admitted.control = admission
+        await admission.waitUntilReady(for: self, at: callSite)
         standIn = self.standIn(for: options, at: callSite)
       case nil: break
       }

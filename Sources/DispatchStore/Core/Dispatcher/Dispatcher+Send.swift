@@ -108,22 +108,23 @@ extension Dispatcher {
     case .underWay(let dispatch): return await Dispatch.runToEnd(dispatch)
     case .isQueued(let queued): return await queued.result()
     case .detached(let dispatch): return await Dispatch.awaitEnd(of: dispatch)
-    case .waits(let wait):
+    case .waits(let admission):
       return await send(
-        action, to: storeIdentifier, mode, options, completion, fileID, line, after: wait)
+        action, to: storeIdentifier, mode, options, completion, fileID, line, by: admission)
     }
   }
 
-  /// Sends an action once its admission wait is over.
+  /// Sends an action once its admission control has waited.
   @usableFromInline
   @inline(never)
   nonisolated(nonsending) func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
     _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt, after wait: AdmissionWait
+    _ line: UInt, by admission: DispatchAdmission
   ) async -> DispatchResult {
     var options = options
-    options.control = await wait.ended()
+    options.control = admission
+    await admission.waitUntilReady(for: self, at: CallSite(fileID: fileID, line: line))
     return await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
   }
 

@@ -1,59 +1,42 @@
 /// The admission of one dispatch that has limits, with the units that it has got so far.
 ///
 /// If it does not get a unit, the dispatch begins with an error. The units are released then, or with this object.
-final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
+final class LimitedAdmission: ControlOptions, @unchecked Sendable {
   // because one thread or task after the other uses it, until the dispatch is admitted, and it is constant then
-  /// The admission that follows from the dispatch's other options.
-  private let base: DispatchAdmission?
-  private let limits: [DispatchLimit]
   private let limitDeadline: Deadline?
   private var units: [LimitUnit] = []
   private var failure: (any Error)?
 
   /// - Parameters:
+  ///   - values: The values of the dispatch's options, with its limits.
   ///   - deadline: The dispatch's, from before it waits, since waiting counts.
   ///   - refusal: The reason why it begins with no unit at all; nil for most.
-  init(
-    _ limits: [DispatchLimit], _ base: DispatchAdmission?, until deadline: Deadline?,
-    refusal: DispatchError? = nil
-  ) {
-    self.limits = limits
-    self.base = base
+  init(_ values: Values, until deadline: Deadline?, refusal: DispatchError?) {
     limitDeadline = deadline
     failure = refusal
+    super.init(values)
   }
-
-  override var isDetached: Bool { base?.isDetached == true }
-  override var isAtomic: Bool { base?.isAtomic == true }
-  override var retryRule: (any RetryRule)? { base?.retryRule }
-  override var endsUnsaved: Bool { base?.endsUnsaved == true }
-  override func gate(for dispatcher: Dispatcher) -> StartGate? { base?.gate(for: dispatcher) }
-
-  override func priority(
-    in mode: Dispatcher.Mode, of dispatcher: Dispatcher
-  ) -> PriorityInbox.Level? {
-    base?.priority(in: mode, of: dispatcher)
-  }
-
-  override var takesDefaultTimeLimit: Bool { base?.takesDefaultTimeLimit ?? true }
 
   override func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? {
     limitDeadline
   }
 
-  /// Returns nil: the dispatch has got its units, or has failed.
+  /// Always: the dispatch has got its units, or has failed.
+  override var isReady: Bool { true }
+
+  override func begin(
+    for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
+  ) -> DispatchAdmission { self }
+
   override func send(
     to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> SendAdmission? { nil }
-
-  override var isReady: Bool { true }
-  override var makesKnown: Bool { base?.makesKnown == true }
 
   override func admit(
     _ dispatch: Dispatch, mayWait: Bool?, to dispatcher: Dispatcher
   ) throws -> Admission {
     if let failure { throw failure }
-    let admission = try base?.admit(dispatch, mayWait: mayWait, to: dispatcher) ?? .begins
+    let admission = try super.admit(dispatch, mayWait: mayWait, to: dispatcher)
     if case .joins = admission {
       // A joining dispatch runs nothing, so it needs no unit.
       for unit in units { unit.leave() }
@@ -63,16 +46,8 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
     return admission
   }
 
-  override var isFindable: Bool { base?.isFindable == true }
-  override var isCancellable: Bool { base?.isCancellable == true }
-
-  override func announce(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> [Dispatch] {
-    base?.announce(dispatch, of: dispatcher) ?? []
-  }
-
   override func entered(_ dispatch: Dispatch, of dispatcher: Dispatcher) {
     for unit in units { unit.entered(dispatch) }
-    base?.entered(dispatch, of: dispatcher)
   }
 
   // MARK: Its units
@@ -85,8 +60,8 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
   }
 
   private func enter(at callSite: CallSite) -> Obstacle {
-    while failure == nil, units.count < limits.count {
-      let limit = limits[units.count]
+    while failure == nil, units.count < values.limits.count {
+      let limit = values.limits[units.count]
       switch limit.enter(at: callSite) {
       case .unit(let unit): units.append(unit)
       case .full: return .wait(limit)
@@ -139,42 +114,35 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
     }
   }
 
-  /// Acquires the units for a task, or returns the first wait that it needs.
-  func enterSending(to dispatcher: Dispatcher, at callSite: CallSite) -> SendAdmission {
-    guard case .wait(let limit) = enter(at: callSite) else { return .ready(self) }
-    if let error = deadlock(of: limit, in: DispatchContext.ofTask, callSite) {
-      fail(error)
-      return .ready(self)
-    }
-    return .waits(LimitWait(of: self, for: limit, dispatcher, callSite))
+  /// Acquires the units for a task, as far as it needs not wait.
+  func enterSending(at callSite: CallSite) -> SendAdmission {
+    if case .wait = enter(at: callSite) { .waits(self) } else { .ready(self) }
   }
 
-  /// Waits for a unit in a task, then for the missing ones.
-  fileprivate nonisolated(nonsending) func wait(
-    for limit: DispatchLimit, _ dispatcher: Dispatcher, _ callSite: CallSite
+  override nonisolated(nonsending) func waitUntilReady(
+    for dispatcher: Dispatcher, at callSite: CallSite
   ) async {
-    var next = limit
-    while true {
-      let waiter = LimitWaiter(for: next)
-      if let unit = next.enter(orWait: waiter) {
+    while case .wait(let limit) = enter(at: callSite) {
+      let context = DispatchContext.ofTask
+      if let error = deadlock(of: limit, in: context, callSite) { return fail(error) }
+      let waiter = LimitWaiter(for: limit)
+      if let unit = limit.enter(orWait: waiter) {
         units.append(unit)
-      } else {
-        let timer = limitDeadline.map { dispatcher.timers.add(waiter, at: $0.time) }
-        let wait = WaitForLimit(next, of: dispatcher, callSite, in: DispatchContext.ofTask)
-        let unit =
-          isDetached
-          ? await waiter.end.value
-          : await withCancellationHandler {
-            await waiter.end.value
-          } onCancel: {
-            dispatcher.pool.resume { waiter.cancel() }
-          }
-        wait.end(of: dispatcher)
-        if let timer { dispatcher.timers.remove(timer) }
-        take(unit, Task.isCancelled && !isDetached ? CancellationError() : timedOut(callSite))
+        continue
       }
-      guard case .wait(let limit) = enter(at: callSite) else { return }
-      next = limit
+      let timer = limitDeadline.map { dispatcher.timers.add(waiter, at: $0.time) }
+      let wait = WaitForLimit(limit, of: dispatcher, callSite, in: context)
+      let unit =
+        isDetached
+        ? await waiter.end.value
+        : await withCancellationHandler {
+          await waiter.end.value
+        } onCancel: {
+          dispatcher.pool.resume { waiter.cancel() }
+        }
+      wait.end(of: dispatcher)
+      if let timer { dispatcher.timers.remove(timer) }
+      take(unit, Task.isCancelled && !isDetached ? CancellationError() : timedOut(callSite))
     }
   }
 
@@ -194,27 +162,5 @@ final class LimitedAdmission: DispatchAdmission, @unchecked Sendable {
       """
       and is made inside one of them (\(holder.dispatch.callSite)), which goes on only after it
       """)
-  }
-}
-
-/// The wait of a sending task for the units of its dispatch.
-private final class LimitWait: AdmissionWait, @unchecked Sendable {
-  // because all that it has is constant
-  private let admission: LimitedAdmission
-  private let limit: DispatchLimit
-  private let dispatcher: Dispatcher
-  private let callSite: CallSite
-
-  init(
-    of admission: LimitedAdmission, for limit: DispatchLimit, _ dispatcher: Dispatcher,
-    _ callSite: CallSite
-  ) {
-    (self.admission, self.limit) = (admission, limit)
-    (self.dispatcher, self.callSite) = (dispatcher, callSite)
-  }
-
-  override nonisolated(nonsending) func ended() async -> DispatchAdmission {
-    await admission.wait(for: limit, dispatcher, callSite)
-    return admission
   }
 }

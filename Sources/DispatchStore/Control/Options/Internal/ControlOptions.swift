@@ -1,5 +1,5 @@
 /// The values of a dispatch's control options.
-final class ControlOptions: DispatchAdmission, @unchecked Sendable {
+class ControlOptions: DispatchAdmission, @unchecked Sendable {
   // because it has only constants
   struct Values: Sendable {
     var names: [TypedKey] = []
@@ -102,7 +102,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
 
   override var isDetached: Bool { values.isDetached }
   override var isAtomic: Bool { values.isAtomic }
-  override var isOnlyAtomic: Bool { self === Self.atomic }
+  override var isOnlyAtomic: Bool { self === ControlOptions.atomic }
   static let atomic = DispatchOptions().controlled { $0.isAtomic = true }.control
 
   override var takesDefaultTimeLimit: Bool { !values.isScheduled }
@@ -139,8 +139,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
     to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> SendAdmission? {
     if let answered = answered(by: dispatcher) { return .ready(answered) }
-    return limited(for: dispatcher, at: callSite, until: deadline)?
-      .enterSending(to: dispatcher, at: callSite)
+    return limited(for: dispatcher, at: callSite, until: deadline)?.enterSending(at: callSite)
   }
 
   override var isReady: Bool { answer != nil }
@@ -164,7 +163,7 @@ final class ControlOptions: DispatchAdmission, @unchecked Sendable {
   ) -> LimitedAdmission? {
     guard answer == nil, !values.limits.isEmpty else { return nil }
     return LimitedAdmission(
-      values.limits, self, until: deadline, refusal: refusal(at: callSite, by: dispatcher))
+      values, until: deadline, refusal: refusal(at: callSite, by: dispatcher))
   }
 
   /// The reason why a dispatch made now does not begin, whatever its limits say; nil if its admission is to decide.

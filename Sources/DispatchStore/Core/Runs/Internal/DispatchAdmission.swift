@@ -56,6 +56,13 @@ class DispatchAdmission: @unchecked Sendable {
     to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> SendAdmission? { nil }
 
+  /// Waits in a sending task, before its dispatch begins.
+  ///
+  /// Returns also if the task was cancelled, or its time has passed.
+  nonisolated(nonsending) func waitUntilReady(
+    for dispatcher: Dispatcher, at callSite: CallSite
+  ) async {}
+
   /// Whether it is ready: `begin` and `send` were called, or have nothing to do.
   var isReady: Bool { false }
 
@@ -112,19 +119,8 @@ struct RecordedResult: Error {
 enum SendAdmission {
   /// Begins the dispatch with this admission control.
   case ready(DispatchAdmission)
-  /// Waits before it begins the dispatch.
-  case waits(AdmissionWait)
-}
-
-/// A wait of a sending task before its dispatch begins.
-@usableFromInline
-class AdmissionWait: @unchecked Sendable {
-  // because a subclass says why
-  /// Waits, and returns the admission control for the dispatch, even if the task was cancelled or its time has
-  /// passed.
-  nonisolated(nonsending) func ended() async -> DispatchAdmission {
-    fatalError("AdmissionWait is abstract.")
-  }
+  /// Begins the dispatch with this admission control, once that has waited.
+  case waits(DispatchAdmission)
 }
 
 /// Admission control for all dispatches of a dispatcher, besides their own options.

@@ -8,8 +8,8 @@ enum SentDispatch {
   case isQueued(QueuedDispatch)
   /// The dispatch runs detached, as if not sent, and the task awaits it.
   case detached(Dispatch)
-  /// The dispatch begins once this wait has ended.
-  case waits(AdmissionWait)
+  /// The dispatch begins once its admission control has waited.
+  case waits(DispatchAdmission)
 }
 
 // Structured dispatches. If the lane is idle, the task acquires it with one atomic operation. An inline run then
@@ -52,9 +52,9 @@ extension Dispatcher {
       switch options.control?.send(to: self, at: callSite, until: deadline) {
       case nil: break
       case .ready(let admission): options.control = admission
-      case .waits(let wait):
+      case .waits(let admission):
         route._withUnsafeGuaranteedRef { $0.end() }
-        return .waits(wait)
+        return .waits(admission)
       }
     }
     if isDetached {
