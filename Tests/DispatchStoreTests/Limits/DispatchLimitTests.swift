@@ -409,9 +409,9 @@ struct DispatcherLimitTests {
   }
 
   @Test func keepNothingForLanesThatAreIdle() async {
-    let limits = KeyedLimits(1, .reject)
+    let limits = KeyedTable<DispatchLimit>(keepsMembers: false)
     for key in 0..<1_000 {
-      let limit = limits.limit(TypedKey(key))
+      let limit = limits.limit(TypedKey(key), 1, .reject)
       #expect(limits.present(TypedKey(key)) === limit)
     }
     #expect(limits.count == 0)

@@ -8,14 +8,14 @@ import Testing
 struct LimitLoadTests {
   /// The last dispatch of a lane may end, and release its limit, while another thread looks that up.
   @Test func aLaneHasOneLimitAlsoIfAnotherThreadReleasesIt() async {
-    let (limits, key) = (KeyedLimits(1, .reject), TypedKey("lane"))
+    let (limits, key) = (KeyedTable<DispatchLimit>(keepsMembers: false), TypedKey("lane"))
     let others = Recorder<Int>()
     await withDiscardingTaskGroup { group in
       for thread in 0..<4 {
         group.addTask {
           for round in 0..<Load.count(50_000) {
-            let limit = limits.limit(round % 2 == 0 ? key : TypedKey("lane"))
-            if limits.limit(key) !== limit { others.record(thread) }
+            let limit = limits.limit(round % 2 == 0 ? key : TypedKey("lane"), 1, .reject)
+            if limits.limit(key, 1, .reject) !== limit { others.record(thread) }
             withExtendedLifetime(limit) {}
           }
         }

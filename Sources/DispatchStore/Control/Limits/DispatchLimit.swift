@@ -53,7 +53,7 @@ public final class DispatchLimit: Sendable {
   private static let count = Atomic<UInt64>(0)
   private let state: Locked<State>
   private let clock = DispatcherClock(nil)
-  private let atEnd: (@Sendable (UInt64) -> Void)?
+  private let atEnd: (@Sendable () -> Void)?
 
   /// Makes a limit.
   ///
@@ -65,10 +65,8 @@ public final class DispatchLimit: Sendable {
     self.init(bound, overflow: overflow, name: name, atEnd: nil)
   }
 
-  /// - Parameter atEnd: Called with the limit's number when the limit is released.
-  init(
-    _ bound: Int, overflow: Overflow, name: String, atEnd: (@Sendable (UInt64) -> Void)?
-  ) {
+  /// - Parameter atEnd: Called when the limit is released.
+  init(_ bound: Int, overflow: Overflow, name: String, atEnd: (@Sendable () -> Void)?) {
     Self.check(bound, of: name)
     self.overflow = overflow
     self.name = name
@@ -76,7 +74,7 @@ public final class DispatchLimit: Sendable {
     state = Locked(State(bound: bound))
   }
 
-  deinit { atEnd?(number) }
+  deinit { atEnd?() }
 
   /// Stops the program if a limit's bound lets no dispatch begin.
   static func check(_ bound: Int, of name: String) {

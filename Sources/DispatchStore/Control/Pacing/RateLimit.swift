@@ -83,7 +83,7 @@ public final class RateLimit: Sendable {
       let bucket = buckets.member(of: key) { RateBucket(key, rule, time, counts, in: buckets) }
       if let entry = bucket.enter(dispatch, mayWait: overflow == .wait) { return entry }
       // Another thread has retired the bucket, which was full.
-      buckets.remove(bucket)
+      buckets.remove(bucket, of: key)
     }
   }
 

@@ -4,14 +4,13 @@ final class DispatcherControl: DefaultAdmission, @unchecked Sendable {
   private let defaults: ControlOptions.Values
   private let defaultTimeLimit: Int64
   private let bounds: DispatchLimits?
-  let laneLimits: KeyedLimits?
+  let laneLimits = KeyedTable<DispatchLimit>(keepsMembers: false)
 
   /// Nil if there are no defaults and no bounds.
   init?(of name: String, _ defaults: DispatchOptions, _ bounds: DispatchLimits?) {
     self.defaults = (defaults.control as? ControlOptions)?.values ?? ControlOptions.Values()
     defaultTimeLimit = defaults.timeLimit == DispatchOptions.unlimited ? .max : defaults.timeLimit
     self.bounds = bounds
-    laneLimits = bounds?.lane.map { KeyedLimits($0.bound, $0.overflow) }
     if let other = defaults.nameBesidesDefaults {
       stopProgram(
         """
@@ -50,8 +49,8 @@ final class DispatcherControl: DefaultAdmission, @unchecked Sendable {
       if let queue = bounds?.queue { values.add(queue) }
     } else {
       if let lanes = bounds?.lanes { values.add(lanes) }
-      guard let laneLimits else { return }
-      for lane in mode.laneKeys { values.add(laneLimits.limit(lane)) }
+      guard let lane = bounds?.lane else { return }
+      for key in mode.laneKeys { values.add(laneLimits.limit(key, lane.bound, lane.overflow)) }
     }
   }
 }

@@ -2,20 +2,8 @@
 ///
 /// Under the locks keys are distinguished by their identity; the program's code compares them outside.
 final class ExclusionTable: DispatcherAttachment {
-  private let names = Locked(Names())
+  private let names = KeyedTable<ExclusionKey>(keepsMembers: false)
   private let state = Locked(ExclusionState<ObjectIdentifier, Dispatch>())
-
-  private struct Names {
-    /// Entries by hash.
-    var entries: [Int: [Entry]] = [:]
-    /// The number of keys added so far.
-    var version: UInt64 = 0
-  }
-
-  private struct Entry {
-    let id: ObjectIdentifier
-    weak var key: ExclusionKey?
-  }
 
   // MARK: Keys
 
@@ -23,39 +11,16 @@ final class ExclusionTable: DispatcherAttachment {
   func keys(_ keys: [TypedKey]) -> [ExclusionKey] {
     var all: [ExclusionKey] = []
     for key in keys {
-      let key = self.key(key)
-      if !all.contains(where: { $0 === key }) { all.append(key) }
+      let member = names.member(of: key) {
+        ExclusionKey(key) { [weak names = self.names] in names?.remove(nil, of: key) }
+      }
+      if !all.contains(where: { $0 === member }) { all.append(member) }
     }
     return all
   }
 
-  private func key(_ key: TypedKey) -> ExclusionKey {
-    while true {
-      let (entries, version) = names.withLock { ($0.entries[key.hash] ?? [], $0.version) }
-      // Not under the lock: releasing the last reference takes it. Read once, since another thread may release it.
-      for entry in entries {
-        if let present = entry.key, present.key == key { return present }
-      }
-      let made = ExclusionKey(key) { [weak self] in self?.remove($0, at: key.hash) }
-      let isInserted = names.withLock { names in
-        guard names.version == version else { return false }
-        names.version += 1
-        names.entries[key.hash, default: []].append(Entry(id: ObjectIdentifier(made), key: made))
-        return true
-      }
-      if isInserted { return made }
-    }
-  }
-
-  private func remove(_ id: ObjectIdentifier, at hash: Int) {
-    names.withLock { names in
-      names.entries[hash]?.removeAll { $0.id == id }
-      if names.entries[hash]?.isEmpty == true { names.entries[hash] = nil }
-    }
-  }
-
   /// Whether no dispatch has or needs a key.
-  var isEmpty: Bool { state.withLock(\.isEmpty) && names.withLock(\.entries.isEmpty) }
+  var isEmpty: Bool { state.withLock(\.isEmpty) && names.count == 0 }
 
   // MARK: Dispatches
 
@@ -116,15 +81,13 @@ final class ExclusionTable: DispatcherAttachment {
 /// Stands for the equal keys of dispatches.
 final class ExclusionKey: Sendable {
   let key: TypedKey
-  private let onEnd: @Sendable (ObjectIdentifier) -> Void
+  private let atEnd: @Sendable () -> Void
 
-  init(_ key: TypedKey, onEnd: @escaping @Sendable (ObjectIdentifier) -> Void) {
-    (self.key, self.onEnd) = (key, onEnd)
+  init(_ key: TypedKey, atEnd: @escaping @Sendable () -> Void) {
+    (self.key, self.atEnd) = (key, atEnd)
   }
 
-  deinit {
-    onEnd(ObjectIdentifier(self))
-  }
+  deinit { atEnd() }
 }
 
 extension Dispatcher {

@@ -6,11 +6,5 @@ final class PrioritizedLanes: DispatcherAttachment {
 
   func insert(_ key: TypedKey) { _ = keys.member(of: key) { key } }
 
-  func remove(_ key: TypedKey) {
-    if let present = keys.present(key) { keys.remove(present) }
-  }
-}
-
-extension TypedKey: KeyedMember {
-  var key: TypedKey { self }
+  func remove(_ key: TypedKey) { keys.remove(keys.present(key), of: key) }
 }

@@ -1,13 +1,13 @@
 /// The dispatches of one key that come at a rate.
 ///
 /// Ends with its interval.
-final class RateLine: KeyedMember, TimerTarget {
+final class RateLine: TimerTarget {
   let key: TypedKey
   private let state = Locked(State())
   private let clock: DispatcherClock
   // Weak, since the dispatcher owns both; a waiting dispatch keeps the dispatcher alive.
   private weak let timers: TimerQueue?
-  private weak let table: RateTable?
+  private weak let table: KeyedTable<RateLine>?
 
   private struct State {
     var rates = RateState<DispatchDelay>()
@@ -21,7 +21,7 @@ final class RateLine: KeyedMember, TimerTarget {
     }
   }
 
-  init(_ key: TypedKey, in table: RateTable, of dispatcher: Dispatcher) {
+  init(_ key: TypedKey, in table: KeyedTable<RateLine>, of dispatcher: Dispatcher) {
     self.key = key
     self.table = table
     timers = dispatcher.timers
@@ -81,7 +81,7 @@ final class RateLine: KeyedMember, TimerTarget {
     }
     due?.end()
     apply(move)
-    if isRetired { table?.remove(self) }
+    if isRetired { table?.remove(self, of: key) }
   }
 
   private func apply(_ move: MovingTimer.Move) {

@@ -1,5 +1,5 @@
 /// The tokens of one key of a rate limit; ends when it is full again.
-final class RateBucket: KeyedMember, TimerTarget {
+final class RateBucket: TimerTarget {
   let key: TypedKey
   private let state: Locked<State>
   private let time: PacingTime
@@ -78,7 +78,7 @@ final class RateBucket: KeyedMember, TimerTarget {
     time.timers.apply(move, to: self) { token, number in
       state.withLock { $0.timer.keep(token, number) }
     }
-    if isRetired { table?.remove(self) }
+    if isRetired { table?.remove(self, of: key) }
     return result
   }
 

@@ -1,32 +1,3 @@
-/// The lines of the keys with pending dispatches or running intervals.
-final class RateTable: Sendable {
-  private let lines = KeyedTable<RateLine>()
-
-  var count: Int { lines.count }
-
-  /// Adds a dispatch of a key.
-  func arrive(
-    _ delay: DispatchDelay, _ rate: KeyedRate, to dispatcher: Dispatcher
-  ) -> RateState<DispatchDelay>.Arrival {
-    while true {
-      let line = lines.member(of: rate.key) {
-        RateLine(rate.key, in: self, of: dispatcher)
-      }
-      let arrival = line.arrive(delay, rate.rule)
-      if line.isRetired { remove(line) }
-      if let arrival { return arrival }
-    }
-  }
-
-  /// Skips a dispatch that comes within an interval of its key and does not wait for its end.
-  ///
-  /// Returns the call site of the one that has opened the interval; nil, without an effect, for any other dispatch.
-  func skip(_ rate: KeyedRate) -> CallSite? { lines.present(rate.key)?.skip(rate.rule) }
-
-  /// Removes an idle line.
-  func remove(_ line: RateLine) { lines.remove(line) }
-}
-
 /// The rate of the dispatches of a key.
 struct KeyedRate: Sendable {
   let key: TypedKey
@@ -34,18 +5,30 @@ struct KeyedRate: Sendable {
 
   /// Throws if a dispatch made now is skipped, however it is admitted.
   func check(at callSite: CallSite, of dispatcher: Dispatcher) throws(DispatchError) {
-    guard let opener = table(of: dispatcher).skip(self) else { return }
+    guard let opener = lines(of: dispatcher).present(key)?.skip(rule) else { return }
     throw .tooSoon(callSite, after: opener, key)
   }
 
-  private func table(of dispatcher: Dispatcher) -> RateTable {
+  private func lines(of dispatcher: Dispatcher) -> KeyedTable<RateLine> {
     let tables = dispatcher.controlTables
     return rule.isExtended ? tables.debounces : tables.throttles
   }
 
+  private func arrive(
+    _ delay: DispatchDelay, to dispatcher: Dispatcher
+  ) -> RateState<DispatchDelay>.Arrival {
+    let lines = lines(of: dispatcher)
+    while true {
+      let line = lines.member(of: key) { RateLine(key, in: lines, of: dispatcher) }
+      let arrival = line.arrive(delay, rule)
+      if line.isRetired { lines.remove(line, of: key) }
+      if let arrival { return arrival }
+    }
+  }
+
   func admit(_ delay: DispatchDelay, to dispatcher: Dispatcher) throws -> Admission {
     let callSite = delay.dispatch.callSite
-    switch table(of: dispatcher).arrive(delay, self, to: dispatcher) {
+    switch arrive(delay, to: dispatcher) {
     case .begin:
       return .begins
     case .wait(let replaced):
