@@ -17,19 +17,21 @@ import Testing
     }
   }
 
-  private static func run(_ messages: Raising) throws -> Never {
+  private static func run(_ messages: Raising) async throws -> Never {
     Interruption.install()
-    // The pool's threads block signals.
-    var none = sigset_t()
-    sigemptyset(&none)
-    pthread_sigmask(SIG_SETMASK, &none, nil)
     let folder = try TemporaryFolder()
     let log = try folder.write(TestLog.contested(commits: 300).bytes, to: "log")
     let program = Program(
       arguments: ["--input", log, "--copies", "8", "--mode", "lanes", "--rounds", "1"],
       environment: [:], directory: folder.path, temporaryDirectory: folder.path,
       output: StandardOutput.output, messages: messages, stop: Interruption.stop)
-    let code = program.run()
+    let code = await onOwnThread {
+      // The pool's threads block signals, and a thread inherits that.
+      var none = sigset_t()
+      sigemptyset(&none)
+      pthread_sigmask(SIG_SETMASK, &none, nil)
+      return program.run()
+    }
     try? FileManager.default.removeItem(atPath: folder.path)
     exit(code.rawValue)
   }
@@ -42,7 +44,7 @@ import Testing
     let result = await #expect(
       processExitsWith: .exitCode(130), observing: [\.standardOutputContent]
     ) {
-      try Self.run(Raising(number: SIGINT, shown: "replaying: lanes"))
+      try await Self.run(Raising(number: SIGINT, shown: "replaying: lanes"))
     }
     #expect(report(result).contains("Cut by SIGINT\n  lanes: "))
     #expect(report(result).contains("; all that was dispatched has ended\n"))
@@ -52,7 +54,7 @@ import Testing
     let result = await #expect(
       processExitsWith: .exitCode(143), observing: [\.standardOutputContent]
     ) {
-      try Self.run(Raising(number: SIGTERM, shown: "replaying: lanes"))
+      try await Self.run(Raising(number: SIGTERM, shown: "replaying: lanes"))
     }
     #expect(report(result).contains("Cut by SIGTERM\n  lanes: "))
   }
@@ -62,7 +64,7 @@ import Testing
     let result = await #expect(
       processExitsWith: .exitCode(143), observing: [\.standardOutputContent]
     ) {
-      try Self.run(Raising(number: SIGTERM, times: 2, shown: "replaying: lanes"))
+      try await Self.run(Raising(number: SIGTERM, times: 2, shown: "replaying: lanes"))
     }
     #expect(report(result).contains("Cut by SIGTERM\n  lanes: "))
   }
@@ -71,7 +73,7 @@ import Testing
     let result = await #expect(
       processExitsWith: .signal(SIGINT), observing: [\.standardOutputContent]
     ) {
-      try Self.run(Raising(number: SIGINT, times: 2, shown: "replaying: lanes"))
+      try await Self.run(Raising(number: SIGINT, times: 2, shown: "replaying: lanes"))
     }
     #expect(!report(result).contains("Cut by"))
   }
@@ -79,13 +81,13 @@ import Testing
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
   func oneWhileTheLogIsReadEndsTheProgramAtOnce(number: Int32) async {
     await #expect(processExitsWith: .signal(number)) { [number] in
-      try Self.run(Raising(number: number, shown: "reading "))
+      try await Self.run(Raising(number: number, shown: "reading "))
     }
   }
 
   @Test func aHangUpEndsTheProgramAtOnce() async {
     await #expect(processExitsWith: .signal(SIGHUP)) {
-      try Self.run(Raising(number: SIGHUP, shown: "replaying: lanes"))
+      try await Self.run(Raising(number: SIGHUP, shown: "replaying: lanes"))
     }
   }
 
@@ -94,7 +96,7 @@ import Testing
       processExitsWith: .success, observing: [\.standardOutputContent]
     ) {
       signal(SIGINT, SIG_IGN)
-      try Self.run(Raising(number: SIGINT, shown: "replaying: lanes"))
+      try await Self.run(Raising(number: SIGINT, shown: "replaying: lanes"))
     }
     #expect(report(result).contains("Modes"))
     #expect(!report(result).contains("Cut by"))
