@@ -547,6 +547,81 @@ struct SagaTests {
     #expect(dispatcher.dispatches(named: "order").isEmpty)
   }
 
+  /// The code of a dispatch that dispatches a group and goes on.
+  enum Place: CaseIterable { case handler, section, block, completion }
+
+  private func begin(
+    _ group: ActionGroup, in place: Place, of dispatcher: Dispatcher, _ options: DispatchOptions
+  ) async -> ActionGroupHandle {
+    let handles = Recorder<ActionGroupHandle>()
+    let begin: @Sendable () -> Void = {
+      handles.record(dispatcher.dispatch(group, options: options))
+    }
+    dispatcher.addDesk()
+    switch place {
+    case .handler:
+      dispatcher.dispatch(action: Errand { _ in begin() })
+    case .section:
+      dispatcher.dispatch(action: Errand { desk in desk.updateModel { _ in begin() } })
+    case .block:
+      dispatcher.addStage("outer")
+      dispatcher.dispatch(storeIdentifier: "outer", action: Script.suspends { _ in begin() })
+    case .completion:
+      dispatcher.dispatch(action: Errand.adds("x")) { begin() }
+    }
+    return await handles.first(1)[0]
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Place.allCases, Dispatcher.SendMode.everyMode)
+  func aTimeLimitEndsTheFirstStepOfAGroupThatADispatchHasDispatched(
+    _ place: Place, _ mode: Dispatcher.SendMode
+  ) async {
+    let clock = VirtualClock()
+    let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
+    dispatcher.addStage()
+    let group = ActionGroup {
+      ActionStep(Self.endless(began), storeIdentifier: "stage", mode: mode)
+      step("skipped", in: mode)
+    }
+    let handle = await begin(group, in: place, of: dispatcher, .timeout(.seconds(1)))
+    await began.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    let result = await handle.result
+    #expect((result.error as? DispatchError)?.code == .timedOut)
+    #expect(result.outcomes == "-.")
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Place.allCases, Dispatcher.SendMode.everyMode)
+  func aNameCancelsTheFirstStepOfAGroupThatADispatchHasDispatched(
+    _ place: Place, _ mode: Dispatcher.SendMode
+  ) async {
+    let (dispatcher, began) = (dispatcher, Latch())
+    let group = ActionGroup {
+      ActionStep(Self.endless(began), storeIdentifier: "stage", mode: mode)
+      step("skipped", in: mode)
+    }
+    let handle = await begin(group, in: place, of: dispatcher, .named("order"))
+    await began.opened()
+    #expect(dispatcher.cancel(named: "order") == 1)
+    let result = await handle.result
+    #expect(result.outcomes == "x.")
+    #expect(result.error is CancellationError)
+  }
+
+  /// On a thread of the program's own, which would block for it.
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
+  func aStepThatNeedsTheUnitOfItsGroupIsRefused(_ form: GroupForm.InMode) async {
+    let limit = DispatchLimit(1, overflow: .wait)
+    let group = ActionGroup {
+      ActionStep(Script.adds("a"), mode: form.mode, options: .limited(by: limit))
+    }
+    let result = await run(group, form.form, by: dispatcher, .limited(by: limit))
+    #expect((result.error as? DispatchError)?.code == .wouldDeadlock)
+    #expect(stage.model.isEmpty)
+    #expect(limit.statistics.inFlight == 0)
+  }
+
   @Test(.timeLimit(.minutes(1)), arguments: GroupForm.allCases)
   func aGroupCountsInItsLimitUntilItHasEnded(_ form: GroupForm) async {
     let (dispatcher, limit, stage) = (dispatcher, DispatchLimit(1), stage)

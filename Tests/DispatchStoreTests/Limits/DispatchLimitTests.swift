@@ -226,6 +226,22 @@ struct DispatchLimitTests {
     #expect((dispatcher.store(with: "stage") as? Stage)?.model == ["held", "x"])
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.SendMode.everyMode)
+  func aThreadBlocksForTheFirstStepOfAGroup(mode: Dispatcher.SendMode) async {
+    let limit = DispatchLimit(1, overflow: .wait)
+    let held = await fill(limit, .serial(lane: "held"), notes: true)
+    let (dispatcher, handles) = (dispatcher, Recorder<ActionGroupHandle>())
+    Thread {
+      let step = ActionStep(Script.adds("x"), mode: mode, options: .limited(by: limit))
+      handles.record(dispatcher.dispatch(ActionGroup { step }))
+    }.start()
+    while limit.statistics.waiting == 0, handles.count == 0 { await Task.yield() }
+    free.open()
+    #expect(await handles.first(1)[0].result.isSuccess)
+    #expect(await held[0].result.isSuccess)
+    #expect((dispatcher.store(with: "stage") as? Stage)?.model == ["held", "x"])
+  }
+
   @Test(arguments: modes)
   func whereItsThreadMayNotBlockADispatchIsRefused(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .wait)

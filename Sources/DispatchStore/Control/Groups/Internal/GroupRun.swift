@@ -67,8 +67,8 @@ final class GroupRun: Sendable {
   ///
   /// Open moves are kept here, not on the stack: a group of steps that end at once may be long.
   ///
-  /// - Parameter isAtCall: Whether this is the call that dispatched the group, in whose context it runs: waits there
-  ///   are seen.
+  /// - Parameter isAtCall: Whether this is the call that dispatched the group, in whose context actions are made: waits
+  ///   there are seen.
   private func follow(_ first: Move, isAtCall: Bool) {
     continuations?.begin()
     defer { continuations?.end() }
@@ -170,10 +170,12 @@ final class GroupRun: Sendable {
   private func dispatch(_ index: Int, _ compensates: Bool, _ isAtCall: Bool) -> Dispatched {
     func dispatch() -> Dispatched {
       let (step, made) = progress.make(index, compensates: compensates)
-      switch made {
-      case .action(let action): return .dispatched(dispatcher.dispatch(action, of: step))
-      case .actions(let actions): return .dispatched(dispatcher.dispatch(actions, of: step))
-      case .none(let end): return .none(end)
+      return unit.dispatching { () -> Dispatched in
+        switch made {
+        case .action(let action): return .dispatched(dispatcher.dispatch(action, of: step))
+        case .actions(let actions): return .dispatched(dispatcher.dispatch(actions, of: step))
+        case .none(let end): return .none(end)
+        }
       }
     }
     return isAtCall ? dispatch() : origin.perform(in: unit.context, dispatch)

@@ -48,6 +48,17 @@ final class GroupUnit: Sendable {
   /// Whether nothing but compensations may start.
   var isCancelled: Bool { refusal != nil || standIn?.isCancelled == true }
 
+  /// Dispatches a step, which then belongs to the group wherever this thread is.
+  func dispatching<Result>(_ body: () -> Result) -> Result {
+    guard let standIn else { return body() }
+    let thread = ThreadState.current
+    let (context, run) = (thread.context, thread.run)
+    thread.context = GroupContext(standIn, outer: DispatchContext.enclosing(run, on: thread))
+    thread.run = nil
+    defer { (thread.context, thread.run) = (context, run) }
+    return body()
+  }
+
   /// Runs code of the program as that of the group, which passes nothing on to dispatches made there.
   func perform(_ body: () -> Void) {
     guard let standIn else { return body() }
@@ -75,6 +86,26 @@ final class GroupUnit: Sendable {
     guard let standIn else { return }
     standIn.end(DispatchResult(dispatchID: standIn.id, error: result.error))
   }
+}
+
+/// The context of a thread while it dispatches a step of a group.
+///
+/// A wait there blocks the group, and the code around the call.
+private final class GroupContext: DispatchContext, @unchecked Sendable {
+  // because all of its properties are constants
+  private let standIn: Dispatch
+  private let around: DispatchContext?
+
+  init(_ standIn: Dispatch, outer: DispatchContext?) {
+    self.standIn = standIn
+    around = outer
+  }
+
+  override var dispatch: Dispatch { standIn }
+  override var owner: StoreRun? { nil }
+  override var outer: DispatchContext? { around }
+  override var passesOn: Bool { true }
+  override var isOnCallersThread: Bool { true }
 }
 
 extension Dispatch {

@@ -88,7 +88,7 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
       let caller = DispatchContext.blocked(on: thread)
       guard
         thread.isOfProgram, !MainQueue.isCurrent,
-        caller?.andAround.allSatisfy({ $0.dispatch.isSynchronous }) != false
+        caller?.andAround.allSatisfy({ $0.isOnCallersThread }) != false
       else {
         return fail(
           DispatchError.wouldDeadlock(

@@ -29,6 +29,8 @@ class DispatchContext: @unchecked Sendable {
     guard let owner else { return false }
     return !owner.runsRegardless
   }
+  /// Whether code here runs on the thread of a caller that waits for it anyway.
+  var isOnCallersThread: Bool { dispatch.isSynchronous }
   /// Whether the dispatch has ended at its deadline, so that code here no longer blocks it.
   var isEarly: Bool { false }
   /// Whether the caller of an `async` block waits for it on the main queue.
