@@ -506,14 +506,15 @@ struct SagaTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
-  func aGroupHasATimeLimit(_ form: GroupForm.InMode) async {
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all, [false, true])
+  func aGroupHasATimeLimit(_ form: GroupForm.InMode, isStepDetached: Bool) async {
     let clock = VirtualClock()
     let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
     let stage = dispatcher.addStage()
     let group = ActionGroup {
       step("a", in: form.mode)
-      ActionStep(Self.endless(began), mode: form.mode)
+      ActionStep(
+        Self.endless(began), mode: form.mode, options: isStepDetached ? .detached : [])
       step("skipped", in: form.mode)
     }
     let task = Task { await run(group, form.form, by: dispatcher, .timeout(.seconds(1))) }
@@ -529,12 +530,13 @@ struct SagaTests {
     #expect((late.error as? DispatchError)?.code == .timedOut)
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
-  func aGroupIsFoundAndCancelledByItsName(_ form: GroupForm.InMode) async {
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all, [false, true])
+  func aGroupIsFoundAndCancelledByItsName(_ form: GroupForm.InMode, isStepDetached: Bool) async {
     let (dispatcher, began) = (dispatcher, Latch())
     let group = ActionGroup {
       step("a", in: form.mode)
-      ActionStep(Self.endless(began), mode: form.mode)
+      ActionStep(
+        Self.endless(began), mode: form.mode, options: isStepDetached ? .detached : [])
       step("skipped", in: form.mode)
     }
     let task = Task { await run(group, form.form, by: dispatcher, .named("order")) }

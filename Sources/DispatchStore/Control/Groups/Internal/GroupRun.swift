@@ -172,9 +172,12 @@ final class GroupRun: Sendable {
       let (step, made) = progress.make(index, compensates: compensates)
       return unit.dispatching { () -> Dispatched in
         switch made {
-        case .action(let action): return .dispatched(dispatcher.dispatch(action, of: step))
-        case .actions(let actions): return .dispatched(dispatcher.dispatch(actions, of: step))
-        case .none(let end): return .none(end)
+        case .action(let action):
+          return .dispatched(dispatcher.dispatch(action, of: step, isDetachable: compensates))
+        case .actions(let actions):
+          return .dispatched(dispatcher.dispatch(actions, of: step, isDetachable: compensates))
+        case .none(let end):
+          return .none(end)
         }
       }
     }
@@ -250,15 +253,26 @@ final class GroupRun: Sendable {
 }
 
 extension Dispatcher {
-  func dispatch(_ action: any ActionType, of step: GroupStep) -> DispatchHandle {
+  /// - Parameter isDetachable: Whether the step may outlive its group; if not, its option `detached` has no effect.
+  func dispatch(
+    _ action: any ActionType, of step: GroupStep, isDetachable: Bool
+  ) -> DispatchHandle {
     dispatch(
       storeIdentifier: step.storeIdentifier, action: action, mode: step.mode.mode,
-      options: withoutDefaults(step.options), fileID: step.fileID, line: step.line)
+      options: options(of: step, isDetachable), fileID: step.fileID, line: step.line)
   }
 
-  func dispatch(_ actions: [any ActionType], of step: GroupStep) -> DispatchHandle {
+  func dispatch(
+    _ actions: [any ActionType], of step: GroupStep, isDetachable: Bool
+  ) -> DispatchHandle {
     dispatch(
       storeIdentifier: step.storeIdentifier, actions: actions, mode: step.mode.mode,
-      options: withoutDefaults(step.options), fileID: step.fileID, line: step.line)
+      options: options(of: step, isDetachable), fileID: step.fileID, line: step.line)
+  }
+
+  private func options(of step: GroupStep, _ isDetachable: Bool) -> DispatchOptions {
+    let options = withoutDefaults(step.options)
+    guard !isDetachable, options.control?.isDetached == true else { return options }
+    return options.controlled { $0.isDetached = false }
   }
 }

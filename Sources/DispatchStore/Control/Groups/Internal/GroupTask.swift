@@ -82,11 +82,13 @@ final class GroupTask: Sendable {
     case .none(let known):
       end = known
     case .actions(let actions):
-      end = await self.end(of: dispatcher.dispatch(actions, of: step), step)
+      end = await self.end(
+        of: dispatcher.dispatch(actions, of: step, isDetachable: !dispatchesSteps), step)
     // A detached step may end at its time limit before its block, for which its compensation waits.
     case .action(let action)
     where !compensates && (dispatchesSteps || step.isUndoneIfBegun && outlivesTask(step)):
-      end = await self.end(of: dispatcher.dispatch(action, of: step), step)
+      end = await self.end(
+        of: dispatcher.dispatch(action, of: step, isDetachable: !dispatchesSteps), step)
     case .action(let action):
       // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task.
       end = .dispatched(
