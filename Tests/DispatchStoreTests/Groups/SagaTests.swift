@@ -611,6 +611,60 @@ struct SagaTests {
     #expect(result.error is CancellationError)
   }
 
+  /// As one that cleans up.
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
+  func aDetachedGroupRunsInABlockThatIsCancelled(_ form: GroupForm.InMode) async {
+    let (dispatcher, began) = (dispatcher, Latch())
+    let results = Recorder<ActionGroupResult>()
+    dispatcher.addStage("outer")
+    let group = ActionGroup {
+      ActionStep(Script.adds("a"), storeIdentifier: "stage", mode: form.mode)
+      ActionGroup(.concurrent) {
+        ActionStep(Script.adds("b"), storeIdentifier: "stage", mode: form.mode)
+      }
+    }
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "outer",
+      action: Script.suspends { _ in
+        do {
+          began.open()
+          try await Task.sleep(for: .seconds(3_600))
+        } catch {
+          results.record(await form.form.runHere(group, by: dispatcher, options: .detached))
+        }
+      })
+    await began.opened()
+    outer.cancel()
+    #expect(await results.first(1)[0].outcomes == "++")
+    #expect(stage.model == ["a", "b"])
+    await outer.ended()
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.SendMode.everyMode)
+  func aFailureInADetachedGroupOfACancelledTaskCancelsWhatRunsBesideIt(
+    _ mode: Dispatcher.SendMode
+  ) async {
+    let (dispatcher, began) = (dispatcher, Latch())
+    let fails = Script.suspends { _ in
+      await began.opened()
+      throw StageFright()
+    }
+    let group = ActionGroup {
+      step("a", in: mode)
+      ActionGroup(.concurrent) {
+        ActionStep(Self.endless(began), mode: .serial(lane: "endless"))
+        ActionStep(fails, mode: mode)
+      }
+    }
+    let result = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await dispatcher.send(group, options: .detached)
+    }.value
+    #expect(result.outcomes == "+x-")
+    #expect(result.error is StageFright)
+    #expect(stage.model == ["a", "-a"])
+  }
+
   /// On a thread of the program's own, which would block for it.
   @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
   func aStepThatNeedsTheUnitOfItsGroupIsRefused(_ form: GroupForm.InMode) async {

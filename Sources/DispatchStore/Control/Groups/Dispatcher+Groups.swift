@@ -43,14 +43,15 @@ extension Dispatcher {
   /// Each step is sent, as by `send(_:to:mode:options:then:)`. Task-local values and priority are the task's, no
   /// thread is woken if its lane is idle, and none is blocked. A step with a list of actions is dispatched and
   /// awaited. Cancelling the task cancels the steps that run, and starts nothing more but compensations, which are
-  /// not cancelled; this returns after them. Without an option or default that may cancel the group, a detached step
-  /// is not cancelled either. Inside an operation that holds the lane which a step needs, the step fails with
-  /// `wouldDeadlock`.
+  /// not cancelled; this returns after them. A detached group is not cancelled with the task. A detached step isn't
+  /// either, without an option or default that may cancel the group. Inside an operation that holds the lane which a
+  /// step needs, the step fails with `wouldDeadlock`.
   ///
   /// - Parameters:
   ///   - group: The steps.
-  ///   - options: The options of the whole group, as for a dispatched one. With those that may cancel it (a time limit,
-  ///     also a default one, names, `cancelsPrevious`) the steps are dispatched, and awaited by the task.
+  ///   - options: The options of the whole group, as for a dispatched one. With `detached`, and with those that may
+  ///     cancel it (a time limit, also a default one, names, `cancelsPrevious`), the steps are dispatched, and awaited
+  ///     by the task.
   ///   - onProgress: Gets the number of ended steps, after each one in turn, and the number of all steps. Never
   ///     called twice at once.
   ///   - fileID: The call site's file.
@@ -84,9 +85,11 @@ extension Dispatcher {
     let unit = GroupUnit(
       standIn, admitted, named: options.lastName, by: self, at: callSite,
       inside: DispatchContext.ofTask)
+    let isDetached = options.control?.isDetached == true
     let mayBeCancelled = deadline != nil || options.control?.isCancellable == true
     return await GroupTask(
-      group, by: self, as: unit, dispatchesSteps: mayBeCancelled, onProgress
+      group, by: self, as: unit, dispatchesSteps: mayBeCancelled || isDetached,
+      isDetached: isDetached, onProgress
     ).run()
   }
 
