@@ -123,6 +123,31 @@ struct DefaultOptionTests {
     _ = await task.value
   }
 
+  /// A group that its caller does not await has a longer limit, by default or of its own.
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.SendMode.everyMode, [false, true])
+  func theSoonerOfTheLimitOfAGroupAndAnInheritedDeadlineWins(
+    _ mode: Dispatcher.SendMode, isDefault: Bool
+  ) async {
+    let long = DispatchOptions.timeout(.seconds(60))
+    let dispatcher = makeDispatcher(isDefault ? long : [])
+    let (nested, handles) = (untilCancelled, Recorder<ActionGroupHandle>())
+    let group = ActionGroup {
+      Script.adds("first")
+      ActionStep(nested, mode: mode)
+    }
+    let caller = dispatcher.dispatch(
+      action: Script.runs { _ in
+        handles.record(dispatcher.dispatch(group, options: isDefault ? [] : long))
+      }, options: .timeout(Self.second))
+    await caller.ended()
+    _ = await log.first(1)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    let result = await handles.first(1)[0].result
+    #expect(result.outcomes == "+-")
+    #expect((result.error as? DispatchError)?.code == .timedOut)
+  }
+
   // MARK: Retry
 
   @Test(arguments: ways)

@@ -127,11 +127,11 @@ extension Dispatch {
     _ options: DispatchOptions, by dispatcher: Dispatcher, at callSite: CallSite
   ) throws {
     guard options.isControlled else { return }
-    let deadline = dispatcher.deadline(options, options.control, at: callSite)
-    let admission = options.control?.begin(
-      for: dispatcher, at: callSite,
-      until: dispatcher.sooner(of: deadline, makeDetails().inheritedDeadline))
-    if let deadline {
+    let own = dispatcher.deadline(options, options.control, at: callSite)
+    let deadline = dispatcher.sooner(of: own, makeDetails().inheritedDeadline)
+    let admission = options.control?.begin(for: dispatcher, at: callSite, until: deadline)
+    // Without a deadline of its own the group hands the inherited one on to its steps.
+    if own != nil, let deadline {
       guard deadline.time > dispatcher.clock.nanoseconds else {
         throw DispatchError.timedOut(callSite, after: deadline.duration)
       }
