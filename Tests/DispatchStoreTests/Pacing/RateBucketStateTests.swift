@@ -72,7 +72,7 @@ struct RateBucketStateTests {
     var state = state(1)
     let items = (0..<3).map { _ in Item() }
     for item in items { _ = state.enter(item, at: 0, mayWait: true) }
-    state.leave(items[1])
+    state.leave(items[1], at: 0)
     #expect(state.waitingCount == 1)
     let granted = state.settle(at: Self.second)
     #expect(granted.first === items[2])
@@ -82,13 +82,81 @@ struct RateBucketStateTests {
     var state = state(1)
     let items = (0..<2).map { _ in Item() }
     for item in items { _ = state.enter(item, at: 0, mayWait: true) }
-    state.leave(items[0])
+    state.leave(items[0], at: 0)
     let granted = state.settle(at: 0)
     #expect(granted.first === items[1])
-    let hasBegun = state.begin(items[1])
-    #expect(hasBegun)
-    state.leave(items[1])
+    let isIn = state.comes(items[1], at: 0)
+    #expect(isIn)
+    state.leave(items[1], at: 0)
     #expect(state.next == Self.second, "It has begun, and so has used its token.")
+  }
+
+  @Test func tokensForWhichNobodyComesDoNotPileUp() {
+    var state = state(1)
+    let items = (0..<5).map { _ in Item() }
+    for item in items { _ = state.enter(item, at: 0, mayWait: true) }
+    var isIn = state.begin(items[0])
+    #expect(isIn)
+    for second in 1...4 {
+      let granted = state.settle(at: Int64(second) * Self.second)
+      #expect(granted.count == 1 && granted.first === items[second])
+    }
+    // They come at once, and begin at the rate, in their order, before one that comes now.
+    isIn = state.comes(items[1], at: 4 * Self.second)
+    #expect(isIn)
+    for item in items[2...] + [Item()] {
+      isIn = state.comes(item, at: 4 * Self.second)
+      #expect(!isIn)
+    }
+    #expect(state.waitingCount == 4)
+    for second in 5...7 {
+      let granted = state.settle(at: Int64(second) * Self.second)
+      #expect(granted.count == 1 && granted.first === items[second - 3])
+      isIn = state.comes(items[second - 3], at: Int64(second) * Self.second)
+      #expect(isIn)
+    }
+  }
+
+  /// As one that has the token of one limit and waits for that of another.
+  @Test func aTokenThatIsKeptLapsesOnceItsPlaceHasRefilled() {
+    var state = state(1)
+    let (keeps, other) = (Item(), Item())
+    _ = state.enter(keeps, at: 0, mayWait: true)
+    var isIn = state.takes(at: Self.second)
+    #expect(isIn)
+    isIn = state.comes(keeps, at: Self.second)
+    #expect(!isIn, "Two would begin at once.")
+    _ = state.enter(other, at: Self.second, mayWait: true)
+    let granted = state.settle(at: 2 * Self.second)
+    #expect(granted.count == 1 && granted.first === keeps)
+    isIn = state.comes(keeps, at: 2 * Self.second)
+    #expect(isIn)
+  }
+
+  @Test(arguments: [false, true])
+  func aTokenThatHasLapsedDoesNotComeBack(mayWait: Bool) {
+    var state = state(1)
+    let item = Item()
+    _ = state.enter(item, at: 0, mayWait: mayWait)
+    var isIn = state.takes(at: Self.second)
+    #expect(isIn)
+    state.leave(item, at: Self.second)
+    isIn = state.takes(at: Self.second)
+    #expect(!isIn)
+  }
+
+  /// The call has decided.
+  @Test func withRejectATokenIsKept() {
+    var state = state(1)
+    let item = Item()
+    _ = state.enter(item, at: 0, mayWait: false)
+    var isIn = state.takes(at: Self.second)
+    #expect(isIn)
+    guard case .token = state.enter(item, at: Self.second, mayWait: false) else {
+      return #expect(Bool(false))
+    }
+    isIn = state.begin(item)
+    #expect(isIn)
   }
 
   @Test func isIdleOnceItIsFullAndNothingHasItsTokens() {
@@ -130,51 +198,84 @@ struct RateBucketStateTests {
     let burst = Int64.random(in: 1...4, using: &dice)
     let period = Int64.random(in: 1...20, using: &dice)
     var state = state(Int(count), per: period, burst: Int(burst))
-    // In tokens times the period.
-    var (level, now) = (burst * period, Int64(0))
-    var (waiting, holding): ([Item], [Item]) = ([], [])
+    // In tokens times the period: those that were not taken, and those of them that were not offered.
+    var (level, free, now) = (burst * period, burst * period, Int64(0))
+    var (waiting, returned): ([Item], [Item]) = ([], [])
+    var holding: [(item: Item, hasTaken: Bool, end: Int64)] = []
     func settle() {
-      while level >= period, !waiting.isEmpty {
-        level -= period
-        holding.append(waiting.removeFirst())
+      while free >= period, !(waiting.isEmpty && returned.isEmpty) {
+        let item = returned.isEmpty ? waiting.removeFirst() : returned.removeFirst()
+        free -= period
+        holding.append((item, false, now * count + burst * period - free))
       }
     }
+    func take(_ item: Item) {
+      level -= period
+      free = min(free, level)
+      holding.append((item, true, now * count + burst * period - level))
+    }
     for _ in 0..<300 {
-      switch Int.random(in: 0..<5, using: &dice) {
+      switch Int.random(in: 0..<6, using: &dice) {
       case 0:
         let time = Int64.random(in: 0...period, using: &dice)
         now += time
         level = min(burst * period, level + time * count)
+        free = min(burst * period, free + time * count)
       case 1, 2:
         let (item, mayWait) = (Item(), Bool.random(using: &dice))
         let entry = state.enter(item, at: now, mayWait: mayWait)
-        settle()
-        if level >= period {
-          level -= period
-          holding.append(item)
+        if free >= period {
+          free -= period
+          take(item)
           guard case .token = entry else { return #expect(Bool(false), "\(entry)") }
         } else if mayWait {
           waiting.append(item)
         }
       case 3 where !waiting.isEmpty:
-        state.leave(waiting.remove(at: Int.random(in: 0..<waiting.count, using: &dice)))
+        state.leave(
+          waiting.remove(at: Int.random(in: 0..<waiting.count, using: &dice)), at: now)
       default:
         guard !holding.isEmpty else { continue }
-        let item = holding.remove(at: Int.random(in: 0..<holding.count, using: &dice))
-        if Bool.random(using: &dice) {
-          _ = state.begin(item)
+        let holder = holding.remove(at: Int.random(in: 0..<holding.count, using: &dice))
+        let isValid = holder.end > now * count
+        func giveBack() {
+          guard isValid else { return }
+          if holder.hasTaken { level = min(burst * period, level + period) }
+          free = min(free + period, level)
+        }
+        if Int.random(in: 0..<3, using: &dice) == 0 {
+          giveBack()
+          state.leave(holder.item, at: now)
+          break
+        }
+        let entry = state.enter(holder.item, at: now, mayWait: true)
+        if holder.hasTaken, isValid {
+          holding.append(holder)
+        } else if level >= period {
+          take(holder.item)
         } else {
-          level = min(burst * period, level + period)
-          state.leave(item)
+          giveBack()
+          returned.append(holder.item)
+          guard case .waits = entry else { return #expect(Bool(false), "\(entry)") }
+          break
+        }
+        guard case .token = entry else { return #expect(Bool(false), "\(entry)") }
+        if Bool.random(using: &dice) {
+          holding.removeLast()
+          let isIn = state.begin(holder.item)
+          #expect(isIn)
         }
       }
       let before = holding.count
       settle()
       let granted = state.settle(at: now)
       #expect(
-        granted.map(ObjectIdentifier.init) == holding[before...].map(ObjectIdentifier.init))
-      #expect(state.waitingCount == waiting.count)
-      #expect(state.isIdle == (waiting.isEmpty && holding.isEmpty && level == burst * period))
+        granted.map(ObjectIdentifier.init)
+          == holding[before...].map { ObjectIdentifier($0.item) })
+      #expect(state.waitingCount == waiting.count + returned.count)
+      #expect(
+        state.isIdle
+          == (waiting.isEmpty && returned.isEmpty && holding.isEmpty && free == burst * period))
     }
   }
 }
@@ -186,6 +287,12 @@ extension RateBucketState<Item> {
   fileprivate mutating func takes(at time: Int64) -> Bool {
     let item = Item()
     guard case .token = enter(item, at: time, mayWait: false) else { return false }
+    return begin(item)
+  }
+
+  /// Begins if there is a token; otherwise waits.
+  fileprivate mutating func comes(_ item: Item, at time: Int64) -> Bool {
+    guard case .token = enter(item, at: time, mayWait: true) else { return false }
     return begin(item)
   }
 }

@@ -103,6 +103,47 @@ struct RateLimitTests {
     #expect(await waits.value.isSuccess)
   }
 
+  enum Hindrance: CaseIterable { case suspendedQueue, condition }
+
+  @Test(arguments: Hindrance.allCases)
+  func thoseThatCouldNotBeginWhenTheirTokensCameBeginAtTheRateToo(hindrance: Hindrance) async {
+    let limit = limit()
+    let stock = dispatcher.register(
+      store: Store(identifier: "stock", model: 1) { On(Ping.self) { left, _ in left = 1 - left } })
+    let rate = DispatchOptions.rateLimited(by: limit)
+    let options = [rate, .when(stock) { $0 > 0 }] as DispatchOptions
+    var handles: [DispatchHandle] = []
+    for index in 0..<5 {
+      handles.append(
+        dispatcher.dispatch(
+          storeIdentifier: "stage", action: stage.notes("\(index)"), mode: .async,
+          options: hindrance == .condition ? options : rate))
+      if index == 0 { _ = await log.first(1) } else { await limit.waiting(index) }
+    }
+    switch hindrance {
+    case .suspendedQueue: dispatcher.queue.isSuspended = true
+    case .condition: await stock.send(Ping())
+    }
+    for left in (0..<4).reversed() {
+      await stage.passASecond()
+      await limit.waiting(left)
+    }
+    #expect(log.count == 1)
+    switch hindrance {
+    case .suspendedQueue: dispatcher.queue.isSuspended = false
+    case .condition: await stock.send(Ping())
+    }
+    while log.count + limit.statistics.waiting < 5 { await Task.yield() }
+    #expect(log.count == 2)
+    for count in 3...5 where log.count < 5 {
+      await stage.passASecond()
+      _ = await log.first(count)
+      await limit.waiting(5 - count)
+    }
+    for handle in handles { #expect(await handle.result.isSuccess) }
+    #expect(log.all.map { $0.suffix(4) } == ["at 0", "at 4", "at 5", "at 6", "at 7"])
+  }
+
   // MARK: Ends while it waits
 
   enum Ending: CaseIterable { case cancellation, timeout, name }

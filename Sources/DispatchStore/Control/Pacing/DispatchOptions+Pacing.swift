@@ -6,6 +6,7 @@ extension DispatchOptions {
   ///
   /// With `.wait` the dispatch waits in its turn, right before it starts: it keeps its place in its lane and its
   /// exclusion keys, without a thread; a `.sync` caller blocks. Waiting ones of a key begin first come, first served.
+  /// If it can't begin when its token comes, it may have to wait for another one.
   ///
   /// Cancelling ends the wait, and so does a time limit; its token goes to the next one, and so does that of a dispatch
   /// that is refused by a circuit breaker. A drain waits for it. In a task whose thread `.sync` would block, it ends

@@ -47,7 +47,7 @@ final class RateBucket: TimerTarget {
 
   /// Gives the token of a dispatch that does not begin, or its place, to the next one.
   func leave(_ dispatch: Dispatch) {
-    change { tokens, _ in tokens.leave(dispatch) }
+    change { $0.leave(dispatch, at: $1) }
   }
 
   func timerFired() {

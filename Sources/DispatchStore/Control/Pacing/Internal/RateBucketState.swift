@@ -20,36 +20,53 @@ struct TokenRule: Sendable {
 /// The bucket is kept as one number, the time at which it is full again (GCRA). Its unit is a nanosecond divided by
 /// the rule's count: in it, a token takes exactly a period to come, and no rounding adds up.
 ///
+/// When a token comes, it is offered to the first member in line, which takes it once it can begin. An offer only
+/// keeps the token from members that come later: if members can't begin, tokens do not pile up, since each offer and
+/// each token lapses once its place in the bucket has refilled.
+///
 /// Times are those of one clock; an earlier time counts as the latest one.
 struct RateBucketState<Member: AnyObject> {
   private let rule: TokenRule
+  /// The time at which the bucket is full again if all offers are taken.
   private var full: Int128 = 0
+  /// The time at which the bucket is full again if no offer is taken; not after `full`.
+  private var fullAfterTaken: Int128 = 0
   private var last: Int64 = 0
   private var line = WaitingLine<Member>()
-  /// Members that have a token, and have not begun.
-  private var holders: [ObjectIdentifier: Member] = [:]
+  /// Members that came for their token too late; they are before those in line.
+  private var returned = WaitingLine<Member>()
+  /// Members that have a token or an offer, and have not begun.
+  private var holders: [ObjectIdentifier: Holder] = [:]
+
+  private struct Holder {
+    let member: Member
+    /// Whether it has its token; if not, it has an offer.
+    let hasTaken: Bool
+    /// The time at which the place of that token has refilled.
+    let end: Int128
+  }
 
   init(_ rule: TokenRule) {
     self.rule = rule
   }
 
-  var waitingCount: Int { line.count }
+  var waitingCount: Int { returned.count + line.count }
 
-  func isWaiting(_ member: Member) -> Bool { line.contains(member) }
+  func isWaiting(_ member: Member) -> Bool { returned.contains(member) || line.contains(member) }
 
   /// Whether the bucket is full, and nothing waits: then it is as one that is yet to be made.
-  var isIdle: Bool { line.isEmpty && holders.isEmpty && full <= now }
+  var isIdle: Bool { waitingCount == 0 && holders.isEmpty && full <= now }
 
   /// The time of the next change by itself: the next token for those that wait, or else the full bucket.
   ///
   /// Nil if the bucket is full.
   var next: Int64? {
-    if !line.isEmpty { return nanoseconds(at: tokenTime) }
+    if waitingCount > 0 { return nanoseconds(at: tokenTime(full)) }
     return full > now ? nanoseconds(at: full) : nil
   }
 
   enum Entry {
-    /// The member has a token until it begins or leaves.
+    /// The member has a token until it begins, leaves or lets it lapse.
     case token
     /// The member waits for a token from now on.
     case waits
@@ -58,24 +75,42 @@ struct RateBucketState<Member: AnyObject> {
   }
 
   /// Takes a token for a member, unless it has one.
+  ///
+  /// - Parameter mayWait: If false, a token does not lapse, since the call has decided.
   mutating func enter(_ member: Member, at time: Int64, mayWait: Bool) -> Entry {
     last = max(last, time)
-    let id = ObjectIdentifier(member)
-    if holders[id] != nil { return .token }
-    if line.contains(member) { return .waits }
-    if line.isEmpty, tokenTime <= now {
-      takeToken(for: member)
+    if isWaiting(member) { return .waits }
+    if let holder = holders[ObjectIdentifier(member)] {
+      if holder.hasTaken, !mayWait || holder.end > now { return .token }
+      return takeOffered(of: holder)
+    }
+    if waitingCount == 0, tokenTime(full) <= now {
+      full = max(full, now) + rule.period
+      take(for: member)
       return .token
     }
-    guard mayWait else { return .refused(nanoseconds(at: tokenTime) - last) }
+    guard mayWait else { return .refused(nanoseconds(at: tokenTime(full)) - last) }
     line.append(member)
+    return .waits
+  }
+
+  /// Takes a token for a member that has an offer, or had a token; if none is left, it waits before those in line.
+  private mutating func takeOffered(of holder: Holder) -> Entry {
+    if tokenTime(fullAfterTaken) <= now {
+      take(for: holder.member)
+      full = max(full, fullAfterTaken)
+      return .token
+    }
+    leave(holder.member)
+    returned.append(holder.member)
     return .waits
   }
 
   /// The time until there is a token for a member that comes now, in nanoseconds; nil if there is one.
   func timeLeft(at time: Int64) -> Int64? {
     let present = max(last, time)
-    if line.isEmpty, tokenTime <= Int128(present) * rule.count { return nil }
+    let tokenTime = tokenTime(full)
+    if waitingCount == 0, tokenTime <= Int128(present) * rule.count { return nil }
     return nanoseconds(at: tokenTime) - present
   }
 
@@ -87,33 +122,46 @@ struct RateBucketState<Member: AnyObject> {
   /// Removes a member that does not begin; its token, or its place, goes to the next one.
   ///
   /// Does nothing if it has begun. Settle afterwards.
-  mutating func leave(_ member: Member) {
-    if line.remove(member) { return }
-    guard holders.removeValue(forKey: ObjectIdentifier(member)) != nil else { return }
-    if !isPlanted(.lostToken) { full -= rule.period }
+  mutating func leave(_ member: Member, at time: Int64) {
+    last = max(last, time)
+    if !returned.remove(member), !line.remove(member) { leave(member) }
   }
 
-  /// Gives the tokens that have come to the members that are next, and returns these.
+  /// Gives back a token or an offer, unless it has lapsed: the bucket has its place again by itself then.
+  private mutating func leave(_ member: Member) {
+    guard let holder = holders.removeValue(forKey: ObjectIdentifier(member)), holder.end > now,
+      !isPlanted(.lostToken)
+    else { return }
+    if holder.hasTaken { fullAfterTaken -= rule.period }
+    full = max(full - rule.period, fullAfterTaken)
+  }
+
+  /// Offers the tokens that have come to the members that are next, and returns these.
   mutating func settle(at time: Int64) -> [Member] {
     last = max(last, time)
-    var granted: [Member] = []
-    while tokenTime <= now, let member = line.popFirst() {
-      takeToken(for: member)
-      granted.append(member)
+    var called: [Member] = []
+    while tokenTime(full) <= now, let member = returned.popFirst() ?? line.popFirst() {
+      full = max(full, now) + rule.period
+      hold(Holder(member: member, hasTaken: false, end: full))
+      called.append(member)
     }
-    return granted
+    return called
   }
 
   // MARK: Tokens
 
   private var now: Int128 { Int128(last) * rule.count }
 
-  /// The time at which a token is free.
-  private var tokenTime: Int128 { full - (rule.burst - 1) * rule.period }
+  /// The time at which a token is free, in a bucket that is full at that time.
+  private func tokenTime(_ full: Int128) -> Int128 { full - (rule.burst - 1) * rule.period }
 
-  private mutating func takeToken(for member: Member) {
-    full = max(full, now) + rule.period
-    holders[ObjectIdentifier(member)] = member
+  private mutating func take(for member: Member) {
+    fullAfterTaken = max(fullAfterTaken, now) + rule.period
+    hold(Holder(member: member, hasTaken: true, end: fullAfterTaken))
+  }
+
+  private mutating func hold(_ holder: Holder) {
+    holders[ObjectIdentifier(holder.member)] = holder
   }
 
   /// The first nanosecond at which that time has come, clamped.
