@@ -316,6 +316,80 @@ struct InheritanceTests {
     #expect(limit.statistics.rejected == 0)
   }
 
+  @Test func aGroupSentInACancelledTaskLeavesOthersAlone() async {
+    let limit = DispatchLimit(1, overflow: .reject)
+    for options in [.cancelsPrevious("sync"), .limited(by: limit)] as [DispatchOptions] {
+      let (dispatcher, free, held) = (dispatcher, Latch(), Latch())
+      let first = dispatcher.dispatch(
+        ActionGroup {
+          ActionStep(
+            Script.suspends { _ in
+              held.open()
+              await free.openedOrCancelled()
+              try Task.checkCancellation()
+            }, storeIdentifier: "inner")
+        }, options: options)
+      await held.opened()
+      let group = ActionGroup { ActionStep(Script.adds("x"), storeIdentifier: "inner") }
+      let result = await Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        return await dispatcher.send(group, options: options)
+      }.value
+      #expect(result.error is CancellationError)
+      free.open()
+      #expect(await first.result.isSuccess)
+    }
+    #expect(limit.statistics.rejected == 0)
+  }
+
+  /// Options by which a dispatch ends others, or keeps them from beginning.
+  enum Displacing: CaseIterable { case cancelsPrevious, dropOldest, debounced, throttled, delayed }
+
+  @Test(arguments: queuedModes, Displacing.allCases)
+  func whatACancelledTaskSendsLeavesOthersAlone(
+    _ mode: Dispatcher.Mode, _ option: Displacing
+  ) async {
+    let options: DispatchOptions =
+      switch option {
+      case .cancelsPrevious: .cancelsPrevious("k")
+      case .dropOldest: .limited(by: DispatchLimit(1, overflow: .dropOldest))
+      case .debounced: .debounced("k", for: .seconds(1))
+      case .throttled: .throttled("k", per: .seconds(1))
+      case .delayed: .delayed(by: .seconds(1), name: "k")
+      }
+    let (dispatcher, log, free, started) = (dispatcher, log, Latch(), Latch())
+    let held = dispatchOuter(
+      .suspends { _ in
+        started.open()
+        await free.opened()
+      })
+    await started.opened()
+    // It waits behind the one that holds the lane, and so it may be dropped.
+    func dispatchOther() -> DispatchHandle {
+      dispatcher.dispatch(
+        storeIdentifier: "inner", action: Script.adds("other"), mode: .serial(lane: "outer"),
+        options: options)
+    }
+    let before = option == .throttled ? nil : dispatchOther()
+    let sent = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await dispatcher.send(
+        Script.adds("x"), to: "inner", mode: mode, options: options
+      ) { _ in log.record("completion") }
+    }.value
+    #expect(sent.error is CancellationError)
+    #expect(log.all == ["completion"])
+    let other = before ?? dispatchOther()
+    if option == .debounced || option == .delayed {
+      await clock.waitForSleepers(atLeast: 1)
+      clock.advance(by: .seconds(1))
+    }
+    free.open()
+    #expect(await other.result.isSuccess)
+    await held.ended()
+    #expect((dispatcher.store(with: "inner") as? Stage)?.model == ["other"])
+  }
+
   @Test(arguments: queuedModes)
   func whatABlockSendsIsCancelledWithItsTask(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log, script) = (dispatcher, log, holds("inner"))

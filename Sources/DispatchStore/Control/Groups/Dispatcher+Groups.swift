@@ -70,7 +70,8 @@ extension Dispatcher {
     // Before a limit takes notice of a group that starts nothing.
     var standIn = standIn(for: options, at: callSite)
     var admitted = options
-    if standIn?.isCancelled == false {
+    let isDetached = options.control?.isDetached == true
+    if standIn?.isCancelled == false, isDetached || !Task.isCancelled {
       switch options.control?.send(to: self, at: callSite, until: deadline) {
       case .ready(let admission): admitted.control = admission
       case .waits(let admission):
@@ -84,8 +85,7 @@ extension Dispatcher {
     }
     let unit = GroupUnit(
       standIn, admitted, named: options.lastName, by: self, at: callSite,
-      inside: DispatchContext.ofTask)
-    let isDetached = options.control?.isDetached == true
+      inside: DispatchContext.ofTask, isCancelled: !isDetached && Task.isCancelled)
     let mayBeCancelled = deadline != nil || options.control?.isCancellable == true
     return await GroupTask(
       group, by: self, as: unit, dispatchesSteps: mayBeCancelled || isDetached,

@@ -144,6 +144,8 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
       if let timer { dispatcher.timers.remove(timer) }
       take(unit, Task.isCancelled && !isDetached ? CancellationError() : timedOut(callSite))
     }
+    // The last unit may have come before the cancellation.
+    if failure == nil, Task.isCancelled, !isDetached { fail(CancellationError()) }
   }
 
   private func timedOut(_ callSite: CallSite) -> any Error {

@@ -48,6 +48,11 @@ extension Dispatcher {
     if isControlled {
       pool.runSurplusEnds(on: thread)
       options.control = control(options, mode)
+      // Before the dispatch takes a unit or ends others, since it runs nothing.
+      if !isDetached, options.control?.isReady == false, Task.isCancelled {
+        return .ended(
+          refuse(CancellationError(), to: route, completion, callSite, on: thread).resultIfEnded!)
+      }
       let deadline = deadline(options, options.control, at: callSite)
       switch options.control?.send(to: self, at: callSite, until: deadline) {
       case nil: break
