@@ -198,13 +198,14 @@ struct ControlPairTests {
 
   /// An option that refuses a dispatch at the call.
   enum Refusal: CaseIterable {
-    case single, throttle, breaker, rate
+    case single, throttle, breaker, rate, deadline
 
     var code: DispatchError.Code {
       switch self {
       case .single, .throttle: .skipped
       case .breaker: .circuitOpen
       case .rate: .rateLimitExceeded
+      case .deadline: .timedOut
       }
     }
   }
@@ -218,6 +219,7 @@ struct ControlPairTests {
       case .throttle: .throttled("k", per: .seconds(60))
       case .breaker: .guarded(by: breaker)
       case .rate: .rateLimited(by: RateLimit(1, per: .seconds(60)))
+      case .deadline: .deadline(clock.now)
       }
     if refusal == .breaker {
       await dispatcher.send(Script.runs { _ in throw StageFright() }, options: options)
@@ -227,7 +229,8 @@ struct ControlPairTests {
       action: Script.suspends { _ in
         started.open()
         await free.opened()
-      }, mode: .serial(lane: "held"), options: refusal == .breaker ? [] : options)
+      }, mode: .serial(lane: "held"),
+      options: refusal == .breaker || refusal == .deadline ? [] : options)
     await started.opened()
     var holders: [DispatchHandle] = []
     var refused: [Task<DispatchResult, Never>] = []

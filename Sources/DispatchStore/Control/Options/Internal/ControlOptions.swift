@@ -157,19 +157,25 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
 
   /// The admission with its limits; nil if there are none.
   ///
-  /// A dispatch that other options refuse now waits for no unit, and drops no other dispatch.
+  /// A dispatch that has timed out, or that other options refuse now, waits for no unit, and drops no other dispatch.
   private func limited(
     for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> LimitedAdmission? {
     guard answer == nil, !values.limits.isEmpty else { return nil }
     return LimitedAdmission(
-      values, until: deadline, refusal: refusal(at: callSite, by: dispatcher))
+      values, until: deadline,
+      refusal: refusal(at: callSite, by: dispatcher, until: deadline))
   }
 
   /// The reason why a dispatch made now does not begin, whatever its limits say; nil if its admission is to decide.
   ///
   /// A reason counts as it does in the admission, which it prevents: a debounce is extended, a rejection noted.
-  private func refusal(at callSite: CallSite, by dispatcher: Dispatcher) -> DispatchError? {
+  private func refusal(
+    at callSite: CallSite, by dispatcher: Dispatcher, until deadline: Deadline?
+  ) -> DispatchError? {
+    if let deadline, deadline.time <= dispatcher.clock.nanoseconds {
+      return .timedOut(callSite, after: deadline.duration)
+    }
     if let key = values.single, let present = dispatcher.controlTables.singles.present(key) {
       return .skipped(callSite, for: present.callSite, key)
     }
