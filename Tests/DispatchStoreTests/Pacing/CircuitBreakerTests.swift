@@ -229,6 +229,34 @@ struct CircuitBreakerTests {
     #expect(breaker.statistics.openings == 1)
   }
 
+  /// The dependency has answered by then, or was not called.
+  @Test(arguments: Way.queued, [false, true])
+  func aTimeoutThatTheDatabaseCausesIsNoFailure(way: Way, isHeldBack: Bool) async throws {
+    let (breaker, clock) = (breaker(), VirtualClock())
+    let bank = try await PersistenceStage(
+      limits: isHeldBack ? .suspending(commits: 1) : .suspending(), clock: clock)
+    try await bank.persistence.flush()
+    bank.database.hold()
+    if isHeldBack {
+      await bank.dispatcher.send(SetNote(note: "unsaved"), options: .durability(.memory))
+    }
+    let timed = bank.run(
+      Deposit(account: "ann", amount: 1), way,
+      options: [.guarded(by: breaker), .exclusive("key"), .timeout(.seconds(1))])
+    while breaker.statistics.passed == 0 { await Task.yield() }
+    if !isHeldBack {
+      await bank.reached(1)
+      // The key is free once the stores have ended, and only saving is left.
+      await bank.dispatcher.send(
+        SetNote(note: "x"), options: [.exclusive("key"), .durability(.memory)])
+    }
+    clock.advance(by: .seconds(1))
+    #expect(await timed.value.errorCode == .timedOut)
+    #expect(breaker.state == .closed)
+    bank.database.release()
+    try await bank.persistence.flush()
+  }
+
   @Test(arguments: Way.queued)
   func cancellationsVetoesAndRefusalsDoNotCount(way: Way) async {
     let breaker = breaker()

@@ -59,8 +59,9 @@ public final class CircuitBreaker: Sendable {
   ///   - trials: The number of dispatches that pass after the pause, and all have to succeed; positive.
   ///   - name: The name in messages.
   ///   - isFailure: Whether an error that a store throws is a failure of the dependency; if not, it counts as a success,
-  ///     since the dependency has answered. A time-out is always a failure, and no other error of the library or
-  ///     cancellation counts. Called when a dispatch ends, before its completion, under no lock.
+  ///     since the dependency has answered. A time-out is a failure if a store was running at the deadline. No other
+  ///     error of the library counts, nor does cancellation. Called when a dispatch ends, before its completion, under
+  ///     no lock.
   ///   - onChange: Called with each new state in order, on the thread that has changed it, under no lock. Never called
   ///     twice at once.
   public init(
@@ -139,7 +140,18 @@ public final class CircuitBreaker: Sendable {
   }
 
   private func verdict(on result: DispatchResult) -> BreakerState.Verdict {
-    switch result.error {
+    guard let error = result.dispatchError, error.code == .timedOut else {
+      return verdict(of: result.error)
+    }
+    // The dependency has answered, and the database is slow.
+    if error.isAfterCommit {
+      return verdict(of: result.stores.lazy.compactMap(\.outcome.error).first)
+    }
+    return result.mayHaveStarted ? .failure : .none
+  }
+
+  private func verdict(of error: (any Error)?) -> BreakerState.Verdict {
+    switch error {
     case nil: .success
     case let error as DispatchError: error.code == .timedOut ? .failure : .none
     case is CancellationError: .none

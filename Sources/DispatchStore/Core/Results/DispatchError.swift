@@ -18,10 +18,13 @@ public struct DispatchError: Error, Sendable {
   public let timeLimit: Duration?
   /// For `rateLimitExceeded` and `circuitOpen`, the time after which to try again.
   public let retryAfter: Duration?
+  /// For `timedOut`, whether all stores had ended, and only saving was left.
+  let isAfterCommit: Bool
 
   init(
     code: Code, message: String, storeIdentifiers: [String] = [], callSites: [CallSite] = [],
-    cause: (any Error)? = nil, timeLimit: Duration? = nil, retryAfter: Duration? = nil
+    cause: (any Error)? = nil, timeLimit: Duration? = nil, retryAfter: Duration? = nil,
+    isAfterCommit: Bool = false
   ) {
     self.code = code
     self.message = message
@@ -30,6 +33,7 @@ public struct DispatchError: Error, Sendable {
     self.cause = cause
     self.timeLimit = timeLimit
     self.retryAfter = retryAfter
+    self.isAfterCommit = isAfterCommit
   }
 }
 

@@ -119,6 +119,7 @@ extension DispatchError {
         \(message) Its stores had ended, and have committed: only the wait until the commits are saved was cut \
         short, so expect them to be saved.
         """,
-      storeIdentifiers: storeIdentifiers, callSites: callSites, cause: cause, timeLimit: timeLimit)
+      storeIdentifiers: storeIdentifiers, callSites: callSites, cause: cause, timeLimit: timeLimit,
+      isAfterCommit: true)
   }
 }
