@@ -259,6 +259,39 @@ struct ControlPairTests {
     #expect(!stage.model.contains("x"))
   }
 
+  @Test(arguments: modes)
+  func limitAndSingleOneThatIsSkippedHasLeftItsUnitWhenItsCompletionRuns(
+    mode: Dispatcher.Mode
+  ) async {
+    let (limit, dispatcher) = (DispatchLimit(1, overflow: .wait), dispatcher)
+    let (started, free, singleStarted, singleFree) = (Latch(), Latch(), Latch(), Latch())
+    let held = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        started.open()
+        await free.opened()
+      }, mode: .serial(lane: "held"), options: .limited(by: limit))
+    await started.opened()
+    let inFlight = Recorder<Int>()
+    let waits = Task {
+      await dispatcher.send(
+        Script.adds("x"), mode: mode, options: [.limited(by: limit), .skippedIfInFlight("k")]
+      ) { _ in inFlight.record(limit.statistics.inFlight) }
+    }
+    while limit.statistics.waiting == 0 { await Task.yield() }
+    let single = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        singleStarted.open()
+        await singleFree.opened()
+      }, mode: .serial(lane: "single"), options: .skippedIfInFlight("k"))
+    await singleStarted.opened()
+    free.open()
+    #expect(await waits.value.errorCode == .skipped)
+    #expect(inFlight.all == [0])
+    singleFree.open()
+    #expect(await held.result.isSuccess)
+    #expect(await single.result.isSuccess)
+  }
+
   /// The stores of a dispatch have one unit, until the last of them has ended.
   @Test(arguments: modes)
   func limitAndWaitForADispatchIsCountedOnce(mode: Dispatcher.Mode) async {

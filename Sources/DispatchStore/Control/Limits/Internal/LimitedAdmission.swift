@@ -36,7 +36,14 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
     _ dispatch: Dispatch, mayWait: Bool?, to dispatcher: Dispatcher
   ) throws -> Admission {
     if let failure { throw failure }
-    let admission = try super.admit(dispatch, mayWait: mayWait, to: dispatcher)
+    let admission: Admission
+    do {
+      admission = try super.admit(dispatch, mayWait: mayWait, to: dispatcher)
+    } catch {
+      // Before the completion runs.
+      fail(error)
+      throw error
+    }
     if case .joins = admission {
       // A joining dispatch runs nothing, so it needs no unit.
       for unit in units { unit.leave() }
