@@ -161,6 +161,38 @@ struct LeftChangeTests {
     }
   }
 
+  /// More than start in one batch, and the commits of the first ones are left to the notifier as well.
+  @Test(arguments: 0..<3)
+  func aNotifierMayWaitForTheLastOfManyActionsThatAreHeldBack(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(60)
+      let (mode, held) = (scheduledModes[mode], HeldStore())
+      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let other = held.dispatcher.register(store: .counter("other"))
+      let (returned, behind) = (Latch(), Recorder<DispatchHandle>())
+      held.afterCommit { returned.open() }
+      let ends = Recorder<Bool>()
+      let token = held.store.observe(.model) { change in
+        guard change.version == 1 else { return }
+        other.dispatch(.add(1), mode: .sync, options: .after(behind.all[199])) {
+          ends.record($0.isSuccess)
+        }
+      }
+      await held.begin()
+      let first = held.dispatch(mode)
+      await returned.opened()
+      for _ in 0..<200 { behind.record(held.dispatch(.serial(lane: UUID()))) }
+      // All have been held back by the time that the one thread comes to this one.
+      await held.runAnother(.serial(lane: "x"))
+      held.end()
+      #expect(await ends.first(1) == [true])
+      #expect(await first.result.isSuccess)
+      for handle in behind.all { #expect(await handle.result.isSuccess) }
+      #expect(await held.delivered.first(202) == Array(1...202))
+      token.cancel()
+    }
+  }
+
   /// As on the thread that made the change, had that been the notifier.
   @Test(arguments: 0..<3)
   func anObserverThatWaitsForTheDispatchWhoseChangeItGetsIsRefused(mode: Int) async {

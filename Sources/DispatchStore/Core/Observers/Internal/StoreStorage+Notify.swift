@@ -75,7 +75,7 @@ extension StoreStorage: DeliveryTurn {
     if case .leave(let owner) = turn {
       // Before the lock is released, because the notifier may make the delivery at once.
       owner?.commitDeferred()
-      _ = takeStarts()
+      updateHoldingBack()
     }
     return turn
   }
@@ -360,7 +360,7 @@ extension StoreStorage: DeliveryTurn {
     yieldPoint(.endWait, identifier)
     withLock { notifications in
       notifications.notifierHasWaited()
-      _ = takeStarts()
+      updateHoldingBack()
     }
   }
 }

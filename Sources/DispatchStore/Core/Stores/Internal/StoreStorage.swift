@@ -229,14 +229,21 @@ class StoreStorage: @unchecked Sendable {
     try body(&notifications)
   }
 
-  /// Updates `mayHoldBack` after a transition, and returns the parked steps that may start now.
+  /// Updates `mayHoldBack` after a transition.
   ///
   /// Called under the lock.
-  final func takeStarts() -> [@Sendable () -> Void]? {
+  final func updateHoldingBack() {
     let holdsBack = notifications.holdsBack
     if isHoldingBack.load(ordering: .relaxed) != holdsBack {
       isHoldingBack.store(holdsBack, ordering: .relaxed)
     }
+  }
+
+  /// Updates `mayHoldBack` after a transition, and removes the parked steps that may start now, for the caller to call.
+  ///
+  /// Called under the lock.
+  final func takeStarts() -> [@Sendable () -> Void]? {
+    updateHoldingBack()
     return notifications.takeStarts()
   }
 
