@@ -598,6 +598,58 @@ struct InheritanceTests {
     #expect(await handles.first(1)[0].result.dispatchError?.code == .timedOut)
   }
 
+  /// Each dispatcher's clock counts from when that dispatcher was made, here 1,000 seconds apart.
+  @Test(arguments: [Dispatcher.Mode.async, .sync], [true, false])
+  func aDeadlineIsTheSameMomentForAnotherDispatcher(
+    _ mode: Dispatcher.Mode, isOlder: Bool
+  ) async {
+    for (hasClock, otherHasClock) in [(true, true), (true, false), (false, true)] {
+      let (clock, limits, ready) = (VirtualClock(), Recorder<Duration?>(), Latch())
+      let older = Dispatcher(clock: (isOlder ? hasClock : otherHasClock) ? clock : nil)
+      clock.advance(by: .seconds(1_000))
+      let newer = Dispatcher(clock: (isOlder ? otherHasClock : hasClock) ? clock : nil)
+      let (dispatcher, other) = isOlder ? (older, newer) : (newer, older)
+      dispatcher.addStage("outer")
+      other.addStage("inner")
+      let script = Script.suspends { _ in
+        if mode == .sync { ready.open() }
+        try await waits(for: Latch())
+      }
+      let handle = dispatcher.dispatch(
+        storeIdentifier: "outer",
+        action: Script.suspends { _ in
+          let inner = other.dispatch(
+            storeIdentifier: "inner", action: script, mode: mode, options: .timeout(.seconds(900)))
+          ready.open()
+          limits.record(await inner.result.dispatchError?.timeLimit)
+        }, mode: .async, options: .timeout(.seconds(100)))
+      await ready.opened()
+      clock.advance(by: .seconds(100))
+      let limit = await limits.first(1)[0] ?? .zero
+      #expect(limit > .zero && limit <= .seconds(100), "\(hasClock) \(otherHasClock)")
+      await handle.ended()
+    }
+  }
+
+  @Test func aDeadlineIsTheSameMomentAlsoThroughABlockThatAnotherDispatcherWasSent() async {
+    let other = Dispatcher(clock: clock)
+    other.addStage("middle")
+    other.addDesk()
+    clock.advance(by: .seconds(1_000))
+    let dispatcher = Dispatcher(clock: clock)
+    dispatcher.addStage("outer")
+    let handle = dispatcher.dispatch(
+      storeIdentifier: "outer",
+      action: Script.suspends { _ in
+        await other.send(
+          Script.suspends { _ in
+            handles.record(other.dispatch(action: Errand.adds("ran"), mode: .async))
+          }, to: "middle")
+      }, mode: .async, options: .timeout(.seconds(100)))
+    #expect(await handles.first(1)[0].result.isSuccess)
+    await handle.ended()
+  }
+
   // MARK: What is left
 
   @Test func nothingIsKeptOfWhatHasEnded() async {

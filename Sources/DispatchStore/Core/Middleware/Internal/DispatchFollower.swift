@@ -64,6 +64,9 @@ final class EndedDispatch {
 
   /// The deadline of the dispatch or of its enclosing block, by the dispatcher's clock; nil if it has passed.
   var deadline: Int64? {
-    details.inheritedDeadline.flatMap { $0 > dispatcher.clock.nanoseconds ? $0 : nil }
+    guard let inherited = details.inheritedDeadline else { return nil }
+    let now = dispatcher.clock.nanoseconds
+    let time = inherited.time(by: dispatcher.clock, at: now)
+    return time > now ? time : nil
   }
 }

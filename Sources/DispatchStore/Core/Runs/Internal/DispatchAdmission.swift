@@ -243,10 +243,13 @@ extension Dispatcher {
     return if let other, other.time < own.time { other } else { own }
   }
 
-  /// Returns a deadline, or the one at an inherited time if that is sooner.
-  func sooner(of own: Deadline?, _ inherited: Int64?) -> Deadline? {
-    guard let inherited, inherited < own?.time ?? .max else { return own }
-    return Deadline(time: inherited, nanoseconds: max(inherited - clock.nanoseconds, 0))
+  /// Returns a deadline, or an inherited one if that is sooner.
+  func sooner(of own: Deadline?, _ inherited: InheritedDeadline?) -> Deadline? {
+    guard let inherited else { return own }
+    let now = clock.nanoseconds
+    let time = inherited.time(by: clock, at: now)
+    guard time < own?.time ?? .max else { return own }
+    return Deadline(time: time, nanoseconds: max(time - now, 0))
   }
 
   /// Decides whether a dispatch of this thread begins; nil if nothing controls it.

@@ -67,7 +67,7 @@ final class DispatchDetails: @unchecked Sendable {
     /// The links of the dispatch.
     var family: DispatchFamily?
     /// The deadline inherited from the enclosing block, if this dispatch has no time limit.
-    var linkedDeadline: Int64?
+    var linkedDeadline: InheritedDeadline?
     /// The store run that has taken over the inline run's current store.
     var successor: StoreRun?
     /// Whether it has come to a persistent store; noted only if the end does not wait for saving.
@@ -296,15 +296,15 @@ final class DispatchDetails: @unchecked Sendable {
   }
 
   /// The deadline that dispatches of its blocks inherit: its own, or the one of its enclosing block.
-  var inheritedDeadline: Int64? {
+  var inheritedDeadline: InheritedDeadline? {
     state.withLock { state in
       if state.life.isOver { return nil }
-      return state.life.limit?.deadline.time ?? state.linkedDeadline
+      return state.life.limit?.inherited ?? state.linkedDeadline
     }
   }
 
   /// The deadline of the enclosing block, on the caller's thread or in its task.
-  var linkedDeadline: Int64? {
+  var linkedDeadline: InheritedDeadline? {
     get { state.withLock { $0.linkedDeadline } }
     set { state.withLock { $0.linkedDeadline = newValue } }
   }

@@ -18,9 +18,25 @@ struct Deadline {
   var duration: Duration { .nanoseconds(nanoseconds) }
 }
 
+/// The deadline of a dispatch, for the dispatches that its blocks make, perhaps by other dispatchers.
+struct InheritedDeadline {
+  /// The time in nanoseconds of `clock`.
+  let time: Int64
+  let clock: DispatcherClock
+
+  /// Returns the same time in nanoseconds of another clock.
+  ///
+  /// - Parameter now: The present time of that clock.
+  func time(by other: DispatcherClock, at now: Int64) -> Int64 {
+    clock === other ? time : now.addingClamped(time.addingClamped(-clock.nanoseconds))
+  }
+}
+
 /// A dispatch's time limit, guarded by the lock of its details.
 struct TimeLimit {
   let deadline: Deadline
+  /// The clock of the dispatcher, also after the end.
+  private let clock: DispatcherClock
   /// The dispatcher, retained until the end, since nothing else may retain it while the dispatch waits.
   var dispatcher: Dispatcher?
   /// Whether the dispatch ends at its deadline without waiting for its stores.
@@ -42,9 +58,11 @@ struct TimeLimit {
     until deadline: Deadline, of dispatcher: Dispatcher, endsEarly: Bool,
     isOfReduction: Bool = false
   ) {
-    (self.deadline, self.dispatcher) = (deadline, dispatcher)
+    (self.deadline, self.dispatcher, clock) = (deadline, dispatcher, dispatcher.clock)
     (self.endsEarly, self.isOfReduction) = (endsEarly, isOfReduction)
   }
+
+  var inherited: InheritedDeadline { InheritedDeadline(time: deadline.time, clock: clock) }
 
   /// The dispatcher and the deadline; nil after the end.
   var timing: (Dispatcher, Deadline)? { dispatcher.map { ($0, deadline) } }

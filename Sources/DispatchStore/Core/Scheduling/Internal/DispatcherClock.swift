@@ -1,7 +1,9 @@
 import Foundation
 
 /// A dispatcher's clock: the system's, or another with its type erased.
-struct DispatcherClock: Sendable {
+///
+/// Its times count from its own start, so those of two instances differ, even of the same clock.
+final class DispatcherClock: Sendable {
   /// The time since the clock's start; nil for the system's clock, which is read without a closure.
   private let elapsed: (@Sendable () -> Duration)?
   /// Sleeps until a time in nanoseconds, or until the task is cancelled; nil for the system's clock, and for one that
@@ -23,7 +25,8 @@ struct DispatcherClock: Sendable {
 
   /// - Parameter clock: The clock, or nil for the system's.
   init(_ clock: (any Clock<Duration>)?) {
-    timeLeft = clock.map { Self.left(on: $0) } ?? Self.left(on: ContinuousClock())
+    timeLeft =
+      clock.map { DispatcherClock.left(on: $0) } ?? DispatcherClock.left(on: ContinuousClock())
     if let dated = clock as? any DatedClock {
       unix = { dated.unixNanoseconds }
       // Read once for both, since another thread may advance the clock.
@@ -33,10 +36,10 @@ struct DispatcherClock: Sendable {
       sleep = nil
       addObserver = { dated.add($0) }
     } else {
-      (elapsed, sleep) = clock.map { Self.timing(of: $0) } ?? (nil, nil)
+      (elapsed, sleep) = clock.map { DispatcherClock.timing(of: $0) } ?? (nil, nil)
       call = nil
       addObserver = nil
-      let start = Self.systemUnixNanoseconds
+      let start = DispatcherClock.systemUnixNanoseconds
       unix = elapsed.map { elapsed in
         { @Sendable in start.addingClamped(elapsed().wholeNanoseconds) }
       }
