@@ -70,6 +70,25 @@ struct SendTests {
     observer.cancel()
   }
 
+  /// As declared it has no order, because its prerequisite was never registered.
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func theBlockOfAStoreThatRunsOnlyAsRefinedHasTheTasksValues(_ mode: Dispatcher.Mode) async {
+    let (free, dispatcher, log) = (Latch(), dispatcher, log)
+    let reducer = ClosureReducer<Int, Ping>(waits: { _, _ in [] }) { action, store in
+      ActionOperation(action: action, store: store) { _, _ in log.record(Self.trace) }
+    }
+    dispatcher.register(
+      store: ProbeStore(identifier: "probe", model: 0, reducer: reducer), waitFor: ["later"])
+    let holder = await hold(mode, until: free)
+    let task = Self.$trace.withValue("mine") {
+      Task.immediate { await dispatcher.send(Ping(), mode: mode).isSuccess }
+    }
+    free.open()
+    #expect(await task.value)
+    await holder.ended()
+    #expect(log.all == ["mine"])
+  }
+
   @Test(arguments: Dispatcher.Mode.laneModes)
   func hasItsTurnAmongAllFormsFirstInFirstOut(_ mode: Dispatcher.Mode) async {
     let (stage, free, dispatcher) = (dispatcher.addStage(), Latch(), dispatcher)

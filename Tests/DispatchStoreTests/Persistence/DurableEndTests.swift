@@ -201,6 +201,27 @@ struct DurableEndTests {
     #expect(await stage.run(Balance(account: "a"), way).value.isSuccess)
   }
 
+  /// As declared it has no order, because its prerequisite was never registered.
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named"), .mainThread])
+  func ofAListToAStoreThatRunsOnlyAsRefinedWaitsToo(mode: Dispatcher.Mode) async throws {
+    let stage = try await PersistenceStage()
+    let reducer = ApplyingReducer(waits: { _, _ in [] }) { _, store in
+      store.updateModel { $0 += 1 }
+    }
+    let store = try await stage.dispatcher.register(
+      store: ProbeStore(identifier: "probe", model: 0, reducer: reducer), waitFor: ["later"],
+      persisted: .model)
+    try await stage.persistence.flush()
+    stage.database.hold()
+    let handle = stage.dispatcher.dispatch(actions: [Ping(), Ping()], mode: mode)
+    while store.model < 2 { await Task.yield() }
+    // Whatever was begun after its commits can't overtake its end.
+    await stage.dispatcher.send(SetNote(note: "x"), options: .durability(.memory))
+    #expect(!handle.hasEnded)
+    stage.database.release()
+    #expect(await handle.result.isSuccess)
+  }
+
   @Test(arguments: Way.all)
   func ofABlockWaitsToo(way: Way) async throws {
     let stage = try await PersistenceStage()

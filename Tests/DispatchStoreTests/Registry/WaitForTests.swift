@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 import Foundation
 import Testing
 
@@ -118,6 +119,40 @@ struct WaitForTests {
     let alone = await dispatcher.dispatch(storeIdentifier: "a", action: Ping(), mode: mode).result
     #expect(alone.stores.map(\.storeIdentifier) == ["a"])
     #expect(alone.isSuccess)
+  }
+
+  /// As declared it has no order: the prerequisite was never registered, or it waits for itself.
+  @Test(arguments: Dispatcher.Mode.everyMode, ["later", "probe"])
+  func aKeyCountsForAStoreThatRunsOnlyAsRefined(
+    mode: Dispatcher.Mode, prerequisite: String
+  ) async {
+    let dispatcher = Dispatcher()
+    let steps = Recorder<String>()
+    let store = dispatcher.addProbe("probe", waitFor: [prerequisite], to: steps) { _, _ in [] }
+    for _ in 0..<2 {
+      let handle = dispatcher.dispatch(
+        action: Ping(), mode: mode, options: .idempotencyKey("key"))
+      #expect(await handle.result.isSuccess)
+    }
+    #expect(store.model == 1)
+  }
+
+  @Test(arguments: [.async] + Dispatcher.Mode.laneModes, ["later", "probe"])
+  func aDebounceCountsForAStoreThatRunsOnlyAsRefined(
+    mode: Dispatcher.Mode, prerequisite: String
+  ) async {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let steps = Recorder<String>()
+    let store = dispatcher.addProbe("probe", waitFor: [prerequisite], to: steps) { _, _ in [] }
+    let handles = (0..<3).map { _ in
+      dispatcher.dispatch(
+        action: Ping(), mode: mode, options: .debounced("key", for: .seconds(1)))
+    }
+    clock.advance(by: .seconds(1))
+    for handle in handles { await handle.ended() }
+    #expect(handles[2].resultIfEnded?.isSuccess == true)
+    #expect(store.model == 1)
   }
 
   @Test func asyncRunsStoresThatDoNotWaitConcurrently() async {

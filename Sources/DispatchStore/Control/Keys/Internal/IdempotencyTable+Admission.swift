@@ -50,7 +50,7 @@ extension IdempotencyTable {
   /// a list, or made in an exclusive section.
   func maySave(_ dispatch: Dispatch) -> Bool {
     guard let route = dispatch.route else { return keeper != nil }
-    return route._withUnsafeGuaranteedRef { $0.endGate != nil || $0.count == 0 && keeper != nil }
+    return route._withUnsafeGuaranteedRef { $0.endGate != nil || $0.isUnanswered && keeper != nil }
   }
 
   /// Throws if the key's record could not be saved with the commits of persistent stores.

@@ -23,8 +23,10 @@ final class Route: @unchecked Sendable {
   /// The work: begin a session, refine the order, look for weakly held stores, end with an error, or
   /// become atomic.
   let needsPreparation: Bool
-  /// Whether a dispatch can run no store.
+  /// Whether a dispatch can run no store, unless its own route differs.
   let hasFailed: Bool
+  /// Whether no dispatch can run a store, whatever its own route may be.
+  var hasFailedForAll: Bool { hasFailed && !mayChange }
   /// Whether the action's type is an `AtomicAction`.
   let isAtomic: Bool
   /// Whether nothing else needs preparation.
@@ -37,9 +39,11 @@ final class Route: @unchecked Sendable {
   /// The number of stores, from the first on, that only reduce.
   var reductionCount: Int { Int(truncatingIfNeeded: plainCount) }
 
-  /// Whether all stores only reduce.
+  /// Whether all stores only reduce, also those that run only if the dispatch's own route differs.
   let onlyReduces: Bool
   /// The gate at which dispatches wait after their stores, until the stores' commits are saved; nil for most.
+  ///
+  /// Also that of stores that run only if the dispatch's own route differs.
   let endGate: EndGate?
 
   /// Whether the route leads to one store, which only reduces.
@@ -169,9 +173,13 @@ final class Route: @unchecked Sendable {
       (targets + index).initialize(to: Target(entry))
     }
     firstCalls = entries.first?.calls.map(Unmanaged.passUnretained)
-    let plainCount = entries.prefix { $0.calls != nil && $0.overrides.answer == .reduction }.count
-    onlyReduces = plainCount == entries.count
-    endGate = entries.lazy.compactMap(\.endGate).first
+    let reduces = { (entry: StoreEntry) in
+      entry.calls != nil && entry.overrides.answer == .reduction
+    }
+    let plainCount = entries.prefix(while: reduces).count
+    let runnable = failure == nil ? entries : hasRefinements || hasWeakStores ? registered : []
+    onlyReduces = runnable.allSatisfy(reduces)
+    endGate = runnable.lazy.compactMap(\.endGate).first
     // A dispatch that has to wait after its stores runs in a round.
     self.plainCount = endGate == nil ? UInt32(plainCount) : 0
     _ = Unmanaged.passRetained(self)

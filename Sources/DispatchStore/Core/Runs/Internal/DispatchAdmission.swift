@@ -318,7 +318,7 @@ extension Dispatcher {
     if admission.makesKnown {
       let thread = ThreadState.current
       makeKnown(dispatch, mode, on: thread)
-      if dispatch.route?._withUnsafeGuaranteedRef(\.hasFailed) != true {
+      if dispatch.route?._withUnsafeGuaranteedRef(\.hasFailedForAll) != true {
         mayWait = !mode.isSync || !thread.isTaskThread
         dispatch.makeDetails().withState { $0.beginDelay() }
       }
