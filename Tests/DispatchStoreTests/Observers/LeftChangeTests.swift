@@ -240,6 +240,36 @@ struct LeftChangeTests {
     }
   }
 
+  /// Its turn has come, so that only the suspended queue still holds its start back.
+  @Test(arguments: 0..<3)
+  func whatIsHeldBackAndCancelledEndsWhileTheQueueIsSuspended(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(60)
+      let (mode, held) = (scheduledModes[mode], HeldStore())
+      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let first = await held.leaveOne(mode)
+      let behind = (0..<3).map { _ in held.dispatch(.serial(lane: UUID())) }
+      // Parked once this returns.
+      let sent = Task.immediate {
+        await held.dispatcher.send(Ping(), to: "held", mode: .serial(lane: "sent")).isSuccess
+      }
+      // The thread comes to this one after those.
+      await held.runAnother(.serial(lane: UUID()))
+      held.dispatcher.queue.isSuspended = true
+      held.end()
+      #expect(await first.result.isSuccess)
+      await held.returned.opened()
+      for handle in behind { handle.cancel() }
+      for handle in behind { #expect(await handle.result.isSuccess == false) }
+      sent.cancel()
+      #expect(await sent.value == false)
+      #expect(held.store.version == 2)
+      held.dispatcher.queue.isSuspended = false
+      await held.runAnother(.async)
+      #expect(await held.dispatch(.serial(lane: "sent")).result.isSuccess)
+    }
+  }
+
   /// Thousands that are held back start as others have started, and none is forgotten.
   @Test func allThatAreHeldBackStartAfterwards() async {
     await #expect(processExitsWith: .success) {

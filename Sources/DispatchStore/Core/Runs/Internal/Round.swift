@@ -214,11 +214,21 @@ final class Round: @unchecked Sendable {
   }
 
   private func unpark(_ key: Int) {
-    guard let (indices, isStart) = state.withLock({ $0.unpark(key) }) else {
-      return route.entries.forEach { $0.storage?.startNextParked() }
+    if state.withLock({ $0.startsAction(key) }) {
+      // Claimed only when the queue lets it start: until then, a cancellation finds it parked.
+      scheduler.resumeStart { self.claim(key) }
+    } else {
+      scheduler.resumeClaimed { self.claim(key) }
     }
-    let step: @Sendable (Round) -> Bool = { $0.start(indices, unparked: indices[0]) }
-    if isStart { resumeStart(step) } else { resume(step) }
+  }
+
+  /// Takes a parked step; returns nil if it was resumed before.
+  private func claim(_ key: Int) -> (@Sendable () -> Void)? {
+    guard let indices = state.withLock({ $0.unpark(key) }) else {
+      route.entries.forEach { $0.storage?.startNextParked() }
+      return nil
+    }
+    return { self.run { $0.start(indices, unparked: indices[0]) } }
   }
 
   /// Starts a store, perhaps once more.
@@ -480,11 +490,6 @@ final class Round: @unchecked Sendable {
   /// The step that closes the round ends the dispatch.
   private func resume(_ step: @escaping @Sendable (Round) -> Bool) {
     scheduler.resume { self.run(step) }
-  }
-
-  /// Continues at the scheduler with a step that starts the action.
-  private func resumeStart(_ step: @escaping @Sendable (Round) -> Bool) {
-    scheduler.resumeStart { self.run(step) }
   }
 
   private func run(_ step: (Round) -> Bool) {

@@ -196,10 +196,11 @@ struct RoundState {
     return lastParked
   }
 
-  /// Returns the stores to start, and whether the step starts the action; nil if it was resumed before.
-  mutating func unpark(_ key: Int) -> (indices: [Int], isStart: Bool)? {
-    parked.removeValue(forKey: key).map { ($0, !hasStarted) }
-  }
+  /// Whether a parked step starts the action; false also if it was resumed before.
+  func startsAction(_ key: Int) -> Bool { parked[key] != nil && !hasStarted }
+
+  /// Returns the stores to start; nil if the step was resumed before.
+  mutating func unpark(_ key: Int) -> [Int]? { parked.removeValue(forKey: key) }
 
   // MARK: A store under way
 

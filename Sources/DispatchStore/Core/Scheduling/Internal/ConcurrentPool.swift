@@ -147,8 +147,8 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     }
   }
 
-  override func resumeStart(_ step: @escaping @Sendable () -> Void) {
-    submit(start: .step(step))
+  override func resumeStart(_ claim: @escaping Claim) {
+    submit(start: .step { claim()?() })
   }
 
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {

@@ -188,9 +188,12 @@ final class Lane: Scheduler, @unchecked Sendable {
     requestDrainer()
   }
 
-  override func resumeStart(_ step: @escaping @Sendable () -> Void) {
-    if isMain { return resume(step) }
-    pool.resumeStart { self.resume(step) }
+  override func resumeStart(_ claim: @escaping Claim) {
+    if isMain { return resumeClaimed(claim) }
+    pool.resumeStart {
+      self.resumeClaimed(claim)
+      return nil
+    }
   }
 
   override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {

@@ -55,9 +55,17 @@ class Scheduler: @unchecked Sendable {
   /// Runs a later step of a dispatch that was started.
   func resume(_ step: @escaping @Sendable () -> Void) { required.resume(step) }
 
+  /// Returns a step once it may run; nil if its dispatch no longer needs it, and has perhaps left the scheduler.
+  typealias Claim = @Sendable () -> (@Sendable () -> Void)?
+
   /// Runs a step that starts the action of a dispatch; suspension holds it back.
-  func resumeStart(_ step: @escaping @Sendable () -> Void) {
-    if let inner { inner.resumeStart(step) } else { resume(step) }
+  func resumeStart(_ claim: @escaping Claim) {
+    if let inner { inner.resumeStart(claim) } else { resumeClaimed(claim) }
+  }
+
+  /// Runs a step that may run now, unless it is no longer needed.
+  final func resumeClaimed(_ claim: Claim) {
+    if let step = claim() { resume(step) }
   }
 
   /// Starts a parked dispatch again, now that it can run.

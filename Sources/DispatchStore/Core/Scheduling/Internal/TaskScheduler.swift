@@ -198,9 +198,12 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     append(.step(step))
   }
 
-  override func resumeStart(_ step: @escaping @Sendable () -> Void) {
-    if needsMainQueue { return resume(step) }
-    ofDispatcher.pool.resumeStart { self.resume(step) }
+  override func resumeStart(_ claim: @escaping Claim) {
+    if needsMainQueue { return resumeClaimed(claim) }
+    ofDispatcher.pool.resumeStart {
+      self.resumeClaimed(claim)
+      return nil
+    }
   }
 
   override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
