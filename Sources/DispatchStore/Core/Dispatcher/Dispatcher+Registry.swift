@@ -61,17 +61,21 @@ extension Dispatcher {
 
   /// Replaces the registration of a store that responds to other action types from now on.
   func replaceEntry<Model, Action>(of store: Store<Model, Action>) {
-    let former = changeRegistry(.register) { registry -> StoreEntry? in
-      guard let entry = registry.entry(store.identifier), entry.store === store else { return nil }
+    let (former, present) = changeRegistry(.register) {
+      registry -> (StoreEntry?, (any StoreType)?) in
+      guard let entry = registry.entry(store.identifier) else { return (nil, nil) }
+      let present = entry.store
+      guard present === store else { return (nil, present) }
       let successor = store.reducer.makeEntry(
         of: store,
         StoreRegistration(
           sequence: entry.sequence, waitFor: entry.waitFor, ownership: entry.ownership))
       registry.replace(entry, by: successor)
-      return entry
+      return (entry, present)
     }
-    // Released outside the lock, with everything that its handlers have captured.
-    withExtendedLifetime(former) {}
+    // Released outside the lock: the entry with everything that its handlers have captured, and a store that is held
+    // weakly, and may have no other owner by now.
+    withExtendedLifetime((former, present)) {}
   }
 
   /// The result of looking for obstacles to a registration.
@@ -89,10 +93,13 @@ extension Dispatcher {
   /// - Returns: Whether it was registered here.
   @discardableResult
   public func unregister(store: AnyStore) -> Bool {
-    let entry = changeRegistry(.unregister) { registry -> StoreEntry? in
-      guard registry.entry(store.identifier)?.store === store else { return nil }
-      return registry.remove(store.identifier)
+    let (entry, present) = changeRegistry(.unregister) {
+      registry -> (StoreEntry?, (any StoreType)?) in
+      let present = registry.entry(store.identifier)?.store
+      return (present === store ? registry.remove(store.identifier) : nil, present)
     }
+    // Released outside the lock: another store that is held weakly may have no other owner by now.
+    withExtendedLifetime(present) {}
     return entry != nil
   }
 

@@ -32,7 +32,9 @@ final class DrainWait: TimerTarget {
 
   private func awaitStreams() {
     guard includesStreams else { return isComplete.set(true) }
-    let catchUp = CatchUp(with: dispatcher.registry.withLock { $0.storages })
+    let entries = dispatcher.registry.withLock(\.allEntries)
+    // Outside the lock, since this may release the last reference to a store.
+    let catchUp = CatchUp(with: entries.compactMap(\.storage))
     catchUp.isComplete.whenSet { if $0 { self.isComplete.set(true) } }
     isComplete.whenSet { if !$0 { catchUp.cancel() } }
   }

@@ -56,7 +56,7 @@ struct Registry {
     entries.values.sorted { $0.sequence < $1.sequence }.compactMap(\.store)
   }
 
-  var storages: [StoreStorage] { entries.values.compactMap(\.storage) }
+  var allEntries: [StoreEntry] { Array(entries.values) }
 
   func entry(_ identifier: String) -> StoreEntry? { entries[identifier] }
 
