@@ -249,6 +249,49 @@ struct SendTests {
   }
 
   @Test(arguments: modes)
+  func theBlockOfAStoreThatRunsRegardlessIsCancelledWithTheTaskOnceItRuns(
+    _ mode: Dispatcher.Mode
+  ) async {
+    let (began, dispatcher) = (Latch(), dispatcher)
+    let audit = Script.Stage(identifier: "audit", model: [], reducer: ScriptReducer())
+    dispatcher.register(store: audit, waitFor: WaitFor([], runsRegardless: true))
+    let task = Task {
+      let block = Script.suspends { _ in
+        began.open()
+        try await waits(for: Latch())
+      }
+      return await dispatcher.send(block, mode: mode)
+    }
+    await began.opened()
+    task.cancel()
+    #expect(await task.value["audit"].isCancelled == true)
+  }
+
+  @Test func cancellingItsOperationDoesNotCancelTheTask() async {
+    let (began, proceed, dispatcher, log) = (Latch(), Latch(), dispatcher, log)
+    let operations = Recorder<Script.Operation>()
+    dispatcher.addStage()
+    let task = Task {
+      let script = Script.answers { action, store in
+        let operation = Script.Operation(action: action, store: store) { _, _ async throws in
+          began.open()
+          await proceed.opened()
+          log.record("\(Task.isCancelled)")
+        }
+        operations.record(operation)
+        return operation
+      }
+      return await dispatcher.send(script, to: "stage")
+    }
+    await began.opened()
+    operations.all[0].cancel()
+    #expect(operations.all[0].isCancelled)
+    proceed.open()
+    #expect(await task.value.isSuccess)
+    #expect(log.all == ["false"])
+  }
+
+  @Test(arguments: modes)
   func waitsWhileTheQueueIsSuspended(_ mode: Dispatcher.Mode) async {
     let stage = dispatcher.addStage()
     dispatcher.queue.isSuspended = true

@@ -7,7 +7,8 @@ extension Dispatcher {
   /// is resumed with the result. Any other action resumes the task in its turn, and `async` blocks run in the task;
   /// blocks of stores that do not wait for each other in child tasks. If the store runs regardless, or if a timeout, a
   /// name or `cancelsPrevious` can cancel the dispatch, the block gets a task of its own. Cancelling the caller's task
-  /// cancels the dispatch, except for stores that run regardless.
+  /// cancels the dispatch. Stores that run regardless start even so, once any store has started, and are not cancelled
+  /// then; an `async` block of theirs that runs already is cancelled as any other.
   ///
   /// With `options: .detached` the task only waits, and the dispatch runs as if by `dispatch`. Neither cancelling the
   /// task or the enclosing block nor the block's deadline ends the dispatch. So a cancelled task can still clean up.

@@ -13,7 +13,8 @@ public import Foundation
 /// Its block runs at most once. The operation ends when it was finished and its synchronous block has returned. There
 /// is exactly one outcome: finished, failed or cancelled. After `cancel()` before the start the block never runs, and
 /// the outcome is cancelled, even if the operation is finished in between. After the start, `cancel()` only sets
-/// `isCancelled` and cancels the task of an `async` block.
+/// `isCancelled` and cancels the task of an `async` block. A block that runs in the task that has sent the action has
+/// no task of its own: cancel that task, or look at `isCancelled`.
 public final class ActionOperation<Model: Sendable, Action: ActionType>: Operation, OperationMaking,
   @unchecked Sendable
 {
@@ -105,7 +106,10 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     return isCancelled || dispatch?.isCancelled == true
   }
 
-  /// Makes it wait for another operation; to be called before it starts.
+  /// Makes it wait for another operation.
+  ///
+  /// Call it before your reducer returns the operation. A dispatch that already waits for others does not wait for one
+  /// that you add.
   public override func addDependency(_ operation: Operation) {
     withState {
       $0.hasDependencies = true
@@ -150,6 +154,8 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   }
 
   /// Cancels it: before the start it never runs; afterwards its block sees `isCancelled`.
+  ///
+  /// Cancels the task of an `async` block, but no task that has sent the action.
   public override func cancel() {
     yieldPoint(.cancelOperation, store.identifier)
     let (isFirst, task) = withState { state in
