@@ -336,6 +336,71 @@ struct PersistentStateTests {
     #expect(database.rows(ofStore: "wallet", part: 1) == ["a": "1"])
   }
 
+  @Test func isAcknowledgedOfAListAlthoughAnotherStoreWasReplacedMeanwhile() async throws {
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    try await database.open(for: dispatcher)
+    let wallet = try await dispatcher.register(store: counter("wallet"), persisted: .model)
+    let orders = try await dispatcher.register(store: counter("orders"), persisted: .model)
+    let (payment, order) = (Count(), Count())
+    let lost = dispatcher.dispatch(storeIdentifier: "wallet", action: payment, mode: .async)
+    await payment.hasBegun.opened()
+    func run() -> DispatchHandle {
+      dispatcher.dispatch(
+        storeIdentifier: "orders", actions: [order], mode: .async,
+        options: .idempotencyKey("order"))
+    }
+    let list = run()
+    await order.hasBegun.opened()
+    dispatcher.unregister(store: wallet)
+    try await dispatcher.register(store: counter("wallet"), persisted: .model)
+    payment.mayGoOn.open()
+    #expect(await lost.result.dispatchError?.code == .persistenceFailed)
+    order.mayGoOn.open()
+    #expect(await list.result.isSuccess)
+    #expect(await run().result.isSuccess)
+    #expect(orders.model == 1, "The repeat has not run.")
+    withExtendedLifetime(wallet) {}
+  }
+
+  @Test(arguments: [true, false])
+  func isNotRememberedOfAStoreThatWasReplacedIfNobodyWaitsForSaving(isList: Bool) async throws {
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    try await database.open(for: dispatcher)
+    let wallet = try await dispatcher.register(store: counter("wallet"), persisted: .model)
+    let payment = Count()
+    func run() -> DispatchHandle {
+      let options: DispatchOptions = [.idempotencyKey("a"), .durability(.memory)]
+      return isList
+        ? dispatcher.dispatch(actions: [payment], options: options)
+        : dispatcher.dispatch(payment, options: options)
+    }
+    let first = run()
+    await payment.hasBegun.opened()
+    dispatcher.unregister(store: wallet)
+    let next = try await dispatcher.register(store: counter("wallet"), persisted: .model)
+    payment.mayGoOn.open()
+    #expect(await first.result.isSuccess)
+    #expect(await run().result.isSuccess)
+    #expect(next.model == 1)
+    withExtendedLifetime(wallet) {}
+  }
+
+  /// A block that begins, and changes its store once it may.
+  private struct Count: ActionType {
+    let hasBegun = Latch()
+    let mayGoOn = Latch()
+  }
+
+  private func counter(_ identifier: String) -> Store<Int, HandledAction> {
+    Store(identifier: identifier, model: 0) {
+      Perform(Count.self) { count, context in
+        count.hasBegun.open()
+        await count.mayGoOn.opened()
+        try context.updateModel { $0 += 1 }
+      }
+    }
+  }
+
   @Test func isOfOneStoreAtATime() async throws {
     let stage = try await PersistenceStage()
     let error = await #expect(throws: PersistenceError.self) {

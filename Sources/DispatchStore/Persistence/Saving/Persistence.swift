@@ -47,10 +47,6 @@ public final class Persistence: Sendable {
     var status: PersistenceStatus
     var statusObservers: [Int: AsyncStream<PersistenceStatus>.Continuation] = [:]
     var lastObserver = 0
-    /// The dispatches whose commits are not saved, since their store was replaced, until they end.
-    var losses: Set<DispatchID> = []
-    /// The number of the last commit before the last such one.
-    var lastLoss: UInt64?
     /// The size of the unsaved rows, estimated.
     var bytesPerCommit = 256
 

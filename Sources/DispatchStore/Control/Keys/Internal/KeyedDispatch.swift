@@ -12,8 +12,6 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   private struct State {
     /// The result in the row that was saved, or is about to be.
     var committed: DispatchResult?
-    /// Whether a commit of the dispatch is not saved, so that a repeat has to run again.
-    var isLost = false
     /// The result for repeats, once the key is recorded or free.
     var settled: DispatchResult?
     /// Ends with that result, for repeats that come after the dispatch has timed out.
@@ -79,11 +77,10 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     return isOwn && key.remembersFailures ? result : nil
   }
 
-  override func lost() { state.withLock { $0.isLost = true } }
-
   override func ended(_ result: DispatchResult) {
-    let (committed, isLost) = state.withLock { ($0.committed, $0.isLost) }
-    guard !isLost, key.period > 0, let outcome = committed ?? outcome(of: result) else {
+    let committed = state.withLock(\.committed)
+    // If a commit is not saved, a repeat has to run again.
+    guard dispatch.details?.hasLostCommit != true, key.period > 0, let outcome = committed ?? outcome(of: result) else {
       return settle(nil, result)
     }
     // Stores in memory lose their change with the process, and so must the key.

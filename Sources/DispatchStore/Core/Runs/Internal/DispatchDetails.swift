@@ -8,6 +8,8 @@ final class DispatchDetails: @unchecked Sendable {
   private let state: Locked<Guarded>
   /// Whether the state has a result: read without the lock, which the end itself needs.
   let hasEnded = Atomic(false)
+  /// Whether a commit is not saved, since its store was replaced.
+  private let hasLoss = Atomic(false)
   /// Readable without the lock, so that other dispatches with details need not acquire it.
   private let hasCallsAtStoresEnd = Atomic(false)
   /// Whether anything besides its handle and its own task can cancel this dispatch.
@@ -111,6 +113,7 @@ final class DispatchDetails: @unchecked Sendable {
     }
     guard isReset else { return false }
     hasEnded.store(false, ordering: .relaxed)
+    hasLoss.store(false, ordering: .relaxed)
     if !waits.isEmpty { waits = [:] }
     (isReached, isAwaited, isCancellable, isDetached) = (false, false, false, false)
     (isKnown, isJoining, endsUnsaved, isAtomic, priority) = (false, false, false, false, nil)
@@ -146,6 +149,13 @@ final class DispatchDetails: @unchecked Sendable {
       return body(&state.life, needed)
     }
   }
+
+  // MARK: Commits that are not saved
+
+  var hasLostCommit: Bool { hasLoss.load(ordering: .acquiring) }
+
+  /// Notes that a commit is not saved; called in its exclusive section, or for a sequence, once the step has ended.
+  func noteLoss() { hasLoss.store(true, ordering: .releasing) }
 
   // MARK: Replies
 

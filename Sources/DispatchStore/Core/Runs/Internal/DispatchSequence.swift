@@ -331,6 +331,7 @@ extension Dispatch {
     yieldPoint(.closeRound, id.description)
     let details = makeDetails()
     details.withState { $0.endWork() }
+    if step.details?.hasLostCommit == true { details.noteLoss() }
     // Dispatches of the step's blocks are cancelled with the sequence.
     adopt(step)
     sequence.append(step.result!)

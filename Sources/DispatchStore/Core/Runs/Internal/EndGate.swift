@@ -27,9 +27,6 @@ class EndGate: @unchecked Sendable {  // because a subclass says why
   /// The number of the last commit.
   var position: UInt64 { fatalError("EndGate is abstract.") }
 
-  /// Whether a commit of a dispatch that ends is not saved, since its store was replaced.
-  func hasLost(_ end: PendingEnd) -> Bool { fatalError("EndGate is abstract.") }
-
   /// Keeps rows as a commit of their own.
   func keep(_ rows: [CompanionRow]) { fatalError("EndGate is abstract.") }
 

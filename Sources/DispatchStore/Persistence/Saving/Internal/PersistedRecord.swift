@@ -51,14 +51,16 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     }
     let records = keepers.lazy.map { unsafeDowncast($0, to: PersistedRecord.self) }
     defer { for record in records { record.forgetRead() } }
-    return persistence.state.withLock { state in
+    // All of them are commits of one dispatch.
+    var loser: Dispatch?
+    let needsWriter = persistence.state.withLock { state -> Bool in
       var (isKept, isLost) = (false, false)
       for record in records {
         switch record.keep() {
         case .nothing: break
-        case .lost(let id):
+        case .lost(let dispatch):
           isLost = true
-          state.lose(id)
+          loser = dispatch
         case .kept:
           isKept = true
           // After a failure nobody would take it from the list, and it keeps the persistence.
@@ -76,6 +78,8 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
       }
       return isKept && state.commit.role == .free
     }
+    if !isPlanted(.lossAcknowledged) { loser?.makeDetails().noteLoss() }
+    return needsWriter
   }
 
   enum Kept {
@@ -83,7 +87,7 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     case nothing
     case kept
     /// The store was replaced, so the commit of this dispatch is not saved.
-    case lost(DispatchID)
+    case lost(Dispatch)
   }
 
   /// Keeps the commit that was read, under the persistence's lock.

@@ -15,7 +15,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   private var version: UInt64 = 0
   private var commits: [StoreCommit<Action>] = []
   /// The commit in progress, until it is kept; then the model before it, to be released outside of the lock.
-  private var now: (model: Model?, commit: StoreCommit<Action>)?
+  private var now: (model: Model?, commit: StoreCommit<Action>, dispatch: Dispatch?)?
 
   init(
     _ store: Store<Model, Action>, _ form: PersistedForm<Model>, as type: PersistedType,
@@ -47,13 +47,14 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     let action = commit.action.assumingMemoryBound(to: Action?.self).pointee
     now = (
       form.hollowed(present.pointee),
-      StoreCommit(version: commit.version, action: action, dispatchID: commit.dispatchID)
+      StoreCommit(version: commit.version, action: action, dispatchID: commit.dispatchID),
+      commit.owner?.waiting
     )
   }
 
   override func keep() -> Kept {
     guard let commit = now?.commit else { return .nothing }
-    if isReplaced { return commit.dispatchID.map(Kept.lost) ?? .nothing }
+    if isReplaced { return now?.dispatch.map(Kept.lost) ?? .nothing }
     swap(&model, &now!.model)
     version = commit.version
     for part in parts { part.keep() }

@@ -34,14 +34,10 @@ final class PersistenceGate: EndGate, @unchecked Sendable {
 
   override func keep(_ rows: [CompanionRow]) { persistence.keep(rows) }
 
-  override func hasLost(_ end: PendingEnd) -> Bool {
-    persistence.state.withLock { $0.hasLost(end) }
-  }
-
   override func enter(_ end: PendingEnd) -> Bool {
     persistence.state.withLock { state in
       let mayPass = state.commit.enter(end)
-      if state.takeLoss(of: end) {
+      if end.dispatch.details?.hasLostCommit == true {
         end.error = .replaced("What the dispatch has committed was not saved")
       }
       return mayPass
@@ -53,27 +49,6 @@ final class PersistenceGate: EndGate, @unchecked Sendable {
   override func left(_ end: PendingEnd) { persistence.resume(persistence.nextEnds(after: end)) }
 
   override func resume(_ end: PendingEnd) { persistence.resume([end]) }
-}
-
-extension Persistence.State {
-  /// Notes that a commit of a dispatch is not saved, since its store was replaced.
-  mutating func lose(_ id: DispatchID) {
-    losses.insert(id)
-    lastLoss = commit.last + 1
-  }
-
-  /// Whether a dispatch has lost a commit; of a sequence, whether any was lost meanwhile.
-  func hasLost(_ end: PendingEnd) -> Bool {
-    if isPlanted(.lossAcknowledged) { return false }
-    if end.round == nil { return lastLoss.map { $0 > end.start } == true }
-    return losses.contains(end.dispatch.id)
-  }
-
-  mutating func takeLoss(of end: PendingEnd) -> Bool {
-    let isLost = hasLost(end)
-    losses.remove(end.dispatch.id)
-    return isLost
-  }
 }
 
 extension DispatchError {
