@@ -130,6 +130,31 @@ struct PersistedKeyTests {
     }
   }
 
+  @Test(arguments: [true, false])
+  func areInThatOfAnActionWithAWeaklyOwnedStore(isPersistent: Bool) async throws {
+    let dispatcher = Dispatcher(name: "bank")
+    let persistence = try await database.open(for: dispatcher)
+    let purse = try await dispatcher.register(
+      store: Store(identifier: "purse", model: Purse()) {
+        On(Pass.self) { purse, _ in purse.amounts.append(1) }
+      }, ownership: isPersistent ? .weak : .strong, persisted: .model)
+    let passes = dispatcher.register(
+      store: Store(identifier: "passes", model: 0) {
+        On(Pass.self) { count, _ in count += 1 }
+      }, ownership: isPersistent ? .strong : .weak)
+    // The dispatch goes on once its first commit is saved.
+    let (saved, keys) = (DispatchSemaphore(value: 0), Recorder<[String]>())
+    let token = purse.observe(.model) { [database] _ in
+      persistence.afterSaving { _ in saved.signal() }
+      saved.wait()
+      keys.record(database.rows(ofStore: "dispatchstore.work", part: 1).keys.sorted())
+    }
+    #expect(await dispatcher.send(Pass(), options: .idempotencyKey("a")).isSuccess)
+    #expect(keys.all == [["a"]])
+    token.cancel()
+    withExtendedLifetime((purse, passes)) {}
+  }
+
   @Test func rememberAFailureAfterARestartIfAsked() async throws {
     let first = try await Process(database)
     let key = DispatchOptions.idempotencyKey("a", failures: true)

@@ -41,6 +41,8 @@ final class Route: @unchecked Sendable {
 
   /// Whether all stores only reduce, also those that run only if the dispatch's own route differs.
   let onlyReduces: Bool
+  /// Whether an action with companions is atomic: all stores only reduce, also weakly owned ones.
+  let isAtomicWithCompanions: Bool
   /// The gate at which dispatches wait after their stores, until the stores' commits are saved; nil for most.
   ///
   /// Also that of stores that run only if the dispatch's own route differs.
@@ -180,6 +182,8 @@ final class Route: @unchecked Sendable {
     let runnable = failure == nil ? entries : hasRefinements || hasWeakStores ? registered : []
     onlyReduces = runnable.allSatisfy(reduces)
     endGate = runnable.lazy.compactMap(\.endGate).first
+    isAtomicWithCompanions =
+      !entries.isEmpty && entries.allSatisfy { $0.overrides.answer == .reduction }
     // A dispatch that has to wait after its stores runs in a round.
     self.plainCount = endGate == nil ? UInt32(plainCount) : 0
     _ = Unmanaged.passRetained(self)
@@ -200,6 +204,7 @@ final class Route: @unchecked Sendable {
     isPlainConcurrently = route.isPlainConcurrently
     (storeCount, plainCount) = (route.storeCount, route.plainCount)
     (onlyReduces, endGate) = (route.onlyReduces, route.endGate)
+    isAtomicWithCompanions = route.isAtomicWithCompanions
     (targets, firstCalls, original) = (route.targets, route.firstCalls, route)
     _ = Unmanaged.passRetained(self)
   }

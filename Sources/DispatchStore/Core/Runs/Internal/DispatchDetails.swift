@@ -22,8 +22,7 @@ final class DispatchDetails: @unchecked Sendable {
   var isAtomic = false
   /// Whether all stores of a route change or none: with companions, they do if they only reduce.
   func isAtomic(along route: Unmanaged<Route>) -> Bool {
-    isAtomic
-      || !companions.isEmpty && route._withUnsafeGuaranteedRef { $0.onlyReduces && $0.count > 0 }
+    isAtomic || !companions.isEmpty && route._withUnsafeGuaranteedRef(\.isAtomicWithCompanions)
   }
 
   /// The priority on the concurrent queue or in a lane; nil for the normal one.
