@@ -12,7 +12,8 @@ extension DispatchOptions {
   ///
   /// If the action changes stores that are persistent, the key is saved in the transaction of their commit. So a client
   /// may repeat a request after a crash. For that, an action that only reduces is atomic. For other actions the key is
-  /// saved at their end: if the process dies before, a repeat runs the action again.
+  /// saved at their end: if the process dies before, a repeat runs the action again. The same holds for a sequence, also
+  /// of one action: give the key to one action that makes all of the changes.
   ///
   /// Without persistence, the dispatcher remembers the key in memory. `Dispatcher.idempotencyKeys` bounds their number.
   ///
