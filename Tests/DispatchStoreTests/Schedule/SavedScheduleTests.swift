@@ -178,18 +178,23 @@ struct SavedScheduleTests {
     #expect(next.log.model.reminded == [1, 3])
   }
 
-  @Test func keepTheirTimesIfTheProgramDeclaresThemAgain() async throws {
+  @Test(arguments: [true, false])
+  func keepTheirTimesIfTheProgramDeclaresThemAgain(isResumedBefore: Bool) async throws {
     let first = try await Office(database, clock)
     first.dispatcher.every(.seconds(100), name: "clean", perform: CleanUp())
     try await first.persistence.flush()
     database.crash()
     clock.advance(by: .seconds(90))
-    let next = try await Office(database, clock, resumes: false)
+    let next = try await Office(database, clock, resumes: isResumedBefore)
     next.dispatcher.every(.seconds(100), name: "clean", perform: CleanUp())
-    next.dispatcher.resumeWork()
-    #expect(next.dispatcher.scheduled.count == 1)
+    if !isResumedBefore { next.dispatcher.resumeWork() }
+    #expect(next.dispatcher.scheduled.map(\.due) == [clock.date.addingTimeInterval(10)])
     clock.advance(by: .seconds(10))
     await next.reached { $0.cleaned == 1 }
+    // Another declaration in the same process begins anew.
+    clock.advance(by: .seconds(30))
+    next.dispatcher.every(.seconds(100), name: "clean", perform: CleanUp())
+    #expect(next.dispatcher.scheduled.map(\.due) == [clock.date.addingTimeInterval(100)])
   }
 
   @Test func areInTheTransactionOfTheirAction() async throws {

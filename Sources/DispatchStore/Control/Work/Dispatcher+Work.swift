@@ -13,7 +13,7 @@ extension Dispatcher {
     if let interval = record.interval {
       let repeated = RepeatedAction(
         action: record.action, name: record.name, storeIdentifier: record.store,
-        mode: record.mode.mode, completion: nil, fileID: #fileID, line: #line)
+        mode: record.mode.mode, isResumed: true, completion: nil, fileID: #fileID, line: #line)
       return schedules.start(
         repeated, Repetition(interval: interval, missed: record.missed), due: record.due)
     }

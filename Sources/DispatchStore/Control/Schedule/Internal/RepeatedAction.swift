@@ -4,6 +4,8 @@ final class RepeatedAction: Sendable {
   let name: String
   let storeIdentifier: String?
   let mode: Dispatcher.Mode
+  /// Whether an earlier process has left it, and this one has not declared it.
+  let isResumed: Bool
   /// Set once its row is on its way, before which it does not run: each run's commit saves the time of the next one.
   let isArranged = Eventual<Void>()
   private let completion: (@Sendable (DispatchResult) -> Void)?
@@ -12,10 +14,11 @@ final class RepeatedAction: Sendable {
 
   init(
     action: any ActionType, name: String, storeIdentifier: String?, mode: Dispatcher.Mode,
-    completion: (@Sendable (DispatchResult) -> Void)?, fileID: StaticString, line: UInt
+    isResumed: Bool = false, completion: (@Sendable (DispatchResult) -> Void)?,
+    fileID: StaticString, line: UInt
   ) {
     (self.action, self.name, self.storeIdentifier) = (action, name, storeIdentifier)
-    (self.mode, self.completion) = (mode, completion)
+    (self.mode, self.isResumed, self.completion) = (mode, isResumed, completion)
     (self.fileID, self.line) = (fileID, line)
   }
 

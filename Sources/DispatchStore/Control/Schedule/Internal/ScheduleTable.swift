@@ -89,9 +89,9 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget, DateObserver {
     if dispatcher?.isClosed != false { return }
     let moment = clock.moment
     let saved = dispatcher?.savedSchedules
-    let left = (due ?? saved?.foundDue(of: action.name)).map {
-      repetition.left(until: $0, at: moment.unix)
-    }
+    // In this order: what an earlier process has left moves from there to here.
+    let kept = due ?? saved?.foundDue(of: action.name) ?? resumedDue(of: action.name, at: moment)
+    let left = kept.map { repetition.left(until: $0, at: moment.unix) }
     let entry = Schedule.Entry(
       member: .repeated(action), name: action.name,
       due: .elapsed(moment.elapsed.addingClamped(left ?? repetition.interval)),
@@ -110,6 +110,14 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget, DateObserver {
     }
     action.isArranged.set(())
     replace(replaced, by: action.callSite)
+  }
+
+  /// The time of a repeating schedule that `resumeWork()` has taken over, until the program declares it again.
+  private func resumedDue(of name: String, at moment: Moment) -> Int64? {
+    guard let entry = withSchedule({ $0.entry(named: name) }),
+      case .repeated(let action) = entry.member, action.isResumed
+    else { return nil }
+    return entry.due.unix(at: moment)
   }
 
   /// The next run of a repeating schedule, in nanoseconds since 1970, with its number; nil if it has stopped.
