@@ -17,7 +17,7 @@ import Testing
     return try await onOwnThread { try replay.replay(batches) }
   }
 
-  @Test(arguments: [Mode.serial, .sync], 0..<12)
+  @Test(arguments: [Mode.serial, .sync], 0..<8)
   func hasTheSameAnswersAfterCrashes(_ mode: Mode, _ crash: Int) async throws {
     let batches = try TestLog.contested(commits: 20).batches(copies: 2, capacity: 16)
     let expected = Answers(try PlainLoop().replay(batches).models)

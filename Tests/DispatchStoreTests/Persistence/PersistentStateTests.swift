@@ -277,6 +277,50 @@ struct PersistentStateTests {
     #expect(!stage.persistence.status.hasFailed)
   }
 
+  @Test func isSavedOfAStoreThatChangesWhileItIsRegisteredForTheFirstTime() async throws {
+    let (stage, hasEnded) = (try await PersistenceStage(), Latch())
+    @Sendable func change(_ store: WalletStore, while goesOn: @Sendable (Int) -> Bool) async {
+      for number in 1... {
+        guard goesOn(number), !Task.isCancelled else { return }
+        store.updateModel { $0.all["a"] = number }
+        await Task.yield()
+      }
+    }
+    // Commits of another store are pending all the time.
+    async let others: Void = change(stage.wallet) { _ in !hasEnded.isOpen }
+    for round in 1...Load.count(50) {
+      let store = WalletStore.wallet("\(round)")
+      async let changes: Void = change(store) { $0 <= 20 }
+      try await stage.dispatcher.register(store: store, persisted: .elements(\.all))
+      await changes
+      try await stage.persistence.flush()
+      #expect(stage.database.rows(ofStore: "\(round)", part: 1) == ["a": "20"])
+    }
+    hasEnded.open()
+    await others
+    #expect(!stage.persistence.status.hasFailed)
+  }
+
+  @Test func isInMemoryIfItsFirstRegistrationHasFailed() async throws {
+    struct Sealed: ModelType, Codable {
+      var count = 0
+      func encode(to encoder: any Encoder) throws { throw Refused() }
+    }
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    let persistence = try await database.open(for: dispatcher)
+    let store = Store<Sealed, HandledAction>(identifier: "sealed", model: Sealed()) {
+      On(SetNote.self) { sealed, _ in sealed.count += 1 }
+    }
+    let error = await #expect(throws: PersistenceError.self) {
+      try await dispatcher.register(store: store, persisted: .model)
+    }
+    #expect(error?.code == .notEncodable)
+    dispatcher.register(store: store)
+    #expect(await dispatcher.send(SetNote(note: "")).isSuccess)
+    #expect(store.model.count == 1)
+    #expect(!persistence.status.hasFailed)
+  }
+
   @Test func isNotThatOfAStoreInMemoryThatComesInBetween() async throws {
     let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
     try await database.open(for: dispatcher)

@@ -54,6 +54,19 @@ struct ProjectionTests {
     #expect(stage.database.statements.suffix(2).map(\.values) == [["x", 1], ["y", 2]])
   }
 
+  @Test func writeTheirRowsAlsoOnceTheirStoreIsRegisteredAgain() async throws {
+    let stage = try await PersistenceStage()
+    stage.persistence.project(stage.wallet) { changes, transaction in
+      for (account, _, new) in changes.elements(\.all) ?? [] {
+        try transaction.execute("INSERT", account, new)
+      }
+    }
+    stage.dispatcher.unregister(store: stage.wallet)
+    try await stage.dispatcher.register(store: stage.wallet, persisted: .elements(\.all))
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1))
+    #expect(stage.database.statements.map(\.values) == [["a", 1]])
+  }
+
   @Test func thatThrowEndThePersistence() async throws {
     let stage = try await PersistenceStage()
     stage.persistence.project(stage.wallet) { _, _ in throw Refused() }

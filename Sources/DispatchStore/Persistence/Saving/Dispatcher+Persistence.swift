@@ -163,8 +163,8 @@ extension Persistence {
 
   /// Gives up the claim of a store that could not be registered.
   func release(_ record: PersistedRecord) {
+    record.detach()
     state.withLock { state in
-      record.isReplaced = true
       if state.records[record.identifier]?.record === record {
         state.records[record.identifier] = nil
       }

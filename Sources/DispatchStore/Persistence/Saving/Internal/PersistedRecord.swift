@@ -106,6 +106,9 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     fatalError("PersistedRecord is abstract.")
   }
 
+  /// Keeps no commits any longer, since the store could not be registered.
+  func detach() { fatalError("PersistedRecord is abstract.") }
+
   /// Takes what was kept since the last call; called under the persistence's lock.
   func take() -> PersistedBatch { fatalError("PersistedRecord is abstract.") }
 

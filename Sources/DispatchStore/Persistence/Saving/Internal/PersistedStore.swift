@@ -14,6 +14,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   private var model: Model?
   private var version: UInt64 = 0
   private var commits: [StoreCommit<Action>] = []
+  /// Whether nothing has kept the store's commits before; the store's lock guards it.
+  private var isFirstKeeper = false
   /// The commit in progress, until it is kept; then the model before it, to be released outside of the lock.
   private var now: (model: Model?, commit: StoreCommit<Action>, dispatch: Dispatch?)?
 
@@ -97,19 +99,18 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     guard let store else { return }
     form.undoesInPlace(in: store)
     let persistence = persistence
-    let saved = try await persistence.perform { driver -> (SavedStore, Model)? in
-      guard var saved = try driver.store(self.savedIdentifier) else { return nil }
+    let (saved, model) = try await persistence.perform { driver -> (SavedStore, Model?) in
+      guard var saved = try driver.store(self.savedIdentifier) else {
+        return (try self.save(store, driver), nil)
+      }
       try self.check(saved, driver)
       try self.migrate(&saved, driver)
       return (saved, try self.load(saved, driver))
     }
-    if let (saved, model) = saved {
-      number = saved.number
-      savedVersion.rise(to: saved.version)
-      attach(to: store, model, saved.version)
-    } else {
-      try await save(store)
-    }
+    savedVersion.rise(to: saved.version)
+    guard let model else { return }
+    number = saved.number
+    attach(to: store, model, saved.version)
   }
 
   /// Begins to keep the store's commits, from its present model on or from a saved one.
@@ -131,6 +132,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     parts = form.parts.map {
       $0.makeChanges(store.storage.model, store.storage.version, savedIn: savedVersion)
     }
+    if store.storage.keeper !== self { succeed(store.storage.keeper) }
     store.storage.setKeeper(self)
     let published = store.storage.publish()
     store.storage.lock.unlock()
@@ -138,21 +140,47 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     store.storage.scheduleCalls(kept)
   }
 
-  /// Saves the store's state for the first time.
-  private func save(_ store: Store<Model, Action>) async throws {
+  /// Takes over from the keeper of an earlier registration; called under the store's lock.
+  private func succeed(_ former: CommitKeeper?) {
+    isFirstKeeper = former == nil
+    guard let former = former as? PersistedRecord, former.persistence === persistence else { return }
+    persistence.state.withLock { _ in projections = former.projections }
+  }
+
+  /// Saves the store's state for the first time, and begins to keep its commits.
+  ///
+  /// Called in the role of the writer, which therefore comes to no later commit before the store has its row.
+  private func save(
+    _ store: Store<Model, Action>, _ driver: any PersistenceDriver
+  ) throws -> SavedStore {
     attach(to: store)
-    let (model, version) = store.storage.withLock { _ in
-      (store.storage.model.pointee, store.storage.version)
+    do {
+      let (model, version) = store.storage.withLock { _ in
+        (store.storage.model.pointee, store.storage.version)
+      }
+      let saved = SavedStore(version: version, typeName: type.name, typeVersion: type.version)
+      number = try driver.save(saved, savedIdentifier)
+      try write(model, form.parts, ofStore: number, driver)
+      return saved
+    } catch {
+      // Before the writer can come to a commit of a store without a row. Otherwise this is called again.
+      if (error as? PersistenceError)?.isTransient != true { detach() }
+      throw error
     }
-    try await persistence.perform { driver in
-      let saved = SavedStore(
-        version: version, typeName: self.type.name, typeVersion: self.type.version)
-      // Before the writer can come to a later commit.
-      let number = try driver.save(saved, self.savedIdentifier)
-      self.number = number
-      try self.write(model, self.form.parts, ofStore: number, driver)
+  }
+
+  override func detach() {
+    let store = store
+    store?.storage.lock.lock()
+    // Otherwise commits of dispatches to the former store are lost, as if it was replaced.
+    if isFirstKeeper, store?.storage.keeper === self { store?.storage.setKeeper(nil) }
+    let kept = persistence.state.withLock { state -> PersistedBatch? in
+      isReplaced = true
+      state.dirty.removeAll { $0 === self }
+      return isDirty ? take() : nil
     }
-    savedVersion.rise(to: version)
+    store?.storage.lock.unlock()
+    withExtendedLifetime((store, kept)) {}
   }
 
   private func check(_ saved: SavedStore, _ driver: any PersistenceDriver) throws {
