@@ -148,6 +148,22 @@ struct DurableEffectTests {
     #expect(rows.isEmpty)
   }
 
+  @Test func areInTheOrderInWhichTheyCameAlsoAfterRestarts() async throws {
+    let isNeverOpened = Latch()
+    func start() async throws -> PaymentService {
+      try await PaymentService(database, ChargingBank(), resumes: false) {
+        await isNeverOpened.opened()
+      }
+    }
+    for process in 0..<2 {
+      let service = try await start()
+      for id in 1...11 { await service.dispatcher.send(OrderPlaced(id: process * 11 + id)) }
+      database.crash()
+    }
+    let pending = try await start().dispatcher.pendingEffects
+    #expect(pending.compactMap { ($0.action as? OrderPlaced)?.id } == Array(1...22))
+  }
+
   @Test(arguments: [true, false])
   func areRunAgainWithTheSameKey(isPersistent: Bool) async throws {
     let bank = ChargingBank(failing: 2)

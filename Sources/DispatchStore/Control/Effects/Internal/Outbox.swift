@@ -33,10 +33,14 @@ final class Outbox: DispatcherAttachment {
     of dispatcher: String, _ clock: DispatcherClock, in world: (any SimulatedWorld)?,
     savedBy keeper: CompanionKeeper? = nil, found: Locked<FoundWork> = Locked(FoundWork())
   ) {
-    _ = found.withLock { $0.dispatchers.insert(dispatcher) }
+    // New work comes after all that is left.
+    let lastNumber = found.withLock { found -> Int in
+      found.dispatchers.insert(dispatcher)
+      return found.entries.values.map(\.number).max() ?? 0
+    }
     // In a simulation, a seed repeats the keys, too.
     let prefix = world.map { "simulated-\($0.makeNumber())" } ?? UUID().uuidString
-    state = Locked(State(prefix: prefix))
+    state = Locked(State(lastNumber: max(lastNumber, 0), prefix: prefix))
     (self.dispatcher, self.clock) = (dispatcher, clock)
     (self.keeper, self.found) = (keeper, found)
   }

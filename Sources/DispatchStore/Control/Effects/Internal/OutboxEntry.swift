@@ -195,7 +195,7 @@ final class OutboxEntry: Sendable {
     return CompanionRow(
       kind: .effect, key: key,
       value: OutboxRowValue(
-        effect: effect, dispatcher: dispatcher, work: work, progress: progress)
+        effect: effect, dispatcher: dispatcher, number: number, work: work, progress: progress)
     ) { [self] in self.progress.hasRow(of: progress) }
   }
 
@@ -213,6 +213,8 @@ struct OutboxRow: Codable, Sendable {
   let effect: String
   /// Nil in a row of an earlier version of the library.
   let dispatcher: String?
+  /// The place in the order in which work came; nil in a row of an earlier version of the library.
+  let number: Int?
   let action: SavedAction
   let attempts: Int
   let error: String?
@@ -223,6 +225,7 @@ struct OutboxRow: Codable, Sendable {
 struct OutboxRowValue: CompanionValue {
   let effect: String
   let dispatcher: String?
+  let number: Int
   let work: OutboxEntry.Work
   let progress: OutboxEntry.Progress
 
@@ -236,7 +239,8 @@ struct OutboxRowValue: CompanionValue {
       }
     return try encoder.encode(
       OutboxRow(
-        effect: effect, dispatcher: dispatcher, action: saved, attempts: progress.attempts,
+        effect: effect, dispatcher: dispatcher, number: number, action: saved,
+        attempts: progress.attempts,
         error: progress.error ?? (progress.isCounted ? OutboxEntry.endOfProcess : nil),
         failed: progress.failed))
   }

@@ -98,7 +98,7 @@ extension Persistence {
 extension OutboxEntry {
   /// Makes the entry of work that an earlier process has left.
   ///
-  /// - Parameter count: A number by which it comes before the work of this process.
+  /// - Parameter count: Its place from the last one on, if an earlier version of the library has saved none.
   fileprivate convenience init(
     _ row: OutboxRow, _ key: String, by keeper: CompanionKeeper, _ clock: DispatcherClock,
     before count: Int
@@ -114,7 +114,7 @@ extension OutboxEntry {
       progress.failed = progress.failed ?? clock.unixMilliseconds
     }
     self.init(
-      isPlanted(.changedKey) ? "\(key)-" : key, of: row.effect, row.dispatcher, -count, work,
-      progress)
+      isPlanted(.changedKey) ? "\(key)-" : key, of: row.effect, row.dispatcher,
+      row.number ?? -count, work, progress)
   }
 }
