@@ -580,6 +580,19 @@ struct PersistentStateTests {
     #expect(message.contains("Dispatcher \"bank\" can't get a database"))
   }
 
+  @Test func isNotInAnotherDatabaseThanThatOfItsDispatcher() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let (stage, other) = (try await PersistenceStage(), Dispatcher(name: "other"))
+      try await MemoryDatabase().open(for: other)
+      stage.dispatcher.unregister(store: stage.wallet)
+      other.register(store: stage.wallet)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("Store \"wallet\" can't be registered with dispatcher \"other\""))
+  }
+
   @Test func isNotObservedOnceAnotherStoreHasItsIdentifier() async throws {
     let (stage, seen) = (try await PersistenceStage(), Recorder<UInt64>())
     let token = stage.wallet.observe(.part(\.all), when: .durable) { seen.record($0.version) }

@@ -17,6 +17,9 @@ extension Dispatcher {
   public func register<Model, Action>(
     store: Store<Model, Action>, waitFor: WaitFor = [], ownership: StoreOwnership = .strong
   ) -> Store<Model, Action> {
+    if store.storage.keeper != nil {
+      for attachment in presentAttachments { attachment.willRegister(store.storage, with: self) }
+    }
     let found = changeRegistry(.register) { registry -> Found in
       let home = store.enter(self)
       guard home === self else { return .elsewhere(home) }

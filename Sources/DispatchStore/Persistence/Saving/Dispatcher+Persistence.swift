@@ -9,6 +9,18 @@ private final class DispatcherPersistence: DispatcherAttachment {
   init(_ persistence: Persistence?, isDeclared: Bool) {
     (self.persistence, self.isDeclared) = (persistence, isDeclared)
   }
+
+  /// Refuses a store of another persistence: a dispatch waits at one gate, and an atomic action has one transaction.
+  func willRegister(_ storage: StoreStorage, with dispatcher: Dispatcher) {
+    guard let persistence, let record = storage.keeper as? PersistedRecord,
+      record.persistence !== persistence
+    else { return }
+    stopProgram(
+      """
+      Store "\(storage.identifier)" can't be registered with dispatcher "\(dispatcher.name)": it is saved in another \
+      database than that dispatcher's stores. Register it with persisted:, or make another store.
+      """)
+  }
 }
 
 extension Dispatcher {
