@@ -259,6 +259,22 @@ struct PersistentStateTests {
     #expect(database.rows(ofStore: "wallet", part: 1) == ["a": "1"])
   }
 
+  @Test func isOfOneStoreIfItsRegistrationEndsBesideADeletion() async throws {
+    /// A record whose registration ends just after somebody has asked for its dispatcher.
+    final class EndingRecord: PersistedRecord, @unchecked Sendable {
+      override var dispatcher: Dispatcher? {
+        persistence.endClaim(of: self)
+        return nil
+      }
+      override func inSection(_ body: () -> PersistenceError?) -> PersistenceError? { body() }
+    }
+    let persistence = try await MemoryDatabase().open(for: Dispatcher(name: "bank"))
+    let record = EndingRecord(persistence, "wallet")
+    #expect(persistence.claim("wallet", for: record) == nil)
+    #expect(persistence.claim("wallet", for: nil)?.code == .alreadyRegistered)
+    #expect(!record.isReplaced)
+  }
+
   @Test func staysIfItsStoreIsRegisteredBesideADeletion() async throws {
     let stage = try await PersistenceStage()
     var present: WalletStore? = stage.wallet

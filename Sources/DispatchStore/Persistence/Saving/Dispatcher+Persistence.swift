@@ -154,11 +154,17 @@ extension Persistence {
         have that identifier. Choose another one.
         """)
     }
-    let present = state.withLock { $0.records[identifier]?.record }
-    if present?.dispatcher != nil { return .alreadyRegistered(identifier) }
+    let (present, isBeginning) = state.withLock { state -> (PersistedRecord?, Bool) in
+      let present = state.records[identifier]?.record
+      return (present, present?.isBeginning == true)
+    }
+    // In this order: a registration may end before the dispatcher is asked for, which has the store by then.
+    if isBeginning && !isPlanted(.registeredTwice) || present?.dispatcher != nil {
+      return .alreadyRegistered(identifier)
+    }
     func take() -> PersistenceError? {
       state.withLock { state -> PersistenceError? in
-        let isFree = state.records[identifier]?.record === present && present?.isBeginning != true
+        let isFree = state.records[identifier]?.record === present
         guard isFree || isPlanted(.registeredTwice) else { return .alreadyRegistered(identifier) }
         if let errand, let failure = state.commit.add(errand) { return failure }
         present?.isReplaced = true
