@@ -18,7 +18,9 @@ extension Dispatcher {
     store: Store<Model, Action>, waitFor: WaitFor = [], ownership: StoreOwnership = .strong
   ) -> Store<Model, Action> {
     if store.storage.keeper != nil {
-      for attachment in presentAttachments { attachment.willRegister(store.storage, with: self) }
+      for attachment in presentAttachments {
+        attachment.willRegister(store.storage, with: self)
+      }
     }
     let found = changeRegistry(.register) { registry -> Found in
       let home = store.enter(self)

@@ -143,7 +143,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   /// Takes over from the keeper of an earlier registration; called under the store's lock.
   private func succeed(_ former: CommitKeeper?) {
     isFirstKeeper = former == nil
-    guard let former = former as? PersistedRecord, former.persistence === persistence else { return }
+    guard let former = former as? PersistedRecord, former.persistence === persistence
+    else { return }
     persistence.state.withLock { _ in projections = former.projections }
   }
 
