@@ -80,9 +80,9 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   override func ended(_ result: DispatchResult) {
     let committed = state.withLock(\.committed)
     // If a commit is not saved, a repeat has to run again.
-    guard dispatch.details?.hasLostCommit != true, key.period > 0, let outcome = committed ?? outcome(of: result) else {
-      return settle(nil, result)
-    }
+    guard dispatch.details?.hasLostCommit != true, key.period > 0,
+      let outcome = committed ?? outcome(of: result)
+    else { return settle(nil, result) }
     // Stores in memory lose their change with the process, and so must the key.
     let mayWait = committed != nil || dispatch.details?.hasPersistentStore == true
     let isEarly = endsUnsaved && mayWait
