@@ -71,7 +71,8 @@ extension Dispatcher {
 
   /// Registers a store whose state is saved: loads it if it was saved before, or else saves the store's.
   ///
-  /// The store's version is that of the saved state. Register the store before anything observes or changes it.
+  /// The store's version is that of the saved state, or above its present one if the store has changed before. Register
+  /// the store before anything observes or changes it.
   ///
   /// A dispatch to the store ends once its commits are saved. `updateModel` and `inject` outside of a dispatch are
   /// saved, too, but don't wait: call `flush()`.

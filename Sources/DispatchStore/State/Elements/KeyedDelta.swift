@@ -110,9 +110,7 @@ public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   @inlinable
   mutating func merge(_ next: Self, _ equality: ElementEquality<Value>) {
-    // A saved model that was loaded may have a lower version.
-    let last = next.versions.upperBound
-    let versions = min(versions.lowerBound, last)...last
+    let versions = versions.lowerBound...next.versions.upperBound
     if next.isReset {
       self = Self(versions: versions, content: next.content, entries: next.entries)
       return

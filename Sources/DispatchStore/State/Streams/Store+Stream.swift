@@ -66,14 +66,12 @@ extension Store {
             (last.model.assumingMemoryBound(to: Model.self).pointee, last.version))
         })
     ) { note in
+      // The note's commit may be in the model that was taken last. Later commits of which observers are not notified are
+      // no changes.
+      if let last = lastVersion.withLock({ $0 }), last >= note.version { return nil }
       // If the storage has been released since the note was kept, a note with the model follows.
       let taken = note.value === mark ? storage?.snapshot : TypedValue<Taken>.of(note.value)
       guard let taken else { return nil }
-      // The note's commit may be in the model that was taken last. Later commits of which observers are not notified are
-      // no changes. A saved model that was loaded may have a lower version.
-      if let last = lastVersion.withLock({ $0 }), last >= note.version, taken.version >= last {
-        return nil
-      }
       lastVersion.withLock { $0 = taken.version }
       return .now(taken.model)
     }

@@ -107,13 +107,14 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       try self.migrate(&saved, driver)
       return (saved, try self.load(saved, driver))
     }
-    savedVersion.rise(to: saved.version)
-    guard let model else { return }
+    guard let model else { return savedVersion.rise(to: saved.version) }
     number = saved.number
     attach(to: store, model, saved.version)
   }
 
   /// Begins to keep the store's commits, from its present model on or from a saved one.
+  ///
+  /// A store's version never falls: its observers would take a commit for one that they have had.
   private func attach(to store: Store<Model, Action>, _ model: Model? = nil, _ version: UInt64 = 0)
   {
     // A replaced model is released outside of the lock.
@@ -122,8 +123,11 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     store.storage.lock.lock()
     if former != nil {
       swap(&store.storage.model.pointee, &former!)
+      let present = store.storage.version
+      let version = present > 0 ? max(version, present + 1) : version
       store.storage.version = version
-      // The version may be the one of a model that was selected from before.
+      savedVersion.rise(to: version)
+      // A store that was selected from may have version 0 before and after.
       store.storage.attachment(SelectorMemos.self)?._withUnsafeGuaranteedRef { $0.forgetVersions() }
       store.storage.forEachObserverOutOfTurn {
         $0.modelWasLoaded(store.storage.model, version: version, &kept)
