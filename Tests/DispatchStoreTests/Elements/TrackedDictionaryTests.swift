@@ -159,15 +159,30 @@ struct TrackedDictionaryTests {
 
   @Test func oneReadersEndDoesNotEndTheOthers() {
     var tracked = Tracked(uniqueKeysWithValues: (0..<5_000).map { ($0, "a") })
-    var checkpoint = tracked.recordedChanges!.makeCheckpoint()
+    var checkpoint = tracked.recordedChanges!.begin()
+    _ = tracked.recordedChanges!.begin()
     tracked.recordedChanges!.release()
     for _ in 0..<3 {
-      for key in 0..<900 { tracked[key]?.append("!") }
+      for key in 0..<4_000 { tracked[key]?.append("!") }
       #expect(touched(tracked, since: checkpoint) != "unknown")
       checkpoint = tracked.recordedChanges!.makeCheckpoint()
     }
     for key in 0..<4_000 { tracked[key] = "b" }
     #expect(touched(tracked, since: checkpoint).split(separator: ",").count == 4_000)
+    tracked.recordedChanges!.release()
+    for step in 0..<2_000 { tracked[step] = "c" }
+    #expect(!tracked.log.isRecording && tracked.log.entries.isEmpty)
+  }
+
+  @Test func copiesKnowTheReadersOfTheFirst() {
+    let first = Tracked(uniqueKeysWithValues: (0..<5_000).map { ($0, "a") })
+    let checkpoint = first.recordedChanges!.begin()
+    var copy = first
+    copy[0] = "b"
+    _ = copy.recordedChanges!.begin()
+    copy.recordedChanges!.release()
+    for key in 0..<4_000 { copy[key] = "c" }
+    #expect(touched(copy, since: checkpoint).split(separator: ",").count >= 4_000)
   }
 
   @Test func changesInPlaceCopyNothingOfTheCollection() {

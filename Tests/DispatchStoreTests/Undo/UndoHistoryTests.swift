@@ -365,6 +365,28 @@ struct UndoHistoryTests {
     #expect(store.model.shapes.dictionary == [2: Shape(x: 2)])
   }
 
+  @Test(arguments: 0..<3, [false, true])
+  func theEndOfAnotherFollowerTakesNoStepFromAHistory(follower: Int, isDispatched: Bool) async {
+    let store = register()
+    store.updateModel { drawing in
+      for shape in 0..<2_000 { drawing.shapes[shape] = Shape(x: shape) }
+    }
+    let (history, drawing) = (UndoHistory(of: store), store.model)
+    switch follower {
+    case 0: store.observe(.element(\.shapes, 1)) { _ in }.cancel()
+    case 1: withExtendedLifetime(store.stream(.deltas(\.shapes))) {}
+    default: withExtendedLifetime(UndoHistory(of: store)) {}
+    }
+    if isDispatched {
+      edit { $0.shapes.removeAll() }
+    } else {
+      store.updateModel { $0.shapes.removeAll() }
+    }
+    #expect(store.model.shapes.isEmpty && history.canUndo)
+    await history.undo().ended()
+    #expect(store.model == drawing)
+  }
+
   @Test func observersSeeAnUndoAsACommitOfItsElements() async {
     let store = register()
     edit { $0.shapes = [1: Shape(x: 1), 2: Shape(x: 2)] }

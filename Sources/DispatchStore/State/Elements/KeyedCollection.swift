@@ -37,6 +37,13 @@ public struct RecordedChanges<Key: Hashable, Value> {
     self.log = log
   }
 
+  /// Counts an observer that begins, until `release()`, and marks the current content for it.
+  @usableFromInline
+  func begin() -> TrackingCheckpoint {
+    log.readerBegins()
+    return makeCheckpoint()
+  }
+
   /// Marks the current content, and starts recording changes, until a record would be larger than a new copy.
   @inlinable
   func makeCheckpoint() -> TrackingCheckpoint {
@@ -54,7 +61,7 @@ public struct RecordedChanges<Key: Hashable, Value> {
     return log.entries(since: checkpoint)
   }
 
-  /// Notes that an observer has ended; unless there is another one, recording soon stops.
+  /// Notes that an observer that has begun has ended; unless there is another one, recording soon stops.
   func release() {
     log.readerHasGone()
   }

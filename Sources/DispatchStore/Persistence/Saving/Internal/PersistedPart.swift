@@ -171,7 +171,7 @@ final class DictionaryChanges<
     _ lastChanges: LastChanges<Key>
   ) {
     (self.part, self.lastChanges) = (part, lastChanges)
-    checkpoint = part.place.read(of: model) { $0.pointee.recordedChanges?.makeCheckpoint() }
+    checkpoint = part.place.read(of: model) { $0.pointee.recordedChanges?.begin() }
   }
 
   override func read(_ model: UnsafePointer<Model>, _ version: UInt64) {

@@ -25,7 +25,7 @@ struct TrackingCheckpoint: Sendable, Equatable {
 /// position stands for one content: that of the only value that has appended to this log.
 @usableFromInline
 class ChangeLogState: @unchecked Sendable {
-  // because only the one value that refers to it changes it, except for `mark`, `isAbandoned` and the hold's number
+  // because only the one value that refers to it changes it, except for `mark`, the readers and the hold's number
   /// The position of the current content.
   @exclusivity(unchecked) @usableFromInline final var position: TrackingCheckpoint
   /// The position of the content before the first entry.
@@ -38,7 +38,11 @@ class ChangeLogState: @unchecked Sendable {
   ///
   /// Readers set it while other values share the log. The mark affects only how much is kept, never correctness.
   private final let mark: Atomic<UInt64>
-  /// Whether a reader has ended since the last read, so that perhaps none is left.
+  /// The number of readers that have begun with this log, or with one that it was copied from, and have not ended.
+  private final let readerCount: Atomic<Int>
+  /// Whether the last of these readers has ended since the last read.
+  ///
+  /// Another reader may be left, if this collection was assigned after that reader had begun.
   private final let isAbandoned: Atomic<Bool>
 
   /// The hold of an undo on this log, if `heldIn` is the hold's number, and the index of its first entry.
@@ -55,6 +59,7 @@ class ChangeLogState: @unchecked Sendable {
     base = position
     exactFrom = 0
     mark = Atomic(0)
+    readerCount = Atomic(0)
     isAbandoned = Atomic(false)
   }
 
@@ -71,6 +76,7 @@ class ChangeLogState: @unchecked Sendable {
     (hold, heldIn) = (other.hold, other.heldIn)
     heldFrom = mark == number + 1 ? 0 : other.heldFrom
     self.mark = Atomic(mark)
+    readerCount = Atomic(other.readerCount.load(ordering: .relaxed))
     isAbandoned = Atomic(other.mayBeUnread)
   }
 
@@ -120,9 +126,23 @@ class ChangeLogState: @unchecked Sendable {
   @usableFromInline
   final var mayBeUnread: Bool { isAbandoned.load(ordering: .relaxed) }
 
+  /// Counts a reader that begins.
+  final func readerBegins() {
+    readerCount.add(1, ordering: .relaxed)
+    isAbandoned.store(false, ordering: .relaxed)
+  }
+
   /// Records that a reader has ended; if there is no other, only a few more changes are recorded.
   final func readerHasGone() {
-    isAbandoned.store(true, ordering: .relaxed)
+    var count = readerCount.load(ordering: .relaxed)
+    // Never below zero, since the reader may have begun with another log.
+    while count > 0 {
+      let (isDone, present) = readerCount.compareExchange(
+        expected: count, desired: count - 1, ordering: .relaxed)
+      if isDone { break }
+      count = present
+    }
+    if count <= 1 { isAbandoned.store(true, ordering: .relaxed) }
   }
 
   /// Starts recording changes.

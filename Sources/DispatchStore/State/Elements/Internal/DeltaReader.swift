@@ -29,7 +29,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   @usableFromInline
   func begin(_ model: UnsafeRawPointer, _ version: UInt64) -> Delta {
     let (checkpoint, content) = part.read(of: model) {
-      ($0.pointee.recordedChanges?.makeCheckpoint(), $0.pointee.valuesByKey)
+      ($0.pointee.recordedChanges?.begin(), $0.pointee.valuesByKey)
     }
     self.checkpoint = checkpoint
     if checkpoint == nil { known = content }

@@ -22,7 +22,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   /// Makes an empty table; like all methods, called in the exclusive section.
   init(_ part: ModelPart<Model, Elements>, of model: UnsafeRawPointer) {
     self.part = part
-    checkpoint = part.read(of: model) { $0.pointee.recordedChanges?.makeCheckpoint() }
+    checkpoint = part.read(of: model) { $0.pointee.recordedChanges?.begin() }
   }
 
   func add(_ observer: Follower, for key: Key) {

@@ -29,7 +29,7 @@ final class DictionaryTracker<Model: Sendable, Key: Hashable & Sendable, Value: 
 
   @inlinable
   func begin(_ model: UnsafeRawPointer) {
-    part.read(model) { checkpoint = RecordedChanges($0.log).makeCheckpoint() }
+    part.read(model) { checkpoint = RecordedChanges($0.log).begin() }
   }
 
   @inlinable
