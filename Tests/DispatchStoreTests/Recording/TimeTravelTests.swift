@@ -406,6 +406,30 @@ struct TimeTravelTests {
     #expect(stores.map(\.model.total) == [3, 103])
   }
 
+  /// With default options, which limit the time of the program's dispatches alone.
+  @Test func aTravelWhoseStatesAreSavedLateHasAWayBack() async throws {
+    let (database, clock, recorder) = (MemoryDatabase(), VirtualClock(), DispatchRecorder())
+    let dispatcher = Dispatcher(name: "bank", defaults: .timeout(.seconds(5)), clock: clock)
+    try await database.open(for: dispatcher)
+    dispatcher.register(middleware: recorder)
+    let wallet = try await dispatcher.register(store: .wallet(), persisted: .elements(\.all))
+    let first = dispatcher.dispatch(Deposit(account: "a", amount: 1))
+    await first.ended()
+    await dispatcher.send(Deposit(account: "a", amount: 2))
+    let (id, seen) = (number(first), Recorder<UInt64>())
+    let token = wallet.observe(.model) { seen.record($0.version) }
+    database.hold()
+    let travel = Task { try await recorder.travel(to: id) }
+    _ = await seen.first(1)
+    clock.advance(by: .seconds(6))
+    database.release()
+    try await travel.value
+    #expect(recorder.isTravelling && wallet.model.all["a"] == 1)
+    try await recorder.resume()
+    #expect(!recorder.isTravelling && wallet.model.all["a"] == 3)
+    token.cancel()
+  }
+
   @Test func aDispatcherThatIsClosedMeanwhileStaysClosed() async throws {
     let first = book(1)
     try await recorder.travel(to: number(first))

@@ -162,10 +162,13 @@ extension DispatchRecorder {
     }
     if entries.isEmpty { return }
     let handle = dispatcher.restore(
-      entries, by: TimeTravel(), mode: .async, isPartOfPause: true,
+      entries, by: TimeTravel(), mode: .async,
+      options: dispatcher.withoutDefaults(DispatchOptions()), isPartOfPause: true,
       CallSite(fileID: #fileID, line: #line))
-    if let error = await handle.result.error { throw TravelError(.notSet, cause: error) }
-    if isKnown.withLock(\.self) == false { throw TravelError(.isTooFarBack) }
+    let (error, hasAll) = (await handle.result.error, isKnown.withLock(\.self))
+    // Once the first store has changed, all do: an error is then one of saving them.
+    if let error, hasAll != true { throw TravelError(.notSet, cause: error) }
+    if hasAll == false { throw TravelError(.isTooFarBack) }
   }
 }
 

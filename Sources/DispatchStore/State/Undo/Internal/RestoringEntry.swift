@@ -46,10 +46,12 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
 extension Dispatcher {
   /// Sets the models of several stores in one atomic action.
   ///
-  /// - Parameter isPartOfPause: Whether it runs during a pause, and calls no hook.
+  /// - Parameters:
+  ///   - options: The options of the dispatch.
+  ///   - isPartOfPause: Whether it runs during a pause, and calls no hook.
   func restore<Restoration: AtomicAction>(
-    _ entries: [StoreEntry], by action: Restoration, mode: Mode, isPartOfPause: Bool = false,
-    _ callSite: CallSite
+    _ entries: [StoreEntry], by action: Restoration, mode: Mode,
+    options: DispatchOptions = DispatchOptions(), isPartOfPause: Bool = false, _ callSite: CallSite
   ) -> DispatchHandle {
     let thread = ThreadState.current(by: threadKey)
     checkWorld(on: thread, at: callSite)
@@ -62,6 +64,6 @@ extension Dispatcher {
     }
     return enqueue(
       action, along: route(to: entries, isPartOfPause: isPartOfPause, on: thread), to: nil, mode,
-      DispatchOptions(), nil, callSite, on: thread)
+      options, nil, callSite, on: thread)
   }
 }
