@@ -430,6 +430,35 @@ struct TimeTravelTests {
     token.cancel()
   }
 
+  @Test func aStoreThatIsUnregisteredOnATravelComesBackWithTheOthers() async throws {
+    let (first, second) = (book(1), book(2))
+    _ = book(4)
+    try await recorder.travel(to: number(first))
+    dispatcher.unregister(store: stores[1])
+    try await recorder.travel(to: number(second))
+    #expect(stores.map(\.model.total) == [3, 3])
+    stores[1].updateModel { $0.total = 77 }
+    try await recorder.resume()
+    #expect(stores.map(\.model.total) == [7, 7])
+    #expect(await book(8).result.isSuccess && stores[0].model.total == 15)
+  }
+
+  @Test func aResumeNamesTheStoresThatAreGoneAndSetsTheOthers() async throws {
+    weak var gone: LedgerStore?
+    gone = dispatcher.registerLedger("gone")
+    let id = number(book(1))
+    _ = book(2)
+    try await recorder.travel(to: id)
+    dispatcher.unregister(storeIdentifier: "gone")
+    while gone != nil { await Task.yield() }
+    let error = await #expect(throws: TravelError.self) { try await recorder.resume() }
+    #expect(error?.code == .notSet)
+    #expect((error?.cause as? DispatchError)?.storeIdentifiers == ["gone"])
+    #expect(stores.map(\.model.total) == [3, 3] && !recorder.isTravelling)
+    #expect(await book(4).result.isSuccess)
+    try await recorder.resume()
+  }
+
   @Test func aDispatcherThatIsClosedMeanwhileStaysClosed() async throws {
     let first = book(1)
     try await recorder.travel(to: number(first))

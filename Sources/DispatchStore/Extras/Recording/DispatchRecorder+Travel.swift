@@ -60,12 +60,13 @@ extension DispatchRecorder {
     }
   }
 
-  /// Ends a travel: stores get their last states again, and the dispatcher goes on.
+  /// Ends a travel: stores get their last states again, also unregistered ones, and the dispatcher goes on.
   ///
   /// - Parameter keepsState: Whether stores keep the earlier state instead, and go on from there. The log then keeps its
   ///   later entries, but you can't travel to them any longer.
   /// - Throws: A `TravelError` if stores could not be set; you can call it again. It is `isTooFarBack` if changes made
-  ///   meanwhile have left no way back; stores then stay as they are, and you can keep the state.
+  ///   meanwhile have left no way back; stores then stay as they are, and you can keep the state. If only stores that are
+  ///   gone were not set, or that another dispatcher has, the travel has ended: it is `notSet`, and its cause names them.
   public func resume(keepingState keepsState: Bool = false) async throws(TravelError) {
     let start = try beginToMove()
     guard case .past(let mark, let count) = start else { return travel.withLock { $0 = start } }
@@ -82,8 +83,19 @@ extension DispatchRecorder {
       travel.withLock { $0 = start }
       throw error
     }
+    let lost = core.state.withLock { $0.takeUnset() }
     travel.withLock { $0 = .present }
     dispatcher.endPause()
+    if !lost.isEmpty { throw TravelError(.notSet, cause: Self.error(of: lost)) }
+  }
+
+  private static func error(of lost: [String]) -> DispatchError {
+    DispatchError(
+      code: .notRegistered,
+      message: """
+        Stores \(lost) did not get their last states: they are gone, or registered elsewhere. The travel has ended.
+        """,
+      storeIdentifiers: lost)
   }
 
   /// Whether stores are set to an earlier state.
@@ -135,8 +147,12 @@ extension DispatchRecorder {
     let undone = Locked<[StateDistance]>([])
     // Found for the first store: all of them are locked then, so that none can commit in between.
     let isKnown = Locked<Bool?>(nil)
+    let places = core.state.withLock(\.places)
     let tapes = core.presentTapes.filter { tape in
-      tape.storeOfTape?.dispatcherOfTape === dispatcher
+      guard let store = tape.storeOfTape else { return false }
+      if let home = store.dispatcherOfTape { return home === dispatcher }
+      // Unregistered since it was set; its state can't be saved once its identifier is another store's.
+      return places[tape.index] != nil && store.storageOfTape.endGate?.refusalOfStore == nil
     }
     let entries = tapes.compactMap { tape in
       tape.restoringEntry(of: TimeTravel.self) { [core] model in
@@ -148,10 +164,10 @@ extension DispatchRecorder {
         }
         if !mayMove { return false }
         let (outside, changes) = core.state.withLock { state in
-          state.setPlace(at: tape.index, mark, of: count)
+          let place = state.setPlace(at: tape.index, mark, of: count)
           return (
             state.takeOutside(count, at: tape.index),
-            state.changes(at: tape.index, from: present, to: mark)
+            state.changes(at: tape.index, from: place, to: mark)
           )
         }
         outside.apply(to: model)

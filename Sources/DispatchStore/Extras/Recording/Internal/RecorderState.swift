@@ -145,7 +145,7 @@ struct RecorderState: Sendable {
   /// The places among all commits that no state of the stores derives from any longer, after a travel that was kept.
   private var forgotten: [ClosedRange<Int>] = []
   /// The places at which stores are that a travel has set to an earlier state, and the number of commits before it.
-  private var places: [Int: (mark: Int, count: Int)] = [:]
+  private(set) var places: [Int: (mark: Int, count: Int)] = [:]
   /// The greatest place of a commit that is no longer kept.
   private var droppedPlace = 0
   private var underWay: [DispatchID: Entry] = [:]
@@ -303,9 +303,19 @@ struct RecorderState: Sendable {
     return own.first { $0.versions.old == version }.map { $0.place - 1 }
   }
 
-  /// Notes where a travel sets a store, in the store's exclusive section.
-  mutating func setPlace(at index: Int, _ mark: Int, of count: Int) {
-    places[index] = mark == count ? nil : (mark: mark, count: count)
+  /// Notes where a travel sets a store, in the store's exclusive section; returns where it was.
+  mutating func setPlace(at index: Int, _ mark: Int, of count: Int) -> Int {
+    defer { places[index] = mark == count ? nil : (mark: mark, count: count) }
+    return places[index]?.mark ?? count
+  }
+
+  /// Ends a travel: forgets the places that stores are left at, and returns the identifiers of those that miss changes.
+  mutating func takeUnset() -> [String] {
+    defer { places = [:] }
+    return places.compactMap { index, place in
+      commits.first { $0.index == index && place.mark < $0.place && $0.place <= place.count }?
+        .identifier
+    }.sorted()
   }
 
   /// Ends a travel whose state is kept: forgets the commits between two places, which stores no longer derive from.
