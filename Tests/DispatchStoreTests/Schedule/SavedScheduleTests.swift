@@ -421,6 +421,19 @@ struct SavedScheduleTests {
     await next.reached { $0.reminded == [1] && $0.cleaned == 1 }
   }
 
+  /// A recorder pauses a dispatcher while it travels.
+  @Test func ofAPausedDispatcherAreLeftToTheNextCall() async throws {
+    try await leaveSchedule([])
+    let next = try await Office(database, clock, resumes: false)
+    #expect(next.dispatcher.pause())
+    next.dispatcher.resumeWork()
+    next.dispatcher.endPause()
+    #expect(next.dispatcher.deadLetters.isEmpty && rows.count == 1)
+    next.dispatcher.resumeWork()
+    clock.advance(by: .seconds(10))
+    await next.reached { $0.reminded == [1] }
+  }
+
   @Test func areReplacedByName() async throws {
     let first = try await Office(database, clock)
     for order in 1...3 {
