@@ -211,12 +211,14 @@ struct UndoHistoryTests {
     #expect(store.model.title.isEmpty)
   }
 
-  @Test func consecutiveActionsWithAKeyAreOneStepWithinTheirTime() async {
+  @Test(arguments: [true, false])
+  func consecutiveActionsWithAKeyAreOneStepWithinTheirTime(isRegisteredFirst: Bool) async {
     let clock = VirtualClock()
-    let dispatcher = Dispatcher(name: "studio", clock: clock)
-    let store = dispatcher.register(store: makeStore())
+    let (dispatcher, store) = (Dispatcher(name: "studio", clock: clock), makeStore())
+    if isRegisteredFirst { dispatcher.register(store: store) }
     let history = UndoHistory(
       of: store, groupedBy: { ($0 as? Edit)?.key }, within: .seconds(1))
+    if !isRegisteredFirst { dispatcher.register(store: store) }
     func type(_ key: String?, _ letter: Character) {
       dispatcher.dispatch(Edit(key) { $0.title.append(letter) }, mode: .sync)
     }

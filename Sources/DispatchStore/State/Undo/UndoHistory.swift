@@ -125,30 +125,42 @@ public enum UndoStep: AtomicAction {
 private final class UndoLog: TapeSink {
   let state: Locked<UndoState>
   private let key: (@Sendable (AnyAction) -> (any Hashable & Sendable)?)?
-  /// Nil if the stores have no dispatcher.
-  private let clock: DispatcherClock?
+  /// Nil until a store of a dispatcher has committed.
+  private let clock: Locked<DispatcherClock?>
 
   init(
     _ state: UndoState, _ key: (@Sendable (AnyAction) -> (any Hashable & Sendable)?)?,
     _ dispatcher: Dispatcher?
   ) {
     (self.state, self.key) = (Locked(state), key)
-    clock = dispatcher?.clock
+    clock = Locked(dispatcher?.clock)
   }
 
   func storeWasLoaded() -> AnyObject? { state.withLock { $0.removeAll() } }
 
   func keep(
-    _ commit: TapedCommit, action: @autoclosure () -> AnyAction?, _ kept: inout KeptCommit
+    _ commit: TapedCommit, action: @autoclosure () -> AnyAction?,
+    of dispatcher: @autoclosure () -> Dispatcher?, _ kept: inout KeptCommit
   ) {
     var (key, time): (TypedKey?, Int64) = (nil, 0)
     if let makeKey = self.key, let action = action() {
       key = makeKey(HandledAction.unwrapped(action)).map { TypedKey($0) }
+      let clock = clock.withLock(\.self) ?? takeClock(of: dispatcher(), &kept)
       time = clock?.nanoseconds ?? 0
     }
     if let released = state.withLock({ $0.add(commit, key: key, time: time) }) {
       kept.release(released)
     }
+  }
+
+  private func takeClock(
+    of dispatcher: Dispatcher?, _ kept: inout KeptCommit
+  ) -> DispatcherClock? {
+    guard let dispatcher else { return nil }
+    // Outside of the lock, since nobody else may keep the dispatcher by then.
+    kept.release(dispatcher)
+    clock.withLock { $0 = dispatcher.clock }
+    return dispatcher.clock
   }
 }
 

@@ -92,7 +92,8 @@ final class RecorderCore: TapeSink {
   func storeGoes(_ tape: StoreTape) { tapes.withLock { $0.remove(tape) } }
 
   func keep(
-    _ commit: TapedCommit, action: @autoclosure () -> AnyAction?, _ kept: inout KeptCommit
+    _ commit: TapedCommit, action: @autoclosure () -> AnyAction?,
+    of dispatcher: @autoclosure () -> Dispatcher?, _ kept: inout KeptCommit
   ) {
     let (isPart, excess, isMeasured) = state.withLock {
       ($0.keep(commit), $0.takeExcess(), $0.isMeasured)

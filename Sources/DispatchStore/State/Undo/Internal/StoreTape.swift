@@ -64,7 +64,8 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
       skips = false
       return kept.release(taped)
     }
-    sink.keep(taped, action: store?.action(at: commit.action), &kept)
+    sink.keep(
+      taped, action: store?.action(at: commit.action), of: store?.dispatcherOfTape, &kept)
   }
 
   override func storeGoes(_ commit: CommitInProgress) { sink.storeGoes(self) }
@@ -104,8 +105,12 @@ protocol TapeSink: AnyObject, Sendable {
 
   /// Keeps a commit, in its store's exclusive section.
   ///
-  /// - Parameter kept: Takes what is to be released outside of the section.
-  func keep(_ commit: TapedCommit, action: @autoclosure () -> AnyAction?, _ kept: inout KeptCommit)
+  /// - Parameters:
+  ///   - dispatcher: The store's dispatcher.
+  ///   - kept: Takes what is to be released outside of the section.
+  func keep(
+    _ commit: TapedCommit, action: @autoclosure () -> AnyAction?,
+    of dispatcher: @autoclosure () -> Dispatcher?, _ kept: inout KeptCommit)
 
   /// Forgets all commits so far, since a store has got another model; returns what is to be released.
   func storeWasLoaded() -> AnyObject?
