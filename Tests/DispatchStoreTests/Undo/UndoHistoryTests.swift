@@ -37,13 +37,16 @@ private struct MoveAll: AtomicAction { let shape: Int, by: Int }
 
 private typealias DrawingStore = Store<Drawing, HandledAction>
 
-private func makeStore(_ identifier: String = "drawing") -> DrawingStore {
-  Store(identifier: identifier, model: Drawing()) {
+private func makeStore(
+  _ identifier: String = "drawing", undoesInPlace: Bool = true
+) -> DrawingStore {
+  let store: DrawingStore = Store(identifier: identifier, model: Drawing()) {
     On(Edit.self) { drawing, edit in edit.body(&drawing) }
     On(MoveAll.self) { drawing, move in
       drawing.shapes[move.shape, default: Shape()].x += move.by
     }
-  }.undoesInPlace(\.shapes)
+  }
+  return undoesInPlace ? store.undoesInPlace(\.shapes) : store
 }
 
 /// The number of elements that changes of a test have taken over when they were merged.
@@ -534,6 +537,25 @@ struct UndoHistoryTests {
     #expect(store.model.shapes[1]?.x == 42 && !history.canUndo)
     await history.redo().ended()
     #expect(store.model.shapes[1]?.x == 43)
+  }
+
+  /// There is nothing to load, but from now on the store undoes changes of its dictionary in place.
+  @Test(arguments: [true, false])
+  func aHistoryOfAStoreBeginsAnewWhenADictionaryIsNamed(isSaved: Bool) async throws {
+    let store = makeStore(undoesInPlace: false)
+    let history = UndoHistory(of: store)
+    store.updateModel { $0.title = "before" }
+    #expect(history.canUndo)
+    let dispatcher =
+      isSaved ? Dispatcher(name: "studio") : Dispatcher(name: "studio", persistence: nil)
+    if isSaved { try await MemoryDatabase().open(for: dispatcher) }
+    try await dispatcher.register(store: store, persisted: .elements(\.shapes))
+    #expect(!history.canUndo)
+    await dispatcher.send(Edit { $0.shapes[1] = Shape(x: 1) })
+    #expect(await history.undo().result.isSuccess)
+    #expect(store.model.shapes.isEmpty && store.model.title == "before")
+    #expect(await history.redo().result.isSuccess)
+    #expect(store.model.shapes[1]?.x == 1)
   }
 
   private func run(

@@ -37,13 +37,17 @@ extension StoreStorage {
   @usableFromInline
   func addUndo(of part: PartUndo) {
     ExclusiveSection.check(self, "changed", on: .current)
-    // The former object is released outside of the lock.
-    let former = withLock { _ in
+    // What is no longer needed is released outside of the lock.
+    var kept = KeptCommit()
+    let former = withLock { notifications in
       let (former, parts) = (undo, partsUndoneInPlace)
       if parts.contains(where: { ($0.path as AnyKeyPath) == part.path }) { return former }
       undo = InPlaceUndo(parts + [part], copyingBy: (former as? InPlaceUndo)?.base ?? former)
+      ObserverList.forEach(in: notifications.observersOutOfTurn.slots) { observer, _ in
+        (observer as? StoreTape)?.partWasAdded(modelAddress, version: version, &kept)
+      }
       return former
     }
-    withExtendedLifetime(former) {}
+    withExtendedLifetime((former, kept)) {}
   }
 }

@@ -43,6 +43,15 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
     if let former = sink.storeWasLoaded() { kept.release(former) }
   }
 
+  /// Begins anew with a further part, in the exclusive section.
+  ///
+  /// The steps so far would set it by assigning an earlier value, which an atomic action can't.
+  func partWasAdded(_ model: UnsafeRawPointer, version: UInt64, _ kept: inout KeptCommit) {
+    if isCancelled { return }
+    for part in parts { part.end(model) }
+    modelWasLoaded(model, version: version, &kept)
+  }
+
   private func read(_ model: UnsafeRawPointer, _ version: UInt64, of store: any TapedStore) {
     parts = store.storageOfTape.partsUndoneInPlace.map { $0.track() }
     for part in parts { part.begin(model) }
@@ -112,7 +121,7 @@ protocol TapeSink: AnyObject, Sendable {
     _ commit: TapedCommit, action: @autoclosure () -> AnyAction?,
     of dispatcher: @autoclosure () -> Dispatcher?, _ kept: inout KeptCommit)
 
-  /// Forgets all commits so far, since a store has got another model; returns what is to be released.
+  /// Forgets all commits so far, since a store has got another model, or is read in another way; returns what is to be released.
   func storeWasLoaded() -> AnyObject?
 
   /// Notes that a store is gone.
