@@ -257,20 +257,32 @@ struct DeltaObserverTests {
     token.cancel()
   }
 
-  @Test func whatFailedIsDeliveredAndWhatWasSilentComesWithTheNext() {
+  enum OtherReader: CaseIterable { case none, history, persistence }
+
+  @Test(arguments: OtherReader.allCases)
+  func whatFailedIsDeliveredAndWhatWasSilentComesWithTheNext(
+    beside other: OtherReader
+  ) async throws {
     let dispatcher = Dispatcher()
-    let store = dispatcher.register(store: store)
+    if other == .persistence {
+      try await MemoryDatabase().open(for: dispatcher)
+      try await dispatcher.register(store: store, persisted: .elements(\.parcels))
+    } else {
+      dispatcher.register(store: store)
+    }
+    let history = other == .history ? UndoHistory(of: store.undoesInPlace(\.parcels)) : nil
     let copy = ParcelCopy()
     let token = store.observe(.deltas(\.parcels)) { copy.take($0.value) }
-    store.dispatch(.fail(1, 1), mode: .sync)
-    store.dispatch(.silent(2, 2), mode: .sync)
-    store.dispatch(.quiet(3, 3), mode: .sync)
+    await dispatcher.send(ParcelAction.fail(1, 1))
+    await dispatcher.send(ParcelAction.silent(2, 2))
+    await dispatcher.send(ParcelAction.quiet(3, 3))
     let late = ParcelCopy()
     let lateToken = store.observe(.deltas(\.parcels), initial: true) { late.take($0.value) }
-    store.dispatch(.put(4, 4), mode: .sync)
+    await dispatcher.send(ParcelAction.put(4, 4))
     #expect(copy.deltas.map { $0.inserted.keys.sorted() } == [[1], [2, 3, 4]])
     #expect(late.deltas.map { $0.inserted.keys.sorted() } == [[1, 2, 3], [4]])
-    withExtendedLifetime((token, lateToken)) {}
+    #expect(copy.deltas.allSatisfy { !$0.isReset })
+    withExtendedLifetime((token, lateToken, history)) {}
   }
 
   /// Each with a model that was copied from the other.

@@ -10,7 +10,7 @@ struct Parcel: Hashable, Sendable, Identifiable, Codable {
 }
 
 /// A model with the same parcels in all kinds of collections.
-struct ParcelBook: ModelType {
+struct ParcelBook: ModelType, Codable {
   var note = ""
   var parcels = TrackedDictionary<Int, Parcel>()
   var plain: [Int: Parcel] = [:]

@@ -186,22 +186,19 @@ struct NotificationQueue {
   // MARK: The notifier
 
   /// Lets observers keep their part of a commit.
-  ///
-  /// - Parameter isHidden: Whether only those are to know of it that also keep hidden commits.
-  func keep(_ commit: CommitInProgress, isHidden: Bool) -> KeptCommit {
+  func keep(_ commit: CommitInProgress) -> KeptCommit {
     var kept = KeptCommit()
-    if !isHidden, observers.modelCount < observers.count { keep(commit, in: observers, &kept) }
-    keep(commit, in: observersOutOfTurn, onlyHidden: isHidden, &kept)
+    if observers.modelCount < observers.count { keep(commit, in: observers, &kept) }
+    keep(commit, in: observersOutOfTurn, &kept)
     return kept
   }
 
   private func keep(
-    _ commit: CommitInProgress, in list: ObserverList, onlyHidden: Bool = false,
-    _ kept: inout KeptCommit
+    _ commit: CommitInProgress, in list: ObserverList, _ kept: inout KeptCommit
   ) {
     for case let registration? in list.slots {
       let observer = registration.observer
-      if !observer.isCancelled, !onlyHidden || observer.keepsHidden {
+      if !observer.isCancelled, !commit.isHidden || observer.keepsHidden {
         observer.keep(commit, &kept)
       }
     }

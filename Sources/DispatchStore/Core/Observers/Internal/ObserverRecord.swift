@@ -20,8 +20,6 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   var needsModel: Bool { false }
 
   /// Whether the observer also keeps its part of commits that `shouldNotifyObservers` hides.
-  ///
-  /// Only for observers without a turn.
   var keepsHidden: Bool { false }
 
   /// Receives the current model and version.
@@ -91,6 +89,8 @@ struct CommitInProgress {
   @usableFromInline var isLastModel = false
   /// Whether it is a part of an atomic action's change.
   var isTogether = false
+  /// Whether `shouldNotifyObservers` hides it.
+  @usableFromInline var isHidden = false
 
   @usableFromInline var dispatchID: DispatchID? { owner?.dispatchID }
 }

@@ -119,7 +119,7 @@ extension StoreStorage: DeliveryTurn {
   /// Lets the keeper and observers keep their part of a commit, in its exclusive section.
   ///
   /// - Parameters:
-  ///   - isDelivered: Whether observers are to know of the commit; the keeper and tapes do in any case.
+  ///   - isDelivered: Whether observers are to be notified of the commit; the keeper and tapes read it in any case.
   ///   - isTogether: Whether it is a part of an atomic action's change; the keeper keeps it later, with the others.
   @usableFromInline
   func keep(
@@ -127,8 +127,9 @@ extension StoreStorage: DeliveryTurn {
     _ isDelivered: Bool, isTogether: Bool = false
   ) -> KeptCommit {
     let commit = CommitInProgress(
-      model: model, action: action, version: version &+ 1, owner: owner, isTogether: isTogether)
-    var kept = withNotifications { $0.keep(commit, isHidden: !isDelivered) }
+      model: model, action: action, version: version &+ 1, owner: owner, isTogether: isTogether,
+      isHidden: !isDelivered)
+    var kept = withNotifications { $0.keep(commit) }
     guard let keeper else { return kept }
     keeper.read(commit)
     if !isTogether, keeper.keepRead(together: [keeper], with: []) { kept.keeper = keeper }

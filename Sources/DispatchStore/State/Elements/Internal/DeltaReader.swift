@@ -14,6 +14,10 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   @exclusivity(unchecked) @usableFromInline var checkpoint: TrackingCheckpoint?
   /// The content at the last commit, if the collection recorded no changes then.
   @exclusivity(unchecked) @usableFromInline var known: [Key: Elements.ElementValue]?
+  /// The changes of commits of which observers were not notified, since the last one of which they were.
+  ///
+  /// Read with these commits, since a history or the saving of the store lets the collection forget its notes then.
+  @exclusivity(unchecked) @usableFromInline var hidden: Delta?
 
   /// Whether it has begun and not ended: it knows a content by one of the two.
   @inlinable var isReading: Bool { checkpoint != nil || known != nil }
@@ -40,16 +44,31 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   @usableFromInline
   func end(_ model: UnsafeRawPointer) {
     guard isReading else { return }
-    (checkpoint, known) = (nil, nil)
+    (checkpoint, known, hidden) = (nil, nil, nil)
     part.read(of: model) { $0.pointee.recordedChanges?.release() }
   }
 
-  /// The changes of a commit, and of suppressed commits before it; nil if there are none.
+  /// The changes of a commit, and of hidden commits before it; nil if there are none, or if it is hidden.
   @inlinable
   func readDelta(of commit: CommitInProgress) -> Delta? {
+    let read = readChanges(of: commit)
+    guard commit.isHidden || hidden != nil else { return read }
+    var delta = hidden ?? read
+    if hidden != nil, let read { delta?.merge(read, equality) }
+    hidden = commit.isHidden ? delta : nil
+    guard !commit.isHidden, let delta, !delta.isEmpty else { return nil }
+    return Delta(
+      versions: commit.version...commit.version, content: delta.content, entries: delta.entries)
+  }
+
+  /// The changes of a commit; nil if there are none.
+  @inlinable
+  func readChanges(of commit: CommitInProgress) -> Delta? {
     guard isReading else { return nil }
     return part.read(of: commit.model) { elements in
       guard let recorded = elements.pointee.recordedChanges else {
+        // The next comparison finds them as well.
+        if commit.isHidden { return nil }
         checkpoint = nil
         return difference(to: elements.pointee.valuesByKey, commit.version)
       }

@@ -21,6 +21,8 @@ class Follower: ObserverRecord, @unchecked Sendable {
     super.init(isInTurn: isInTurn)
   }
 
+  final override var keepsHidden: Bool { reader.keepsHidden }
+
   final override func begin(with model: UnsafeRawPointer, version: UInt64) {
     let present = reader.begin(model, version)
     if hasInitial || reader.keepsLast { last = present }

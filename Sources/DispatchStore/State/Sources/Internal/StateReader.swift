@@ -36,6 +36,8 @@ struct CommitReader: Sendable {
   let read: Read
   /// Whether `read` compares with the value that was kept last.
   let keepsLast: Bool
+  /// Whether `read` also gets the commits of which observers are not notified; it returns nil for these.
+  let keepsHidden: Bool
   /// Stops reading.
   let end: (@Sendable (_ model: UnsafeRawPointer) -> Void)?
   /// Merges a kept value and the next one; returns nil if they cancel out.
@@ -48,11 +50,13 @@ struct CommitReader: Sendable {
   @usableFromInline
   init(
     begin: @escaping Begin = { _, _ in nil }, read: @escaping Read = { _, _ in nil },
-    keepsLast: Bool = false, end: (@Sendable (UnsafeRawPointer) -> Void)? = nil,
-    merge: Merge? = nil, readLast: (@Sendable (CommitInProgress) -> KeptValue)? = nil,
+    keepsLast: Bool = false, keepsHidden: Bool = false,
+    end: (@Sendable (UnsafeRawPointer) -> Void)? = nil, merge: Merge? = nil,
+    readLast: (@Sendable (CommitInProgress) -> KeptValue)? = nil,
     attach: (@Sendable (StoreStorage, Follower) -> Void)? = nil
   ) {
     (self.begin, self.read, self.keepsLast) = (begin, read, keepsLast)
+    self.keepsHidden = keepsHidden
     (self.end, self.merge, self.readLast, self.attach) = (end, merge, readLast, attach)
   }
 }

@@ -121,7 +121,9 @@ protocol TapeSink: AnyObject, Sendable {
     _ commit: TapedCommit, action: @autoclosure () -> AnyAction?,
     of dispatcher: @autoclosure () -> Dispatcher?, _ kept: inout KeptCommit)
 
-  /// Forgets all commits so far, since a store has got another model, or is read in another way; returns what is to be released.
+  /// Forgets all commits so far, since a store has got another model, or is read in another way.
+  ///
+  /// Returns what is to be released.
   func storeWasLoaded() -> AnyObject?
 
   /// Notes that a store is gone.
