@@ -222,8 +222,8 @@ public struct TravelError: Error, CustomStringConvertible {
         """)
     /// The dispatcher is gone, or nothing was dispatched yet.
     public static let noDispatcher = Code(reason: "The recorder's dispatcher is gone.")
-    /// The stores were not set; the cause says why.
-    public static let notSet = Code(reason: "The stores were not set.")
+    /// Stores were not set; the cause says why.
+    public static let notSet = Code(reason: "Stores were not set.")
   }
 
   /// The kind of reason.
