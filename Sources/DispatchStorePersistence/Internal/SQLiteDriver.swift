@@ -22,6 +22,11 @@
 
     package var description: String { SQLiteConnection.describe(path) }
 
+    /// Also if only the files beside it are there: opening says that its own is missing then.
+    package var isThere: Bool {
+      ["", "-wal", "-owner"].contains { DatabasePlace.size(path + $0) > 0 }
+    }
+
     package func open() throws -> PersistenceOwner {
       let session = try SQLiteSession(DatabasePlace(path), settings, patience: patience)
       self.session = session

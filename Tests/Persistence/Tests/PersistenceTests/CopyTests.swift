@@ -125,4 +125,38 @@ struct CopyTests {
     }
     #expect(error?.code == .alreadyRegistered)
   }
+
+  /// As with a mistyped path.
+  @Test func refusesADatabaseThatIsNotThere() async throws {
+    let path = folder.file("shp.db")
+    let error = await #expect(throws: PersistenceError.self) {
+      try await Persistence.copy(from: .sqlite(path: path), to: partition)
+    }
+    #expect(error?.code == .cannotOpen)
+    #expect(error?.message.contains("\(path)\" has no stores") == true, "\(error as Any)")
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
+  @Test func refusesAPartitionWithoutStores() async throws {
+    let error = await #expect(throws: PersistenceError.self) {
+      try await Persistence.copy(from: partition, to: file)
+    }
+    #expect(error?.code == .cannotOpen)
+    #expect(error?.message.contains("\"shop\" has no stores") == true, "\(error as Any)")
+    let target = try Opened(folder.driver())
+    #expect(try target.group { try $0.storeIdentifiers() } == [])
+  }
+
+  @Test func waitsForNoOwnerInACancelledTask() async throws {
+    let source = try Opened(folder.driver())
+    _ = try source.store()
+    source.driver.close()
+    let owner = try Opened(server.driver("shop"))
+    let waiting = PersistenceDatabase.postgreSQL(
+      url: server.url, partition: "shop", waitForOwnership: true)
+    let copying = Task { [file] in try await Persistence.copy(from: file, to: waiting) }
+    copying.cancel()
+    await #expect(throws: CancellationError.self) { try await copying.value }
+    owner.driver.close()
+  }
 }

@@ -8,6 +8,9 @@ package protocol PersistenceDriver: AnyObject, Sendable {
   /// The kind and the place of the database, for messages: `SQLite database "/srv/shop.db"`.
   var description: String { get }
 
+  /// Whether there may be a database; if not, opening makes one.
+  var isThere: Bool { get }
+
   /// Opens the database, makes missing tables, and makes this process the owner: counts up the epoch.
   func open() throws -> PersistenceOwner
 
@@ -117,6 +120,7 @@ package struct SavedRow: Hashable, Sendable {
 }
 
 extension PersistenceDriver {
+  package var isThere: Bool { true }
   package func cancelOpening() {}
   package var leaseRenewal: Duration? { nil }
 }
