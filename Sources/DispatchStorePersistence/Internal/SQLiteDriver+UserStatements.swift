@@ -29,7 +29,8 @@
       user sql: String, _ values: [DatabaseValue], _ body: (SQLiteStatement) -> Void
     ) throws {
       let statement = try userStatements.statement(sql) { try connection.prepare(user: $0) }
-      let expected = Int(sqlite3_bind_parameter_count(statement.handle))
+      let indices = statement.valueIndices
+      let expected = (indices.max() ?? -1) + 1
       guard values.count == expected else {
         throw connection.refused("it has \(expected) parameters, but \(values.count) values", sql)
       }
@@ -38,7 +39,9 @@
         // Values may be large, and the statement may not run again for long.
         sqlite3_clear_bindings(statement.handle)
       }
-      for (index, value) in values.enumerated() { try statement.bind(value, at: Int32(index + 1)) }
+      for (parameter, index) in indices.enumerated() {
+        try statement.bind(values[index], at: Int32(parameter + 1))
+      }
       try connection.gate.during(.running) {
         while true {
           switch sqlite3_step(statement.handle) {

@@ -16,6 +16,20 @@
 
     // MARK: Parameters
 
+    /// The index of each parameter's value, by the number in `$2` as in PostgreSQL.
+    ///
+    /// SQLite takes `$2` for a name, and numbers the names in the order of the text.
+    private(set) lazy var valueIndices: [Int] = {
+      let count = Int(sqlite3_bind_parameter_count(handle))
+      return (0..<count).map { index -> Int in
+        let name = sqlite3_bind_parameter_name(handle, Int32(index + 1))
+        guard let text = name.map({ String(cString: $0) }), text.hasPrefix("$"),
+          let number = Int(text.dropFirst()), number > 0
+        else { return index }
+        return number - 1
+      }
+    }()
+
     func bind(_ value: Int64, at index: Int32) throws {
       try check(sqlite3_bind_int64(handle, index, value))
     }

@@ -51,6 +51,13 @@ import Testing
     #expect(try query("SELECT ?, ?", 1, 2) == [[1, 2]])
   }
 
+  @Test func aNumberedParameterHasTheValueOfItsNumber() throws {
+    #expect(try query("SELECT $2, $1, $2", 1, 2) == [[2, 1, 2]])
+    #expect(try query("SELECT ?2, ?1", 1, 2) == [[2, 1]])
+    #expect(try query("SELECT :b, :a", 1, 2) == [[1, 2]])
+    try expect(.statement, "it has 2 parameters, but 1 values") { _ = try query("SELECT $2", 1) }
+  }
+
   @Test(arguments: ["SELECT 1; SELECT 2", "SELECT 1; nonsense", "SELECT 1;; -- a\n COMMIT"])
   func aTextWithTwoStatementsIsRefused(_ sql: String) throws {
     try expect(.statement, "more than one statement", sql) { _ = try query(sql) }
