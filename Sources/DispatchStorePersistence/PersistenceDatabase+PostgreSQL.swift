@@ -31,7 +31,7 @@
     convenience init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings, waits: Bool) {
       self.init(
         LibPQClient(place: place, settings: settings), place, lease: settings.lease,
-        maySkipSync: settings.maySkipSync, waits: waits)
+        patience: settings.patience, maySkipSync: settings.maySkipSync, waits: waits)
     }
   }
 #endif

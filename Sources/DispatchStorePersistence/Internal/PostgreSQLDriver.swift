@@ -12,6 +12,8 @@
     let holder: String
     let place: PostgreSQLPlace
     let lease: Duration
+    /// How long the client waits for an answer.
+    private let patience: Duration
     let maySkipSync: Bool
     /// Whether opening waits for the present owner's end.
     let waits: Bool
@@ -35,9 +37,9 @@
 
     package init(
       _ client: any PostgreSQLClient, _ place: PostgreSQLPlace, lease: Duration,
-      maySkipSync: Bool = false, waits: Bool
+      patience: Duration = .seconds(30), maySkipSync: Bool = false, waits: Bool
     ) {
-      (self.client, self.place, self.lease) = (client, place, lease)
+      (self.client, self.place, self.lease, self.patience) = (client, place, lease, patience)
       holder = "\(client.holder) \(UInt32.random(in: 0...UInt32.max))"
       (self.maySkipSync, self.waits) = (maySkipSync, waits)
     }
@@ -175,7 +177,8 @@
       do {
         let row = try exchange("looking up the last transaction", on: connection) {
           try $0.run([
-            .begin, .limits(wait: .seconds(2), idle: lease / 2),
+            // A look that waits for longer than the client could not end the transaction that it waits for.
+            .begin, .limits(wait: min(.seconds(2), patience / 2), idle: lease / 2),
             .readOwner(
               partition: place.partition, locks: !isPlantedInDatabase(.numberReadUnlocked)),
           ])[2]

@@ -5,17 +5,22 @@ extension DispatchRecorder {
   ///
   ///     let saving = Task {
   ///       while !Task.isCancelled {
-  ///         try await recorder.saveLog(in: persistence, keeping: .seconds(7 * 86_400))
+  ///         do {
+  ///           try await recorder.saveLog(in: persistence, keeping: .seconds(7 * 86_400))
+  ///         } catch {
+  ///           print("The log was not saved: \(error)")
+  ///         }
   ///         try? await Task.sleep(for: .seconds(1))
   ///       }
   ///     }
   ///
-  /// Everything is written in one transaction of its own, after the commits before it. Masks apply. Call it
-  /// more often than the recorder's limit is reached, and once more before you close the persistence. A call waits for
-  /// the end of an earlier one.
+  /// Everything is written in one transaction of its own, after the commits before it. If more than 10,000 entries are to
+  /// be removed, they go in transactions before that. Masks apply. Call it more often than the recorder's limit is
+  /// reached, and once more before you close the persistence. A call waits for the end of an earlier one.
   ///
   /// - Returns: The number of entries that the recorder had dropped before they could be saved.
-  /// - Throws: A `PersistenceError`, or the encoder's error. The next call then saves the same entries.
+  /// - Throws: A `PersistenceError`, or the encoder's error. The next call then saves the same entries. The code is `busy`
+  ///   or `full` if the database, or the table, is locked, full or away: stores are saved without waiting for it.
   @discardableResult
   public func saveLog(in persistence: Persistence, keeping age: Duration) async throws -> Int {
     let end = Eventual<Void>()
@@ -30,10 +35,14 @@ extension DispatchRecorder {
     let (log, end) = log(after: start, atMost: .max)
     let rows = try log.rows(from: end - log.entries.count)
     let oldest = persistence.clock.unixNanoseconds - age.wholeNanoseconds
-    try await persistence.perform { driver in
-      try LogRow.makeTable(driver)
-      try LogRow.insert(rows, driver)
-      try LogRow.remove(before: oldest / 1_000, driver)
+    var hasMore = true
+    while hasMore {
+      hasMore = try await persistence.perform(retries: false) { driver -> Bool in
+        try LogRow.makeTable(driver)
+        if try LogRow.remove(before: oldest / 1_000, driver) { return true }
+        try LogRow.insert(rows, driver)
+        return false
+      }
     }
     savedPosition.withLock { $0 = end }
     return log.droppedCount
@@ -53,7 +62,7 @@ extension DispatchLog {
     in persistence: Persistence, since date: Date = .distantPast
   ) async throws -> [DispatchLog] {
     let since = date.unixNanoseconds / 1_000
-    let rows = try await persistence.perform { driver in
+    let rows = try await persistence.perform(retries: false) { driver in
       try LogRow.makeTable(driver)
       return try LogRow.all(since: since, driver)
     }
@@ -151,8 +160,21 @@ private struct LogRow {
       """, [.integer(time)])
   }
 
-  static func remove(before time: Int64, _ driver: any PersistenceDriver) throws {
-    _ = try driver.execute("DELETE FROM dispatch_log WHERE ended < $1", [.integer(time)])
+  /// The number of rows that one call removes; more only if they ended at the same time.
+  private static let removal = 10_000
+
+  /// Removes the oldest rows, and returns whether there are more to remove.
+  ///
+  /// A server that removes millions of rows is silent for so long that it counts as lost.
+  static func remove(before time: Int64, _ driver: any PersistenceDriver) throws -> Bool {
+    let next = try driver.query(
+      "SELECT ended FROM dispatch_log WHERE ended < $1 ORDER BY ended LIMIT 1 OFFSET \(removal)",
+      [.integer(time)]
+    ).first?.first
+    _ = try driver.execute(
+      "DELETE FROM dispatch_log WHERE ended < $1 AND ended <= $2",
+      [.integer(time), next ?? .integer(time)])
+    return next != nil
   }
 
   private var values: [DatabaseValue] {

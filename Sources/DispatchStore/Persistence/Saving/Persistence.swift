@@ -250,6 +250,9 @@ public final class Persistence: Sendable {
 
   /// Removes the rows of a store that is not registered.
   ///
+  /// With PostgreSQL, saving waits meanwhile, and all rows have to go within the `patience` of its settings: set a longer
+  /// one for a store with millions of rows.
+  ///
   /// - Throws: A `PersistenceError`; with the code `alreadyRegistered` if the store is registered.
   public func delete(_ storeIdentifier: String) async throws {
     try await perform(
@@ -261,15 +264,17 @@ public final class Persistence: Sendable {
 
   /// Runs work with the database in a transaction of its own, after everything that was committed before.
   ///
-  /// - Parameter identifier: Claimed for the deletion of its store, if it is not nil.
+  /// - Parameters:
+  ///   - retries: Whether it is tried again while the database is busy or full, and saving waits for it.
+  ///   - identifier: Claimed for the deletion of its store, if it is not nil.
   func perform<Value: Sendable>(
-    _ body: @escaping @Sendable (any PersistenceDriver) throws -> Value,
+    retries: Bool = true, _ body: @escaping @Sendable (any PersistenceDriver) throws -> Value,
     claiming identifier: String? = nil
   ) async throws -> Value {
     let value = Locked<Value?>(nil)
     let error = await withUnsafeContinuation {
       (continuation: UnsafeContinuation<PersistenceError?, Never>) in
-      let errand = DatabaseErrand { driver in
+      let errand = DatabaseErrand(retries: retries) { driver in
         let result = try body(driver)
         value.withLock { $0 = result }
       } end: {

@@ -137,6 +137,57 @@ struct SavedLogTests {
     try await second.persistence.close()
   }
 
+  @Test func aTableThatIsLockedHoldsUpNoStore() async throws {
+    let settings = PostgreSQLSettings(lease: .seconds(1), patience: .milliseconds(500))
+    let persistence = try await Persistence(.postgreSQL(url: server.url, settings: settings))
+    let dispatcher = Dispatcher(name: "shop", persistence: persistence)
+    dispatcher.onWarning { _ in }
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    try await dispatcher.register(
+      store: Store(identifier: "account", model: Account()) {
+        On(Deposit.self) { account, deposit in account.balance += deposit.amount }
+      }, persisted: .model)
+    try await recorder.saveLog(in: persistence, keeping: .seconds(60))
+    await dispatcher.send(Deposit(amount: 1))
+
+    let other = try Opened(
+      server.driver("other", settings: PostgreSQLSettings(lease: .seconds(3_600))))
+    #expect(try other.driver.begin(as: other.owner))
+    _ = try other.driver.execute("LOCK TABLE dispatch_log", [])
+    let error = await #expect(throws: PersistenceError.self) {
+      try await recorder.saveLog(in: persistence, keeping: .seconds(60))
+    }
+    #expect(error?.code == .busy)
+    let result = await dispatcher.send(Deposit(amount: 1)).result
+    #expect(result.isSuccess)
+    other.driver.rollback()
+
+    try await recorder.saveLog(in: persistence, keeping: .seconds(60))
+    let entries = try await DispatchLog.saved(in: persistence).flatMap(\.entries)
+    #expect(entries == recorder.log.entries)
+    try await persistence.close()
+  }
+
+  @Test(arguments: [false, true])
+  func manyOldEntriesAreRemovedInSeveralTransactions(isServer: Bool) async throws {
+    let service = try await Service(database(isServer), "shop", clock)
+    _ = try await service.save()
+    await service.deposit(1...3)
+    let insertion = """
+      INSERT INTO dispatch_log WITH RECURSIVE old (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM old WHERE n < 25000)
+      SELECT 0, 'old', n, n, '{}' FROM old
+      """
+    let count = try await service.persistence.perform { try $0.execute(insertion, []) }
+    #expect(count == 25_000)
+    let before = service.persistence.status.group
+    #expect(try await service.save() == 0)
+    #expect(service.persistence.status.group >= before + 3)
+    let entries = try await DispatchLog.saved(in: service.persistence).flatMap(\.entries)
+    #expect(entries == service.recorder.log.entries)
+    try await service.persistence.close()
+  }
+
   @Test(arguments: [false, true])
   func whatIsOlderThanTheAgeIsRemovedAndWhatWasDroppedIsCounted(isServer: Bool) async throws {
     let service = try await Service(database(isServer), "shop", clock)

@@ -1,19 +1,33 @@
 /// Work with the database besides groups of commits: a registration, or a deletion.
 ///
-/// It runs in a transaction of its own, and again if the database was busy.
+/// It runs in a transaction of its own.
 final class DatabaseErrand: Sendable {
+  /// Whether it runs again if the database was busy or full; otherwise it ends with that error, and holds up no group.
+  let retries: Bool
   private let body: @Sendable (any PersistenceDriver) throws -> Void
   private let end: @Sendable (PersistenceError?) -> Void
 
   init(
-    _ body: @escaping @Sendable (any PersistenceDriver) throws -> Void,
+    retries: Bool = true, _ body: @escaping @Sendable (any PersistenceDriver) throws -> Void,
     end: @escaping @Sendable (PersistenceError?) -> Void
   ) {
-    (self.body, self.end) = (body, end)
+    (self.retries, self.body, self.end) = (retries, body, end)
   }
 
   func run(_ driver: any PersistenceDriver) throws { try body(driver) }
 
   /// Called once, when the transaction is committed, or with the reason why it is not.
   func ended(_ error: PersistenceError?) { end(error) }
+
+  /// An errand that does nothing but take the number of this one's transaction, which has failed.
+  ///
+  /// If the number is taken, the database has committed an earlier attempt of this one, which ends without an error then.
+  func standIn(after error: PersistenceError) -> DatabaseErrand {
+    let hasRun = Locked(false)
+    return DatabaseErrand { _ in
+      hasRun.withLock { $0 = true }
+    } end: { failure in
+      self.ended(failure ?? (hasRun.withLock(\.self) ? error : nil))
+    }
+  }
 }

@@ -138,16 +138,29 @@ extension Persistence {
       didWrite(current)
       return true
     }
-    if error.isTransient {
+    if case .errand(let errand) = current,
+      error.isOfErrand || error.isTransient && !errand.retries
+    {
+      end(errand, error)
+    } else if error.isTransient {
       pause(current, after: error)
-    } else if case .errand(let errand) = current, error.isOfErrand {
-      (writer.current, writer.failures) = (nil, 0)
-      errand.ended(error)
-      if state.withLock({ $0.commit.release() }) { startJob() }
     } else {
       fail(current, error)
     }
     return false
+  }
+
+  /// Ends an errand that has failed, while saving goes on.
+  private func end(_ errand: DatabaseErrand, _ error: PersistenceError) {
+    // If the database commits an earlier attempt later, the next group would be taken for saved: it has the same number.
+    if writer.failures > 0 || !error.isOutcomeKnown {
+      let standIn = Writer.Current.errand(errand.standIn(after: error))
+      writer.current = standIn
+      return pause(standIn, after: error)
+    }
+    writer.current = nil
+    errand.ended(error)
+    if state.withLock({ $0.commit.release() }) { startJob() }
   }
 
   /// Ends saving in the role of the writer.
