@@ -101,6 +101,39 @@ struct ChangedFormTests {
     #expect(migrated.model.all.dictionary == ["tea": price])
   }
 
+  struct Item: Codable, Sendable { var price: Decimal, currency: String? }
+  struct Items: ModelType, Codable { var all = TrackedDictionary<String, Item>() }
+
+  private func items(as type: PersistedType) async throws -> Store<Items, HandledAction> {
+    database.crash()
+    let dispatcher = Dispatcher()
+    dispatchers.record(dispatcher)
+    try await database.open(for: dispatcher)
+    return try await dispatcher.register(
+      store: Store(identifier: "items", model: Items()) {
+        On(Price.self) { items, action in items.all["tea"] = Item(price: action.price) }
+      }, persisted: .elements(\.all), as: type)
+  }
+
+  @Test(arguments: ["1234567890123456.789012345", "12.345", "-7"])
+  func refuseAMigrationThatWouldRoundANumber(text: String) async throws {
+    let price = Decimal(string: text)!
+    await (try items(as: PersistedType("items"))).send(Price(price: price))
+    let saved = database.rows(ofStore: "items", part: 1)
+    let type = PersistedType("items", version: 2) { row in
+      if row.part == 1 { row.value["currency"] = "EUR" }
+    }
+    do {
+      let items = try await items(as: type)
+      let item = items.model.all["tea"]
+      #expect(item?.price == price && item?.currency == "EUR")
+    } catch let error as PersistenceError {
+      #expect(text.utf8.count > 24 && error.code == .migration, "\(error)")
+      #expect(error.message.contains("row \"tea\" of part 1"), "\(error)")
+      #expect(database.rows(ofStore: "items", part: 1) == saved)
+    }
+  }
+
   @Test func saveNoDecimalThatTheyCouldNotLoad() async throws {
     let prices = try await prices(as: PersistedType("prices"))
     let result = await prices.send(Price(price: .nan))

@@ -14,13 +14,13 @@ extension DispatchRecorder {
   ///       }
   ///     }
   ///
-  /// Everything is written in one transaction of its own, after the commits before it. If more than 10,000 entries are to
-  /// be removed, they go in transactions before that. Masks apply. Call it more often than the recorder's limit is
+  /// Everything is written in one transaction of its own, after the commits before it. If more than 10,000 entries are
+  /// to be removed, they go in transactions before that. Masks apply. Call it more often than the recorder's limit is
   /// reached, and once more before you close the persistence. A call waits for the end of an earlier one.
   ///
   /// - Returns: The number of entries that the recorder had dropped before they could be saved.
-  /// - Throws: A `PersistenceError`, or the encoder's error. The next call then saves the same entries. The code is `busy`
-  ///   or `full` if the database, or the table, is locked, full or away: stores are saved without waiting for it.
+  /// - Throws: A `PersistenceError`, or the encoder's error. The next call then saves the same entries. The code is
+  ///   `busy` or `full` if the database, or the table, is locked, full or away. Stores are saved meanwhile.
   @discardableResult
   public func saveLog(in persistence: Persistence, keeping age: Duration) async throws -> Int {
     let end = Eventual<Void>()

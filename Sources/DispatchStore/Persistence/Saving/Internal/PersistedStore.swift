@@ -290,7 +290,55 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
         """, cause: error)
     }
     // A plain value may have lost digits of a number, so a row that the migration has not changed stays as it is.
-    return row.value == before ? value : try coder.encode(row.value, at: { key })
+    if row.value == before { return value }
+    let plain = try coder.encode(before, at: { key })
+    guard plain == value || ExactValue.read(plain) == ExactValue.read(value) else {
+      throw PersistenceError(
+        .migration,
+        """
+        \(coder.database), store "\(identifier)", row "\(key)" of part \(part): its migration changes it, and would \
+        round a number in it that has more digits than a Double. Nothing was changed. Let the migration leave such rows \
+        as they are, and the type decode them with an init(from:) of its own.
+        """)
+    }
+    return try coder.encode(row.value, at: { key })
+  }
+}
+
+/// A tree of JSON whose numbers have all of their digits.
+private enum ExactValue: Decodable, Equatable {
+  case null
+  case bool(Bool)
+  case decimal(Decimal)
+  /// A number beyond the range of `Decimal`.
+  case double(Double)
+  case string(String)
+  case array([ExactValue])
+  case object([String: ExactValue])
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    func value<Value: Decodable>(_ type: Value.Type) -> Value? { try? container.decode(type) }
+    if container.decodeNil() {
+      self = .null
+    } else if let value = value(Bool.self) {
+      self = .bool(value)
+    } else if let value = value(Decimal.self) {
+      self = .decimal(value)
+    } else if let value = value(Double.self) {
+      self = .double(value)
+    } else if let value = value(String.self) {
+      self = .string(value)
+    } else if let values = value([ExactValue].self) {
+      self = .array(values)
+    } else {
+      self = .object(try container.decode([String: ExactValue].self))
+    }
+  }
+
+  /// Reads a row; nil if it is no JSON, as with another coder.
+  static func read(_ row: Data) -> ExactValue? {
+    try? JSONDecoder().decode(ExactValue.self, from: row)
   }
 }
 

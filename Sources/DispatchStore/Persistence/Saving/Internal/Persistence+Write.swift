@@ -152,7 +152,7 @@ extension Persistence {
 
   /// Ends an errand that has failed, while saving goes on.
   private func end(_ errand: DatabaseErrand, _ error: PersistenceError) {
-    // If the database commits an earlier attempt later, the next group would be taken for saved: it has the same number.
+    // If the database commits an earlier attempt later, the next group would be taken for saved: it has that number.
     if writer.failures > 0 || !error.isOutcomeKnown {
       let standIn = Writer.Current.errand(errand.standIn(after: error))
       writer.current = standIn
