@@ -188,7 +188,8 @@
         return (saved, row.text(0, 2) == holder)
       } catch {
         rollback()
-        try? endFormerTransaction(on: connection)
+        // A server that is silent would be awaited once more.
+        if let connection = self.connection { try? endFormerTransaction(on: connection) }
         throw error
       }
     }

@@ -223,6 +223,18 @@ struct PostgreSQLOwnerTests {
     opened.driver.rollback()
   }
 
+  @Test func aLookAtASilentServerWaitsOnce() throws {
+    let place = PostgreSQLPlace(url: database.url, partition: "main")
+    let client = SilentClient(client: LibPQClient(place: place, settings: PostgreSQLSettings()))
+    let opened = try Opened(PostgreSQLDriver(client, place, lease: .seconds(10), waits: false))
+    opened.driver.noteLostReply(to: opened.owner)
+    client.isSilent.withLock { $0 = true }
+    try expect(.busy, "silence") { _ = try opened.driver.begin(as: opened.owner) }
+    #expect(client.waits.withLock(\.self) == 1)
+    client.isSilent.withLock { $0 = false }
+    try opened.group { _ in }
+  }
+
   @Test func theOutcomeIsUnknownIfAnotherProcessHasSavedSince() throws {
     for groups in [0, 2] {
       let database = try Database()
@@ -369,6 +381,46 @@ private final class StillConnection: PostgreSQLConnection {
     if case .takeOver? = statements.first {
       client.stands.signal()
       client.goesOn.wait()
+    }
+    return try connection.run(statements)
+  }
+}
+
+/// A server that answers nothing for a while, and how often it was awaited in vain.
+private struct SilentClient: PostgreSQLClient {
+  let client: LibPQClient
+  let isSilent = Locked(false)
+  let waits = Locked(0)
+
+  init(client: LibPQClient) { self.client = client }
+
+  var holder: String { client.holder }
+  func isDead(_ holder: PostgreSQLHolder) -> Bool { client.isDead(holder) }
+  var now: Duration { client.now }
+
+  func pause(for time: Duration) { client.pause(for: time) }
+
+  func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection {
+    SilentConnection(try client.connect(), of: self)
+  }
+}
+
+private final class SilentConnection: PostgreSQLConnection {
+  private let connection: any PostgreSQLConnection
+  private let client: SilentClient
+
+  init(_ connection: any PostgreSQLConnection, of client: SilentClient) {
+    (self.connection, self.client) = (connection, client)
+  }
+
+  var isInTransaction: Bool { connection.isInTransaction }
+
+  func run(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure)
+    -> [any PostgreSQLResult]
+  {
+    if client.isSilent.withLock(\.self) {
+      client.waits.withLock { $0 += 1 }
+      throw PostgreSQLFailure(sqlState: "08006", message: "silence", isLost: true)
     }
     return try connection.run(statements)
   }

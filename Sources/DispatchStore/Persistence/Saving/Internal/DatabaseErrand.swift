@@ -21,7 +21,7 @@ final class DatabaseErrand: Sendable {
 
   /// An errand that does nothing but take the number of this one's transaction, which has failed.
   ///
-  /// If the number is taken, the database has committed an earlier attempt of this one, which then ends without an error.
+  /// If the number is taken, the database has committed an earlier attempt of this one, which ends without an error.
   func standIn(after error: PersistenceError) -> DatabaseErrand {
     let hasRun = Locked(false)
     return DatabaseErrand { _ in

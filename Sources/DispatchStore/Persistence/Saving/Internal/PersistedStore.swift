@@ -297,8 +297,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
         .migration,
         """
         \(coder.database), store "\(identifier)", row "\(key)" of part \(part): its migration changes it, and would \
-        round a number in it that has more digits than a Double. Nothing was changed. Let the migration leave such rows \
-        as they are, and the type decode them with an init(from:) of its own.
+        round a number in it, which has more digits than a Double. Nothing was changed. Let the migration leave such \
+        rows as they are, and the type decode them with an init(from:) of its own.
         """)
     }
     return try coder.encode(row.value, at: { key })
