@@ -12,6 +12,9 @@ import Foundation
 ///
 /// Only what was committed survives a crash. In a simulation each step of a transaction is a step of the world, so a
 /// seed decides what happens between them.
+///
+/// Your statements are recorded in `statements`, and not run: `execute` returns 1, and `query` no rows. So
+/// `DispatchLog.saved(in:)` finds no logs.
 public final class MemoryDatabase: Sendable {
   let state = Awaited(State())
   private let turnstile = Turnstile()
@@ -24,7 +27,7 @@ public final class MemoryDatabase: Sendable {
     case full
     /// Writing fails; nothing is written.
     case inputOutput
-    /// The commit fails, and has happened.
+    /// The commit fails, and has happened; before it, other steps succeed.
     case commitUnknown
     /// The process crashes.
     case crash

@@ -11,6 +11,8 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
   private var content: MemoryDatabase.Content?
   /// The saved owner when the transaction began.
   private var ownerBefore: PersistenceOwner?
+  /// The fault in the transaction, which it can't survive though a projection may have caught it.
+  private var fault: PersistenceError?
 
   init(_ database: MemoryDatabase) { self.database = database }
 
@@ -19,6 +21,15 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
 
   /// Notes a step, after which the world may switch threads; throws the step's fault.
   private func step(_ name: String) throws {
+    do {
+      try attempt(name)
+    } catch let error as PersistenceError {
+      fault = error
+      throw error
+    }
+  }
+
+  private func attempt(_ name: String) throws {
     yieldBeforeDatabase(name)
     let fault = database.state.change { state -> MemoryDatabase.Fault? in
       state.step += 1
@@ -28,7 +39,10 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
           return state.commitFaults.remove(at: index).fault
         }
       }
-      guard let index = state.faults.firstIndex(where: { $0.step < state.step }) else { return nil }
+      let index = state.faults.firstIndex {
+        $0.step < state.step && ($0.fault != .commitUnknown || name == "commit")
+      }
+      guard let index else { return nil }
       state.faults[index].count -= 1
       let fault = state.faults[index].fault
       if state.faults[index].count <= 0 { state.faults.remove(at: index) }
@@ -71,6 +85,7 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
   }
 
   func begin(as owner: PersistenceOwner) throws -> Bool {
+    fault = nil
     try step("begin")
     var saved = database.state.read(\.saved)
     ownerBefore = saved.owner
@@ -89,6 +104,7 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
   func commit() throws {
     // First, so that a fault or a crash that comes meanwhile concerns this commit.
     database.waitUntilReleased()
+    if let fault { throw fault }
     try step("commit")
     try commitNow()
   }

@@ -96,6 +96,17 @@ struct PersistenceFailureTests {
     #expect(stage.saved == ["a": "10"])
   }
 
+  @Test func ofACommitThatHasHappenedComeAtTheNextCommit() async throws {
+    let stage = try await PersistenceStage()
+    let before = stage.database.stepCount
+    stage.database.fail(.commitUnknown)
+    let result = await stage.dispatcher.send(Deposit(account: "a", amount: 5)).result
+    #expect(result.isSuccess)
+    // The begin, the store's version, the row, the commit, and a look whether it has happened.
+    #expect(stage.database.stepCount == before + 5)
+    #expect(stage.saved == ["a": "5"])
+  }
+
   @Test func ofACommitThatHasHappenedDoNotEndAWaitForTheNextGroup() async throws {
     let stage = try await PersistenceStage()
     stage.database.failAtCommit(.commitUnknown)

@@ -77,6 +77,18 @@ struct ProjectionTests {
     #expect(stage.saved.isEmpty)
   }
 
+  @Test func thatCatchAFaultOfTheDatabaseEndThePersistence() async throws {
+    let stage = try await PersistenceStage()
+    stage.persistence.project(stage.wallet) { _, transaction in
+      _ = try? transaction.execute("INSERT")
+    }
+    // The begin, the store's version, and the row come before the statement.
+    stage.database.fail(.inputOutput, afterSteps: 3)
+    let result = await stage.dispatcher.send(Deposit(account: "a", amount: 1)).result
+    #expect(result.errorCode == .persistenceFailed)
+    #expect(stage.saved.isEmpty)
+  }
+
   @Test func migrateRowsOneVersionAfterTheOther() async throws {
     let database = MemoryDatabase()
     let stage = try await PersistenceStage(on: database)
