@@ -399,6 +399,9 @@
 
     // MARK: The user's statements
 
+    /// The largest size of a statement's values: at twice that the server closes the connection, again and again.
+    private static let largestValues = 512 << 20
+
     package func execute(_ sql: String, _ values: [DatabaseValue]) throws -> Int {
       try runUser(sql, values).changedCount
     }
@@ -427,6 +430,12 @@
           .statement,
           "\(description): text can't have a zero character there. The statement: \(sql)")
       }
+      let size = values.reduce(0) { $0 + $1.byteCount }
+      guard size <= Self.largestValues else {
+        throw PersistenceError(
+          .statement,
+          "\(description): its values have \(size >> 20) MiB, and can have 512. The statement: \(sql)")
+      }
       do {
         let results = try send("a statement", [.savepoint, .user(sql, values), .releaseSavepoint])
         return results[results.count - 2]
@@ -442,6 +451,16 @@
     private func undoStatement() {
       guard transaction != nil, let connection else { return }
       if (try? connection.run([.rollbackToSavepoint, .releaseSavepoint])) != nil { failure = nil }
+    }
+  }
+
+  extension DatabaseValue {
+    fileprivate var byteCount: Int {
+      switch self {
+      case .text(let text): text.utf8.count
+      case .blob(let data): data.count
+      case .null, .integer, .real: 8
+      }
     }
   }
 #endif

@@ -101,13 +101,23 @@
     private static func firstWord(of sql: String) -> String {
       var text = sql[...].drop(while: \.isWhitespace)
       while text.hasPrefix("--") || text.hasPrefix("/*") {
-        let end =
+        text =
           text.hasPrefix("--")
-          ? text.firstIndex(where: { ["\n", "\r", "\r\n"].contains($0) })
-          : text.dropFirst(2).firstRange(of: "*/")?.upperBound
-        text = text[(end ?? text.endIndex)...].drop(while: \.isWhitespace)
+          ? text.drop { !["\n", "\r", "\r\n"].contains($0) } : afterComment(text)
+        text = text.drop(while: \.isWhitespace)
       }
       return text.drop { !$0.isLetter }.prefix { $0.isLetter }.uppercased()
+    }
+
+    /// The text after the comment with which it begins; the server lets a comment have others in it.
+    private static func afterComment(_ text: Substring) -> Substring {
+      var (rest, depth) = (text.utf8, 0)
+      repeat {
+        let change = rest.starts(with: "/*".utf8) ? 1 : rest.starts(with: "*/".utf8) ? -1 : 0
+        depth += change
+        rest = rest.dropFirst(change == 0 ? 1 : 2)
+      } while depth > 0 && !rest.isEmpty
+      return Substring(rest)
     }
   }
 #endif

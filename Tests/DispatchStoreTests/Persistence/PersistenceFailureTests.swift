@@ -243,7 +243,7 @@ struct PersistenceFailureTests {
     struct Large: PersistenceCoder {
       let coder = JSONPersistenceCoder()
       func encode(_ value: some Encodable) throws -> Data {
-        value as? Int == 77 ? Data(count: 513 << 20) : try coder.encode(value)
+        value as? Int == 77 || value is KeyRow ? Data(count: 513 << 20) : try coder.encode(value)
       }
       func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         try coder.decode(type, from: data)
@@ -255,6 +255,15 @@ struct PersistenceFailureTests {
     #expect(cause?.code == .notEncodable)
     for part in ["\"wallet\"", "element k", "513 MiB"] {
       #expect(cause?.message.contains(part) == true, "\(part): \(cause as Any)")
+    }
+    let keyed = try await PersistenceStage(coder: Large())
+    _ = await keyed.dispatcher.send(
+      Deposit(account: "k", amount: 1), options: .idempotencyKey("once"))
+    try? await keyed.persistence.flush()
+    let error = keyed.persistence.status.lastError
+    #expect(error?.code == .notEncodable)
+    for part in ["key \"once\"", "513 MiB"] {
+      #expect(error?.message.contains(part) == true, "\(part): \(error as Any)")
     }
   }
 

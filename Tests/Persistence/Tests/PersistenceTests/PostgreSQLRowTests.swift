@@ -233,13 +233,20 @@ struct PostgreSQLRowTests {
       try opened.group { _ = try $0.execute(insert, values) }
     }
     #expect(failure.isOutcomeKnown && !failure.isTransient)
-    for sql in ["COMMIT", " /* a */ rollback", "-- b\nBEGIN", "-- c\r\nCOMMIT"] {
+    let commits = [
+      "COMMIT", " /* a */ rollback", "-- b\nBEGIN", "-- c\r\nCOMMIT", "/* /* */ d */ COMMIT",
+      "/*/**/é*/ /**/ END",
+    ]
+    for sql in commits {
       try expect(.statement, "transaction") {
         try opened.group { _ = try $0.execute(sql, []) }
       }
     }
     try expect(.statement, "zero") {
       try opened.group { _ = try $0.execute("INSERT INTO mine (a, b) VALUES (2, $1)", ["a\0b"]) }
+    }
+    try expect(.statement, "513 MiB", "SELECT $1") {
+      try opened.group { _ = try $0.query("SELECT $1::bytea", [.blob(Data(count: 513 << 20))]) }
     }
     #expect(try opened.group { try $0.query("SELECT count(*) FROM mine", []) } == [[1]])
   }

@@ -9,7 +9,7 @@ struct RowCoder {
   /// The size of the largest row, in bytes.
   ///
   /// At twice that PostgreSQL closes the connection, which would count as a lost one, again and again.
-  private static let largestRow = 512 << 20
+  static let largestRow = 512 << 20
 
   func encode(_ value: some Encodable, at key: () -> String?) throws -> Data {
     let data: Data

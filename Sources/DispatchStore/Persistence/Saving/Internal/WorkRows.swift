@@ -39,14 +39,21 @@ struct WorkRows {
   private static func encoded(
     _ value: any CompanionValue, by encoder: CompanionEncoder, for database: String
   ) throws -> Data {
+    let data: Data
     do {
-      return try value.encoded(by: encoder)
+      data = try value.encoded(by: encoder)
     } catch {
       throw PersistenceError(
         .notEncodable,
         "\(database): \(value.description) can't be encoded\(RowCoder.place(of: error)).",
         cause: error)
     }
+    guard data.count <= RowCoder.largestRow else {
+      throw PersistenceError(
+        .notEncodable,
+        "\(database): \(value.description) has \(data.count >> 20) MiB as a row, which can have 512.")
+    }
+    return data
   }
 }
 
