@@ -57,7 +57,7 @@ extension DispatchLog {
   /// - Parameters:
   ///   - persistence: The persistence that has the logs.
   ///   - date: The time from which on dispatches have ended.
-  /// - Throws: A `PersistenceError`, or a `LogFormatError` whose line counts the rows.
+  /// - Throws: A `PersistenceError`, as `saveLog(in:keeping:)`, or a `LogFormatError` whose line counts the rows.
   public static func saved(
     in persistence: Persistence, since date: Date = .distantPast
   ) async throws -> [DispatchLog] {
