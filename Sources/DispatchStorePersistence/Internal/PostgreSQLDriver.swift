@@ -434,7 +434,7 @@
       guard size <= Self.largestValues else {
         throw PersistenceError(
           .statement,
-          "\(description): its values have \(size >> 20) MiB, and can have 512. The statement: \(sql)")
+          "\(description): values have \(size >> 20) MiB, and can have 512. The statement: \(sql)")
       }
       do {
         let results = try send("a statement", [.savepoint, .user(sql, values), .releaseSavepoint])

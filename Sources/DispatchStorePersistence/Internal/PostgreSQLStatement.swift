@@ -103,7 +103,8 @@
       while text.hasPrefix("--") || text.hasPrefix("/*") {
         text =
           text.hasPrefix("--")
-          ? text.drop { !["\n", "\r", "\r\n"].contains($0) } : afterComment(text)
+          ? text.drop { !["\n", "\r", "\r\n"].contains($0) }
+          : afterComment(text)
         text = text.drop(while: \.isWhitespace)
       }
       return text.drop { !$0.isLetter }.prefix { $0.isLetter }.uppercased()

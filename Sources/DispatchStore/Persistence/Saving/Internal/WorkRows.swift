@@ -51,7 +51,7 @@ struct WorkRows {
     guard data.count <= RowCoder.largestRow else {
       throw PersistenceError(
         .notEncodable,
-        "\(database): \(value.description) has \(data.count >> 20) MiB as a row, which can have 512.")
+        "\(database): \(value.description) has \(data.count >> 20) MiB, and can have 512 as a row.")
     }
     return data
   }
