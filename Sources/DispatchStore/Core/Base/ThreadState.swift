@@ -55,8 +55,6 @@ struct ThreadState {
     /// Dispatch records to reuse.
     var spareDispatches = DispatchStack()
     var spareDetails: DispatchDetails?
-    /// A middleware session to reuse.
-    var spareSession: Unmanaged<MiddlewareSession>?
     let routeCache = RouteCache()
     /// The probe that finds out whether reads of stores without a tracker are tracked.
     var readProbe: Unmanaged<ReadProbe>?
@@ -269,16 +267,6 @@ struct ThreadState {
     fields.pointee.spareDetails = details
   }
 
-  func takeSpareSession() -> Unmanaged<MiddlewareSession>? {
-    fields.pointee.spareSession.take()
-  }
-
-  /// Keeps a session for reuse, and takes over the only reference to it.
-  func keepSpare(_ session: Unmanaged<MiddlewareSession>) {
-    if let former = fields.pointee.spareSession { former.release() }
-    fields.pointee.spareSession = session
-  }
-
   var hasResumedOthers: Bool {
     get { fields.pointee.hasResumedOthers }
     nonmutating set { fields.pointee.hasResumedOthers = newValue }
@@ -388,7 +376,6 @@ struct ThreadState {
     let fields = pointer.assumingMemoryBound(to: Fields.self)
     fields.pointee.spareOperations.destroy()
     fields.pointee.spareDispatches.removeAll()
-    fields.pointee.spareSession?.release()
     fields.pointee.routeCache.destroy()
     fields.pointee.readProbe?.release()
     fields.deinitialize(count: 1)

@@ -17,20 +17,20 @@ extension InlineRun.Address {
     {
       return InlineRemainder(position: 0, order: nil, begun: nil)
     } else {
-      pointee.session?._withUnsafeGuaranteedRef { session in
+      if let session = pointee.session {
         for index in 0..<route.count { session.start(index) }
         startedAt = session.startedAt
       }
       pointee.atomicOutcome = AtomicStep.run(
         AtomicContext(
-          runner: .inline(self), route: route, session: pointee.session?.takeUnretainedValue(),
+          runner: .inline(self), route: route, session: pointee.session,
           thread: thread, action: pointee.action))
     }
     let outcome = pointee.atomicOutcome.unsafelyUnwrapped
     if outcome.outcomes.isEmpty, pointee.session == nil, pointee.hasNoDetails { return nil }
     for index in 0..<route.count {
       let step = InlineStep(outcome[index])
-      pointee.session?._withUnsafeGuaranteedRef { $0.setStart(startedAt) }
+      pointee.session?.setStart(startedAt)
       guard end(step, at: index, of: route, isLast: index + 1 == route.count) else {
         return InlineRemainder(position: index, order: nil, begun: (index, step))
       }

@@ -1,15 +1,23 @@
 /// A dispatch as its hooks see it, with the values that they keep for it.
 class DispatchScope: @unchecked Sendable {
-  // because the values have a lock, and the rest changes only while the library has the only reference;
+  // because the values have a lock, and only the dispatching thread writes `isBeginning`;
   // each subclass gives its own reason
-  @exclusivity(unchecked) final var id = DispatchID(rawValue: 0)
-  @exclusivity(unchecked) final var parent: DispatchID?
-  @exclusivity(unchecked) final var mode = Dispatcher.Mode.sync
-  @exclusivity(unchecked) final var callSite = CallSite(fileID: "", line: 0)
+  final let id: DispatchID
+  final let parent: DispatchID?
+  final let mode: Dispatcher.Mode
+  final let callSite: CallSite
+  final let dispatcher: Dispatcher
   /// Whether the `dispatchWillBegin` hooks run.
   @exclusivity(unchecked) private var isBeginning = false
 
-  var dispatcher: Dispatcher { fatalError("DispatchScope is abstract.") }
+  init(
+    _ id: DispatchID, parent: DispatchID?, _ mode: Dispatcher.Mode, _ callSite: CallSite,
+    by dispatcher: Dispatcher
+  ) {
+    (self.id, self.parent) = (id, parent)
+    (self.mode, self.callSite, self.dispatcher) = (mode, callSite, dispatcher)
+  }
+
   /// The actions as dispatched.
   var actions: ShortList<any ActionType> { fatalError("DispatchScope is abstract.") }
   var isSequence: Bool { fatalError("DispatchScope is abstract.") }
@@ -66,14 +74,5 @@ class DispatchScope: @unchecked Sendable {
         """)
     }
     values.withLock { $0.bound.append(value) }
-  }
-
-  /// Releases what is the program's, before the scope is kept for reuse.
-  ///
-  /// The caller must have the only reference.
-  final func reset() {
-    _ = values.exchange(Values())
-    // A lane's key may be the last reference to an object of the program.
-    mode = .sync
   }
 }

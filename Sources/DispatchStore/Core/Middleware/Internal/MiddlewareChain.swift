@@ -16,8 +16,7 @@ struct RegisteredMiddleware: Sendable {
 /// The middlewares of one dispatch, in order of registration, its watchers and followers.
 ///
 /// Calls all of them for each hook.
-final class MiddlewareChain: @unchecked Sendable {
-  // because all of its properties are constants, and so are the objects that `hooks` points to
+final class MiddlewareChain: Sendable {
   let registered: [RegisteredMiddleware]
   /// The middlewares that are called for stores.
   private let middlewares: [any Middleware]
@@ -31,18 +30,6 @@ final class MiddlewareChain: @unchecked Sendable {
   let hasWholes: Bool
   /// Whether stores have hooks or watchers, which need to know when a store starts and ends.
   let followsStores: Bool
-  /// The middlewares for stores again, callable without writing a reference count that all threads share.
-  private let hooks: UnsafeMutablePointer<Unmanaged<Hooks>>
-  /// The number of middlewares that are called for stores.
-  let count: Int
-
-  private final class Hooks: Sendable {
-    let middleware: any Middleware
-
-    init(of middleware: any Middleware) {
-      self.middleware = middleware
-    }
-  }
 
   init(
     _ registered: [RegisteredMiddleware] = [], watchers: [any DispatchWatcher] = [],
@@ -55,20 +42,10 @@ final class MiddlewareChain: @unchecked Sendable {
     wholes = registered.lazy.filter(\.hasDispatchHooks).map(\.middleware)
     hasWholes = !wholes.isEmpty || !watchers.isEmpty || !followers.isEmpty
     followsStores = !middlewares.isEmpty || !watchers.isEmpty
-    count = middlewares.count
-    hooks = .allocate(capacity: count)
-    for (index, middleware) in middlewares.enumerated() {
-      (hooks + index).initialize(to: .passRetained(Hooks(of: middleware)))
-    }
   }
 
   /// Whether there is nothing to call.
   var isEmpty: Bool { !hasWholes && !followsStores }
-
-  deinit {
-    for index in 0..<count { hooks[index].release() }
-    hooks.deallocate()
-  }
 
   /// The verdicts of all middlewares about one store, if one of them did more than let the action pass.
   ///
@@ -104,28 +81,23 @@ final class MiddlewareChain: @unchecked Sendable {
       reply = present
       return present
     }
-    for index in 0..<count {
+    for (index, middleware) in middlewares.enumerated() {
       do {
-        let verdict = try hooks[index]._withUnsafeGuaranteedRef {
-          if let reply {
-            try $0.middleware.willDispatch(transaction: info, action: reply.action, in: store)
-          } else {
-            try $0.middleware.willDispatch(transaction: info, action: action, in: store)
-          }
-        }
-        switch verdict {
+        switch try middleware.willDispatch(
+          transaction: info, action: reply?.action ?? action, in: store)
+        {
         case .pass:
           continue
         case .replace(let replacement):
           try Self.check(replacement, replaces: action)
           changed().action = replacement
         case .veto(let reason):
-          changed().end(as: .vetoed(Veto(middleware: middlewares[index], reason: reason)))
+          changed().end(as: .vetoed(Veto(middleware: middleware, reason: reason)))
           changed().notifiedCount = index + 1
           return reply
         }
       } catch {
-        changed().end(as: .failed(Self.failure(of: middlewares[index], error, in: store)))
+        changed().end(as: .failed(Self.failure(of: middleware, error, in: store)))
       }
     }
     return reply
@@ -133,20 +105,16 @@ final class MiddlewareChain: @unchecked Sendable {
 
   /// Calls `didDispatch` in reverse order.
   ///
-  /// - Parameter notifiedCount: The number of middlewares whose `willDispatch` was called.
+  /// - Parameter notifiedCount: The number of middlewares whose `willDispatch` was called; nil for all.
   func didDispatch(
     _ info: StoreRunInfo, action: any ActionType, in store: any StoreType,
-    notifiedCount: Int
+    notifiedCount: Int?
   ) {
-    var index = notifiedCount
-    while index > 0 {
-      index -= 1
+    for middleware in middlewares.prefix(notifiedCount ?? middlewares.count).reversed() {
       do {
-        try hooks[index]._withUnsafeGuaranteedRef {
-          try $0.middleware.didDispatch(transaction: info, action: action, in: store)
-        }
+        try middleware.didDispatch(transaction: info, action: action, in: store)
       } catch {
-        let name = "\(type(of: middlewares[index]))"
+        let name = "\(type(of: middleware))"
         let message = "\(name) threw in didDispatch of \(info.dispatch.id): \(error)"
         info.dispatch.dispatcher.report(.middlewareFailed, of: store.identifier, message)
       }

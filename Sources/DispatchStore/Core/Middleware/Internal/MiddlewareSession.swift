@@ -2,26 +2,14 @@ import Synchronization
 
 /// An action's way through the middlewares: their verdicts by store, and the times for `didDispatch`.
 ///
-/// Begun if there are middlewares. The dispatching thread calls `willDispatch`. Then the step that runs the dispatch
-/// has the session, in the inline run or in the round. Reused by its thread, unless a hook has kept it.
+/// Made if there are middlewares. The dispatching thread calls `willDispatch`. Then the step that runs the dispatch
+/// has the session, in the inline run or in the round.
 final class MiddlewareSession: DispatchScope, @unchecked Sendable {
-  // because the dispatching thread owns it first, and then the step that runs. A hook may keep an info, so the
-  // fields that infos read change only while the library has the only reference.
+  // because the dispatching thread owns it first, and then the step that runs. A hook may keep an info, but the fields
+  // that infos read no longer change once there is one.
   /// The action as dispatched.
-  @exclusivity(unchecked) private(set) var action: any ActionType = NoAction()
-  /// Unretained while the inline run in which the session began keeps them alive.
-  ///
-  /// `keepAlive()` then retains them.
-  ///
-  /// So a `.sync` dispatch writes no reference count that other threads write.
-  @exclusivity(unchecked) private var present: (Unmanaged<Dispatcher>, Unmanaged<MiddlewareChain>)!
-  @exclusivity(unchecked) private var kept: (Dispatcher, MiddlewareChain)?
-  /// Whether the chain has hooks, watchers or followers of whole dispatches.
-  ///
-  /// A copy, because it is read often and mostly false.
-  @exclusivity(unchecked) private(set) var hasWholes = false
-  /// Whether stores have hooks or watchers; if not, they run as if there were no session.
-  @exclusivity(unchecked) private(set) var followsStores = false
+  let action: any ActionType
+  private let chain: MiddlewareChain
   /// The time after the `willDispatch` hooks, by the dispatcher's clock.
   @exclusivity(unchecked) private var began: Int64 = 0
   /// Whether the first store starts at `began`.
@@ -41,65 +29,21 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
   /// Nil if all middlewares let all stores have the action.
   @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply]?
 
-  /// The action of a spare session.
-  private struct NoAction: ActionType {}
-
-  // MARK: Its life
-
-  /// Begins a session, reusing the thread's spare one if there is one.
-  ///
-  /// - Returns: The caller's reference, for `end` or `keep`.
-  static func begin(
-    _ action: any ActionType, _ chain: Unmanaged<MiddlewareChain>, _ id: DispatchID,
-    parent: DispatchID?, _ mode: Dispatcher.Mode, _ callSite: CallSite,
-    by dispatcher: Dispatcher, on thread: ThreadState
-  ) -> Unmanaged<MiddlewareSession> {
-    let session = thread.takeSpareSession() ?? .passRetained(MiddlewareSession())
-    session._withUnsafeGuaranteedRef {
-      $0.action = action
-      $0.present = (.passUnretained(dispatcher), chain)
-      ($0.hasWholes, $0.followsStores) = chain._withUnsafeGuaranteedRef {
-        ($0.hasWholes, $0.followsStores)
-      }
-      $0.id = id
-      $0.parent = parent
-      $0.mode = mode
-      $0.callSite = callSite
-    }
-    return session
+  init(
+    _ action: any ActionType, _ chain: MiddlewareChain, _ id: DispatchID, parent: DispatchID?,
+    _ mode: Dispatcher.Mode, _ callSite: CallSite, by dispatcher: Dispatcher
+  ) {
+    (self.action, self.chain) = (action, chain)
+    super.init(id, parent: parent, mode, callSite, by: dispatcher)
   }
 
-  /// Retains the dispatcher and the chain, since the inline run ends or another one takes over.
-  func keepAlive() {
-    guard kept == nil else { return }
-    kept = (present.0.takeUnretainedValue(), present.1.takeUnretainedValue())
-  }
-
-  /// Ends the session with its dispatch, in the inline run that has it.
-  static func end(_ ended: Unmanaged<MiddlewareSession>, on thread: ThreadState) {
-    var session = ended.takeRetainedValue()
-    guard isUniquelyReferencedForReuse(&session) else { return session.keepAlive() }
-    session.clear()
-    thread.keepSpare(.passRetained(consume session))
-  }
-
-  private func clear() {
-    reset()
-    action = NoAction()
-    if kept != nil { kept = nil }
-    if replies != nil { replies = nil }
-    startsAtOnce = false
-    startedAt = nil
-    firstStart.store(.max, ordering: .relaxed)
-  }
-
-  override var dispatcher: Dispatcher { present.0.takeUnretainedValue() }
   override var actions: ShortList<any ActionType> { ShortList(action) }
   override var isSequence: Bool { false }
 
-  private func withChain<Result>(_ body: (MiddlewareChain) -> Result) -> Result {
-    present.1._withUnsafeGuaranteedRef(body)
-  }
+  /// Whether the chain has hooks, watchers or followers of whole dispatches.
+  var hasWholes: Bool { chain.hasWholes }
+  /// Whether stores have hooks or watchers; if not, they run as if there were no session.
+  var followsStores: Bool { chain.followsStores }
 
   // MARK: Stores
 
@@ -141,9 +85,7 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
     to action: any ActionType, at index: Int, of entry: StoreEntry
   ) -> MiddlewareChain.Reply? {
     let info = DispatchInfo(self, at: index)
-    return withChain { chain in
-      entry.withStoreForHooks { chain.willDispatch(info, action: action, in: $0) }
-    }
+    return entry.withStoreForHooks { chain.willDispatch(info, action: action, in: $0) }
   }
 
   /// Calls `willDispatch` for another attempt of a store.
@@ -154,7 +96,7 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
   }
 
   /// The present time, by the dispatcher's clock.
-  var now: Int64 { present.0._withUnsafeGuaranteedRef { $0.clock.nanoseconds } }
+  var now: Int64 { dispatcher.clock.nanoseconds }
 
   /// Notes that a store starts in the inline run.
   func start(_ index: Int) {
@@ -207,49 +149,38 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
     let info = StoreRunInfo(
       self, at: index, outcome, repeated: began == nil ? nil : reply?.action ?? action,
       duration: endedAt - startedAt, timeQueued: startedAt - (began ?? self.began))
-    withChain {
-      if let reply {
-        $0.didDispatch(info, action: reply.action, in: store, notifiedCount: reply.notifiedCount)
-      } else {
-        $0.didDispatch(info, action: action, in: store, notifiedCount: $0.count)
-      }
-    }
+    chain.didDispatch(
+      info, action: reply?.action ?? action, in: store, notifiedCount: reply?.notifiedCount)
   }
 
   // MARK: Whole dispatches
 
   /// Calls `dispatchWillBegin`, and returns the task-local values that the hooks have bound.
   func dispatchBegan() -> [CapturedTaskLocal] {
-    withChain { $0.wholes.isEmpty ? [] : begin($0.wholes) }
+    chain.wholes.isEmpty ? [] : begin(chain.wholes)
   }
 
   /// Whether there are watchers.
-  var isWatched: Bool { withChain { !$0.watchers.isEmpty } }
+  var isWatched: Bool { !chain.watchers.isEmpty }
 
   /// Shows the dispatch to the watchers, before any hook.
   func watch(_ record: Dispatch, caller: Dispatch?) {
     let trace = DispatchTrace(
       record, [action], isSequence: false, mode, caller: caller, at: now)
     self.trace = trace
-    withChain { for watcher in $0.watchers { watcher.watch(trace, of: dispatcher) } }
+    for watcher in chain.watchers { watcher.watch(trace, of: dispatcher) }
   }
 
   func dispatchEnded(_ result: @autoclosure () -> DispatchResult) {
-    withChain { chain in
-      if chain.wholes.isEmpty { return }
+    if !chain.wholes.isEmpty {
       var info = DispatchInfo(self)
       info.setTimes(began: began, started: firstStart.load(ordering: .relaxed), ended: now)
       let result = result()
       for middleware in chain.wholes.reversed() { middleware.dispatchDidEnd(info, result: result) }
     }
-    endTrace()
-  }
-
-  private func endTrace() {
-    guard let trace = trace.take() else { return }
-    withChain { for watcher in $0.watchers { watcher.forget(trace) } }
+    if let trace = trace.take() { for watcher in chain.watchers { watcher.forget(trace) } }
   }
 
   /// The followers of the dispatch.
-  var followers: [any DispatchFollower] { withChain(\.followers) }
+  var followers: [any DispatchFollower] { chain.followers }
 }

@@ -343,7 +343,8 @@ extension Dispatcher {
     dispatch.makeDetails().isJoining = true
     dispatch.leaveRoute()
     dispatch.wait(for: dispatch.dispatchesBefore + [other])
-    dispatch.put(DispatchSequence.make(joining: other, in: mode, by: self, on: .current))
+    dispatch.put(
+      DispatchSequence(of: dispatch, [], joining: other, in: mode, by: self, on: .current))
   }
 
   private func put(

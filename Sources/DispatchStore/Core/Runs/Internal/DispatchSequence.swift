@@ -2,17 +2,16 @@
 ///
 /// Each is a dispatch of its own, and they run one after the other, on the scheduler of the whole.
 final class DispatchSequence: DispatchScope, @unchecked Sendable {
-  // because mutable state belongs to the step that runs, and the rest is constant from `make` on
-  @exclusivity(unchecked) private var ofDispatcher: Dispatcher!
-  @exclusivity(unchecked) private(set) var storeIdentifier: String?
-  @exclusivity(unchecked) private var dispatched: [any ActionType] = []
+  // because mutable state belongs to the step that runs, and the rest is constant
+  let storeIdentifier: String?
+  private let dispatched: [any ActionType]
   /// The dispatch whose result this one returns; only for a sequence without actions.
-  @exclusivity(unchecked) private var joined: Dispatch?
+  private let joined: Dispatch?
   @exclusivity(unchecked) private var middlewares: [any Middleware] = []
   @exclusivity(unchecked) private var watchers: [any DispatchWatcher] = []
   /// The trace until its end; nil if nothing watches it.
   @exclusivity(unchecked) private var trace: DispatchTrace?
-  @exclusivity(unchecked) private var continuesOnFailure = false
+  private let continuesOnFailure: Bool
   @exclusivity(unchecked) private var steps: [DispatchResult] = []
   /// The details that note its steps; only for a dispatch with a time limit.
   @exclusivity(unchecked) var limited: DispatchDetails?
@@ -24,7 +23,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   /// The enclosing context on its caller's thread, while it runs there.
   @exclusivity(unchecked) var outer: DispatchContext?
   /// The route that accepted or refused it, and counts it as outstanding; nil once it has ended.
-  @exclusivity(unchecked) private var acceptance: Unmanaged<Route>!
+  @exclusivity(unchecked) private var acceptance: Unmanaged<Route>?
   /// The gate at which the sequence waits after its last action; nil for most.
   @exclusivity(unchecked) private(set) var endGate: EndGate?
   /// The number of the last commit before the sequence came to that gate.
@@ -35,37 +34,23 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   @exclusivity(unchecked) private var began: Int64 = 0
   @exclusivity(unchecked) private var startedAt = Int64.max
 
-  static func make(
-    of actions: [any ActionType], to storeIdentifier: String?, in mode: Dispatcher.Mode,
-    continuesOnFailure: Bool, by dispatcher: Dispatcher, on thread: ThreadState
-  ) -> DispatchSequence {
-    let sequence = DispatchSequence()
-    let acceptance = dispatcher.route(to: WorkAcceptance.self, identifier: nil, on: thread)
-    sequence.acceptance = acceptance
-    acceptance._withUnsafeGuaranteedRef { route in
-      guard !route.hasFailed, route.chain.hasWholes else { return }
-      (sequence.middlewares, sequence.watchers) = (route.chain.wholes, route.chain.watchers)
-      if !route.chain.wholes.isEmpty { sequence.began = dispatcher.clock.nanoseconds }
-    }
-    sequence.dispatched = actions
-    sequence.storeIdentifier = storeIdentifier
-    sequence.mode = mode
-    sequence.continuesOnFailure = continuesOnFailure
-    sequence.ofDispatcher = dispatcher
-    return sequence
-  }
-
-  /// Makes a sequence that runs nothing.
+  /// Makes the sequence of a dispatch.
   ///
-  /// The sequence waits for another dispatch, and ends as that does.
-  static func make(
-    joining other: Dispatch, in mode: Dispatcher.Mode, by dispatcher: Dispatcher,
-    on thread: ThreadState
-  ) -> DispatchSequence {
-    let sequence = make(
-      of: [], to: nil, in: mode, continuesOnFailure: false, by: dispatcher, on: thread)
-    (sequence.joined, sequence.middlewares, sequence.watchers) = (other, [], [])
-    return sequence
+  /// - Parameter joined: A dispatch to wait for; a sequence without actions then ends as that does.
+  init(
+    of dispatch: Dispatch, _ actions: [any ActionType], to storeIdentifier: String? = nil,
+    joining joined: Dispatch? = nil, continuesOnFailure: Bool = false, in mode: Dispatcher.Mode,
+    by dispatcher: Dispatcher, on thread: ThreadState
+  ) {
+    let acceptance = dispatcher.route(to: WorkAcceptance.self, identifier: nil, on: thread)
+    (dispatched, self.storeIdentifier, self.joined) = (actions, storeIdentifier, joined)
+    (self.continuesOnFailure, self.acceptance) = (continuesOnFailure, acceptance)
+    super.init(dispatch.id, parent: dispatch.parent, mode, dispatch.callSite, by: dispatcher)
+    acceptance._withUnsafeGuaranteedRef { route in
+      guard joined == nil, !route.hasFailed, route.chain.hasWholes else { return }
+      (middlewares, watchers) = (route.chain.wholes, route.chain.watchers)
+      if !middlewares.isEmpty { began = dispatcher.clock.nanoseconds }
+    }
   }
 
   deinit {
@@ -90,11 +75,10 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
     acceptance.take()?._withUnsafeGuaranteedRef { $0.end() }
   }
 
-  override var dispatcher: Dispatcher { ofDispatcher }
   override var actions: ShortList<any ActionType> { ShortList(dispatched) }
   override var isSequence: Bool { true }
 
-  var unretainedDispatcher: Unmanaged<Dispatcher> { .passUnretained(ofDispatcher) }
+  var unretainedDispatcher: Unmanaged<Dispatcher> { .passUnretained(dispatcher) }
 
   /// The generation in which it counts as outstanding.
   var generation: DispatchGeneration {
@@ -175,10 +159,8 @@ extension DispatchSequence {
   }
 
   /// Calls `dispatchWillBegin`, and returns the task-local values that the hooks have bound.
-  func dispatchBegan(_ dispatch: Dispatch) -> [CapturedTaskLocal] {
-    if middlewares.isEmpty { return [] }
-    (id, parent, callSite) = (dispatch.id, dispatch.parent, dispatch.callSite)
-    return begin(middlewares)
+  func dispatchBegan() -> [CapturedTaskLocal] {
+    middlewares.isEmpty ? [] : begin(middlewares)
   }
 
   /// Lets other threads watch the dispatch, which therefore gets details, and its scheduler.

@@ -64,15 +64,15 @@ extension Dispatcher {
   func makeSequence(
     of dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Mode, on thread: ThreadState
   ) {
-    let sequence = DispatchSequence.make(
-      of: subject.actions, to: subject.storeIdentifier, in: mode,
-      continuesOnFailure: subject.continuesOnFailure, by: self, on: thread)
+    let sequence = DispatchSequence(
+      of: dispatch, subject.actions, to: subject.storeIdentifier,
+      continuesOnFailure: subject.continuesOnFailure, in: mode, by: self, on: thread)
     sequence.wasAccepted(by: dispatch.route.take())
     if let details = dispatch.details, details.begin(sequenceOf: subject.actions.count) {
       sequence.limited = details
     }
     dispatch.put(sequence)
-    let bound = sequence.dispatchBegan(dispatch)
+    let bound = sequence.dispatchBegan()
     if !bound.isEmpty { dispatch.bind(bound, by: self) }
   }
 }
