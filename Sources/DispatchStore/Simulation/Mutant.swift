@@ -147,8 +147,6 @@ package enum Mutant: String, CaseIterable, Sendable {
   case outerReply
   /// A finished operation is finished once more, with another reply.
   case replyAfterEnd
-  /// A store's reply is left in a record that is reused.
-  case keptReplies
   /// The end of a group's step is lost if another thread has not yet stored the step's handle.
   case lostStepEnd
   /// A group's step is not cancelled if the cancellation comes while a thread dispatches it.

@@ -54,7 +54,6 @@ struct ThreadState {
     let spareOperations = Spares()
     /// Dispatch records to reuse.
     var spareDispatches = DispatchStack()
-    var spareDetails: DispatchDetails?
     let routeCache = RouteCache()
     /// The probe that finds out whether reads of stores without a tracker are tracked.
     var readProbe: Unmanaged<ReadProbe>?
@@ -253,18 +252,6 @@ struct ThreadState {
   var spareDispatches: DispatchStack {
     get { fields.pointee.spareDispatches }
     nonmutating _modify { yield &fields.pointee.spareDispatches }
-  }
-
-  func takeSpareDetails() -> DispatchDetails? {
-    fields.pointee.spareDetails.take()
-  }
-
-  /// Keeps details for reuse, unless there are spare ones; the caller has the only reference.
-  ///
-  /// A thread that only drains lanes makes no details, so more would pile up.
-  func keepSpare(_ details: DispatchDetails) {
-    if fields.pointee.spareDetails != nil || !details.reset() { return }
-    fields.pointee.spareDetails = details
   }
 
   var hasResumedOthers: Bool {

@@ -289,7 +289,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     var word = presentWord
     while true {
       if let present = word.details { return present.takeUnretainedValue() }
-      let details = DispatchDetails.make(isRunning: word.isRunning)
+      let details = DispatchDetails(isRunning: word.isRunning)
       let made = Unmanaged.passRetained(details)
       let (isDone, present) = exchange(word, for: DispatchWord(made))
       if isDone { return details }
@@ -303,12 +303,11 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     withDetails { $0.isForgettable && hasNoWeakOrUnownedReferences(self) } ?? true
   }
 
-  /// Keeps the details as spare ones.
+  /// Releases the details before the record is reused.
   ///
   /// The caller has the only reference.
-  func recycleRest(on thread: ThreadState) {
-    guard let details = takeDetails() else { return }
-    if details.hasFamily { details.recordIsGone() } else { thread.keepSpare(details) }
+  func releaseDetails() {
+    if let details = takeDetails(), details.hasFamily { details.recordIsGone() }
   }
 
   private func takeDetails() -> DispatchDetails? {
@@ -321,11 +320,11 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     takeDetails()?.recordIsGone()
   }
 
-  /// Keeps an ended dispatch and its details as spare ones, if nothing else refers to it.
+  /// Keeps an ended dispatch as a spare one, if nothing else refers to it.
   static func recycle(_ dispatch: consuming Dispatch, on thread: ThreadState) {
     guard isUniquelyReferencedForReuse(&dispatch), hasNoWeakOrUnownedReferences(dispatch)
     else { return }
-    dispatch.recycleRest(on: thread)
+    dispatch.releaseDetails()
     thread.spareDispatches.push(dispatch)
   }
 

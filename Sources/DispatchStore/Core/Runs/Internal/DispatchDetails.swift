@@ -75,17 +75,8 @@ final class DispatchDetails: @unchecked Sendable {
     var hasPersistentStore = false
   }
 
-  private init(isRunning: Bool) {
+  init(isRunning: Bool) {
     state = Locked(making: { Guarded(life: DispatchState(isRunning: isRunning)) })
-  }
-
-  /// Makes details, or reuses this thread's spare ones.
-  static func make(isRunning: Bool) -> DispatchDetails {
-    guard let spare = ThreadState.current.takeSpareDetails() else {
-      return DispatchDetails(isRunning: isRunning)
-    }
-    if isRunning { spare.withState { $0 = DispatchState(isRunning: true) } }
-    return spare
   }
 
   /// Whether the details hold nothing that concerns the end.
@@ -98,28 +89,6 @@ final class DispatchDetails: @unchecked Sendable {
           && state.family.map { $0.children.isEmpty && $0.waiters.isEmpty } != false
           && state.scheduler?.isTask != true
       }
-  }
-
-  /// Resets the details for reuse; returns false if they had links, because another thread may still read those.
-  func reset() -> Bool {
-    var fresh = Guarded(life: DispatchState(isRunning: false))
-    if isPlanted(.keptReplies) { fresh.replies = replies }
-    // The former state is released outside of the lock.
-    let isReset = state.withLock { state in
-      guard state.family == nil else { return false }
-      swap(&state, &fresh)
-      return true
-    }
-    guard isReset else { return false }
-    hasEnded.store(false, ordering: .relaxed)
-    hasLoss.store(false, ordering: .relaxed)
-    if !waits.isEmpty { waits = [:] }
-    (isReached, isAwaited, isCancellable, isDetached) = (false, false, false, false)
-    (isKnown, isJoining, endsUnsaved, isAtomic, priority) = (false, false, false, false, nil)
-    if dispatcher != nil { dispatcher = nil }
-    if retry != nil { retry = nil }
-    if !companions.isEmpty { companions = [] }
-    return true
   }
 
   func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {

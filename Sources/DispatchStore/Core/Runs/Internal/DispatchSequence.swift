@@ -340,7 +340,7 @@ extension Dispatch {
     // In this order: once there is no other reference, no other thread can make details.
     if hasSucceeded, isUniquelyReferencedForReuse(&dispatch), dispatch.isReusable {
       dispatch.clear()
-      if dispatch.hasDetails { dispatch.recycleRest(on: thread) }
+      if dispatch.hasDetails { dispatch.releaseDetails() }
       return .reusable
     }
     dispatch.end(dispatch.sequenceResult)

@@ -207,7 +207,7 @@ extension Dispatch {
     task.release(dispatch)
   }
 
-  /// Returns the result of a dispatch that has ended, and keeps its objects as spare ones.
+  /// Returns the result of a dispatch that has ended, and keeps its record as a spare one.
   private static func end(
     _ dispatch: consuming Dispatch, on thread: ThreadState
   ) -> DispatchResult {

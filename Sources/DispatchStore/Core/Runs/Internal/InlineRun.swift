@@ -693,7 +693,7 @@ extension InlineRun.Address {
       record.isReusable
     {
       record.clear()
-      if record.hasDetails { record.recycleRest(on: thread) }
+      if record.hasDetails { record.releaseDetails() }
       return .reusable
     }
     record.end(pointee.result(of: record))
