@@ -136,18 +136,6 @@ struct SerializationTests {
     #expect(throws: DecodingError.self) { try PlainDecoder().decode(Decimal.self, from: "1.5") }
   }
 
-  @Test func aDictionaryIsTheSameAsItsPlainTree() throws {
-    let plain = try PlainEncoder().encode(Self.shop)
-    let dictionary = try #require(plain.foundationValue as? [String: any Sendable])
-    #expect(dictionary["name"] as? String == "shop")
-    #expect(dictionary["small"] as? Int == -3)
-    #expect(PlainValue(foundationValue: dictionary) == plain)
-    let json = Data(#"{"a": [1, 2.5, true, null, "x"], "b": {}}"#.utf8)
-    let tree = PlainValue(foundationValue: try JSONSerialization.jsonObject(with: json))
-    #expect(tree == ["a": [1, 2.5, true, nil, "x"], "b": [:]])
-    #expect(PlainValue(foundationValue: ["a": Thread()]) == nil)
-  }
-
   @Test func classesWithSuperclassesAndSingleValuesAreEncodedToo() throws {
     let plain = try PlainEncoder().encode([Derived()])
     #expect(plain == [["derived": 2, "super": ["base": 1]]])

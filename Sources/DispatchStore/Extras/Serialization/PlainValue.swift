@@ -58,57 +58,8 @@ public enum PlainValue: Hashable, Sendable {
     case .object: "an object"
     }
   }
-}
 
-// Conversion to and from Foundation's types.
-extension PlainValue {
-  /// The tree as dictionaries, arrays and scalar types, with `NSNull` for null: an object is a `[String: any Sendable]`.
-  public var foundationValue: any Sendable {
-    switch self {
-    case .null: NSNull()
-    case .bool(let value): value
-    case .integer(let value): Int(exactly: value) ?? value
-    case .unsigned(let value): value
-    case .double(let value): value
-    case .string(let value): value
-    case .data(let value): value
-    case .date(let value): value
-    case .array(let values): values.map(\.foundationValue)
-    case .object(let values): values.mapValues(\.foundationValue)
-    }
-  }
-
-  /// Makes a tree of dictionaries, arrays and scalars, such as `JSONSerialization` returns.
-  ///
-  /// Nil if the value contains anything else.
-  public init?(foundationValue value: Any) {
-    if let number = value as? NSNumber, type(of: value) is AnyClass {
-      self = PlainValue(number)
-      return
-    }
-    switch value {
-    case is NSNull: self = .null
-    case let value as PlainValue: self = value
-    case let value as Bool: self = .bool(value)
-    case let value as any BinaryInteger:
-      guard let integer = PlainValue(integer: value) else { return nil }
-      self = integer
-    case let value as any BinaryFloatingPoint: self = .double(Double(value))
-    case let value as String: self = .string(value)
-    case let value as Data: self = .data(value)
-    case let value as Date: self = .date(value)
-    case let values as [Any]:
-      let plain = values.map(PlainValue.init(foundationValue:))
-      if plain.contains(nil) { return nil }
-      self = .array(plain.compactMap(\.self))
-    case let values as [String: Any]:
-      let plain = values.mapValues(PlainValue.init(foundationValue:))
-      if plain.values.contains(nil) { return nil }
-      self = .object(plain.compactMapValues(\.self))
-    default: return nil
-    }
-  }
-
+  /// Nil if it fits no 64-bit integer.
   init?(integer: some BinaryInteger) {
     if let value = Int64(exactly: integer) {
       self = .integer(value)
@@ -116,15 +67,6 @@ extension PlainValue {
       self = .unsigned(value)
     } else {
       return nil
-    }
-  }
-
-  private init(_ number: NSNumber) {
-    switch String(cString: number.objCType) {
-    case "c", "B": self = .bool(number.boolValue)
-    case "f", "d": self = .double(number.doubleValue)
-    case "Q": self = PlainValue(integer: number.uint64Value) ?? .null
-    default: self = .integer(number.int64Value)
     }
   }
 }
