@@ -10,7 +10,7 @@ struct Scenario: Sendable {
   static let all = [
     lanes, handOver, namedLanes, waitFor, cancellation, observers, unregistering, waits, suspension,
     operations, sequences, middlewares, weakStores, handles, callbacks, notificationRings, tokens,
-    dependencies, tasks, twoDispatchers, replacing, failures, refusals, substitutes, widening,
+    dependencies, tasks, twoDispatchers, failures, refusals, substitutes, widening,
     sharedQueue, suspendedWaits, applying, audits, sections, deliveryRings, hookRings,
     dependencyRings, lateDependencies, leftChanges, sends, nestedSends, limitedSends, turns, routes,
     laneNames,
