@@ -7,7 +7,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The number of seeds that were run until it was found.
   public let runCount: Int
   /// The number of steps in which the shortest failing schedule found differs from the plain one.
-  public let switchCount: Int
+  package let switchCount: Int
   /// The steps of the shortest failing schedule found.
   public let trace: SimulationTrace
 

@@ -3,26 +3,26 @@
 /// Its description is for people.
 public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
   /// An operation of the history.
-  public typealias Recorded = RecordedOperation<Specification.Operation, Specification.Response>
+  package typealias Recorded = RecordedOperation<Specification.Operation, Specification.Response>
 
   /// An operation of the longest legal order, with the state after it.
-  public struct Step: Sendable {
+  package struct Step: Sendable {
     /// The operation.
-    public let operation: Recorded
+    package let operation: Recorded
     /// The state after the operation.
-    public let state: Specification.State
+    package let state: Specification.State
   }
 
   /// An operation that had returned and does not fit into the longest legal order.
-  public struct Misfit: Sendable {
+  package struct Misfit: Sendable {
     /// The operation.
-    public let operation: Recorded
+    package let operation: Recorded
     /// The reason why it does not fit.
-    public let reason: Reason
+    package let reason: Reason
   }
 
   /// A reason why an operation does not fit.
-  public enum Reason: Sendable {
+  package enum Reason: Sendable {
     /// The response differs from all of these, which the possible positions would give.
     ///
     /// The possible positions are those that real time allows.
@@ -35,19 +35,19 @@ public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
   }
 
   /// The object concerned, if the history was checked object by object.
-  public let object: String?
+  package let object: String?
   /// The shortest part of the history, from its start, that is not linearizable.
   ///
   /// It ends at a return. Operations that returned later are pending in it.
-  public let prefix: History<Specification.Operation, Specification.Response>
+  package let prefix: History<Specification.Operation, Specification.Response>
   /// The state before the first operation.
-  public let initialState: Specification.State
+  package let initialState: Specification.State
   /// The legal order found that has the most completed operations.
-  public let order: [Step]
+  package let order: [Step]
   /// The completed operations that do not fit into `order`.
-  public let misfits: [Misfit]
+  package let misfits: [Misfit]
   /// The pending operations outside of `order`, which need not be in it.
-  public let pending: [Recorded]
+  package let pending: [Recorded]
 
   /// Makes the witness of a prefix.
   ///

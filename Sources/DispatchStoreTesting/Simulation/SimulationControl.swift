@@ -50,23 +50,6 @@ public struct SimulationControl: Sendable {
     world.run(.job, body)
   }
 
-  /// Cancels a dispatch at some time, perhaps after its end.
-  public func cancelAtSomeTime(_ handle: DispatchHandle) {
-    atSomeTime { handle.cancel() }
-  }
-
-  /// Unregisters a store at some time.
-  public func unregisterAtSomeTime(_ store: AnyStore, from dispatcher: Dispatcher) {
-    atSomeTime { dispatcher.unregister(store: store) }
-  }
-
-  /// Releases the object of a reference at some time, such as a store that has no other reference.
-  public func releaseAtSomeTime<Object: AnyObject & Sendable>(
-    _ reference: SimulatedReference<Object>
-  ) {
-    atSomeTime { reference.release() }
-  }
-
   /// Throws one time in `count`.
   ///
   /// Call it where an operation may fail.

@@ -97,7 +97,7 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   public var minimumResolution: Duration { .nanoseconds(1) }
 
   /// The number of sleepers.
-  public var sleeperCount: Int { lock.withLock { sleepers.count } }
+  package var sleeperCount: Int { lock.withLock { sleepers.count } }
 
   /// Sleeps until the clock is set to that time or past it.
   ///
@@ -184,8 +184,7 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   /// Advances the time to the next deadline, and wakes all sleepers with that deadline.
   ///
   /// - Returns: Whether there was a sleeper.
-  @discardableResult
-  public func advanceToNextSleeper() -> Bool {
+  func advanceToNextSleeper() -> Bool {
     wake { [self] _ in sleepers.last?.deadline }
   }
 

@@ -18,7 +18,7 @@ extension Scenario {
       dispatcher.dispatch(action: Entry.slow(3)),
       dispatcher.dispatch(action: Entry.work(4)),
     ]
-    for handle in handles { dispatcher.simulation?.cancelAtSomeTime(handle) }
+    for handle in handles { dispatcher.simulation?.atSomeTime { handle.cancel() } }
     for (index, handle) in handles.enumerated() {
       let (number, result) = (index + 1, await handle.result)
       // A dispatch that was cancelled before its start leaves nothing behind. If the operation was made, and

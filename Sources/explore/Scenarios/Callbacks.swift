@@ -50,7 +50,7 @@ extension Scenario {
               faults.with { $0.append("\(number) in \(delivered)") }
             }
           }
-          if number == 2 { dispatcher.simulation?.cancelAtSomeTime(handle) }
+          if number == 2 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
           _ = await handle.result
         }
       }

@@ -35,7 +35,7 @@ extension Scenario {
           let handle = dispatcher.dispatch(action: Entry.work(number), mode: mode) {
             completions.with { $0[number, default: 0] += 1 }
           }
-          if number == 2 || number == 3 { control?.cancelAtSomeTime(handle) }
+          if number == 2 || number == 3 { control?.atSomeTime { handle.cancel() } }
           return (number, await handle.result)
         }
       }

@@ -49,7 +49,8 @@ extension Scenario {
           let whole = dispatcher.dispatch(
             storeIdentifier: "journal",
             actions: [Entry.work(number + 20), Entry.slow(number + 30)], mode: mode)
-          dispatcher.simulation?.cancelAtSomeTime(number.isMultiple(of: 2) ? second : whole)
+          let cancelled = number.isMultiple(of: 2) ? second : whole
+          dispatcher.simulation?.atSomeTime { cancelled.cancel() }
           await store.send(Entry.slow(number + 40), mode: .serial, options: .limited(by: limited))
           for handle in [first, second, third, whole] {
             await handle.ended()

@@ -51,7 +51,7 @@ extension Scenario {
             }
           default:
             let handle = dispatcher.dispatch(action: claim, mode: mode, options: options)
-            if !isOrdered, draw % 3 == 0 { simulation.cancelAtSomeTime(handle) }
+            if !isOrdered, draw % 3 == 0 { simulation.atSomeTime { handle.cancel() } }
             let result = await handle.result
             results.with { $0.append(result) }
           }

@@ -25,7 +25,7 @@ extension Scenario {
           let handle = dispatcher.dispatch(action: action, mode: mode) {
             completions.with { $0[action.number, default: 0] += 1 }
           }
-          if action.number == 6 { dispatcher.simulation?.cancelAtSomeTime(handle) }
+          if action.number == 6 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
           return (action.number, await handle.result)
         }
       }

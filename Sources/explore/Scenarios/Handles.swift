@@ -22,8 +22,8 @@ extension Scenario {
     let third = send(.work(3), .async, [first, second, first])
     let fourth = send(.work(4), .serial(lane: "x"), [second])
     let fifth = send(.slow(5), .mainThread, [third, fourth])
-    dispatcher.simulation?.cancelAtSomeTime(second)
-    dispatcher.simulation?.cancelAtSomeTime(third)
+    dispatcher.simulation?.atSomeTime { second.cancel() }
+    dispatcher.simulation?.atSomeTime { third.cancel() }
     async let sixth = send(.work(6), .sync, [third])
     async let seventh = send(.work(7), .serial(lane: "y"), [fifth])
     let handles = await [first, second, third, fourth, fifth, sixth, seventh]

@@ -36,7 +36,7 @@ extension Scenario {
           let handle = dispatcher.dispatch(action, mode: mode) { result in
             log.ended(result.dispatchID)
           }
-          if number == 5 { dispatcher.simulation?.cancelAtSomeTime(handle) }
+          if number == 5 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
           return (number, await handle.result)
         }
       }

@@ -128,7 +128,7 @@ extension Scenario {
       let trials = (0..<2).map { number in
         dispatcher.dispatch(action: Entry.slow(40 + 2 * round + number), options: guarded)
       }
-      for trial in trials { simulation.cancelAtSomeTime(trial) }
+      for trial in trials { simulation.atSomeTime { trial.cancel() } }
       for trial in trials { await trial.ended() }
     }
     // Once the dependency is well, it closes: whatever came before.

@@ -28,7 +28,7 @@ extension Scenario {
           let question = Question(number: place)
           if place < 5 {
             let handle = dispatcher.dispatch(action: question, mode: mode)
-            if place == 1 { dispatcher.simulation?.cancelAtSomeTime(handle) }
+            if place == 1 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
             let result = await handle.result
             let replies = result.replies(to: Question.self)
             faults.with { $0 += question.faults(in: result, replies) }

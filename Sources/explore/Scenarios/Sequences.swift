@@ -33,7 +33,7 @@ extension Scenario {
       for (place, sequence) in sequences.enumerated() {
         group.addTask {
           let handle = send(sequence.actions, sequence.mode, sequence.options)
-          if place == 1 || place == 4 { dispatcher.simulation?.cancelAtSomeTime(handle) }
+          if place == 1 || place == 4 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
           return (place, await handle.result)
         }
       }

@@ -17,7 +17,7 @@ extension Scenario {
         group.addTask {
           let number = place + 1
           let handle = dispatcher.dispatch(action: Errand.of(number), mode: mode)
-          if number != 1 { dispatcher.simulation?.cancelAtSomeTime(handle) }
+          if number != 1 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
           return (number, handle)
         }
       }

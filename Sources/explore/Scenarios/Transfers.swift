@@ -44,7 +44,7 @@ extension Scenario {
               }
               let handle = dispatcher.dispatch(
                 storeIdentifier: "journal", action: plan.entry, mode: mode, options: options)
-              if plan.isCancelled { simulation.cancelAtSomeTime(handle) }
+              if plan.isCancelled { simulation.atSomeTime { handle.cancel() } }
               handles.append((plan.number, handle))
             }
           }

@@ -16,7 +16,7 @@ extension Scenario {
     let after = dispatcher.makePlainJournal("after", waitFor: ["weak"])
     let regardless = dispatcher.makePlainJournal(
       "regardless", waitFor: WaitFor(["weak"], runsRegardless: true))
-    dispatcher.simulation?.releaseAtSomeTime(weak)
+    dispatcher.simulation?.atSomeTime { weak.release() }
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .mainThread, .serial(lane: "a")]
     let results = await withTaskGroup(of: (Int, DispatchResult).self) { group in
       for (place, mode) in modes.enumerated() {

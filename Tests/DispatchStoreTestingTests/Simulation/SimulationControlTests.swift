@@ -19,7 +19,7 @@ struct SimulationControlTests {
       let report = await Simulation(seed: UInt64(seed)).run { dispatcher in
         let notes = dispatcher.makeNotes("notes")
         let handle = dispatcher.dispatch(action: Note.add(1), mode: .serial)
-        dispatcher.simulation?.cancelAtSomeTime(handle)
+        dispatcher.simulation?.atSomeTime { handle.cancel() }
         let isSuccess = await handle.result.isSuccess
         guard isSuccess == (notes.model.numbers == [1]) else {
           throw Unexpected(text: "\(isSuccess), \(notes.model)")
@@ -36,7 +36,7 @@ struct SimulationControlTests {
     for seed in 0..<60 {
       let report = await Simulation(seed: UInt64(seed)).run { dispatcher in
         let notes = dispatcher.makeNotes("notes")
-        dispatcher.simulation?.unregisterAtSomeTime(notes, from: dispatcher)
+        dispatcher.simulation?.atSomeTime { dispatcher.unregister(store: notes) }
         let result = await dispatcher.dispatch(action: Note.add(1)).result
         await seen.insert("\(result.hasResponders) \(notes.model.numbers)")
       }
@@ -52,7 +52,7 @@ struct SimulationControlTests {
         let notes = SimulatedReference(
           Store<Notes, Note>(identifier: "notes", reducer: NotesReducer()))
         dispatcher.register(store: notes.object!, ownership: .weak)
-        dispatcher.simulation?.releaseAtSomeTime(notes)
+        dispatcher.simulation?.atSomeTime { notes.release() }
         let result = await dispatcher.dispatch(action: Note.add(1), mode: .serial).result
         await seen.insert(result["notes"].description)
       }

@@ -108,18 +108,6 @@ struct MiddlewareOrderTests {
     func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) { steps.record("end") }
   }
 
-  @Test func middlewaresAreUnregisteredByType() {
-    let silent = WholeMiddleware()
-    let recording = ["a", "b"].map { RecordingMiddleware($0) }
-    dispatcher.register(middleware: recording[0])
-    dispatcher.register(middleware: silent)
-    dispatcher.register(middleware: recording[1])
-    let removed = dispatcher.unregister(middlewaresOfType: RecordingMiddleware.self)
-    #expect(removed.map(\.name) == ["a", "b"])
-    #expect(dispatcher.middlewares.count == 1)
-    #expect(dispatcher.middlewares.first === silent)
-  }
-
   @Test(arguments: Dispatcher.Mode.everyMode)
   func oneRegisteredBetweenWillAndDidIsCalledFromTheNextDispatchOn(mode: Dispatcher.Mode) async {
     let (dispatcher, steps) = (dispatcher, steps)

@@ -152,15 +152,7 @@ extension Dispatcher {
   /// - Returns: Whether it was registered.
   @discardableResult
   public func unregister(middleware: any Middleware) -> Bool {
-    let removed = changeRegistry(.unregister) { $0.removeMiddlewares { $0 === middleware } }
-    return !removed.isEmpty
-  }
-
-  /// Unregisters all middlewares of a type, and returns them, in order of registration.
-  @discardableResult
-  public func unregister<Kind: Middleware>(middlewaresOfType type: Kind.Type) -> [Kind] {
-    let removed = changeRegistry(.unregister) { $0.removeMiddlewares { $0 is Kind } }
-    return removed.compactMap { $0 as? Kind }
+    changeRegistry(.unregister) { $0.remove(middleware) }
   }
 
   /// The registered middlewares, in order of registration.

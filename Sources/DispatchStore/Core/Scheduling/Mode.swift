@@ -89,7 +89,7 @@ extension Dispatcher {
     }
 
     /// The four modes, `serial` with its default lane.
-    public static let allBuiltIn: [Mode] = [.async, .sync, .serial, .mainThread]
+    package static let allBuiltIn: [Mode] = [.async, .sync, .serial, .mainThread]
   }
 }
 

@@ -4,6 +4,8 @@ import Testing
 
 @testable import Programs
 
+private let modes: [Dispatcher.Mode] = [.async, .sync, .serial, .mainThread]
+
 @Suite(.timeLimit(.minutes(1)))
 struct ProgramsTests {
   @Test func aCounterCounts() {
@@ -51,12 +53,12 @@ struct ProgramsTests {
     #expect(await bank.transfer(1, from: "ann", to: "bob").isSuccess)
   }
 
-  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  @Test(arguments: modes)
   func anOperationFinishesFromACallback(_ mode: Dispatcher.Mode) async throws {
     try await load(with: CallbackPageReducer(), mode: mode)
   }
 
-  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  @Test(arguments: modes)
   func anOperationRunsAnAsyncBlock(_ mode: Dispatcher.Mode) async throws {
     try await load(with: AsyncPageReducer(), mode: mode)
   }

@@ -254,13 +254,12 @@ struct Registry {
     changeChain(to: registered + [middleware], chain.watchers)
   }
 
-  mutating func removeMiddlewares(
-    where matches: (any Middleware) -> Bool
-  ) -> [any Middleware] {
-    let matching = middlewares.filter(matches)
-    guard !matching.isEmpty else { return [] }
-    changeChain(to: chain.registered.filter { !matches($0.middleware) }, chain.watchers)
-    return matching
+  /// Returns whether the middleware was registered.
+  mutating func remove(_ middleware: any Middleware) -> Bool {
+    let others = chain.registered.filter { $0.middleware !== middleware }
+    guard others.count < chain.registered.count else { return false }
+    changeChain(to: others, chain.watchers)
+    return true
   }
 
   /// The watcher of a type.
