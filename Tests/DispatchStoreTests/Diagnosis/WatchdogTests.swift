@@ -204,7 +204,7 @@ struct WatchdogTests {
 
   @Test func isReleasedWithItsTimer() async {
     watch()
-    weak let released = dispatcher.watcher(Watchdog.self)
+    weak let released = dispatcher.inFlightTable?.users.watchdog
     #expect(released != nil)
     await hold(.serial)
     await clock.waitForSleepers(atLeast: 1)
@@ -232,6 +232,19 @@ struct WatchdogTests {
     early.open()
     #expect(await dispatcher.drain().isComplete)
     #expect(reports.count == 0)
+  }
+
+  @Test(arguments: modes)
+  func knowsWhatTheTableHasWhenItIsSet(mode: Dispatcher.Mode) async {
+    dispatcher.tracksInFlight = true
+    await hold(mode)
+    watch()
+    dispatcher.tracksInFlight = false
+    await advance(by: 8)
+    #expect(await reports.first(1)[0].entries.map(\.mode) == [mode])
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+    #expect(dispatcher.inFlight.isEmpty && !dispatcher.tracksInFlight)
   }
 
   @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])

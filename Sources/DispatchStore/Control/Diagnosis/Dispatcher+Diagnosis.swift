@@ -27,8 +27,9 @@ extension Dispatcher {
   /// reported again. If that one moves and stalls again, it is reported anew.
   ///
   /// The limit is a time of the dispatcher's clock, and the report is late by a quarter of it at most. A watchdog has
-  /// one timer, for any number of dispatches, and knows those that were made since it was set. Each of these costs the
-  /// same as with `tracksInFlight`, which you need not set besides.
+  /// one timer, for any number of dispatches, and knows those that were made since it was set, or while
+  /// `tracksInFlight` or an earlier watchdog was. Each of these costs the same as with `tracksInFlight`, which you need
+  /// not set besides.
   ///
   /// - Parameters:
   ///   - limit: The time without a move after which a dispatch is reported, more than zero; nil for no watchdog. A
@@ -41,6 +42,7 @@ extension Dispatcher {
     after limit: Duration?, report: (@Sendable (Diagnosis) -> Void)? = nil
   ) {
     let watchdog = limit.map { Watchdog(of: self, limit: $0, report: report) }
-    setWatcher(watchdog)?.cancel()
+    changeInFlight { $0.watchdog = watchdog }?.users.watchdog?.cancel()
+    if let table = inFlightTable, table.count > 0 { watchdog?.arm(for: self) }
   }
 }

@@ -3,17 +3,11 @@ extension Dispatcher {
   ///
   /// The table serves a drain's report, an operator's page and `diagnosis`. You can switch it on and off at any time,
   /// from any thread; the table has the dispatches that were made while it was on. Each of these costs a record and an
-  /// entry in a sharded table, from `dispatch` until its completion has run. `watchdog(after:report:)` switches on a
-  /// table of its own.
+  /// entry in a sharded table, from `dispatch` until its completion has run. `watchdog(after:report:)` switches it on,
+  /// too.
   public var tracksInFlight: Bool {
-    get { watcher(InFlightTable.self) != nil }
-    set {
-      if newValue {
-        setWatcher(InFlightTable(), keepingPresent: true)
-      } else {
-        setWatcher(nil as InFlightTable?)
-      }
-    }
+    get { inFlightTable?.users.isTracking == true }
+    set { changeInFlight { $0.isTracking = newValue } }
   }
 
   /// The dispatches that have not ended, in the order of their identifiers; a sequence has its present action.
@@ -24,8 +18,21 @@ extension Dispatcher {
 
   /// The table of dispatches in flight, if one is kept.
   var inFlightTable: InFlightTable? {
-    let watchers = registry.withLock(\.chain.watchers)
-    return watchers.lazy.compactMap { $0 as? any InFlightSource }.first?.table
+    registry.withLock(\.chain.watcher) as? InFlightTable
+  }
+
+  /// Changes who needs the table, for dispatches made from now on; without anyone, there is none.
+  ///
+  /// - Returns: The former table.
+  @discardableResult
+  func changeInFlight(_ change: (inout InFlightTable.Users) -> Void) -> InFlightTable? {
+    changeRegistry(.register) { registry in
+      let former = registry.chain.watcher as? InFlightTable
+      var users = former?.users ?? InFlightTable.Users()
+      change(&users)
+      registry.set(users.isEmpty ? nil : InFlightTable(for: users, after: former))
+      return former
+    }
   }
 }
 

@@ -1,8 +1,7 @@
 import Synchronization
 
 /// Takes a diagnosis once a dispatch has not moved for a limit; see `Dispatcher.watchdog(after:report:)`.
-final class Watchdog: Sendable {
-  let table = InFlightTable()
+final class Watchdog: InFlightWatchdog {
   private let limit: Int64
   private let body: (@Sendable (Diagnosis) -> Void)?
   /// Whether a timer is set, or a check under way that sets the next one.
@@ -25,7 +24,6 @@ final class Watchdog: Sendable {
     state = Locked(State(dispatcher: dispatcher))
   }
 
-  /// Ends the reports.
   func cancel() {
     let (timer, dispatcher) = state.withLock { state in
       state.isCancelled = true
@@ -39,19 +37,9 @@ final class Watchdog: Sendable {
   }
 }
 
-extension Watchdog: InFlightSource {
-  func watch(_ trace: DispatchTrace, of dispatcher: Dispatcher) {
-    table.insert(trace)
-    // Either this thread sees that no timer is set, or the resting check finds the trace at its second look.
-    if !isArmed.load(ordering: .sequentiallyConsistent) { arm(for: dispatcher, after: limit) }
-  }
+// MARK: - Its timer
 
-  func forget(_ trace: DispatchTrace) {
-    table.remove(trace)
-  }
-
-  // MARK: Its timer
-
+extension Watchdog {
   private final class Alarm: TimerTarget {
     private let watchdog: @Sendable () -> Watchdog?
 
@@ -62,9 +50,11 @@ extension Watchdog: InFlightSource {
     func timerFired() { watchdog()?.timerFired() }
   }
 
-  private func arm(for dispatcher: Dispatcher, after time: Int64) {
+  func arm(for dispatcher: Dispatcher) {
+    // Either this thread sees that no timer is set, or the resting check finds the trace at its second look.
+    if isArmed.load(ordering: .sequentiallyConsistent) { return }
     guard !isArmed.exchange(true, ordering: .sequentiallyConsistent) else { return }
-    setTimer(for: dispatcher, after: time)
+    setTimer(for: dispatcher, after: limit)
   }
 
   private func setTimer(for dispatcher: Dispatcher, after time: Int64) {
@@ -81,15 +71,15 @@ extension Watchdog: InFlightSource {
   /// Looks for due stalls on a thread of the clock, and leaves the diagnosis to another thread.
   private func timerFired() {
     let (dispatcher, isCancelled) = state.withLock { ($0.dispatcher, $0.isCancelled) }
-    guard let dispatcher, !isCancelled else { return }
+    guard let dispatcher, !isCancelled, let table = dispatcher.inFlightTable else { return }
     let now = dispatcher.clock.nanoseconds
     let traces = table.all
-    if traces.isEmpty { return rest(dispatcher) }
+    if traces.isEmpty { return rest(dispatcher, table) }
     let (due, next) = state.withLock { state in
       state.stalls.due(traces.map(Stall.init), at: now, limit: limit)
     }
     if due.isEmpty { return setTimer(for: dispatcher, after: pause(until: next, at: now)) }
-    let check: @Sendable () -> Void = { self.check(due, dispatcher) }
+    let check: @Sendable () -> Void = { self.check(due, dispatcher, table) }
     if let world = dispatcher.pool.world {
       world.run(.substitute, check)
     } else {
@@ -98,11 +88,11 @@ extension Watchdog: InFlightSource {
   }
 
   /// Rests: sets no timer until a dispatch is in flight again.
-  private func rest(_ dispatcher: Dispatcher) {
+  private func rest(_ dispatcher: Dispatcher, _ table: InFlightTable) {
     if isPlanted(.lostWatch) { yieldPoint(.restWatchdog) }
     isArmed.store(false, ordering: .sequentiallyConsistent)
     yieldPoint(.restWatchdog)
-    if table.count > 0, !isPlanted(.lostWatch) { arm(for: dispatcher, after: limit) }
+    if table.count > 0, !isPlanted(.lostWatch) { arm(for: dispatcher) }
   }
 
   private func pause(until next: Int64, at now: Int64) -> Int64 {
@@ -110,7 +100,7 @@ extension Watchdog: InFlightSource {
   }
 
   /// Takes a diagnosis, and decides whether it is reported.
-  private func check(_ due: [Stall], _ dispatcher: Dispatcher) {
+  private func check(_ due: [Stall], _ dispatcher: Dispatcher, _ table: InFlightTable) {
     let diagnosis = Diagnosis.of(dispatcher, table: table, suspectingAfter: limit)
     let traces = table.all
     let now = dispatcher.clock.nanoseconds
@@ -120,7 +110,7 @@ extension Watchdog: InFlightSource {
       return (isReported && !state.isCancelled, next)
     }
     if traces.isEmpty {
-      rest(dispatcher)
+      rest(dispatcher, table)
     } else {
       setTimer(for: dispatcher, after: pause(until: next, at: now))
     }

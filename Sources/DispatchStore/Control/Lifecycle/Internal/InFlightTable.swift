@@ -1,12 +1,33 @@
-/// A watcher with a table of the dispatches in flight.
-protocol InFlightSource: DispatchWatcher {
-  var table: InFlightTable { get }
+/// A watchdog, as the table of dispatches in flight knows it.
+protocol InFlightWatchdog: AnyObject, Sendable {
+  /// Called when the table has another dispatch, with no lock held.
+  func arm(for dispatcher: Dispatcher)
+
+  /// Ends the reports.
+  func cancel()
 }
 
 /// The traces of dispatches in flight, in several shards.
-final class InFlightTable: Sendable {
+final class InFlightTable: DispatchWatcher {
+  /// Who needs the table.
+  struct Users: Sendable {
+    /// Whether the program does.
+    var isTracking = false
+    var watchdog: (any InFlightWatchdog)?
+
+    var isEmpty: Bool { !isTracking && watchdog == nil }
+  }
+
+  /// Constant, so that a dispatch acquires no lock to find the watchdog.
+  let users: Users
+  private let shards: [Locked<[DispatchID: DispatchTrace]>]
   private static let shardCount = 16
-  private let shards = (0..<shardCount).map { _ in Locked<[DispatchID: DispatchTrace]>([:]) }
+
+  /// Makes a table that has its entries in common with the former one, whose dispatches leave it there.
+  init(for users: Users, after former: InFlightTable?) {
+    self.users = users
+    shards = former?.shards ?? (0..<Self.shardCount).map { _ in Locked([:]) }
+  }
 
   var count: Int { shards.reduce(0) { $0 + $1.withLock(\.count) } }
 
@@ -15,11 +36,12 @@ final class InFlightTable: Sendable {
     shards.flatMap { $0.withLock { Array($0.values) } }.sorted { $0.id < $1.id }
   }
 
-  func insert(_ trace: DispatchTrace) {
+  func watch(_ trace: DispatchTrace, of dispatcher: Dispatcher) {
     shard(of: trace.id).withLock { $0[trace.id] = trace }
+    users.watchdog?.arm(for: dispatcher)
   }
 
-  func remove(_ trace: DispatchTrace) {
+  func forget(_ trace: DispatchTrace) {
     // The objects of the entry are released outside the lock.
     let removed = shard(of: trace.id).withLock { $0.removeValue(forKey: trace.id) }
     withExtendedLifetime(removed) {}
@@ -28,12 +50,4 @@ final class InFlightTable: Sendable {
   private func shard(of id: DispatchID) -> Locked<[DispatchID: DispatchTrace]> {
     shards[Int(truncatingIfNeeded: id.rawValue) & (Self.shardCount - 1)]
   }
-}
-
-extension InFlightTable: InFlightSource {
-  var table: InFlightTable { self }
-
-  func watch(_ trace: DispatchTrace, of dispatcher: Dispatcher) { insert(trace) }
-
-  func forget(_ trace: DispatchTrace) { remove(trace) }
 }

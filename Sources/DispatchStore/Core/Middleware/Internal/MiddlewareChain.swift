@@ -13,7 +13,7 @@ struct RegisteredMiddleware: Sendable {
   }
 }
 
-/// The middlewares of one dispatch, in order of registration, its watchers and followers.
+/// The middlewares of one dispatch, in order of registration, its watcher and followers.
 ///
 /// Calls all of them for each hook.
 final class MiddlewareChain: Sendable {
@@ -22,26 +22,26 @@ final class MiddlewareChain: Sendable {
   private let middlewares: [any Middleware]
   /// The middlewares that are called for whole dispatches.
   let wholes: [any Middleware]
-  /// The objects that watch dispatches in flight.
-  let watchers: [any DispatchWatcher]
+  /// The object that watches dispatches in flight; nil for most.
+  let watcher: (any DispatchWatcher)?
   /// The followers of the route's action type, in order of registration.
   let followers: [any DispatchFollower]
-  /// Whether whole dispatches have hooks, watchers or followers.
+  /// Whether whole dispatches have hooks, a watcher or followers.
   let hasWholes: Bool
-  /// Whether stores have hooks or watchers, which need to know when a store starts and ends.
+  /// Whether stores have hooks or a watcher, which need to know when a store starts and ends.
   let followsStores: Bool
 
   init(
-    _ registered: [RegisteredMiddleware] = [], watchers: [any DispatchWatcher] = [],
+    _ registered: [RegisteredMiddleware] = [], watcher: (any DispatchWatcher)? = nil,
     followers: [any DispatchFollower] = []
   ) {
     self.registered = registered
-    self.watchers = watchers
+    self.watcher = watcher
     self.followers = followers
     middlewares = registered.lazy.filter(\.hasStoreHooks).map(\.middleware)
     wholes = registered.lazy.filter(\.hasDispatchHooks).map(\.middleware)
-    hasWholes = !wholes.isEmpty || !watchers.isEmpty || !followers.isEmpty
-    followsStores = !middlewares.isEmpty || !watchers.isEmpty
+    hasWholes = !wholes.isEmpty || watcher != nil || !followers.isEmpty
+    followsStores = !middlewares.isEmpty || watcher != nil
   }
 
   /// Whether there is nothing to call.

@@ -22,7 +22,7 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
   ///
   /// In a round, its store run has that time.
   @exclusivity(unchecked) private(set) var startedAt: Int64?
-  /// The trace until the end of the dispatch, if there are watchers.
+  /// The trace until the end of the dispatch; nil if nothing watches it.
   @exclusivity(unchecked) private var trace: DispatchTrace?
   /// The replies by store index.
   ///
@@ -40,9 +40,9 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
   override var actions: ShortList<any ActionType> { ShortList(action) }
   override var isSequence: Bool { false }
 
-  /// Whether the chain has hooks, watchers or followers of whole dispatches.
+  /// Whether the chain has hooks, a watcher or followers of whole dispatches.
   var hasWholes: Bool { chain.hasWholes }
-  /// Whether stores have hooks or watchers; if not, they run as if there were no session.
+  /// Whether stores have hooks or a watcher; if not, they run as if there were no session.
   var followsStores: Bool { chain.followsStores }
 
   // MARK: Stores
@@ -160,15 +160,15 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
     chain.wholes.isEmpty ? [] : begin(chain.wholes)
   }
 
-  /// Whether there are watchers.
-  var isWatched: Bool { !chain.watchers.isEmpty }
+  /// Whether there is a watcher.
+  var isWatched: Bool { chain.watcher != nil }
 
-  /// Shows the dispatch to the watchers, before any hook.
+  /// Shows the dispatch to the watcher, before any hook.
   func watch(_ record: Dispatch, caller: Dispatch?) {
     let trace = DispatchTrace(
       record, [action], isSequence: false, mode, caller: caller, at: now)
     self.trace = trace
-    for watcher in chain.watchers { watcher.watch(trace, of: dispatcher) }
+    chain.watcher?.watch(trace, of: dispatcher)
   }
 
   func dispatchEnded(_ result: @autoclosure () -> DispatchResult) {
@@ -178,7 +178,7 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
       let result = result()
       for middleware in chain.wholes.reversed() { middleware.dispatchDidEnd(info, result: result) }
     }
-    if let trace = trace.take() { for watcher in chain.watchers { watcher.forget(trace) } }
+    if let trace = trace.take() { chain.watcher?.forget(trace) }
   }
 
   /// The followers of the dispatch.

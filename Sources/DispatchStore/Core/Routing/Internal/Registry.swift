@@ -191,7 +191,7 @@ struct Registry {
     if followers.isEmpty { return chain }
     let responding = followers.filter { $0.responds(to: type) }
     if responding.isEmpty { return chain }
-    return MiddlewareChain(chain.registered, watchers: chain.watchers, followers: responding)
+    return MiddlewareChain(chain.registered, watcher: chain.watcher, followers: responding)
   }
 
   mutating func insert(_ follower: any DispatchFollower) {
@@ -246,39 +246,31 @@ struct Registry {
     return last
   }
 
-  // MARK: Middlewares and watchers
+  // MARK: Middlewares and the watcher
 
   mutating func insert(_ middleware: RegisteredMiddleware) {
     let registered = chain.registered
     if registered.contains(where: { $0.middleware === middleware.middleware }) { return }
-    changeChain(to: registered + [middleware], chain.watchers)
+    changeChain(to: registered + [middleware], chain.watcher)
   }
 
   /// Returns whether the middleware was registered.
   mutating func remove(_ middleware: any Middleware) -> Bool {
     let others = chain.registered.filter { $0.middleware !== middleware }
     guard others.count < chain.registered.count else { return false }
-    changeChain(to: others, chain.watchers)
+    changeChain(to: others, chain.watcher)
     return true
   }
 
-  /// The watcher of a type.
-  func watcher<Watcher: DispatchWatcher>(_ type: Watcher.Type) -> Watcher? {
-    chain.watchers.lazy.compactMap { $0 as? Watcher }.first
-  }
-
-  /// Replaces the watcher of a type, and returns the former one.
-  mutating func setWatcher<Watcher: DispatchWatcher>(_ watcher: Watcher?) -> Watcher? {
-    let former = self.watcher(Watcher.self)
-    let others = chain.watchers.filter { $0 !== former }
-    changeChain(to: chain.registered, others + (watcher.map { [$0] } ?? []))
-    return former
+  /// Sets the watcher of dispatches that are made from now on.
+  mutating func set(_ watcher: (any DispatchWatcher)?) {
+    changeChain(to: chain.registered, watcher)
   }
 
   private mutating func changeChain(
-    to registered: [RegisteredMiddleware], _ watchers: [any DispatchWatcher]
+    to registered: [RegisteredMiddleware], _ watcher: (any DispatchWatcher)?
   ) {
-    chain = MiddlewareChain(registered, watchers: watchers)
+    chain = MiddlewareChain(registered, watcher: watcher)
     routes.removeAll()
   }
 }

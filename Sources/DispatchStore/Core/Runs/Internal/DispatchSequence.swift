@@ -8,7 +8,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   /// The dispatch whose result this one returns; only for a sequence without actions.
   private let joined: Dispatch?
   @exclusivity(unchecked) private var middlewares: [any Middleware] = []
-  @exclusivity(unchecked) private var watchers: [any DispatchWatcher] = []
+  @exclusivity(unchecked) private var watcher: (any DispatchWatcher)?
   /// The trace until its end; nil if nothing watches it.
   @exclusivity(unchecked) private var trace: DispatchTrace?
   private let continuesOnFailure: Bool
@@ -48,7 +48,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
     super.init(dispatch.id, parent: dispatch.parent, mode, dispatch.callSite, by: dispatcher)
     acceptance._withUnsafeGuaranteedRef { route in
       guard joined == nil, !route.hasFailed, route.chain.hasWholes else { return }
-      (middlewares, watchers) = (route.chain.wholes, route.chain.watchers)
+      (middlewares, watcher) = (route.chain.wholes, route.chain.watcher)
       if !middlewares.isEmpty { began = dispatcher.clock.nanoseconds }
     }
   }
@@ -165,17 +165,17 @@ extension DispatchSequence {
 
   /// Lets other threads watch the dispatch, which therefore gets details, and its scheduler.
   func watch(_ dispatch: Dispatch) {
-    if watchers.isEmpty { return }
+    guard let watcher else { return }
     _ = dispatch.makeDetails()
     let trace = DispatchTrace(
       dispatch, dispatched, isSequence: true, mode, caller: mode.isSync ? outer?.dispatch : nil,
       at: dispatcher.clock.nanoseconds)
     self.trace = trace
-    for watcher in watchers { watcher.watch(trace, of: dispatcher) }
+    watcher.watch(trace, of: dispatcher)
   }
 
   func dispatchEnded(_ dispatch: Dispatch, _ result: @autoclosure () -> DispatchResult) {
-    defer { if let trace = trace.take() { for watcher in watchers { watcher.forget(trace) } } }
+    defer { if let trace = trace.take() { watcher?.forget(trace) } }
     guard !middlewares.isEmpty else { return }
     let result = result()
     var info = DispatchInfo(self)

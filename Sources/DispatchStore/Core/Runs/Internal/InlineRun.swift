@@ -37,7 +37,7 @@ struct InlineRun: ~Copyable {
   var outcomes: [StoreOutcome] = []
   /// The step of the current store, until its end is noted.
   fileprivate var begun: InlineStep?
-  /// Whether stores have no hooks and no watchers, all stores have finished so far, and the run is not atomic.
+  /// Whether stores have no hooks and no watcher, all stores have finished so far, and the run is not atomic.
   fileprivate var isPlain = true
   /// Whether the options of a run that began without a record make it atomic.
   private var isMarkedAtomic = false
