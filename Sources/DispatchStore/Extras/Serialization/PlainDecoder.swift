@@ -91,8 +91,9 @@ private struct PlainDecoding: Decoder {
   private var number: Double? {
     switch value {
     case .double(let value): value
-    case .integer(let value): Double(exactly: value)
-    case .unsigned(let value): Double(exactly: value)
+    // Rounded: JSON's text of a large double is that of another integer, which this double is next to.
+    case .integer(let value): Double(value)
+    case .unsigned(let value): Double(value)
     // JSON has no such numbers.
     case .string("inf"): .infinity
     case .string("-inf"): -.infinity

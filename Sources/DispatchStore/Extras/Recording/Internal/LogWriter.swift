@@ -55,20 +55,29 @@ struct LogWriter {
 
   /// The runs of an entry, and commits to stores that took no part, such as those of a block to another store.
   private func stores(_ entry: RecorderState.Entry) -> [DispatchLog.StoreRun] {
-    let commits = Dictionary(grouping: entry.commits, by: \.identifier)
-    var stores = entry.runs.map { run(of: $0, commits[$0.storeIdentifier] ?? [], entry) }
-    let known = Set(entry.runs.map(\.storeIdentifier))
-    for (identifier, commits) in commits.sorted(by: { $0.key < $1.key })
-    where !known.contains(identifier) {
+    var left = Dictionary(grouping: entry.commits, by: \.identifier)
+    let runs = Array(entry.runs)
+    let lastRuns = Dictionary(runs.indices.map { (runs[$0].storeIdentifier, $0) }) { $1 }
+    var stores: [DispatchLog.StoreRun] = []
+    for (index, run) in runs.enumerated() {
+      let commits = left[run.storeIdentifier] ?? []
+      // A store that is retried has several runs. Commits after its last run are that one's, too.
+      let end = lastRuns[run.storeIdentifier] == index ? .max : run.version
+      left[run.storeIdentifier] = end == .max ? nil : commits.filter { $0.versions.new > end }
+      stores.append(self.run(of: run, commits.filter { $0.versions.new <= end }, end, entry))
+    }
+    for (identifier, commits) in left.sorted(by: { $0.key < $1.key }) {
       stores.append(
         store(
-          identifier, .finished, nil, (.zero, .zero), commits, version: 0, replacement: nil, entry))
+          identifier, .finished, nil, (.zero, .zero), commits, .max, version: 0, replacement: nil,
+          entry))
     }
     return stores
   }
 
   private func run(
-    of run: RecorderState.Run, _ commits: [TapedCommit], _ entry: RecorderState.Entry
+    of run: RecorderState.Run, _ commits: [TapedCommit], _ end: UInt64,
+    _ entry: RecorderState.Entry
   ) -> DispatchLog.StoreRun {
     let (outcome, detail) = outcome(run.outcome)
     let dispatched = (entry.dispatch?.actions.first).map(HandledAction.unwrapped)
@@ -78,15 +87,17 @@ struct LogWriter {
     }
     return store(
       run.storeIdentifier, outcome, detail, (run.timeQueued, run.duration), commits,
-      version: run.version, replacement: isSame == false ? text(action) : nil, entry)
+      end, version: run.version, replacement: isSame == false ? text(action) : nil, entry)
   }
 
+  /// - Parameter end: The last version of the run; the greatest number for the last run of a store, which gets the commits
+  ///   that were not kept.
   private func store(
     _ identifier: String, _ outcome: DispatchLog.StoreRun.Outcome, _ detail: String?,
-    _ times: (queued: Duration, run: Duration), _ commits: [TapedCommit],
+    _ times: (queued: Duration, run: Duration), _ commits: [TapedCommit], _ end: UInt64,
     version: UInt64, replacement: String?, _ entry: RecorderState.Entry
   ) -> DispatchLog.StoreRun {
-    let unread = entry.omitted[identifier]
+    let unread = end == .max ? entry.omitted[identifier] : nil
     var omitted = unread?.count ?? 0
     let found = commits.flatMap { self.differences(of: $0, &omitted) }
     omitted += max(0, found.count - Self.differenceLimit)

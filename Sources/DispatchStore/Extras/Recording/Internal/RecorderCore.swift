@@ -103,6 +103,8 @@ final class RecorderCore: TapeSink {
       if isMeasured { kept.schedule(CommitMeasure(of: commit, for: self)) }
       return
     }
+    // Commits of dispatches that are not recorded get no entry, say once the recorder is unregistered.
+    if commit.dispatchID != nil { return }
     let alone = RecorderState.Entry()
     alone.add(commit)
     alone.end = state.withLock(\.home)?.clock.nanoseconds ?? 0
