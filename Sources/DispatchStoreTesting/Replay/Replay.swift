@@ -33,7 +33,7 @@ public func replay(
 
 /// Runs a recorded log in its own order, as `replay` does, and then in orders drawn from seeds.
 ///
-/// In a drawn order, dispatches that had a lane keep their order in it. All others may come in any order, and may overlap.
+/// In a drawn order, dispatches that had lanes keep their order in each. All others may come in any order, and may overlap.
 /// Use it to find out if last night's actions would have broken the stores in another order.
 ///
 /// - Parameters:
@@ -55,7 +55,8 @@ public func explore(
   try await explore(seeds: seeds, stepLimit: stepLimit) { dispatcher in
     try await stores(dispatcher)
     let handles = plan.roots.map { root in
-      root.run(at: dispatcher, mode: root.entry.lane.map { .serial(lane: $0) } ?? .async)
+      let lanes = root.entry.lanes
+      return root.run(at: dispatcher, mode: lanes.isEmpty ? .async : .serial(lanes: lanes))
     }
     for handle in handles { await handle.settled }
     try await check(dispatcher)

@@ -251,6 +251,36 @@ struct ReplayTests {
     #expect(failure.map { "\($0.failure)".contains("PaidAndCancelled") } == true)
   }
 
+  private struct Move: CodableAction { let amount: Int }
+  private struct Lost: Error {}
+
+  @Test func keepTheOrderOfDispatchesInSeveralLanes() async throws {
+    // Loses a change if two of them overlap.
+    @Sendable func register(at dispatcher: Dispatcher) {
+      dispatcher.register(
+        store: Store(identifier: "balance", model: 0) {
+          Perform(Move.self) { move, context in
+            let balance = try context.model
+            await Task.yield()
+            try context.updateModel { $0 = balance + move.amount }
+          }
+        })
+    }
+    let (dispatcher, coder) = (Dispatcher(name: "bank"), ActionCoder(Move.self))
+    let recorder = DispatchRecorder(actions: coder)
+    dispatcher.register(middleware: recorder)
+    register(at: dispatcher)
+    await dispatcher.send(Move(amount: 1), mode: .serial(lane: "ann"))
+    await dispatcher.send(Move(amount: 2), mode: .serial(lanes: ["ann", "bob"]))
+    await dispatcher.send(Move(amount: 4), mode: .serial(lane: "ann"))
+    try await explore(log: recorder.log, decoding: coder, seeds: 0..<500) {
+      register(at: $0)
+    } check: { dispatcher in
+      let store = dispatcher.store(with: "balance") as? Store<Int, HandledAction>
+      if store?.model != 7 { throw Lost() }
+    }
+  }
+
   @Test func sayWhyALogCantBeReplayed() async throws {
     let open = await record { dispatcher in await dispatcher.send(Open()) }
     let first = await #expect(throws: ReplayError.self) {

@@ -267,6 +267,24 @@ struct DispatchRecorderTests {
     #expect(log.filtered(within: .zero..<log.entries[1].began).entries.count == 1)
   }
 
+  @Test func keepEachLaneOfADispatchInSeveral() async throws {
+    let (dispatcher, _, recorder) = make()
+    await dispatcher.send(Book(customer: "a", amount: 1), mode: .serial(lane: "ann"))
+    await dispatcher.send(Book(customer: "b", amount: 1), mode: .serial(lanes: ["ann", "bob"]))
+    await dispatcher.send(Book(customer: "c", amount: 1), mode: .async)
+    let log = try DispatchLog(jsonLines: recorder.log.jsonLines())
+    #expect(log.entries == recorder.log.entries)
+    #expect(log.entries.map(\.lanes) == [["ann"], ["ann", "bob"], []])
+    #expect(log.entries.map(\.lane) == ["ann", "ann, bob", nil])
+    #expect(log.filtered(lane: "ann").entries.count == 2)
+    #expect(log.filtered(lane: "bob").entries.count == 1)
+    // Earlier versions wrote one text only.
+    let text = String(decoding: try log.jsonLines(), as: UTF8.self)
+    let former = text.replacing(#","lanes":["ann","bob"]"#, with: "")
+    #expect(former != text)
+    #expect(try DispatchLog(jsonLines: Data(former.utf8)).entries[1].lanes == ["ann, bob"])
+  }
+
   @Test func noteTheVersionOfAStoreThatDidNotCommit() async throws {
     let (dispatcher, store, recorder) = make()
     await dispatcher.send(Book(customer: "a", amount: 1))

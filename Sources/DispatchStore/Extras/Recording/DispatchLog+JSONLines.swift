@@ -95,7 +95,7 @@ public struct LogFormatError: Error, CustomStringConvertible {
 
 extension DispatchLog.Entry: Codable {
   private enum Key: String, CodingKey {
-    case kind, id, parent, actions, mode, lane, began, queued, duration, site, error, stores
+    case kind, id, parent, actions, mode, lane, lanes, began, queued, duration, site, error, stores
   }
 
   /// Encodes the entry, with times in nanoseconds.
@@ -107,6 +107,7 @@ extension DispatchLog.Entry: Codable {
     try container.encode(actions, forKey: .actions)
     try container.encode(mode, forKey: .mode)
     try container.encodeIfPresent(lane, forKey: .lane)
+    if lanes.count > 1 { try container.encode(lanes, forKey: .lanes) }
     try container.encode(began.wholeNanoseconds, forKey: .began)
     try container.encode(timeQueued.wholeNanoseconds, forKey: .queued)
     try container.encode(duration.wholeNanoseconds, forKey: .duration)
@@ -123,7 +124,9 @@ extension DispatchLog.Entry: Codable {
     parent = try container.decodeIfPresent(UInt64.self, forKey: .parent)
     actions = try container.decode([DispatchLog.Action].self, forKey: .actions)
     mode = try container.decode(String.self, forKey: .mode)
-    lane = try container.decodeIfPresent(String.self, forKey: .lane)
+    let lane = try container.decodeIfPresent(String.self, forKey: .lane)
+    lanes =
+      try container.decodeIfPresent([String].self, forKey: .lanes) ?? (lane.map { [$0] } ?? [])
     began = .nanoseconds(try container.decode(Int64.self, forKey: .began))
     timeQueued = .nanoseconds(try container.decode(Int64.self, forKey: .queued))
     duration = .nanoseconds(try container.decode(Int64.self, forKey: .duration))

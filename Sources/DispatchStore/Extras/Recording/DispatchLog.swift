@@ -43,8 +43,8 @@ public struct DispatchLog: Sendable, Equatable {
     public let actions: [Action]
     /// The mode, such as `serial`; empty for a change.
     public let mode: String
-    /// The keys of its lanes; nil without a lane.
-    public let lane: String?
+    /// The keys of its lanes, as texts; empty without a lane.
+    public let lanes: [String]
     /// The time of the dispatch, since the log's origin.
     public let began: Duration
     /// The time before its first store started.
@@ -57,6 +57,9 @@ public struct DispatchLog: Sendable, Equatable {
     public let error: String?
     /// The runs of its stores.
     public let stores: [StoreRun]
+
+    /// The keys of its lanes in one text; nil without a lane.
+    public var lane: String? { lanes.isEmpty ? nil : lanes.joined(separator: ", ") }
   }
 
   /// An action, as text.
@@ -123,7 +126,7 @@ extension DispatchLog {
   ///
   /// - Parameters:
   ///   - store: The identifier of a store that takes part.
-  ///   - lane: The key of the lane, as text.
+  ///   - lane: The key of a lane that the dispatch had, as text.
   ///   - action: The name of an action's type.
   ///   - time: The time of the dispatch, since the log's origin.
   public func filtered(
@@ -133,7 +136,7 @@ extension DispatchLog {
     var log = self
     log.entries = entries.filter { entry in
       (store == nil || entry.stores.contains { $0.store == store })
-        && (lane == nil || entry.lane == lane)
+        && (lane.map { entry.lanes.contains($0) } != false)
         && (action == nil || entry.actions.contains { $0.type == action })
         && time?.contains(entry.began) != false
     }

@@ -13,7 +13,7 @@ struct LogWriter {
   func entry(_ entry: RecorderState.Entry) -> DispatchLog.Entry {
     guard let dispatch = entry.dispatch else {
       return DispatchLog.Entry(
-        kind: .change, id: nil, parent: nil, actions: [], mode: "", lane: nil,
+        kind: .change, id: nil, parent: nil, actions: [], mode: "", lanes: [],
         began: .nanoseconds(entry.end - start), timeQueued: .zero, duration: .zero, callSite: "",
         error: nil, stores: stores(entry))
     }
@@ -21,7 +21,7 @@ struct LogWriter {
     return DispatchLog.Entry(
       kind: dispatch.isSequence ? .sequence : .action, id: dispatch.id.number,
       parent: dispatch.parent?.number, actions: dispatch.actions.map(action),
-      mode: dispatch.mode.name, lane: dispatch.mode.laneName,
+      mode: dispatch.mode.name, lanes: dispatch.mode.laneNames,
       began: .nanoseconds(entry.end - start) - took, timeQueued: dispatch.timeQueued,
       duration: dispatch.duration, callSite: "\(dispatch.callSite)",
       error: dispatch.error.map { Self.cut("\($0)") }, stores: stores(entry))
@@ -184,14 +184,14 @@ extension Dispatcher.Mode {
     }
   }
 
-  /// The name of the lane, or of each.
-  fileprivate var laneName: String? {
+  /// The names of the lanes.
+  fileprivate var laneNames: [String] {
     switch kind {
-    case .async, .sync: nil
-    case .serial: "serial"
-    case .mainThread: "mainThread"
-    case .lane(let key): key.description
-    case .lanes(let keys): keys.all.map(\.description).joined(separator: ", ")
+    case .async, .sync: []
+    case .serial: ["serial"]
+    case .mainThread: ["mainThread"]
+    case .lane(let key): [key.description]
+    case .lanes(let keys): keys.all.map(\.description)
     }
   }
 }
