@@ -111,6 +111,34 @@ public final class RecorderMiddleware: Middleware {
   }
 }
 
+extension RecorderMiddleware {
+  /// Returns once nothing is under way at a dispatcher that the recorder follows, nor about to begin by itself.
+  ///
+  /// Returns earlier if the task is cancelled.
+  nonisolated(nonsending) func idle(at dispatcher: Dispatcher) async {
+    repeat {
+      await idle()
+      // What was due may have begun in between.
+    } while await dueHaveBegun(at: dispatcher) || !isIdle && !Task.isCancelled
+  }
+
+  /// Awaits what begins by itself while no dispatch is under way: delayed dispatches whose time has come, and the next
+  /// steps of groups.
+  ///
+  /// Returns early if a dispatch has begun meanwhile. Returns false if there is nothing to await, or the task is
+  /// cancelled.
+  nonisolated(nonsending) func dueHaveBegun(at dispatcher: Dispatcher) async -> Bool {
+    let journal = journal
+    let seen = journal.read(\.notices)
+    let notice: @Sendable () -> Void = { journal.change { $0.noticed() } }
+    guard dispatcher.whenDueHaveBegun(notice) || dispatcher.whenGroupGoesOn(notice) else {
+      return false
+    }
+    _ = await journal.first { $0.notices > seen || !$0.isIdle ? true : nil }
+    return !Task.isCancelled
+  }
+}
+
 extension RecorderMiddleware: CustomStringConvertible {
   /// A tree of causes, with a line for each action, below the action that caused it.
   ///

@@ -2,10 +2,11 @@ public import DispatchStore
 
 /// Runs a recorded log through the real stores once more, in its own order.
 ///
-/// Each dispatch of the log that no other one has made is sent, and awaited, in the order of its commits; what handlers
-/// dispatch themselves comes with it. Those that were cancelled or timed out before they began are left out. Then the
-/// changes of each store are compared with the recorded ones, so a reducer that reads the date or draws a number is
-/// found.
+/// Each dispatch of the log that no handler has made is sent, in the order of its commits, once nothing is under way.
+/// Handlers make theirs again. What a hook, an observer, a completion or an effect had dispatched is sent after the
+/// dispatch that it followed, unless one that `stores` registers has dispatched it already. Dispatches that were
+/// cancelled or timed out before they began are left out. Then the changes of each store are compared with the recorded
+/// ones, so a reducer that reads the date or draws a number is found.
 ///
 ///     try await replay(log, decoding: ActionCoder(Place.self, Pay.self)) { dispatcher in
 ///       dispatcher.register(store: makeOrders())
@@ -21,20 +22,49 @@ public import DispatchStore
 public func replay(
   _ log: DispatchLog, decoding coder: ActionCoder, stores: (Dispatcher) async throws -> Void
 ) async throws -> Dispatcher {
-  let plan = try ReplayPlan(log, decoding: coder)
+  try await replay(ReplayPlan(log, decoding: coder), of: log, coder, stores: stores).dispatcher
+}
+
+/// Returns the dispatcher, and the dispatches that were sent, since the stores did not make them.
+private func replay(
+  _ plan: ReplayPlan, of log: DispatchLog, _ coder: ActionCoder,
+  stores: (Dispatcher) async throws -> Void
+) async throws -> (dispatcher: Dispatcher, sent: [ReplayPlan.Root]) {
   let dispatcher = Dispatcher(name: "replay of \(log.dispatcher)")
+  // Registered first, so that it counts a dispatch until all other hooks have run.
+  let progress = RecorderMiddleware(following: dispatcher)
   try await stores(dispatcher)
   let recorder = DispatchRecorder(limit: max(1, 2 * log.entries.count), actions: coder)
   dispatcher.register(middleware: recorder)
-  for root in plan.roots { await root.run(at: dispatcher, mode: .async).settled }
+  var (twins, sent, position) = (ReplayTwins(of: log), [ReplayPlan.Root](), 0)
+  // The roots that stores have made, by the root that has made them.
+  var madeBy: [UInt64: UInt64] = [:]
+  let hasCauses = plan.roots.contains { $0.cause != nil }
+  for var root in plan.roots {
+    root.cause = root.cause.map { madeBy[$0] ?? $0 }
+    if let cause = root.cause, let id = root.entry.id, twins.twin(of: id) != nil {
+      madeBy[id] = cause
+      continue
+    }
+    if let failure = root.failure { throw failure }
+    let handle = root.run(at: dispatcher, mode: .async)
+    await handle.settled
+    await progress.idle(at: dispatcher)
+    sent.append(root)
+    if !hasCauses { continue }
+    let ended = recorder.log(after: position, atMost: .max)
+    twins.note(handle.dispatchID.number, of: root.entry.id, ended.log.entries)
+    position = ended.position
+  }
   if let difference = ReplayComparison(log, recorder.log).first { throw difference }
-  return dispatcher
+  return (dispatcher, sent)
 }
 
 /// Runs a recorded log in its own order, as `replay` does, and then in orders drawn from seeds.
 ///
-/// In a drawn order, dispatches that had lanes keep their order in each. All others may come in any order, and may overlap.
-/// Use it to find out if last night's actions would have broken the stores in another order.
+/// In a drawn order, dispatches that had lanes keep their order in each. All others may come in any order, and may
+/// overlap. What a hook, an observer, a completion or an effect had dispatched is sent at the end of the dispatch that it
+/// followed. Use it to find out if last night's actions would have broken the stores in another order.
 ///
 /// - Parameters:
 ///   - log: The log, from the first action on.
@@ -51,22 +81,54 @@ public func explore(
   check: @escaping @Sendable (Dispatcher) async throws -> Void
 ) async throws {
   let plan = try ReplayPlan(log, decoding: coder)
-  try await check(replay(log, decoding: coder, stores: stores))
+  let (dispatcher, sent) = try await replay(plan, of: log, coder, stores: stores)
+  try await check(dispatcher)
+  let known = Set(sent.compactMap(\.entry.id))
+  let followers = Dictionary(grouping: sent) { root in
+    root.cause.flatMap { known.contains($0) ? $0 : nil }
+  }
   try await explore(seeds: seeds, stepLimit: stepLimit) { dispatcher in
+    let progress = RecorderMiddleware(following: dispatcher)
     try await stores(dispatcher)
-    let handles = plan.roots.map { root in
-      let lanes = root.entry.lanes
-      return root.run(at: dispatcher, mode: lanes.isEmpty ? .async : .serial(lanes: lanes))
-    }
+    let handles = (followers[nil] ?? []).map { $0.runInLanes(at: dispatcher, followers) }
     for handle in handles { await handle.settled }
+    await progress.idle(at: dispatcher)
     try await check(dispatcher)
   }
 }
 
+extension RecorderMiddleware {
+  /// Makes a recorder that is registered with a dispatcher, to await its idleness.
+  fileprivate convenience init(following dispatcher: Dispatcher) {
+    self.init()
+    dispatcher.followGroups()
+    dispatcher.register(middleware: self)
+  }
+}
+
 extension ReplayPlan.Root {
-  fileprivate func run(at dispatcher: Dispatcher, mode: Dispatcher.Mode) -> DispatchHandle {
-    if entry.kind == .sequence { return dispatcher.dispatch(actions: actions, mode: mode) }
-    return dispatcher.dispatch(any: actions[0], to: target(at: dispatcher), mode: mode)
+  fileprivate func run(
+    at dispatcher: Dispatcher, mode: Dispatcher.Mode, then completion: (@Sendable () -> Void)? = nil
+  ) -> DispatchHandle {
+    if entry.kind == .sequence {
+      return dispatcher.dispatch(actions: actions, mode: mode, then: completion)
+    }
+    return dispatcher.dispatch(
+      any: actions[0], to: target(at: dispatcher), mode: mode, then: completion)
+  }
+
+  /// Runs it in the lanes that it had, and at its end those that followed, by the number of the one that they followed.
+  @discardableResult
+  fileprivate func runInLanes(
+    at dispatcher: Dispatcher, _ followers: [UInt64?: [Self]]
+  ) -> DispatchHandle {
+    let mode = entry.lanes.isEmpty ? Dispatcher.Mode.async : .serial(lanes: entry.lanes)
+    guard entry.id != nil, let next = followers[entry.id] else {
+      return run(at: dispatcher, mode: mode)
+    }
+    return run(at: dispatcher, mode: mode) {
+      for root in next { root.runInLanes(at: dispatcher, followers) }
+    }
   }
 }
 
@@ -81,11 +143,10 @@ extension ReplayPlan.Root {
 extension Dispatcher {
   /// Dispatches an action whose type is known at run time only.
   fileprivate func dispatch(
-    any action: AnyAction, to store: String?, mode: Mode
+    any action: AnyAction, to store: String?, mode: Mode, then completion: (@Sendable () -> Void)?
   ) -> DispatchHandle {
     func open<Action: ActionType>(_ action: Action) -> DispatchHandle {
-      dispatch(
-        action, to: store, mode: mode, then: nil as (@Sendable (DispatchResult) -> Void)?)
+      dispatch(storeIdentifier: store, action: action, mode: mode, then: completion)
     }
     return open(action)
   }

@@ -1,6 +1,6 @@
 import DispatchStore
 
-/// The dispatches of a log that no other dispatch of it has made, in the order of their commits.
+/// The dispatches of a log that no block of a store has made, in the order of their commits.
 ///
 /// Those that ended before they began are left out.
 struct ReplayPlan {
@@ -8,6 +8,11 @@ struct ReplayPlan {
   struct Root: Sendable {
     let entry: DispatchLog.Entry
     let actions: [AnyAction]
+    /// The reason why its actions can't be sent, if a hook, an observer, a completion or an effect has made it: the
+    /// replay may make it by itself.
+    let failure: (any Error)?
+    /// The number of the root that has made it, by a hook, an observer, a completion or an effect; nil for most.
+    var cause: UInt64?
   }
 
   let roots: [Root]
@@ -20,10 +25,16 @@ struct ReplayPlan {
           \(log.droppedCount == 1 ? "was" : "were") dropped, or not read. Give the recorder a higher limit.
           """)
     }
-    let known = Set(log.entries.compactMap(\.id))
+    let places = Dictionary(
+      log.entries.indices.compactMap { index in log.entries[index].id.map { ($0, index) } }
+    ) { first, _ in first }
+    let children = Self.children(in: log)
+    let steps = Self.steps(in: log, children)
     let roots = log.entries.indices.filter { index in
       let entry = log.entries[index]
-      return entry.kind != .change && entry.parent.map(known.contains) != true
+      if entry.kind == .change { return false }
+      guard let parent = entry.parent, places[parent] != nil else { return true }
+      return entry.isOutsideBlocks && !steps.contains(index)
     }
     if let change = log.entries.first(where: { $0.kind == .change }) {
       throw ReplayError(
@@ -32,11 +43,24 @@ struct ReplayPlan {
           updateModel or inject. Record a program that changes its stores by actions.
           """)
     }
-    let owners = Self.owners(of: roots, in: log)
+    let owners = Self.owners(of: roots, children, in: log)
     let effective = Set(owners.filter { log.entries[$0.key].hasBegun }.values)
-    self.roots = try Self.order(roots, owners, in: log).filter(effective.contains).map { index in
+    var causes: [Int: Int] = [:]
+    for root in roots {
+      let parent = log.entries[root].parent.flatMap { places[$0] }
+      causes[root] = parent.flatMap { owners[$0] }
+    }
+    let ordered = Self.order(roots, owners, causes, in: log).filter(effective.contains)
+    self.roots = try ordered.map { index in
       let entry = log.entries[index]
-      return Root(entry: entry, actions: try entry.actions.map { try Self.decode($0, coder) })
+      let actions: Result<[AnyAction], any Error> = Result {
+        try entry.actions.map { try Self.decode($0, coder) }
+      }
+      let cause = causes[index].flatMap { log.entries[$0].id }
+      guard cause != nil, case .failure(let error) = actions else {
+        return Root(entry: entry, actions: try actions.get(), failure: nil, cause: cause)
+      }
+      return Root(entry: entry, actions: [], failure: error, cause: cause)
     }
   }
 
@@ -64,8 +88,10 @@ struct ReplayPlan {
   }
 
   /// Returns dispatches so that each store's commits come in the order of their versions, otherwise as in the log.
+  ///
+  /// - Parameter causes: The roots before which others can't come.
   private static func order(
-    _ roots: [Int], _ rootOf: [Int: Int], in log: DispatchLog
+    _ roots: [Int], _ rootOf: [Int: Int], _ causes: [Int: Int], in log: DispatchLog
   ) -> [Int] {
     // By store: the roots in the order of their first commits.
     var firsts: [String: [(version: UInt64, root: Int)]] = [:]
@@ -76,13 +102,15 @@ struct ReplayPlan {
       }
     }
     var (followers, blockers): ([Int: Set<Int>], [Int: Int]) = ([:], [:])
-    for list in firsts.values.map({ $0.sorted { $0.version < $1.version } }) {
-      for (one, next) in zip(list, list.dropFirst()) where one.root != next.root {
-        if followers[one.root, default: []].insert(next.root).inserted {
-          blockers[next.root, default: 0] += 1
-        }
+    func put(_ one: Int, before next: Int) {
+      if one != next, followers[one, default: []].insert(next).inserted {
+        blockers[next, default: 0] += 1
       }
     }
+    for list in firsts.values.map({ $0.sorted { $0.version < $1.version } }) {
+      for (one, next) in zip(list, list.dropFirst()) { put(one.root, before: next.root) }
+    }
+    for (root, cause) in causes { put(cause, before: root) }
     var (ordered, open): ([Int], [Int]) = ([], roots.filter { blockers[$0] == nil }.reversed())
     while let next = open.popLast() {
       ordered.append(next)
@@ -91,23 +119,56 @@ struct ReplayPlan {
         if blockers[follower] == 0 { open.append(follower) }
       }
     }
-    // Dispatches whose commits alternate have no such order.
-    let done = Set(ordered)
-    return ordered + roots.filter { !done.contains($0) }
+    // Dispatches whose commits alternate have no such order, but for their causes.
+    var done = Set(ordered)
+    for root in roots {
+      var (chain, next): ([Int], Int?) = ([], root)
+      while let index = next, done.insert(index).inserted {
+        chain.append(index)
+        next = causes[index]
+      }
+      ordered += chain.reversed()
+    }
+    return ordered
   }
 
-  /// Returns, by the index of each entry, the index of the root that has made it.
-  private static func owners(of roots: [Int], in log: DispatchLog) -> [Int: Int] {
+  /// Returns the indices of the entries with a parent, by the parent's number.
+  private static func children(in log: DispatchLog) -> [UInt64: [Int]] {
     var children: [UInt64: [Int]] = [:]
     for (index, entry) in log.entries.enumerated() {
       if let parent = entry.parent { children[parent, default: []].append(index) }
     }
-    var owners: [Int: Int] = [:]
+    return children
+  }
+
+  /// Returns the indices of the actions of sequences, which have the sequence as their parent as its completion's
+  /// dispatches have.
+  private static func steps(in log: DispatchLog, _ children: [UInt64: [Int]]) -> Set<Int> {
+    var steps: Set<Int> = []
+    for sequence in log.entries where sequence.kind == .sequence {
+      var left = sequence.actions[...]
+      for index in sequence.id.flatMap({ children[$0] }) ?? [] {
+        guard let action = log.entries[index].actions.first, log.entries[index].kind == .action,
+          let place = left.firstIndex(where: { $0.type == action.type && $0.text == action.text })
+        else { continue }
+        left = left[(place + 1)...]
+        steps.insert(index)
+      }
+    }
+    return steps
+  }
+
+  /// Returns, by the index of each entry, the index of the root that has made it.
+  private static func owners(
+    of roots: [Int], _ children: [UInt64: [Int]], in log: DispatchLog
+  ) -> [Int: Int] {
+    var (owners, others): ([Int: Int], Set<Int>) = ([:], Set(roots))
     for root in roots {
       var open = [root]
       while let index = open.popLast() {
         owners[index] = root
-        if let id = log.entries[index].id { open += children[id] ?? [] }
+        let made = log.entries[index].id.flatMap { children[$0] } ?? []
+        open += made.filter { others.insert($0).inserted }
       }
     }
     return owners

@@ -14,38 +14,15 @@ extension TestStore {
     column: UInt = #column
   ) async {
     let place = SourcePlace(fileID, filePath, line, column)
-    await idle()
+    await recorder.idle(at: dispatcher)
     if let settle {
       await settle()
-      await idle()
+      await recorder.idle(at: dispatcher)
     }
     if Task.isCancelled { reportCancellation("all dispatches to end", place) }
     reportUnasserted(at: place)
     let delayed = dispatcher.delayed
     if !delayed.isEmpty { reportUnasserted(describe(delayed: delayed), at: place) }
-  }
-
-  private nonisolated(nonsending) func idle() async {
-    repeat {
-      await recorder.idle()
-      // What was due may have begun in between.
-    } while await dueHaveBegun() || !recorder.isIdle && !Task.isCancelled
-  }
-
-  /// Awaits what begins by itself while no dispatch is under way: delayed dispatches whose time has come, and the next
-  /// steps of groups.
-  ///
-  /// Returns early if a dispatch has begun meanwhile. Returns false if there is nothing to await, or the task is
-  /// cancelled.
-  nonisolated(nonsending) func dueHaveBegun() async -> Bool {
-    let journal = recorder.journal
-    let seen = journal.read(\.notices)
-    let notice: @Sendable () -> Void = { journal.change { $0.noticed() } }
-    guard dispatcher.whenDueHaveBegun(notice) || dispatcher.whenGroupGoesOn(notice) else {
-      return false
-    }
-    _ = await journal.first { $0.notices > seen || !$0.isIdle ? true : nil }
-    return !Task.isCancelled
   }
 
   /// Reports everything that was not asserted, and marks it as asserted, so that it is reported once.

@@ -17,6 +17,7 @@ private struct Place: CodableAction { let id: Int }
 private struct Pay: CodableAction { let id: Int }
 private struct Cancel: CodableAction { let id: Int }
 private struct Open: ActionType {}
+private struct Audit: ActionType {}
 
 private let coder = ActionCoder(Place.self, Pay.self, Cancel.self)
 
@@ -249,6 +250,88 @@ struct ReplayTests {
       }
     }
     #expect(failure.map { "\($0.failure)".contains("PaidAndCancelled") } == true)
+  }
+
+  @Test(arguments: [false, true])
+  func sendWhatACompletionHasDispatched(ofSequence isSequence: Bool) async throws {
+    let recorded = await record { dispatcher in
+      let pay: @Sendable () -> Void = { _ = dispatcher.dispatch(Pay(id: 1), mode: .sync) }
+      let handle =
+        isSequence
+        ? dispatcher.dispatch(actions: [Place(id: 1)], then: pay)
+        : dispatcher.dispatch(action: Place(id: 1), then: pay)
+      await handle.ended()
+    }
+    let log = try DispatchLog(jsonLines: recorded.jsonLines())
+    let again = try await replay(log, decoding: coder) { register(at: $0) }
+    let orders = again.store(with: "orders") as? Store<Orders, HandledAction>
+    #expect(orders?.model.paid == 1)
+    try await explore(log: log, decoding: coder, seeds: 0..<50) {
+      register(at: $0)
+    } check: { dispatcher in
+      let orders = dispatcher.store(with: "orders") as? Store<Orders, HandledAction>
+      if orders?.model.paid != 1 { throw Lost() }
+    }
+  }
+
+  private func registerWithHook(at dispatcher: Dispatcher) {
+    dispatcher.register(
+      .after(Place.self) { place, run in
+        _ = run.dispatch.dispatcher.dispatch(Pay(id: place.id), mode: .async)
+      })
+    register(at: dispatcher)
+  }
+
+  @Test func sendWhatAHookHasDispatchedUnlessItIsRegisteredAgain() async throws {
+    let dispatcher = Dispatcher(name: "shop")
+    let (recorder, progress) = (DispatchRecorder(), RecorderMiddleware())
+    dispatcher.register(middleware: progress)
+    dispatcher.register(middleware: recorder)
+    registerWithHook(at: dispatcher)
+    for id in 1...3 {
+      await dispatcher.send(Place(id: id))
+      await progress.idle()
+    }
+    let log = recorder.log
+    #expect(log.entries.count == 6)
+    for isHooked in [true, false] {
+      let again = try await replay(log, decoding: coder) { dispatcher in
+        if isHooked { registerWithHook(at: dispatcher) } else { register(at: dispatcher) }
+      }
+      let orders = again.store(with: "orders") as? Store<Orders, HandledAction>
+      #expect(orders?.model.paid == 3 && orders?.version == 6)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func awaitWhatAHookDispatches(beforeAnother isBeforeAnother: Bool) async throws {
+    // Without the wait, the payment would commit before the audit, or the log would be read before it.
+    @Sendable func register(at dispatcher: Dispatcher) {
+      dispatcher.register(
+        .after(Place.self) { _, run in
+          _ = run.dispatch.dispatcher.dispatch(Audit(), mode: .async)
+        })
+      dispatcher.register(
+        store: Store(identifier: "journal", model: [String]()) {
+          On(Place.self) { journal, _ in journal.append("place") }
+          On(Pay.self) { journal, _ in journal.append("pay") }
+          Perform(Audit.self) { _, context in
+            for _ in 0..<1_000 { await Task.yield() }
+            try context.updateModel { $0.append("audit") }
+          }
+        })
+    }
+    let dispatcher = Dispatcher(name: "shop")
+    let (recorder, progress) = (DispatchRecorder(), RecorderMiddleware())
+    dispatcher.register(middleware: progress)
+    dispatcher.register(middleware: recorder)
+    register(at: dispatcher)
+    await dispatcher.send(Place(id: 1))
+    await progress.idle()
+    if isBeforeAnother { await dispatcher.send(Pay(id: 1)) }
+    let again = try await replay(recorder.log, decoding: coder) { register(at: $0) }
+    let journal = again.store(with: "journal") as? Store<[String], HandledAction>
+    #expect(journal?.model == ["place", "audit"] + (isBeforeAnother ? ["pay"] : []))
   }
 
   private struct Move: CodableAction { let amount: Int }

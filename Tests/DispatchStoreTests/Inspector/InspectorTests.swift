@@ -63,8 +63,9 @@ struct InspectorTests {
   /// A change of a model outside of any dispatch.
   private func change(at began: Duration) -> DispatchLog.Entry {
     DispatchLog.Entry(
-      kind: .change, id: nil, parent: nil, actions: [], mode: "", lanes: [], began: began,
-      timeQueued: .zero, duration: .zero, callSite: "", error: nil, stores: [])
+      kind: .change, id: nil, parent: nil, isOutsideBlocks: false, actions: [], mode: "",
+      lanes: [], began: began, timeQueued: .zero, duration: .zero, callSite: "", error: nil,
+      stores: [])
   }
 
   @Test func changesAtTheSameTimeHaveNumbersOfTheirOwn() throws {

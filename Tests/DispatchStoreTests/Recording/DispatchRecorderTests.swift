@@ -183,6 +183,32 @@ struct DispatchRecorderTests {
     #expect(entries[4].stores.first?.detail?.contains("closed") == true)
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func noteWhetherABlockHasMadeADispatch(_ mode: Dispatcher.Mode) async throws {
+    let (dispatcher, _, recorder) = make()
+    dispatcher.register(
+      store: Store(identifier: "busy", model: 0) {
+        Perform(Busy.self) { _, context in
+          await context.dispatcher.send(Book(customer: "in a task", amount: 1), mode: .async)
+        }
+      })
+    dispatcher.register(
+      .after(Nested.self) { _, run in
+        _ = run.dispatch.dispatcher.dispatch(Book(customer: "in a hook", amount: 1), mode: .sync)
+      })
+    let completion: @Sendable () -> Void = {
+      _ = dispatcher.dispatch(Book(customer: "in a completion", amount: 1), mode: .sync)
+    }
+    await dispatcher.dispatch(action: Nested(amounts: [1]), mode: mode, then: completion).ended()
+    await dispatcher.dispatch(action: Busy(), mode: .async).ended()
+    let log = try DispatchLog(jsonLines: recorder.log.jsonLines())
+    let made = log.entries.filter { $0.parent != nil }
+    let outside = made.filter(\.isOutsideBlocks).map { $0.actions[0].text }
+    #expect(made.count == 4)
+    #expect(
+      outside == ["in a hook", "in a completion"].map { "Book(customer: \"\($0)\", amount: 1)" })
+  }
+
   @Test func noteASequenceWithItsActionsAsChildren() async {
     let (dispatcher, _, recorder) = make()
     let actions = [1, 2].map { Book(customer: "a", amount: $0) }

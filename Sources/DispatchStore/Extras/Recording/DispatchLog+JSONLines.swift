@@ -95,7 +95,8 @@ public struct LogFormatError: Error, CustomStringConvertible {
 
 extension DispatchLog.Entry: Codable {
   private enum Key: String, CodingKey {
-    case kind, id, parent, actions, mode, lane, lanes, began, queued, duration, site, error, stores
+    case kind, id, parent, outside, actions, mode, lane, lanes
+    case began, queued, duration, site, error, stores
   }
 
   /// Encodes the entry, with times in nanoseconds.
@@ -104,6 +105,7 @@ extension DispatchLog.Entry: Codable {
     try container.encode(kind, forKey: .kind)
     try container.encodeIfPresent(id, forKey: .id)
     try container.encodeIfPresent(parent, forKey: .parent)
+    if isOutsideBlocks { try container.encode(true, forKey: .outside) }
     try container.encode(actions, forKey: .actions)
     try container.encode(mode, forKey: .mode)
     try container.encodeIfPresent(lane, forKey: .lane)
@@ -122,6 +124,7 @@ extension DispatchLog.Entry: Codable {
     kind = try container.decode(Kind.self, forKey: .kind)
     id = try container.decodeIfPresent(UInt64.self, forKey: .id)
     parent = try container.decodeIfPresent(UInt64.self, forKey: .parent)
+    isOutsideBlocks = try container.decodeIfPresent(Bool.self, forKey: .outside) ?? false
     actions = try container.decode([DispatchLog.Action].self, forKey: .actions)
     mode = try container.decode(String.self, forKey: .mode)
     let lane = try container.decodeIfPresent(String.self, forKey: .lane)

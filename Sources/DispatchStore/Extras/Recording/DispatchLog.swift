@@ -39,6 +39,9 @@ public struct DispatchLog: Sendable, Equatable {
     public let id: UInt64?
     /// The number of the dispatch inside which it was made.
     public let parent: UInt64?
+    /// Whether it has a parent, but no block of a store has made it: a hook, an observer, a completion, an effect or a
+    /// sequence has.
+    public let isOutsideBlocks: Bool
     /// The actions as dispatched; empty for a change.
     public let actions: [Action]
     /// The mode, such as `serial`; empty for a change.

@@ -13,16 +13,17 @@ struct LogWriter {
   func entry(_ entry: RecorderState.Entry) -> DispatchLog.Entry {
     guard let dispatch = entry.dispatch else {
       return DispatchLog.Entry(
-        kind: .change, id: nil, parent: nil, actions: [], mode: "", lanes: [],
-        began: .nanoseconds(entry.end - start), timeQueued: .zero, duration: .zero, callSite: "",
-        error: nil, stores: stores(entry))
+        kind: .change, id: nil, parent: nil, isOutsideBlocks: false, actions: [], mode: "",
+        lanes: [], began: .nanoseconds(entry.end - start), timeQueued: .zero, duration: .zero,
+        callSite: "", error: nil, stores: stores(entry))
     }
     let took = dispatch.timeQueued + dispatch.duration
     return DispatchLog.Entry(
       kind: dispatch.isSequence ? .sequence : .action, id: dispatch.id.number,
-      parent: dispatch.parent?.number, actions: dispatch.actions.map(action),
-      mode: dispatch.mode.name, lanes: dispatch.mode.laneNames,
-      began: .nanoseconds(entry.end - start) - took, timeQueued: dispatch.timeQueued,
+      parent: dispatch.parent?.number, isOutsideBlocks: entry.isOutsideBlocks,
+      actions: dispatch.actions.map(action), mode: dispatch.mode.name,
+      lanes: dispatch.mode.laneNames, began: .nanoseconds(entry.end - start) - took,
+      timeQueued: dispatch.timeQueued,
       duration: dispatch.duration, callSite: "\(dispatch.callSite)",
       error: dispatch.error.map { Self.cut("\($0)") }, stores: stores(entry))
   }

@@ -51,8 +51,10 @@ final class RecorderCore: TapeSink {
 
   /// Notes that a dispatch is under way; returns whether it is the dispatcher's first.
   func begin(_ dispatch: DispatchInfo) -> Bool {
+    let isOutside =
+      dispatch.parent.map { !DispatchContext.isBlock(of: $0, on: .current) } ?? false
     let known = state.withLock { state in
-      state.begin(dispatch.id)
+      state.begin(dispatch.id, isOutsideBlocks: isOutside)
       return state.home?.number
     }
     if known == dispatch.dispatcher.number { return false }

@@ -18,6 +18,8 @@ struct RecorderState: Sendable {
     // it alone, and once it is added it is constant
     /// Nil for a change, and while the dispatch is under way.
     private(set) var dispatch: Ended?
+    /// Whether it has a parent, but no block of a store has made it.
+    let isOutsideBlocks: Bool
     private(set) var runs = ShortList<Run>()
     private(set) var commits = ShortList<TapedCommit>()
     /// The commits that are not in the list, by store: how many, and the versions before and after them.
@@ -37,6 +39,8 @@ struct RecorderState: Sendable {
 
     /// The number of commits of one dispatch that are kept for its entry.
     private static let commitLimit = 100
+
+    init(isOutsideBlocks: Bool = false) { self.isOutsideBlocks = isOutsideBlocks }
 
     func add(_ run: consuming Run) { runs.append(run) }
 
@@ -167,7 +171,9 @@ struct RecorderState: Sendable {
     return true
   }
 
-  mutating func begin(_ id: DispatchID) { underWay[id] = Entry() }
+  mutating func begin(_ id: DispatchID, isOutsideBlocks: Bool = false) {
+    underWay[id] = Entry(isOutsideBlocks: isOutsideBlocks)
+  }
 
   mutating func note(_ run: consuming Run, of id: DispatchID) {
     if let entry = underWay[id] { entry.add(run) }
