@@ -46,6 +46,11 @@ final class Awaited<State: Sendable>: @unchecked Sendable {
     return value
   }
 
+  /// Changes the value, and resumes no task: the next `change` does.
+  func changeQuietly(_ body: (inout State) -> Void) {
+    lock.withLock { body(&state) }
+  }
+
   /// Returns the closure's first result that is not nil.
   ///
   /// Returns nil if the task is cancelled.

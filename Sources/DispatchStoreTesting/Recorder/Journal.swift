@@ -34,11 +34,6 @@ struct Journal: Sendable {
     ended.values.lazy.filter { $0.type is Action.Type }.reduce(0) { $0 + $1.count }
   }
 
-  /// Returns the last version of a watched store.
-  func version(of store: ObjectIdentifier) -> UInt64 {
-    commits.last { $0.store == store }?.version ?? 0
-  }
-
   /// Returns the commits of a watched store after a version, in the order of versions.
   func commits(of store: ObjectIdentifier, after version: UInt64) -> [RecordedCommit] {
     let start = commits.lastIndex { $0.store == store && $0.version <= version }
@@ -95,18 +90,15 @@ struct Journal: Sendable {
   }
 
   /// Records a commit, in the order of versions.
-  ///
-  /// A notified commit replaces one that was found without a notice.
   mutating func committed(
-    _ store: ObjectIdentifier, version: UInt64, _ model: any Sendable,
-    by dispatchID: DispatchID?, isNotified: Bool
+    _ store: ObjectIdentifier, version: UInt64, _ model: any Sendable, by dispatchID: DispatchID?
   ) {
     events += 1
     let commit = RecordedCommit(
       store: store, version: version, model: model, dispatchID: dispatchID, at: events)
     let earlier = commits.lastIndex { $0.store == store && $0.version <= version }
     if let earlier, commits[earlier].version == version {
-      if isNotified { commits[earlier] = commit }
+      commits[earlier] = commit
     } else {
       commits.insert(commit, at: earlier.map { $0 + 1 } ?? 0)
     }

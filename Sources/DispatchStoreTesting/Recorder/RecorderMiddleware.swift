@@ -7,7 +7,6 @@ public import DispatchStore
 /// thread. Its waits end by events of the dispatcher, never by a time.
 public final class RecorderMiddleware: Middleware {
   let journal = Awaited(Journal())
-  private let watched = Awaited<[ObjectIdentifier: @Sendable (DispatchID) -> Void]>([:])
 
   /// Makes a recorder that has recorded nothing.
   public init() {}
@@ -64,39 +63,17 @@ public final class RecorderMiddleware: Middleware {
 
   /// Records the end of a store's run of an action.
   public func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
-    watched.read { $0[ObjectIdentifier(store)] }?(transaction.dispatch.id)
     journal.change { $0.didRun(transaction, action, in: store) }
   }
 
-  /// Records a store's commits as well, until the token is released.
+  /// Records a store's commits as well, also those of which no observer is notified, until the token is released.
   func watch<Model, Action>(_ store: Store<Model, Action>) -> ObserverToken {
     let identity = ObjectIdentifier(store)
-    watched.change { watched in
-      watched[identity] = { [weak self, weak store] transaction in
-        guard let self, let store else { return }
-        recordUnnotifiedCommit(of: store, by: transaction)
-      }
-    }
-    return store.observe(.model, initial: true) { [journal] change in
-      journal.change {
-        $0.committed(
-          identity, version: change.version, change.value, by: change.dispatchID, isNotified: true)
-      }
-    }
-  }
-
-  /// Records a commit of which no observer was notified, if only one dispatch can have made it.
-  private func recordUnnotifiedCommit<Model, Action>(
-    of store: Store<Model, Action>, by transaction: DispatchID
-  ) {
-    let identity = ObjectIdentifier(store)
-    let version = store.version
-    let isNews = journal.read { $0.underWay == 1 && $0.version(of: identity) < version }
-    guard isNews else { return }
-    let model = store.model
-    guard store.version == version else { return }
-    journal.change {
-      $0.committed(identity, version: version, model, by: transaction, isNotified: false)
+    return store.watchCommits { [journal] model, version, dispatchID in
+      // Tasks resume after the store's exclusive section.
+      journal.changeQuietly { $0.committed(identity, version: version, model, by: dispatchID) }
+    } afterSection: { [journal] in
+      journal.change { _ in }
     }
   }
 

@@ -17,6 +17,8 @@ enum AccountAction: ActionType, Equatable {
   case depositAndLog(Int)
   /// Deposits without notifying observers.
   case depositQuietly(Int)
+  /// Deposits without notifying observers, then dispatches a deposit of 1.
+  case depositQuietlyAndOnce(Int)
   /// Deposits twice, the second time once the latch of the reducer is open.
   case depositInTwoSteps(Int)
 }
@@ -41,6 +43,11 @@ final class AccountReducer: Reducer<Account, AccountAction> {
         await between()
         store.updateModel { $0.balance += amount }
       }
+    case .depositQuietlyAndOnce(let amount):
+      return ActionOperation(action: action, store: store) { [mode] _, store in
+        store.updateModel { $0.balance += amount }
+        store.dispatcher?.dispatch(action: AccountAction.deposit(1), mode: mode)
+      }
     case .depositAndLog(let amount):
       return ActionOperation(action: action, store: store) { [mode] _, store in
         store.updateModel { $0.balance += amount }
@@ -56,7 +63,7 @@ final class AccountReducer: Reducer<Account, AccountAction> {
   override func reduce(into account: inout Account, action: AccountAction) throws {
     switch action {
     case .deposit(let amount), .depositQuietly(let amount), .depositAndLog(let amount),
-      .depositInTwoSteps(let amount):
+      .depositInTwoSteps(let amount), .depositQuietlyAndOnce(let amount):
       account.balance += amount
     case .withdraw(let amount):
       guard account.balance >= amount else {
@@ -69,7 +76,10 @@ final class AccountReducer: Reducer<Account, AccountAction> {
   override func shouldNotifyObservers(
     for action: AccountAction, in store: Store<Account, AccountAction>
   ) -> Bool {
-    if case .depositQuietly = action { false } else { true }
+    switch action {
+    case .depositQuietly, .depositQuietlyAndOnce: false
+    default: true
+    }
   }
 }
 

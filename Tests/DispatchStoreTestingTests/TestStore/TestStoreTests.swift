@@ -126,6 +126,30 @@ struct TestStoreTests {
     await testStore.finish()
   }
 
+  @Test func assertsCommitsThatNotifyNoObserverWhileAnotherDispatchIsUnderWay() async {
+    let latch = Latch()
+    let testStore = AccountTest(reducer: AccountReducer(between: { await latch.opened() }))
+    let step = testStore.start(.depositInTwoSteps(1))
+    await step.changes { $0.balance = 1 }
+    await testStore.send(.depositQuietly(5), mode: .async) { $0.balance += 5 }
+    let caught = await failures {
+      await testStore.send(.depositQuietly(5), mode: .async)
+    }
+    #expect(caught.messages.count == 1)
+    latch.open()
+    await step.ends { $0.balance = 12 }
+    await testStore.finish()
+  }
+
+  /// Whether the next deposit is inside of the quiet one, or after it.
+  @Test(arguments: [Dispatcher.Mode.sync, .serial, .async, .mainThread])
+  func assertsACommitThatNotifiesNoObserverInTheDispatchThatMadeIt(mode: Dispatcher.Mode) async {
+    let testStore = AccountTest(reducer: AccountReducer(mode: mode))
+    await testStore.send(.depositQuietlyAndOnce(5)) { $0.balance = 5 }
+    await testStore.receive(.deposit(1)) { $0.balance = 6 }
+    await testStore.finish()
+  }
+
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func assertsTheChangesOfOtherStoresThatItWatches(mode: Dispatcher.Mode) async {
     let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
