@@ -32,6 +32,21 @@ import Testing
     #expect(commitsAfterEndBetween(isTogether: false) == [0, 1])
   }
 
+  @Test func aDispatchThatHasWaitedForSavingIsAtTheLastCommitThatWasMadeInIt() {
+    var state = RecorderState(limit: 10, byteLimit: nil)
+    let inner = DispatchID(rawValue: 3)
+    state.begin(move)
+    _ = state.keep(commit(0, of: move, isTogether: false))
+    state.begin(inner, countingFor: move)
+    _ = state.keep(commit(1, of: inner, isTogether: false))
+    _ = state.add(state.takeUnderWay(inner))
+    state.begin(other)
+    _ = state.keep(commit(0, of: other, isTogether: false))
+    let ended = state.takeUnderWay(move)
+    _ = state.add(ended, hasWaited: true)
+    #expect(ended.mark == 2 && state.commitCount == 3)
+  }
+
   @Test func aTravelNeedsAllCommitsSinceThen() {
     var state = RecorderState(limit: 2, byteLimit: nil)
     for _ in 0..<6 {

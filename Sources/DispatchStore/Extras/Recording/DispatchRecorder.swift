@@ -135,17 +135,18 @@ public final class DispatchRecorder: Middleware {
   /// Adds the dispatch to the log.
   public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
     var released: RecorderState.Released?
+    let hasWaited = dispatch.scope.hasWaitedForSaving
     let unmeasured = core.state.withLock { state -> RecorderState.Entry? in
       let entry = state.takeUnderWay(dispatch.id)
       entry.noteEnd(of: dispatch, error: result.error)
       if isMeasured { return entry }
-      released = state.add(entry)
+      released = state.add(entry, hasWaited: hasWaited)
       return nil
     }
     if let entry = unmeasured {
       // Reflection may call code of the program.
       entry.size += RoughSize.ofActions(entry)
-      released = core.state.withLock { $0.add(entry) }
+      released = core.state.withLock { $0.add(entry, hasWaited: hasWaited) }
     }
     withExtendedLifetime(released) {}
   }

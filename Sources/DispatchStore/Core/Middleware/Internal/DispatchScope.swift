@@ -1,12 +1,16 @@
 /// A dispatch as its hooks see it, with the values that they keep for it.
 class DispatchScope: @unchecked Sendable {
-  // because the values have a lock, and only the dispatching thread writes `isBeginning`;
+  // because the values have a lock, and the rest is written by one thread at a time;
   // each subclass gives its own reason
   final let id: DispatchID
   final let parent: DispatchID?
   final let mode: Dispatcher.Mode
   final let callSite: CallSite
   final let dispatcher: Dispatcher
+  /// Whether its stores have ended, and its end has waited until their commits were saved.
+  ///
+  /// Other dispatches may have committed meanwhile.
+  @exclusivity(unchecked) final var hasWaitedForSaving = false
   /// Whether the `dispatchWillBegin` hooks run.
   @exclusivity(unchecked) private var isBeginning = false
 

@@ -7,6 +7,7 @@ extension Dispatch {
     let scheduler = round.scheduler
     let end = PendingEnd(of: self, round, since: round.position, at: gate, from: scheduler)
     details.beginSaving(end, round.result)
+    round.session?.hasWaitedForSaving = true
     let mayPass = gate.enter(end)
     freePlace(scheduler, details, for: end)
     // Not in the lane's own step: its completion may block until the next dispatch of the lane has ended.
@@ -73,6 +74,7 @@ extension Dispatch {
     let end = PendingEnd(
       of: self, nil, since: sequence.position, at: gate, from: scheduler, inPause: inPause)
     details.beginSaving(end, sequenceResult)
+    sequence.hasWaitedForSaving = true
     if gate.enter(end) {
       end.leave()
       return !endSaving(end)
@@ -108,6 +110,11 @@ extension DispatchDetails {
     withState { $0.beginSaving(end) }
     if !rows.isEmpty { end.gate.keep(rows) }
   }
+}
+
+extension DispatchID {
+  /// Whether code runs here that this dispatch has left until its commits were saved, such as its completion.
+  var isSavedHere: Bool { ThreadState.current.pendingEnd?.dispatch.id == self }
 }
 
 extension DispatchError {

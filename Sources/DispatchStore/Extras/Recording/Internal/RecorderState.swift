@@ -24,11 +24,16 @@ struct RecorderState: Sendable {
     private(set) var commits = ShortList<TapedCommit>()
     /// The commits that are not in the list, by store: how many, and the versions before and after them.
     private(set) var omitted: [String: (count: Int, versions: (old: UInt64, new: UInt64))] = [:]
+    /// The dispatch to whose commits its own ones are added; nil if the stores of that one had ended before.
+    fileprivate let parent: DispatchID?
+    /// The place of its last commit, and of those of dispatches that were made in it and have ended.
+    fileprivate var lastPlace = 0
     /// The place of its first commit that is a part of an atomic action's change.
     fileprivate var atomicPlace: Int?
     /// The time of its end, by the dispatcher's clock, in nanoseconds.
     var end: Int64 = 0
-    /// The number of commits of all stores at its end.
+    /// The number of commits of all stores at its end, or at the last of its own ones if it then waited until they were
+    /// saved.
     fileprivate(set) var mark = 0
     /// An estimate of its size in bytes, with that of its commits.
     var size = 500
@@ -40,7 +45,9 @@ struct RecorderState: Sendable {
     /// The number of commits of one dispatch that are kept for its entry.
     private static let commitLimit = 100
 
-    init(isOutsideBlocks: Bool = false) { self.isOutsideBlocks = isOutsideBlocks }
+    init(isOutsideBlocks: Bool = false, countingFor parent: DispatchID? = nil) {
+      (self.isOutsideBlocks, self.parent) = (isOutsideBlocks, parent)
+    }
 
     func add(_ run: consuming Run) { runs.append(run) }
 
@@ -171,8 +178,10 @@ struct RecorderState: Sendable {
     return true
   }
 
-  mutating func begin(_ id: DispatchID, isOutsideBlocks: Bool = false) {
-    underWay[id] = Entry(isOutsideBlocks: isOutsideBlocks)
+  mutating func begin(
+    _ id: DispatchID, isOutsideBlocks: Bool = false, countingFor parent: DispatchID? = nil
+  ) {
+    underWay[id] = Entry(isOutsideBlocks: isOutsideBlocks, countingFor: parent)
   }
 
   mutating func note(_ run: consuming Run, of id: DispatchID) {
@@ -192,6 +201,7 @@ struct RecorderState: Sendable {
       commit.place = entry.atomicPlace ?? commitCount
       entry.atomicPlace = commit.place
     }
+    entry.lastPlace = max(entry.lastPlace, commit.place)
     entry.add(commit)
     return true
   }
@@ -206,6 +216,9 @@ struct RecorderState: Sendable {
   /// Returns what was noted of a dispatch under way.
   mutating func takeUnderWay(_ id: DispatchID) -> Entry {
     let entry = underWay.removeValue(forKey: id) ?? Entry()
+    if let parent = entry.parent, let around = underWay[parent] {
+      around.lastPlace = max(around.lastPlace, entry.lastPlace)
+    }
     sizeUnderWay -= entry.measured.size
     // All of its commits have been measured.
     entry.furtherSizes = FIFO()
@@ -213,8 +226,10 @@ struct RecorderState: Sendable {
   }
 
   /// Adds a dispatch that has ended, or a change outside of any; returns what is no longer kept.
-  mutating func add(_ entry: Entry) -> Released? {
-    entry.mark = commitCount
+  ///
+  /// - Parameter hasWaited: Whether its end has waited until its commits were saved.
+  mutating func add(_ entry: Entry, hasWaited: Bool = false) -> Released? {
+    entry.mark = hasWaited && entry.lastPlace > 0 ? entry.lastPlace : commitCount
     entries.append(entry)
     size += entry.size
     return takeExcess()
@@ -241,7 +256,7 @@ struct RecorderState: Sendable {
       for entry in underWay.values { ofUnderWay += entry.takeCommits() }
       (sizeUnderWay, oldCount) = (0, commits.count)
     }
-    if byteLimit < .max, let mark = old.last?.mark {
+    if byteLimit < .max, let mark = old.map(\.mark).max() {
       // The size of an entry is that of its commits.
       oldCount = max(oldCount, commits.prefix { $0.place <= mark }.count)
     }
