@@ -21,7 +21,8 @@ extension HistoryRecorder {
   /// - The dispatch was cancelled, timed out or failed with a `DispatchError`: The recorder leaves the operation
   ///   pending.
   ///
-  /// An action that a middleware replaced is recorded as it was dispatched.
+  /// An action that a middleware replaced is recorded as it was dispatched. Don't pass options by which changes are
+  /// undone (`.atomic`), or made several times (`.retry`): the check knows one attempt, which keeps its changes.
   ///
   /// - Parameters:
   ///   - action: The action.

@@ -63,6 +63,29 @@ struct StoreHistoryTests {
     #expect(verdict.isLinearizable, "\(verdict)")
   }
 
+  private struct Fail: AtomicAction, Hashable {}
+
+  private final class FailingReducer: Reducer<Tally, Fail> {
+    override func reduce(into tally: inout Tally, action: Fail) throws {
+      tally.count += 1
+      throw TallyFailure()
+    }
+  }
+
+  @Test(arguments: modes)
+  func anAtomicActionThatFailsHasChangedNothing(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher(name: "history")
+    let store = dispatcher.register(
+      store: Store<Tally, Fail>(identifier: "a", reducer: FailingReducer()))
+    let recorder = StoreHistoryRecorder<Tally, Fail>()
+    _ = await recorder.dispatch(Fail(), to: store, mode: mode, on: "p").result
+    #expect(recorder.read(store, on: "p").count == 0)
+    let verdict = recorder.history.check(by: \.storeIdentifier) { _ in
+      StoreSpecification(model: Tally(), reducer: FailingReducer())
+    }
+    #expect(verdict.isLinearizable, "\(verdict)")
+  }
+
   @Test func whatNeverRanIsLeftOut() async {
     final class Veto: Middleware {
       func willDispatch(

@@ -126,6 +126,25 @@ struct TestStoreTests {
     await testStore.finish()
   }
 
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func assertsChangesOfAModelThatHasNaN(mode: Dispatcher.Mode) async {
+    struct Reading: Equatable { var values = [1, Double.nan], count = 0 }
+    struct Count: ActionType {}
+    struct Wait: ActionType {}
+    let store = Store(identifier: "reading", model: Reading()) {
+      On(Count.self) { reading, _ in reading.count += 1 }
+      On(Wait.self) { reading, _ in reading.count += 0 }
+    }
+    let testStore = TestStore(store, mode: mode)
+    await testStore.send(Count()) { $0.count = 1 }
+    await testStore.send(Wait())
+    let caught = await failures {
+      await testStore.send(Count()) { $0.count = 1 }
+    }
+    #expect(caught.messages.count == 1)
+    await testStore.finish()
+  }
+
   @Test func assertsCommitsThatNotifyNoObserverWhileAnotherDispatchIsUnderWay() async {
     let latch = Latch()
     let testStore = AccountTest(reducer: AccountReducer(between: { await latch.opened() }))
