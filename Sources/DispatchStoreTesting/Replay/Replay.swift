@@ -72,8 +72,9 @@ private func replay(
 ///   - seeds: The seeds from which the orders are drawn.
 ///   - stepLimit: The maximum number of steps of a seed.
 ///   - stores: Registers the stores with the dispatcher of a new world.
-///   - check: Called after the last dispatch, for each seed. It fails by throwing.
-/// - Throws: The first `ReplayDifference`, a `ReplayError`, or an `ExplorationFailure`, which names the seed.
+///   - check: Called after the last dispatch, in the recorded order and for each seed. It fails by throwing.
+/// - Throws: The first `ReplayDifference`, a `ReplayError`, what `check` throws in the recorded order, or an
+///   `ExplorationFailure`, which names the seed.
 /// - Precondition: There are seeds.
 public func explore(
   log: DispatchLog, decoding coder: ActionCoder, seeds: Range<UInt64>, stepLimit: Int = 1_000_000,

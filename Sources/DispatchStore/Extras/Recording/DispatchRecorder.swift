@@ -18,6 +18,8 @@ private import Foundation
 public final class DispatchRecorder: Middleware {
   let core: RecorderCore
   let travel = Locked(TravelState.present)
+  /// Tells its entries in a database from those of other recorders.
+  let rowMark = Int64.random(in: 1..<1 << 23)
   /// The position after the entries that are saved in a database.
   let savedPosition = Locked(0)
   /// The end of the last call that saves entries.

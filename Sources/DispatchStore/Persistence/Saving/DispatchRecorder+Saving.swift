@@ -33,7 +33,7 @@ extension DispatchRecorder {
   private func saveNew(in persistence: Persistence, keeping age: Duration) async throws -> Int {
     let start = savedPosition.withLock(\.self)
     let (log, end) = log(after: start, atMost: .max)
-    let rows = try log.rows(from: end - log.entries.count)
+    let rows = try log.rows(from: end - log.entries.count, of: rowMark)
     let oldest = persistence.clock.unixNanoseconds - age.wholeNanoseconds
     var hasMore = true
     while hasMore {
@@ -66,21 +66,23 @@ extension DispatchLog {
       try LogRow.makeTable(driver)
       return try LogRow.all(since: since, driver)
     }
-    var logs: [DispatchLog] = []
+    var (logs, mark): ([DispatchLog], Int64?) = ([], nil)
     let decoder = JSONDecoder()
     for (index, row) in rows.enumerated() {
       guard let row = LogRow(row) else {
         throw LogFormatError(line: index + 1, reason: "It is no row of a log.")
       }
       let origin = Date(unixNanoseconds: row.origin * 1_000)
-      if logs.last?.origin != origin || logs.last?.dispatcher != row.dispatcher {
+      if logs.last?.origin != origin || logs.last?.dispatcher != row.dispatcher || mark != row.mark
+      {
+        mark = row.mark
         logs.append(DispatchLog(dispatcher: row.dispatcher, origin: origin))
       }
       do {
         let entry = try decoder.decode(Entry.self, from: Data(row.entry.utf8))
         let last = logs.count - 1
         logs[last].entries.append(entry)
-        logs[last].droppedCount = Int(row.number) + 1 - logs[last].entries.count
+        logs[last].droppedCount = Int(row.position) + 1 - logs[last].entries.count
       } catch {
         throw LogFormatError(line: index + 1, reason: "\(error)")
       }
@@ -88,13 +90,14 @@ extension DispatchLog {
     return logs
   }
 
-  fileprivate func rows(from position: Int) throws -> [LogRow] {
+  fileprivate func rows(from position: Int, of mark: Int64) throws -> [LogRow] {
     let encoder = Self.makeEncoder()
     let start = origin.unixNanoseconds
     return try entries.enumerated().map { index, entry in
       let end = (entry.began + entry.timeQueued + entry.duration).wholeNanoseconds
       return LogRow(
-        origin: start / 1_000, dispatcher: dispatcher, number: Int64(position + index),
+        origin: start / 1_000, dispatcher: dispatcher,
+        number: mark << LogRow.positionWidth | Int64(position + index),
         ended: (start + end) / 1_000,
         entry: String(decoding: try encoder.encode(entry), as: UTF8.self))
     }
@@ -105,10 +108,16 @@ extension DispatchLog {
 private struct LogRow {
   let origin: Int64
   let dispatcher: String
-  /// The place in the log of its dispatcher.
+  /// The recorder's mark, and in the lower bits the position in its log.
   let number: Int64
   let ended: Int64
   let entry: String
+
+  static let positionWidth = 40
+
+  /// Tells apart recorders that have begun at the same time; zero in rows of earlier versions.
+  var mark: Int64 { number >> Self.positionWidth }
+  var position: Int64 { number & (1 << Self.positionWidth - 1) }
 
   /// The most rows of one statement: each statement is an exchange with a server.
   private static let batch = 50

@@ -80,6 +80,20 @@ struct SavedLogTests {
   }
 
   @Test(arguments: [false, true])
+  func logsOfRecordersThatBeginAtTheSameTimeStayApart(isServer: Bool) async throws {
+    let service = try await Service(database(isServer), "shop", clock)
+    let other = DispatchRecorder()
+    service.dispatcher.register(middleware: other)
+    await service.deposit(1...3)
+    _ = try await service.save()
+    try await other.saveLog(in: service.persistence, keeping: .seconds(60))
+    let logs = try await DispatchLog.saved(in: service.persistence)
+    #expect(logs.map(\.entries) == [other.log.entries, other.log.entries])
+    #expect(logs.map(\.droppedCount) == [0, 0])
+    try await service.persistence.close()
+  }
+
+  @Test(arguments: [false, true])
   func callsAtTheSameTimeSaveEachEntryOnce(isServer: Bool) async throws {
     let service = try await Service(database(isServer), "shop", clock)
     await service.deposit(1...100)
