@@ -43,15 +43,14 @@ extension Dispatcher {
   /// Each step is sent, as by `send(_:to:mode:options:then:)`. Task-local values and priority are the task's, no
   /// thread is woken if its lane is idle, and none is blocked. A step with a list of actions is dispatched and
   /// awaited. Cancelling the task cancels the steps that run, and starts nothing more but compensations, which are
-  /// not cancelled; this returns after them. A detached group is not cancelled with the task. A detached step isn't
-  /// either, without an option or default that may cancel the group. Inside an operation that holds the lane which a
+  /// not cancelled; this returns after them. A detached group runs in a task of its own, which is not cancelled with the
+  /// caller's. A detached step isn't either, without an option or default that may cancel the group. Inside an operation that holds the lane which a
   /// step needs, the step fails with `wouldDeadlock`.
   ///
   /// - Parameters:
   ///   - group: The steps.
-  ///   - options: The options of the whole group, as for a dispatched one. With `detached`, and with those that may
-  ///     cancel it (a time limit, also a default one, names, `cancelsPrevious`), the steps are dispatched, and awaited
-  ///     by the task.
+  ///   - options: The options of the whole group, as for a dispatched one. With those that may cancel it (a time limit,
+  ///     also a default one, names, `cancelsPrevious`), the steps are dispatched, and awaited by the task.
   ///   - onProgress: Gets the number of ended steps, after each one in turn, and the number of all steps. Never
   ///     called twice at once.
   ///   - fileID: The call site's file.
@@ -87,10 +86,8 @@ extension Dispatcher {
       standIn, admitted, named: options.lastName, by: self, at: callSite,
       inside: DispatchContext.ofTask, isCancelled: !isDetached && Task.isCancelled)
     let mayBeCancelled = deadline != nil || options.control?.isCancellable == true
-    return await GroupTask(
-      group, by: self, as: unit, dispatchesSteps: mayBeCancelled || isDetached,
-      isDetached: isDetached, onProgress
-    ).run()
+    let task = GroupTask(group, by: self, as: unit, dispatchesSteps: mayBeCancelled, onProgress)
+    return isDetached ? await task.runDetached() : await task.run()
   }
 
   private func standIn(for options: DispatchOptions, at callSite: CallSite) -> Dispatch? {

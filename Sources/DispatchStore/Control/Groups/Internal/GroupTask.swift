@@ -5,24 +5,26 @@ final class GroupTask: Sendable {
   private let dispatcher: Dispatcher
   private let progress: GroupProgress
   private let unit: GroupUnit
-  /// Whether the group's options may cancel it, or keep its task from doing so.
+  /// Whether the group's options may cancel it.
   ///
   /// If so, its steps are dispatched, since only the caller cancels dispatches that its task sends.
   private let dispatchesSteps: Bool
-  /// Whether cancelling the task does not cancel the group.
-  private let isDetached: Bool
-  /// Steps in flight of a detached group, which its child tasks do not cancel.
-  private let running = Locked<[Int: DispatchHandle]>([:])
 
   init(
     _ group: ActionGroup, by dispatcher: Dispatcher, as unit: GroupUnit, dispatchesSteps: Bool,
-    isDetached: Bool, _ report: GroupProgress.Report?
+    _ report: GroupProgress.Report?
   ) {
     self.dispatcher = dispatcher
     self.unit = unit
     self.dispatchesSteps = dispatchesSteps
-    self.isDetached = isDetached
     progress = GroupProgress(of: group, report)
+  }
+
+  /// Runs the group in a task of its own, which is not cancelled with the caller's.
+  nonisolated(nonsending) func runDetached() async -> ActionGroupResult {
+    let executor = OperationExecutor(dispatcher.pool)
+    executor.context = unit.context
+    return await Task(executorPreference: executor) { await self.run() }.value
   }
 
   nonisolated(nonsending) func run() async -> ActionGroupResult {
@@ -72,10 +74,7 @@ final class GroupTask: Sendable {
           tasks.addTask { await self.follow(move) }
         case .wait:
           await tasks.next()
-          if let elements = progress.withState({ $0.join(group) }) {
-            tasks.cancelAll()
-            cancelDetached(elements)
-          }
+          if progress.withState({ $0.join(group) }) != nil { tasks.cancelAll() }
         case .close(let move):
           return move
         }
@@ -91,12 +90,12 @@ final class GroupTask: Sendable {
       end = known
     case .actions(let actions):
       end = await self.end(
-        of: dispatcher.dispatch(actions, of: step, isDetachable: !dispatchesSteps), step, index)
+        of: dispatcher.dispatch(actions, of: step, isDetachable: !dispatchesSteps), step)
     // A detached step may end at its time limit before its block, for which its compensation waits.
     case .action(let action)
     where !compensates && (dispatchesSteps || step.isUndoneIfBegun && outlivesTask(step)):
       end = await self.end(
-        of: dispatcher.dispatch(action, of: step, isDetachable: !dispatchesSteps), step, index)
+        of: dispatcher.dispatch(action, of: step, isDetachable: !dispatchesSteps), step)
     case .action(let action):
       // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task.
       end = .dispatched(
@@ -123,17 +122,15 @@ final class GroupTask: Sendable {
   ///
   /// If the step is undone once it has begun, also awaits its block, which may end after its time limit.
   private nonisolated(nonsending) func end(
-    of handle: DispatchHandle, _ step: GroupStep, _ index: Int
+    of handle: DispatchHandle, _ step: GroupStep
   ) async -> GroupStepEnd {
     let outlivesTask = outlivesTask(step)
-    if isDetached { keepDetached(handle, of: index) }
     let result = await withCancellationHandler {
       await self.result(of: handle)
     } onCancel: {
       // On another thread: cancelling may run code of the program.
       if !outlivesTask { dispatcher.pool.resume { handle.cancel() } }
     }
-    if isDetached { running.withLock { $0[index] = nil } }
     if step.isUndoneIfBegun, handle.hasEnded, let dispatch = handle.dispatch {
       let wait = TaskWait.begin()
       await withUnsafeContinuation { continuation in
@@ -146,28 +143,14 @@ final class GroupTask: Sendable {
 
   /// Whether a step runs to its end although the task is cancelled.
   private func outlivesTask(_ step: GroupStep) -> Bool {
-    isDetached || !dispatchesSteps && step.options.control?.isDetached == true
-  }
-
-  /// Keeps a step of a detached group, and cancels it if its group has stopped meanwhile.
-  private func keepDetached(_ handle: DispatchHandle, of index: Int) {
-    running.withLock { $0[index] = handle }
-    if progress.withState({ $0.isCancelled(index) }) { handle.cancel() }
-  }
-
-  /// Cancels the steps of a detached group that run among these elements.
-  private func cancelDetached(_ elements: Range<Int>) {
-    let handles = running.withLock { running in
-      running.filter { elements.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value)
-    }
-    for handle in handles { handle.cancel() }
+    !dispatchesSteps && step.options.control?.isDetached == true
   }
 
   /// Skips the rest if the caller's task, or the dispatch that stands for the group, was cancelled.
   ///
   /// No other cancellation reaches a task of the group before it is in the state.
   private func noteCancellation(in element: Int) {
-    guard unit.isCancelled || !isDetached && Task.isCancelled else { return }
+    guard Task.isCancelled || unit.isCancelled else { return }
     progress.withState { if !$0.isCancelled(element) { _ = $0.cancel() } }
   }
 }
