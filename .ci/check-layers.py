@@ -21,11 +21,11 @@ BELOW = {
     "Persistence": {"Core", "State", "Control", "Extras", "Simulation"},
 }
 ARROWS = """
-Control/Diagnosis: Lifecycle Work
+Control/Diagnosis: Lifecycle Limits Work
 Control/Effects: Options Rows
 Control/Keys: Rows
 Control/Lifecycle: Groups
-Control/Limits: Diagnosis Options
+Control/Limits: Options
 Control/Options: Delays Keys Limits Pacing Schedule
 Control/Pacing: Keys Options
 Control/Schedule: Delays Keys Rows

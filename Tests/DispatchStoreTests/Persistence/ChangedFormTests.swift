@@ -111,7 +111,9 @@ struct ChangedFormTests {
     try await database.open(for: dispatcher)
     return try await dispatcher.register(
       store: Store(identifier: "items", model: Items()) {
-        On(Price.self) { items, action in items.all["tea"] = Item(price: action.price, currency: nil) }
+        On(Price.self) { items, action in
+          items.all["tea"] = Item(price: action.price, currency: nil)
+        }
       }, persisted: .elements(\.all), as: type)
   }
 
