@@ -236,8 +236,10 @@ struct GroupHandleTests {
     #expect(stage.model == ["before", "in the lane", "after"])
   }
 
-  @Test(arguments: Dispatcher.SendMode.laneModes)
-  func sentInTheLaneThatAStepNeedsTheStepIsRefused(_ mode: Dispatcher.SendMode) async {
+  @Test(arguments: Dispatcher.SendMode.laneModes, [DispatchOptions(), .detached])
+  func sentInTheLaneThatAStepNeedsTheStepIsRefused(
+    _ mode: Dispatcher.SendMode, options: DispatchOptions
+  ) async {
     let (dispatcher, results) = (dispatcher, Recorder<ActionGroupResult>())
     let outer = dispatcher.dispatch(
       action: Script.suspends { _ in
@@ -249,7 +251,7 @@ struct GroupHandleTests {
               ActionStep(Script.adds("before"))
                 .compensated(by: Script.adds("refused"), mode: mode)
               ActionStep(Script.adds("in the lane"), mode: mode)
-            }))
+            }, options: options))
       }, mode: mode.mode)
     #expect(await outer.result.isSuccess)
     #expect(results.all.map(\.outcomes) == ["++-"])

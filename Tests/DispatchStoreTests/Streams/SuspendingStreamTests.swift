@@ -155,6 +155,20 @@ struct SuspendingStreamTests {
     #expect(store.model.count == 40)
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: [DispatchOptions(), .detached], [false, true])
+  func aConsumerMaySendAGroupToItsStore(options: DispatchOptions, isConcurrent: Bool) async {
+    var count = 0
+    for await _ in store.stream(.part(\.self), initial: true, buffering: .suspending(1)) {
+      count += 1
+      if count > 1 { break }
+      let group = ActionGroup(isConcurrent ? .concurrent : .sequence) {
+        for _ in 1...3 { ActionStep(CounterAction.add(1), mode: .serial) }
+      }
+      #expect(await dispatcher.send(group, options: options).isSuccess)
+    }
+    #expect(store.model.count == 3)
+  }
+
   @Test func consumersThatDispatchToEachOthersStoresEnd() async {
     let other = dispatcher.register(store: .counter("other"))
     await withTaskGroup { group in

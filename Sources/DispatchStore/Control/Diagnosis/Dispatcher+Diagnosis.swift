@@ -27,9 +27,9 @@ extension Dispatcher {
   /// reported again. If that one moves and stalls again, it is reported anew.
   ///
   /// The limit is a time of the dispatcher's clock, and the report is late by a quarter of it at most. A watchdog has
-  /// one timer, for any number of dispatches, and knows those that were made since it was set, or while
-  /// `tracksInFlight` or an earlier watchdog was. Each of these costs the same as with `tracksInFlight`, which you need
-  /// not set besides.
+  /// one timer, for any number of dispatches. It knows those that the table of `tracksInFlight` or of an earlier watchdog
+  /// has when it is set, and those that are made from then on. Each of these costs the same as with `tracksInFlight`,
+  /// which you need not set besides.
   ///
   /// - Parameters:
   ///   - limit: The time without a move after which a dispatch is reported, more than zero; nil for no watchdog. A

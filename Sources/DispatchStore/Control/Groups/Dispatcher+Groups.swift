@@ -43,9 +43,11 @@ extension Dispatcher {
   /// Each step is sent, as by `send(_:to:mode:options:then:)`. Task-local values and priority are the task's, no
   /// thread is woken if its lane is idle, and none is blocked. A step with a list of actions is dispatched and
   /// awaited. Cancelling the task cancels the steps that run, and starts nothing more but compensations, which are
-  /// not cancelled; this returns after them. A detached group runs in a task of its own, which is not cancelled with the
-  /// caller's. A detached step isn't either, without an option or default that may cancel the group. Inside an operation that holds the lane which a
-  /// step needs, the step fails with `wouldDeadlock`.
+  /// not cancelled; this returns after them. A detached step isn't either, without an option or default that may cancel
+  /// the group. Inside an operation that holds the lane which a step needs, the step fails with `wouldDeadlock`.
+  ///
+  /// With the option `detached`, the group has a task of its own, on threads of the library, with the task-local values
+  /// and the priority of yours. Cancelling your task does not cancel it. Your task awaits it.
   ///
   /// - Parameters:
   ///   - group: The steps.
@@ -87,6 +89,9 @@ extension Dispatcher {
       inside: DispatchContext.ofTask, isCancelled: !isDetached && Task.isCancelled)
     let mayBeCancelled = deadline != nil || options.control?.isCancellable == true
     let task = GroupTask(group, by: self, as: unit, dispatchesSteps: mayBeCancelled, onProgress)
+    // Also while it awaits other tasks, the caller is one that waits.
+    let wait = TaskWait.begin()
+    defer { wait?.end() }
     return isDetached ? await task.runDetached() : await task.run()
   }
 

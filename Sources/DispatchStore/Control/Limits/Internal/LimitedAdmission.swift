@@ -21,7 +21,7 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
     limitDeadline
   }
 
-  /// Always: the dispatch has got its units, or has failed.
+  /// Always: the dispatch gets its units before it begins.
   override var isReady: Bool { true }
 
   override func begin(
@@ -139,6 +139,7 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
       }
       let timer = limitDeadline.map { dispatcher.timers.add(waiter, at: $0.time) }
       let wait = WaitForLimit(limit, of: dispatcher, callSite, in: context)
+      let taskWait = TaskWait.begin()
       let unit =
         isDetached
         ? await waiter.end.value
@@ -147,6 +148,7 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
         } onCancel: {
           dispatcher.pool.resume { waiter.cancel() }
         }
+      taskWait?.end()
       wait.end(of: dispatcher)
       if let timer { dispatcher.timers.remove(timer) }
       take(unit, Task.isCancelled && !isDetached ? CancellationError() : timedOut(callSite))

@@ -1,6 +1,6 @@
 /// The values of a dispatch's control options.
 class ControlOptions: DispatchAdmission, @unchecked Sendable {
-  // because it has only constants
+  // because it has only constants; a subclass says why for its own
   struct Values: Sendable {
     var names: [TypedKey] = []
     var isDetached = false

@@ -84,7 +84,7 @@ final class NameTable: Sendable {
 }
 
 /// The dispatches in flight of one key.
-final class NameLine: Sendable {
+private final class NameLine: Sendable {
   /// Dispatches by the number of their insertion.
   typealias Members = [UInt64: Dispatch]
 
