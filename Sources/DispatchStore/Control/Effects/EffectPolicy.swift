@@ -12,7 +12,7 @@ public enum EffectPolicy: Sendable, CaseIterable {
 
 /// Whether a long-lived effect runs again after it has thrown.
 public struct EffectRestart: Sendable {
-  /// The number of restarts in a row; nil for any number.
+  /// The number of restarts until the program restarts the effect; nil for any number.
   let limit: Int?
   let delay: Duration
 

@@ -28,9 +28,9 @@ public struct Change<Value: Sendable, Action: ActionType>: Sendable {
 
   /// The value after the commits.
   ///
-  /// A whole model on a queue or in a stream is read here, by the first use, so it may be later than the commits. It
-  /// is a snapshot: while you hold it, the next commit copies. To read a part of a large model in place, use
-  /// `Store.withModel`.
+  /// It may be later than the commits for a whole model: on a queue it is read here, by the first use, and in a stream
+  /// with `.newest(1)` when the consumer takes the change. It is a snapshot: while you hold it, the next commit copies.
+  /// To read a part of a large model in place, use `Store.withModel`.
   @inlinable
   public var value: Value {
     switch content {
