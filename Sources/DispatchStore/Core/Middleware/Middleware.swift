@@ -48,7 +48,8 @@ public protocol Middleware: AnyObject, Sendable {
     transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict
 
-  /// Called once the store's operation has really ended, also after a veto or a cancellation.
+  /// Called once the store's operation has really ended, also after a cancellation, or a veto by this or a later
+  /// middleware.
   ///
   /// Runs at the dispatch's scheduler, in reverse order of registration, with the action that ran. A thrown error is
   /// reported as a warning.

@@ -12,8 +12,8 @@
 /// Each action type has its own route. A store without a handler for an action takes no part in its dispatch, and
 /// costs nothing there.
 ///
-/// - Two handlers may have the same action type. Then the last one counts.
-/// - Reductions of one action type in different `Part`s all run. They run in order, in one commit.
+/// - Of two handlers of one action type for the same part of the model, the last one counts.
+/// - Handlers of one action type for different `Part`s must all reduce. They run in order, in one commit.
 /// - A handler of a class also gets its subclasses, unless they have a handler of their own.
 ///
 /// You can keep `Handlers`, and use them in many stores or inside other `Handlers`: the handlers exist once.
