@@ -47,6 +47,24 @@ import Testing
     #expect(ended.mark == 2 && state.commitCount == 3)
   }
 
+  @Test func aDispatchThatIsMadeOnceTheStoresOfItsParentHaveEndedIsNoPartOfThat() {
+    var state = RecorderState(limit: 10, byteLimit: nil)
+    let late = DispatchID(rawValue: 3)
+    let scope = DispatchScope(
+      move, parent: nil, .async, CallSite(fileID: #fileID, line: #line), by: Dispatcher())
+    state.begin(move, scope: scope)
+    _ = state.keep(commit(0, of: move, isTogether: false))
+    scope.noteWaitForSaving()
+    state.begin(other)
+    _ = state.keep(commit(0, of: other, isTogether: false))
+    state.begin(late, countingFor: move)
+    _ = state.keep(commit(1, of: late, isTogether: false))
+    _ = state.add(state.takeUnderWay(late))
+    let ended = state.takeUnderWay(move)
+    _ = state.add(ended, hasWaited: true)
+    #expect(ended.mark == 1 && state.commitCount == 3)
+  }
+
   @Test func aTravelNeedsAllCommitsSinceThen() {
     var state = RecorderState(limit: 2, byteLimit: nil)
     for _ in 0..<6 {

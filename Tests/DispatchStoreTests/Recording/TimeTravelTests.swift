@@ -473,7 +473,13 @@ struct TimeTravelTests {
     stage.database.hold()
     var handles: [DispatchHandle] = []
     for latch in committed {
-      handles.append(stage.dispatcher.dispatch(Deposit(account: "a", amount: 1), mode: mode))
+      let handle = stage.dispatcher.dispatch(Deposit(account: "a", amount: 1), mode: mode) { _ in
+        // The first one may block until its commit is saved.
+        for _ in 0..<2 {
+          stage.dispatcher.dispatch(Deposit(account: "b", amount: 1), mode: .sync)
+        }
+      }
+      handles.append(handle)
       await latch.opened()
     }
     token.cancel()

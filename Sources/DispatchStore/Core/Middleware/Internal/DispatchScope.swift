@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A dispatch as its hooks see it, with the values that they keep for it.
 class DispatchScope: @unchecked Sendable {
   // because the values have a lock, and the rest is written by one thread at a time;
@@ -7,10 +9,7 @@ class DispatchScope: @unchecked Sendable {
   final let mode: Dispatcher.Mode
   final let callSite: CallSite
   final let dispatcher: Dispatcher
-  /// Whether its stores have ended, and its end has waited until their commits were saved.
-  ///
-  /// Other dispatches may have committed meanwhile.
-  @exclusivity(unchecked) final var hasWaitedForSaving = false
+  private let waitedForSaving = Atomic(false)
   /// Whether the `dispatchWillBegin` hooks run.
   @exclusivity(unchecked) private var isBeginning = false
 
@@ -21,6 +20,14 @@ class DispatchScope: @unchecked Sendable {
     (self.id, self.parent) = (id, parent)
     (self.mode, self.callSite, self.dispatcher) = (mode, callSite, dispatcher)
   }
+
+  /// Whether its stores have ended, and its end waits until their commits are saved, or has waited.
+  ///
+  /// Other dispatches may have committed meanwhile.
+  final var hasWaitedForSaving: Bool { waitedForSaving.load(ordering: .relaxed) }
+
+  /// Notes that its stores have ended, before the wait begins.
+  final func noteWaitForSaving() { waitedForSaving.store(true, ordering: .relaxed) }
 
   /// The actions as dispatched.
   var actions: ShortList<any ActionType> { fatalError("DispatchScope is abstract.") }

@@ -6,8 +6,9 @@ extension Dispatch {
     let details = makeDetails()
     let scheduler = round.scheduler
     let end = PendingEnd(of: self, round, since: round.position, at: gate, from: scheduler)
+    // Before the wait begins: from then on a deadline may end the dispatch on another thread.
+    round.session?.noteWaitForSaving()
     details.beginSaving(end, round.result)
-    round.session?.hasWaitedForSaving = true
     let mayPass = gate.enter(end)
     freePlace(scheduler, details, for: end)
     // Not in the lane's own step: its completion may block until the next dispatch of the lane has ended.
@@ -73,8 +74,8 @@ extension Dispatch {
     details.scheduler = scheduler
     let end = PendingEnd(
       of: self, nil, since: sequence.position, at: gate, from: scheduler, inPause: inPause)
+    sequence.noteWaitForSaving()
     details.beginSaving(end, sequenceResult)
-    sequence.hasWaitedForSaving = true
     if gate.enter(end) {
       end.leave()
       return !endSaving(end)
@@ -110,11 +111,6 @@ extension DispatchDetails {
     withState { $0.beginSaving(end) }
     if !rows.isEmpty { end.gate.keep(rows) }
   }
-}
-
-extension DispatchID {
-  /// Whether code runs here that this dispatch has left until its commits were saved, such as its completion.
-  var isSavedHere: Bool { ThreadState.current.pendingEnd?.dispatch.id == self }
 }
 
 extension DispatchError {

@@ -53,9 +53,10 @@ final class RecorderCore: TapeSink {
   func begin(_ dispatch: DispatchInfo) -> Bool {
     let isOutside =
       dispatch.parent.map { !DispatchContext.isBlock(of: $0, on: .current) } ?? false
-    let parent = dispatch.parent.flatMap { $0.isSavedHere ? nil : $0 }
     let known = state.withLock { state in
-      state.begin(dispatch.id, isOutsideBlocks: isOutside, countingFor: parent)
+      state.begin(
+        dispatch.id, isOutsideBlocks: isOutside, countingFor: dispatch.parent,
+        scope: dispatch.scope)
       return state.home?.number
     }
     if known == dispatch.dispatcher.number { return false }

@@ -26,6 +26,8 @@ struct RecorderState: Sendable {
     private(set) var omitted: [String: (count: Int, versions: (old: UInt64, new: UInt64))] = [:]
     /// The dispatch to whose commits its own ones are added; nil if the stores of that one had ended before.
     fileprivate let parent: DispatchID?
+    /// The dispatch for its hooks, which says whether it waits for saving; nil once it has ended.
+    fileprivate var scope: DispatchScope?
     /// The place of its last commit, and of those of dispatches that were made in it and have ended.
     fileprivate var lastPlace = 0
     /// The place of its first commit that is a part of an atomic action's change.
@@ -45,8 +47,11 @@ struct RecorderState: Sendable {
     /// The number of commits of one dispatch that are kept for its entry.
     private static let commitLimit = 100
 
-    init(isOutsideBlocks: Bool = false, countingFor parent: DispatchID? = nil) {
-      (self.isOutsideBlocks, self.parent) = (isOutsideBlocks, parent)
+    init(
+      isOutsideBlocks: Bool = false, countingFor parent: DispatchID? = nil,
+      scope: DispatchScope? = nil
+    ) {
+      (self.isOutsideBlocks, self.parent, self.scope) = (isOutsideBlocks, parent, scope)
     }
 
     func add(_ run: consuming Run) { runs.append(run) }
@@ -178,10 +183,17 @@ struct RecorderState: Sendable {
     return true
   }
 
+  /// Notes that a dispatch is under way.
+  ///
+  /// - Parameter parent: The dispatch for which it counts, unless the stores of that one have ended: then code has made
+  ///   it that runs after them, such as a completion.
   mutating func begin(
-    _ id: DispatchID, isOutsideBlocks: Bool = false, countingFor parent: DispatchID? = nil
+    _ id: DispatchID, isOutsideBlocks: Bool = false, countingFor parent: DispatchID? = nil,
+    scope: DispatchScope? = nil
   ) {
-    underWay[id] = Entry(isOutsideBlocks: isOutsideBlocks, countingFor: parent)
+    let isLate = parent.flatMap { underWay[$0]?.scope }?.hasWaitedForSaving == true
+    underWay[id] = Entry(
+      isOutsideBlocks: isOutsideBlocks, countingFor: isLate ? nil : parent, scope: scope)
   }
 
   mutating func note(_ run: consuming Run, of id: DispatchID) {
@@ -216,6 +228,8 @@ struct RecorderState: Sendable {
   /// Returns what was noted of a dispatch under way.
   mutating func takeUnderWay(_ id: DispatchID) -> Entry {
     let entry = underWay.removeValue(forKey: id) ?? Entry()
+    // Otherwise the log would keep the dispatcher alive. The caller has the scope, so it is not released here.
+    entry.scope = nil
     if let parent = entry.parent, let around = underWay[parent] {
       around.lastPlace = max(around.lastPlace, entry.lastPlace)
     }
