@@ -284,6 +284,26 @@ struct LeftChangeTests {
     }
   }
 
+  /// None of them takes the next one inside its own call: the thread's stack would not hold so many.
+  @Test func anyNumberOfThoseThatAreHeldBackMayBeCancelled() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      let held = HeldStore()
+      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let first = await held.leaveOne(.async)
+      let behind = (0..<20_000).map { held.dispatch(.serial(lane: $0)) }
+      let last = held.dispatch(.serial(lane: "last"))
+      // The thread comes to this one after those.
+      await held.runAnother(.serial(lane: "x"))
+      for handle in behind { handle.cancel() }
+      for handle in behind { #expect(await handle.result.isSuccess == false) }
+      held.end()
+      #expect(await first.result.isSuccess)
+      #expect(await last.result.isSuccess)
+      #expect(held.store.version == 3)
+    }
+  }
+
   /// What an observer dispatches is caused by the change that it was notified of.
   @Test(arguments: 0..<3)
   func anObserverIsCalledInTheContextOfTheChange(mode: Int) async {

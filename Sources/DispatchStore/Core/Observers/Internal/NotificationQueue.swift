@@ -49,8 +49,10 @@ struct NotificationQueue {
   private var isDeliveringLeft = false
   /// The owner whose end waits for the delivery in progress.
   private var deliveredOwner: (any CommitOwner)?
-  /// The parked steps, which start actions of the store once no changes are left.
-  private var parked = FIFO<@Sendable () -> Void>()
+  /// Starts a parked action of the store; returns false if that was cancelled meanwhile.
+  typealias ParkedStart = @Sendable () -> Bool
+  /// The parked steps, until no changes are left.
+  private var parked = FIFO<ParkedStart>()
 
   var isObserved: Bool { isDelivered || !observersOutOfTurn.isEmpty }
   /// Whether a commit takes a delivery turn.
@@ -167,7 +169,7 @@ struct NotificationQueue {
   /// Parks a step that starts an action.
   ///
   /// Returns false if no changes hold it back.
-  mutating func park(_ start: @escaping @Sendable () -> Void) -> Bool {
+  mutating func park(_ start: @escaping ParkedStart) -> Bool {
     guard holdsBack || isPlanted(.heldBackTooLate) else { return false }
     parked.append(start)
     return true
@@ -176,9 +178,9 @@ struct NotificationQueue {
   /// Takes the parked steps that may start now, or nil if there are none.
   ///
   /// Not all at once, since each may leave a change again: each one that starts takes the next.
-  mutating func takeStarts(atMost count: Int = 64) -> [@Sendable () -> Void]? {
+  mutating func takeStarts(atMost count: Int = 64) -> [ParkedStart]? {
     if parked.isEmpty || holdsBack { return nil }
-    var starts: [@Sendable () -> Void] = []
+    var starts: [ParkedStart] = []
     while starts.count < count, let start = parked.popFirst() { starts.append(start) }
     return starts
   }

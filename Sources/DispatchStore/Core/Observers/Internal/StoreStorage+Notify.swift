@@ -162,17 +162,24 @@ extension StoreStorage: DeliveryTurn {
   /// Parks a step that starts an action until all left changes are delivered.
   ///
   /// Returns false if it may start now.
-  func park(_ start: @escaping @Sendable () -> Void) -> Bool {
+  func park(_ start: @escaping NotificationQueue.ParkedStart) -> Bool {
     yieldPoint(.parkStart, identifier)
     return withLock { $0.park(start) }
   }
 
-  /// Starts the next parked action.
+  /// Starts the next parked action that was not cancelled.
   ///
   /// Called when a parked action starts.
   func startNextParked() {
-    guard let starts = withLock({ $0.takeStarts(atMost: 1) }) else { return }
-    for start in starts { start() }
+    while let starts = withLock({ $0.takeStarts(atMost: 1) }) {
+      if starts[0]() { return }
+    }
+  }
+
+  /// Starts parked actions, and another one for each that was cancelled.
+  private func start(_ starts: [NotificationQueue.ParkedStart]?) {
+    guard let starts else { return }
+    for start in starts where !start() { startNextParked() }
   }
 
   /// Ends the exclusive section that `lockToDeliver` has begun, and notifies the observers on this thread.
@@ -248,7 +255,7 @@ extension StoreStorage: DeliveryTurn {
       let (next, starts) = withLock { ($0.next(mayNotify: count < Self.leftLimit), takeStarts()) }
       withExtendedLifetime(read) {}
       read = nil
-      if let starts { for start in starts { start() } }
+      start(starts)
       switch next {
       case .notify(let left, let isOwn):
         read = deliver(left, isOwn: isOwn)
@@ -352,7 +359,7 @@ extension StoreStorage: DeliveryTurn {
     yieldPoint(.beginWait, identifier)
     let (unblocked, starts) = withLock { ($0.notifierBeginsToWait(), takeStarts()) }
     for gate in unblocked.gates { gate.set(.leave) }
-    if let starts { for start in starts { start() } }
+    start(starts)
     let thread = ThreadState.current
     for owner in unblocked.owners { thread.resumeElsewhere(owner) }
   }

@@ -185,7 +185,7 @@ final class Round: @unchecked Sendable {
   private func isHeldBack(at gate: EndGate, _ indices: [Int]) -> Bool {
     guard !indices.isEmpty else { return false }
     let key = state.withLock { $0.park(indices) }
-    let start = HeldStart { self.unpark(key) }
+    let start = HeldStart { _ = self.unpark(key) }
     gated?.withLock { $0.heldStart = start }
     switch gate.admit(start) {
     case .waits where !isCancelled: return true
@@ -213,21 +213,27 @@ final class Round: @unchecked Sendable {
     return entries.lazy.compactMap(\.storage).first(where: \.mayHoldBack)
   }
 
-  private func unpark(_ key: Int) {
+  /// Starts a parked step; returns false if it was resumed before.
+  private func unpark(_ key: Int) -> Bool {
     if state.withLock({ $0.startsAction(key) }) {
       // Claimed only when the queue lets it start: until then, a cancellation finds it parked.
-      scheduler.resumeStart { self.claim(key) }
-    } else {
-      scheduler.resumeClaimed { self.claim(key) }
+      scheduler.resumeStart {
+        let step = self.claim(key)
+        // Its place among those that start is another one's.
+        if step == nil { self.route.entries.forEach { $0.storage?.startNextParked() } }
+        return step
+      }
+      return true
     }
+    // The caller takes the next step after one that is not needed: here, each of them would be a call in the last one.
+    guard let step = claim(key) else { return false }
+    scheduler.resume(step)
+    return true
   }
 
   /// Takes a parked step; returns nil if it was resumed before.
   private func claim(_ key: Int) -> (@Sendable () -> Void)? {
-    guard let indices = state.withLock({ $0.unpark(key) }) else {
-      route.entries.forEach { $0.storage?.startNextParked() }
-      return nil
-    }
+    guard let indices = state.withLock({ $0.unpark(key) }) else { return nil }
     return { self.run { $0.start(indices, unparked: indices[0]) } }
   }
 

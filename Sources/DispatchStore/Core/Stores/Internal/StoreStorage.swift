@@ -242,7 +242,7 @@ class StoreStorage: @unchecked Sendable {
   /// Updates `mayHoldBack` after a transition, and removes the parked steps that may start now, for the caller to call.
   ///
   /// Called under the lock.
-  final func takeStarts() -> [@Sendable () -> Void]? {
+  final func takeStarts() -> [NotificationQueue.ParkedStart]? {
     updateHoldingBack()
     return notifications.takeStarts()
   }
