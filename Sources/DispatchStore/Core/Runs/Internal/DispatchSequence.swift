@@ -7,8 +7,8 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   private let dispatched: [any ActionType]
   /// The dispatch whose result this one returns; only for a sequence without actions.
   private let joined: Dispatch?
-  @exclusivity(unchecked) private var middlewares: [any Middleware] = []
-  @exclusivity(unchecked) private var watcher: (any DispatchWatcher)?
+  private let middlewares: [any Middleware]
+  private let watcher: (any DispatchWatcher)?
   /// The trace until its end; nil if nothing watches it.
   @exclusivity(unchecked) private var trace: DispatchTrace?
   private let continuesOnFailure: Bool
@@ -45,12 +45,13 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
     let acceptance = dispatcher.route(to: WorkAcceptance.self, identifier: nil, on: thread)
     (dispatched, self.storeIdentifier, self.joined) = (actions, storeIdentifier, joined)
     (self.continuesOnFailure, self.acceptance) = (continuesOnFailure, acceptance)
-    super.init(dispatch.id, parent: dispatch.parent, mode, dispatch.callSite, by: dispatcher)
-    acceptance._withUnsafeGuaranteedRef { route in
-      guard joined == nil, !route.hasFailed, route.chain.hasWholes else { return }
-      (middlewares, watcher) = (route.chain.wholes, route.chain.watcher)
-      if !middlewares.isEmpty { began = dispatcher.clock.nanoseconds }
+    (middlewares, watcher) = acceptance._withUnsafeGuaranteedRef {
+      route -> ([any Middleware], (any DispatchWatcher)?) in
+      guard joined == nil, !route.hasFailed, route.chain.hasWholes else { return ([], nil) }
+      return (route.chain.wholes, route.chain.watcher)
     }
+    super.init(dispatch.id, parent: dispatch.parent, mode, dispatch.callSite, by: dispatcher)
+    if !middlewares.isEmpty { began = dispatcher.clock.nanoseconds }
   }
 
   deinit {
