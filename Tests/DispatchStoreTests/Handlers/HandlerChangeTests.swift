@@ -114,6 +114,35 @@ import Testing
     #expect(desktop.model.raised == 0)
   }
 
+  /// In a separate process, which an alarm ends if the release waits for a lock that its thread has.
+  @Test func whatTheHandlersOfAStoreThatIsGoneHaveCapturedIsReleasedWithNoLockHeld() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      final class Witness: Sendable {
+        let dispatcher: Dispatcher
+        let released: EventCount
+        init(_ dispatcher: Dispatcher, _ released: EventCount) {
+          (self.dispatcher, self.released) = (dispatcher, released)
+        }
+        deinit {
+          if dispatcher.stores.count == 1 { released.add() }
+        }
+      }
+      let (dispatcher, released) = (Dispatcher(), EventCount(of: 1))
+      func add() {
+        let witness = Witness(dispatcher, released)
+        _ = dispatcher.addDesktop(ownership: .weak) {
+          On(Raise.self) { desktop, _ in withExtendedLifetime(witness) { desktop.raised += 1 } }
+        }
+      }
+      add()
+      while dispatcher.store(with: "desktop") != nil { await Task.yield() }
+      let desktop = dispatcher.addDesktop { On(Lower.self) { $0.raised -= $1.by } }
+      await released.full()
+      #expect(desktop.dispatcher === dispatcher)
+    }
+  }
+
   @Test func handlersComeAndGoWhileOtherThreadsDispatch() async {
     let dispatcher = Dispatcher.withoutReports
     let desktop = dispatcher.addDesktop {

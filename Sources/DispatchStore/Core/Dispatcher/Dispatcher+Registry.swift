@@ -29,16 +29,16 @@ extension Dispatcher {
         if present !== store { store.leaveDispatcher() }
         return .present(present, entry)
       }
-      _ = registry.remove(store.identifier)
+      let former = registry.remove(store.identifier)
       registry.insert { sequence in
         store.reducer.makeEntry(
           of: store,
           StoreRegistration(sequence: sequence, waitFor: waitFor, ownership: ownership))
       }
-      return .none(released: registry.takeWeakEntries())
+      return .none(former: former, released: registry.takeWeakEntries())
     }
     switch found {
-    case .none(let released):
+    case .none(_, let released):
       unregisterReleased(released)
       reportMissingReducer(of: store)
       return store
@@ -86,7 +86,9 @@ extension Dispatcher {
   /// The result of looking for obstacles to a registration.
   private enum Found {
     /// No obstacle. The entries of weakly held stores are to be checked for released stores.
-    case none(released: [StoreEntry])
+    ///
+    /// The entry of a store that is gone is released outside the lock, with everything that its handlers have captured.
+    case none(former: StoreEntry?, released: [StoreEntry])
     /// A store that has the identifier already.
     case present(any StoreType, StoreEntry)
     /// The store belongs to another dispatcher.
@@ -111,8 +113,13 @@ extension Dispatcher {
   /// Unregisters the store with this identifier, and returns it.
   @discardableResult
   public func unregister(storeIdentifier: String) -> AnyStore? {
-    let entry = changeRegistry(.unregister) { $0.remove(storeIdentifier) }
-    return entry?.store
+    let (entry, present) = changeRegistry(.unregister) { registry -> (StoreEntry?, AnyStore?) in
+      let present = registry.entry(storeIdentifier)?.store
+      return (registry.remove(storeIdentifier), present)
+    }
+    // Released outside the lock, as above.
+    withExtendedLifetime(entry) {}
+    return present
   }
 
   /// Unregisters all stores of a type, and returns them, in order of registration.
@@ -120,10 +127,15 @@ extension Dispatcher {
   public func unregister<Model, Action>(
     storesOfType type: Store<Model, Action>.Type
   ) -> [Store<Model, Action>] {
-    let entries = changeRegistry(.unregister) { registry in
-      registry.removeAll { $0 is TypedStoreEntry<Model, Action> }
+    let (entries, present) = changeRegistry(.unregister) {
+      registry -> ([StoreEntry], [AnyStore]) in
+      let present = registry.stores
+      return (registry.removeAll { $0 is TypedStoreEntry<Model, Action> }, present)
     }
-    return entries.compactMap { $0.store as? Store<Model, Action> }
+    // Released outside the lock, as above.
+    return withExtendedLifetime(present) {
+      entries.compactMap { $0.store as? Store<Model, Action> }
+    }
   }
 
   /// The store with this identifier, or nil; cast it to its type by `as? Store<…>`.
@@ -266,13 +278,14 @@ extension Dispatcher {
     // Outside the lock, since this may release the last reference to a store.
     let gone = entries.filter(\.isGone)
     guard !gone.isEmpty else { return false }
-    changeRegistry(.unregister) { registry in
+    let removed = changeRegistry(.unregister) { registry -> [StoreEntry] in
       // Compared by sequence: the entry may be a member of the registered one, or of one that the registered one
       // replaced.
-      for entry in gone where registry.entry(entry.identifier)?.sequence == entry.sequence {
-        _ = registry.remove(entry.identifier)
-      }
+      gone.filter { registry.entry($0.identifier)?.sequence == $0.sequence }
+        .compactMap { registry.remove($0.identifier) }
     }
+    // Released outside the lock, with everything that their handlers have captured.
+    withExtendedLifetime(removed) {}
     return true
   }
 
