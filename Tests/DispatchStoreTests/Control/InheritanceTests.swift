@@ -631,6 +631,12 @@ struct InheritanceTests {
     }
   }
 
+  @Test func aDeadlineIsExactlyTheSameForTwoDispatchersWithTheSystemsClock() {
+    let (clock, other) = (Dispatcher().clock, Dispatcher().clock)
+    let deadline = InheritedDeadline(time: 1_000, clock: clock)
+    #expect(deadline.time(by: other, at: 0) == 1_000)
+  }
+
   @Test func aDeadlineIsTheSameMomentAlsoThroughABlockThatAnotherDispatcherWasSent() async {
     let other = Dispatcher(clock: clock)
     other.addStage("middle")

@@ -28,7 +28,9 @@ struct InheritedDeadline {
   ///
   /// - Parameter now: The present time of that clock.
   func time(by other: DispatcherClock, at now: Int64) -> Int64 {
-    clock === other ? time : now.addingClamped(time.addingClamped(-clock.nanoseconds))
+    // Computed only if necessary: it comes earlier by the time between the two readings.
+    clock.hasTimes(of: other)
+      ? time : now.addingClamped(time.addingClamped(-clock.nanoseconds))
   }
 }
 

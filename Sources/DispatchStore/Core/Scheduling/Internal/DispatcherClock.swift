@@ -2,7 +2,8 @@ import Foundation
 
 /// A dispatcher's clock: the system's, or another with its type erased.
 ///
-/// Its times count from its own start, so those of two instances differ, even of the same clock.
+/// The system's times count from one moment for all instances. Those of another clock count from when the instance was
+/// made, so they differ between two instances, even of the same clock.
 final class DispatcherClock: Sendable {
   /// The time since the clock's start; nil for the system's clock, which is read without a closure.
   private let elapsed: (@Sendable () -> Duration)?
@@ -66,6 +67,11 @@ final class DispatcherClock: Sendable {
 
   /// Whether the date may jump without telling an observer: only the system's does.
   var hasSilentJumps: Bool { elapsed == nil }
+
+  /// Whether its times are those of another instance.
+  func hasTimes(of other: DispatcherClock) -> Bool {
+    self === other || elapsed == nil && other.elapsed == nil
+  }
 
   /// Calls an observer after each jump of the date, as long as the observer exists.
   func add(_ observer: any DateObserver) { addObserver?(observer) }
