@@ -431,7 +431,13 @@ struct DiagnosisTests {
     await world.add(.async).ended()
     let states = dispatcher.diagnosis().states(of: left)
     #expect(states.contains("has changes that were left to its notifier"), "\(states)")
-    await world.end(left)
+    let behind = dispatcher.dispatch(
+      storeIdentifier: "observed", action: Script.adds("third"), mode: .async)
+    await world.add(.async).ended()
+    let heldBack = dispatcher.diagnosis().states(of: behind)
+    let reason = "its notifier delivers what was left to it, or the queue lets nothing start"
+    #expect(heldBack.contains("store \"observed\" is held back: \(reason)"), "\(heldBack)")
+    await world.end(left, behind)
     token.cancel()
   }
 

@@ -11,8 +11,8 @@ extension DiagnosisBuilder {
         : "\(name) waits for \(standing.prerequisites.count > 1 ? "stores" : "store") \(awaited)"
       map.add({ _ in text }, to: place)
     case .parked:
-      let text = "\(name) does not start before its notifier has delivered what was left to it"
-      map.add({ _ in text }, to: place)
+      let text = "its notifier delivers what was left to it, or the queue lets nothing start"
+      map.add({ _ in "\(name) is held back: \(text)" }, to: place)
     case .undelivered:
       map.add({ _ in "\(name) has changes that were left to its notifier" }, to: place)
     case .pausing(let attempt):

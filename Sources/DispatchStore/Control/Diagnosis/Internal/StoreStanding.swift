@@ -5,7 +5,7 @@ struct StoreStanding {
   enum Phase {
     /// The store has not started.
     case waiting
-    /// The store starts only once its notifier has delivered the deferred changes.
+    /// The store starts only once its notifier has delivered the deferred changes, and the queue lets it start.
     case parked
     /// The operation runs, or waits for its dependencies.
     case running
