@@ -17,9 +17,9 @@ extension Dispatcher {
   public func register<Model, Action>(
     store: Store<Model, Action>, waitFor: WaitFor = [], ownership: StoreOwnership = .strong
   ) -> Store<Model, Action> {
-    if store.storage.keeper != nil {
+    if let keeper = store.storage.presentKeeper {
       for attachment in presentAttachments {
-        attachment.willRegister(store.storage, with: self)
+        attachment.willRegister(store.storage, keptBy: keeper, with: self)
       }
     }
     let found = changeRegistry(.register) { registry -> Found in

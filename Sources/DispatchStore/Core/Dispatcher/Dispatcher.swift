@@ -187,12 +187,15 @@ protocol DispatcherAttachment: AnyObject, Sendable {
   func closed(_ dispatcher: Dispatcher)
 
   /// Called with no lock held before a store is registered that has a keeper of its commits.
-  func willRegister(_ storage: StoreStorage, with dispatcher: Dispatcher)
+  func willRegister(
+    _ storage: StoreStorage, keptBy keeper: CommitKeeper, with dispatcher: Dispatcher)
 }
 
 extension DispatcherAttachment {
   func closed(_ dispatcher: Dispatcher) {}
-  func willRegister(_ storage: StoreStorage, with dispatcher: Dispatcher) {}
+  func willRegister(
+    _ storage: StoreStorage, keptBy keeper: CommitKeeper, with dispatcher: Dispatcher
+  ) {}
 }
 
 extension [any DispatcherAttachment] {
