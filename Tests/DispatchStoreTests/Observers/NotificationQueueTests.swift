@@ -109,7 +109,7 @@ struct NotificationQueueTests {
     #expect(!queue.holdsBack, "The notifier delivers its own change.")
     #expect(commit(mayWait: false) == "leave")
     #expect(commit(mayWait: false) == "leave")
-    let isParked = queue.park {}
+    let isParked = queue.park { true }
     #expect(isParked)
     for version in 2...3 {
       #expect(queue.next().word == "notify \(version)")
@@ -119,7 +119,7 @@ struct NotificationQueueTests {
     #expect(queue.next().word == "done")
     #expect(queue.takeStarts()?.count == 1)
     #expect(queue.takeStarts() == nil)
-    let isParkedNow = queue.park {}
+    let isParkedNow = queue.park { true }
     #expect(!isParkedNow)
   }
 
@@ -127,12 +127,12 @@ struct NotificationQueueTests {
     addObserver()
     #expect(commit() == "notify 1")
     #expect(commit(mayWait: false) == "leave")
-    let isParked = queue.park {}
+    let isParked = queue.park { true }
     #expect(isParked)
     _ = queue.notifierBeginsToWait()
     #expect(queue.takeStarts()?.count == 1)
     #expect(commit(mayWait: false) == "leave")
-    let isParkedNow = queue.park {}
+    let isParkedNow = queue.park { true }
     #expect(!isParkedNow)
     queue.notifierHasWaited()
     #expect(queue.holdsBack, "What was left is delivered next.")
