@@ -521,9 +521,13 @@ struct SavedScheduleTests {
     #expect(next.dispatcher.deadLetters.isEmpty)
   }
 
-  @Test func ofAStoreThatWasReplacedMeanwhileBecomeDeadLetters() async throws {
+  @Test(arguments: [[], .durability(.memory)] as [DispatchOptions])
+  func ofAStoreThatWasReplacedMeanwhileBecomeDeadLetters(
+    _ durability: DispatchOptions
+  ) async throws {
     let office = try await Office(database, clock, actions: ActionCoder(Linger.self))
-    office.dispatcher.dispatch(Linger(), options: .delayed(by: .seconds(1), name: "r"))
+    office.dispatcher.dispatch(
+      Linger(), options: [.delayed(by: .seconds(1), name: "r"), durability])
     try await office.persistence.flush()
     clock.advance(by: .seconds(1))
     _ = await office.lingers.first(1)

@@ -15,6 +15,8 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     var number: Int?
     /// Whether a commit has removed the row.
     var isRemoved = false
+    /// Whether a commit of the dispatch is not saved.
+    var isLost = false
     /// Whether the dispatcher has closed, so that the row is left to the next process.
     var isLeft = false
     /// Whether the dispatch has ended that it belongs to.
@@ -79,18 +81,20 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     if let number, !isLeft, !isPlanted(.cancelledKeepsRow) { schedules.remove(name, number) }
   }
 
-  override func lost() { state.withLock { $0.isRemoved = false } }
+  override func lost() { state.withLock { $0.isLost = true } }
 
   var hasEnded: Bool { state.withLock(\.hasEnded) }
 
   override func ended(_ result: DispatchResult) {
-    let (number, isRemoved) = state.withLock { state -> (Int?, Bool) in
+    let (number, isRemoved, isLost) = state.withLock { state -> (Int?, Bool, Bool) in
       state.hasEnded = true
-      return (state.number, state.isRemoved)
+      return (state.number, state.isRemoved, state.isLost)
     }
     guard let number else { return endedUnscheduled(result) }
-    if isRemoved { return schedules.forget(name, number) }
+    if isRemoved, !isLost { return schedules.forget(name, number) }
     switch result.error {
+    // A dispatch that does not wait for saving succeeds all the same.
+    case nil where isLost: schedules.fail(name, number, DispatchError.notSaved(name))
     case nil where isUnanswered(result):
       schedules.fail(name, number, DispatchError.unanswered(name))
     case nil: schedules.remove(name, number)
@@ -167,6 +171,15 @@ extension DispatchError {
   fileprivate var leavesSchedules: Bool {
     // Without a cause, only a store of the dispatch was replaced.
     code == .dispatcherClosed || code == .persistenceFailed && cause != nil
+  }
+
+  fileprivate static func notSaved(_ name: String) -> DispatchError {
+    DispatchError(
+      code: .persistenceFailed,
+      message: """
+        What the scheduled action "\(name)" has committed was not saved: its store was replaced meanwhile. Run it \
+        again: it goes to the stores that are registered then.
+        """)
   }
 
   fileprivate static func unanswered(_ name: String) -> DispatchError {

@@ -101,9 +101,7 @@ extension DispatchDetails {
   /// Begins the wait until commits are saved, and keeps the rows of companions that were in no commit.
   fileprivate func beginSaving(_ end: PendingEnd, _ result: @autoclosure () -> DispatchResult) {
     var rows: [CompanionRow] = []
-    if hasLostCommit {
-      for companion in companions { companion.lost() }
-    } else if !companions.isEmpty {
+    if !hasLostCommit, !companions.isEmpty {
       // Before the wait: from then on a deadline may end the dispatch on another thread, and its sequence is gone.
       let result = result()
       rows = companions.flatMap { $0.rows(of: result) }

@@ -395,7 +395,10 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     clear()
     details.clear()
     for release in releases { release() }
-    for companion in companions { companion.ended(result) }
+    for companion in companions {
+      if details.hasLostCommit { companion.lost() }
+      companion.ended(result)
+    }
   }
 
   /// Releases everything that the end no longer needs.

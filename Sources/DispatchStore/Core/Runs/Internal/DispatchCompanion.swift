@@ -14,7 +14,7 @@ class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
   /// Returns the rows that were in no commit, once the stores have ended.
   func rows(of result: DispatchResult) -> [CompanionRow] { [] }
 
-  /// Called once the stores have ended, instead of `rows(of:)`, if a commit of the dispatch is not saved.
+  /// Called before `ended`, if a commit of the dispatch is not saved.
   func lost() {}
 
   /// Called when the dispatch is to begin later, before it can begin.
