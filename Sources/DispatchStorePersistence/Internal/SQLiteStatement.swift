@@ -18,13 +18,14 @@
 
     /// The index of each parameter's value, by the number in `$2` as in PostgreSQL.
     ///
-    /// SQLite takes `$2` for a name, and numbers the names in the order of the text.
+    /// SQLite takes `$2` for a name, and numbers the names in the order of the text. A cast as in `$2::int` is a part of
+    /// the name.
     private(set) lazy var valueIndices: [Int] = {
       let count = Int(sqlite3_bind_parameter_count(handle))
       return (0..<count).map { index -> Int in
         let name = sqlite3_bind_parameter_name(handle, Int32(index + 1))
         guard let text = name.map({ String(cString: $0) }), text.hasPrefix("$"),
-          let number = Int(text.dropFirst()), number > 0
+          let number = Int(text.dropFirst().prefix { $0 != ":" && $0 != "(" }), number > 0
         else { return index }
         return number - 1
       }

@@ -53,6 +53,7 @@ import Testing
 
   @Test func aNumberedParameterHasTheValueOfItsNumber() throws {
     #expect(try query("SELECT $2, $1, $2", 1, 2) == [[2, 1, 2]])
+    #expect(try query("SELECT $2::int, $1, $1::int", 1, 2) == [[2, 1, 1]])
     #expect(try query("SELECT ?2, ?1", 1, 2) == [[2, 1]])
     #expect(try query("SELECT :b, :a", 1, 2) == [[1, 2]])
     try expect(.statement, "it has 2 parameters, but 1 values") { _ = try query("SELECT $2", 1) }
