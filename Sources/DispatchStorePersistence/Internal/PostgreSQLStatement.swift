@@ -97,17 +97,23 @@
       return words.contains("STDIN") || words.contains("STDOUT")
     }
 
-    /// The first word after comments, in upper case.
+    /// The first word after comments and empty statements, in upper case.
     private static func firstWord(of sql: String) -> String {
-      var text = sql[...].drop(while: \.isWhitespace)
-      while text.hasPrefix("--") || text.hasPrefix("/*") {
-        text =
-          text.hasPrefix("--")
-          ? text.drop { !["\n", "\r", "\r\n"].contains($0) }
-          : afterComment(text)
-        text = text.drop(while: \.isWhitespace)
+      func begins(_ text: Substring, _ mark: String) -> Bool {
+        // By bytes: an accent after the mark would make another character of it.
+        text.utf8.starts(with: mark.utf8)
       }
-      return text.drop { !$0.isLetter }.prefix { $0.isLetter }.uppercased()
+      var text = sql[...]
+      while true {
+        text = text.drop { $0.isWhitespace || $0 == ";" }
+        if begins(text, "--") {
+          text = text.drop { !["\n", "\r", "\r\n"].contains($0) }
+        } else if begins(text, "/*") {
+          text = afterComment(text)
+        } else {
+          return text.drop { !$0.isLetter }.prefix { $0.isLetter }.uppercased()
+        }
+      }
     }
 
     /// The text after the comment with which it begins; the server lets a comment have others in it.

@@ -235,7 +235,7 @@ struct PostgreSQLRowTests {
     #expect(failure.isOutcomeKnown && !failure.isTransient)
     let commits = [
       "COMMIT", " /* a */ rollback", "-- b\nBEGIN", "-- c\r\nCOMMIT", "/* /* */ d */ COMMIT",
-      "/*/**/é*/ /**/ END",
+      "/*/**/é*/ /**/ END", "; /* x */ COMMIT", "/*\u{301} x */ COMMIT", "--\u{301} x\nCOMMIT",
     ]
     for sql in commits {
       try expect(.statement, "transaction") {
