@@ -11,7 +11,8 @@ extension Persistence {
   ///
   /// - Throws: A `PersistenceError`, with the code `inUse` if a database is open, `cannotOpen` if the source has no
   ///   stores, and `alreadyRegistered` if the target has one. `CancellationError` if the task was cancelled while it
-  ///   waited for another owner's end. The target is unchanged then.
+  ///   waited for another owner's end. The target is unchanged then, unless `isOutcomeKnown` of the error is
+  ///   false: a new attempt throws `alreadyRegistered` if it has the copy.
   public static func copy(
     from source: PersistenceDatabase, to target: PersistenceDatabase
   ) async throws {
@@ -29,7 +30,12 @@ extension Persistence {
         _ = try from.begin(as: reader)
         // Ends without a commit, which could fail when the target's has happened.
         defer { from.rollback() }
-        try writer.inTransaction { to in try copyStores(from, to) }
+        do {
+          try writer.inTransaction { to in try copyStores(from, to) }
+        } catch let error as PersistenceError where !error.isOutcomeKnown {
+          // Only the reply may be lost.
+          guard (try? writer.wasCommitted()) == true else { throw error }
+        }
       }
     } onCancel: {
       from.cancelOpening()
