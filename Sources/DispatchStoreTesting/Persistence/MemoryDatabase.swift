@@ -10,8 +10,7 @@ import Foundation
 ///     let restarted = Dispatcher(name: "shop")
 ///     try await database.open(for: restarted)
 ///
-/// It keeps the statements of projections, and runs none: queries return no rows, so `DispatchLog.saved(in:since:)` has
-/// no logs. Only what was committed survives a crash. In a simulation each step of a transaction is a step of the world, so a
+/// Only what was committed survives a crash. In a simulation each step of a transaction is a step of the world, so a
 /// seed decides what happens between them.
 ///
 /// Your statements are recorded in `statements`, and not run: `execute` returns 1, and `query` no rows. So

@@ -20,7 +20,8 @@ extension DispatchRecorder {
   ///
   /// - Returns: The number of entries that the recorder had dropped before they could be saved.
   /// - Throws: A `PersistenceError`, or the encoder's error. The next call then saves the same entries. The code is
-  ///   `busy` or `full` if the database, or the table, is locked, full or away. Stores are saved meanwhile.
+  ///   `busy` if the table is locked; stores are saved meanwhile. While the commits of stores can't be saved either, because
+  ///   the database is locked, full or away, it waits for them. If there are none, it throws `busy` or `full`.
   @discardableResult
   public func saveLog(in persistence: Persistence, keeping age: Duration) async throws -> Int {
     let end = Eventual<Void>()
