@@ -62,6 +62,21 @@ extension Store where Model == Wallet, Action == HandledAction {
   }
 }
 
+/// Calls a closure once, before it encodes a value.
+struct HookedCoder: PersistenceCoder {
+  let hook = Locked<(@Sendable () throws -> Void)?>(nil)
+  private let coder = JSONPersistenceCoder()
+
+  func encode(_ value: some Encodable) throws -> Data {
+    try hook.exchange(nil)?()
+    return try coder.encode(value)
+  }
+
+  func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+    try coder.decode(type, from: data)
+  }
+}
+
 /// A dispatcher with a persistent store, and the database in memory that it is saved in.
 final class PersistenceStage: Sendable {
   let database: MemoryDatabase

@@ -668,6 +668,33 @@ struct PersistentStateTests {
     token.cancel()
   }
 
+  @Test(arguments: 0..<2)
+  func isSavedWithTheVersionThatItsRegistrationHasRaised(form: Int) async throws {
+    let stage = try await PersistenceStage(form: Self.forms[form])
+    let wallet = stage.wallet
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1))
+    stage.dispatcher.unregister(store: wallet)
+    try await stage.dispatcher.register(store: wallet, persisted: Self.forms[form])
+    #expect(wallet.version == 2)
+    try await stage.persistence.flush()
+    #expect(stage.database.version(ofStore: "wallet") == 2)
+    stage.database.crash()
+    let next = try await PersistenceStage(on: stage.database, form: Self.forms[form])
+    #expect(next.wallet.version == 2)
+    #expect(next.wallet.model == wallet.model)
+  }
+
+  @Test func isInMemoryWithoutRecordingItsChangesIfItsFirstRegistrationHasFailed() async throws {
+    let (coder, dispatcher) = (HookedCoder(), Dispatcher(name: "bank"))
+    let wallet = WalletStore.wallet()
+    try await MemoryDatabase().open(for: dispatcher, coder: coder)
+    coder.hook.withLock { $0 = { throw Refused() } }
+    await #expect(throws: PersistenceError.self) {
+      try await dispatcher.register(store: wallet, persisted: .elements(\.all))
+    }
+    #expect(wallet.model.all.log.mayBeUnread)
+  }
+
   @Test func isObservedInItsOrderHoweverManyThreadsCommit() async throws {
     let stage = try await PersistenceStage()
     let (seen, wallet) = (Recorder<UInt64>(), stage.wallet)

@@ -67,6 +67,26 @@ struct ProjectionTests {
     #expect(stage.database.statements.map(\.values) == [["a", 1]])
   }
 
+  @Test func writeWhatIsCommittedBetweenAttemptsToRegisterTheirStoreAgain() async throws {
+    let coder = HookedCoder()
+    let stage = try await PersistenceStage(coder: coder)
+    stage.persistence.project(stage.wallet) { changes, transaction in
+      for (account, _, new) in changes.elements(\.all) ?? [] {
+        try transaction.execute("INSERT", account, new)
+      }
+    }
+    stage.dispatcher.unregister(store: stage.wallet)
+    try await stage.persistence.delete("wallet")
+    // Comes after the begin, the search for the store, and its row: at the model's row.
+    stage.database.fail(.busy, afterSteps: 3)
+    let wallet = stage.wallet
+    coder.hook.withLock { $0 = { wallet.updateModel { $0.all["a"] = 1 } } }
+    try await stage.dispatcher.register(store: wallet, persisted: .elements(\.all))
+    try await stage.persistence.flush()
+    #expect(stage.database.statements.map(\.values) == [["a", 1]])
+    #expect(stage.saved == ["a": "1"])
+  }
+
   @Test func thatThrowEndThePersistence() async throws {
     let stage = try await PersistenceStage()
     stage.persistence.project(stage.wallet) { _, _ in throw Refused() }

@@ -55,6 +55,9 @@ class PartChanges<Model: Sendable & Codable>: @unchecked Sendable {
 
   /// Takes what was kept; called under the persistence's lock.
   func take() -> PartBatch { fatalError("PartChanges is abstract.") }
+
+  /// Ends reading, in the store's exclusive section.
+  func end(_ model: UnsafePointer<Model>) { fatalError("PartChanges is abstract.") }
 }
 
 /// The changes of one part in one group.
@@ -200,6 +203,10 @@ final class DictionaryChanges<
     let batch = DictionaryBatch(part: part.number, kept) { [part] in try part.row($0, $1) }
     kept = DictionaryBatch.Changes()
     return batch
+  }
+
+  override func end(_ model: UnsafePointer<Model>) {
+    part.place.read(of: model) { $0.pointee.recordedChanges?.release() }
   }
 }
 

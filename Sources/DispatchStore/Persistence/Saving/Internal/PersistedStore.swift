@@ -115,8 +115,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   /// Begins to keep the store's commits, from its present model on or from a saved one.
   ///
   /// A store's version never falls: its observers would take a commit for one that they have had.
-  private func attach(to store: Store<Model, Action>, _ model: Model? = nil, _ version: UInt64 = 0)
-  {
+  private func attach(to store: Store<Model, Action>, _ model: Model? = nil, _ saved: UInt64 = 0) {
     // A replaced model is released outside of the lock.
     var former = model
     var kept = KeptCommit()
@@ -124,24 +123,45 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     if former != nil {
       swap(&store.storage.model.pointee, &former!)
       let present = store.storage.version
-      let version = present > 0 ? max(version, present + 1) : version
+      let version = present > 0 ? max(saved, present + 1) : saved
       store.storage.version = version
-      savedVersion.rise(to: version)
+      savedVersion.rise(to: saved)
       // A store that was selected from may have version 0 before and after.
       store.storage.attachment(SelectorMemos.self)?._withUnsafeGuaranteedRef { $0.forgetVersions() }
       store.storage.forEachObserverOutOfTurn {
         $0.modelWasLoaded(store.storage.model, version: version, &kept)
       }
     }
+    // Loaded elements are saved, also if the version has risen.
+    let unsaved = former == nil ? store.storage.version : saved
     parts = form.parts.map {
-      $0.makeChanges(store.storage.model, store.storage.version, savedIn: savedVersion)
+      $0.makeChanges(store.storage.model, unsaved, savedIn: savedVersion)
     }
     if store.storage.keeper !== self { succeed(store.storage.keeper) }
     store.storage.setKeeper(self)
+    let hasRisen = former != nil && store.storage.version > saved
+    if hasRisen { keepVersion(of: store) }
     let published = store.storage.publish()
     store.storage.lock.unlock()
     withExtendedLifetime((former, published)) {}
     store.storage.scheduleCalls(kept)
+    if hasRisen { persistence.requestWriter() }
+  }
+
+  /// Keeps the version that loading has raised, as a commit without changes; called under the store's lock.
+  ///
+  /// Otherwise a flush would not wait for it, and after a crash the next commit would have that version again.
+  private func keepVersion(of store: Store<Model, Action>) {
+    model = form.hollowed(store.storage.model.pointee)
+    version = store.storage.version
+    if !projections.isEmpty {
+      commits.append(StoreCommit(version: version, action: nil, dispatchID: nil))
+    }
+    persistence.state.withLock { state in
+      if state.commit.failure == nil { state.dirty.append(self) }
+      isDirty = true
+      state.commit.note()
+    }
   }
 
   /// Takes over from the keeper of an earlier registration; called under the store's lock.
@@ -158,7 +178,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   private func save(
     _ store: Store<Model, Action>, _ driver: any PersistenceDriver
   ) throws -> SavedStore {
-    attach(to: store)
+    // A further attempt keeps the changes since the first one.
+    if !store.storage.withLock({ _ in store.storage.keeper === self }) { attach(to: store) }
     do {
       let (model, version) = store.storage.withLock { _ in
         (store.storage.model.pointee, store.storage.version)
@@ -178,7 +199,10 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     let store = store
     store?.storage.lock.lock()
     // Otherwise commits of dispatches to the former store are lost, as if it was replaced.
-    if isFirstKeeper, store?.storage.keeper === self { store?.storage.setKeeper(nil) }
+    if isFirstKeeper, let store, store.storage.keeper === self {
+      store.storage.setKeeper(nil)
+      for part in parts { part.end(store.storage.model) }
+    }
     let kept = persistence.state.withLock { state -> PersistedBatch? in
       isReplaced = true
       state.dirty.removeAll { $0 === self }
