@@ -1013,6 +1013,21 @@ struct DurableEffectTests {
     #expect(service.dispatcher.deadLetters.count == 1)
   }
 
+  @Test func ofAnEffectThatIsRegisteredAfterTheCloseAreDeadLettersIfTheyFail() async throws {
+    let (dispatcher, warnings, _) = try await open(isPersistent: false, VirtualClock())
+    let charge = DurableEffect("charge", on: OrderPlaced.self) { _, _ in throw BankIsClosed() }
+    dispatcher.addStage()
+    let places = Script.runs { _ in
+      dispatcher.close()
+      dispatcher.register(effect: charge)
+      dispatcher.dispatch(OrderPlaced())
+    }
+    await dispatcher.perform(places, .async)
+    #expect(await dispatcher.drain().isComplete)
+    #expect(warnings.all.last?.kind == .deadLetter)
+    #expect(dispatcher.deadLetters.map(\.attempts) == [1])
+  }
+
   @Test func haveTheirAttemptsCountedOverRestarts() async throws {
     let bank = ChargingBank(failing: 3)
     for attempt in 1...3 {

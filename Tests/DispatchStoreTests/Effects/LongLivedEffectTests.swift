@@ -125,6 +125,19 @@ struct LongLivedEffectTests {
     dispatcher.register(effect: waiting())
     #expect(log.count == 2)
   }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func doNotBeginIfWorkUnderWayRegistersThemWithAClosedDispatcher(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, effect) = (Dispatcher(), waiting())
+    dispatcher.addStage()
+    let registers = Script.runs { _ in
+      dispatcher.close()
+      dispatcher.register(effect: effect)
+    }
+    await dispatcher.perform(registers, mode)
+    #expect(await dispatcher.drain().isComplete)
+    #expect(log.count == 0)
+  }
 }
 
 @Suite("Effects at the end of their dispatcher", .timeLimit(.minutes(10)))
