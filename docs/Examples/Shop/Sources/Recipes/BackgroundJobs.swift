@@ -48,6 +48,6 @@ func issueLater(
 ) async throws {
   dispatcher.dispatch(
     Issue(invoice: invoice),
-    options: .delayed(by: .seconds(7 * 86_400), name: "invoice \(invoice)"))
+    options: [.delayed(by: .seconds(7 * 86_400), name: "invoice \(invoice)"), .detached])
   try await persistence.flush()
 }

@@ -31,6 +31,26 @@ import Testing
     try await persistence.close()
   }
 
+  @Test func anInvoiceThatAHandlerIssuesForLaterOutlastsTheHandlersDeadline() async throws {
+    struct Order: ActionType { let invoice: Int }
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(name: "test", defaults: .timeout(.seconds(5)), clock: clock)
+    let persistence = try await MemoryDatabase().open(
+      for: dispatcher, actions: ActionCoder(Issue.self, Remind.self))
+    _ = try await startBilling(dispatcher) { _, _ in }
+    let orders = dispatcher.register(
+      store: Store(identifier: "orders", model: 0) {
+        Perform(Order.self) { order, context in
+          try await issueLater(order.invoice, by: context.dispatcher, savedIn: persistence)
+        }
+      })
+    #expect(await orders.send(Order(invoice: 7)).isSuccess)
+    clock.advance(by: .seconds(6))
+    #expect(dispatcher.scheduled.compactMap(\.name).sorted() == ["invoice 7", "remind"])
+    await dispatcher.drain()
+    try await persistence.close()
+  }
+
   @Test func anInvoiceThatWasIssuedForLaterSurvivesACrash() async throws {
     let (database, clock) = (MemoryDatabase(), VirtualClock())
     let actions = ActionCoder(Issue.self, Remind.self)
