@@ -137,6 +137,17 @@ struct EffectTests {
   }
 
   @Test(arguments: modes)
+  func haveAKeyThatNoOtherRunHas(_ mode: Dispatcher.Mode) async {
+    let keys = Recorder<String>()
+    for _ in 0..<2 {
+      dispatcher.register(effect: Effect(Cue.self) { _, context in keys.record(context.key) })
+    }
+    dispatcher.register(effect: .longLived { context in keys.record(context.key) })
+    dispatcher.dispatch(actions: [Cue(), Cue()], mode: mode)
+    #expect(await Set(keys.first(5)).count == 5)
+  }
+
+  @Test(arguments: modes)
   func whatTheyDispatchHasTheFollowedTransactionAsItsParent(_ mode: Dispatcher.Mode) async {
     let (parents, dispatcher) = (Recorder<DispatchID?>(), dispatcher)
     dispatcher.register(middleware: ParentMiddleware { parents.record($0) })

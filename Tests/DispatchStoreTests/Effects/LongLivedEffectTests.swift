@@ -52,8 +52,8 @@ struct LongLivedEffectTests {
     let dispatcher = Dispatcher(clock: clock)
     let warnings = dispatcher.recordWarnings()
     let registration = dispatcher.register(
-      effect: .longLived(restart: .onFailure(limit: 2, delay: .seconds(10))) { _ in
-        log.record("\(clock.now.offset)")
+      effect: .longLived(restart: .onFailure(limit: 2, delay: .seconds(10))) { context in
+        log.record("\(context.attempt) \(clock.now.offset)")
         throw StageFright()
       }.onFailure { _, _ in log.record("failed") })
     for run in 1...2 {
@@ -63,7 +63,9 @@ struct LongLivedEffectTests {
     }
     _ = await log.first(6)
     #expect(
-      log.all == ["0.0 seconds", "failed", "10.0 seconds", "failed", "20.0 seconds", "failed"])
+      log.all == [
+        "1 0.0 seconds", "failed", "2 10.0 seconds", "failed", "3 20.0 seconds", "failed",
+      ])
     #expect(warnings.all == Array(repeating: .effectFailed, count: 3))
     #expect(await dispatcher.drain().isComplete)
     #expect(registration.runCount == 0)

@@ -6,18 +6,21 @@
 public struct EffectContext: Sendable {
   let run: EffectRun
   private let durableKey: String?
-  /// The number of the attempt, from 1; for a durable effect, restarts of the process included.
+  /// The number of the attempt, from 1.
+  ///
+  /// It counts the restarts of a long-lived effect after failures. For a durable effect, it counts on after a restart of
+  /// the process.
   public let attempt: Int
 
-  init(_ run: EffectRun, key: String? = nil, attempt: Int = 1) {
-    (self.run, durableKey, self.attempt) = (run, key, attempt)
+  init(_ run: EffectRun, key: String? = nil, attempt: Int? = nil) {
+    (self.run, durableKey, self.attempt) = (run, key, attempt ?? run.attemptCount)
   }
 
   /// The idempotency key of the work: for a durable effect, the same in all of its attempts, also after a restart.
   ///
   /// Pass it to the outside world, which can then tell a repeat. No other work has it, in any process.
   public var key: String {
-    durableKey ?? "\(dispatchID.epoch)-\(dispatchID.number)"
+    durableKey ?? "\(run.id.epoch)-\(run.id.number)"
   }
 
   /// The dispatcher, which the run keeps alive.

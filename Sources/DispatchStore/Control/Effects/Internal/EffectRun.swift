@@ -3,6 +3,8 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   // because the effect's lock guards `line`, and all else is constant or locked
   let registered: RegisteredEffect
   let dispatcher: Dispatcher
+  /// Identifies the run, also among those that follow the same dispatch or sequence.
+  let id: DispatchID
   /// The followed action; nil for a long-lived effect.
   let action: (any ActionType)?
   let result: DispatchResult?
@@ -35,6 +37,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     else { return nil }
     self.registered = registered
     dispatcher = ended.dispatcher
+    id = .make(on: thread)
     (action, result, self.key, self.work) = (ended.action, ended.result, key, work)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
@@ -58,6 +61,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     else { return nil }
     self.registered = registered
     self.dispatcher = dispatcher
+    id = standIn.id
     (action, result, key, self.work, deadline) = (work?.action, nil, nil, work, nil)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
@@ -66,6 +70,8 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   var dispatchID: DispatchID { standIn.id }
   var hasEnded: Bool { state.withLock(\.hasEnded) }
   var isActive: Bool { state.withLock(\.isActive) }
+  /// The number of attempts that have begun.
+  var attemptCount: Int { state.withLock(\.attemptCount) }
 
   /// Lets the run's dispatches time out at the deadline, and cancels the run then; unless it has passed.
   private func putDeadline() {
@@ -167,7 +173,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     _ limit: Duration?, _ work: () async throws -> Result
   ) async throws -> Result {
     guard let limit else { return try await work() }
-    let target = AttemptLimit(run: self, attempt: state.withLock(\.attemptCount))
+    let target = AttemptLimit(run: self, attempt: attemptCount)
     let time = dispatcher.clock.nanoseconds.addingClamped(limit.wholeNanoseconds)
     let timer = dispatcher.timers.add(target, at: time)
     defer { if !isPlanted(.nextAttemptEnds) { dispatcher.timers.remove(timer) } }
