@@ -8,8 +8,8 @@ public struct EffectContext: Sendable {
   private let durableKey: String?
   /// The number of the attempt, from 1.
   ///
-  /// It counts the restarts of a long-lived effect after failures. For a durable effect, it counts on after a restart of
-  /// the process.
+  /// It counts the restarts of a long-lived effect after failures. For a durable effect, it counts on after a restart
+  /// of the process.
   public let attempt: Int
 
   init(_ run: EffectRun, key: String? = nil, attempt: Int? = nil) {

@@ -65,11 +65,9 @@ public struct DispatcherService: Service {
   }
 
   private func log(_ report: DrainReport) {
-    if report.isComplete {
-      logger.info("Dispatcher \(dispatcher.name) is drained.")
-    } else {
-      logger.error("Dispatcher \(dispatcher.name) is not drained.")
-    }
+    let isDone = report.isComplete && report.uncompensated.isEmpty
+    // Names the effects that run, the groups that are not undone, and counts the work that is left.
+    logger.log(level: isDone ? .info : .error, "\(report)")
     for dispatch in report.unfinished ?? [] {
       logger.error(
         "A dispatch has not ended.",
@@ -79,6 +77,5 @@ public struct DispatcherService: Service {
           "call_site": "\(dispatch.callSite)",
         ])
     }
-    for group in report.uncompensated { logger.error("Not undone: \(group)") }
   }
 }

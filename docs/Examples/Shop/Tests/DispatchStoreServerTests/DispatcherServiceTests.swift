@@ -64,6 +64,32 @@ import Testing
     await handle.ended()
   }
 
+  @Test func aDrainThatTakesTooLongNamesTheEffectsThatHang() async throws {
+    let (begun, free) = (
+      AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self)
+    )
+    bank.dispatcher.register(
+      effect: Effect(Deposit.self) { _, _ in
+        begun.continuation.finish()
+        for await _ in free.stream {}
+      })
+    let service = service()
+    let handle = bank.dispatcher.dispatch(Deposit(amount: 1))
+    for await _ in begun.stream {}
+    try await testGracefulShutdown { trigger in
+      async let run: Void = service.run()
+      trigger.triggerGracefulShutdown()
+      await clock.waitForSleepers(atLeast: 1)
+      clock.advance(by: .seconds(20))
+      try await run
+    }
+    #expect(handler.entries.map(\.level) == [.error])
+    let message = try #require(handler.entries.first?.message.description)
+    #expect(message.contains("The effect on Deposit"))
+    free.continuation.finish()
+    await handle.settled
+  }
+
   @Test func thePersistenceIsClosedAfterTheDrain() async throws {
     let database = MemoryDatabase()
     let persistence = try await database.open(for: bank.dispatcher)
