@@ -47,19 +47,22 @@ extension Response {
   ///
   /// The next event is asked for when the last one is sent, so a slow client slows the sequence. A comment is sent at
   /// each heartbeat: it keeps proxies from closing the connection, and finds out that a client has gone. The response
-  /// ends with the sequence, and at graceful shutdown, after which clients come back with `Last-Event-ID`.
+  /// ends with the sequence, and at graceful shutdown, after which clients come back with `Last-Event-ID`. A client that
+  /// does not read then is disconnected after a second.
   ///
   /// - Parameters:
   ///   - events: The events.
   ///   - heartbeat: The time between two comments.
-  ///   - clock: The clock of the heartbeat.
+  ///   - clock: The clock of the heartbeat, and of the second.
   public static func serverSentEvents<Events: AsyncSequence & Sendable>(
     _ events: Events, heartbeat: Duration = .seconds(15),
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Response where Events.Element == ServerSentEvent {
     let body = ResponseBody { writer in
       let lines = AsyncThrowingChannel<String, any Error>()
-      try await withThrowingTaskGroup(of: Void.self) { group in
+      let lent = LentWriter(writer: writer)
+      // Each task returns whether it has ended the response.
+      try await withThrowingTaskGroup(of: Bool.self) { group in
         group.addTask {
           do {
             for try await event in events { await lines.send(event.text) }
@@ -67,26 +70,44 @@ extension Response {
           } catch {
             lines.fail(error)
           }
+          return false
         }
         group.addTask {
-          while true {
-            try await clock.sleep(for: heartbeat)
+          while (try? await clock.sleep(for: heartbeat)) != nil {
             await lines.send(": heartbeat\n\n")
           }
+          return false
         }
-        try await withGracefulShutdownHandler {
+        group.addTask {
+          var writer = lent.writer
           for try await line in lines { try await writer.write(ByteBuffer(string: line)) }
-        } onGracefulShutdown: {
-          lines.finish()
+          try await writer.finish(nil)
+          return true
         }
+        group.addTask {
+          do {
+            try await gracefulShutdown()
+            lines.finish()
+            try await clock.sleep(for: .seconds(1))
+          } catch {
+            return false
+          }
+          // Cancels the writer, which waits as long as the client does not read.
+          throw CancellationError()
+        }
+        for try await hasEnded in group where hasEnded { break }
         group.cancelAll()
       }
-      try await writer.finish(nil)
     }
     return Response(
       status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-cache"],
       body: body)
   }
+}
+
+/// A writer for the task that writes.
+private struct LentWriter: @unchecked Sendable {  // because no other task uses it, and its response awaits that one
+  let writer: any ResponseBodyWriter
 }
 
 extension HTTPField.Name {

@@ -15,13 +15,14 @@ func serveWithInspector(
   dispatcher.register(middleware: recorder)
   let readiness = Readiness(of: dispatcher)
   router.addHealth(readiness)
-  try await ServiceGroup(
+  var group = ServiceGroupConfiguration(
     services: [
       DispatcherService(dispatcher, logger: logger),
       makeServer(router, readiness, logger: logger),
       readiness,
       InspectorService(of: recorder, at: dispatcher, logger: logger),  // http://127.0.0.1:8081
     ],
-    gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
-  ).run()
+    gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+  group.maximumGracefulShutdownDuration = .seconds(17)
+  try await ServiceGroup(configuration: group).run()
 }
