@@ -29,6 +29,26 @@ struct ScheduleLoadTests {
     #expect(await scene.nothingRemains())
   }
 
+  @Test func thoseOfALaneThatAreDueTogetherBeginInTheOrderOfTheirTimes() async {
+    let count = Load.count(1_000)
+    let notes = scene.dispatcher.register(store: CounterStore.counter("notes"))
+    let ended = EventCount(of: 2 * count)
+    for lane in 0..<count {
+      for seconds in [2, 1] {
+        notes.dispatch(
+          .note("\(lane) \(seconds)"), mode: .serial(lane: lane),
+          options: .delayed(by: .seconds(seconds))
+        ) { _ in ended.add() }
+      }
+    }
+    await scene.pass(.seconds(3))
+    await ended.full()
+    let byLane = Dictionary(grouping: notes.model.notes) { String($0.prefix { $0 != " " }) }
+    #expect(byLane.count == count)
+    for (lane, notes) in byLane { #expect(notes == ["\(lane) 1", "\(lane) 2"]) }
+    #expect(await scene.nothingRemains())
+  }
+
   @Test func ofManyThreadsOneOfANameRuns() async {
     let (dispatcher, stage) = (scene.dispatcher, scene.stage)
     let handles = Recorder<DispatchHandle>()

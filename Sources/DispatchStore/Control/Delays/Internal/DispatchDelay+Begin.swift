@@ -26,7 +26,8 @@ extension Dispatcher {
     var admitted = admitted
     admitted.announce(by: self)
     keep(dispatch, delay, subject, mode) { [self] in
-      pool.resume { self.beginDelayed(dispatch, subject, mode) }
+      let start: @Sendable () -> Void = { self.beginDelayed(dispatch, subject, mode) }
+      if mode.isAsync { pool.resume(start) } else { delayedDispatches.begin(on: pool, start) }
     }
     admitted.enter(by: self)
   }

@@ -80,6 +80,8 @@ final class DispatchDelay: Sendable {
 /// The delayed dispatches of a dispatcher.
 final class DelayedDispatches: DispatcherAttachment {
   private let state = Locked(State())
+  /// The starts in lanes, in the order in which the delays have ended.
+  private let starts = Mailbox<@Sendable () -> Void>()
 
   private struct State {
     var delays: [DispatchID: DispatchDelay] = [:]
@@ -112,6 +114,13 @@ final class DelayedDispatches: DispatcherAttachment {
     }
     withExtendedLifetime(removed) {}
     for waiter in waiters { waiter() }
+  }
+
+  /// Begins a dispatch of a lane on the concurrent queue, after all those whose delays have ended before.
+  func begin(on pool: ConcurrentPool, _ start: @escaping @Sendable () -> Void) {
+    guard starts.put(start) else { return }
+    // Runs them on one thread, since two could enter the lane in the wrong order.
+    pool.resume { while let next = self.starts.take() { next() } }
   }
 
   func runIsDue() { state.withLock { $0.dueRunCount += 1 } }
