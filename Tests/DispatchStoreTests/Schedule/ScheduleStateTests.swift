@@ -46,6 +46,13 @@ struct ScheduleStateTests {
     #expect(state.takeDue(at: Self.moment(4)) == ["4"])
   }
 
+  @Test func aNegativeDelayIsNone() {
+    let rule = ScheduleRule(begin: .after(.min), name: nil, missed: .once)
+    let due = rule.time(at: Self.moment(5))
+    #expect(due.hasCome(at: Self.moment(5)))
+    #expect(due.unix(at: Self.moment(6)) == Self.moment(5).unix)
+  }
+
   @Test mutating func anEntryWhoseTimeHasComeBeginsAndReplaces() {
     _ = wait(Self.entry("1", .elapsed(5), named: "k"))
     let arrival = state.arrive(Self.entry("2", .date(7), named: "k"), at: Self.moment(0, 7))

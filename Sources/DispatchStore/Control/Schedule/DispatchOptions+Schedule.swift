@@ -29,7 +29,8 @@ extension DispatchOptions {
   ///   - time: The time from the call on, by the dispatcher's clock. Setting the machine's date does not change it.
   ///   - name: The name in `Dispatcher.scheduled`. A pending action of that name is replaced: a dispatch ends with a
   ///     `DispatchError` of the code `skipped`, a repeating schedule stops.
-  ///   - missed: Whether the action runs after a restart if its time came while no process ran.
+  ///   - missed: Whether the action runs after a restart if its time came before. With `skip` it does not, even if it
+  ///     was still waiting in its lane, or was running, when the process died.
   public static func delayed(
     by time: Duration, name: String? = nil, missed: MissedRuns = .once
   ) -> DispatchOptions {

@@ -13,7 +13,8 @@ struct ScheduleRule: Sendable {
 
   func time(at moment: Moment) -> ScheduleTime {
     switch begin {
-    case .after(let time): .elapsed(moment.elapsed.addingClamped(time))
+    // Never earlier than now, so that a difference to a later moment does not overflow.
+    case .after(let time): .elapsed(moment.elapsed.addingClamped(max(time, 0)))
     case .at(let date): .date(date)
     }
   }
