@@ -47,8 +47,8 @@ extension Response {
   ///
   /// The next event is asked for when the last one is sent, so a slow client slows the sequence. A comment is sent at
   /// each heartbeat: it keeps proxies from closing the connection, and finds out that a client has gone. The response
-  /// ends with the sequence, and at graceful shutdown, after which clients come back with `Last-Event-ID`. A client that
-  /// does not read then is disconnected after a second.
+  /// ends with the sequence, and at graceful shutdown, after which clients come back with `Last-Event-ID`. A client
+  /// that does not read then is disconnected after a second.
   ///
   /// - Parameters:
   ///   - events: The events.
