@@ -89,18 +89,13 @@ struct Journal: Sendable {
     transactions[index].storeRuns[run].endedAt = events
   }
 
-  /// Records a commit, in the order of versions.
+  /// Records a commit; called in its store's exclusive section, so that each store's come in the order of versions.
   mutating func committed(
     _ store: ObjectIdentifier, version: UInt64, _ model: any Sendable, by dispatchID: DispatchID?
   ) {
     events += 1
-    let commit = RecordedCommit(
-      store: store, version: version, model: model, dispatchID: dispatchID, at: events)
-    let earlier = commits.lastIndex { $0.store == store && $0.version <= version }
-    if let earlier, commits[earlier].version == version {
-      commits[earlier] = commit
-    } else {
-      commits.insert(commit, at: earlier.map { $0 + 1 } ?? 0)
-    }
+    commits.append(
+      RecordedCommit(
+        store: store, version: version, model: model, dispatchID: dispatchID, at: events))
   }
 }

@@ -28,11 +28,21 @@ struct ReplayTwins {
 
   /// Returns the dispatch of the replay that repeats one of the log; nil if the replay has none.
   mutating func twin(of id: UInt64) -> UInt64? {
-    if let known = twins[id] { return known }
-    guard let parent = recorded[id]?.parent, compared.insert(parent).inserted,
-      let other = self.twin(of: parent)
-    else { return nil }
-    var found = open[other] ?? []
+    // Up to the first known twin and down again in loops, since recursion could overflow if causes nest deeply.
+    var (parents, next) = ([UInt64](), id)
+    while twins[next] == nil, let parent = recorded[next]?.parent, compared.insert(parent).inserted {
+      parents.append(parent)
+      next = parent
+    }
+    for parent in parents.reversed() {
+      guard let other = twins[parent] else { return nil }
+      pairChildren(of: parent, with: open[other] ?? [])
+    }
+    return twins[id]
+  }
+
+  private mutating func pairChildren(of parent: UInt64, with others: [DispatchLog.Entry]) {
+    var found = others
     let siblings = children[parent] ?? []
     // Stores repeat what their blocks have made, and the rest only if the replay has what made it.
     for child in siblings.filter({ !$0.isOutsideBlocks }) + siblings.filter(\.isOutsideBlocks) {
@@ -41,7 +51,6 @@ struct ReplayTwins {
       else { continue }
       twins[id] = found.remove(at: index).id
     }
-    return twins[id]
   }
 }
 

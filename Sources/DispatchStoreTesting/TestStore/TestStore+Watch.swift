@@ -6,7 +6,7 @@ extension TestStore {
     let isWatched = progress.read { progress in
       progress.watches.contains { $0.storeIdentity == ObjectIdentifier(other) }
     }
-    // A second watch would begin with the current state, and the recorder would lose whose commit that is.
+    // A second watch would record each commit twice.
     if isWatched { return }
     let watch = StoreWatch(other, recorder)
     progress.change { $0.watches.append(watch) }

@@ -334,6 +334,35 @@ struct ReplayTests {
     #expect(journal?.model == ["place", "audit"] + (isBeforeAnother ? ["pay"] : []))
   }
 
+  @Test func endHoweverDeeplyDispatchesNest() async throws {
+    let recorded = await record { dispatcher in
+      await dispatcher.send(Place(id: 1))
+      await dispatcher.send(Pay(id: 1))
+    }
+    let lines = try recorded.jsonLines().split(separator: UInt8(ascii: "\n"))
+    /// Returns an entry's line without its opening brace and its number.
+    func rest(_ line: Data, withStores hasStores: Bool) throws -> String {
+      var entry = try #require(try JSONSerialization.jsonObject(with: line) as? [String: Any])
+      entry["id"] = nil
+      if !hasStores { entry["stores"] = [String]() }
+      let data = try JSONSerialization.data(withJSONObject: entry)
+      return String(String(decoding: data, as: UTF8.self).dropFirst())
+    }
+    let depth = 40_000
+    let made = try rest(lines[1], withStores: false)
+    // Blocks have made one dispatch inside of the other, and the completion of the innermost one the payment.
+    var text = [String(decoding: lines[0], as: UTF8.self)]
+    text.append(#"{"id":1,"# + (try rest(lines[1], withStores: true)))
+    text += (2...depth).map { #"{"id":\#($0),"parent":\#($0 - 1),"# + made }
+    text.append(
+      #"{"id":\#(depth + 1),"parent":\#(depth),"outside":true,"#
+        + (try rest(lines[2], withStores: true)))
+    let log = try DispatchLog(jsonLines: Data(text.joined(separator: "\n").utf8))
+    let again = try await replay(log, decoding: coder) { register(at: $0) }
+    let orders = again.store(with: "orders") as? Store<Orders, HandledAction>
+    #expect(orders?.model.paid == 1)
+  }
+
   private struct Move: CodableAction { let amount: Int }
   private struct Lost: Error {}
 
