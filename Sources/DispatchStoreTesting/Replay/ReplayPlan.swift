@@ -29,12 +29,11 @@ struct ReplayPlan {
       log.entries.indices.compactMap { index in log.entries[index].id.map { ($0, index) } }
     ) { first, _ in first }
     let children = Self.children(in: log)
-    let steps = Self.steps(in: log, children)
     let roots = log.entries.indices.filter { index in
       let entry = log.entries[index]
       if entry.kind == .change { return false }
       guard let parent = entry.parent, places[parent] != nil else { return true }
-      return entry.isOutsideBlocks && !steps.contains(index)
+      return entry.isOutsideBlocks
     }
     if let change = log.entries.first(where: { $0.kind == .change }) {
       throw ReplayError(
@@ -139,23 +138,6 @@ struct ReplayPlan {
       if let parent = entry.parent { children[parent, default: []].append(index) }
     }
     return children
-  }
-
-  /// Returns the indices of the actions of sequences, which have the sequence as their parent as its completion's
-  /// dispatches have.
-  private static func steps(in log: DispatchLog, _ children: [UInt64: [Int]]) -> Set<Int> {
-    var steps: Set<Int> = []
-    for sequence in log.entries where sequence.kind == .sequence {
-      var left = sequence.actions[...]
-      for index in sequence.id.flatMap({ children[$0] }) ?? [] {
-        guard let action = log.entries[index].actions.first, log.entries[index].kind == .action,
-          let place = left.firstIndex(where: { $0.type == action.type && $0.text == action.text })
-        else { continue }
-        left = left[(place + 1)...]
-        steps.insert(index)
-      }
-    }
-    return steps
   }
 
   /// Returns, by the index of each entry, the index of the root that has made it.

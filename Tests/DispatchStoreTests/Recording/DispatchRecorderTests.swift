@@ -215,7 +215,7 @@ struct DispatchRecorderTests {
     await dispatcher.dispatch(actions: actions, mode: .serial).ended()
     let entries = recorder.log.entries
     #expect(entries.map(\.kind) == [.action, .action, .sequence])
-    #expect(entries.dropLast().allSatisfy { $0.parent == entries[2].id })
+    #expect(entries.dropLast().allSatisfy { $0.parent == entries[2].id && !$0.isOutsideBlocks })
   }
 
   @Test func noteAChangeOutsideOfADispatch() async {

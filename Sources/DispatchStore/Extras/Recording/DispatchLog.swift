@@ -39,8 +39,10 @@ public struct DispatchLog: Sendable, Equatable {
     public let id: UInt64?
     /// The number of the dispatch inside which it was made.
     public let parent: UInt64?
-    /// Whether it has a parent, but no block of a store has made it: a hook, an observer, a completion, an effect or a
-    /// sequence has.
+    /// Whether it has a parent, but no running block of a store has made it: a hook, an observer, a completion or an
+    /// effect has, or it began later: after a delay, or as a step of a group.
+    ///
+    /// False for the actions of a sequence.
     public let isOutsideBlocks: Bool
     /// The actions as dispatched; empty for a change.
     public let actions: [Action]

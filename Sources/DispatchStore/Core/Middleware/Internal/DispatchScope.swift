@@ -32,6 +32,8 @@ class DispatchScope: @unchecked Sendable {
   /// The actions as dispatched.
   var actions: ShortList<any ActionType> { fatalError("DispatchScope is abstract.") }
   var isSequence: Bool { fatalError("DispatchScope is abstract.") }
+  /// Whether this is one action of a sequence.
+  var isStep: Bool { false }
 
   private struct Values {
     var bySlot: [Slot: any Sendable] = [:]

@@ -10,6 +10,7 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
   /// The action as dispatched.
   let action: any ActionType
   private let chain: MiddlewareChain
+  private let isOfSequence: Bool
   /// The time after the `willDispatch` hooks, by the dispatcher's clock.
   @exclusivity(unchecked) private var began: Int64 = 0
   /// Whether the first store starts at `began`.
@@ -31,14 +32,15 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
 
   init(
     _ action: any ActionType, _ chain: MiddlewareChain, _ id: DispatchID, parent: DispatchID?,
-    _ mode: Dispatcher.Mode, _ callSite: CallSite, by dispatcher: Dispatcher
+    isStep: Bool, _ mode: Dispatcher.Mode, _ callSite: CallSite, by dispatcher: Dispatcher
   ) {
-    (self.action, self.chain) = (action, chain)
+    (self.action, self.chain, isOfSequence) = (action, chain, isStep)
     super.init(id, parent: parent, mode, callSite, by: dispatcher)
   }
 
   override var actions: ShortList<any ActionType> { ShortList(action) }
   override var isSequence: Bool { false }
+  override var isStep: Bool { isOfSequence }
 
   /// Whether the chain has hooks, a watcher or followers of whole dispatches.
   var hasWholes: Bool { chain.hasWholes }

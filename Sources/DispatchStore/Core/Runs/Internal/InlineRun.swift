@@ -348,7 +348,8 @@ extension InlineRun.Address {
     let chain = pointee.route._withUnsafeGuaranteedRef(\.chain)
     if !chain.isEmpty {
       let session = MiddlewareSession(
-        action, chain, pointee.dispatchID, parent: parent(on: thread), mode, pointee.callSite,
+        action, chain, pointee.dispatchID, parent: parent(on: thread),
+        isStep: pointee.record?.takeUnretainedValue().isStep == true, mode, pointee.callSite,
         by: dispatcher)
       pointee.session = session
       if session.followsStores { pointee.isPlain = false }

@@ -52,7 +52,8 @@ final class RecorderCore: TapeSink {
   /// Notes that a dispatch is under way; returns whether it is the dispatcher's first.
   func begin(_ dispatch: DispatchInfo) -> Bool {
     let isOutside =
-      dispatch.parent.map { !DispatchContext.isBlock(of: $0, on: .current) } ?? false
+      !dispatch.scope.isStep
+      && dispatch.parent.map { !DispatchContext.isBlock(of: $0, on: .current) } ?? false
     let known = state.withLock { state in
       state.begin(
         dispatch.id, isOutsideBlocks: isOutside, countingFor: dispatch.parent,
