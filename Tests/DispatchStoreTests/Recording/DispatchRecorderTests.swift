@@ -227,6 +227,22 @@ struct DispatchRecorderTests {
     #expect(entry?.stores.first?.differences.first?.new == "7")
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func noteAChangeThatABlockOfAnotherDispatcherMakes(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, store, recorder) = make()
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    let other = Dispatcher(name: "other")
+    other.register(
+      store: Store(identifier: "busy", model: 0) {
+        Perform(Busy.self) { _, _ in store.updateModel { $0.total = 7 } }
+      })
+    await other.dispatch(action: Busy(), mode: mode).ended()
+    let entries = recorder.log.entries
+    #expect(entries.count == 2)
+    #expect(entries.last?.kind == .change && entries.last?.id == nil)
+    #expect(entries.last?.stores.first?.differences.first?.new == "7")
+  }
+
   @Test func noteAStoreThatIsRegisteredLater() async {
     let (dispatcher, _, recorder) = make()
     await dispatcher.send(Book(customer: "a", amount: 1))

@@ -29,7 +29,7 @@ public struct DispatchLog: Sendable, Equatable {
       case action
       /// A dispatch of several actions, each of which has an entry with this one as its parent.
       case sequence
-      /// A change of a model outside of any dispatch.
+      /// A change of a model outside of any dispatch, or by a dispatch of another dispatcher.
       case change
     }
 

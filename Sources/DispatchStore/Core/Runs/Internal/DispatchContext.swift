@@ -136,6 +136,12 @@ class DispatchContext: @unchecked Sendable {
     return cause.andAround.contains { $0.dispatcherUnderWay == dispatcher }
   }
 
+  /// The number of the dispatcher whose code runs here innermost; nil if there is none, or its dispatch has ended.
+  static func innermostDispatcher(on thread: ThreadState) -> UInt64? {
+    if let run = thread.run { return run.pointee.route._withUnsafeGuaranteedRef(\.dispatcher) }
+    return cause(on: thread)?.dispatcherUnderWay
+  }
+
   /// Runs code that is not of the dispatch whose code runs here.
   static func outside(_ body: () -> Void) {
     let thread = ThreadState.current

@@ -108,11 +108,16 @@ final class RecorderCore: TapeSink {
       if isMeasured { kept.schedule(CommitMeasure(of: commit, for: self)) }
       return
     }
-    // Commits of dispatches that are not recorded get no entry, say once the recorder is unregistered.
-    if commit.dispatchID != nil { return }
+    let home = state.withLock(\.home)
+    if commit.dispatchID != nil {
+      // Commits of the dispatcher's own dispatches that are not recorded get no entry, say once the recorder is
+      // unregistered.
+      let number = DispatchContext.innermostDispatcher(on: .current)
+      if number == nil || number == home?.number { return }
+    }
     let alone = RecorderState.Entry()
     alone.add(commit)
-    alone.end = state.withLock(\.home)?.clock.nanoseconds ?? 0
+    alone.end = home?.clock.nanoseconds ?? 0
     if let released = state.withLock({ $0.add(alone) }) { kept.release(released) }
   }
 
