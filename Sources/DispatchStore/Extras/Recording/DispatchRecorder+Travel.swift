@@ -152,7 +152,10 @@ extension DispatchRecorder {
       guard let store = tape.storeOfTape else { return false }
       if let home = store.dispatcherOfTape { return home === dispatcher }
       // Unregistered since it was set; its state can't be saved once its identifier is another store's.
-      return places[tape.index] != nil && store.storageOfTape.endGate?.refusalOfStore == nil
+      if places[tape.index] == nil { return false }
+      // Under the lock, since the store may be registered meanwhile, which sets the gate.
+      let storage = store.storageOfTape
+      return storage.withLock { _ in storage.endGate }?.refusalOfStore == nil
     }
     let entries = tapes.compactMap { tape in
       tape.restoringEntry(of: TimeTravel.self) { [core] model in
@@ -201,9 +204,9 @@ public struct TravelError: Error, CustomStringConvertible {
     public static let isTooFarBack = Code(
       reason: """
         The recorder no longer has all changes since that dispatch, or on the way back from it: there were more than \
-        it keeps, resume(keepingState: true) has left them behind, a store was loaded, or one of them has assigned \
-        another dictionary. Give it a higher limit, and let it record models. resume(keepingState: true) ends a travel \
-        without a way back.
+        it keeps, resume(keepingState: true) has left them behind, a store was loaded, another dictionary of it was \
+        named, or one of the changes has assigned another dictionary. Give it a higher limit, and let it record models. \
+        resume(keepingState: true) ends a travel without a way back.
         """)
     /// Dispatches under way had not ended when the time was over, or the task was cancelled.
     public static let isBusy = Code(
