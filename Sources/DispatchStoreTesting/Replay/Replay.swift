@@ -8,6 +8,8 @@ public import DispatchStore
 /// cancelled or timed out before they began are left out. Then the changes of each store are compared with the recorded
 /// ones, so a reducer that reads the date or draws a number is found.
 ///
+/// If what a hook or an observer dispatches waits for a later action of the log, the replay doesn't end.
+///
 ///     try await replay(log, decoding: ActionCoder(Place.self, Pay.self)) { dispatcher in
 ///       dispatcher.register(store: makeOrders())
 ///     }
@@ -62,9 +64,9 @@ private func replay(
 
 /// Runs a recorded log in its own order, as `replay` does, and then in orders drawn from seeds.
 ///
-/// In a drawn order, dispatches that had lanes keep their order in each. All others may come in any order, and may
-/// overlap. What a hook, an observer, a completion or an effect had dispatched is sent at the end of the dispatch that it
-/// followed. Use it to find out if last night's actions would have broken the stores in another order.
+/// In a drawn order, dispatches that had lanes and that no other dispatch made keep their order in each. All others may
+/// come in any order, and may overlap. What a hook, an observer, a completion or an effect had dispatched is sent at the
+/// end of the dispatch that it followed, in its lanes behind what is there by then. Use it to find out if last night's actions would have broken the stores in another order.
 ///
 /// - Parameters:
 ///   - log: The log, from the first action on.
