@@ -34,7 +34,7 @@ private func replay(
 ) async throws -> (dispatcher: Dispatcher, sent: [ReplayPlan.Root]) {
   let dispatcher = Dispatcher(name: "replay of \(log.dispatcher)")
   // Registered first, so that it counts a dispatch until all other hooks have run.
-  let progress = RecorderMiddleware(following: dispatcher)
+  let progress = ReplayProgress(of: dispatcher)
   try await stores(dispatcher)
   let recorder = DispatchRecorder(limit: max(1, 2 * log.entries.count), actions: coder)
   dispatcher.register(middleware: recorder)
@@ -51,7 +51,7 @@ private func replay(
     if let failure = root.failure { throw failure }
     let handle = root.run(at: dispatcher, mode: .async)
     await handle.settled
-    await progress.idle(at: dispatcher)
+    await progress.recorder.idle(at: dispatcher)
     sent.append(root)
     if !hasCauses { continue }
     let ended = recorder.log(after: position, atMost: .max)
@@ -66,7 +66,8 @@ private func replay(
 ///
 /// In a drawn order, dispatches that had lanes and that no other dispatch made keep their order in each. All others may
 /// come in any order, and may overlap. What a hook, an observer, a completion or an effect had dispatched is sent at the
-/// end of the dispatch that it followed, in its lanes behind what is there by then. Use it to find out if last night's actions would have broken the stores in another order.
+/// end of the dispatch that it followed, behind what is in its lanes by then. Use it to find out if last night's actions
+/// would have broken the stores in another order.
 ///
 /// - Parameters:
 ///   - log: The log, from the first action on.
@@ -91,21 +92,30 @@ public func explore(
     root.cause.flatMap { known.contains($0) ? $0 : nil }
   }
   try await explore(seeds: seeds, stepLimit: stepLimit) { dispatcher in
-    let progress = RecorderMiddleware(following: dispatcher)
+    let progress = ReplayProgress(of: dispatcher)
     try await stores(dispatcher)
     let handles = (followers[nil] ?? []).map { $0.runInLanes(at: dispatcher, followers) }
     for handle in handles { await handle.settled }
-    await progress.idle(at: dispatcher)
+    await progress.recorder.idle(at: dispatcher)
     try await check(dispatcher)
   }
 }
 
-extension RecorderMiddleware {
-  /// Makes a recorder that is registered with a dispatcher, to await its idleness.
-  fileprivate convenience init(following dispatcher: Dispatcher) {
-    self.init()
+/// Awaits a dispatcher's idleness, without hooks by store, so that stores run as if there were no middleware.
+private final class ReplayProgress: Middleware {
+  let recorder = RecorderMiddleware()
+  var hooks: MiddlewareHooks { .dispatches }
+
+  /// Makes one that is registered.
+  init(of dispatcher: Dispatcher) {
     dispatcher.followGroups()
     dispatcher.register(middleware: self)
+  }
+
+  func dispatchWillBegin(_ dispatch: DispatchInfo) { recorder.dispatchWillBegin(dispatch) }
+
+  func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    recorder.dispatchDidEnd(dispatch, result: result)
   }
 }
 

@@ -252,6 +252,15 @@ struct ReplayTests {
     #expect(failure.map { "\($0.failure)".contains("PaidAndCancelled") } == true)
   }
 
+  @Test func addNoHooksByStoreToAnExploration() async throws {
+    let log = await record { dispatcher in await dispatcher.send(Place(id: 1)) }
+    try await explore(log: log, decoding: coder, seeds: 0..<2) {
+      register(at: $0)
+      #expect($0.middlewares.allSatisfy { $0.hooks == .dispatches })
+    } check: { _ in
+    }
+  }
+
   @Test(arguments: [false, true])
   func sendWhatACompletionHasDispatched(ofSequence isSequence: Bool) async throws {
     let recorded = await record { dispatcher in

@@ -205,8 +205,8 @@ public struct TravelError: Error, CustomStringConvertible {
       reason: """
         The recorder no longer has all changes since that dispatch, or on the way back from it: there were more than \
         it keeps, resume(keepingState: true) has left them behind, a store was loaded, another dictionary of it was \
-        named, or one of the changes has assigned another dictionary. Give it a higher limit, and let it record models. \
-        resume(keepingState: true) ends a travel without a way back.
+        named, or one of the changes has assigned another dictionary. Give it a higher limit, and let it record \
+        models. resume(keepingState: true) ends a travel without a way back.
         """)
     /// Dispatches under way had not ended when the time was over, or the task was cancelled.
     public static let isBusy = Code(
