@@ -22,7 +22,10 @@ extension DiffComparison {
   }
 
   private mutating func isSame(_ expected: Any, _ actual: Any) -> Bool {
-    DiffShape.isEqual(expected, actual) ?? (lines("", expected, actual, depth: 0) == nil)
+    if let isEqual = DiffShape.isEqual(expected, actual), isEqual || !takesNaNAsEqual {
+      return isEqual
+    }
+    return lines("", expected, actual, depth: 0) == nil
   }
 
   /// Returns the value by which elements are matched.

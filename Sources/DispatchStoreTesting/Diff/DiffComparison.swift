@@ -3,6 +3,9 @@ import DispatchStore
 /// Compares two values part by part.
 struct DiffComparison {
   var writer = DiffWriter()
+  /// Whether a NaN doesn't differ from another one of its type, though `==` says so.
+  var takesNaNAsEqual = false
+  private var nanPairCount = 0
   /// The pairs of objects on the path to the current one.
   ///
   /// A pair that is found again ends a cycle.
@@ -22,14 +25,22 @@ struct DiffComparison {
     let (expected, actual) = (DiffShape.unwrap(expected), DiffShape.unwrap(actual))
     let isEqual = DiffShape.isEqual(expected, actual)
     if isEqual == true { return nil }
+    if takesNaNAsEqual, type(of: expected) == type(of: actual),
+      ModelComparison.areNaN(expected, actual)
+    {
+      nanPairCount += 1
+      return nil
+    }
     let pair = objects(expected, actual)
     if let pair {
       if pair.expected == pair.actual || ancestors.contains(pair) { return nil }
       ancestors.append(pair)
     }
     defer { if pair != nil { ancestors.removeLast() } }
+    let nanPairs = nanPairCount
     if let lines = parts(prefix, expected, actual, depth) { return lines }
-    guard isEqual == false else { return nil }
+    // A type's `==` may find a difference that its parts don't show.
+    guard isEqual == false, nanPairCount == nanPairs else { return nil }
     let same = writer.lines(prefix, actual, mark: .same, depth: depth)
     return same + [DiffLine(.same, depth, "(prints the same, but == returns false)")]
   }

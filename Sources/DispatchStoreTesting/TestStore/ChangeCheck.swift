@@ -1,3 +1,5 @@
+import DispatchStore
+
 /// Compares a change of a model with the change that a closure makes.
 struct ChangeCheck<Model: Sendable> {
   let storeIdentifier: String
@@ -28,7 +30,7 @@ struct ChangeCheck<Model: Sendable> {
         (− expected, + actual)
         """
     }
-    guard exhaustivity.isOn, Self.areSame(before, after) else { return nil }
+    guard exhaustivity.isOn, Diff.areEqual(before, after) else { return nil }
     return """
       The model of store "\(storeIdentifier)" did not change in \(subject), and the closure changes \
       nothing either. Omit the closure.
@@ -51,13 +53,8 @@ struct ChangeCheck<Model: Sendable> {
   }
 
   private func difference(_ expected: Model, _ actual: Model) -> String? {
-    if Self.areSame(expected, actual) { return nil }
-    return Diff.text(expected: expected, actual: actual)
-  }
-
-  private static func areSame(_ expected: Model, _ actual: Model) -> Bool {
-    if Diff.areEqual(expected, actual) { return true }
-    var comparison = NaNComparison()
-    return comparison.areSame(expected, actual)
+    var comparison = DiffComparison()
+    comparison.takesNaNAsEqual = true
+    return comparison.lines("", expected, actual, depth: 0).map(DiffLine.text)
   }
 }

@@ -254,9 +254,9 @@ struct ReplayTests {
 
   @Test func addNoHooksByStoreToAnExploration() async throws {
     let log = await record { dispatcher in await dispatcher.send(Place(id: 1)) }
-    try await explore(log: log, decoding: coder, seeds: 0..<2) {
-      register(at: $0)
-      #expect($0.middlewares.allSatisfy { $0.hooks == .dispatches })
+    try await explore(log: log, decoding: coder, seeds: 0..<2) { dispatcher in
+      register(at: dispatcher)
+      #expect(dispatcher.middlewares.allSatisfy { $0.hooks == .dispatches })
     } check: { _ in
     }
   }

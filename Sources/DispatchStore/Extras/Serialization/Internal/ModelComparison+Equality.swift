@@ -33,7 +33,7 @@ extension ModelComparison {
     }
   }
 
-  static func areNaN(_ old: Any, _ new: Any) -> Bool {
+  package static func areNaN(_ old: Any, _ new: Any) -> Bool {
     guard let old = old as? any FloatingPoint, let new = new as? any FloatingPoint else {
       return false
     }

@@ -1,5 +1,5 @@
 /// Compares two states of a model part by part, and names the places where they differ.
-struct ModelComparison {
+package struct ModelComparison {
   /// The depth below which values are compared as a whole, since a comparison of their parts would use up the stack.
   private static let depthLimit = 200
   private(set) var differences: [ModelDifference] = []
