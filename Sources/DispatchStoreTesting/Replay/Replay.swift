@@ -64,9 +64,9 @@ private func replay(
 
 /// Runs a recorded log in its own order, as `replay` does, and then in orders drawn from seeds.
 ///
-/// In a drawn order, dispatches that had lanes and that no other dispatch made keep their order in each. All others may
-/// come in any order, and may overlap. What a hook, an observer, a completion or an effect had dispatched is sent at the
-/// end of the dispatch that it followed, behind what is in its lanes by then. Use it to find out if last night's actions
+/// In a drawn order, dispatches that had lanes and that no other one made keep their order in each. All others may come
+/// in any order, and may overlap. What a hook, an observer, a completion or an effect had dispatched is sent at the end
+/// of the dispatch that it followed, behind what is in its lanes by then. Use it to find out if last night's actions
 /// would have broken the stores in another order.
 ///
 /// - Parameters:
