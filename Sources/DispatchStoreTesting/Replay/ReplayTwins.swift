@@ -30,7 +30,8 @@ struct ReplayTwins {
   mutating func twin(of id: UInt64) -> UInt64? {
     // Up to the first known twin and down again in loops, since recursion could overflow if causes nest deeply.
     var (parents, next) = ([UInt64](), id)
-    while twins[next] == nil, let parent = recorded[next]?.parent, compared.insert(parent).inserted {
+    while twins[next] == nil, let parent = recorded[next]?.parent, compared.insert(parent).inserted
+    {
       parents.append(parent)
       next = parent
     }

@@ -17,11 +17,7 @@ extension Dispatcher {
   public func register<Model, Action>(
     store: Store<Model, Action>, waitFor: WaitFor = [], ownership: StoreOwnership = .strong
   ) -> Store<Model, Action> {
-    if let keeper = store.storage.presentKeeper {
-      for attachment in presentAttachments {
-        attachment.willRegister(store.storage, keptBy: keeper, with: self)
-      }
-    }
+    for attachment in presentAttachments { attachment.willRegister(store.storage, with: self) }
     let found = changeRegistry(.register) { registry -> Found in
       let home = store.enter(self)
       guard home === self else { return .elsewhere(home) }

@@ -186,16 +186,13 @@ protocol DispatcherAttachment: AnyObject, Sendable {
   /// Called when the dispatcher closes, with no lock held, and perhaps again; not if it was closed before.
   func closed(_ dispatcher: Dispatcher)
 
-  /// Called with no lock held before a store is registered that has a keeper of its commits.
-  func willRegister(
-    _ storage: StoreStorage, keptBy keeper: CommitKeeper, with dispatcher: Dispatcher)
+  /// Called with no lock held before a store is registered.
+  func willRegister(_ storage: StoreStorage, with dispatcher: Dispatcher)
 }
 
 extension DispatcherAttachment {
   func closed(_ dispatcher: Dispatcher) {}
-  func willRegister(
-    _ storage: StoreStorage, keptBy keeper: CommitKeeper, with dispatcher: Dispatcher
-  ) {}
+  func willRegister(_ storage: StoreStorage, with dispatcher: Dispatcher) {}
 }
 
 extension [any DispatcherAttachment] {

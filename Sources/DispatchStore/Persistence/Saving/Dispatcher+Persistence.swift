@@ -11,10 +11,8 @@ private final class DispatcherPersistence: DispatcherAttachment {
   }
 
   /// Refuses a store of another persistence: a dispatch waits at one gate, and an atomic action has one transaction.
-  func willRegister(
-    _ storage: StoreStorage, keptBy keeper: CommitKeeper, with dispatcher: Dispatcher
-  ) {
-    guard let persistence, let record = keeper as? PersistedRecord,
+  func willRegister(_ storage: StoreStorage, with dispatcher: Dispatcher) {
+    guard let persistence, let record = storage.presentKeeper as? PersistedRecord,
       record.persistence !== persistence
     else { return }
     stopProgram(

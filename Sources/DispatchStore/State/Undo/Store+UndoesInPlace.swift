@@ -37,7 +37,7 @@ extension StoreStorage {
   @usableFromInline
   func addUndo(of part: PartUndo) {
     ExclusiveSection.check(self, "changed", on: .current)
-    // What is no longer needed is released outside of the lock.
+    // Releases what is no longer needed, outside of the lock.
     var kept = KeptCommit()
     let former = withLock { notifications in
       let (former, parts) = (undo, partsUndoneInPlace)

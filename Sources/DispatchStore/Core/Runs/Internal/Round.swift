@@ -219,7 +219,7 @@ final class Round: @unchecked Sendable {
       // Claimed only when the queue lets it start: until then, a cancellation finds it parked.
       scheduler.resumeStart {
         let step = self.claim(key)
-        // Its place among those that start is another one's.
+        // Lets another one have its place among those that start.
         if step == nil { self.route.entries.forEach { $0.storage?.startNextParked() } }
         return step
       }

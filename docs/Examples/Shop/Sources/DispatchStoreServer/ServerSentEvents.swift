@@ -106,7 +106,8 @@ extension Response {
 }
 
 /// A writer for the task that writes.
-private struct LentWriter: @unchecked Sendable {  // because no other task uses it, and its response awaits that one
+private struct LentWriter: @unchecked Sendable {
+  // because no other task uses it, and its response awaits that one
   let writer: any ResponseBodyWriter
 }
 
