@@ -581,6 +581,47 @@ struct InheritanceTests {
     #expect(await inner.result.dispatchError?.code == .timedOut)
   }
 
+  /// Whether the action has ended by then, or the list still runs it.
+  @Test(arguments: inner, [true, false])
+  func aDeadlineOfAListIsInheritedByWhatItsActionsDispatch(
+    _ mode: Dispatcher.Mode, hasEnded: Bool
+  ) async {
+    let free = Latch()
+    let list = dispatcher.dispatch(
+      storeIdentifier: "outer",
+      actions: [
+        Script.runs { _ in
+          dispatchInner(mode)
+          if !hasEnded { free.wait() }
+        }
+      ], mode: .serial(lane: "outer"), options: .timeout(.seconds(2)))
+    let inner = await handles.first(1)[0]
+    if hasEnded { #expect(await list.result.isSuccess) }
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(2))
+    let result = await inner.result
+    #expect(result.dispatchError?.code == .timedOut, "\(result)")
+    #expect(result.dispatchError?.timeLimit == .seconds(2))
+    #expect(await list.result.isSuccess == hasEnded)
+    free.open()
+  }
+
+  @Test(arguments: inner)
+  func aDeadlineIsInheritedThroughAListThatABlockDispatches(_ mode: Dispatcher.Mode) async {
+    let dispatcher = dispatcher
+    let handle = dispatchOuter(
+      .runs { _ in
+        dispatcher.dispatch(
+          storeIdentifier: "inner", actions: [Script.runs { _ in dispatchInner(mode) }],
+          mode: .serial(lane: "middle"))
+      }, .timeout(.seconds(2)))
+    let inner = await handles.first(1)[0]
+    #expect(await handle.result.isSuccess)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(2))
+    #expect(await inner.result.dispatchError?.code == .timedOut)
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func whatABlockDispatchesAfterItsDeadlineHasTimedOut(_ mode: Dispatcher.Mode) async {
     let (dispatcher, handles, began, free) = (dispatcher, handles, Latch(), Latch())

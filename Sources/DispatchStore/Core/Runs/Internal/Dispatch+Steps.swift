@@ -195,12 +195,12 @@ extension Dispatch {
         self.endWaiting(wasParked, at: scheduler!, on: .current)
       }
     case .cancel(let work):
-      work.cancel()
+      cancel(work)
     case .endEarly(let early, let work):
       // Stop further starts before the result says which stores have started.
       if case .round(let round) = work { round.startNoMore() }
       endEarly(early)
-      work.cancel()
+      cancel(work)
     case .goOn:
       scheduler?.endCancelled(self) { self.endPaused(at: scheduler!) }
     case .endUnsaved(let end):
@@ -210,6 +210,20 @@ extension Dispatch {
       return false
     }
     return true
+  }
+
+  /// Cancels its work, for the same reason as the dispatch itself.
+  func cancel(_ work: DispatchWork) {
+    switch work {
+    case .none: break
+    case .round(let round): round.cancel()
+    case .step(let step):
+      if let error = refusal, error.code == .timedOut {
+        step.timeOut(error.timeLimit ?? .zero)
+      } else {
+        step.cancel()
+      }
+    }
   }
 
   /// Ends a dispatch that was cancelled while it waited: each store's part ends as cancelled.

@@ -258,7 +258,7 @@ extension Dispatch {
       }
     }
     var step = makeStep(action, along: route, of: sequence, on: thread)
-    if makeDetails().withState({ $0.begin(.step(step)) }) { step.cancel() }
+    if makeDetails().withState({ $0.begin(.step(step)) }) { cancel(.step(step)) }
     // The sequence's own values are bound already.
     let end =
       if let bound = step.bound {
@@ -294,6 +294,7 @@ extension Dispatch {
     if let details {
       if let retry = details.retry { step.makeDetails().retry = retry }
       if details.isAtomic { step.makeDetails().isAtomic = true }
+      if let deadline = details.inheritedDeadline { step.makeDetails().linkedDeadline = deadline }
     }
     sequence.dispatcher.prepare(
       step, to: sequence.storeIdentifier, in: sequence.mode, on: thread)

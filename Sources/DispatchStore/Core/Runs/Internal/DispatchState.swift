@@ -522,14 +522,6 @@ enum DispatchWork {
   /// The dispatch of one action of a sequence.
   case step(Dispatch)
 
-  func cancel() {
-    switch self {
-    case .none: break
-    case .round(let round): round.cancel()
-    case .step(let dispatch): dispatch.cancel()
-    }
-  }
-
   /// Whether only one store is running.
   var isAlone: Bool {
     switch self {
