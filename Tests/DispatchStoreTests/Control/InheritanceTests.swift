@@ -75,6 +75,31 @@ struct InheritanceTests {
       storeIdentifier: "outer", action: script, mode: .serial(lane: "outer"), options: options)
   }
 
+  /// How an outer action is dispatched.
+  enum Form: CaseIterable {
+    case queued, queuedList, synchronous, synchronousList
+
+    var isSync: Bool { self == .synchronous || self == .synchronousList }
+    var isList: Bool { self == .queuedList || self == .synchronousList }
+    var mode: Dispatcher.Mode { isSync ? .sync : .serial(lane: "outer") }
+  }
+
+  /// Dispatches an outer action in a form, with `.sync` on a thread of its own.
+  private func begin(
+    _ script: Script, _ form: Form, _ options: DispatchOptions
+  ) -> Task<DispatchResult, Never> {
+    @Sendable func start() -> DispatchHandle {
+      form.isList
+        ? dispatcher.dispatch(
+          storeIdentifier: "outer", actions: [script], mode: form.mode, options: options)
+        : dispatcher.dispatch(
+          storeIdentifier: "outer", action: script, mode: form.mode, options: options)
+    }
+    if form.isSync { return Task { await onOwnThread { start().resultIfEnded! } } }
+    let handle = start()
+    return Task { await handle.result }
+  }
+
   private static let inner: [Dispatcher.Mode] = [
     .async, .serial, .mainThread, .serial(lane: "inner"),
   ]
@@ -252,12 +277,12 @@ struct InheritanceTests {
     #expect((dispatcher.store(with: "inner") as! Stage).model.isEmpty)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func whatACancelledBlockDispatchesDoesNotBegin(_ mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.Mode.everyMode, Form.allCases)
+  func whatACancelledBlockDispatchesDoesNotBegin(_ mode: Dispatcher.Mode, _ form: Form) async {
     let (dispatcher, log, handles) = (dispatcher, log, handles)
     dispatcher.register(middleware: RecordingMiddleware("m", to: log))
     let (began, free) = (Latch(), Latch())
-    let handle = dispatchOuter(
+    let outer = begin(
       .controls { operation, _ in
         began.open()
         free.wait()
@@ -268,9 +293,9 @@ struct InheritanceTests {
             })
         }
         operation.finish()
-      })
+      }, form, .named("outer"))
     await began.opened()
-    handle.cancel()
+    #expect(dispatcher.cancel(named: "outer") == 1)
     free.open()
     for inner in await handles.first(2) {
       let result = await inner.result
@@ -279,7 +304,7 @@ struct InheritanceTests {
     }
     #expect(await log.first(4).filter { $0.hasSuffix("desk") }.isEmpty)
     #expect(log.all.filter { $0 == "completion" }.count == 2)
-    await handle.ended()
+    _ = await outer.value
   }
 
   /// It starts nothing, and so it cancels nothing and takes no unit.
@@ -622,21 +647,26 @@ struct InheritanceTests {
     #expect(await inner.result.dispatchError?.code == .timedOut)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func whatABlockDispatchesAfterItsDeadlineHasTimedOut(_ mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.Mode.everyMode, Form.allCases)
+  func whatABlockDispatchesAfterItsDeadlineHasTimedOut(
+    _ mode: Dispatcher.Mode, _ form: Form
+  ) async {
     let (dispatcher, handles, began, free) = (dispatcher, handles, Latch(), Latch())
-    let handle = dispatchOuter(
+    let outer = begin(
       .runs { _ in
         began.open()
         free.wait()
         handles.record(dispatcher.dispatch(action: Errand.adds("ran"), mode: mode))
-      }, .timeout(.seconds(1)))
+      }, form, .timeout(.seconds(1)))
     await began.opened()
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
-    await handle.ended()
+    // With `.sync` the result follows the block.
+    if !form.isSync { _ = await outer.value }
     free.open()
     #expect(await handles.first(1)[0].result.dispatchError?.code == .timedOut)
+    #expect(await outer.value.dispatchError?.code == .timedOut)
+    #expect((dispatcher.store(with: "desk") as! Desk).model.isEmpty)
   }
 
   /// Each dispatcher's clock counts from when that dispatcher was made, here 1,000 seconds apart.

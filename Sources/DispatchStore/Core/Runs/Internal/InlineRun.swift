@@ -191,7 +191,10 @@ struct InlineRun: ~Copyable {
   mutating func recordToCancel(on thread: ThreadState) -> Dispatch? {
     if place != nil, thread.exclusive == nil { return makeContext(on: thread) }
     guard let record = record?.takeUnretainedValue() else { return nil }
-    return isOnCallersThread && record.mayLink ? nil : record
+    let isLinked = !isOnCallersThread || !record.mayLink
+    // An action of a `.sync` list is cancelled with the list.
+    let isDecisive = isLinked || record.details?.isCancellable == true || record.isCancelled
+    return isDecisive ? record : nil
   }
 
   /// Returns the record, linked to the dispatch whose block runs around this run.
