@@ -186,6 +186,20 @@ struct QueueWidthTests {
     #expect(crowd.largest == 2)
   }
 
+  @Test(arguments: [true, false])
+  func mayBeTheLargestInteger(_ isOfTheLibrary: Bool) async {
+    let dispatcher = isOfTheLibrary ? Dispatcher() : dispatcher(width: .max)
+    dispatcher.queue.maxConcurrentOperationCount = .max
+    dispatcher.addStage("a")
+    for kind in Kind.allCases {
+      for index in 0..<3 {
+        let handle = dispatcher.dispatch(
+          storeIdentifier: "a", action: Script.adds("x"), mode: kind.mode(index))
+        #expect(await handle.result.isSuccess)
+      }
+    }
+  }
+
   @Test(arguments: Kind.allCases)
   func mayShrinkWhileWorkIsQueued(_ kind: Kind) async {
     let (dispatcher, ends) = (dispatcher(width: 2), EventCount(of: 502))

@@ -54,10 +54,15 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     blockedThreads.detach(self, from: shared)
   }
 
+  /// More threads than a system gives a queue.
+  ///
+  /// Bounds the numbers of workers that are calculated from the width of a queue, which may be `Int.max`.
+  private static let greatestWidth = 4_096
+
   /// The number of threads that may run jobs at once.
   var width: Int {
     let width = poolQueue?.width ?? queue.maxConcurrentOperationCount
-    if width > 0 { return width }
+    if width > 0 { return min(width, Self.greatestWidth) }
     guard width < 0 else { return 1 }
     return world?.width ?? ProcessInfo.processInfo.activeProcessorCount
   }
@@ -239,7 +244,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   /// Adds drainers for the starts in the inbox, since the queue may be wider.
   func queueWasWidened() {
     if isPlanted(.lostWidening) { return }
-    for _ in 0..<width where !starts.isEmpty {
+    var left = width
+    while left > 0, !starts.isEmpty {
+      left -= 1
       let reinforcement = change(.schedule) { $0.startPushed($1) }
       reinforce(reinforcement)
       guard reinforcement.contains(.drainer) else { return }
