@@ -314,6 +314,34 @@ struct TimeLimitTests {
     #expect(await log.first(2) == ["stage", "audit"])
   }
 
+  /// Records the results that the hook at the end of dispatches gets.
+  private final class Ends: Middleware {
+    let results = Recorder<DispatchResult>()
+
+    func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+      results.record(result)
+    }
+  }
+
+  @Test(arguments: queuedModes)
+  func afterTheirDeadlineTheHookAtTheEndGetsTheResultOfTheHandle(_ mode: Dispatcher.Mode) async {
+    let (free, log, ends) = (Latch(), log, Ends())
+    dispatcher.register(middleware: ends)
+    let script = Script.runs { _ in
+      log.record("began")
+      free.wait()
+    }
+    let handle = dispatcher.dispatch(action: script, mode: mode, options: .timeout(Self.second))
+    _ = await log.first(1)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    let result = await handle.result
+    free.open()
+    let ended = await ends.results.first(1)[0]
+    #expect(result["stage"].isCancelled == true)
+    #expect("\(ended)" == "\(result)")
+  }
+
   @Test(arguments: Dispatcher.Mode.laneModes)
   func aSequenceEndsWithTheStepsThatHaveEnded(_ mode: Dispatcher.Mode) async {
     let free = Latch()

@@ -57,6 +57,9 @@ public protocol Middleware: AnyObject, Sendable {
 
   /// Called once the completion has run, before threads and tasks that wait for the handle resume.
   ///
+  /// If the dispatch has ended at its deadline before its stores, it is called once the stores have ended. It may then
+  /// come before the completion, or while that runs, and gets the result of the handle if there is one.
+  ///
   /// Runs at the dispatch's scheduler, in reverse order of registration. Awaiting this dispatch here is a deadlock.
   func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult)
 }

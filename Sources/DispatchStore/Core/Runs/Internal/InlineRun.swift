@@ -319,6 +319,9 @@ struct InlineRun: ~Copyable {
 
   fileprivate var result: DispatchResult { result(of: record?.takeUnretainedValue()) }
 
+  /// The result at the deadline if the dispatch has ended then, or else that of its stores.
+  fileprivate var publishedResult: DispatchResult { record?.takeUnretainedValue().result ?? result }
+
   /// - Parameter record: The run's record, which the end has taken from it.
   fileprivate func result(of record: Dispatch?) -> DispatchResult {
     let details = record?.details
@@ -634,10 +637,9 @@ extension InlineRun.Address {
   /// Calls the hooks of the whole dispatch, and begins its followers.
   @inline(never)
   private func end(_ session: MiddlewareSession, on thread: ThreadState) {
-    session.dispatchEnded(pointee.result)
+    session.dispatchEnded(pointee.publishedResult)
     if session.followers.isEmpty { return }
-    let result = pointee.result
-    let ended = EndedDispatch(session, result, ofStores: result) {
+    let ended = EndedDispatch(session, pointee.publishedResult, ofStores: pointee.result) {
       let record = pointee.makeRecord(on: thread)
       if !pointee.isQueued {
         record.link(to: DispatchContext.linkedBlock(from: pointee.outer, on: thread))
