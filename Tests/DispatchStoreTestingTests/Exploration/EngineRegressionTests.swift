@@ -38,6 +38,28 @@ struct EngineRegressionTests {
     }
   }
 
+  /// A dispatch that was cancelled while it waited had no queue until its end, so its closure was called on a thread of
+  /// the system's, and what that dispatched came from outside.
+  @Test(arguments: [Dispatcher.Mode.async, .serial])
+  func aClosureForTheEndOfACancelledDispatchIsCalledInItsWorld(
+    _ mode: Dispatcher.Mode
+  ) async throws {
+    try await explore(seeds: seeds(300)) { dispatcher in
+      let notes = dispatcher.makeNotes("notes")
+      dispatcher.queue.isSuspended = true
+      let handle = dispatcher.dispatch(action: Note.add(1), mode: mode)
+      handle.cancel()
+      await withCheckedContinuation { ended in
+        handle.whenEnded { _ in
+          dispatcher.dispatch(action: Note.add(2), mode: .sync)
+          ended.resume()
+        }
+      }
+      dispatcher.queue.isSuspended = false
+      try check(notes.model.numbers == [2], "\(notes.model)")
+    }
+  }
+
   /// A cancellation came after the round had taken the operation from the dispatch, and before the round had
   /// stored it, so neither cancelled the operation.
   @Test(arguments: [Dispatcher.Mode.async, .serial])

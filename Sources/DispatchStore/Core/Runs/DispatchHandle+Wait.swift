@@ -45,7 +45,15 @@ extension DispatchHandle {
     if workers == nil, let result = dispatch.result { return body(result) }
     dispatch.whenEnded {
       let step: @Sendable () -> Void = { body(dispatch.result!) }
-      if let workers { workers.resume(step) } else { DispatchQueue.global().async(execute: step) }
+      let thread = ThreadState.current
+      // A dispatch that was just ending had no scheduler: then the thread that has ended it says where to go on.
+      if let pool = workers ?? thread.worker?.pool {
+        pool.resume(step)
+      } else if let world = thread.simulated?.world {
+        world.run(.job, step)
+      } else {
+        DispatchQueue.global().async(execute: step)
+      }
     }
   }
 }
