@@ -52,6 +52,24 @@ struct SkippedDispatchTests {
     #expect((dispatcher.store(with: "stage") as? Stage)?.model.count == 10)
   }
 
+  /// Each has waited for another one, and could begin but for the suspension.
+  @Test func areReleasedWhileTheQueueIsSuspendedAlsoIfTheyHaveWaitedForOthers() async {
+    dispatcher.addStage()
+    dispatcher.queue.isSuspended = true
+    var dispatches: [Weak] = []
+    for _ in 0..<1_000 {
+      let before = dispatcher.dispatch(action: Script.adds("before"), mode: .serial)
+      let handle = dispatcher.dispatch(action: Script.adds("parked"), options: .after(before))
+      before.cancel()
+      await before.ended()
+      handle.cancel()
+      #expect(await handle.result["stage"].isCancelled == true)
+      dispatches.append(Weak(handle.dispatch))
+    }
+    #expect(dispatches.count { $0.dispatch != nil } < 500)
+    dispatcher.queue.isSuspended = false
+  }
+
   /// A task that has acquired the lane releases it by its word alone: what was pushed has to be there.
   @Test func areTakenInOnlyWhereADrainerLooksForThem() {
     let pushed = Unmanaged.passRetained(Dispatch())

@@ -184,6 +184,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     starts.noteSkipped()
   }
 
+  /// Releases nothing but memory: a parked dispatch has no place here, but is in the inbox if it could run since.
+  override func releaseParked(_ dispatch: Dispatch) { noteSkipped() }
+
   /// Submits a job that starts an action; suspension holds it back.
   func submit(start: Job, for dispatcher: Dispatcher? = nil) {
     yieldPoint(.pushStart)
