@@ -65,4 +65,16 @@ struct LaneTurnsTests {
     #expect(
       message.contains("A mode was made without lanes (DispatchStoreTests/LaneTurnsTests.swift:"))
   }
+
+  @Test func aModeOfMoreLanesThanAStackHoldsStopsTheProgram() async {
+    let (keys, repeated) = (Array(0..<256), (0..<1_000).map { $0 % 256 })
+    #expect(Dispatcher.Mode.serial(lanes: repeated) == .serial(lanes: keys))
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let keys = Array(0..<257)
+      _ = Dispatcher.Mode.serial(lanes: keys)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(
+      message.contains("A mode was made with 257 lanes (DispatchStoreTests/LaneTurnsTests.swift:"))
+  }
 }

@@ -74,7 +74,7 @@ extension Dispatcher {
     ///
     /// Keys may have different types. A key that is named twice counts once.
     ///
-    /// - Precondition: There is at least one key.
+    /// - Precondition: There is at least one key, and there are at most 256 different ones.
     public static func serial(
       lanes keys: [any Hashable & Sendable], fileID: StaticString = #fileID, line: UInt = #line
     ) -> Mode {
@@ -83,6 +83,13 @@ extension Dispatcher {
           """
           A mode was made without lanes (\(CallSite(fileID: fileID, line: line))): serial(lanes:) needs a key. For a \
           dispatch that needs no lane, take .async.
+          """)
+      }
+      if keys.all.count > LaneKeys.most {
+        stopProgram(
+          """
+          A mode was made with \(keys.all.count) lanes (\(CallSite(fileID: fileID, line: line))): serial(lanes:) takes \
+          \(LaneKeys.most) at most, since the dispatch enters all of them in one step. Take one lane for many keys.
           """)
       }
       return keys.all.count == 1 ? Mode(kind: .lane(keys.all[0])) : Mode(kind: .lanes(keys))
@@ -95,12 +102,15 @@ extension Dispatcher {
 
 /// The keys of several lanes, each once; equal to the same keys in another order.
 struct LaneKeys: Hashable, Sendable {
+  /// The number of lanes for which each thread's stack suffices: `LaneSet.enter` recurses once per lane.
+  static let most = 256
+
   let all: [TypedKey]
 
   /// Nil without a key.
   init?(_ keys: [any Hashable & Sendable]) {
-    var all: [TypedKey] = []
-    for key in keys.map({ TypedKey($0) }) where !all.contains(key) { all.append(key) }
+    var (all, known) = ([TypedKey](), Set<TypedKey>())
+    for key in keys.map({ TypedKey($0) }) where known.insert(key).inserted { all.append(key) }
     if all.isEmpty { return nil }
     self.all = all
   }
