@@ -57,7 +57,7 @@ extension Dispatcher {
     return await withCancellationHandler {
       await wait.isComplete.value
     } onCancel: {
-      pool.resume { wait.isComplete.set(false) }
+      pool.submit(end: .step { wait.isComplete.set(false) })
     }
   }
 
@@ -72,7 +72,7 @@ extension Dispatcher {
     endAcceptance()
     let wait = DrainWait(of: self, includingStreams: includingStreams)
     wait.isComplete.whenSet { isComplete in
-      self.pool.resume { body(self.report(isComplete: isComplete)) }
+      self.pool.submit(end: .step { body(self.report(isComplete: isComplete)) })
     }
     wait.begin(until: deadline(after: limit))
   }

@@ -48,7 +48,7 @@ extension DispatchHandle {
       let thread = ThreadState.current
       // A dispatch that was just ending had no scheduler: then the thread that has ended it says where to go on.
       if let pool = workers ?? thread.worker?.pool {
-        pool.resume(step)
+        pool.submit(end: .step(step))
       } else if let world = thread.simulated?.world {
         world.run(.job, step)
       } else {

@@ -129,7 +129,7 @@ final class GroupTask: Sendable {
       await self.result(of: handle)
     } onCancel: {
       // On another thread: cancelling may run code of the program.
-      if !outlivesTask { dispatcher.pool.resume { handle.cancel() } }
+      if !outlivesTask { dispatcher.pool.submit(end: .step { handle.cancel() }) }
     }
     if step.isUndoneIfBegun, handle.hasEnded, let dispatch = handle.dispatch {
       let wait = TaskWait.begin()

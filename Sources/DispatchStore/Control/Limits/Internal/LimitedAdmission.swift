@@ -146,7 +146,7 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
         : await withCancellationHandler {
           await waiter.end.value
         } onCancel: {
-          dispatcher.pool.resume { waiter.cancel() }
+          dispatcher.pool.submit(end: .step { waiter.cancel() })
         }
       taskWait?.end()
       wait.end(of: dispatcher)

@@ -262,7 +262,7 @@ extension Dispatch {
   /// From here on this must not read the record's state, which belongs to the step that runs the stores.
   private func endEarly(_ early: EarlyEnd) {
     let details = makeDetails()
-    early.dispatcher?.pool.resume {
+    let end: @Sendable () -> Void = {
       yieldPoint(.complete, self.id.description)
       defer { (early.generation, early.dispatcher) = (nil, nil) }
       guard let result = details.earlyResult(of: self.id) else { return }
@@ -278,6 +278,7 @@ extension Dispatch {
       }
       details.endEarly(result)
     }
+    early.dispatcher?.pool.submit(end: .step(end))
   }
 
   /// Ends a dispatch that can't run at all.

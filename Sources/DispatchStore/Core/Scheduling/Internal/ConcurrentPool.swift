@@ -132,7 +132,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   private func submitEnd() {
     submit(
-      step: .step {
+      end: .step {
         let (end, needsJob) = self.ends.take()
         if needsJob { self.submitEnd() }
         end?()
@@ -237,6 +237,24 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
       })
   }
 
+  /// Submits a job that runs no action: neither suspension nor actions that block all places hold it back.
+  func submit(end job: Job) {
+    reinforce(
+      change(.pushStep) { state, capacity in
+        state.push(end: job, isSuspended: self.isSuspended, capacity)
+      })
+  }
+
+  /// Takes a step or an end for a worker that has a place.
+  func popStep() -> Job? {
+    let (job, reinforcement) = change(.popStep) { $0.popStep($1) }
+    reinforce(reinforcement)
+    return job
+  }
+
+  /// Takes an end for the worker that has no place; nil once that has left.
+  func popEnd() -> Job? { change(.popStep) { state, _ in state.popEnd() } }
+
   // MARK: Reports of the queue and of waiting threads
 
   /// Adds a substitute for the steps that the suspended queue holds back.
@@ -315,6 +333,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     if reinforcement.contains(.notifySpinning) { spinWait.notify() }
     if reinforcement.contains(.drainer) { addDrainer() }
     if reinforcement.contains(.substitute) { addSubstitute() }
+    if reinforcement.contains(.ender) { addEnder() }
     // A simulated world itself checks whether no thread can run.
     if reinforcement.contains(.watch), world == nil { StallMonitor.ofProcess.keepRunning() }
   }
@@ -336,8 +355,11 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     queue.addOperation(drainer)
   }
 
-  func addSubstitute() {
-    let body: @Sendable () -> Void = { PoolWorker(of: self).run() }
+  func addSubstitute() { runBeside { PoolWorker(of: self).run() } }
+  private func addEnder() { runBeside { PoolWorker(of: self, isEnder: true).runEnds() } }
+
+  /// Runs a worker on a thread beside the queue.
+  private func runBeside(_ body: @escaping @Sendable () -> Void) {
     if let world { return world.run(.substitute, body) }
     HelperThreads.run(body)
   }

@@ -1,13 +1,20 @@
 /// The workers of a concurrent pool, and the decisions about their jobs; a pure value, without threads.
 ///
 /// Drainers are operations on the queue. Substitutes are threads beside it. A substitute continues started work that
-/// the queue does not come to. A substitute also starts actions if the queue has no thread while threads block.
+/// the queue does not come to. A substitute also starts actions if the queue has no thread while threads block. One
+/// worker more, the ender, runs ends while actions have all places.
 ///
 /// Starts are elsewhere (`StartInbox`). Most pushes and takes of starts don't look at this state. They need not while
 /// there are as many drainers as the queue is wide, none spins, and no thread blocks.
 struct PoolState {
   /// Jobs that continue started actions; suspension never holds them back.
   private var steps = FIFO<Job>()
+  /// Jobs that run completions and callbacks, and no action, so that they need no place.
+  private var ends = FIFO<Job>()
+  /// Whether the last job was taken as an end, if there was one: neither ends nor steps starve the others.
+  private var wasEndsTurn = false
+  /// Whether a worker without a place runs ends, since actions may block all places.
+  private var hasEnder = false
   private(set) var drainers = 0
   /// The drainers that the queue has not begun to run.
   private var queued = 0
@@ -50,12 +57,14 @@ struct PoolState {
     static let notifySpinning = Reinforcement(rawValue: 4)
     /// Check from time to time whether the queue begins the drainer.
     static let watch = Reinforcement(rawValue: 8)
+    /// Add the worker that runs ends without a place.
+    static let ender = Reinforcement(rawValue: 16)
   }
 
   /// Whether a push must look at the state although there are as many drainers as there may be.
   var pushNeedsState: Bool { isSpinning || isScarce }
 
-  var hasSteps: Bool { !steps.isEmpty }
+  var hasSteps: Bool { !steps.isEmpty || !ends.isEmpty }
 
   /// Whether the pool has no worker at all.
   var isIdle: Bool { drainers + substitutes == 0 }
@@ -83,6 +92,23 @@ struct PoolState {
 
   mutating func push(step job: Job, isSuspended: Bool, _ capacity: Capacity) -> Reinforcement {
     steps.append(job)
+    return stepPushed(isSuspended: isSuspended, capacity)
+  }
+
+  mutating func push(end job: Job, isSuspended: Bool, _ capacity: Capacity) -> Reinforcement {
+    ends.append(job)
+    return endsAreLeft(capacity) ?? stepPushed(isSuspended: isSuspended, capacity)
+  }
+
+  /// Decides on the ender, if ends are left and all places are taken, perhaps by actions that block; nil if not.
+  private mutating func endsAreLeft(_ capacity: Capacity) -> Reinforcement? {
+    guard !ends.isEmpty, !isSpinning, running >= capacity.stepPlaces else { return nil }
+    let reinforcement: Reinforcement = hasEnder ? [] : .ender
+    hasEnder = true
+    return reinforcement
+  }
+
+  private mutating func stepPushed(isSuspended: Bool, _ capacity: Capacity) -> Reinforcement {
     if isSpinning { return notifySpinning() }
     // A suspended queue would hold a new drainer back.
     if isSuspended { return addSubstitute(within: capacity.stepPlaces) }
@@ -91,11 +117,27 @@ struct PoolState {
     return queued > 0 ? reinforcement.union(.watch) : reinforcement
   }
 
-  mutating func popStep() -> Job? { steps.popFirst() }
+  /// Takes a step or an end for a worker that has a place, and decides on a worker for the ends behind it.
+  mutating func popStep(_ capacity: Capacity) -> (job: Job?, reinforcement: Reinforcement) {
+    wasEndsTurn.toggle()
+    let job =
+      wasEndsTurn ? ends.popFirst() ?? steps.popFirst() : steps.popFirst() ?? ends.popFirst()
+    return (job, endsAreLeft(capacity) ?? [])
+  }
+
+  /// Takes an end for the worker without a place; if there is none, the worker has left.
+  mutating func popEnd() -> Job? {
+    let end = ends.popFirst()
+    if end == nil { hasEnder = false }
+    return end
+  }
+
+  /// Notes that the worker without a place waits, and leaves the other ends to another one.
+  mutating func enderWaits() { hasEnder = false }
 
   /// Decides on substitutes for steps that were left to drainers, since the queue was suspended.
   mutating func queueWasSuspended(_ capacity: Capacity) -> Reinforcement {
-    steps.isEmpty ? [] : addSubstitute(within: capacity.stepPlaces)
+    hasSteps ? endsAreLeft(capacity) ?? addSubstitute(within: capacity.stepPlaces) : []
   }
 
   /// Decides on workers for the jobs that are left, since a worker has left or waits.
@@ -103,7 +145,7 @@ struct PoolState {
     hasStarts: Bool, isSuspended: Bool, _ capacity: Capacity
   ) -> Reinforcement {
     guard hasStarts || hasSteps else { return [] }
-    guard isSuspended else { return startPushed(capacity) }
+    guard isSuspended else { return startPushed(capacity).union(endsAreLeft(capacity) ?? []) }
     var reinforcement = queueWasSuspended(capacity)
     // The queue begins the drainer once it is resumed.
     if hasStarts, drainers < capacity.drainers, !isPlanted(.lostWhileSuspended) {
@@ -151,7 +193,9 @@ struct PoolState {
     if startsWait, running < capacity.places, isAwaited || stalls >= Self.manyStalls {
       isScarce = true
     }
-    if hasSteps { return addSubstitute(within: capacity.stepPlaces) }
+    if hasSteps {
+      return endsAreLeft(capacity) ?? addSubstitute(within: capacity.stepPlaces)
+    }
     return isScarce ? addSubstitute(within: capacity.places) : []
   }
 
@@ -184,7 +228,7 @@ struct PoolState {
 
   /// Lets a drainer that found nothing spin; returns false if there is work, or another drainer spins.
   mutating func beginSpinning(_ capacity: Capacity) -> Bool {
-    guard steps.isEmpty, drainers <= capacity.width, waiting == 0, !isSpinning else { return false }
+    guard !hasSteps, drainers <= capacity.width, waiting == 0, !isSpinning else { return false }
     isSpinning = true
     return true
   }
@@ -200,7 +244,7 @@ struct PoolState {
   /// Other threads may have pushed starts meanwhile. So the worker has to check once more, when they can see that it
   /// has left.
   mutating func leave(isSubstitute: Bool) -> Bool {
-    guard steps.isEmpty else { return false }
+    guard !hasSteps else { return false }
     if isSubstitute { substitutes -= 1 } else { drainers -= 1 }
     return true
   }

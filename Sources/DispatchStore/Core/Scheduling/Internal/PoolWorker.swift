@@ -2,18 +2,23 @@ import Synchronization
 
 /// A thread that takes jobs of the concurrent pool.
 ///
-/// A drainer is an operation on the queue; a substitute is a thread beside it.
+/// A drainer is an operation on the queue; a substitute and the ender are threads beside it.
 final class PoolWorker {
   let pool: ConcurrentPool
   /// The drainer's operation; nil in a substitute, which a drainer becomes once it has waited.
   private var operation: Drainer?
+  /// Whether the worker has no place, and runs ends only.
+  private let isEnder: Bool
+  /// Whether the ender has not waited: another one may come after that.
+  private var takesEnds = true
   private let thread = ThreadState.current
   /// The number of steps after which a drainer goes to the end of the queue, behind operations of others.
   private static let batch = 256
 
-  init(of pool: ConcurrentPool, in operation: Drainer? = nil) {
+  init(of pool: ConcurrentPool, in operation: Drainer? = nil, isEnder: Bool = false) {
     self.pool = pool
     self.operation = operation
+    self.isEnder = isEnder
   }
 
   /// Whether the worker's thread runs beside the queue.
@@ -39,6 +44,17 @@ final class PoolWorker {
     requeue()
   }
 
+  /// Runs ends until there are none.
+  func runEnds() {
+    let outer = thread.worker
+    thread.worker = self
+    defer { thread.worker = outer }
+    // Kept alive, since the ender is not among the workers of which the last one releases it.
+    let dispatcher = pool.dispatcher
+    while takesEnds, let end = pool.popEnd() { _ = end.run(in: pool, on: thread) }
+    withExtendedLifetime(dispatcher) {}
+  }
+
   private enum Next {
     case run(Job)
     /// The queue is suspended, and only starts are left.
@@ -47,11 +63,7 @@ final class PoolWorker {
   }
 
   private func next() -> Next {
-    if pool.hasSteps.load(ordering: .acquiring),
-      let step = pool.change(.popStep, { state, _ in state.popStep() })
-    {
-      return .run(step)
-    }
+    if pool.hasSteps.load(ordering: .acquiring), let step = pool.popStep() { return .run(step) }
     // If the queue has become narrower, or substitutes have its places, some workers have to leave.
     let mayStart =
       isSubstitute
@@ -103,7 +115,10 @@ final class PoolWorker {
 
   /// Gives up the worker's place, since its thread begins to wait inside the library.
   func beginWait() {
-    if let operation = operation.take() {
+    if isEnder {
+      if takesEnds { pool.change(.beginWait) { state, _ in state.enderWaits() } }
+      takesEnds = false
+    } else if let operation = operation.take() {
       pool.change(.beginWait) { state, _ in state.drainerWaits() }
       operation.end()
       thread.simulated?.leaveQueue()
@@ -116,6 +131,6 @@ final class PoolWorker {
 
   /// Ends the wait: the worker runs beside the queue, to the end of its job.
   func endWait() {
-    pool.change(.endWait) { state, _ in state.endWait() }
+    if !isEnder { pool.change(.endWait) { state, _ in state.endWait() } }
   }
 }

@@ -1,0 +1,124 @@
+import DispatchStore
+import DispatchStoreTesting
+import Foundation
+import Testing
+
+/// Handlers that block their threads outside of the library, and so give up no place, have all places of the queue.
+@Suite("While handlers block all places", .timeLimit(.minutes(10)))
+struct BlockedPlacesTests {
+  let clock = VirtualClock()
+  let free = Latch()
+
+  enum Queue: CaseIterable { case ofTheLibrary, ofAUser, suspended }
+
+  /// Returns a dispatcher on whose queue a blocked handler has each place, in a lane of its own.
+  private func blocked(
+    _ width: Int, _ queue: Queue, _ options: DispatchOptions = [],
+    then completion: (@Sendable (DispatchResult) -> Void)? = nil
+  ) async -> (Dispatcher, [DispatchHandle]) {
+    let dispatcher =
+      queue == .ofAUser ? Dispatcher(queue: .wide(width), clock: clock) : Dispatcher(clock: clock)
+    dispatcher.queue.maxConcurrentOperationCount = width
+    dispatcher.addStage()
+    let (free, began) = (free, Recorder<Int>())
+    let handles = (0..<width).map { index in
+      let script = Script.runs { _ in
+        began.record(index)
+        free.wait()
+      }
+      return dispatcher.dispatch(
+        script, mode: .serial(lane: index), options: options, then: completion)
+    }
+    _ = await began.first(width)
+    if queue == .suspended { dispatcher.queue.isSuspended = true }
+    return (dispatcher, handles)
+  }
+
+  private func letASecondPass() async {
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+  }
+
+  @Test(arguments: [1, 2], Queue.allCases)
+  func resultsAndCompletionsComeAtTheDeadline(_ width: Int, _ queue: Queue) async {
+    let (completions, ends) = (Recorder<DispatchError.Code?>(), Recorder<Bool>())
+    let (dispatcher, handles) = await blocked(width, queue, .timeout(.seconds(1))) {
+      completions.record($0.dispatchError?.code)
+    }
+    for handle in handles { handle.whenEnded { ends.record($0.isSuccess) } }
+    let next = dispatcher.dispatch(Script.adds("next"))
+    await letASecondPass()
+    for handle in handles { #expect(await handle.result.dispatchError?.code == .timedOut) }
+    #expect(completions.count == width && completions.all.allSatisfy { $0 == .timedOut })
+    #expect(await ends.first(width).allSatisfy { !$0 })
+    #expect(!next.hasEnded, "No action starts beside those that have the places.")
+    free.open()
+    dispatcher.queue.isSuspended = false
+    #expect(await next.result.isSuccess)
+  }
+
+  @Test(arguments: [1, 2], Queue.allCases)
+  func whatWaitsEndsWhenItIsCancelled(_ width: Int, _ queue: Queue) async {
+    let (dispatcher, handles) = await blocked(width, queue)
+    for mode in [.async, .serial, .serial(lane: 0)] as [Dispatcher.Mode] {
+      let completed = Latch()
+      let waiting = dispatcher.dispatch(Script.adds("never"), mode: mode) { _ in completed.open() }
+      waiting.cancel()
+      #expect(await waiting.result["stage"].isCancelled == true)
+      #expect(completed.isOpen)
+    }
+    free.open()
+    dispatcher.queue.isSuspended = false
+    for handle in handles { #expect(await handle.result.isSuccess) }
+  }
+
+  /// Its lane's thread would run it, so its task waits.
+  @Test(arguments: [1, 2], Queue.allCases)
+  func aReductionThatIsSentToABusyLaneEndsAtItsDeadline(_ width: Int, _ queue: Queue) async {
+    let (dispatcher, handles) = await blocked(width, queue)
+    dispatcher.register(store: CounterStore.counter("counter"))
+    let lane: Dispatcher.SendMode = .serial(lane: 0)
+    let sent = Task {
+      await dispatcher.send(
+        CounterAction.add(1), mode: lane, options: .timeout(.seconds(1))
+      ).result
+    }
+    await letASecondPass()
+    #expect(await sent.value.dispatchError?.code == .timedOut)
+    free.open()
+    dispatcher.queue.isSuspended = false
+    for handle in handles { #expect(await handle.result.isSuccess) }
+  }
+
+  @Test(arguments: [1, 2], Queue.allCases)
+  func aDrainReportsAtItsLimit(_ width: Int, _ queue: Queue) async {
+    let (dispatcher, handles) = await blocked(width, queue)
+    let reports = Recorder<Bool>()
+    dispatcher.drain(timeout: .seconds(1)) { reports.record($0.isComplete) }
+    await letASecondPass()
+    #expect(await reports.first(1) == [false])
+    free.open()
+    dispatcher.queue.isSuspended = false
+    for handle in handles { #expect(await handle.result.isSuccess) }
+  }
+
+  /// A completion that waits for a dispatch gives its part to another thread.
+  @Test(arguments: [1, 2], Queue.allCases)
+  func aCompletionThatWaitsHoldsUpNoOther(_ width: Int, _ queue: Queue) async {
+    let (dispatcher, handles) = await blocked(width, queue)
+    let (waits, others) = (Latch(), Recorder<Int>())
+    let first = dispatcher.dispatch(Script.adds("never")) { _ in
+      waits.open()
+      handles[0].wait()
+    }
+    first.cancel()
+    await waits.opened()
+    for number in 0..<3 {
+      dispatcher.dispatch(Script.adds("never")) { _ in others.record(number) }.cancel()
+    }
+    #expect(await others.first(3).sorted() == [0, 1, 2])
+    free.open()
+    dispatcher.queue.isSuspended = false
+    #expect(await first.result["stage"].isCancelled == true)
+  }
+}
