@@ -195,12 +195,12 @@ extension Dispatch {
         self.endWaiting(wasParked, at: scheduler!, on: .current)
       }
     case .cancel(let work):
-      cancel(work)
+      cancelWork(work)
     case .endEarly(let early, let work):
       // Stop further starts before the result says which stores have started.
       if case .round(let round) = work { round.startNoMore() }
       endEarly(early)
-      cancel(work)
+      cancelWork(work)
     case .goOn:
       scheduler?.endCancelled(self) { self.endPaused(at: scheduler!) }
     case .endUnsaved(let end):
@@ -213,7 +213,7 @@ extension Dispatch {
   }
 
   /// Cancels its work, for the same reason as the dispatch itself.
-  func cancel(_ work: DispatchWork) {
+  func cancelWork(_ work: DispatchWork) {
     switch work {
     case .none: break
     case .round(let round): round.cancel()

@@ -258,7 +258,7 @@ extension Dispatch {
       }
     }
     var step = makeStep(action, along: route, of: sequence, on: thread)
-    if makeDetails().withState({ $0.begin(.step(step)) }) { cancel(.step(step)) }
+    if makeDetails().withState({ $0.begin(.step(step)) }) { cancelWork(.step(step)) }
     // The sequence's own values are bound already.
     let end =
       if let bound = step.bound {
