@@ -15,8 +15,8 @@ extension Scenario {
     await withTaskGroup { group in
       for owner in 1...2 {
         group.addTask {
-          for _ in 1...2 {
-            await dispatcher.replace(.ledger(), of: owner, faults)
+          for round in 1...2 {
+            await dispatcher.replace(.ledger(), of: owner, entering: 100 * owner + round, faults)
           }
         }
       }
@@ -67,7 +67,7 @@ extension Store where Model == Ledger, Action == HandledAction {
 extension Dispatcher {
   /// Registers a store, unless another one is registered, and unregisters it after a while.
   fileprivate func replace(
-    _ store: LedgerStore, of owner: Int, _ faults: Shared<[String]>
+    _ store: LedgerStore, of owner: Int, entering number: Int, _ faults: Shared<[String]>
   ) async {
     do {
       try await register(store: store, persisted: .model)
@@ -79,7 +79,9 @@ extension Dispatcher {
     if self.store(with: "ledger") !== store {
       faults.with { $0.append("\(owner): another store is registered than the one of the call") }
     }
-    await Task.yield()
+    if let error = await store.send(Enter(number: number)).result.error {
+      faults.with { $0.append("\(owner): a store that is registered refuses: \(error)") }
+    }
     unregister(store: store)
   }
 }

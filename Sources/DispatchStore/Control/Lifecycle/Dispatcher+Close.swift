@@ -63,7 +63,7 @@ extension Dispatcher {
 
   /// Drains the dispatcher without awaiting it.
   ///
-  /// Calls a closure once, on the concurrent queue, when all dispatches have ended or the limit has passed. It is
+  /// Calls a closure once, on a thread of the library, when all dispatches have ended or the limit has passed. It is
   /// called even if the queue is suspended.
   public func drain(
     timeout limit: Duration? = nil, includingStreams: Bool = false,

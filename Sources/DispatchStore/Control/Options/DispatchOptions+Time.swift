@@ -6,8 +6,8 @@ extension DispatchOptions {
   /// outcomes and replies, and the models their changes. Waiting parts do not start, stores that have not started end
   /// as cancelled, and running code sees `isCancelled`.
   ///
-  /// The result is there, and the completion is called, at the deadline, on the concurrent queue; with `.sync` and
-  /// `send` once the block has ended. In each mode, hooks, stores that run regardless and the lane's next dispatch
+  /// The result is there, and the completion is called, at the deadline, on a thread of the library; with `.sync`
+  /// and `send` once the block has ended. In each mode, hooks, stores that run regardless and the lane's next dispatch
   /// follow the block. With a limit of zero or less nothing runs, and no middleware is called. If you pass several
   /// limits, the soonest counts. Nil takes away the dispatcher's default limit.
   ///

@@ -65,8 +65,8 @@ public struct DispatchHandle: Sendable {
 
   /// Cancels the dispatch: stores that have not started do not run.
   ///
-  /// A waiting dispatch ends promptly as cancelled, with its completion on the concurrent queue. A running operation
-  /// has `isCancelled` set, and decides how to end. After the end, `cancel()` has no effect.
+  /// A waiting dispatch ends promptly as cancelled, with its completion on a thread of the library. A running
+  /// operation has `isCancelled` set, and decides how to end. After the end, `cancel()` has no effect.
   ///
   /// Stores registered with `runsRegardless` still start once any store of the dispatch has started. One that starts
   /// after this call is not cancelled. An `async` block of theirs that runs already is cancelled as any other.

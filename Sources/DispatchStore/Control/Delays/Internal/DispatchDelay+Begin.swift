@@ -27,7 +27,8 @@ extension Dispatcher {
     admitted.announce(by: self)
     keep(dispatch, delay, subject, mode) { [self] in
       let start: @Sendable () -> Void = { self.beginDelayed(dispatch, subject, mode) }
-      if mode.isAsync { pool.resume(start) } else { delayedDispatches.begin(on: pool, start) }
+      guard let lane = mode.laneKeys.first else { return pool.resume(start) }
+      delayedDispatches.begin(in: lane, on: pool, start)
     }
     admitted.enter(by: self)
   }

@@ -80,11 +80,13 @@ final class DispatchDelay: Sendable {
 /// The delayed dispatches of a dispatcher.
 final class DelayedDispatches: DispatcherAttachment {
   private let state = Locked(State())
-  /// The starts in lanes, in the order in which the delays have ended.
-  private let starts = Mailbox<@Sendable () -> Void>()
+
+  typealias Start = @Sendable () -> Void
 
   private struct State {
     var delays: [DispatchID: DispatchDelay] = [:]
+    /// By the hash of its key, for each lane in which one begins: the starts that wait for that.
+    var starts: [Int: FIFO<Start>] = [:]
     /// The number of runs of repeated actions whose time has come, and that have not been dispatched.
     var dueRunCount = 0
     var waiters: [@Sendable () -> Void] = []
@@ -116,11 +118,29 @@ final class DelayedDispatches: DispatcherAttachment {
     for waiter in waiters { waiter() }
   }
 
-  /// Begins a dispatch of a lane on the concurrent queue, after all those whose delays have ended before.
-  func begin(on pool: ConcurrentPool, _ start: @escaping @Sendable () -> Void) {
-    guard starts.put(start) else { return }
-    // Runs them on one thread, since two could enter the lane in the wrong order.
-    pool.resume { while let next = self.starts.take() { next() } }
+  /// Begins a dispatch of a lane on the concurrent queue, after those of that lane whose delays have ended before.
+  ///
+  /// One after the other, since two threads could enter the lane in the wrong order.
+  func begin(in lane: TypedKey, on pool: ConcurrentPool, _ start: @escaping Start) {
+    let hash = lane.hash
+    let isOnly = state.withLock { state in
+      if state.starts[hash]?.append(start) != nil { return false }
+      state.starts[hash] = FIFO()
+      return true
+    }
+    if isOnly { run(start, hash, on: pool) }
+  }
+
+  private func run(_ start: @escaping Start, _ hash: Int, on pool: ConcurrentPool) {
+    pool.resume {
+      start()
+      let next = self.state.withLock { state -> Start? in
+        let next = state.starts[hash]?.popFirst()
+        if next == nil { state.starts[hash] = nil }
+        return next
+      }
+      if let next { self.run(next, hash, on: pool) }
+    }
   }
 
   func runIsDue() { state.withLock { $0.dueRunCount += 1 } }

@@ -257,7 +257,7 @@ extension Dispatch {
       outcomes: identifiers.map { _ in .cancelled(hasStarted: false) }, error: error)
   }
 
-  /// Ends the dispatch at its deadline, on the concurrent queue, while its stores continue.
+  /// Ends the dispatch at its deadline, on a thread of the library, while its stores continue.
   ///
   /// From here on this must not read the record's state, which belongs to the step that runs the stores.
   private func endEarly(_ early: EarlyEnd) {

@@ -637,9 +637,11 @@ extension InlineRun.Address {
   /// Calls the hooks of the whole dispatch, and begins its followers.
   @inline(never)
   private func end(_ session: MiddlewareSession, on thread: ThreadState) {
-    session.dispatchEnded(pointee.publishedResult)
+    // Read once: an early end may be published at any time.
+    let published = pointee.publishedResult
+    session.dispatchEnded(published)
     if session.followers.isEmpty { return }
-    let ended = EndedDispatch(session, pointee.publishedResult, ofStores: pointee.result) {
+    let ended = EndedDispatch(session, published, ofStores: pointee.result) {
       let record = pointee.makeRecord(on: thread)
       if !pointee.isQueued {
         record.link(to: DispatchContext.linkedBlock(from: pointee.outer, on: thread))
