@@ -36,7 +36,8 @@ extension DispatchHandle {
   /// Calls a closure once the dispatch has ended.
   ///
   /// The closure runs after the completion, on a thread of the library, even while the queue is suspended. If the
-  /// dispatch has already ended, it runs at once on this thread. Each closure is called once; closures of one handle may be called at the same time.
+  /// dispatch has already ended, it runs at once on this thread. Each closure is called once; closures of one handle
+  /// may be called at the same time.
   public func whenEnded(_ body: @escaping @Sendable (DispatchResult) -> Void) {
     guard let dispatch, dispatch.result == nil else { return body(resultIfEnded!) }
     let workers = dispatch.schedulerForWaits.workers

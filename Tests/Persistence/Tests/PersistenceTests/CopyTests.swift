@@ -151,7 +151,8 @@ struct CopyTests {
     let source = try Opened(folder.driver())
     _ = try source.store()
     source.driver.close()
-    let owner = try Opened(server.driver("shop"))
+    let owner = try Opened(
+      server.driver("shop", settings: PostgreSQLSettings(lease: .seconds(3_600))))
     let waiting = PersistenceDatabase.postgreSQL(
       url: server.url, partition: "shop", waitForOwnership: true)
     let copying = Task { [file] in try await Persistence.copy(from: file, to: waiting) }

@@ -152,12 +152,14 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     registered.ended(self)
     if let work, let outbox = registered.outbox {
       work.runHasEnded()
-      // Before the end of this run, for which a drain waits.
+      // Idle first: if the dispatcher closes meanwhile, it finds the work so, or this finds that it has closed. Both come
+      // before the end of this run, for which a drain waits.
+      let isRevived = work.endRun()
       outbox.giveUp(work, by: dispatcher)
       if state.withLock(\.isCancelled) {
         // Somebody has cancelled the run, and not the work.
-        elsewhere { outbox.beginAgain(work, by: self.dispatcher) }
-      } else if work.endRun() {
+        elsewhere { outbox.goOn(work, by: self.dispatcher) }
+      } else if isRevived {
         elsewhere { outbox.begin(work, by: self.dispatcher) }
       }
     }
