@@ -41,7 +41,9 @@ extension Store where Model == Counter, Action == CounterAction {
 
 extension Dispatcher.Mode {
   /// The four modes, and a named lane.
-  static let everyMode: [Dispatcher.Mode] = allBuiltIn + [.serial(lane: "named")]
+  static let everyMode: [Dispatcher.Mode] = [
+    .async, .sync, .serial, .mainThread, .serial(lane: "named"),
+  ]
   /// The modes that run one dispatch at a time, in dispatch order, and return at once.
   static let laneModes: [Dispatcher.Mode] = [.serial, .mainThread, .serial(lane: "named")]
 }
