@@ -31,7 +31,7 @@ Control/Pacing: Keys Options
 Control/Schedule: Delays Keys Rows
 Control/Work: Effects Options Schedule
 Core/Atomic: Base Middleware Observers Results Routing Runs Stores
-Core/Base: Atomic Operations Routing Runs Scheduling Stores
+Core/Base: Atomic Middleware Operations Routing Runs Scheduling Stores
 Core/Dispatcher: Base Middleware Results Routing Runs Scheduling Stores
 Core/Middleware: Base Dispatcher Results Routing Runs Stores
 Core/Observers: Base Runs Scheduling Stores

@@ -50,8 +50,7 @@ import Testing
   @Test func aDispatchThatIsMadeOnceTheStoresOfItsParentHaveEndedIsNoPartOfThat() {
     var state = RecorderState(limit: 10, byteLimit: nil)
     let late = DispatchID(rawValue: 3)
-    let scope = DispatchScope(
-      move, parent: nil, .async, CallSite(fileID: #fileID, line: #line), by: Dispatcher())
+    let scope = DispatchScope()
     state.begin(move, scope: scope)
     _ = state.keep(commit(0, of: move, isTogether: false))
     scope.noteWaitForSaving()

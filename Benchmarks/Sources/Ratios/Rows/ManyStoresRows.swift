@@ -83,7 +83,7 @@ enum ManyStoresRows {
 
   /// With a middleware that counts in both hooks, by an atomic each; the floor: without.
   private static let middleware = Row(
-    "`.sync` with a middleware", floor: "without", bound: .times(9)
+    "`.sync` with a middleware", floor: "without", bound: .times(6)
   ) { rounds in
     let (plain, fixture) = (Fixture(PlainReducer()), Fixture(PlainReducer()))
     fixture.dispatcher.register(middleware: CountingMiddleware())

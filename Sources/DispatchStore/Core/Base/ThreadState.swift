@@ -54,6 +54,8 @@ struct ThreadState {
     let spareOperations = Spares()
     /// Dispatch records to reuse.
     var spareDispatches = DispatchStack()
+    /// A middleware session to reuse.
+    var spareSession: Unmanaged<MiddlewareSession>?
     let routeCache = RouteCache()
     /// The probe that finds out whether reads of stores without a tracker are tracked.
     var readProbe: Unmanaged<ReadProbe>?
@@ -254,6 +256,16 @@ struct ThreadState {
     nonmutating _modify { yield &fields.pointee.spareDispatches }
   }
 
+  func takeSpareSession() -> Unmanaged<MiddlewareSession>? {
+    fields.pointee.spareSession.take()
+  }
+
+  /// Keeps a session for reuse, and takes over the only reference to it.
+  func keepSpare(_ session: Unmanaged<MiddlewareSession>) {
+    if let former = fields.pointee.spareSession { former.release() }
+    fields.pointee.spareSession = session
+  }
+
   var hasResumedOthers: Bool {
     get { fields.pointee.hasResumedOthers }
     nonmutating set { fields.pointee.hasResumedOthers = newValue }
@@ -363,6 +375,7 @@ struct ThreadState {
     let fields = pointer.assumingMemoryBound(to: Fields.self)
     fields.pointee.spareOperations.destroy()
     fields.pointee.spareDispatches.removeAll()
+    fields.pointee.spareSession?.release()
     fields.pointee.routeCache.destroy()
     fields.pointee.readProbe?.release()
     fields.deinitialize(count: 1)

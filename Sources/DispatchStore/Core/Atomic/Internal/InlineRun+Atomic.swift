@@ -17,20 +17,20 @@ extension InlineRun.Address {
     {
       return InlineRemainder(position: 0, order: nil, begun: nil)
     } else {
-      if let session = pointee.session {
+      pointee.session?._withUnsafeGuaranteedRef { session in
         for index in 0..<route.count { session.start(index) }
         startedAt = session.startedAt
       }
       pointee.atomicOutcome = AtomicStep.run(
         AtomicContext(
-          runner: .inline(self), route: route, session: pointee.session,
+          runner: .inline(self), route: route, session: pointee.session?.takeUnretainedValue(),
           thread: thread, action: pointee.action))
     }
     let outcome = pointee.atomicOutcome.unsafelyUnwrapped
     if outcome.outcomes.isEmpty, pointee.session == nil, pointee.hasNoDetails { return nil }
     for index in 0..<route.count {
       let step = InlineStep(outcome[index])
-      pointee.session?.setStart(startedAt)
+      pointee.session?._withUnsafeGuaranteedRef { $0.setStart(startedAt) }
       guard end(step, at: index, of: route, isLast: index + 1 == route.count) else {
         return InlineRemainder(position: index, order: nil, begun: (index, step))
       }

@@ -2,24 +2,17 @@ import Synchronization
 
 /// A dispatch as its hooks see it, with the values that they keep for it.
 class DispatchScope: @unchecked Sendable {
-  // because the values have a lock, and the rest is written by one thread at a time;
+  // because the values have a lock, and the rest changes only while the library has the only reference;
   // each subclass gives its own reason
-  final let id: DispatchID
-  final let parent: DispatchID?
-  final let mode: Dispatcher.Mode
-  final let callSite: CallSite
-  final let dispatcher: Dispatcher
+  @exclusivity(unchecked) final var id = DispatchID(rawValue: 0)
+  @exclusivity(unchecked) final var parent: DispatchID?
+  @exclusivity(unchecked) final var mode = Dispatcher.Mode.sync
+  @exclusivity(unchecked) final var callSite = CallSite(fileID: "", line: 0)
   private let waitedForSaving = Atomic(false)
   /// Whether the `dispatchWillBegin` hooks run.
   @exclusivity(unchecked) private var isBeginning = false
 
-  init(
-    _ id: DispatchID, parent: DispatchID?, _ mode: Dispatcher.Mode, _ callSite: CallSite,
-    by dispatcher: Dispatcher
-  ) {
-    (self.id, self.parent) = (id, parent)
-    (self.mode, self.callSite, self.dispatcher) = (mode, callSite, dispatcher)
-  }
+  var dispatcher: Dispatcher { fatalError("DispatchScope is abstract.") }
 
   /// Whether its stores have ended, and its end waits until their commits are saved, or has waited.
   ///
@@ -87,5 +80,15 @@ class DispatchScope: @unchecked Sendable {
         """)
     }
     values.withLock { $0.bound.append(value) }
+  }
+
+  /// Releases what is the program's, before the scope is kept for reuse.
+  ///
+  /// The caller must have the only reference.
+  final func reset() {
+    _ = values.exchange(Values())
+    // A lane's key may be the last reference to an object of the program.
+    mode = .sync
+    waitedForSaving.store(false, ordering: .relaxed)
   }
 }

@@ -16,7 +16,8 @@ struct RegisteredMiddleware: Sendable {
 /// The middlewares of one dispatch, in order of registration, its watcher and followers.
 ///
 /// Calls all of them for each hook.
-final class MiddlewareChain: Sendable {
+final class MiddlewareChain: @unchecked Sendable {
+  // because all of its properties are constants, and so are the objects that `hooks` points to
   let registered: [RegisteredMiddleware]
   /// The middlewares that are called for stores.
   private let middlewares: [any Middleware]
@@ -30,6 +31,18 @@ final class MiddlewareChain: Sendable {
   let hasWholes: Bool
   /// Whether stores have hooks or a watcher, which need to know when a store starts and ends.
   let followsStores: Bool
+  /// The middlewares for stores again, callable without writing a reference count that all threads share.
+  private let hooks: UnsafeMutablePointer<Unmanaged<Hooks>>
+  /// The number of middlewares that are called for stores.
+  let count: Int
+
+  private final class Hooks: Sendable {
+    let middleware: any Middleware
+
+    init(of middleware: any Middleware) {
+      self.middleware = middleware
+    }
+  }
 
   init(
     _ registered: [RegisteredMiddleware] = [], watcher: (any DispatchWatcher)? = nil,
@@ -42,10 +55,20 @@ final class MiddlewareChain: Sendable {
     wholes = registered.lazy.filter(\.hasDispatchHooks).map(\.middleware)
     hasWholes = !wholes.isEmpty || watcher != nil || !followers.isEmpty
     followsStores = !middlewares.isEmpty || watcher != nil
+    count = middlewares.count
+    hooks = .allocate(capacity: count)
+    for (index, middleware) in middlewares.enumerated() {
+      (hooks + index).initialize(to: .passRetained(Hooks(of: middleware)))
+    }
   }
 
   /// Whether there is nothing to call.
   var isEmpty: Bool { !hasWholes && !followsStores }
+
+  deinit {
+    for index in 0..<count { hooks[index].release() }
+    hooks.deallocate()
+  }
 
   /// The verdicts of all middlewares about one store, if one of them did more than let the action pass.
   ///
@@ -81,23 +104,28 @@ final class MiddlewareChain: Sendable {
       reply = present
       return present
     }
-    for (index, middleware) in middlewares.enumerated() {
+    for index in 0..<count {
       do {
-        switch try middleware.willDispatch(
-          transaction: info, action: reply?.action ?? action, in: store)
-        {
+        let verdict = try hooks[index]._withUnsafeGuaranteedRef {
+          if let reply {
+            try $0.middleware.willDispatch(transaction: info, action: reply.action, in: store)
+          } else {
+            try $0.middleware.willDispatch(transaction: info, action: action, in: store)
+          }
+        }
+        switch verdict {
         case .pass:
           continue
         case .replace(let replacement):
           try Self.check(replacement, replaces: action)
           changed().action = replacement
         case .veto(let reason):
-          changed().end(as: .vetoed(Veto(middleware: middleware, reason: reason)))
+          changed().end(as: .vetoed(Veto(middleware: middlewares[index], reason: reason)))
           changed().notifiedCount = index + 1
           return reply
         }
       } catch {
-        changed().end(as: .failed(Self.failure(of: middleware, error, in: store)))
+        changed().end(as: .failed(Self.failure(of: middlewares[index], error, in: store)))
       }
     }
     return reply
@@ -105,16 +133,20 @@ final class MiddlewareChain: Sendable {
 
   /// Calls `didDispatch` in reverse order.
   ///
-  /// - Parameter notifiedCount: The number of middlewares whose `willDispatch` was called; nil for all.
+  /// - Parameter notifiedCount: The number of middlewares whose `willDispatch` was called.
   func didDispatch(
     _ info: StoreRunInfo, action: any ActionType, in store: any StoreType,
-    notifiedCount: Int?
+    notifiedCount: Int
   ) {
-    for middleware in middlewares.prefix(notifiedCount ?? middlewares.count).reversed() {
+    var index = notifiedCount
+    while index > 0 {
+      index -= 1
       do {
-        try middleware.didDispatch(transaction: info, action: action, in: store)
+        try hooks[index]._withUnsafeGuaranteedRef {
+          try $0.middleware.didDispatch(transaction: info, action: action, in: store)
+        }
       } catch {
-        let name = "\(type(of: middleware))"
+        let name = "\(type(of: middlewares[index]))"
         let message = "\(name) threw in didDispatch of \(info.dispatch.id): \(error)"
         info.dispatch.dispatcher.report(.middlewareFailed, of: store.identifier, message)
       }

@@ -2,15 +2,27 @@ import Synchronization
 
 /// An action's way through the middlewares: their verdicts by store, and the times for `didDispatch`.
 ///
-/// Made if there are middlewares. The dispatching thread calls `willDispatch`. Then the step that runs the dispatch
-/// has the session, in the inline run or in the round.
+/// Begun if there are middlewares. The dispatching thread calls `willDispatch`. Then the step that runs the dispatch
+/// has the session, in the inline run or in the round. Reused by its thread, unless a hook has kept it.
 final class MiddlewareSession: DispatchScope, @unchecked Sendable {
-  // because the dispatching thread owns it first, and then the step that runs. A hook may keep an info, but the fields
-  // that infos read no longer change once there is one.
+  // because the dispatching thread owns it first, and then the step that runs. A hook may keep an info, so the
+  // fields that infos read change only while the library has the only reference.
   /// The action as dispatched.
-  let action: any ActionType
-  private let chain: MiddlewareChain
-  private let isOfSequence: Bool
+  @exclusivity(unchecked) private(set) var action: any ActionType = NoAction()
+  @exclusivity(unchecked) private var isOfSequence = false
+  /// Unretained while the inline run in which the session began keeps them alive.
+  ///
+  /// `keepAlive()` then retains them.
+  ///
+  /// So a `.sync` dispatch writes no reference count that other threads write.
+  @exclusivity(unchecked) private var present: (Unmanaged<Dispatcher>, Unmanaged<MiddlewareChain>)!
+  @exclusivity(unchecked) private var kept: (Dispatcher, MiddlewareChain)?
+  /// Whether the chain has hooks, a watcher or followers of whole dispatches.
+  ///
+  /// A copy, because it is read often and mostly false.
+  @exclusivity(unchecked) private(set) var hasWholes = false
+  /// Whether stores have hooks or a watcher; if not, they run as if there were no session.
+  @exclusivity(unchecked) private(set) var followsStores = false
   /// The time after the `willDispatch` hooks, by the dispatcher's clock.
   @exclusivity(unchecked) private var began: Int64 = 0
   /// Whether the first store starts at `began`.
@@ -30,22 +42,67 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
   /// Nil if all middlewares let all stores have the action.
   @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply]?
 
-  init(
-    _ action: any ActionType, _ chain: MiddlewareChain, _ id: DispatchID, parent: DispatchID?,
-    isStep: Bool, _ mode: Dispatcher.Mode, _ callSite: CallSite, by dispatcher: Dispatcher
-  ) {
-    (self.action, self.chain, isOfSequence) = (action, chain, isStep)
-    super.init(id, parent: parent, mode, callSite, by: dispatcher)
+  /// The action of a spare session.
+  private struct NoAction: ActionType {}
+
+  // MARK: Its life
+
+  /// Begins a session, reusing the thread's spare one if there is one.
+  ///
+  /// - Returns: The caller's reference, for `end` or `keep`.
+  static func begin(
+    _ action: any ActionType, _ chain: Unmanaged<MiddlewareChain>, _ id: DispatchID,
+    parent: DispatchID?, isStep: Bool, _ mode: Dispatcher.Mode, _ callSite: CallSite,
+    by dispatcher: Dispatcher, on thread: ThreadState
+  ) -> Unmanaged<MiddlewareSession> {
+    let session = thread.takeSpareSession() ?? .passRetained(MiddlewareSession())
+    session._withUnsafeGuaranteedRef {
+      $0.action = action
+      $0.isOfSequence = isStep
+      $0.present = (.passUnretained(dispatcher), chain)
+      ($0.hasWholes, $0.followsStores) = chain._withUnsafeGuaranteedRef {
+        ($0.hasWholes, $0.followsStores)
+      }
+      $0.id = id
+      $0.parent = parent
+      $0.mode = mode
+      $0.callSite = callSite
+    }
+    return session
   }
 
+  /// Retains the dispatcher and the chain, since the inline run ends or another one takes over.
+  func keepAlive() {
+    guard kept == nil else { return }
+    kept = (present.0.takeUnretainedValue(), present.1.takeUnretainedValue())
+  }
+
+  /// Ends the session with its dispatch, in the inline run that has it.
+  static func end(_ ended: Unmanaged<MiddlewareSession>, on thread: ThreadState) {
+    var session = ended.takeRetainedValue()
+    guard isUniquelyReferencedForReuse(&session) else { return session.keepAlive() }
+    session.clear()
+    thread.keepSpare(.passRetained(consume session))
+  }
+
+  private func clear() {
+    reset()
+    action = NoAction()
+    if kept != nil { kept = nil }
+    if replies != nil { replies = nil }
+    startsAtOnce = false
+    startedAt = nil
+    firstStart.store(.max, ordering: .relaxed)
+  }
+
+  override var dispatcher: Dispatcher { present.0.takeUnretainedValue() }
   override var actions: ShortList<any ActionType> { ShortList(action) }
   override var isSequence: Bool { false }
   override var isStep: Bool { isOfSequence }
 
-  /// Whether the chain has hooks, a watcher or followers of whole dispatches.
-  var hasWholes: Bool { chain.hasWholes }
-  /// Whether stores have hooks or a watcher; if not, they run as if there were no session.
-  var followsStores: Bool { chain.followsStores }
+  private func withChain<Result>(_ body: (MiddlewareChain) -> Result) -> Result {
+    present.1._withUnsafeGuaranteedRef(body)
+  }
 
   // MARK: Stores
 
@@ -87,7 +144,9 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
     to action: any ActionType, at index: Int, of entry: StoreEntry
   ) -> MiddlewareChain.Reply? {
     let info = DispatchInfo(self, at: index)
-    return entry.withStoreForHooks { chain.willDispatch(info, action: action, in: $0) }
+    return withChain { chain in
+      entry.withStoreForHooks { chain.willDispatch(info, action: action, in: $0) }
+    }
   }
 
   /// Calls `willDispatch` for another attempt of a store.
@@ -98,7 +157,7 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
   }
 
   /// The present time, by the dispatcher's clock.
-  var now: Int64 { dispatcher.clock.nanoseconds }
+  var now: Int64 { present.0._withUnsafeGuaranteedRef { $0.clock.nanoseconds } }
 
   /// Notes that a store starts in the inline run.
   func start(_ index: Int) {
@@ -151,38 +210,44 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
     let info = StoreRunInfo(
       self, at: index, outcome, repeated: began == nil ? nil : reply?.action ?? action,
       duration: endedAt - startedAt, timeQueued: startedAt - (began ?? self.began))
-    chain.didDispatch(
-      info, action: reply?.action ?? action, in: store, notifiedCount: reply?.notifiedCount)
+    withChain {
+      if let reply {
+        $0.didDispatch(info, action: reply.action, in: store, notifiedCount: reply.notifiedCount)
+      } else {
+        $0.didDispatch(info, action: action, in: store, notifiedCount: $0.count)
+      }
+    }
   }
 
   // MARK: Whole dispatches
 
   /// Calls `dispatchWillBegin`, and returns the task-local values that the hooks have bound.
   func dispatchBegan() -> [CapturedTaskLocal] {
-    chain.wholes.isEmpty ? [] : begin(chain.wholes)
+    withChain { $0.wholes.isEmpty ? [] : begin($0.wholes) }
   }
 
   /// Whether there is a watcher.
-  var isWatched: Bool { chain.watcher != nil }
+  var isWatched: Bool { withChain { $0.watcher != nil } }
 
   /// Shows the dispatch to the watcher, before any hook.
   func watch(_ record: Dispatch, caller: Dispatch?) {
     let trace = DispatchTrace(
       record, [action], isSequence: false, mode, caller: caller, at: now)
     self.trace = trace
-    chain.watcher?.watch(trace, of: dispatcher)
+    withChain { $0.watcher?.watch(trace, of: dispatcher) }
   }
 
   func dispatchEnded(_ result: @autoclosure () -> DispatchResult) {
-    if !chain.wholes.isEmpty {
+    withChain { chain in
+      if chain.wholes.isEmpty { return }
       var info = DispatchInfo(self)
       info.setTimes(began: began, started: firstStart.load(ordering: .relaxed), ended: now)
       let result = result()
       for middleware in chain.wholes.reversed() { middleware.dispatchDidEnd(info, result: result) }
     }
-    if let trace = trace.take() { chain.watcher?.forget(trace) }
+    if let trace = trace.take() { withChain { $0.watcher?.forget(trace) } }
   }
 
   /// The followers of the dispatch.
-  var followers: [any DispatchFollower] { chain.followers }
+  var followers: [any DispatchFollower] { withChain(\.followers) }
 }

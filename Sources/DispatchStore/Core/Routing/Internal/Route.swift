@@ -61,6 +61,10 @@ final class Route: @unchecked Sendable {
   /// The entries that respond, in order of registration; a refined order is worked out from these.
   let registered: [StoreEntry]
   let chain: MiddlewareChain
+  /// The chain if it has something to call, without a reference count; it exists as long as the route.
+  var chainForHooks: Unmanaged<MiddlewareChain>? {
+    chain.isEmpty ? nil : .passUnretained(chain)
+  }
   /// The number of the dispatcher.
   let dispatcher: UInt64
   /// The generation of the route's dispatches.

@@ -3,6 +3,7 @@
 /// Each is a dispatch of its own, and they run one after the other, on the scheduler of the whole.
 final class DispatchSequence: DispatchScope, @unchecked Sendable {
   // because mutable state belongs to the step that runs, and the rest is constant
+  private let ofDispatcher: Dispatcher
   let storeIdentifier: String?
   private let dispatched: [any ActionType]
   /// The dispatch whose result this one returns; only for a sequence without actions.
@@ -50,7 +51,9 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
       guard joined == nil, !route.hasFailed, route.chain.hasWholes else { return ([], nil) }
       return (route.chain.wholes, route.chain.watcher)
     }
-    super.init(dispatch.id, parent: dispatch.parent, mode, dispatch.callSite, by: dispatcher)
+    ofDispatcher = dispatcher
+    super.init()
+    (id, parent, self.mode, callSite) = (dispatch.id, dispatch.parent, mode, dispatch.callSite)
     if !middlewares.isEmpty { began = dispatcher.clock.nanoseconds }
   }
 
@@ -76,6 +79,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
     acceptance.take()?._withUnsafeGuaranteedRef { $0.end() }
   }
 
+  override var dispatcher: Dispatcher { ofDispatcher }
   override var actions: ShortList<any ActionType> { ShortList(dispatched) }
   override var isSequence: Bool { true }
 

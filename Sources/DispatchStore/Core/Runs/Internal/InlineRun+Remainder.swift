@@ -4,7 +4,8 @@ extension InlineRun.Address {
     with record: Dispatch, from remainder: InlineRemainder, on thread: ThreadState
   ) {
     let route = pointee.route.takeUnretainedValue()
-    let session = pointee.session.take()
+    let session = pointee.session.take()?.takeRetainedValue()
+    session?.keepAlive()
     let dispatcher = session?.dispatcher ?? pointee.dispatcher?.takeUnretainedValue()
     let action = session?.action ?? copyAction(route.entries[0].actionType, at: pointee.action)
     if let completion = pointee.completion.take() { record.completion = completion }

@@ -31,8 +31,8 @@ struct InlineRun: ~Copyable {
   fileprivate var record: Unmanaged<Dispatch>?
   /// The completion of a run that began without a record; a queued record has its own.
   var completion: Completion?
-  /// The session, until all stores have ended or a round takes over.
-  var session: MiddlewareSession?
+  /// A retained reference to the session, until all stores have ended or a round takes over.
+  var session: Unmanaged<MiddlewareSession>?
   /// The outcomes by store index; empty while all stores have finished.
   var outcomes: [StoreOutcome] = []
   /// The step of the current store, until its end is noted.
@@ -72,8 +72,8 @@ struct InlineRun: ~Copyable {
     self.action = action
     callSite = record.callSite
     (dispatcher, place) = (nil, nil)
-    session = record.takeSession()
-    isPlain = session?.followsStores != true
+    session = record.takeSession().map(Unmanaged.passRetained)
+    isPlain = session?._withUnsafeGuaranteedRef(\.followsStores) != true
     self.record = .passUnretained(record)
     outer = thread.run
   }
@@ -274,7 +274,7 @@ struct InlineRun: ~Copyable {
 
   /// Notes that the first store starts, if whole dispatches have hooks.
   fileprivate func noteStart() {
-    if let session, session.hasWholes { session.noteStart(at: session.now) }
+    session?._withUnsafeGuaranteedRef { if $0.hasWholes { $0.noteStart(at: $0.now) } }
   }
 
   /// Notes that a store starts, for a later end at the deadline; returns false if the deadline has passed.
@@ -351,15 +351,17 @@ extension InlineRun.Address {
     let action = action()
     let startsAtOnce = pointee.record == nil
     if startsAtOnce, pointee.route._withUnsafeGuaranteedRef(\.isAtomic) { pointee.becomeAtomic() }
-    let chain = pointee.route._withUnsafeGuaranteedRef(\.chain)
-    if !chain.isEmpty {
-      let session = MiddlewareSession(
+    let chain = pointee.route._withUnsafeGuaranteedRef(\.chainForHooks)
+    if let chain {
+      let session = MiddlewareSession.begin(
         action, chain, pointee.dispatchID, parent: parent(on: thread),
         isStep: pointee.record?.takeUnretainedValue().isStep == true, mode, pointee.callSite,
-        by: dispatcher)
+        by: dispatcher, on: thread)
       pointee.session = session
-      if session.followsStores { pointee.isPlain = false }
-      if session.hasWholes, let bound = begin(session, in: mode, by: dispatcher, on: thread) {
+      if session._withUnsafeGuaranteedRef(\.followsStores) { pointee.isPlain = false }
+      if session._withUnsafeGuaranteedRef(\.hasWholes),
+        let bound = begin(session, in: mode, by: dispatcher, on: thread)
+      {
         bound.bind {
           prepareStores(action, to: storeIdentifier, startsAtOnce, by: dispatcher, on: thread)
         }
@@ -377,7 +379,7 @@ extension InlineRun.Address {
     if pointee.route._withUnsafeGuaranteedRef(\.mayChange) {
       refineRoute(for: action, to: storeIdentifier, by: dispatcher, on: thread)
     }
-    if let session = pointee.session {
+    pointee.session?._withUnsafeGuaranteedRef { session in
       pointee.route._withUnsafeGuaranteedRef {
         session.willDispatch(action, along: $0, startsAtOnce: startsAtOnce)
       }
@@ -389,11 +391,13 @@ extension InlineRun.Address {
   /// - Returns: The task-local values to bind, if the hooks have bound some.
   @inline(never)
   private func begin(
-    _ session: MiddlewareSession, in mode: Dispatcher.Mode, by dispatcher: Dispatcher,
+    _ session: Unmanaged<MiddlewareSession>, in mode: Dispatcher.Mode, by dispatcher: Dispatcher,
     on thread: ThreadState
   ) -> CapturedTaskLocal? {
-    if session.isWatched { watch(session, in: mode, on: thread) }
-    let bound = session.dispatchBegan()
+    let bound = session._withUnsafeGuaranteedRef {
+      if $0.isWatched { watch(session, in: mode, on: thread) }
+      return $0.dispatchBegan()
+    }
     if bound.isEmpty { return nil }
     let record = pointee.makeRecord(on: thread)
     record.bind(bound, by: dispatcher)
@@ -402,12 +406,12 @@ extension InlineRun.Address {
 
   /// Lets other threads watch the dispatch from now on, which therefore gets details.
   private func watch(
-    _ session: MiddlewareSession, in mode: Dispatcher.Mode, on thread: ThreadState
+    _ session: Unmanaged<MiddlewareSession>, in mode: Dispatcher.Mode, on thread: ThreadState
   ) {
     let record = pointee.makeRecord(on: thread)
     _ = record.makeDetails()
     let caller = mode.isSync ? record.outer?.dispatch : nil
-    session.watch(record, caller: caller)
+    session._withUnsafeGuaranteedRef { $0.watch(record, caller: caller) }
   }
 
   /// Prepares a queued dispatch, which keeps the session.
@@ -420,7 +424,10 @@ extension InlineRun.Address {
     let outer = isWithCaller ? record.outer : DispatchContext.enclosing(thread.run, on: thread)
     record.keep(outer: isPlanted(.hookOutside) ? nil : outer)
     _ = prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
-    if let session = pointee.session.take() { record.keep(session) }
+    if let session = pointee.session.take() {
+      session._withUnsafeGuaranteedRef { $0.keepAlive() }
+      record.keep(session.takeRetainedValue())
+    }
     // The code that dispatches was around the hooks. It is not around the stores, which run elsewhere; only a `.sync`
     // caller waits for them, and for its turn before.
     if !mode.isSync { record.keep(outer: nil) }
@@ -450,6 +457,7 @@ extension InlineRun.Address {
 
   private func replaceRoute(by route: Unmanaged<Route>) {
     let former = pointee.route
+    pointee.session?._withUnsafeGuaranteedRef { $0.keepAlive() }
     pointee.route = route
     pointee.record?._withUnsafeGuaranteedRef { $0.route = route }
     former._withUnsafeGuaranteedRef { $0.end() }
@@ -577,7 +585,7 @@ extension InlineRun.Address {
   private func answer(
     at index: Int, of route: Route, _ lastStarted: inout Int?, on thread: ThreadState
   ) -> InlineStep? {
-    let reply = pointee.session?.reply(at: index)
+    let reply = pointee.session?._withUnsafeGuaranteedRef { $0.reply(at: index) }
     if let decided = reply?.outcome { return .ended(decided) }
     if pointee.isCancelled {
       return lastStarted != nil && route.runsRegardless[index]
@@ -593,7 +601,7 @@ extension InlineRun.Address {
         ? nil : .ended(.cancelled(hasStarted: false))
     }
     lastStarted = index
-    pointee.session?.start(index)
+    pointee.session?._withUnsafeGuaranteedRef { $0.start(index) }
     guard let reply else { return route.answer(pointee.action, at: index, in: self, on: thread) }
     let dispatched = pointee.action
     defer { pointee.action = dispatched }
@@ -624,14 +632,18 @@ extension InlineRun.Address {
     } else {
       pointee.noteEnd(outcome, at: index, of: route)
     }
-    pointee.session?.didDispatch(outcome, at: index, along: route)
+    pointee.session?._withUnsafeGuaranteedRef {
+      $0.didDispatch(outcome, at: index, along: route)
+    }
     return true
   }
 
   private func complete(on thread: ThreadState) {
     pointee.record?._withUnsafeGuaranteedRef { $0.storesEnded { pointee.result } }
     if let completion = pointee.takeCompletion() { completion.run(pointee.result) }
-    if let session = pointee.session.take(), session.hasWholes { end(session, on: thread) }
+    guard let session = pointee.session.take() else { return }
+    session._withUnsafeGuaranteedRef { if $0.hasWholes { end($0, on: thread) } }
+    MiddlewareSession.end(session, on: thread)
   }
 
   /// Calls the hooks of the whole dispatch, and begins its followers.
