@@ -316,7 +316,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     // A plain value may have lost digits of a number, so a row that the migration has not changed stays as it is.
     if row.value == before { return value }
     let plain = try coder.encode(before, at: { key })
-    guard plain == value || ExactValue.read(plain) == ExactValue.read(value) else {
+    guard plain == value || ExactNumbers.read(plain) == ExactNumbers.read(value) else {
       throw PersistenceError(
         .migration,
         """
@@ -329,40 +329,28 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   }
 }
 
-/// A tree of JSON whose numbers have all of their digits.
-private enum ExactValue: Decodable, Equatable {
-  case null
-  case bool(Bool)
-  case decimal(Decimal)
-  /// A number beyond the range of `Decimal`.
-  case double(Double)
-  case string(String)
-  case array([ExactValue])
-  case object([String: ExactValue])
+/// The numbers in JSON, with all of their digits that a `Decimal` can have.
+///
+/// Rounding keeps an order, so two rows that differ only by rounding have different numbers when sorted.
+private struct ExactNumbers: Decodable {
+  private var all: [Decimal] = []
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     func value<Value: Decodable>(_ type: Value.Type) -> Value? { try? container.decode(type) }
-    if container.decodeNil() {
-      self = .null
-    } else if let value = value(Bool.self) {
-      self = .bool(value)
-    } else if let value = value(Decimal.self) {
-      self = .decimal(value)
-    } else if let value = value(Double.self) {
-      self = .double(value)
-    } else if let value = value(String.self) {
-      self = .string(value)
-    } else if let values = value([ExactValue].self) {
-      self = .array(values)
-    } else {
-      self = .object(try container.decode([String: ExactValue].self))
+    if let number = value(Decimal.self) {
+      all = [number]
+    } else if let values = value([ExactNumbers].self) {
+      all = values.flatMap(\.all)
+    } else if let values = value([String: ExactNumbers].self) {
+      all = values.values.flatMap(\.all)
     }
   }
 
-  /// Reads a row; nil if it is no JSON, as with another coder.
-  static func read(_ row: Data) -> ExactValue? {
-    try? JSONDecoder().decode(ExactValue.self, from: row)
+  /// Returns the numbers in a row, sorted; none if it is no JSON, as with another coder.
+  static func read(_ row: Data) -> [Decimal] {
+    let numbers = try? JSONDecoder().decode(ExactNumbers.self, from: row)
+    return numbers?.all.sorted() ?? []
   }
 }
 
