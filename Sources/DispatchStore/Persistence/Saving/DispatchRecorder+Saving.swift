@@ -15,8 +15,9 @@ extension DispatchRecorder {
   ///     }
   ///
   /// Everything is written in one transaction of its own, after the commits before it. If more than 10,000 entries are
-  /// to be removed, they go in transactions before that. Masks apply. Call it more often than the recorder's limit is
-  /// reached, and once more before you close the persistence. A call waits for the end of an earlier one.
+  /// to be removed, they go in transactions before that. New entries that ended longer ago than `age` are not saved. Masks
+  /// apply. Call it more often than the recorder's limit is reached, and once more before you close the persistence. A
+  /// call waits for the end of an earlier one.
   ///
   /// - Returns: The number of entries that the recorder had dropped before they could be saved.
   /// - Throws: A `PersistenceError`, or the encoder's error. The next call then saves the same entries. The code is
@@ -34,13 +35,14 @@ extension DispatchRecorder {
   private func saveNew(in persistence: Persistence, keeping age: Duration) async throws -> Int {
     let start = savedPosition.withLock(\.self)
     let (log, end) = log(after: start, atMost: .max)
+    let oldest = (persistence.clock.unixNanoseconds - age.wholeNanoseconds) / 1_000
     let rows = try log.rows(from: end - log.entries.count, of: rowMark)
-    let oldest = persistence.clock.unixNanoseconds - age.wholeNanoseconds
+      .filter { $0.ended >= oldest }
     var hasMore = true
     while hasMore {
       hasMore = try await persistence.perform(retries: false) { driver -> Bool in
         try LogRow.makeTable(driver)
-        if try LogRow.remove(before: oldest / 1_000, driver) { return true }
+        if try LogRow.remove(before: oldest, driver) { return true }
         try LogRow.insert(rows, driver)
         return false
       }
