@@ -320,6 +320,7 @@ struct DispatchRecorderTests {
     #expect(log.entries.map(\.lane) == ["ann", "ann, bob", nil])
     #expect(log.filtered(lane: "ann").entries.count == 2)
     #expect(log.filtered(lane: "bob").entries.count == 1)
+    #expect(log.filtered(lane: log.entries[1].lane).entries == [log.entries[1]])
     // Earlier versions wrote one text only.
     let text = String(decoding: try log.jsonLines(), as: UTF8.self)
     let former = text.replacing(#","lanes":["ann","bob"]"#, with: "")

@@ -131,7 +131,7 @@ extension DispatchLog {
   ///
   /// - Parameters:
   ///   - store: The identifier of a store that takes part.
-  ///   - lane: The key of a lane that the dispatch had, as text.
+  ///   - lane: The key of a lane that the dispatch had, as text; or all of them, as `Entry.lane` has them.
   ///   - action: The name of an action's type.
   ///   - time: The time of the dispatch, since the log's origin.
   public func filtered(
@@ -140,8 +140,9 @@ extension DispatchLog {
   ) -> DispatchLog {
     var log = self
     log.entries = entries.filter { entry in
-      (store == nil || entry.stores.contains { $0.store == store })
-        && (lane.map { entry.lanes.contains($0) } != false)
+      let isInLane = lane == nil || lane == entry.lane || entry.lanes.contains { $0 == lane }
+      return isInLane
+        && (store == nil || entry.stores.contains { $0.store == store })
         && (action == nil || entry.actions.contains { $0.type == action })
         && time?.contains(entry.began) != false
     }
