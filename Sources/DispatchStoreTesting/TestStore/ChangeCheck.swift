@@ -55,7 +55,8 @@ struct ChangeCheck<Model: Sendable> {
   private func difference(_ expected: Model, _ actual: Model) -> String? {
     let text = text(expected, actual, takesNaNAsEqual: false)
     // Looking for pairs of NaN takes time that is exponential in the depth of the model.
-    return text?.contains("nan") == true ? self.text(expected, actual, takesNaNAsEqual: true) : text
+    let mayHaveNaN = text?.contains(#/\bnan\b/#) == true
+    return mayHaveNaN ? self.text(expected, actual, takesNaNAsEqual: true) : text
   }
 
   private func text(_ expected: Model, _ actual: Model, takesNaNAsEqual: Bool) -> String? {
