@@ -137,7 +137,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     parts = form.parts.map {
       $0.makeChanges(store.storage.model, unsaved, savedIn: savedVersion)
     }
-    if store.storage.keeper !== self { succeed(store.storage.keeper) }
+    isFirstKeeper = store.storage.keeper == nil
+    takeProjections(of: store.storage.keeper)
     store.storage.setKeeper(self)
     let hasRisen = former != nil && store.storage.version > saved
     if hasRisen { keepVersion(of: store) }
@@ -164,9 +165,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     }
   }
 
-  /// Takes over from the keeper of an earlier registration; called under the store's lock.
-  private func succeed(_ former: CommitKeeper?) {
-    isFirstKeeper = former == nil
+  /// Takes the projections of an earlier registration's keeper; called under the store's lock.
+  private func takeProjections(of former: CommitKeeper?) {
     guard let former = former as? PersistedRecord, former.persistence === persistence
     else { return }
     persistence.state.withLock { _ in projections = former.projections }
