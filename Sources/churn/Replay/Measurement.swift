@@ -7,7 +7,9 @@ struct Measurement: Sendable {
   let actions: Int
   /// The time to apply the actions, without the time to read the log.
   let seconds: Double
-  /// The times from the dispatch of an action to its completion.
+  /// The times from the call that dispatches an action to its completion.
+  ///
+  /// A wait for a unit of `--in-flight` is a part of them.
   let latencies: LatencyHistogram
 
   var actionsPerSecond: Double { seconds > 0 ? Double(actions) / seconds : 0 }
