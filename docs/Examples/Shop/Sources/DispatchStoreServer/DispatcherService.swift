@@ -25,7 +25,8 @@ public struct DispatcherService: Service {
   /// - Parameters:
   ///   - dispatcher: The dispatcher.
   ///   - persistence: The persistence to close after the drain.
-  ///   - timeout: The longest time of the drain, and then of closing the persistence.
+  ///   - timeout: The longest time of the drain, and then of closing the persistence. If a PostgreSQL server is silent,
+  ///     closing takes up to twice its `patience` more.
   ///   - logger: Gets the report.
   public init(
     _ dispatcher: Dispatcher, persistence: Persistence? = nil,
