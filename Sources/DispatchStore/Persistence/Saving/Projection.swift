@@ -11,7 +11,8 @@ public struct PersistedChanges<Model: Sendable & Codable, Action: ActionType> {
 
   /// The elements of a dictionary that the commits have changed, each once, with its values before and after them.
   ///
-  /// Nil if the dictionary was assigned as a whole, so that its changes are not known: take `replacement(of:)`.
+  /// Nil if its changes are not known: take `replacement(of:)` then. Mostly it was assigned as a whole. Another reason is
+  /// one commit that has inserted and removed very many elements.
   ///
   /// - Precondition: The dictionary is one of those that the store is registered with.
   public func elements<Key: PersistentKey, Value: Sendable & Codable>(
@@ -21,7 +22,7 @@ public struct PersistedChanges<Model: Sendable & Codable, Action: ActionType> {
     return part.changes.whole == nil ? part.elements.map { ($0.key, $0.old, $0.new) } : nil
   }
 
-  /// The elements of a dictionary that was assigned as a whole; nil if it was not.
+  /// All elements of a dictionary whose changes are not known; nil if `elements(_:)` has them.
   public func replacement<Key: PersistentKey, Value: Sendable & Codable>(
     of path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> [Key: Value]? {
