@@ -53,10 +53,17 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   func readDelta(of commit: CommitInProgress) -> Delta? {
     let read = readChanges(of: commit)
     guard commit.isHidden || hidden != nil else { return read }
-    var delta = hidden ?? read
-    if hidden != nil, let read { delta?.merge(read, equality) }
-    hidden = commit.isHidden ? delta : nil
-    guard !commit.isHidden, let delta, !delta.isEmpty else { return nil }
+    // Taking it lets the merge change it in place: a run of hidden commits copies nothing of those before.
+    guard var delta = hidden.take() else {
+      hidden = read
+      return nil
+    }
+    if let read { delta.merge(read, equality) }
+    if commit.isHidden {
+      hidden = delta
+      return nil
+    }
+    if delta.isEmpty { return nil }
     return Delta(
       versions: commit.version...commit.version, content: delta.content, entries: delta.entries)
   }
