@@ -11,15 +11,27 @@ struct BlockedPlacesTests {
 
   enum Queue: CaseIterable { case ofTheLibrary, ofAUser, suspended }
 
+  private func makeDispatcher(_ width: Int, _ queue: Queue) -> Dispatcher {
+    let dispatcher =
+      queue == .ofAUser ? Dispatcher(queue: .wide(width), clock: clock) : Dispatcher(clock: clock)
+    dispatcher.queue.maxConcurrentOperationCount = width
+    dispatcher.addStage()
+    return dispatcher
+  }
+
   /// Returns a dispatcher on whose queue a blocked handler has each place, in a lane of its own.
   private func blocked(
     _ width: Int, _ queue: Queue, _ options: DispatchOptions = [],
     then completion: (@Sendable (DispatchResult) -> Void)? = nil
   ) async -> (Dispatcher, [DispatchHandle]) {
-    let dispatcher =
-      queue == .ofAUser ? Dispatcher(queue: .wide(width), clock: clock) : Dispatcher(clock: clock)
-    dispatcher.queue.maxConcurrentOperationCount = width
-    dispatcher.addStage()
+    let dispatcher = makeDispatcher(width, queue)
+    return (dispatcher, await block(dispatcher, width, queue, options, then: completion))
+  }
+
+  private func block(
+    _ dispatcher: Dispatcher, _ width: Int, _ queue: Queue, _ options: DispatchOptions = [],
+    then completion: (@Sendable (DispatchResult) -> Void)? = nil
+  ) async -> [DispatchHandle] {
     let (free, began) = (free, Recorder<Int>())
     let handles = (0..<width).map { index in
       let script = Script.runs { _ in
@@ -31,7 +43,7 @@ struct BlockedPlacesTests {
     }
     _ = await began.first(width)
     if queue == .suspended { dispatcher.queue.isSuspended = true }
-    return (dispatcher, handles)
+    return handles
   }
 
   private func letASecondPass() async {
@@ -69,6 +81,39 @@ struct BlockedPlacesTests {
     }
     free.open()
     dispatcher.queue.isSuspended = false
+    for handle in handles { #expect(await handle.result.isSuccess) }
+  }
+
+  @Test(arguments: [1, 2], Queue.allCases)
+  func whatIsBeingSavedEndsAtItsDeadline(_ width: Int, _ queue: Queue) async throws {
+    let (dispatcher, database) = (makeDispatcher(width, queue), MemoryDatabase())
+    let persistence = try await database.open(for: dispatcher)
+    try await dispatcher.register(store: WalletStore.wallet(), persisted: .elements(\.all))
+    try await persistence.flush()
+    database.hold()
+    let (completions, deposit) = (Recorder<DispatchError.Code?>(), Deposit(account: "a", amount: 1))
+    let options: DispatchOptions = [.exclusive("key"), .timeout(.seconds(1))]
+    let completion: @Sendable (DispatchResult) -> Void = {
+      completions.record($0.dispatchError?.code)
+    }
+    var saved: [DispatchHandle] = []
+    for mode in [.async, .serial, .serial(lane: "saved")] as [Dispatcher.Mode] {
+      saved.append(
+        dispatcher.dispatch(deposit, mode: mode, options: options, then: completion))
+      // The key is free once only saving is left.
+      await dispatcher.send(
+        SetNote(note: "x"), options: [.exclusive("key"), .durability(.memory)])
+    }
+    let handles = await block(dispatcher, width, queue)
+    clock.advance(by: .seconds(1))
+    for handle in saved {
+      let error = await handle.result.dispatchError
+      #expect(error?.code == .timedOut && error?.message.contains("have committed") == true)
+    }
+    #expect(completions.count == 3 && completions.all.allSatisfy { $0 == .timedOut })
+    free.open()
+    dispatcher.queue.isSuspended = false
+    database.release()
     for handle in handles { #expect(await handle.result.isSuccess) }
   }
 

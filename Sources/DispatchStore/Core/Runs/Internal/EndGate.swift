@@ -110,7 +110,12 @@ final class PendingEnd: @unchecked Sendable {
   }
 
   /// Continues with the end of a dispatch that has timed out, at its place.
-  func resumeEarly() { proceed { self.dispatch.completeSaved(self) } }
+  func resumeEarly() {
+    let end: @Sendable () -> Void = { self.dispatch.completeSaved(self) }
+    // Actions may block all places of the queue.
+    if !isInPause, let pool = place as? ConcurrentPool { return pool.submit(end: .step(end)) }
+    proceed(end)
+  }
 
   private func proceed(_ step: @escaping @Sendable () -> Void) {
     if isInPause { place.endCancelled(dispatch, step) } else { place.resume(step) }
