@@ -631,6 +631,21 @@ struct InheritanceTests {
     free.open()
   }
 
+  /// The lock of the store is held: an action on its caller's thread can't be linked to what is around it.
+  @Test(arguments: inner, Form.allCases)
+  func aDeadlineIsInheritedByWhatAnUpdateDispatches(_ mode: Dispatcher.Mode, _ form: Form) async {
+    let outer = begin(
+      .runs { store in store.updateModel { _ in dispatchInner(mode) } }, form,
+      .timeout(.seconds(2)))
+    let inner = await handles.first(1)[0]
+    #expect(await outer.value.isSuccess)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(2))
+    let result = await inner.result
+    #expect(result.dispatchError?.code == .timedOut, "\(result)")
+    #expect(result.dispatchError?.timeLimit == .seconds(2))
+  }
+
   @Test(arguments: inner)
   func aDeadlineIsInheritedThroughAListThatABlockDispatches(_ mode: Dispatcher.Mode) async {
     let dispatcher = dispatcher

@@ -290,7 +290,9 @@ extension Dispatch {
     if isSynchronous {
       // The record may have been used before, elsewhere.
       step.leaveScheduler()
-      step.makeDetails().scheduler = scheduler
+      let own = step.makeDetails()
+      own.scheduler = scheduler
+      own.isCancellable = details?.isCancellable == true
     } else {
       step.enter(scheduler)
     }
