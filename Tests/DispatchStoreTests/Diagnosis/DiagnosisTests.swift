@@ -369,6 +369,33 @@ struct DiagnosisTests {
     await world.end(held)
   }
 
+  /// The group is in no table, but the dispatch around it is.
+  @Test func namesTheDispatchInWhichTheFirstStepOfAGroupWaitsForAUnit() async {
+    let limit = DispatchLimit(1, overflow: .wait, name: "encoders")
+    _ = await world.hold(.async, .limited(by: limit))
+    let (dispatcher, outer) = (dispatcher, Recorder<DispatchID>())
+    dispatcher.addStage("outer")
+    let group = ActionGroup {
+      ActionStep(Script.adds("x"), storeIdentifier: "stage", options: .limited(by: limit))
+    }
+    Thread {
+      let handle = dispatcher.dispatch(
+        storeIdentifier: "outer", action: Script.runs { _ in dispatcher.dispatch(group) },
+        mode: .sync)
+      outer.record(handle.dispatchID)
+    }.start()
+    let diagnosis = await world.diagnosis { $0.edges.contains { $0.kind == .awaits } }
+    #expect(diagnosis.entries.count == 3)
+    let waits = diagnosis.edges.first { $0.kind == .awaits }!
+    let waiter = diagnosis.entry(waits.from)
+    #expect(waiter.mode == .sync)
+    #expect(diagnosis.edges.contains { $0.from == waits.to && $0.kind == .holdsBack })
+    world.free.open()
+    let id = await outer.first(1)[0]
+    #expect(waiter.id == id)
+    #expect(await dispatcher.drain().isComplete)
+  }
+
   @Test func showsWhatHoldsADispatchBackAsThatDescribesIt() async {
     let held = await world.hold(.serial(lane: "a"), .exclusive("door"))
     let waiting = world.add(.serial(lane: "b"), .exclusive("door"))

@@ -102,6 +102,7 @@ private final class GroupContext: DispatchContext, @unchecked Sendable {
   }
 
   override var dispatch: Dispatch { standIn }
+  override var waitingDispatch: Dispatch? { around?.waitingDispatch }
   override var owner: StoreRun? { nil }
   override var outer: DispatchContext? { around }
   override var passesOn: Bool { true }

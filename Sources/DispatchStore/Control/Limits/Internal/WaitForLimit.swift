@@ -16,7 +16,7 @@ final class WaitForLimit: Sendable {
     _ limit: DispatchLimit, of dispatcher: Dispatcher, _ callSite: CallSite,
     in context: DispatchContext?
   ) {
-    (self.limit, self.callSite, caller) = (limit, callSite, context?.dispatch)
+    (self.limit, self.callSite, caller) = (limit, callSite, context?.waitingDispatch)
     began = dispatcher.clock.nanoseconds
     dispatcher.pendingWaits.add(self)
   }

@@ -10,6 +10,8 @@ import Synchronization
 class DispatchContext: @unchecked Sendable {
   // because a subclass says why
   var dispatch: Dispatch { fatalError("DispatchContext is abstract.") }
+  /// The dispatch that goes on only after a wait here, as diagnoses show it; nil if there is none.
+  var waitingDispatch: Dispatch? { dispatch }
   /// The store run whose block or observers run; nil in hooks and completions.
   var owner: StoreRun? { fatalError("DispatchContext is abstract.") }
   /// The store run, for code that knows no stores; nil if no other store runs at the same time.
