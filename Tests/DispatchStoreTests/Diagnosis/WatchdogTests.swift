@@ -247,6 +247,21 @@ struct WatchdogTests {
     #expect(dispatcher.inFlight.isEmpty && !dispatcher.tracksInFlight)
   }
 
+  /// It comes to the table that it found when it was made, which has no watchdog.
+  @Test func seesADispatchThatComesToTheFormerTable() async throws {
+    dispatcher.tracksInFlight = true
+    await hold(.serial)
+    let former = try #require(dispatcher.inFlightTable)
+    let trace = try #require(former.all.first)
+    former.forget(trace)
+    watch()
+    former.watch(trace, of: dispatcher)
+    await advance(by: 8)
+    #expect(await reports.first(1)[0].entries.count == 1)
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
   @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])
   func reportsWhatASuspendedQueueHoldsBack(mode: Dispatcher.Mode) async {
     watch()

@@ -43,6 +43,7 @@ extension Dispatcher {
   ) {
     let watchdog = limit.map { Watchdog(of: self, limit: $0, report: report) }
     changeInFlight { $0.watchdog = watchdog }?.users.watchdog?.cancel()
-    if let table = inFlightTable, table.count > 0 { watchdog?.arm(for: self) }
+    // Also while nothing is in flight: a dispatch that has read the former chain comes to its table, which arms none.
+    watchdog?.arm(for: self)
   }
 }

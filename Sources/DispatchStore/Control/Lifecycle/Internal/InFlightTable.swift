@@ -1,6 +1,6 @@
 /// A watchdog, as the table of dispatches in flight knows it.
 protocol InFlightWatchdog: AnyObject, Sendable {
-  /// Called when the table has another dispatch, with no lock held.
+  /// Called when it is set, and when the table has another dispatch, with no lock held.
   func arm(for dispatcher: Dispatcher)
 
   /// Ends the reports.
