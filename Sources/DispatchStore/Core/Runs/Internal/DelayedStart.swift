@@ -31,8 +31,8 @@ struct DelayedDispatch: Sendable {
 extension Dispatcher {
   /// Prepares a dispatch to be shared before its scheduler has it.
   ///
-  /// If it ends meanwhile, it does so on the concurrent queue. With `.sync` it ends on its caller's thread, and if a
-  /// task sends it, in that task.
+  /// If it ends meanwhile, it does so on a thread of the library. With `.sync` it ends on its caller's thread, and if
+  /// a task sends it, in that task.
   func makeKnown(_ dispatch: Dispatch, _ mode: Mode, on thread: ThreadState) {
     let details = dispatch.makeDetails()
     details.isKnown = true

@@ -366,8 +366,8 @@ extension Dispatcher {
   ///
   /// No hook was called, and none will be.
   ///
-  /// The completion runs on the concurrent queue; for `.sync` and in tasks it runs here. Without a completion nothing
-  /// is enqueued. `PendingEnds` bounds the number of refused dispatches that are enqueued.
+  /// The completion runs on a thread of the library; for `.sync` and in tasks it runs here. Without a completion
+  /// nothing is enqueued. `PendingEnds` bounds the number of refused dispatches that are enqueued.
   @inline(never)
   func refuse(
     _ dispatch: Dispatch, _ error: any Error, _ mode: Mode

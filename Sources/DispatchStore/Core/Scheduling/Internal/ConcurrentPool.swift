@@ -25,7 +25,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   private let begunCount = Atomic(0)
   private let runningCount = Atomic(0)
   private let pushNeedsState = Atomic(false)
-  let hasSteps = Atomic(false)
+  let hasWork = Atomic(false)
   private let isScarce = Atomic(false)
   /// The queue's width when the state was last changed.
   private let lastWidth = Atomic(1)
@@ -184,7 +184,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     starts.noteSkipped()
   }
 
-  /// Releases nothing but memory: a parked dispatch has no place here, but is in the inbox if it could run since.
+  /// Releases memory: a dispatch that waited for others is in the inbox once these have ended, and is removed there.
   override func releaseParked(_ dispatch: Dispatch) { noteSkipped() }
 
   /// Submits a job that starts an action; suspension holds it back.
@@ -278,7 +278,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   ///
   /// If not, drainers are queued for whatever is left here.
   var usesFreePlaces: Bool {
-    hasSteps.load(ordering: .sequentiallyConsistent) || isScarce.load(ordering: .relaxed)
+    hasWork.load(ordering: .sequentiallyConsistent) || isScarce.load(ordering: .relaxed)
   }
 
   /// Adds workers for the jobs that are left, since a worker has left or waits.
@@ -315,7 +315,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
         // While no dispatcher is kept alive, a push has to set one.
         pushNeedsState.store(
           state.pushNeedsState || retainedDispatcher == nil, ordering: .sequentiallyConsistent)
-        hasSteps.store(state.hasSteps, ordering: .sequentiallyConsistent)
+        hasWork.store(state.hasWork, ordering: .sequentiallyConsistent)
         isScarce.store(state.isScarce, ordering: .relaxed)
       }
       return body(&state, capacity)
@@ -347,7 +347,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
       if self.poolQueue == nil, !self.starts.isEmpty, !isPlanted(.lostWidening) {
         self.submitRest(for: nil)
       }
-      PoolWorker(of: self, in: drainer).run()
+      PoolWorker(of: self, .drainer(drainer)).run()
     }
     if let world { return world.run(.operation(queue)) { drainer.start() } }
     // The queue gives closures its own quality of service, too.
@@ -355,8 +355,8 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     queue.addOperation(drainer)
   }
 
-  func addSubstitute() { runBeside { PoolWorker(of: self).run() } }
-  private func addEnder() { runBeside { PoolWorker(of: self, isEnder: true).runEnds() } }
+  func addSubstitute() { runBeside { PoolWorker(of: self, .substitute).run() } }
+  private func addEnder() { runBeside { PoolWorker(of: self, .ender(takesEnds: true)).runEnds() } }
 
   /// Runs a worker on a thread beside the queue.
   private func runBeside(_ body: @escaping @Sendable () -> Void) {
@@ -373,18 +373,18 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   ///
   /// Returns whether steps are left to the queue, which has not begun the drainer for them.
   func check(threadsBlock: Bool) -> Bool {
-    guard isQueued, hasSteps.load(ordering: .sequentiallyConsistent) || threadsBlock else {
+    guard isQueued, hasWork.load(ordering: .sequentiallyConsistent) || threadsBlock else {
       return false
     }
     let startsWait = threadsBlock && !starts.isEmpty && !holdsStartsBack
     let isAwaited = shared.isAwaited
     otherOperations.store(startsWait ? shared.otherOperations : 0, ordering: .relaxed)
-    let (hasSteps, reinforcement) = change(.schedule) { state, capacity in
+    let (hasWork, reinforcement) = change(.schedule) { state, capacity in
       let reinforcement = state.check(startsWait: startsWait, isAwaited: isAwaited, capacity)
-      return (state.hasSteps, reinforcement)
+      return (state.hasWork, reinforcement)
     }
     reinforce(reinforcement)
-    return hasSteps
+    return hasWork
   }
 
   /// Removes a worker; with the last one, the dispatcher is released.

@@ -64,7 +64,8 @@ struct PoolState {
   /// Whether a push must look at the state although there are as many drainers as there may be.
   var pushNeedsState: Bool { isSpinning || isScarce }
 
-  var hasSteps: Bool { !steps.isEmpty || !ends.isEmpty }
+  /// Whether there are steps or ends.
+  var hasWork: Bool { !steps.isEmpty || !ends.isEmpty }
 
   /// Whether the pool has no worker at all.
   var isIdle: Bool { drainers + substitutes == 0 }
@@ -137,14 +138,14 @@ struct PoolState {
 
   /// Decides on substitutes for steps that were left to drainers, since the queue was suspended.
   mutating func queueWasSuspended(_ capacity: Capacity) -> Reinforcement {
-    hasSteps ? endsAreLeft(capacity) ?? addSubstitute(within: capacity.stepPlaces) : []
+    hasWork ? endsAreLeft(capacity) ?? addSubstitute(within: capacity.stepPlaces) : []
   }
 
   /// Decides on workers for the jobs that are left, since a worker has left or waits.
   mutating func workIsLeft(
     hasStarts: Bool, isSuspended: Bool, _ capacity: Capacity
   ) -> Reinforcement {
-    guard hasStarts || hasSteps else { return [] }
+    guard hasStarts || hasWork else { return [] }
     guard isSuspended else { return startPushed(capacity).union(endsAreLeft(capacity) ?? []) }
     var reinforcement = queueWasSuspended(capacity)
     // The queue begins the drainer once it is resumed.
@@ -179,7 +180,7 @@ struct PoolState {
   mutating func check(
     startsWait: Bool, isAwaited: Bool, _ capacity: Capacity
   ) -> Reinforcement {
-    guard queued > 0, hasSteps || startsWait else {
+    guard queued > 0, hasWork || startsWait else {
       checked = nil
       return []
     }
@@ -193,7 +194,7 @@ struct PoolState {
     if startsWait, running < capacity.places, isAwaited || stalls >= Self.manyStalls {
       isScarce = true
     }
-    if hasSteps {
+    if hasWork {
       return endsAreLeft(capacity) ?? addSubstitute(within: capacity.stepPlaces)
     }
     return isScarce ? addSubstitute(within: capacity.places) : []
@@ -222,13 +223,13 @@ struct PoolState {
   /// Moves a drainer to the end of the queue.
   mutating func drainerRequeues(isSuspended: Bool, _ capacity: Capacity) -> Reinforcement {
     queued += 1
-    if !hasSteps { return [] }
+    if !hasWork { return [] }
     return isSuspended ? addSubstitute(within: capacity.stepPlaces) : .watch
   }
 
   /// Lets a drainer that found nothing spin; returns false if there is work, or another drainer spins.
   mutating func beginSpinning(_ capacity: Capacity) -> Bool {
-    guard !hasSteps, drainers <= capacity.width, waiting == 0, !isSpinning else { return false }
+    guard !hasWork, drainers <= capacity.width, waiting == 0, !isSpinning else { return false }
     isSpinning = true
     return true
   }
@@ -239,12 +240,12 @@ struct PoolState {
     return !isSpinning
   }
 
-  /// Removes a worker that found nothing; returns false if there are steps for it.
+  /// Removes a worker that found nothing; returns false if there are steps or ends for it.
   ///
   /// Other threads may have pushed starts meanwhile. So the worker has to check once more, when they can see that it
   /// has left.
   mutating func leave(isSubstitute: Bool) -> Bool {
-    guard !hasSteps else { return false }
+    guard !hasWork else { return false }
     if isSubstitute { substitutes -= 1 } else { drainers -= 1 }
     return true
   }

@@ -1,28 +1,31 @@
 import Synchronization
 
 /// A thread that takes jobs of the concurrent pool.
-///
-/// A drainer is an operation on the queue; a substitute and the ender are threads beside it.
 final class PoolWorker {
+  enum Role {
+    /// An operation on the queue.
+    case drainer(Drainer)
+    /// A thread beside the queue; a drainer becomes one once it has waited.
+    case substitute
+    /// A thread beside the queue, without a place: runs ends until it has waited, since another one may come then.
+    case ender(takesEnds: Bool)
+  }
+
   let pool: ConcurrentPool
-  /// The drainer's operation; nil in a substitute, which a drainer becomes once it has waited.
-  private var operation: Drainer?
-  /// Whether the worker has no place, and runs ends only.
-  private let isEnder: Bool
-  /// Whether the ender has not waited: another one may come after that.
-  private var takesEnds = true
+  private var role: Role
   private let thread = ThreadState.current
   /// The number of steps after which a drainer goes to the end of the queue, behind operations of others.
   private static let batch = 256
 
-  init(of pool: ConcurrentPool, in operation: Drainer? = nil, isEnder: Bool = false) {
+  init(of pool: ConcurrentPool, _ role: Role) {
     self.pool = pool
-    self.operation = operation
-    self.isEnder = isEnder
+    self.role = role
   }
 
   /// Whether the worker's thread runs beside the queue.
-  var isSubstitute: Bool { operation == nil }
+  var isSubstitute: Bool {
+    if case .drainer = role { false } else { true }
+  }
   var queue: SharedQueue { pool.shared }
 
   /// Runs jobs until there are none for this worker, or the batch is used up.
@@ -51,7 +54,9 @@ final class PoolWorker {
     defer { thread.worker = outer }
     // Kept alive, since the ender is not among the workers of which the last one releases it.
     let dispatcher = pool.dispatcher
-    while takesEnds, let end = pool.popEnd() { _ = end.run(in: pool, on: thread) }
+    while case .ender(takesEnds: true) = role, let end = pool.popEnd() {
+      _ = end.run(in: pool, on: thread)
+    }
     withExtendedLifetime(dispatcher) {}
   }
 
@@ -63,7 +68,7 @@ final class PoolWorker {
   }
 
   private func next() -> Next {
-    if pool.hasSteps.load(ordering: .acquiring), let step = pool.popStep() { return .run(step) }
+    if pool.hasWork.load(ordering: .acquiring), let step = pool.popStep() { return .run(step) }
     // If the queue has become narrower, or substitutes have its places, some workers have to leave.
     let mayStart =
       isSubstitute
@@ -115,15 +120,17 @@ final class PoolWorker {
 
   /// Gives up the worker's place, since its thread begins to wait inside the library.
   func beginWait() {
-    if isEnder {
-      if takesEnds { pool.change(.beginWait) { state, _ in state.enderWaits() } }
-      takesEnds = false
-    } else if let operation = operation.take() {
+    switch role {
+    case .drainer(let operation):
+      role = .substitute
       pool.change(.beginWait) { state, _ in state.drainerWaits() }
       operation.end()
       thread.simulated?.leaveQueue()
-    } else {
+    case .substitute:
       pool.change(.beginWait) { state, _ in state.substituteWaits() }
+    case .ender(let takesEnds):
+      role = .ender(takesEnds: false)
+      if takesEnds { pool.change(.beginWait) { state, _ in state.enderWaits() } }
     }
     pool.seeToWork()
     queue.placeIsFree(after: pool)
@@ -131,6 +138,7 @@ final class PoolWorker {
 
   /// Ends the wait: the worker runs beside the queue, to the end of its job.
   func endWait() {
-    if !isEnder { pool.change(.endWait) { state, _ in state.endWait() } }
+    if case .ender = role { return }
+    pool.change(.endWait) { state, _ in state.endWait() }
   }
 }
