@@ -1,10 +1,10 @@
 extension Dispatcher {
-  /// Whether the dispatcher keeps a table of its dispatches in flight; false at first.
+  /// Whether the program has asked for a table of the dispatches in flight; false at first.
   ///
   /// The table serves a drain's report, an operator's page and `diagnosis`. You can switch it on and off at any time,
   /// from any thread; the table has the dispatches that were made while it was on. Each of these costs a record and an
-  /// entry in a sharded table, from `dispatch` until its completion has run. `watchdog(after:report:)` switches it on,
-  /// too.
+  /// entry in a sharded table, from `dispatch` until its completion has run. `watchdog(after:report:)` keeps a table,
+  /// too, without setting this.
   public var tracksInFlight: Bool {
     get { inFlightTable?.users.isTracking == true }
     set { changeInFlight { $0.isTracking = newValue } }

@@ -59,9 +59,9 @@ public final class CircuitBreaker: Sendable {
   ///   - trials: The number of dispatches that pass after the pause, and all have to succeed; positive.
   ///   - name: The name in messages.
   ///   - isFailure: Whether an error that a store throws is a failure of the dependency; if not, it counts as a success,
-  ///     since the dependency has answered. A time-out is a failure if a store was running at the deadline. No other
-  ///     error of the library counts, nor does cancellation. Called when a dispatch ends, before its completion, under
-  ///     no lock.
+  ///     since the dependency has answered. A time-out is a failure if a store had begun; of a list, any time-out is
+  ///     one. No other error of the library counts, nor does cancellation. Called when a dispatch ends, before its
+  ///     completion, under no lock.
   ///   - onChange: Called with each new state in order, on the thread that has changed it, under no lock. Never called
   ///     twice at once.
   public init(

@@ -81,7 +81,6 @@ final class RateBucket: TimerTarget {
     if isRetired { table?.remove(self, of: key) }
     return result
   }
-
 }
 
 /// The clock and the timers of the first dispatcher that uses a limit.

@@ -17,8 +17,9 @@ struct TokenRule: Sendable {
 
 /// The tokens of one key of a rate limit, and the members that wait for them: without threads and without a clock.
 ///
-/// The bucket is kept as one number, the time at which it is full again (GCRA). Its unit is a nanosecond divided by
-/// the rule's count: in it, a token takes exactly a period to come, and no rounding adds up.
+/// The bucket is kept as two times at which it is full again (GCRA): if all offers are taken, and if none is. Their
+/// unit is a nanosecond divided by the rule's count: in it, a token takes exactly a period to come, and no rounding
+/// adds up.
 ///
 /// When a token comes, it is offered to the first member in line, which takes it once it can begin. An offer only
 /// keeps the token from members that come later: if members can't begin, tokens do not pile up, since each offer and
