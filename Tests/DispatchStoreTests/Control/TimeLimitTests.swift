@@ -294,6 +294,42 @@ struct TimeLimitTests {
     #expect(log.all == ["stage", "middle"])
   }
 
+  private struct Sell: ActionType {
+    typealias Reply = String
+  }
+
+  @Test(arguments: queuedModes)
+  func theEndBeforeTheStoresHasTheRepliesOfThoseThatHaveFinished(
+    _ mode: Dispatcher.Mode
+  ) async throws {
+    let (began, free) = (Latch(), Latch())
+    let stock = dispatcher.register(
+      store: Store(identifier: "stock", model: 0) {
+        On(Sell.self) { count, _ in
+          count -= 1
+          return "receipt"
+        }
+      })
+    dispatcher.register(
+      store: Store(identifier: "audit", model: 0) {
+        Perform(withoutReply: Sell.self) { _, _ in
+          began.open()
+          free.wait()
+        }
+      }, waitFor: ["stock"])
+    let handle = dispatcher.dispatch(Sell(), mode: mode, options: .timeout(Self.second))
+    await began.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second)
+    let result = await handle.result
+    free.open()
+    expectTimedOut(result)
+    #expect(result["stock"].isFinished && !result["audit"].isFinished)
+    #expect(try result.reply(to: Sell.self, from: stock) == "receipt")
+    #expect(result.replies(to: Sell.self) == ["stock": "receipt"])
+    await dispatcher.drain()
+  }
+
   @Test(arguments: queuedModes)
   func storesThatRunRegardlessFollowTheBlock(_ mode: Dispatcher.Mode) async {
     let (free, log) = (Latch(), log)

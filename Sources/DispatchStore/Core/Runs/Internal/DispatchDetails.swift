@@ -231,7 +231,9 @@ final class DispatchDetails: @unchecked Sendable {
   func earlyResult(of id: DispatchID) -> DispatchResult? {
     // The stores may have ended since, so that the dispatch is in no round now.
     if let round = withState({ $0.limit?.early?.round.take() }) { return round.result }
-    return withState { $0.limit?.early?.result(of: id, $0.refusal) }
+    return state.withLock {
+      $0.life.limit?.early?.result(of: id, replies: $0.replies, $0.life.refusal)
+    }
   }
 
   /// Decides whether the dispatch has timed out, after its last store has ended.

@@ -171,10 +171,13 @@ final class EarlyEnd: @unchecked Sendable {
   }
 
   /// Returns the noted result of an inline run or a sequence.
-  func result(of id: DispatchID, _ error: DispatchError?) -> DispatchResult {
+  func result(
+    of id: DispatchID, replies: [String: any Sendable], _ error: DispatchError?
+  ) -> DispatchResult {
     guard let actionCount else {
       return DispatchResult(
-        dispatchID: id, identifiers: identifiers, outcomes: outcomes, error: error)
+        dispatchID: id, identifiers: identifiers, outcomes: outcomes, replies: replies,
+        error: error)
     }
     return DispatchResult(
       dispatchID: id, steps: steps, skippedActionCount: actionCount - steps.count, error: error)
