@@ -501,6 +501,49 @@ struct RateTests {
     #expect(log.all == ["runs 1", "1 true"])
   }
 
+  /// Records the actions of each dispatch that ends.
+  private final class Ends: Middleware {
+    let counts = Recorder<Int>()
+
+    func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+      counts.record(dispatch.actions.count)
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func aListThatWasAcceptedBeginsAlsoAfterAShutDown(_ mode: Dispatcher.Mode) async {
+    let ends = Ends()
+    dispatcher.register(middleware: ends)
+    let handle = dispatcher.dispatch(
+      actions: [runs("1"), runs("2")], mode: mode, options: .debounced("k", for: Self.second))
+    dispatcher.shutDown()
+    await pass(Self.second)
+    #expect(await handle.result.isSuccess)
+    #expect(log.all == ["runs 1", "runs 2"])
+    #expect(await dispatcher.drain().isComplete)
+    #expect(ends.counts.all.filter { $0 == 2 }.count == 1)
+  }
+
+  private struct Tick: ActionType {}
+
+  private static func ticks(_ identifier: String) -> Store<Int, HandledAction> {
+    Store(identifier: identifier, model: 0) { On(Tick.self) { count, _ in count += 1 } }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func oneWithAStoreThatIsGoneBeginsAlsoAfterAShutDown(_ mode: Dispatcher.Mode) async {
+    let kept = dispatcher.register(store: Self.ticks("kept"))
+    var released: Store<Int, HandledAction>? = Self.ticks("released")
+    dispatcher.register(store: released!, ownership: .weak)
+    let handle = dispatcher.dispatch(
+      Tick(), mode: mode, options: .debounced("k", for: Self.second))
+    released = nil
+    dispatcher.shutDown()
+    await pass(Self.second)
+    #expect(await handle.result.isSuccess)
+    #expect(kept.model == 1)
+  }
+
   @Test func oneOfAnExclusiveSectionBeginsAlsoAfterAShutDown() async {
     let other = dispatcher.register(store: Store(identifier: "other", model: 0) {})
     let handles = Recorder<DispatchHandle>()

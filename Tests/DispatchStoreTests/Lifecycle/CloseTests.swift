@@ -205,6 +205,37 @@ struct CloseTests {
     #expect(stage.model == ["yes"])
   }
 
+  @Test(arguments: modes)
+  func anAcceptedListRunsToItsEndAlsoAfterAShutDown(mode: Dispatcher.Mode) async {
+    let (stage, dispatcher) = (dispatcher.addStage(), dispatcher)
+    let first = Script.runs { stage in
+      dispatcher.shutDown()
+      stage.updateModel { $0.append("a") }
+    }
+    let list = dispatcher.dispatch(
+      actions: [first, Script.adds("b"), Script.adds("c")], mode: mode)
+    #expect(await list.result.isSuccess)
+    #expect(stage.model == ["a", "b", "c"])
+    #expect(await dispatcher.drain().isComplete)
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aQueuedListRunsAlsoAfterAShutDown(mode: Dispatcher.Mode) async {
+    let (stage, began, free) = (dispatcher.addStage(), Latch(), Latch())
+    dispatcher.dispatch(
+      action: Script.suspends { _ in
+        began.open()
+        await free.opened()
+      }, mode: mode)
+    await began.opened()
+    let list = dispatcher.dispatch(actions: [Script.adds("a"), Script.adds("b")], mode: mode)
+    dispatcher.shutDown()
+    free.open()
+    #expect(await list.result.isSuccess)
+    #expect(stage.model == ["a", "b"])
+    #expect(await dispatcher.drain().isComplete)
+  }
+
   /// What another dispatcher's work dispatches comes from outside.
   @Test func refusesWhatTheWorkOfAnotherDispatcherDispatches() async {
     let (other, dispatcher, log) = (Dispatcher(name: "other"), dispatcher, log)

@@ -186,31 +186,34 @@ extension Dispatcher {
   }
 
   /// Returns the route of one dispatch, outstanding until that dispatch ends its use.
+  ///
+  /// - Parameter isAccepted: Whether the dispatch was accepted before, so that it is not refused now.
   @inline(__always)  // on the path of each dispatch, with one caller per form of `dispatch`
   func route(
-    to type: any ActionType.Type, identifier: String?, on thread: ThreadState
+    to type: any ActionType.Type, identifier: String?, isAccepted: Bool = false,
+    on thread: ThreadState
   ) -> Unmanaged<Route> {
     let key = RouteKey(
       dispatcher: number, actionType: ObjectIdentifier(type), storeIdentifier: identifier)
     yieldPoint(.lookUp, on: thread)
-    return thread.routeCache.take(key) ?? findRoute(key, type, on: thread)
+    return thread.routeCache.take(key) ?? findRoute(key, type, isAccepted, on: thread)
   }
 
   /// Looks a route up in the registry, and makes it if there is none.
   @inline(never)
   private func findRoute(
-    _ key: RouteKey, _ type: any ActionType.Type, on thread: ThreadState
+    _ key: RouteKey, _ type: any ActionType.Type, _ isAccepted: Bool, on thread: ThreadState
   ) -> Unmanaged<Route> {
     if isPlanted(.lateCopy), let copy = copyLate(key, type, on: thread) { return copy }
     var isNews = false
     var evicted: RouteCache.Evicted?
     let found = registry.withLock { registry -> FoundRoute in
       let acceptance = registry.presentAcceptance
-      if acceptance == .ended { return .refused(registry.generation) }
+      if acceptance == .ended, !isAccepted { return .refused(registry.generation) }
       guard let shared = registry.route(for: key, type) else {
         return .unknown(registry.chain, registry.useGeneration(), acceptance)
       }
-      if acceptance == .closed {
+      if acceptance != .open {
         return .ifInside(shared.use(), registry.generation)
       }
       isNews =
@@ -228,14 +231,14 @@ extension Dispatcher {
       return route
     case .ifInside(let route, let generation):
       // After the use began: work inside a dispatch under way can't be the last of its generation.
-      if DispatchContext.isInside(of: number, on: thread) { return route }
+      if isAccepted || DispatchContext.isInside(of: number, on: thread) { return route }
       route._withUnsafeGuaranteedRef { $0.end() }
       return ending(with: refusal, in: generation)
     case .refused(let generation):
       return ending(with: refusal, in: generation)
     case .unknown(let chain, let generation, let acceptance):
       let isRefused =
-        acceptance == .closed && !DispatchContext.isInside(of: number, on: thread)
+        acceptance == .closed && !isAccepted && !DispatchContext.isInside(of: number, on: thread)
       if isRefused { return ending(with: refusal, in: generation) }
       return ending(with: unknown(key.storeIdentifier!), chain, in: generation)
     }
@@ -244,7 +247,7 @@ extension Dispatcher {
   /// The result of a lookup in the registry.
   private enum FoundRoute {
     case accepted(Unmanaged<Route>)
-    /// Accepted if work under way dispatches.
+    /// Accepted if it was before, or if work under way dispatches.
     case ifInside(Unmanaged<Route>, DispatchGeneration)
     case refused(DispatchGeneration)
     /// No store has the identifier.

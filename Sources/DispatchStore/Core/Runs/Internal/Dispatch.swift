@@ -110,6 +110,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// The error with which its closed dispatcher refuses it.
   var refusalOfRoute: DispatchError? { route?._withUnsafeGuaranteedRef(\.refusal) }
 
+  /// Whether it was accepted, and so runs even if its dispatcher no longer accepts any.
+  var isAccepted: Bool { route != nil && refusalOfRoute == nil }
+
   /// Keeps the session until the dispatch runs.
   func keep(_ session: MiddlewareSession) {
     self.session = session

@@ -23,7 +23,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   @exclusivity(unchecked) private var mayContinue = true
   /// The enclosing context on its caller's thread, while it runs there.
   @exclusivity(unchecked) var outer: DispatchContext?
-  /// The route that accepted or refused it, and counts it as outstanding; nil once it has ended.
+  /// The route that accepts or refuses it, and counts it as outstanding; nil once it has ended.
   @exclusivity(unchecked) private var acceptance: Unmanaged<Route>?
   /// The gate at which the sequence waits after its last action; nil for most.
   @exclusivity(unchecked) private(set) var endGate: EndGate?
@@ -43,7 +43,8 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
     joining joined: Dispatch? = nil, continuesOnFailure: Bool = false, in mode: Dispatcher.Mode,
     by dispatcher: Dispatcher, on thread: ThreadState
   ) {
-    let acceptance = dispatcher.route(to: WorkAcceptance.self, identifier: nil, on: thread)
+    let acceptance = dispatcher.route(
+      to: WorkAcceptance.self, identifier: nil, isAccepted: dispatch.isAccepted, on: thread)
     (dispatched, self.storeIdentifier, self.joined) = (actions, storeIdentifier, joined)
     (self.continuesOnFailure, self.acceptance) = (continuesOnFailure, acceptance)
     (middlewares, watcher) = acceptance._withUnsafeGuaranteedRef {
@@ -59,19 +60,6 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
 
   deinit {
     endAcceptance()
-  }
-
-  /// Notes the route that accepted the sequence when it was made.
-  ///
-  /// The sequence then runs even if the dispatcher was closed since.
-  func wasAccepted(by route: Unmanaged<Route>?) {
-    guard let route else { return }
-    if rejection?.code == .dispatcherClosed {
-      endAcceptance()
-      acceptance = route
-    } else {
-      route._withUnsafeGuaranteedRef { $0.end() }
-    }
   }
 
   /// Stops counting it as outstanding, even if a hook still keeps it.
@@ -241,7 +229,8 @@ extension Dispatch {
     while !isCancelled, let action = sequence.next {
       sequence.start()
       let route = dispatcher._withUnsafeGuaranteedRef {
-        $0.route(to: type(of: action), identifier: sequence.storeIdentifier, on: thread)
+        $0.route(
+          to: type(of: action), identifier: sequence.storeIdentifier, isAccepted: true, on: thread)
       }
       guard run(action, along: route, of: sequence, on: thread) else { return false }
       if pause(sequence) { return false }

@@ -51,14 +51,11 @@ extension Dispatcher {
     guard let action = subject.action else {
       return makeSequence(of: dispatch, subject, mode, on: thread)
     }
-    let route = route(to: type(of: action), identifier: subject.storeIdentifier, on: thread)
-    // An accepted dispatch runs, even if the dispatcher no longer accepts any.
-    if dispatch.isAction, route._withUnsafeGuaranteedRef(\.refusal) != nil {
-      route._withUnsafeGuaranteedRef { $0.end() }
-    } else {
-      dispatch.leaveRoute()
-      dispatch.route = route
-    }
+    let route = route(
+      to: type(of: action), identifier: subject.storeIdentifier, isAccepted: dispatch.isAccepted,
+      on: thread)
+    dispatch.leaveRoute()
+    dispatch.route = route
   }
 
   func makeSequence(
@@ -67,7 +64,7 @@ extension Dispatcher {
     let sequence = DispatchSequence(
       of: dispatch, subject.actions, to: subject.storeIdentifier,
       continuesOnFailure: subject.continuesOnFailure, in: mode, by: self, on: thread)
-    sequence.wasAccepted(by: dispatch.route.take())
+    dispatch.leaveRoute()
     if let details = dispatch.details, details.begin(sequenceOf: subject.actions.count) {
       sequence.limited = details
     }

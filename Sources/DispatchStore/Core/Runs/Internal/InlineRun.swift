@@ -446,7 +446,8 @@ extension InlineRun.Address {
     var route = pointee.route.takeUnretainedValue()
     while route.hasWeakStores, dispatcher.unregisterGone(route.registered) {
       replaceRoute(
-        by: dispatcher.route(to: type(of: action), identifier: storeIdentifier, on: thread))
+        by: dispatcher.route(
+          to: type(of: action), identifier: storeIdentifier, isAccepted: true, on: thread))
       route = pointee.route.takeUnretainedValue()
     }
     if let refined = route.refined(for: action, wasRegistered: dispatcher.wasRegistered) {
