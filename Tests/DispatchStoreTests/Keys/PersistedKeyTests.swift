@@ -34,6 +34,21 @@ private struct Seal: ActionType {
 
 private struct Purse: ModelType, Codable { var amounts: [Int] = [] }
 
+private struct Sale: ActionType {
+  typealias Reply = Int
+}
+
+private struct TillAction: ActionType { var sale: Sale }
+
+private struct Till: ModelType, Codable { var count = 0 }
+
+private final class SaleReducer: Reducer<Int, Sale> {
+  override func reduce(into count: inout Int, action: Sale) {
+    count += 1
+    reply(count)
+  }
+}
+
 /// A process that has a database open.
 private struct Process {
   let dispatcher: Dispatcher
@@ -94,6 +109,30 @@ struct PersistedKeyTests {
       let other = await next.dispatcher.dispatch(action: action, options: .idempotencyKey("a"))
         .result
       #expect(other.dispatchError?.code == .idempotencyKeyReused)
+    }
+  }
+
+  @Test func keepNoReplyOfAPartsReducerAfterACrash() async throws {
+    for isRepeat in [false, true] {
+      let dispatcher = Dispatcher(name: "bank")
+      let persistence = try await database.open(for: dispatcher)
+      let till = try await dispatcher.register(
+        store: Store<Till, TillAction>(
+          identifier: "till", model: Till(),
+          reducer: PartReducer(\.count, action: { $0.sale }, reducer: SaleReducer())),
+        persisted: .model)
+      let sales = till.child(\.count).mapActions { TillAction(sale: $0) }
+      let result = await sales.send(Sale(), options: .idempotencyKey("a"))
+      #expect(result.isSuccess)
+      if isRepeat {
+        let error = #expect(throws: DispatchError.self) { try result.reply }
+        #expect(error?.code == .noReply)
+      } else {
+        #expect(try result.reply == 1)
+      }
+      #expect(till.model.count == 1)
+      database.crash()
+      withExtendedLifetime(persistence) {}
     }
   }
 

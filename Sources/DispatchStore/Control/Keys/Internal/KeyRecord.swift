@@ -75,8 +75,9 @@ struct KeyRowValue: CompanionValue {
   var description: String { "the record of the idempotency key \"\(key.text)\"" }
 
   func encoded(by encoder: CompanionEncoder) throws -> Data {
-    let replies = result.error == nil ? result.replies : [:]
-    let saved = replies.compactMapValues { reply in
+    // A repeat decodes replies of the action's own type alone. The reducer of a part may have replied to another one.
+    let replies = result.replies.filter { action.isAnswered(by: $0.value) }
+    let saved = (result.error == nil ? replies : [:]).compactMapValues { reply in
       (reply as? any Encodable).map { encoder.save($0, "the reply in \(description)") }
     }
     let outcome = SavedOutcome(

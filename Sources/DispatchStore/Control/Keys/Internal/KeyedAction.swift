@@ -49,6 +49,17 @@ enum KeyedAction: Sendable {
   /// The type of the replies; nil for a list of actions.
   var replyType: (any Sendable.Type)? { single.map { Self.replyType($0.type) } }
 
+  /// Whether a value is a reply to the action; false for a list of actions.
+  func isAnswered(by reply: any Sendable) -> Bool {
+    single.map { Self.isReply(reply, to: $0.type) } ?? false
+  }
+
+  private static func isReply<Action: ActionType>(
+    _ reply: any Sendable, to type: Action.Type
+  ) -> Bool {
+    reply is Action.Reply
+  }
+
   private static func replyType<Action: ActionType>(_ type: Action.Type) -> any Sendable.Type {
     Action.Reply.self
   }
