@@ -105,6 +105,19 @@ struct IdempotencyKeyTests {
     #expect(shop.model == ["tea"])
   }
 
+  @Test(arguments: Way.all)
+  func compareActionsInTheirWrappingAsThemselves(_ way: Way) async {
+    let first = await run(HandledAction(Buy()), way, .idempotencyKey("key"))
+    #expect(first.isSuccess)
+    for other in [HandledAction(Buy(item: "milk")), HandledAction(BuyInABlock())] {
+      let result = await run(other, way, .idempotencyKey("key"))
+      #expect(result.dispatchError?.code == .idempotencyKeyReused)
+    }
+    let again = await run(Buy(), way, .idempotencyKey("key"))
+    #expect(again.dispatchID == first.dispatchID)
+    #expect(shop.model == ["tea"])
+  }
+
   @Test func refuseAnotherActionInFlight() async {
     let free = Latch()
     let holder = dispatcher.dispatch(action: Hold(free: free), mode: .serial)

@@ -13,5 +13,11 @@ public protocol ActionType: Sendable {
   associatedtype Reply: Sendable = Void
 }
 
+/// An action that wraps another one, for an API that takes actions of one type.
+protocol WrappedAction: ActionType {
+  /// The action that was dispatched.
+  var base: any ActionType { get }
+}
+
 /// Any action.
 public typealias AnyAction = any ActionType

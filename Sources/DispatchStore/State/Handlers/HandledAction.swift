@@ -36,5 +36,7 @@ public struct HandledAction: ActionType, CustomStringConvertible {
   public var description: String { "\(base)" }
 }
 
+extension HandledAction: WrappedAction {}
+
 /// A store that responds to every action type for which it has a handler.
 public typealias HandlerStore<Model: Sendable> = Store<Model, HandledAction>

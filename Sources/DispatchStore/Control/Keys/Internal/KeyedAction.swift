@@ -67,13 +67,14 @@ enum KeyedAction: Sendable {
 
 /// An action, as far as a repeat is compared with it: its value if that is `Equatable`, otherwise its type alone.
 ///
-/// So a remembered key keeps no payload that nobody compares.
+/// So a remembered key keeps no payload that nobody compares. An action in its wrapping is compared without that.
 struct KeyedValue: Sendable {
   let type: any ActionType.Type
   /// Nil if values can't be compared.
   let value: (any ActionType)?
 
   init(_ action: any ActionType) {
+    let action = (action as? any WrappedAction)?.base ?? action
     type = Swift.type(of: action)
     value = action is any Equatable ? action : nil
   }
