@@ -174,6 +174,34 @@ struct StatesHookTests {
     #expect(all.map(\.commitCount) == [1, 1, 1])
   }
 
+  @Test func tellsApartWithheldCommitsOfActionsThatOverlap() async {
+    let (first, second) = (Latch(), Latch())
+    let reducer = ClosureReducer<Counter, CounterAction>(
+      notifies: { _ in false },
+      answer: { action, store in
+        ActionOperation(action: action, store: store) { action, store async in
+          if action == .add(1) {
+            store.updateModel { $0.count += 1 }
+            first.open()
+            await second.opened()
+          } else {
+            await first.opened()
+            store.updateModel { $0.count += 2 }
+            second.open()
+          }
+        }
+      })
+    let store = dispatcher.register(store: CounterStore(reducer: reducer))
+    let recorder = StateRecorder<Counter, CounterAction>()
+    dispatcher.register(recorder.hook)
+    let handles = [1, 2].map { store.dispatch(.add($0)) }
+    for handle in handles { #expect(await handle.result.isSuccess) }
+    let all = recorder.entries.sorted { $0.oldVersion < $1.oldVersion }
+    #expect(all.map(\.oldModel.count) == [0, 1])
+    #expect(all.map(\.newModel.count) == [1, 3])
+    #expect(all.map(\.commitCount) == [1, 1])
+  }
+
   /// By the dispatcher's clock: two seconds in the block.
   @Test func measuresHowLongTheStoreTook() async {
     let clock = VirtualClock()

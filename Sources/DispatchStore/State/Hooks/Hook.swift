@@ -81,8 +81,8 @@ extension Hook {
   /// It is called once for each action that the store has handled, after the store's observers and before the
   /// completion. That includes an action that failed, or was cancelled after its start, but no vetoed one. An action
   /// may commit several times, or not at all: the states are those before its first commit and after its last one. If
-  /// other actions change the store meanwhile, their commits in between are included. If the reducer withholds commits
-  /// from observers (`Reducer.shouldNotifyObservers(for:in:)`), `new` is the state at the action's end.
+  /// other actions change the store meanwhile, their commits in between are included. Commits that the reducer
+  /// withholds from observers (`Reducer.shouldNotifyObservers(for:in:)`) count as all others.
   ///
   /// From an action's dispatch to its end, a copy of the store's model is kept, so the action's commits trigger
   /// copy-on-write. For a large model of standard arrays and dictionaries, that takes time linear in their size.

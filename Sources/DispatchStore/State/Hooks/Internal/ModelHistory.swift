@@ -14,16 +14,6 @@ struct ModelHistory<Model: Sendable>: Sendable {
     var commitCount: Int
   }
 
-  /// The result of `end`.
-  enum End: Sendable {
-    /// The action was not begun here.
-    case unknown
-    /// No commit of the action is known, so the caller must pass the current model.
-    case needsPresentModel
-    /// The models around the action, and the model no longer kept, to be released outside of locks.
-    case ended(Span, released: State?)
-  }
-
   /// The last known model; nil while no action is under way.
   private var latest: State?
   /// The spans of the actions under way, by dispatch; nil before an action's first commit.
@@ -53,28 +43,12 @@ struct ModelHistory<Model: Sendable>: Sendable {
     return replaced
   }
 
-  /// Ends an action.
-  mutating func end(_ id: DispatchID) -> End {
-    guard let span = spans[id] else { return .unknown }
-    return span.map { remove(id, $0) } ?? .needsPresentModel
-  }
-
-  /// Ends an action without a known commit; changes since the last known commit were withheld from observers.
-  mutating func end(_ id: DispatchID, present: State) -> End {
-    // Another thread's commit, made after `present` was read, may be known by now.
-    guard let former = latest, present.version > former.version else {
-      let state = latest ?? present
-      return remove(id, Span(old: state, new: state, commitCount: 0))
-    }
-    latest = present
-    let count = Int(present.version - former.version)
-    return remove(id, Span(old: former, new: present, commitCount: count))
-  }
-
-  private mutating func remove(_ id: DispatchID, _ span: Span) -> End {
-    spans[id] = nil
-    guard spans.isEmpty else { return .ended(span, released: nil) }
-    defer { latest = nil }
-    return .ended(span, released: latest)
+  /// Ends an action; returns its models, and the last known one, to be released outside of locks.
+  ///
+  /// Nil if the action was not begun here.
+  mutating func end(_ id: DispatchID) -> (span: Span, last: State)? {
+    guard let span = spans.removeValue(forKey: id), let state = latest else { return nil }
+    if spans.isEmpty { latest = nil }
+    return (span ?? Span(old: state, new: state, commitCount: 0), state)
   }
 }

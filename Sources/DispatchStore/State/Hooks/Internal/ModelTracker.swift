@@ -15,6 +15,8 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
 
   var trackedStore: AnyStore? { store }
 
+  override var keepsHidden: Bool { true }
+
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
     let state = ModelHistory.State(
       model: commit.model.assumingMemoryBound(to: Model.self).pointee, version: commit.version)
@@ -32,24 +34,15 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
   }
 
   func end(_ run: StoreRunInfo, _ action: AnyAction, for receiver: any StatesReceiver) {
-    guard let store, case .ended(let span, _) = end(run.dispatch.id, in: store),
-      let action = store.reducer.typed(action), run.outcome.isHandled
+    let end = history.withLock { $0.end(run.dispatch.id) }
+    guard let store, let span = end?.span, let action = store.reducer.typed(action),
+      run.outcome.isHandled
     else { return }
     receiver.receive(
       HandledStates(
         storeIdentifier: store.identifier, action: action, oldModel: span.old.model,
         oldVersion: span.old.version, newModel: span.new.model, newVersion: span.new.version,
         commitCount: span.commitCount, run: run))
-  }
-
-  private func end(
-    _ id: DispatchID, in store: Store<Model, Action>
-  ) -> ModelHistory<Model>.End {
-    let end = history.withLock { $0.end(id) }
-    guard case .needsPresentModel = end else { return end }
-    // The action committed nothing, or its reducer has withheld the commits from observers.
-    let present = store.withPresentState { $0 }
-    return history.withLock { $0.end(id, present: present) }
   }
 }
 
