@@ -163,6 +163,40 @@ struct HandlerModuleTests {
     #expect(names.all == [true, true, true, true])
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func getTheDispatcherThatRunsThemAlsoAfterTheirStoreWasRegisteredWithAnother(
+    mode: Dispatcher.Mode
+  ) async {
+    let (dispatcher, other) = (Dispatcher(), Dispatcher())
+    let names = Recorder<Bool>()
+    let store = Store(identifier: "late", model: 0) {
+      Perform(Raise.self) { _, context in names.record(context.dispatcher === dispatcher) }
+      Perform(Fetch.self) { _, context in
+        await Task.yield()
+        names.record(context.dispatcher === dispatcher)
+      }
+    }
+    @Sendable func move() {
+      dispatcher.unregister(store: store)
+      other.register(store: store)
+    }
+    let before = dispatcher.register(
+      store: Store(identifier: "before", model: 0) {
+        Perform(Raise.self) { _, _ in move() }
+        Perform(Fetch.self) { _, _ in
+          await Task.yield()
+          move()
+        }
+      })
+    for action in [Raise(), Fetch(amount: 1)] as [any ActionType] {
+      other.unregister(store: store)
+      dispatcher.register(store: store, waitFor: [before])
+      #expect(await dispatcher.dispatch(action: action, mode: mode).result.isSuccess)
+      #expect(store.dispatcher === other)
+    }
+    #expect(names.all == [true, true])
+  }
+
   /// Other modules get them, and hooks see the actions themselves.
   @Test(arguments: Dispatcher.Mode.everyMode)
   func dispatchAnyActionToTheirStore(mode: Dispatcher.Mode) async {

@@ -64,13 +64,17 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
 }
 
 extension Store {
-  /// The dispatcher that it is registered with, or else the one that runs it here after it was unregistered.
+  /// The dispatcher that runs it here, which it may have left since; or else the one that it is registered with.
   @usableFromInline
   var homeOfRun: Dispatcher? {
-    if let dispatcher { return dispatcher }
-    let thread = ThreadState.current
-    if let run = thread.run { return run.pointee.runningDispatcher }
-    return DispatchContext.storeRun(on: thread)?.dispatch.runningDispatcher
+    let (home, thread) = (dispatcher, ThreadState.current)
+    if let home {
+      // Without the names of stores, for most.
+      let isHome = DispatchContext.innermostDispatcher(on: thread) == home.number
+      if isHome || ReplyRecord.runningStore != identifier { return home }
+    }
+    if let run = thread.run { return run.pointee.runningDispatcher ?? home }
+    return DispatchContext.storeRun(on: thread)?.dispatch.runningDispatcher ?? home
   }
 }
 
