@@ -311,6 +311,26 @@ struct AtomicActionTests {
     #expect(failed.stores.map(\.attemptCount) == [2, 2, 2] && ledger.models == [1, 1, 1])
   }
 
+  @Test(arguments: Way.all)
+  func aVetoAndACancellationAreNotRetried(way: Way) async {
+    let hooks = Recorder<String>()
+    let always = DispatchOptions.retry(attempts: 5) { _ in true }
+    let ledger = AtomicLedger { store, _, shift in
+      if store == "b", shift.amount == 2 { throw CancellationError() }
+    }
+    let vetoing = RecordingMiddleware(
+      to: hooks, will: { _, _, store in store.identifier == "b" ? .veto(reason: "no") : .pass })
+    ledger.dispatcher.register(middleware: vetoing)
+    let vetoed = await ledger.shift(Shift(), .option, way, options: always)
+    #expect(vetoed.codes == ["undone", "vetoed", "undone"])
+    #expect(vetoed.stores.map(\.attemptCount) == [1, 1, 1])
+    #expect(hooks.all.count(where: { $0 == "m will a" }) == 1)
+    ledger.dispatcher.unregister(middleware: vetoing)
+    let cancelled = await ledger.shift(Shift(amount: 2), .option, way, options: always)
+    #expect(cancelled["b"].isCancelled && cancelled.stores.map(\.attemptCount) == [1, 1, 1])
+    #expect(ledger.models == [0, 0, 0])
+  }
+
   @Test(arguments: Way.all.filter { $0.mode != .sync })
   func cancellingTheBackOffEndsTheWholeActionAsCancelled(way: Way) async {
     let clock = VirtualClock()

@@ -4,16 +4,23 @@ struct AtomicOutcome: Sendable {
   let outcomes: [StoreOutcome]
   /// The error of the first store that did not finish, because of which the others are as before.
   let error: (any Error)?
+  /// Whether a retry may follow: false if that store was vetoed or cancelled, or its reducer was not called.
+  let mayRepeat: Bool
 
   /// Creates the outcome of an action that all stores have finished.
   init() {
-    (outcomes, error) = ([], nil)
+    (outcomes, error, mayRepeat) = ([], nil, false)
   }
 
   /// Creates the outcome of an action that was undone, or not begun, because of these stores.
   ///
-  /// - Parameter failures: Store indices with their outcomes, in order; not empty.
-  init(failedBy failures: [(index: Int, outcome: StoreOutcome)], along route: Route) {
+  /// - Parameters:
+  ///   - failures: Store indices with their outcomes, in order; not empty.
+  ///   - wasBegun: Whether the reducer of the first one was called.
+  init(
+    failedBy failures: [(index: Int, outcome: StoreOutcome)], along route: Route,
+    wasBegun: Bool = false
+  ) {
     let first = failures[0]
     let error = first.outcome.error
     var outcomes = route.identifiers.map { identifier -> StoreOutcome in
@@ -23,12 +30,13 @@ struct AtomicOutcome: Sendable {
     for failure in failures { outcomes[failure.index] = failure.outcome }
     self.outcomes = outcomes
     self.error = error
+    mayRepeat = wasBegun && first.outcome.isFailed
   }
 
   /// Creates the outcome of an action that was cancelled before it began.
   init(cancelledAlong route: Route) {
     outcomes = route.identifiers.map { _ in .cancelled(hasStarted: false) }
-    error = nil
+    (error, mayRepeat) = (nil, false)
   }
 
   subscript(index: Int) -> StoreOutcome { outcomes.isEmpty ? .finished : outcomes[index] }

@@ -62,7 +62,7 @@ extension AtomicStep {
       undo(members[...failure.index], on: thread)
       unlock(locks)
       thread.endUndoneSection()
-      return AtomicOutcome(failedBy: [failure], along: context.route)
+      return AtomicOutcome(failedBy: [failure], along: context.route, wasBegun: true)
     }
     let deliveries = commit(context, members, notices)
     let keeper = keep(members) {

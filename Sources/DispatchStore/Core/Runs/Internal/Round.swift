@@ -383,7 +383,7 @@ final class Round: @unchecked Sendable {
   /// Returns the stores to start now, empty if a pause comes first; nil if it is not retried.
   private func runAgain(_ storeRun: StoreRun, after outcome: StoreOutcome) -> [Int]? {
     let index = storeRun.index
-    guard let retry, case .failed(let error) = outcome,
+    guard let retry, case .failed(let error) = outcome, atomicOutcome?.mayRepeat != false,
       let attempt = state.withLock({ $0.failedAttempt(index) })
     else { return nil }
     let failure = FailedAttempt(
