@@ -6,7 +6,10 @@ extension ParentStore {
   /// The number of the store's commits so far, whichever part they changed.
   public var version: UInt64 {
     let (storage, thread) = (asOptionalChild.part.root.storage, ThreadState.current)
-    ExclusiveSection.check(storage, "read", on: thread)
+    if thread.isInSection {
+      AtomicStep.checkRead(of: storage, on: thread)
+      return storage.version
+    }
     storage.noteRead(on: thread)
     return storage.withLock { _ in storage.version }
   }
