@@ -129,6 +129,20 @@ struct RateTests {
     #expect(clock.sleeperCount == 0)
   }
 
+  @Test(arguments: Way.all)
+  func ofSeveralRatesTheLastOneCountsAlsoWithAPeriodOfZero(_ way: Way) async {
+    let debounced = DispatchOptions.debounced("k", for: Self.second)
+    let all: [DispatchOptions] = [
+      [debounced, .debounced("k", for: .zero)],
+      [debounced, [.throttled("k", per: .zero), .named("n")]],
+    ]
+    for options in all { #expect(await run("1", way, options).value.isSuccess) }
+    #expect(clock.sleeperCount == 0)
+    let last = await delayed("2", way, [.debounced("k", for: .zero), debounced])
+    await pass(Self.second)
+    #expect(await last.value.isSuccess)
+  }
+
   // MARK: Throttle
 
   @Test(arguments: Way.all)

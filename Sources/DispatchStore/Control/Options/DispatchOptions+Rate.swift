@@ -60,7 +60,8 @@ extension DispatchOptions {
 
   private static func rated(_ key: some Hashable & Sendable, _ rule: RateRule) -> DispatchOptions {
     DispatchOptions().controlled {
-      $0.start = rule.period > 0 ? .rate(KeyedRate(key: TypedKey(key), rule: rule)) : nil
+      $0.beginsAtOnce = rule.period <= 0
+      $0.start = $0.beginsAtOnce ? nil : .rate(KeyedRate(key: TypedKey(key), rule: rule))
     }
   }
 }

@@ -19,6 +19,8 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var listed: [any ActionType] = []
     /// The reason to begin later than at the call; the last one counts.
     var start: LaterStart?
+    /// Whether it has a rate without a period, so that a reason before that does not count.
+    var beginsAtOnce = false
     /// Limits of which the dispatch needs a unit each.
     var limits: [DispatchLimit] = []
     /// The tokens of rate limits that the dispatch needs.
@@ -55,7 +57,9 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
       Self.append(options.values.exclusionKeys, to: &exclusionKeys)
       Self.append(options.values.conditions, to: &conditions)
       key = options.values.key ?? key
-      start = options.values.start ?? start
+      if options.values.start != nil || options.values.beginsAtOnce {
+        (start, beginsAtOnce) = (options.values.start, options.values.beginsAtOnce)
+      }
       for limit in options.values.limits { add(limit) }
       Self.append(options.values.rates, to: &rates)
       for breaker in options.values.breakers { add(breaker) }
