@@ -39,6 +39,21 @@ import Testing
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
+  func anOptionalAndItsValueAreTwoParts(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let desktop = dispatcher.addDesktop {
+      Part(\.secret) {
+        On<Desktop.Drawer?>(Raise.self) { secret, _ in secret = secret ?? Desktop.Drawer() }
+      }
+      Part(\.secret) {
+        On<Desktop.Drawer>(Raise.self) { secret, action in secret.papers += action.by }
+      }
+    }
+    await dispatcher.dispatch(action: Raise(by: 3), mode: mode).ended()
+    #expect(desktop.model.secret?.papers == 3 && desktop.version == 1)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func anAbsentPartChangesNothing(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     let desktop = dispatcher.addDesktop {

@@ -54,7 +54,7 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
   override func lifted<Whole: Sendable>(
     to part: PartPath<Model>, at path: AnyKeyPath, mayBeAbsent: Bool
   ) -> Handler<Whole> {
-    ApplicationHandler<Whole, Action>(path: [path] + self.path) { [body] whole in
+    ApplicationHandler<Whole, Action>(path: pathInWhole(path, mayBeAbsent)) { [body] whole in
       let part = whole.appending(part)
       let call = body(part)
       if !mayBeAbsent { return call }

@@ -8,7 +8,7 @@ class Handler<Model: Sendable>: @unchecked Sendable {
   final let answer: ReducerAnswer
   /// Key path of the part that the handler changes, from the whole model.
   ///
-  /// Empty for the whole model.
+  /// Empty for the whole model. The value of an optional has an identity after the path of the optional.
   final let path: [AnyKeyPath]
 
   init(_ actionType: any ActionType.Type, _ answer: ReducerAnswer, path: [AnyKeyPath]) {
@@ -45,6 +45,13 @@ class Handler<Model: Sendable>: @unchecked Sendable {
     to part: PartPath<Model>, at path: AnyKeyPath, mayBeAbsent: Bool
   ) -> Handler<Whole> {
     fatalError("Handler is abstract.")
+  }
+
+  /// Returns the handler's path from a model that contains this model.
+  ///
+  /// An optional's value is another part than the optional, with the same key path.
+  final func pathInWhole(_ path: AnyKeyPath, _ mayBeAbsent: Bool) -> [AnyKeyPath] {
+    [path] + (mayBeAbsent ? [\Model.self as AnyKeyPath] : []) + self.path
   }
 
   /// Returns one handler that calls several handlers of the same type, in order.

@@ -33,7 +33,8 @@ final class OperationHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   override func lifted<Whole: Sendable>(
     to part: PartPath<Model>, at path: AnyKeyPath, mayBeAbsent: Bool
   ) -> Handler<Whole> {
-    OperationHandler<Whole, Action>(isolation, path: [path] + self.path) { [body] whole in
+    OperationHandler<Whole, Action>(isolation, path: pathInWhole(path, mayBeAbsent)) {
+      [body] whole in
       let part = whole.appending(part)
       let call = body(part)
       if !mayBeAbsent { return call }

@@ -88,7 +88,7 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
           _ = part.modify(whole) { part in result = Result { try body(&part.pointee, action) } }
           try result.get()
         }
-      }, path: [path] + self.path)
+      }, path: pathInWhole(path, mayBeAbsent))
   }
 
   override func join(_ handlers: [Handler<Model>]) -> Handler<Model> {
