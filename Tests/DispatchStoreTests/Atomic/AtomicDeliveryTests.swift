@@ -121,6 +121,59 @@ struct AtomicDeliveryTests {
     withExtendedLifetime(tokens) {}
   }
 
+  /// Another thread has the turn of the store when the section's end calls the hook or the completion.
+  @Test(arguments: [false, true])
+  func codeAtTheSectionsEndMayChangeAStoreOfTheAction(isCompletion: Bool) async {
+    struct Note: ActionType {}
+    let (dispatcher, stray) = (Dispatcher(), CounterStore.counter("stray"))
+    @Sendable func change() { dispatcher.dispatch(Shift(amount: 10), to: "a", mode: .sync) }
+    let ledger = AtomicLedger(dispatcher: dispatcher) { store, _, shift in
+      guard store == "a", shift.amount == 1 else { return }
+      if isCompletion {
+        stray.dispatch(.add(1)) { _ in change() }
+      } else {
+        dispatcher.dispatch(Note())
+      }
+    }
+    dispatcher.register(
+      store: Store(identifier: "notes", model: 0) {
+        On(withoutReply: Note.self) { notes, _ in notes += 1 }
+      })
+    dispatcher.register(
+      .before(Note.self) { _, _ in
+        change()
+        return .pass
+      })
+    let held = HeldObserver(of: ledger.stores[0])
+    await held.begin()
+    async let shifted: Void = onOwnThread {
+      _ = dispatcher.dispatch(Shift(), mode: .sync, options: .atomic)
+    }
+    while ledger.stores[0].version < 2 { await Task.yield() }
+    held.end()
+    await shifted
+    #expect(ledger.models == [18, 1, 1])
+  }
+
+  /// Another thread has the turn of the store when the action commits.
+  @Test func anObserverMayWaitForACommitToAnotherStoreOfTheAction() async {
+    let ledger = AtomicLedger()
+    let dispatcher = ledger.dispatcher
+    let token = ledger.stores[0].observe(.model) { _ in
+      dispatcher.dispatch(Shift(amount: 10), to: "b", mode: .serial).wait()
+    }
+    let held = HeldObserver(of: ledger.stores[1])
+    await held.begin()
+    async let shifted: Void = onOwnThread {
+      _ = dispatcher.dispatch(Shift(), mode: .sync, options: .atomic)
+    }
+    while ledger.stores[1].version < 2 { await Task.yield() }
+    held.end()
+    await shifted
+    #expect(ledger.models == [1, 18, 1])
+    withExtendedLifetime(token) {}
+  }
+
   @Test func reducersThatHideTheirCommitsAreObeyed() async {
     let (dispatcher, seen) = (Dispatcher(), Recorder<Int>())
     let store = dispatcher.register(store: Store<Int, Ping>(model: 0, reducer: HidingReducer()))

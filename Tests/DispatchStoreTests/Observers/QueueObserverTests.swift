@@ -159,12 +159,19 @@ struct QueueObserverTests {
   }
 
   /// A thread that waits for the turn of an inline observer has scheduled them before.
-  @Test func theyDoNotWaitForTheTurnOfInlineObserversEither() async {
+  @Test(arguments: [false, true])
+  func theyDoNotWaitForTheTurnOfInlineObserversEither(dispatchesInTheSection: Bool) async {
     let (store, entered, proceed, received) = (store, Latch(), Latch(), Recorder<UInt64>())
+    let desk = dispatcher.addDesk()
     let tokens = observe(holdingInline: proceed, entered, andOnQueue: received)
     async let first: Void = onOwnThread { store.updateModel { $0.rows[0] = 1 } }
     await entered.opened()
-    async let second: Void = onOwnThread { store.updateModel { $0.rows[0] = 2 } }
+    async let second: Void = onOwnThread {
+      store.updateModel { model in
+        model.rows[0] = 2
+        if dispatchesInTheSection { _ = desk.dispatch(.adds("late")) }
+      }
+    }
     #expect(await received.first(2) == [1, 2])
     proceed.open()
     await first

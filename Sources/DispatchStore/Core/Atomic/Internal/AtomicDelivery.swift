@@ -60,8 +60,8 @@ struct AtomicDelivery {
   /// The store index.
   let index: Int
   fileprivate let storage: StoreStorage
-  fileprivate let turn: NotificationQueue.Turn
-  fileprivate let kept: KeptCommit
+  fileprivate var turn: NotificationQueue.Turn
+  fileprivate var kept: KeptCommit
   /// Published models, to be released outside of the sections.
   fileprivate let former: [any Sendable]
 
@@ -71,6 +71,19 @@ struct AtomicDelivery {
   }
 
   private var isNotifier: Bool { if case .notify = turn { true } else { false } }
+
+  /// Whether the thread has to wait for the store's turn.
+  var awaitsTurn: Bool { if case .wait = turn { true } else { false } }
+
+  /// Schedules the calls that need no turn.
+  mutating func scheduleElsewhere() { kept.scheduleElsewhere() }
+
+  /// Waits for the store's turn, if the thread has to, and notes the thread as its notifier then.
+  mutating func takeTurn(on thread: ThreadState) {
+    guard case .wait(let gate) = turn else { return }
+    turn = storage.takeTurn(at: gate, on: thread)
+    noteTurn(on: thread)
+  }
 
   /// Notifies observers, or leaves that to the store's notifier.
   func carryOut(on thread: ThreadState) {

@@ -79,14 +79,29 @@ extension AtomicStep {
   private static func notify(_ deliveries: [AtomicDelivery], _ context: AtomicContext) {
     let thread = context.thread
     if deliveries.isEmpty { return thread.endSection() }
+    var deliveries = deliveries
     // Before the section's end, so that commits of the hooks that it calls are left to this thread.
-    for delivery in deliveries.reversed() { delivery.noteTurn(on: thread) }
+    takeTurns(&deliveries, on: thread)
     thread.endSection()
     for delivery in deliveries {
       context.enter(delivery.index)
       delivery.carryOut(on: thread)
     }
     for delivery in deliveries { delivery.waitForObservers(on: thread) }
+  }
+
+  /// Notes the thread as the notifier of the stores whose turn it has, and waits for the other turns.
+  ///
+  /// No code of the program runs before that: it would wait for ever for a commit behind one whose turn this thread
+  /// has yet to take.
+  private static func takeTurns(_ deliveries: inout [AtomicDelivery], on thread: ThreadState) {
+    for delivery in deliveries.reversed() { delivery.noteTurn(on: thread) }
+    guard deliveries.contains(where: \.awaitsTurn) else { return }
+    for index in deliveries.indices { deliveries[index].scheduleElsewhere() }
+    for index in deliveries.indices { deliveries[index].takeTurn(on: thread) }
+    // In the order in which they end; a thread that waits for a turn has had none before.
+    thread.turns.removeAll()
+    for delivery in deliveries.reversed() { delivery.noteTurn(on: thread) }
   }
 
   /// Locks all stores.

@@ -71,6 +71,9 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
 
   /// Makes or enqueues the call for which the observer was scheduled with a commit, outside of the store's lock.
   func scheduleCall() {}
+
+  /// Whether `scheduleCall` leaves the call to a queue or to a task.
+  var isCalledElsewhere: Bool { false }
 }
 
 /// A commit in its exclusive section, as observers see it that keep a part of it.
@@ -117,6 +120,13 @@ struct KeptCommit {
   mutating func schedule(_ observer: ObserverRecord) {
     if due == nil { due = [] }
     due?.append(observer)
+  }
+
+  /// Schedules the calls that are made on queues and by tasks, and tells the keeper, outside of the lock.
+  mutating func scheduleElsewhere() {
+    for observer in due ?? [] where observer.isCalledElsewhere { observer.scheduleCall() }
+    due?.removeAll { $0.isCalledElsewhere }
+    keeper.take()?.kept()
   }
 
   /// Keeps an object until the lock is released.

@@ -18,19 +18,24 @@ extension StoreStorage: DeliveryTurn {
       notify(of: delivery.change, only: delivery.only, kept, isNoted: isNoted, on: thread)
     case .wait(let gate):
       var kept = kept
-      if !thread.hasSectionNotes {
-        // Observers on queues don't wait for the turn.
-        endSection(kept, on: thread)
-        kept = KeptCommit()
-      }
-      let wait = BlockingRegion(on: thread)
-      let result = gate.wait()
-      wait.end()
-      guard case .takeTurn = result else { return endSection(kept, on: thread) }
-      yieldPoint(.takeDeliveryTurn, on: thread, identifier)
-      let delivery = withLock { $0.takeTurn() }
-      notify(of: delivery.change, only: delivery.only, kept, on: thread)
+      // Code of the program waits for the turn, since its commits would wait behind this one.
+      kept.scheduleElsewhere()
+      carryOut(takeTurn(at: gate, on: thread), kept, on: thread)
     }
+  }
+
+  /// Waits at a gate for the delivery turn.
+  ///
+  /// - Returns: `notify`, or `none` if the delivery was left to the notifier.
+  func takeTurn(
+    at gate: Eventual<NotificationQueue.WaitResult>, on thread: ThreadState
+  ) -> NotificationQueue.Turn {
+    let wait = BlockingRegion(on: thread)
+    let result = gate.wait()
+    wait.end()
+    guard case .takeTurn = result else { return .none }
+    yieldPoint(.takeDeliveryTurn, on: thread, identifier)
+    return .notify(withLock { $0.takeTurn() })
   }
 
   /// Accepts the dispatches made in the section, then schedules the calls of observers on queues and streams.

@@ -37,6 +37,8 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
 
   override func scheduleCall() { queue?.enqueue(call) }
 
+  override var isCalledElsewhere: Bool { true }
+
   private func call() {
     yieldPoint(.callObserver)
     let storage = scheduled.withLock { $0.take() }

@@ -116,6 +116,8 @@ final class CallingFollower: Follower, @unchecked Sendable {
 
   override func scheduleCall() { queue?.enqueue(callOnQueue) }
 
+  override var isCalledElsewhere: Bool { true }
+
   /// The number of calls after which the observer leaves its queue to others.
   private static let batch = 64
 

@@ -62,4 +62,6 @@ final class StreamFollower: Follower, @unchecked Sendable {
     yieldPoint(.wakeConsumer)
     stream.wake()
   }
+
+  override var isCalledElsewhere: Bool { true }
 }
