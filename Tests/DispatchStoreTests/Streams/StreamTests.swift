@@ -58,6 +58,34 @@ struct StreamTests {
     #expect(await later.next()?.old?.count == 5)
   }
 
+  @Test func theFirstOfThePresentStateMayBeThatOfLaterCommits() async {
+    struct Shelf: Equatable, Sendable { var all: [Int: Int] = [1: 0] }
+    let dispatcher = Dispatcher()
+    let store = dispatcher.register(
+      store: Store(identifier: "shelf", model: Shelf()) {
+        On(withoutReply: Ping.self) { shelf, _ in shelf.all[1, default: 0] += 1 }
+      })
+    let selector = StateSelector.combine(StateSelector(\Shelf.all)) { $0[1] }
+    var models = store.stream(.model, initial: true).makeAsyncIterator()
+    var parts = store.stream(.part(\.all), initial: true).makeAsyncIterator()
+    var selected = store.stream(.select(selector), initial: true).makeAsyncIterator()
+    var elements = store.stream(.element(\.all, 1), initial: true).makeAsyncIterator()
+    dispatcher.dispatch(Ping(), mode: .sync)
+    // Equal to the state at the subscription, which the consumer has not got.
+    store.updateModel { $0.all[1] = 0 }
+    let (model, part) = (await models.next(), await parts.next())
+    #expect(model?.value == Shelf() && part?.value == [1: 0] && part?.old == nil)
+    let (value, element) = (await selected.next(), await elements.next())
+    #expect(value?.value == 0 && value?.old == nil && element?.value == 0 && element?.old == nil)
+    #expect([model?.version, part?.version, value?.version, element?.version] == [2, 2, 2, 2])
+    #expect([model?.commits.count, part?.commits.count] == [0, 0])
+    #expect([value?.commits.count, element?.commits.count] == [0, 0])
+    dispatcher.dispatch(Ping(), mode: .sync)
+    let (nextPart, nextElement) = (await parts.next(), await elements.next())
+    #expect(nextPart?.old == [1: 0] && nextPart?.commits.map(\.version) == [3])
+    #expect(nextElement?.old == 0 && nextElement?.value == 1)
+  }
+
   @Test(arguments: [StreamBuffering.newest(1), .newest(9), .unbounded])
   func withoutInitialTheNextCommitComesFirst(policy: StreamBuffering) async {
     var models = store.stream(.model, buffering: policy).map(\.value).makeAsyncIterator()

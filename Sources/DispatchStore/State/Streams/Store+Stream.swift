@@ -90,8 +90,10 @@ extension Store {
     let streams = storage.withLock { _ in storage.attachment(orAdd: StoreStreams()) }
     streams.add(stream)
     // Weakly, so that both are released when the store goes.
-    return StreamSubscription(stream, isSuspending: buffering.isSuspending) {
-      [weak follower, weak storage, weak streams] in
+    return StreamSubscription(
+      stream, isSuspending: buffering.isSuspending,
+      beginsWithPresent: initial && reader.merge == nil
+    ) { [weak follower, weak storage, weak streams] in
       follower?.leave(storage)
       streams?.remove(stream)
     }

@@ -72,7 +72,9 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> Element? {
       while let note = await subscription.next() {
-        if let element = receive(note) { return element }
+        guard let element = receive(note) else { continue }
+        subscription.hasDelivered()
+        return element
       }
       return nil
     }

@@ -27,7 +27,7 @@ final class ElementState<Value: Sendable>: @unchecked Sendable {
   func receive(_ note: KeptNote) -> ChangeContent<Value?>? {
     let kept = unsafeDowncast(note.value.unsafelyUnwrapped, to: ReplacedValue<Value?>.self)
     let old = delivered?.exchange(kept.value)
-    if note.isInitial { return .replaced(kept) }
+    if note.isInitial { return .now(kept.value) }
     let last = old ?? nil
     guard equality.differ(last, kept.value) else { return nil }
     return .replaced(ReplacedValue(old: last.map { .some($0) }, by: kept.value))

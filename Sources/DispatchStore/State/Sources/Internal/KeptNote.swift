@@ -41,6 +41,9 @@ class KeptNote: @unchecked Sendable {
 
   /// Returns the note with another value.
   func with(_ value: KeptValue) -> KeptNote { fatalError("KeptNote is abstract.") }
+
+  /// Returns the note as that of the state with which a subscription begins.
+  func asPresent() -> KeptNote { fatalError("KeptNote is abstract.") }
 }
 
 /// A note with the store's action.
@@ -71,6 +74,11 @@ final class TypedNote<Action: ActionType>: KeptNote, @unchecked Sendable {
   override func with(_ value: KeptValue) -> KeptNote {
     TypedNote(
       value, version: version, action: action, dispatchID: dispatchID, isInitial: isInitial)
+  }
+
+  override func asPresent() -> KeptNote {
+    isInitial
+      ? self : TypedNote(value, version: version, action: nil, dispatchID: nil, isInitial: true)
   }
 
   @inlinable

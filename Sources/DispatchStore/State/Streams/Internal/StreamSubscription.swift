@@ -7,17 +7,25 @@ final class StreamSubscription: @unchecked Sendable {  // because one task at a 
   /// Removes the follower from the store.
   private var unsubscribe: (() -> Void)?
   private let isSuspending: Bool
+  /// Whether the next change has the present state, since none was delivered.
+  private var beginsWithPresent: Bool
   /// The task that called `next` last, if the stream observes its waits.
   private var consumer: UInt?
 
-  init(_ stream: StreamStorage, isSuspending: Bool, _ unsubscribe: @escaping () -> Void) {
+  /// - Parameter beginsWithPresent: Whether the first change has the present state. A stream may drop the note of that
+  ///   for one of a later commit.
+  init(
+    _ stream: StreamStorage, isSuspending: Bool, beginsWithPresent: Bool,
+    _ unsubscribe: @escaping () -> Void
+  ) {
     (self.stream, self.isSuspending, self.unsubscribe) = (stream, isSuspending, unsubscribe)
+    self.beginsWithPresent = beginsWithPresent
   }
 
   /// Makes a subscription to a store that has gone.
   @usableFromInline
   init() {
-    (stream, isSuspending) = (StreamStorage(.unbounded), false)
+    (stream, isSuspending, beginsWithPresent) = (StreamStorage(.unbounded), false, false)
     stream.end()
   }
 
@@ -30,8 +38,12 @@ final class StreamSubscription: @unchecked Sendable {  // because one task at a 
     if isSuspending { observeWaits(of: TaskWait.currentTask) }
     let note = await stream.next()
     if note == nil { end() }
-    return note
+    return beginsWithPresent ? note?.asPresent() : note
   }
+
+  /// Notes that a change was delivered, and not skipped.
+  @usableFromInline
+  func hasDelivered() { beginsWithPresent = false }
 
   private func end() {
     if isSuspending { observeWaits(of: nil) }
