@@ -302,6 +302,23 @@ struct UndoHistoryTests {
     #expect(text.model == "word" && count.model == 4)
   }
 
+  @Test func aDispatchOfWhichACommitCannotBeUndoneIsNoStep() async {
+    let palette = register("palette")
+    let store: DrawingStore = Store(identifier: "drawing", model: Drawing()) {
+      Perform(Last.self) { _, context in
+        try context.updateModel { $0.shapes = TrackedDictionary() }
+        palette.updateModel { $0.title = "half" }
+      }
+    }
+    let drawing = dispatcher.register(store: store.undoesInPlace(\.shapes))
+    let history = UndoHistory(of: drawing, palette)
+    #expect(await dispatcher.dispatch(Last()).result.isSuccess)
+    #expect(palette.model.title == "half" && !history.canUndo)
+    palette.updateModel { $0.title = "after" }
+    await history.undo().ended()
+    #expect(palette.model.title == "half" && !history.canUndo)
+  }
+
   @Test func aStepIsFoundByEachDispatchThatHasJoinedIt() {
     let rest = ModelRest()
     func commit(_ index: Int, by id: UInt64) -> TapedCommit {

@@ -10,18 +10,9 @@ struct UndoState {
     /// The time of the last commit, in nanoseconds; zero without a key.
     var time: Int64
 
-    /// The number of dispatches by which a step is found; seldom are more of one key under way at a time.
-    private static let dispatchLimit = 16
-
     init(_ commit: TapedCommit, key: TypedKey?, time: Int64) {
       (commits, self.key, self.time) = (ShortList(commit), key, time)
-      note(commit.dispatchID)
-    }
-
-    private mutating func note(_ id: DispatchID?) {
-      guard let id, !dispatchIDs.contains(id) else { return }
-      if dispatchIDs.count == Self.dispatchLimit { _ = dispatchIDs.remove(at: 0) }
-      dispatchIDs.append(id)
+      dispatchIDs.note(commit.dispatchID)
     }
 
     /// Adds a commit of a dispatch that has one in the step, or with the step's key.
@@ -29,7 +20,7 @@ struct UndoState {
     /// A commit to a store without an action, such as that of a block to another store, has neither key nor time.
     mutating func join(_ commit: TapedCommit, key: TypedKey?, time: Int64) {
       add(commit)
-      note(commit.dispatchID)
+      dispatchIDs.note(commit.dispatchID)
       self.key = self.key ?? key
       self.time = max(self.time, time)
     }
@@ -67,6 +58,8 @@ struct UndoState {
   private(set) var future: [Step] = []
   /// Whether the last step is the latest change, so that one with its key may join it.
   private var isLastStepOpen = false
+  /// The last dispatches with a commit that can't be undone: their other commits are in no step either.
+  private var unfit = ShortList<DispatchID>()
   /// How far back the steps of a dispatch are looked for, when another one has come between its commits.
   private static let reach = 64
 
@@ -77,12 +70,13 @@ struct UndoState {
 
   /// Adds a commit: to the step of its dispatch, to the last step if that has its key, or as a step of its own.
   ///
-  /// A commit that can't be undone ends the history before it.
+  /// A commit that can't be undone ends the history before it, and so does each later one of its dispatch.
   mutating func add(_ commit: TapedCommit, key: TypedKey?, time: Int64) -> Released? {
     defer { isLastStepOpen = true }
     var released = future
     if !released.isEmpty, !isPlanted(.keptFuture) { future = [] }
-    if !commit.canBeUndone {
+    if !commit.canBeUndone || commit.dispatchID.map({ unfit.contains($0) }) == true {
+      unfit.note(commit.dispatchID)
       released += past
       past = []
     } else if let index = step(of: commit) ?? lastStep(with: key, at: time) {
@@ -141,5 +135,17 @@ struct UndoState {
   mutating func removeAll() -> Released {
     defer { (past, future) = ([], []) }
     return Released(past + future)
+  }
+}
+
+extension ShortList<DispatchID> {
+  /// The number of dispatches that are known; seldom are more of one key under way at a time.
+  private static var limit: Int { 16 }
+
+  /// Notes a dispatch as the last one.
+  fileprivate mutating func note(_ id: DispatchID?) {
+    guard let id, !contains(id) else { return }
+    if count == Self.limit { _ = remove(at: 0) }
+    append(id)
   }
 }
