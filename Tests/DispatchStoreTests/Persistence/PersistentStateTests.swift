@@ -571,6 +571,22 @@ struct PersistentStateTests {
     #expect(wallet.model.all["a"] == 1)
   }
 
+  @Test func inMemoryIsObservedOnceForEachCommitToo() async throws {
+    let dispatcher = Dispatcher(name: "bank", persistence: nil)
+    let wallet = try await dispatcher.register(store: .wallet(), persisted: .elements(\.all))
+    let (seen, mayGoOn) = (Recorder<[Int]>(), DispatchSemaphore(value: 0))
+    let token = wallet.observe(.model, when: .durable) { change in
+      if change.version == 1 { mayGoOn.wait() }
+      seen.record([Int(change.version), change.value.all.count])
+    }
+    for account in ["a", "b", "c", "d"] {
+      await dispatcher.send(Deposit(account: account, amount: 1))
+    }
+    mayGoOn.signal()
+    #expect(await seen.first(4) == [[1, 1], [2, 2], [3, 3], [4, 4]])
+    token.cancel()
+  }
+
   @Test func thatIsDurableIsObserved() async throws {
     let stage = try await PersistenceStage()
     let seen = Recorder<Int>()

@@ -26,24 +26,24 @@ extension Store {
     _ source: StateSource<Model, Value>, when moment: ObservationMoment,
     _ body: @escaping @Sendable (Change<Value, Action>) -> Void
   ) -> ObserverToken {
-    guard let record = storage.keeper as? PersistedRecord else {
-      if staysInMemory {
-        return observe(source, on: .queue(DispatchQueue(label: "DispatchStore.saved")), body)
-      }
+    let persistence = (storage.keeper as? PersistedRecord)?.persistence
+    let isInMemory = persistence == nil && staysInMemory
+    guard persistence != nil || isInMemory else {
       stopProgram(
         """
         Store "\(identifier)" is not saved, so its commits are never durable. Register it with persisted: before you \
         observe it.
         """)
     }
-    let deliveries = SavedDeliveries(in: record.persistence.world)
-    let others = record.persistence.state.withLock { $0.add(deliveries) }
+    let deliveries = SavedDeliveries(
+      in: isInMemory ? ThreadState.current.simulated?.world : persistence?.world)
+    let others = persistence?.state.withLock { $0.add(deliveries) }
     withExtendedLifetime(others) {}
     let observation = observe(source, on: .inline) { [weak storage = self.storage] change in
       let (delivery, version) = (deliveries.add { body(change) }, change.version)
       // The record of the commit: if the store was registered again, it has another one since.
       guard let record = storage?.savedRecord else {
-        return deliveries.end(delivery, isSaved: false)
+        return deliveries.end(delivery, isSaved: isInMemory)
       }
       let savedVersion = record.savedVersion
       record.persistence.afterSaving { error in
