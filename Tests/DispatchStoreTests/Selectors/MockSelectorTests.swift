@@ -39,6 +39,20 @@ struct MockSelectorTests {
     #expect(mock.store.select(selectors.total) == 200)
   }
 
+  @Test func isNotSeenByStreams() async {
+    var totals = mock.store.stream(.select(selectors.total)).makeAsyncIterator()
+    mock.override(selectors.subtotal, with: 1_000)
+    for price in [30, 40] {
+      mock.set(PricedCart(items: [PricedItem(name: "pot", price: price)]))
+      #expect(mock.store.select(selectors.total) == 1_000)
+      #expect(await totals.next()?.value == price)
+    }
+    mock.resetSelectors()
+    mock.set(PricedCart(items: [PricedItem(name: "tea", price: 3)]))
+    let last = await totals.next()
+    #expect(last?.old == 40 && last?.value == 3)
+  }
+
   @Test func isThatOfOneStoreAlone() {
     let other = PricedStore.priced()
     mock.override(selectors.total, with: 7)

@@ -21,13 +21,13 @@ extension Store {
 }
 
 extension StoreStorage {
-  /// The selection of a selector, shared with all who select, if the store still has a version.
+  /// The selection of a selector, shared with all who select, if the store still has a version and no overrides.
   func selection(of node: SelectorNode, at version: UInt64) -> Selection? {
     let thread = ThreadState.here(self)
     ExclusiveSection.check(self, "read", on: thread)
     yieldPoint(.read, on: thread, identifier)
     lock.lock()
-    guard self.version == version else {
+    guard self.version == version, !hasOverrides else {
       lock.unlock()
       return nil
     }
@@ -52,6 +52,11 @@ extension StoreStorage {
     memos.end(&pass)
     lock.unlock()
     return selection
+  }
+
+  /// Whether a test has overridden selectors; called with the lock held.
+  private final var hasOverrides: Bool {
+    attachment(SelectorMemos.self)?._withUnsafeGuaranteedRef { $0.hasOverrides } ?? false
   }
 
   /// The cached selection of a selector for the current model, or nil; called with the lock held.

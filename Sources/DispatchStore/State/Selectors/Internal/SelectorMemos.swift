@@ -11,6 +11,8 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
   private var lastStamp: UInt64 = 0
   /// The number of changes to overrides, so that evaluations begun before a change are not kept.
   private var generation = 0
+  /// Whether `select` may return what a test has set, which streams don't see.
+  private(set) var hasOverrides = false
 
   /// The selection for this version of the model, or nil; valid while the lock is held.
   func selection(of id: UInt64, at version: UInt64) -> Unmanaged<Selection>? {
@@ -100,6 +102,7 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
     if let old = memo.override { removed.append(old) }
     lastStamp += 1
     memo.override = make(lastStamp)
+    hasOverrides = true
     forgetVersions()
     return removed
   }
@@ -107,6 +110,7 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
   /// Removes all overrides; returns objects for the caller to release outside the lock.
   func removeOverrides() -> [AnyObject] {
     let removed = memos.values.compactMap { $0.override.take() }
+    hasOverrides = false
     forgetVersions()
     return removed
   }
