@@ -40,14 +40,4 @@ struct ObserverListTests {
     list.remove(observers[2])
     #expect(order == [5, 6, 7])
   }
-
-  @Test mutating func thoseThatWereCancelledAreTakenTogether() {
-    for index in [1, 2, 6] { observers[index].cancel() }
-    list.remove(observers[2])
-    #expect(list.takeCancelled().map(ObjectIdentifier.init) == [1, 6].map { .init(observers[$0]) })
-    #expect(order == [0, 3, 4, 5, 7])
-    #expect(list.takeCancelled().isEmpty)
-    for index in [7, 0, 1] { list.remove(observers[index]) }
-    #expect(order == [3, 4, 5])
-  }
 }

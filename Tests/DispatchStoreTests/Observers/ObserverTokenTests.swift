@@ -52,6 +52,14 @@ struct ObserverTokenTests {
     #expect(released.isOpen)
   }
 
+  @Test(arguments: [false, true])
+  func oneThatEndsInAnExclusiveSectionIsReleasedAtItsEnd(isOfAnotherStore: Bool) {
+    let (released, other) = (Latch(), CounterStore.counter("other"))
+    let token = observeHolding(DeinitSignal(released))
+    (isOfAnotherStore ? other : store).updateModel { _ in token.cancel() }
+    #expect(released.isOpen)
+  }
+
   private func observeHolding(_ signal: DeinitSignal) -> ObserverToken {
     store.observe(.model) { _ in withExtendedLifetime(signal) {} }
   }

@@ -295,10 +295,6 @@ struct NotificationQueue {
       observersOutOfTurn.remove(observer)
     }
   }
-
-  mutating func takeCancelledObservers() -> [ObserverRecord] {
-    observers.takeCancelled() + observersOutOfTurn.takeCancelled()
-  }
 }
 
 /// A change for observers: a commit, or for one observer the model that it began with.

@@ -55,26 +55,11 @@ struct ObserverList {
   /// Does nothing if it was removed before.
   mutating func remove(_ observer: ObserverRecord) {
     guard let slot = observer.slot else { return }
-    noteRemoval(of: observer)
+    observer.slot = nil
+    if observer.needsModel { modelCount -= 1 }
     slots[slot] = nil
     holeCount += 1
     if holeCount * 2 > slots.count { replaceAll(by: slots.filter { $0 != nil }) }
-  }
-
-  /// Removes all cancelled observers.
-  ///
-  /// The caller releases them outside the lock.
-  mutating func takeCancelled() -> [ObserverRecord] {
-    let cancelled = slots.compactMap { $0?.observer }.filter(\.isCancelled)
-    guard !cancelled.isEmpty else { return [] }
-    for observer in cancelled { noteRemoval(of: observer) }
-    replaceAll(by: slots.filter { $0?.observer.slot != nil })
-    return cancelled
-  }
-
-  private mutating func noteRemoval(of observer: ObserverRecord) {
-    observer.slot = nil
-    if observer.needsModel { modelCount -= 1 }
   }
 
   private mutating func replaceAll(by kept: [Registration?]) {

@@ -58,12 +58,8 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// Cancels the observer, and removes it from its store.
   final func end(in storage: StoreStorage?) {
     cancel()
-    // An exclusive section must not take a second lock: the next delivery releases the observer.
-    if ThreadState.current.exclusive != nil {
-      storage?.noteCancelledObserver()
-      return
-    }
-    storage?.remove(self)
+    // An exclusive section must not take a second lock.
+    storage?.afterSection { $0.remove(self) }
   }
 
   /// Whether the observer's own code may be called now.

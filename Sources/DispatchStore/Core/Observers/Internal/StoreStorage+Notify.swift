@@ -43,7 +43,6 @@ extension StoreStorage: DeliveryTurn {
     thread.endSection()
     scheduleCalls(kept)
     kept.keeper?.kept()
-    releaseCancelledObservers()
   }
 
   /// Makes or enqueues the calls of observers that have kept a part, outside of the lock.
@@ -343,7 +342,6 @@ extension StoreStorage: DeliveryTurn {
       yieldPoint(.callObserver, identifier)
       if firstVersion <= change.version { observer.notify(of: change) }
     }
-    releaseCancelledObservers()
   }
 
   /// Removes a cancelled observer.
@@ -351,12 +349,6 @@ extension StoreStorage: DeliveryTurn {
   /// The caller releases it outside the lock, because its captures may run user code.
   func remove(_ observer: ObserverRecord) {
     withObservers { $0.remove(observer) }
-  }
-
-  /// Removes the observers that were cancelled inside an exclusive section.
-  private func releaseCancelledObservers() {
-    guard takeCancelledNote() else { return }
-    withExtendedLifetime(withObservers { $0.takeCancelledObservers() }) {}
   }
 
   /// Releases the threads that wait for the turn, because the notifier begins to wait inside the library.

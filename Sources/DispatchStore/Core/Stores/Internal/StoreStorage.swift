@@ -43,8 +43,6 @@ class StoreStorage: @unchecked Sendable {
   ///
   /// Threads that start actions read it without the lock.
   private final let isHoldingBack = Atomic(false)
-  /// Whether observers that were cancelled inside an exclusive section are still in their lists.
-  private final let hasCancelled = Atomic(false)
   /// The address of the store's `ReadTracker`.
   ///
   /// Zero before the first tracked read.
@@ -252,21 +250,6 @@ class StoreStorage: @unchecked Sendable {
   /// May be out of date for a thread without the lock.
   final var mayHoldBack: Bool { isHoldingBack.load(ordering: .relaxed) }
 
-  /// Notes that an observer was cancelled inside an exclusive section.
-  ///
-  /// The next delivery removes it.
-  final func noteCancelledObserver() {
-    hasCancelled.store(true, ordering: .releasing)
-  }
-
-  /// Returns whether observers were cancelled inside exclusive sections.
-  ///
-  /// If so, the caller removes them.
-  final func takeCancelledNote() -> Bool {
-    hasCancelled.load(ordering: .relaxed)
-      && hasCancelled.exchange(false, ordering: .acquiringAndReleasing)
-  }
-
   /// Whether an action must not start in an inline run.
   final func holdsBack(_ run: InlineRun.Address) -> Bool {
     mayHoldBack && run.pointee.isScheduled
@@ -286,6 +269,13 @@ class StoreStorage: @unchecked Sendable {
   final var presentKeeper: CommitKeeper? {
     // Inside a section without the lock, since that of another store is locked already.
     ThreadState.current(by: threadKey).isInSection ? keeper : withLock { _ in keeper }
+  }
+
+  /// Calls a closure now or, if the thread is in an exclusive section, once it has left that section.
+  final func afterSection(_ body: @escaping (StoreStorage) -> Void) {
+    let thread = ThreadState.current
+    if thread.exclusive == nil { return body(self) }
+    thread.atSectionEnd { _ in body(self) }
   }
 
   /// Calls a closure that adds or removes observers.

@@ -134,13 +134,6 @@ final class CallingFollower: Follower, @unchecked Sendable {
 }
 
 extension StoreStorage {
-  /// Calls a closure now or, if the thread is in an exclusive section, once it has left that section.
-  func afterSection(_ body: @escaping (StoreStorage) -> Void) {
-    let thread = ThreadState.current
-    if thread.exclusive == nil { return body(self) }
-    thread.atSectionEnd { _ in body(self) }
-  }
-
   /// Begins an exclusive section in which an observer is removed.
   ///
   /// Has no yield point, because the compiler decides when a token is released.
