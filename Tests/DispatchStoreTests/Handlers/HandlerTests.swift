@@ -200,6 +200,17 @@ import Testing
     #expect(desktop.model.raised == 4 + 4 * Dispatcher.Mode.everyMode.count)
   }
 
+  @Test func anActionIsWrappedOnceAtMost() {
+    let dispatcher = Dispatcher()
+    let desktop = dispatcher.addDesktop {
+      On(Raise.self) { desktop, action in desktop.raised += action.by }
+    }
+    let wrapped = HandledAction(HandledAction(Raise(by: 4)))
+    #expect(wrapped.base as? Raise == Raise(by: 4))
+    desktop.dispatch(wrapped, mode: .sync)
+    #expect(desktop.model.raised == 4)
+  }
+
   /// The reducers of later stores may be where those of earlier ones were.
   @Test func anActionInItsWrappingIsNotHandledByTheHandlerOfAStoreThatHasGone() throws {
     var kept: [HandledAction] = []

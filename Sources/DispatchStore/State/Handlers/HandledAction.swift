@@ -15,9 +15,9 @@ public struct HandledAction: ActionType, CustomStringConvertible {
   /// Not an address, because the action may outlive the store.
   @usableFromInline let owner: UInt64
 
-  /// Wraps an action, for an API that takes the store's own action type.
+  /// Wraps an action, for an API that takes the store's own action type; one that has its wrapping is not wrapped again.
   public init(_ base: any ActionType) {
-    self.init(base, handler: nil, of: 0)
+    self.init(Self.unwrapped(base), handler: nil, of: 0)
   }
 
   @usableFromInline
