@@ -15,7 +15,9 @@ public struct HandledAction: ActionType, CustomStringConvertible {
   /// Not an address, because the action may outlive the store.
   @usableFromInline let owner: UInt64
 
-  /// Wraps an action, for an API that takes the store's own action type; one that has its wrapping is not wrapped again.
+  /// Wraps an action, for an API that takes the store's own action type.
+  ///
+  /// An action that is wrapped already is not wrapped again.
   public init(_ base: any ActionType) {
     self.init(Self.unwrapped(base), handler: nil, of: 0)
   }
