@@ -70,7 +70,8 @@ struct PaymentService {
   /// - Parameter database: Nil for orders in memory.
   init(
     _ database: MemoryDatabase?, _ bank: ChargingBank, clock: VirtualClock? = nil,
-    defaults: DispatchOptions = [], limits: DispatchLimits? = nil, attempts: Int = 3,
+    defaults: DispatchOptions = [], limits: DispatchLimits? = nil,
+    saving: PersistenceLimits = .suspending(), attempts: Int = 3,
     onRestart: EffectRecovery<OrderPlaced> = .runAgain,
     actions: ActionCoder = ActionCoder(OrderPlaced.self), resumes: Bool = true,
     before: @escaping @Sendable () async throws -> Void = {}
@@ -78,7 +79,7 @@ struct PaymentService {
     dispatcher = Dispatcher(name: "payments", defaults: defaults, limits: limits, clock: clock)
     let warnings = warnings
     dispatcher.onWarning { warnings.record($0) }
-    persistence = try await database?.open(for: dispatcher, actions: actions)
+    persistence = try await database?.open(for: dispatcher, actions: actions, limits: saving)
     let store = Store<OrderBook, HandledAction>(identifier: "orders", model: OrderBook()) {
       On(OrderPlaced.self) { book, order in book.placed.append(order.id) }
       On(OrderPaid.self) { book, order in book.paid.append(order.id) }
@@ -487,6 +488,29 @@ struct DurableEffectTests {
     #expect(service.warnings.all.isEmpty && limit.statistics.inFlight == 1)
     free.open()
     #expect(await holder.result.isSuccess)
+  }
+
+  @Test func dispatchTheirActionAlthoughTooMuchIsUnsaved() async throws {
+    let (database, bank) = (database, ChargingBank())
+    let orders = Locked<Store<OrderBook, HandledAction>?>(nil)
+    let service = try await PaymentService(database, bank, saving: .rejecting(commits: 3)) {
+      if !bank.keys.all.isEmpty { return }
+      database.hold()
+      let store = orders.withLock { $0 }
+      for _ in 1...3 { store?.updateModel { $0.placed.append(0) } }
+    }
+    orders.withLock { $0 = service.orders }
+    let handle = service.dispatcher.dispatch(OrderPlaced())
+    let persistence = try #require(service.persistence)
+    while persistence.state.withLock({ $0.commit.heldBack.isEmpty }),
+      service.warnings.all.isEmpty
+    {
+      await Task.yield()
+    }
+    database.release()
+    await handle.settled
+    #expect(bank.keys.all.count == 1 && service.orders.model.paid == [1])
+    #expect(service.warnings.all.isEmpty)
   }
 
   @Test(arguments: [true, false])

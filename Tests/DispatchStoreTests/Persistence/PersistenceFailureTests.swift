@@ -305,6 +305,31 @@ struct PersistenceFailureTests {
     #expect(await stage.run(Deposit(account: "b", amount: 1), way).value.isSuccess)
   }
 
+  @Test(arguments: GroupForm.allCases)
+  func thatLastHoldCompensationsBackInsteadOfRejectingThem(form: GroupForm) async throws {
+    let stage = try await PersistenceStage(limits: .rejecting(commits: 3))
+    let (database, dispatcher, wallet) = (stage.database, stage.dispatcher, stage.wallet)
+    let group = ActionGroup {
+      ActionStep(Deposit(account: "a", amount: 1)).compensated(by: Close(account: "a"))
+      ActionStep(from: { _ in
+        database.hold()
+        for number in 1...3 { wallet.updateModel { $0.note = "\(number)" } }
+        return Deposit(account: "b", amount: 1)
+      })
+    }
+    let running = Task { await form.run(group, by: dispatcher) }
+    while stage.persistence.state.withLock({ $0.commit.heldBack.isEmpty }),
+      stage.warnings.all.isEmpty
+    {
+      await Task.yield()
+    }
+    database.release()
+    let result = await running.value
+    #expect((result.error as? DispatchError)?.code == .limitExceeded)
+    #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
+    #expect(stage.wallet.model.all.isEmpty)
+  }
+
   @Test(arguments: [PersistenceLimits.suspending(bytes: 0), .rejecting(bytes: -1)])
   func doNotHoldDispatchesBackThoughTheLimitIsZeroBytes(limits: PersistenceLimits) async throws {
     let stage = try await PersistenceStage(limits: limits)

@@ -66,12 +66,12 @@ private struct Office {
   init(
     _ database: MemoryDatabase, _ clock: VirtualClock, name: String = "office",
     actions: ActionCoder = ActionCoder(Remind.self, CleanUp.self), limits: DispatchLimits? = nil,
-    resumes: Bool = true
+    saving: PersistenceLimits = .suspending(), resumes: Bool = true
   ) async throws {
     dispatcher = Dispatcher(name: name, limits: limits, clock: clock)
     let (warnings, lingers, mayGoOn) = (warnings, lingers, mayGoOn)
     dispatcher.onWarning { warnings.record($0) }
-    persistence = try await database.open(for: dispatcher, actions: actions)
+    persistence = try await database.open(for: dispatcher, actions: actions, limits: saving)
     log = try await dispatcher.register(
       store: Store(identifier: "log", model: Log()) {
         On(Remind.self) { log, remind in
@@ -562,6 +562,31 @@ struct SavedScheduleTests {
     end.record(1)
     await next.dispatcher.drain()
     #expect(rows.isEmpty && next.warnings.all.isEmpty)
+  }
+
+  @Test(arguments: [false, true])
+  func areHeldBackAtTheirTimeWhileTooMuchIsUnsaved(isList: Bool) async throws {
+    let office = try await Office(database, clock, saving: .rejecting(commits: 3))
+    let options = DispatchOptions.delayed(by: .seconds(1), name: "r")
+    let handle =
+      isList
+      ? office.dispatcher.dispatch(actions: [Remind(order: 1)], options: options)
+      : office.dispatcher.dispatch(Remind(order: 1), options: options)
+    try await office.persistence.flush()
+    database.hold()
+    for _ in 1...3 { office.log.updateModel { $0.cleaned += 1 } }
+    clock.advance(by: .seconds(1))
+    while office.persistence.state.withLock({ $0.commit.heldBack.isEmpty }),
+      handle.resultIfEnded == nil
+    {
+      await Task.yield()
+    }
+    database.release()
+    #expect(await handle.result.isSuccess)
+    #expect(office.log.model.reminded == [1])
+    #expect(office.warnings.all.isEmpty)
+    try await office.persistence.flush()
+    #expect(rows.isEmpty && office.dispatcher.deadLetters.isEmpty)
   }
 
   @Test(arguments: [false, true])

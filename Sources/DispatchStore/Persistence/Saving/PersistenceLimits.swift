@@ -25,6 +25,9 @@ public struct PersistenceLimits: Sendable {
 
   /// Fails dispatches to persistent stores while too much is unsaved, with the code `limitExceeded`.
   ///
+  /// Compensations, actions that durable effects return, and scheduled dispatches are held back instead: failing them
+  /// would leave work half done.
+  ///
   /// - Parameters:
   ///   - commits: The number of commits.
   ///   - bytes: The size of their rows, estimated from those that were written last.

@@ -31,7 +31,8 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var namesLimits = false
     /// Whether the dispatcher's defaults apply; false for the steps of a group.
     var takesDefaults = true
-    /// Whether the bounds of the dispatcher's lanes and queue apply; false if refusing it would leave work half done.
+    /// Whether bounds apply that might reject it, those of the dispatcher's lanes and queue and those of what is
+    /// unsaved; false if that would leave work half done.
     var takesBounds = true
     /// Deadlines at instants; the soonest one counts.
     var deadlines: [@Sendable (DispatcherClock, CallSite) -> Deadline] = []
@@ -129,6 +130,7 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override var retryRule: (any RetryRule)? { values.retry }
 
   override var endsUnsaved: Bool { values.endsUnsaved == true }
+  override var mayBeRejected: Bool { values.takesBounds && !values.isScheduled }
 
   override func begin(
     for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?

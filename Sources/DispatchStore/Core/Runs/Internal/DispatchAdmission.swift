@@ -31,6 +31,9 @@ class DispatchAdmission: @unchecked Sendable {
   /// Whether the end does not wait until its commits are saved.
   var endsUnsaved: Bool { false }
 
+  /// Whether a gate may reject it instead of holding it back; false if that would leave work half done.
+  var mayBeRejected: Bool { true }
+
   /// The rule by which failed stores are retried.
   var retryRule: (any RetryRule)? { nil }
 
@@ -292,6 +295,7 @@ extension Dispatcher {
       let details = dispatch.makeDetails()
       details.isDetached = admission.isDetached
       details.endsUnsaved = admission.endsUnsaved
+      details.mayBeRejected = admission.mayBeRejected
       details.isAtomic = admission.isAtomic
       details.priority = admission.priority(in: mode, of: self)
       details.retry = admission.retryRule.map { StoreRetry(rule: $0, dispatcher: self) }

@@ -35,6 +35,8 @@ final class DispatchDetails: @unchecked Sendable {
   var isJoining = false
   /// Whether the end does not wait until its commits are saved; set before the dispatch is shared.
   var endsUnsaved = false
+  /// Whether a gate may reject it instead of holding it back; set before the dispatch is shared.
+  var mayBeRejected = true
   /// The retry of failed stores, until the end; set before the dispatch is shared.
   var retry: StoreRetry?
   /// The rows that are saved with its last commit; set before the dispatch is shared.

@@ -289,6 +289,7 @@ extension Dispatch {
     if let details {
       if let retry = details.retry { step.makeDetails().retry = retry }
       if details.isAtomic { step.makeDetails().isAtomic = true }
+      if !details.mayBeRejected { step.makeDetails().mayBeRejected = false }
       if let deadline = details.inheritedDeadline { step.makeDetails().linkedDeadline = deadline }
     }
     sequence.dispatcher.prepare(

@@ -13,7 +13,9 @@ class EndGate: @unchecked Sendable {  // because a subclass says why
   var refusalOfStore: DispatchError? { fatalError("EndGate is abstract.") }
 
   /// Decides whether stores may start now; if they have to wait, resumes the start once they may.
-  func admit(_ start: HeldStart) -> Admission { fatalError("EndGate is abstract.") }
+  ///
+  /// - Parameter mayReject: Whether the start may fail; if not, it waits instead.
+  func admit(_ start: HeldStart, mayReject: Bool) -> Admission { fatalError("EndGate is abstract.") }
 
   /// Forgets a start that waits no longer; the caller releases it outside of the gate's lock.
   func forget(_ start: HeldStart) { fatalError("EndGate is abstract.") }

@@ -187,7 +187,7 @@ final class Round: @unchecked Sendable {
     let key = state.withLock { $0.park(indices) }
     let start = HeldStart { _ = self.unpark(key) }
     gated?.withLock { $0.heldStart = start }
-    switch gate.admit(start) {
+    switch gate.admit(start, mayReject: dispatch.details?.mayBeRejected != false) {
     case .waits where !isCancelled: return true
     case .waits: gate.forget(start)
     case .fails(let error): gated?.withLock { $0.rejection = error }

@@ -63,7 +63,7 @@ struct GroupCommit {
   /// The errands, each with the number of the last commit before it.
   private var errands = FIFO<(position: UInt64, errand: DatabaseErrand)>()
   /// Dispatches that may start once fewer commits are unsaved.
-  private var heldBack = WaitingLine<HeldStart>()
+  private(set) var heldBack = WaitingLine<HeldStart>()
   private let limits: PersistenceLimits
 
   init(_ limits: PersistenceLimits) { self.limits = limits }
@@ -123,9 +123,9 @@ struct GroupCommit {
   mutating func left(_ end: PendingEnd) -> [PendingEnd] { order.left(end) }
 
   /// Decides whether a dispatch may start.
-  mutating func admit(_ start: HeldStart, bytes: Int) -> EndGate.Admission {
+  mutating func admit(_ start: HeldStart, bytes: Int, mayReject: Bool) -> EndGate.Admission {
     guard failure == nil, lag >= limits.commits || bytes >= limits.bytes else { return .starts }
-    if limits.rejects { return .fails(.tooFarBehind(lag)) }
+    if limits.rejects, mayReject { return .fails(.tooFarBehind(lag)) }
     heldBack.append(start)
     return .waits
   }

@@ -21,10 +21,10 @@ final class PersistenceGate: EndGate, @unchecked Sendable {
 
   override var position: UInt64 { persistence.state.withLock(\.commit.last) }
 
-  override func admit(_ start: HeldStart) -> Admission {
+  override func admit(_ start: HeldStart, mayReject: Bool) -> Admission {
     persistence.state.withLock { state in
       let bytes = Int(clamping: state.commit.lag) * state.bytesPerCommit
-      return state.commit.admit(start, bytes: bytes)
+      return state.commit.admit(start, bytes: bytes, mayReject: mayReject)
     }
   }
 
