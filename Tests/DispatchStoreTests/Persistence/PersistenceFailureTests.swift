@@ -64,7 +64,7 @@ struct PersistenceFailureTests {
     stage.database.fail(fault, count: 3)
     #expect(await stage.run(Deposit(account: "a", amount: 5), way).value.isSuccess)
     #expect(stage.saved == ["a": "5"])
-    #expect(stage.warnings.all.map(\.kind) == [.savingDelayed])
+    #expect(await stage.warnings.first(1).map(\.kind) == [.savingDelayed])
     #expect(stage.warnings.all[0].storeIdentifier == nil)
     #expect(stage.persistence.status.lastError == nil)
   }
@@ -475,8 +475,30 @@ struct PersistenceFailureTests {
       await stage.dispatcher.send(SetNote(note: String(repeating: "x", count: 70_000)))
       await stage.dispatcher.send(SetNote(note: String(repeating: "y", count: 70_000)))
     }
+    stage.persistence.warningQueue.sync {}
     #expect(stage.warnings.all.map(\.kind) == [.largeModelRow])
     #expect(stage.warnings.all[0].storeIdentifier == "wallet")
+  }
+
+  private struct Alert: ActionType {}
+
+  @Test(arguments: Way.all, [false, true])
+  func areReportedToAHandlerThatWaitsForSaving(way: Way, isLargeRow: Bool) async throws {
+    let stage = try await PersistenceStage(form: .model)
+    let alerts = Store<Int, HandledAction>(identifier: "alerts", model: 0) {
+      On(Alert.self) { count, _ in count += 1 }
+    }
+    try await stage.dispatcher.register(store: alerts, persisted: .model)
+    let reported = Recorder<Bool?>()
+    stage.dispatcher.onWarning { [weak dispatcher = stage.dispatcher] _ in
+      reported.record(dispatcher?.dispatch(Alert(), mode: .sync).resultIfEnded?.isSuccess)
+    }
+    if !isLargeRow { stage.database.fail(.busy) }
+    let note = String(repeating: "x", count: isLargeRow ? 70_000 : 1)
+    #expect(await stage.run(SetNote(note: note), way).value.isSuccess)
+    #expect(await reported.first(1) == [true])
+    #expect(alerts.model == 1)
+    try await stage.persistence.close(timeout: .seconds(600))
   }
 
   @Test func closesTheDatabaseNevertheless() async throws {

@@ -105,7 +105,7 @@ public final class Dispatcher: Sendable {
   ///
   /// By default, warnings are written to standard error.
   ///
-  /// Called on the thread on which the warning occurs, with no lock held.
+  /// Called on the thread on which the warning occurs, with no lock held; if it is about saving, on a queue of its own.
   public func onWarning(_ body: @escaping @Sendable (DispatchWarning) -> Void) {
     var handler = WarningHandler(call: body)
     // The previous closure is released outside the lock.

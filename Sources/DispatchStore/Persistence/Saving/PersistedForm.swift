@@ -53,7 +53,8 @@ public struct PersistedType: Sendable {
   ///   - name: The name of the type, for good.
   ///   - version: The version that this program writes, at most 2,147,483,647.
   ///   - migrate: Takes a row from `row.version` to the next version. Called for each row of an older version when the
-  ///     store is registered, once for each version, all in one transaction.
+  ///     store is registered, once for each version, all in one transaction. Called on the thread that writes:
+  ///     it must not wait for a dispatch, since saving would wait for it.
   public init(
     _ name: String, version: Int = 1,
     migrate: (@Sendable (inout PersistedRow) throws -> Void)? = nil

@@ -29,6 +29,8 @@ public final class Persistence: Sendable {
   let world: (any SimulatedWorld)?
   /// The queue of writing jobs: its own, because writing blocks.
   let queue = DispatchQueue(label: "DispatchStore.persistence")
+  /// The queue of warnings: their handler may wait for a commit, which the writer's thread is to save.
+  let warningQueue = DispatchQueue(label: "DispatchStore.warnings")
   /// The database, and the group that is being written: only for the thread that has the role of the writer.
   nonisolated(unsafe) let writer: Writer
 

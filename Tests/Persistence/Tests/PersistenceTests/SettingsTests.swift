@@ -106,17 +106,19 @@ import Testing
 
   /// Large groups are no reason: the next small one empties the journal.
   @Test func aJournalThatAReaderKeepsFromBeingEmptiedIsReportedOnce() async throws {
-    let (dispatcher, _, pages) = try await openPages(folder.database)
+    let (dispatcher, persistence, pages) = try await openPages(folder.database)
     let warnings = Mutex<[DispatchWarning]>([])
     dispatcher.onWarning { warning in warnings.withLock { $0.append(warning) } }
     let (large, small) = (String(repeating: "x", count: 65 << 20), "x")
     for text in [large, large, small, small] { await pages.send(Page(text: text)) }
+    persistence.warningQueue.sync {}
     #expect(warnings.withLock(\.count) == 0)
 
     let reader = Stranger(folder.database)
     try reader.run("BEGIN; SELECT count(*) FROM dispatchstore_rows")
     for text in [large, small, small] { await pages.send(Page(text: text)) }
     try reader.run("COMMIT")
+    persistence.warningQueue.sync {}
     #expect(warnings.withLock { $0.map(\.kind) } == [.largeJournal])
     #expect(warnings.withLock { $0.first?.message.contains(folder.database) } == true)
   }

@@ -222,16 +222,28 @@ extension Persistence {
 
   // MARK: Reports
 
+  /// Calls a closure that reports a warning, after those of earlier ones, and not on the writer's thread.
+  private func reportLater(_ body: @escaping @Sendable () -> Void) {
+    if let world {
+      world.run(.queue(ObjectIdentifier(warningQueue)), body)
+    } else {
+      warningQueue.async(execute: body)
+    }
+  }
+
   /// Reports a warning that concerns all stores, to the dispatcher of one of them.
   func report(_ kind: DispatchWarning.Kind, _ message: String) {
     let records = state.withLock { state in
       state.records.sorted { $0.key < $1.key }.compactMap(\.value.record)
     }
     let warning = DispatchWarning(kind: kind, storeIdentifier: nil, message: message)
-    if let dispatcher = records.lazy.compactMap(\.dispatcher).first {
-      dispatcher.report(warning)
-    } else {
-      DispatchWarning.writeToStandardError(warning)
+    let dispatcher = records.lazy.compactMap(\.dispatcher).first
+    reportLater {
+      if let dispatcher {
+        dispatcher.report(warning)
+      } else {
+        DispatchWarning.writeToStandardError(warning)
+      }
     }
   }
 
@@ -242,12 +254,14 @@ extension Persistence {
     guard !record.hasReportedSize, let size = record.savedModel?.count, size > Self.largeRow
     else { return }
     record.hasReportedSize = true
-    record.report(
-      .largeModelRow,
-      """
-      The row of its model has \(size / 1_024) KiB, and each commit that changes it writes all of it. Keep elements \
-      in a TrackedDictionary, and register the store with persisted: .elements(…).
-      """)
+    reportLater {
+      record.report(
+        .largeModelRow,
+        """
+        The row of its model has \(size / 1_024) KiB, and each commit that changes it writes all of it. Keep elements \
+        in a TrackedDictionary, and register the store with persisted: .elements(…).
+        """)
+    }
   }
 }
 
