@@ -1,7 +1,8 @@
 public import Foundation
 
 extension DispatchRecorder {
-  /// Saves what came since the last call in the table `dispatch_log`, and removes entries that ended longer ago than `age`.
+  /// Saves what came since the last call in the table `dispatch_log`, and removes the dispatcher's entries that ended
+  /// longer ago than `age`.
   ///
   ///     let saving = Task {
   ///       while !Task.isCancelled {
@@ -42,7 +43,7 @@ extension DispatchRecorder {
     while hasMore {
       hasMore = try await persistence.perform(retries: false) { driver -> Bool in
         try LogRow.makeTable(driver)
-        if try LogRow.remove(before: oldest, driver) { return true }
+        if try LogRow.remove(before: oldest, of: log.dispatcher, driver) { return true }
         try LogRow.insert(rows, driver)
         return false
       }
@@ -133,6 +134,7 @@ private struct LogRow {
       CREATE TABLE IF NOT EXISTS dispatch_log (origin BIGINT NOT NULL, dispatcher TEXT NOT NULL, \
       number BIGINT NOT NULL, ended BIGINT NOT NULL, entry TEXT NOT NULL)
       """, "CREATE INDEX IF NOT EXISTS dispatch_log_ended ON dispatch_log (ended)",
+      "CREATE INDEX IF NOT EXISTS dispatch_log_dispatcher ON dispatch_log (dispatcher, ended)",
     ]
     do {
       for statement in statements { _ = try driver.execute(statement, []) }
@@ -175,17 +177,21 @@ private struct LogRow {
   /// The number of rows that one call removes; more only if they ended at the same time.
   private static let removal = 10_000
 
-  /// Removes the oldest rows, and returns whether there are more to remove.
+  /// Removes the oldest rows of a dispatcher, and returns whether there are more to remove.
   ///
   /// A server that removes millions of rows is silent for so long that it counts as lost.
-  static func remove(before time: Int64, _ driver: any PersistenceDriver) throws -> Bool {
+  static func remove(
+    before time: Int64, of dispatcher: String, _ driver: any PersistenceDriver
+  ) throws -> Bool {
     let next = try driver.query(
-      "SELECT ended FROM dispatch_log WHERE ended < $1 ORDER BY ended LIMIT 1 OFFSET \(removal)",
-      [.integer(time)]
+      """
+      SELECT ended FROM dispatch_log WHERE ended < $1 AND dispatcher = $2 \
+      ORDER BY ended LIMIT 1 OFFSET \(removal)
+      """, [.integer(time), .text(dispatcher)]
     ).first?.first
     _ = try driver.execute(
-      "DELETE FROM dispatch_log WHERE ended < $1 AND ended <= $2",
-      [.integer(time), next ?? .integer(time)])
+      "DELETE FROM dispatch_log WHERE ended < $1 AND ended <= $2 AND dispatcher = $3",
+      [.integer(time), next ?? .integer(time), .text(dispatcher)])
     return next != nil
   }
 

@@ -190,7 +190,7 @@ struct SavedLogTests {
     await service.deposit(1...3)
     let insertion = """
       INSERT INTO dispatch_log WITH RECURSIVE old (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM old WHERE n < 25000)
-      SELECT 0, 'old', n, n, '{}' FROM old
+      SELECT 0, 'shop', n, n, '{}' FROM old
       """
     let count = try await service.persistence.perform { try $0.execute(insertion, []) }
     #expect(count == 25_000)
@@ -229,6 +229,30 @@ struct SavedLogTests {
     let logs = try await DispatchLog.saved(in: service.persistence)
     #expect(logs.map(\.entries) == [Array(service.recorder.log.entries.suffix(2))])
     #expect(logs.map(\.droppedCount) == [3])
+    try await service.persistence.close()
+  }
+
+  @Test(arguments: [false, true])
+  func whatAnotherDispatcherHasSavedIsRemovedAtItsOwnAge(isServer: Bool) async throws {
+    let service = try await Service(database(isServer), "shop", clock)
+    let audit = Dispatcher(name: "audit", persistence: service.persistence, clock: clock)
+    let recorder = DispatchRecorder()
+    audit.register(middleware: recorder)
+    audit.register(
+      store: Store(identifier: "audit", model: Account()) {
+        On(Deposit.self) { account, deposit in account.balance += deposit.amount }
+      })
+    await audit.send(Deposit(amount: 1))
+    try await recorder.saveLog(in: service.persistence, keeping: .seconds(600))
+    await service.deposit(1...3)
+    _ = try await service.save()
+    clock.advance(by: .seconds(100))
+    _ = try await service.save()
+    let logs = try await DispatchLog.saved(in: service.persistence)
+    #expect(logs.map(\.dispatcher) == ["audit"])
+    clock.advance(by: .seconds(600))
+    try await recorder.saveLog(in: service.persistence, keeping: .seconds(600))
+    #expect(try await DispatchLog.saved(in: service.persistence).isEmpty)
     try await service.persistence.close()
   }
 }
