@@ -643,6 +643,28 @@ struct PersistentStateTests {
     #expect(message.contains("Dispatcher \"bank\" can't get a database"))
   }
 
+  @Test func isNotOfTwoDispatchersOfOneName() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let stage = try await PersistenceStage()
+      _ = Dispatcher(name: "bank", persistence: stage.persistence)
+      withExtendedLifetime(stage) {}
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("Dispatcher \"bank\" can't share a database with another one"))
+  }
+
+  @Test func goesOnInANewDispatcherOnceTheFormerOneOfItsNameIsClosed() async throws {
+    let stage = try await PersistenceStage()
+    stage.dispatcher.close()
+    let next = Dispatcher(name: "bank", persistence: stage.persistence)
+    let other = try await next.register(store: .wallet("other"), persisted: .elements(\.all))
+    #expect(await next.send(Deposit(account: "a", amount: 1)).result.isSuccess)
+    #expect(other.model.all["a"] == 1)
+    #expect(stage.database.rows(ofStore: "other", part: 1) == ["a": "1"])
+  }
+
   @Test func isNotInAnotherDatabaseThanThatOfItsDispatcher() async {
     let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]

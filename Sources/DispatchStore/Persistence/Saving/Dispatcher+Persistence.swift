@@ -28,8 +28,8 @@ extension Dispatcher {
   ///
   /// - Parameters:
   ///   - name: The dispatcher's name in messages.
-  ///   - persistence: Saves the stores that are registered with `persisted:`. Several dispatchers may share it. With nil,
-  ///     these stores stay in memory.
+  ///   - persistence: Saves the stores that are registered with `persisted:`. Several dispatchers may share it, each
+  ///     with a name of its own. With nil, these stores stay in memory.
   ///   - defaults: The options of dispatches that name no others; see the other initializer for these and the rest.
   ///   - limits: The bounds of its lanes and its queue.
   ///   - queue: The concurrent queue.
@@ -61,12 +61,20 @@ extension Dispatcher {
       attach(
         DispatcherSchedules(SavedSchedules(of: self, keeper, found: persistence.foundSchedules)))
     }
-    if isFirst { return }
-    stopProgram(
-      """
-      Dispatcher "\(name)" can't get a database: it was made with another one, with persistence: nil, or was used \
-      before. Open the database for a new dispatcher.
-      """)
+    if !isFirst {
+      stopProgram(
+        """
+        Dispatcher "\(name)" can't get a database: it was made with another one, with persistence: nil, or was used \
+        before. Open the database for a new dispatcher.
+        """)
+    }
+    if persistence?.add(self) == false {
+      stopProgram(
+        """
+        Dispatcher "\(name)" can't share a database with another one of its name: saved work belongs to the name of \
+        its dispatcher. Give each a name of its own, or close the first one before you make the next.
+        """)
+    }
   }
 
   /// Registers a store whose state is saved: loads it if it was saved before, or else saves the store's.
@@ -140,6 +148,16 @@ extension PersistenceError {
 }
 
 extension Persistence {
+  /// Notes a dispatcher; returns false if another one has its name, which is neither closed nor released.
+  fileprivate func add(_ dispatcher: Dispatcher) -> Bool {
+    let new = WeakDispatcher(dispatcher: dispatcher)
+    // Released outside of the lock.
+    let former = state.withLock { state in
+      state.dispatchers.updateValue(new, forKey: dispatcher.name)?.dispatcher
+    }
+    return former?.isClosed != false
+  }
+
   /// Claims an identifier for a store, whose predecessor is saved no longer; without a record, for its deletion.
   ///
   /// - Parameter errand: Added in the same step, so that no store can be registered in between.

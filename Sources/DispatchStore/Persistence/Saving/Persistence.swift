@@ -38,6 +38,10 @@ public final class Persistence: Sendable {
     weak let record: PersistedRecord?
   }
 
+  struct WeakDispatcher {
+    weak let dispatcher: Dispatcher?
+  }
+
   struct State {
     var commit: GroupCommit
     /// The stores with commits that are not in a group yet.
@@ -46,6 +50,8 @@ public final class Persistence: Sendable {
     var work = WorkRows()
     /// The stores that are persisted, by identifier: weakly, since they keep the persistence.
     var records: [String: WeakRecord] = [:]
+    /// The dispatchers that it was attached to, by name: weakly, since they keep the persistence.
+    var dispatchers: [String: WeakDispatcher] = [:]
     var status: PersistenceStatus
     var statusObservers: [Int: AsyncStream<PersistenceStatus>.Continuation] = [:]
     var lastObserver = 0
