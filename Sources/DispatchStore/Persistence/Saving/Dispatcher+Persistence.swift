@@ -80,7 +80,8 @@ extension Dispatcher {
   /// Registers a store whose state is saved: loads it if it was saved before, or else saves the store's.
   ///
   /// The store's version is that of the saved state, or above its present one if the store has changed before. Register
-  /// the store before anything observes or changes it.
+  /// the store before anything observes or changes it. If another persistence has saved it before, wait until no dispatch
+  /// to it is under way: such a dispatch would end before this persistence has saved its commits.
   ///
   /// A dispatch to the store ends once its commits are saved. `updateModel` and `inject` outside of a dispatch are
   /// saved, too, but don't wait: call `flush()`.

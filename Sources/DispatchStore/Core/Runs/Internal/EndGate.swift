@@ -15,7 +15,9 @@ class EndGate: @unchecked Sendable {  // because a subclass says why
   /// Decides whether stores may start now; if they have to wait, resumes the start once they may.
   ///
   /// - Parameter mayReject: Whether the start may fail; if not, it waits instead.
-  func admit(_ start: HeldStart, mayReject: Bool) -> Admission { fatalError("EndGate is abstract.") }
+  func admit(_ start: HeldStart, mayReject: Bool) -> Admission {
+    fatalError("EndGate is abstract.")
+  }
 
   /// Forgets a start that waits no longer; the caller releases it outside of the gate's lock.
   func forget(_ start: HeldStart) { fatalError("EndGate is abstract.") }
