@@ -92,10 +92,8 @@ public struct InspectorFeed: AsyncSequence, Sendable {
     }
 
     private mutating func entries() -> Element? {
-      let (log, position) =
-        position < firstEnd
-        ? feed.recorder.log(after: position, oldest: feed.batch)
-        : feed.recorder.log(after: position, atMost: feed.batch)
+      let (log, position) = feed.recorder.log(
+        after: position, atMost: feed.batch, areLatest: position >= firstEnd)
       notSent += log.droppedCount
       self.position = position
       if log.entries.isEmpty { return nil }

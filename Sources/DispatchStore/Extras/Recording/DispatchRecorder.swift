@@ -71,24 +71,21 @@ public final class DispatchRecorder: Middleware {
   ///   - count: The most entries to return. If there are more, it returns the latest, and the others count as dropped.
   /// - Returns: The entries, and the position after them.
   public func log(after position: Int, atMost count: Int) -> (log: DispatchLog, position: Int) {
-    let (home, entries, dropped, end) = core.state.withLock { state in
-      let end = state.droppedCount + state.entries.count
-      let position = min(max(position, 0), end)
-      let entries = state.entries.suffix(max(0, min(count, end - position)))
-      return (state.home, Array(entries), end - entries.count - position, end)
-    }
-    return (write(home, entries, dropped), end)
+    log(after: position, atMost: count, areLatest: true)
   }
 
-  /// Returns the oldest entries after a position, those that are no longer kept as dropped, and the position after them.
-  package func log(after position: Int, oldest count: Int) -> (log: DispatchLog, position: Int) {
+  /// Returns the latest or the oldest entries after a position, those before them as dropped, and the position after
+  /// them.
+  package func log(
+    after position: Int, atMost count: Int, areLatest: Bool
+  ) -> (log: DispatchLog, position: Int) {
     let (home, entries, dropped, end) = core.state.withLock { state in
       let last = state.droppedCount + state.entries.count
-      let start = min(max(position, state.droppedCount), last)
-      let entries = state.entries.dropFirst(start - state.droppedCount).prefix(max(0, count))
-      return (
-        state.home, Array(entries), max(0, start - max(0, position)), start + entries.count
-      )
+      let position = min(max(position, 0), last)
+      let kept = state.entries.suffix(last - position)
+      let entries = areLatest ? kept.suffix(max(0, count)) : kept.prefix(max(0, count))
+      let start = state.droppedCount + entries.startIndex
+      return (state.home, Array(entries), start - position, start + entries.count)
     }
     return (write(home, entries, dropped), end)
   }
