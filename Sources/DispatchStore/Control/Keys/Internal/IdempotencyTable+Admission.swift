@@ -14,7 +14,7 @@ extension IdempotencyTable {
   ///   - list: The actions of a list.
   ///   - known: The answer that the key had when the dispatch was made.
   func admit(
-    _ dispatch: Dispatch, _ key: IdempotencyKey, _ list: [any ActionType], _ known: Answer?
+    _ dispatch: Dispatch, _ key: IdempotencyKey, _ list: [any ActionType], _ known: Table.Entry?
   ) throws -> Dispatch? {
     if key.text.isEmpty { throw DispatchError.emptyKey }
     let action =
@@ -27,7 +27,7 @@ extension IdempotencyTable {
         throw DispatchError.keyReused(key.text, action.name(keeper), leader.action.name(keeper))
       }
       return leader.awaited
-    case .recorded(let record):
+    case .recorded(let record, _):
       guard record.action.isRepeated(by: action, keeper) else {
         throw DispatchError.keyReused(key.text, action.name(keeper), record.action.name(keeper))
       }
@@ -38,7 +38,7 @@ extension IdempotencyTable {
   /// Begins the dispatch, unless its key has an answer since.
   private func begin(
     _ dispatch: Dispatch, _ key: IdempotencyKey, _ action: KeyedAction
-  ) throws -> Answer? {
+  ) throws -> Table.Entry? {
     try check(key, action, dispatch)
     let keyed = KeyedDispatch(key, action, dispatch, in: self)
     if let answer = begin(keyed) { return answer }

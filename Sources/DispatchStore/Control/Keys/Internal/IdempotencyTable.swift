@@ -13,26 +13,13 @@ final class IdempotencyTable: DispatcherAttachment {
     (self.clock, self.keeper) = (clock, keeper)
   }
 
-  /// The answer to a dispatch whose key is known.
-  enum Answer: Sendable {
-    case inFlight(KeyedDispatch)
-    case recorded(KeyRecord)
-
-    init(_ entry: Table.Entry) {
-      switch entry {
-      case .inFlight(let run): self = .inFlight(run)
-      case .recorded(let record, _): self = .recorded(record)
-      }
-    }
-  }
-
   /// The answer of a key; nil if the next dispatch with it is to run.
-  func answer(_ key: String) -> Answer? { withTable { $0[key].map(Answer.init) } }
+  func answer(_ key: String) -> Table.Entry? { withTable { $0[key] } }
 
   /// Begins the dispatch of a key, unless that has an answer.
-  func begin(_ keyed: KeyedDispatch) -> Answer? {
+  func begin(_ keyed: KeyedDispatch) -> Table.Entry? {
     yieldPoint(.join, keyed.key.text)
-    return withTable { $0.begin(keyed, keyed.key.text).map(Answer.init) }
+    return withTable { $0.begin(keyed, keyed.key.text) }
   }
 
   func leave(_ keyed: KeyedDispatch) {

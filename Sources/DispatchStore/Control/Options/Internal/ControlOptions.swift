@@ -82,9 +82,9 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
 
   let values: Values
   /// The answer that its idempotency key had when the dispatch was made.
-  private let answer: IdempotencyTable.Answer?
+  private let answer: IdempotencyTable.Table.Entry?
 
-  init(_ values: Values, answer: IdempotencyTable.Answer? = nil) {
+  init(_ values: Values, answer: IdempotencyTable.Table.Entry? = nil) {
     self.values = values
     self.answer = answer
   }
