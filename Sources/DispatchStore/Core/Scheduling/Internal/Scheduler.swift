@@ -134,9 +134,14 @@ class Scheduler: @unchecked Sendable {
   /// Whether dispatches wait for the one that has started.
   var hasWaitingDispatches: Bool { inner?.hasWaitingDispatches ?? false }
 
+  /// The inner scheduler; without one, stops the program, since a dispatch would wait for ever, without a trace.
   private var required: Scheduler {
-    guard let inner else { fatalError("Scheduler is abstract.") }
-    return inner
+    if let inner { return inner }
+    stopProgram(
+      """
+      A step was left to a dispatch that has no scheduler, so that nothing would run it. This is a defect of \
+      DispatchStore: please report it with this backtrace.
+      """)
   }
 }
 

@@ -125,19 +125,4 @@ final class CallerThread: Scheduler, @unchecked Sendable {
 
   override var runsBlocksInSteps: Bool { true }
   override var description: String { "the caller's thread" }
-
-  override func resume(_ step: @escaping @Sendable () -> Void) { refuseStep() }
-
-  override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) { refuseStep() }
-
-  override func run(_ job: UnownedJob, on executor: OperationExecutor) { refuseStep() }
-
-  /// Stops the program, since otherwise the dispatch would wait for ever, without a trace.
-  private func refuseStep() -> Never {
-    stopProgram(
-      """
-      A step was left to a dispatch that has no scheduler, so that nothing would run it. This is a defect of \
-      DispatchStore: please report it with this backtrace.
-      """)
-  }
 }
