@@ -188,14 +188,6 @@ final class Lane: Scheduler, @unchecked Sendable {
     requestDrainer()
   }
 
-  override func resumeStart(_ claim: @escaping Claim) {
-    if isMain { return resumeClaimed(claim) }
-    pool.resumeStart {
-      self.resumeClaimed(claim)
-      return nil
-    }
-  }
-
   override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
     yieldPoint(.unpark, description)
     let (isRequested, retained) = state.withLock { state in

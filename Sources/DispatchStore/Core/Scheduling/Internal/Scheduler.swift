@@ -60,7 +60,11 @@ class Scheduler: @unchecked Sendable {
 
   /// Runs a step that starts the action of a dispatch; suspension holds it back.
   func resumeStart(_ claim: @escaping Claim) {
-    if let inner { inner.resumeStart(claim) } else { resumeClaimed(claim) }
+    guard !needsMainQueue, let workers else { return resumeClaimed(claim) }
+    workers.resumeStart {
+      self.resumeClaimed(claim)
+      return nil
+    }
   }
 
   /// Runs a step that may run now, unless it is no longer needed.

@@ -198,14 +198,6 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     append(.step(step))
   }
 
-  override func resumeStart(_ claim: @escaping Claim) {
-    if needsMainQueue { return resumeClaimed(claim) }
-    ofDispatcher.pool.resumeStart {
-      self.resumeClaimed(claim)
-      return nil
-    }
-  }
-
   override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
     place.unpark(dispatch, for: ofDispatcher)
   }
