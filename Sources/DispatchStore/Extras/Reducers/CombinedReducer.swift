@@ -13,10 +13,8 @@
 public final class CombinedReducer<Model: Sendable, Action: ActionType>: Reducer<Model, Action>,
   ReducerOfReducers
 {
-  @usableFromInline
-  typealias Body = @Sendable (inout Model, Action, inout PartialReduction) throws -> Void
   private let reducers: [Reducer<Model, Action>]
-  private let body: Body
+  private let body: PartsBody
   let decidesNotification: Bool
 
   /// Combines reducers; nothing else may use them afterwards.
@@ -30,7 +28,7 @@ public final class CombinedReducer<Model: Sendable, Action: ActionType>: Reducer
   }
 
   @usableFromInline
-  init(_ reducers: [Reducer<Model, Action>], body: @escaping Body) {
+  init(_ reducers: [Reducer<Model, Action>], body: @escaping PartsBody) {
     for reducer in reducers { PartCheck.check(reducer, in: "CombinedReducer", isOfWhole: true) }
     self.reducers = reducers
     self.body = body

@@ -12,12 +12,10 @@ public final class ForEachReducer<
   Model: Sendable, Action: ActionType, ID: Hashable & Sendable, Element: Sendable,
   ElementAction: ActionType
 >: Reducer<Model, Action> {
-  @usableFromInline
-  typealias Body = @Sendable (inout Model, Action, inout PartialReduction) throws -> Void
-  private let body: Body
+  private let body: PartsBody
 
   @usableFromInline
-  init(_ reducer: Reducer<Element, ElementAction>, body: @escaping Body) {
+  init(_ reducer: Reducer<Element, ElementAction>, body: @escaping PartsBody) {
     PartCheck.check(reducer, in: "ForEachReducer", isOfWhole: false)
     self.body = body
   }

@@ -8,12 +8,10 @@
 public final class PartReducer<
   Model: Sendable, Action: ActionType, Part: Sendable, PartAction: ActionType
 >: Reducer<Model, Action> {
-  @usableFromInline
-  typealias Body = @Sendable (inout Model, Action, inout PartialReduction) throws -> Void
-  private let body: Body
+  private let body: PartsBody
 
   @usableFromInline
-  init(_ reducer: Reducer<Part, PartAction>, body: @escaping Body) {
+  init(_ reducer: Reducer<Part, PartAction>, body: @escaping PartsBody) {
     PartCheck.check(reducer, in: "PartReducer", isOfWhole: false)
     self.body = body
   }

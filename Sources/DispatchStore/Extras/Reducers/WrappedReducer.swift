@@ -5,14 +5,12 @@
 public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<Model, Action>,
   ReducerOfReducers
 {
-  @usableFromInline
-  typealias Body = @Sendable (inout Model, Action, inout PartialReduction) throws -> Void
   private let reducer: Reducer<Model, Action>
-  private let body: Body
+  private let body: PartsBody
   let decidesNotification: Bool
 
   @usableFromInline
-  init(_ reducer: Reducer<Model, Action>, body: @escaping Body) {
+  init(_ reducer: Reducer<Model, Action>, body: @escaping PartsBody) {
     PartCheck.check(reducer, in: "WrappedReducer", isOfWhole: true)
     self.reducer = reducer
     self.body = body

@@ -72,6 +72,9 @@ struct PartialReduction {
 }
 
 extension Reducer {
+  @usableFromInline
+  typealias PartsBody = @Sendable (inout Model, Action, inout PartialReduction) throws -> Void
+
   /// Calls the parts' reducers, and then `unchanged()` if none has changed anything.
   final func reduceParts(_ body: (inout PartialReduction) throws -> Void) rethrows {
     var reduction = PartialReduction()
