@@ -2,9 +2,13 @@
 protocol FigureKey: Hashable, Comparable, Sendable {
   /// The key on one line of a report.
   var printable: String { get }
+  /// The key in the file to follow.
+  var followedKey: FollowedKey { get }
 }
 
-extension ByteString: FigureKey {}
+extension ByteString: FigureKey {
+  var followedKey: FollowedKey { FollowedKey(name: self) }
+}
 
 extension ByteString: CustomStringConvertible {
   var description: String { printable }
@@ -12,6 +16,7 @@ extension ByteString: CustomStringConvertible {
 
 extension Path: FigureKey {
   var printable: String { copy == 0 ? name.printable : "\(name.printable) (copy \(copy))" }
+  var followedKey: FollowedKey { FollowedKey(name: name, copy: copy) }
 }
 
 extension Path: CustomStringConvertible {
@@ -20,4 +25,5 @@ extension Path: CustomStringConvertible {
 
 extension Day: FigureKey {
   var printable: String { description }
+  var followedKey: FollowedKey { FollowedKey(name: ByteString(description)) }
 }

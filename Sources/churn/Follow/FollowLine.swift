@@ -58,7 +58,7 @@ enum FollowLine {
 
 extension FollowLine {
   /// The lines for a delta in the answers of a store: one for each changed key.
-  static func text<Key: FollowedKeyConvertible, Value: FollowedValue>(
+  static func text<Key: FigureKey, Value: FollowedValue>(
     of delta: KeyedDelta<Key, Value>, store: String
   ) -> String {
     let version = delta.versions.upperBound

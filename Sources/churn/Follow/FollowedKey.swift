@@ -17,20 +17,3 @@ struct FollowedKey: Equatable {
     name.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }
-
-/// The key of a store's answers.
-protocol FollowedKeyConvertible: Hashable, Sendable {
-  var followedKey: FollowedKey { get }
-}
-
-extension ByteString: FollowedKeyConvertible {
-  var followedKey: FollowedKey { FollowedKey(name: self) }
-}
-
-extension Path: FollowedKeyConvertible {
-  var followedKey: FollowedKey { FollowedKey(name: name, copy: copy) }
-}
-
-extension Day: FollowedKeyConvertible {
-  var followedKey: FollowedKey { FollowedKey(name: ByteString(description)) }
-}

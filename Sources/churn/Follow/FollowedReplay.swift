@@ -52,7 +52,7 @@ final class FollowedReplay: @unchecked Sendable {
     self.timer = timer
   }
 
-  private func follow<Model, Action, Key: FollowedKeyConvertible, Value: FollowedValue>(
+  private func follow<Model, Action, Key: FigureKey, Value: FollowedValue>(
     _ store: Store<Model, Action>,
     _ elements: any KeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> ObserverToken {

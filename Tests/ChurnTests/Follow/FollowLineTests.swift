@@ -8,7 +8,7 @@ import Testing
   private let title = ReplayTitle(mode: "serial", round: 1, rounds: 2)
 
   /// The lines for what a closure changes in a store, in the order of their texts.
-  private func lines<Key: FollowedKeyConvertible, Value: FollowedValue>(
+  private func lines<Key: FigureKey, Value: FollowedValue>(
     _ change: (inout TrackedDictionary<Key, Value>) -> Void,
     from elements: TrackedDictionary<Key, Value> = [:]
   ) -> [String] {
