@@ -9,7 +9,7 @@ public import DispatchStore
 ///
 /// You can use it from any thread. Its wait ends by events of the dispatcher, never by a time.
 public final class StateRecorder<Model: Sendable, Action: ActionType>: Sendable {
-  private let receiver = Receiver()
+  private let recorded = Awaited<[Entry]>([])
   /// The hook to register, once.
   public let hook: Hook
 
@@ -38,11 +38,18 @@ public final class StateRecorder<Model: Sendable, Action: ActionType>: Sendable 
 
   /// Makes a recorder that has recorded nothing.
   public init() {
-    hook = Hook(StatesHook(receiver))
+    let closure = StatesClosure<Model, Action> { [recorded] states in
+      let entry = Entry(
+        storeIdentifier: states.storeIdentifier, action: states.action, oldModel: states.oldModel,
+        oldVersion: states.oldVersion, newModel: states.newModel, newVersion: states.newVersion,
+        commitCount: states.commitCount, run: states.run)
+      recorded.change { $0.append(entry) }
+    }
+    hook = Hook(StatesHook(closure))
   }
 
   /// The recorded actions with their models, in the order in which the actions ended.
-  public var entries: [Entry] { receiver.recorded.read { $0 } }
+  public var entries: [Entry] { recorded.read { $0 } }
 
   /// The actions, in the order in which they ended.
   public var actions: [Action] { entries.map(\.action) }
@@ -55,32 +62,15 @@ public final class StateRecorder<Model: Sendable, Action: ActionType>: Sendable 
   /// Returns earlier if the task is cancelled.
   @discardableResult
   public func entries(atLeast count: Int) async -> [Entry] {
-    await receiver.recorded.first { $0.count >= count ? $0 : nil } ?? entries
+    await recorded.first { $0.count >= count ? $0 : nil } ?? entries
   }
 
   /// Removes all entries.
   public func removeAll() {
-    let former = receiver.recorded.change { recorded in
+    let former = recorded.change { recorded in
       defer { recorded = [] }
       return recorded
     }
     withExtendedLifetime(former) {}
-  }
-
-  private final class Receiver: StatesReceiver {
-    let recorded = Awaited<[Entry]>([])
-
-    func follows(_ store: AnyStore) -> Bool { store is Store<Model, Action> }
-
-    func receive<OtherModel: Sendable, OtherAction: ActionType>(
-      _ states: HandledStates<OtherModel, OtherAction>
-    ) {
-      guard let states = states as? HandledStates<Model, Action> else { return }
-      let entry = Entry(
-        storeIdentifier: states.storeIdentifier, action: states.action, oldModel: states.oldModel,
-        oldVersion: states.oldVersion, newModel: states.newModel, newVersion: states.newVersion,
-        commitCount: states.commitCount, run: states.run)
-      recorded.change { $0.append(entry) }
-    }
   }
 }

@@ -90,6 +90,7 @@ extension Hook {
     of store: Store<Model, Action>,
     _ body: @escaping @Sendable (_ old: Model, _ new: Model, _ run: StoreRunInfo) -> Void
   ) -> Hook {
-    Hook(StatesHook(StatesClosure<Model, Action>(body), for: store))
+    let closure = StatesClosure<Model, Action> { body($0.oldModel, $0.newModel, $0.run) }
+    return Hook(StatesHook(closure, for: store))
   }
 }

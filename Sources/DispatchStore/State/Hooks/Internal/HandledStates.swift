@@ -25,19 +25,18 @@ package protocol StatesReceiver: AnyObject, Sendable {
 }
 
 /// Calls a closure with the states of stores of one type.
-final class StatesClosure<Model: Sendable, Action: ActionType>: StatesReceiver {
-  private let body: @Sendable (Model, Model, StoreRunInfo) -> Void
+package final class StatesClosure<Model: Sendable, Action: ActionType>: StatesReceiver {
+  private let body: @Sendable (HandledStates<Model, Action>) -> Void
 
-  init(_ body: @escaping @Sendable (Model, Model, StoreRunInfo) -> Void) {
+  package init(_ body: @escaping @Sendable (HandledStates<Model, Action>) -> Void) {
     self.body = body
   }
 
-  func follows(_ store: AnyStore) -> Bool { store is Store<Model, Action> }
+  package func follows(_ store: AnyStore) -> Bool { store is Store<Model, Action> }
 
-  func receive<OtherModel: Sendable, OtherAction: ActionType>(
+  package func receive<OtherModel: Sendable, OtherAction: ActionType>(
     _ states: HandledStates<OtherModel, OtherAction>
   ) {
-    guard let states = states as? HandledStates<Model, Action> else { return }
-    body(states.oldModel, states.newModel, states.run)
+    if let states = states as? HandledStates<Model, Action> { body(states) }
   }
 }
