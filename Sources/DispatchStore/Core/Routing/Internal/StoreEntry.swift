@@ -40,7 +40,7 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   var store: (any StoreType)? { fatalError("StoreEntry is abstract.") }
 
   /// The store, or a `DepartedStore` if it was released.
-  var storeForHooks: any StoreType { fatalError("StoreEntry is abstract.") }
+  final var storeForHooks: any StoreType { store ?? strongStore }
 
   /// Calls a hook with the store, directly if the entry keeps the store.
   @inline(__always)
@@ -55,7 +55,7 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   var storage: StoreStorage? { fatalError("StoreEntry is abstract.") }
 
   /// Whether the store is weakly owned and was released.
-  var isGone: Bool { fatalError("StoreEntry is abstract.") }
+  final var isGone: Bool { !isStrong && store == nil }
 
   /// Returns the prerequisites that the reducer sets for an action, or nil if it keeps the declared ones.
   func refinedWaitFor(for action: any ActionType) -> WaitFor? {
@@ -63,7 +63,7 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   }
 
   /// Whether the entry belongs to a store.
-  func isOf(_ store: AnyObject) -> Bool { fatalError("StoreEntry is abstract.") }
+  final func isOf(_ store: AnyObject) -> Bool { self.store === store }
 
   // MARK: Operations, which are of the store's types
 
@@ -186,15 +186,9 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
 
   override var store: (any StoreType)? { typed }
 
-  override var storeForHooks: any StoreType {
-    typed ?? DepartedStore(identifier: identifier)
-  }
-
   override var target: (ReducerCalls, AnyObject)? { typed.map { ($0.calls, $0) } }
 
   override var storage: StoreStorage? { typed?.storage }
-
-  override var isGone: Bool { strong == nil && weakly == nil }
 
   /// Passes the action as the store's action type, without a cast: the registry has matched them.
   @inline(__always)
@@ -210,8 +204,6 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
     }
     return refined.isSame(as: waitFor) ? nil : refined
   }
-
-  override func isOf(_ store: AnyObject) -> Bool { typed === store }
 
   // MARK: Operations
 
