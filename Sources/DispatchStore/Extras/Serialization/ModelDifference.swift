@@ -44,21 +44,3 @@ extension ModelDifference: CustomStringConvertible {
     "\(keyPath): \(Self.line(old)) → \(Self.line(new))"
   }
 }
-
-extension Store {
-  /// Notifies an observer of each commit, with its differences, until its token ends.
-  ///
-  /// Behaves like `observe`. Differences are found for each commit, on the notifying thread. The observer
-  /// retains the model of the last commit, so each commit triggers copy-on-write of the model.
-  public func observeDifferences(
-    _ body: @escaping @Sendable (Change<Model, Action>, [ModelDifference]) -> Void
-  ) -> ObserverToken {
-    let latest = Locked<Model?>(nil)
-    return observe(.model, initial: true) { change in
-      // Only one thread notifies at a time, in commit order.
-      var model: Model? = change.value
-      latest.withLock { swap(&$0, &model) }
-      if let model { body(change, ModelDifference.all(from: model, to: change.value)) }
-    }
-  }
-}
