@@ -53,17 +53,12 @@ struct RateTests {
 
   /// Lets ten seconds pass, and returns once all timers of that time have fired.
   private func comeToRest() async {
-    let rest = Rest()
+    let rest = Latch()
     let end = dispatcher.clock.nanoseconds + 10_000_000_000
-    _ = dispatcher.timers.add(rest, at: end)
+    _ = dispatcher.timers.add(at: end) { rest.open() }
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(10))
-    await rest.hasCome.opened()
-  }
-
-  private final class Rest: TimerTarget {
-    let hasCome = Latch()
-    func timerFired() { hasCome.open() }
+    await rest.opened()
   }
 
   // MARK: Debounce

@@ -5,20 +5,10 @@ import Testing
 
 @Suite("Timers of a dispatcher", .timeLimit(.minutes(10)))
 struct TimerQueueTests {
-  private final class Note: TimerTarget {
-    let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) {
-      self.body = body
-    }
-
-    func timerFired() { body() }
-  }
-
   private let fired = Recorder<String>()
 
-  private func note(_ name: String) -> Note {
-    Note { [fired] in fired.record(name) }
+  private func note(_ name: String) -> @Sendable () -> Void {
+    { [fired] in fired.record(name) }
   }
 
   private static let second: Int64 = 1_000_000_000
@@ -26,11 +16,11 @@ struct TimerQueueTests {
   @Test func fireByAVirtualClockInOrderAndNotBefore() async {
     let clock = VirtualClock()
     let timers = TimerQueue(DispatcherClock(clock))
-    _ = timers.add(note("b"), at: 2 * Self.second)
-    _ = timers.add(note("a"), at: Self.second)
-    let removed = timers.add(note("removed"), at: Self.second)
+    _ = timers.add(at: 2 * Self.second, note("b"))
+    _ = timers.add(at: Self.second, note("a"))
+    let removed = timers.add(at: Self.second, note("removed"))
     timers.remove(removed)
-    _ = timers.add(note("c"), at: 2 * Self.second)
+    _ = timers.add(at: 2 * Self.second, note("c"))
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .milliseconds(999))
     #expect(fired.count == 0)
@@ -45,10 +35,10 @@ struct TimerQueueTests {
     let clock = DispatcherClock(nil)
     let timers = TimerQueue(clock)
     let now = clock.nanoseconds
-    let never = timers.add(note("never"), at: now + 3_600 * Self.second)
-    _ = timers.add(note("b"), at: now + 20_000_000)
-    _ = timers.add(note("a"), at: now + 10_000_000)
-    _ = timers.add(note("past"), at: now - 1)
+    let never = timers.add(at: now + 3_600 * Self.second, note("never"))
+    _ = timers.add(at: now + 20_000_000, note("b"))
+    _ = timers.add(at: now + 10_000_000, note("a"))
+    _ = timers.add(at: now - 1, note("past"))
     #expect(await fired.first(3).sorted() == ["a", "b", "past"])
     #expect(clock.nanoseconds >= now + 20_000_000)
     timers.remove(never)
@@ -62,12 +52,11 @@ struct TimerQueueTests {
       let (timers, count) = (TimerQueue(clock), 20)
       let adding = Task.detached { [fired] in
         for index in 0..<count {
-          let note = Note { fired.record("x") }
-          _ = timers.add(note, at: clock.nanoseconds + 1_000 * Int64(index % 7))
+          _ = timers.add(at: clock.nanoseconds + 1_000 * Int64(index % 7)) { fired.record("x") }
         }
       }
       for index in 0..<count {
-        _ = timers.add(note("x"), at: clock.nanoseconds + 1_500 * Int64(count - index))
+        _ = timers.add(at: clock.nanoseconds + 1_500 * Int64(count - index), note("x"))
       }
       await adding.value
       _ = await fired.first(2 * count * (number + 1))
@@ -77,7 +66,7 @@ struct TimerQueueTests {
   @Test func aClockThatIsEarlyIsReadAgainAfterAPause() async {
     let clock = EarlyClock()
     let timers = TimerQueue(DispatcherClock(clock))
-    _ = timers.add(note("due"), at: Self.second)
+    _ = timers.add(at: Self.second, note("due"))
     #expect(await fired.first(1) == ["due"])
     #expect(clock.sleeps.count == 2)
   }
@@ -86,12 +75,11 @@ struct TimerQueueTests {
     let clock = VirtualClock()
     let timers = TimerQueue(DispatcherClock(clock))
     let fired = fired
-    let other = timers.add(note("other"), at: 2 * Self.second)
-    _ = timers.add(
-      Note {
-        timers.remove(other)
-        _ = timers.add(Note { fired.record("added") }, at: Self.second)
-      }, at: Self.second)
+    let other = timers.add(at: 2 * Self.second, note("other"))
+    _ = timers.add(at: Self.second) {
+      timers.remove(other)
+      _ = timers.add(at: Self.second) { fired.record("added") }
+    }
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     #expect(await fired.first(1) == ["added"])
@@ -104,7 +92,7 @@ struct TimerQueueTests {
     var tokens: [TimerToken] = []
     // Each is sooner than those before.
     for seconds in (1...100).reversed() {
-      tokens.append(timers.add(note("\(seconds)"), at: Int64(seconds) * Self.second))
+      tokens.append(timers.add(at: Int64(seconds) * Self.second, note("\(seconds)")))
     }
     await clock.sleeps(1)
     clock.advance(by: .seconds(1))
@@ -114,7 +102,7 @@ struct TimerQueueTests {
     for token in tokens { timers.remove(token) }
     await clock.sleeps(0)
     // The next one sets an alarm again.
-    _ = timers.add(note("next"), at: 2 * Self.second)
+    _ = timers.add(at: 2 * Self.second, note("next"))
     await clock.sleeps(1)
     clock.advance(by: .seconds(1))
     #expect(await fired.first(2) == ["1", "next"])
@@ -123,7 +111,7 @@ struct TimerQueueTests {
   @Test func noTaskSleepsForADispatcherThatIsGone() async {
     let clock = VirtualClock()
     var timers: TimerQueue? = TimerQueue(DispatcherClock(clock))
-    _ = timers?.add(note("never"), at: Self.second)
+    _ = timers?.add(at: Self.second, note("never"))
     await clock.waitForSleepers(atLeast: 1)
     timers = nil
     await clock.sleeps(0)
@@ -134,7 +122,7 @@ struct TimerQueueTests {
     let clock = VirtualClock()
     let timers = TimerQueue(DispatcherClock(clock))
     let (target, count) = (note("never"), Load.count(1_000_000))
-    let tokens = (0..<count).map { timers.add(target, at: Self.second + Int64($0)) }
+    let tokens = (0..<count).map { timers.add(at: Self.second + Int64($0), target) }
     await clock.waitForSleepers(atLeast: 1)
     #expect(timers.count == count)
     #expect(clock.sleeperCount == 1)

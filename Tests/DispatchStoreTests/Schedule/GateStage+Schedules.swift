@@ -33,15 +33,10 @@ extension GateStage {
 
   /// Returns once all timers of the present time have fired.
   func comeToRest() async {
-    let rest = Rest()
-    _ = dispatcher.timers.add(rest, at: dispatcher.clock.nanoseconds + 1)
+    let rest = Latch()
+    _ = dispatcher.timers.add(at: dispatcher.clock.nanoseconds + 1) { rest.open() }
     clock.advance(by: .nanoseconds(1))
-    await rest.hasCome.opened()
-  }
-
-  private final class Rest: TimerTarget {
-    let hasCome = Latch()
-    func timerFired() { hasCome.open() }
+    await rest.opened()
   }
 
   var names: [String?] { dispatcher.scheduled.map(\.name) }

@@ -227,12 +227,26 @@ public final class Persistence: Sendable {
       if let refusal { return errand.ended(refusal) }
       requestWriter()
       // After the errand: a timer that came first would find nothing to end.
-      if let limit, let deadline { timer = timers.add(ClosingLimit(limit, of: self), at: deadline) }
+      if let limit, let deadline {
+        timer = timers.add(at: deadline) { self.giveUp(after: limit) }
+      }
     }
     if let timer { timers.remove(timer) }
     try await Self.blocking(on: queue, in: world) { self.writer.driver.close() }
     await deliver(until: deadline)
     if let failure { throw failure }
+  }
+
+  /// Ends saving, since the time to close has passed.
+  private func giveUp(after limit: Duration) {
+    let status = status
+    let unsaved = PersistenceError.commits(UInt64(status.lag))
+    let reason = status.lastError.map { ": \($0.message)" } ?? "."
+    giveUp(
+      PersistenceError(
+        .closed,
+        "The persistence was closed after \(limit), with \(unsaved) not saved\(reason)",
+        cause: status.lastError, isOutcomeKnown: false))
   }
 
   /// Waits until observers have been called with what was saved, at most until a time.
@@ -251,7 +265,7 @@ public final class Persistence: Sendable {
     }
     if all.isEmpty { return }
     if let deadline {
-      let timer = timers.add(DeliveryLimit(end), at: deadline)
+      let timer = timers.add(at: deadline) { end.set(()) }
       end.whenSet { [timers] in timers.remove(timer) }
     }
     await end.value
@@ -327,36 +341,6 @@ extension PersistenceError {
   fileprivate static func commits(_ count: UInt64) -> String {
     count == 1 ? "1 commit" : "\(count) commits"
   }
-}
-
-/// The end of the time in which a persistence is to be closed.
-private final class ClosingLimit: TimerTarget {
-  private let limit: Duration
-  private let persistence: Persistence
-
-  init(_ limit: Duration, of persistence: Persistence) {
-    (self.limit, self.persistence) = (limit, persistence)
-  }
-
-  func timerFired() {
-    let status = persistence.status
-    let unsaved = PersistenceError.commits(UInt64(status.lag))
-    let reason = status.lastError.map { ": \($0.message)" } ?? "."
-    persistence.giveUp(
-      PersistenceError(
-        .closed,
-        "The persistence was closed after \(limit), with \(unsaved) not saved\(reason)",
-        cause: status.lastError, isOutcomeKnown: false))
-  }
-}
-
-/// The end of the time in which observers are awaited.
-private final class DeliveryLimit: TimerTarget {
-  private let end: Eventual<Void>
-
-  init(_ end: Eventual<Void>) { self.end = end }
-
-  func timerFired() { end.set(()) }
 }
 
 /// A database that stores can be saved in.

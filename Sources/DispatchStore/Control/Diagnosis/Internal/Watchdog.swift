@@ -40,16 +40,6 @@ final class Watchdog: InFlightWatchdog {
 // MARK: - Its timer
 
 extension Watchdog {
-  private final class Alarm: TimerTarget {
-    private let watchdog: @Sendable () -> Watchdog?
-
-    init(of watchdog: Watchdog) {
-      self.watchdog = { [weak watchdog] in watchdog }
-    }
-
-    func timerFired() { watchdog()?.timerFired() }
-  }
-
   func arm(for dispatcher: Dispatcher) {
     // Either this thread sees that no timer is set, or the resting check finds the trace at its second look.
     if isArmed.load(ordering: .sequentiallyConsistent) { return }
@@ -59,8 +49,8 @@ extension Watchdog {
 
   private func setTimer(for dispatcher: Dispatcher, after time: Int64) {
     if state.withLock(\.isCancelled) { return }
-    let timer = dispatcher.timers.add(
-      Alarm(of: self), at: dispatcher.clock.nanoseconds.addingClamped(time))
+    let deadline = dispatcher.clock.nanoseconds.addingClamped(time)
+    let timer = dispatcher.timers.add(at: deadline) { [weak self] in self?.timerFired() }
     let isCancelled = state.withLock { state in
       state.timer = timer
       return state.isCancelled

@@ -1,5 +1,5 @@
 /// A run of an effect, with a task for each attempt: a run that waits for its turn or pauses has none.
-final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
+final class EffectRun: FamilyMember, @unchecked Sendable {
   // because the effect's lock guards `line`, and all else is constant or locked
   let registered: RegisteredEffect
   let dispatcher: Dispatcher
@@ -80,7 +80,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     let deadline = Deadline(time: time, nanoseconds: time - now)
     let details = standIn.makeDetails()
     details.put(TimeLimit(until: deadline, of: dispatcher, endsEarly: false))
-    details.startTimer(for: self)
+    details.startTimer { self.timerFired() }
   }
 
   // MARK: Its life
@@ -175,9 +175,9 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     _ limit: Duration?, _ work: () async throws -> Result
   ) async throws -> Result {
     guard let limit else { return try await work() }
-    let target = AttemptLimit(run: self, attempt: attemptCount)
+    let attempt = attemptCount
     let time = dispatcher.clock.nanoseconds.addingClamped(limit.wholeNanoseconds)
-    let timer = dispatcher.timers.add(target, at: time)
+    let timer = dispatcher.timers.add(at: time) { self.timeOut(attempt) }
     defer { if !isPlanted(.nextAttemptEnds) { dispatcher.timers.remove(timer) } }
     do {
       return try await work()
@@ -189,7 +189,7 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     }
   }
 
-  fileprivate func timeOut(_ attempt: Int) {
+  private func timeOut(_ attempt: Int) {
     yieldPoint(.cancel)
     let task = state.withLock { $0.timeOut(attempt) }
     task?.cancel()
@@ -203,12 +203,12 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
     registered.paused(self)
     guard registered.outbox?.isClosed != true, state.withLock({ $0.pause() }) else { return end() }
     let time = dispatcher.clock.nanoseconds.addingClamped(duration.wholeNanoseconds)
-    let timer = dispatcher.timers.add(self, at: time)
+    let timer = dispatcher.timers.add(at: time) { self.timerFired() }
     if !state.withLock({ $0.keep(timer, after: attempt) }) { dispatcher.timers.remove(timer) }
   }
 
   /// Ends the pause, or cancels the run at its deadline: no run has both.
-  func timerFired() {
+  private func timerFired() {
     if state.withLock({ $0.endPause() }) { return registered.pauseEnded(self) }
     if let limit = standIn.details?.withState(\.limit) { standIn.timeOut(limit.deadline.duration) }
     cancel()
@@ -243,16 +243,6 @@ final class EffectRun: FamilyMember, TimerTarget, @unchecked Sendable {
   private func cancelDispatches() {
     if standIn.cancelAlone(timedOut: false, after: .zero) { standIn.cancelChildren() }
   }
-}
-
-/// The end of an attempt's time.
-private final class AttemptLimit: TimerTarget {
-  private let run: EffectRun
-  private let attempt: Int
-
-  init(run: EffectRun, attempt: Int) { (self.run, self.attempt) = (run, attempt) }
-
-  func timerFired() { run.timeOut(attempt) }
 }
 
 extension DispatchError {

@@ -142,6 +142,6 @@ extension Dispatch {
     let older = admission?.announce(self, of: dispatcher) ?? []
     admission?.entered(self, of: dispatcher)
     for older in older { older.cancel() }
-    makeDetails().startTimer(for: self)
+    makeDetails().startTimer { self.timerFired() }
   }
 }

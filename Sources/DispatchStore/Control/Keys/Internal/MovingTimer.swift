@@ -44,11 +44,12 @@ extension TimerQueue {
   ///
   /// - Parameter keep: Keeps the new timer's token; false if the timer has moved or fired since.
   func apply(
-    _ move: MovingTimer.Move, to target: any TimerTarget, keep: (TimerToken, Int) -> Bool
+    _ move: MovingTimer.Move, fire: @escaping @Sendable () -> Void,
+    keep: (TimerToken, Int) -> Bool
   ) {
     if let former = move.former { remove(former) }
     guard let next = move.next else { return }
-    let token = add(target, at: next.time)
+    let token = add(at: next.time, fire)
     if !keep(token, next.number) { remove(token) }
   }
 }

@@ -1,7 +1,7 @@
 /// The wait until a closed dispatcher has no dispatch in flight.
 ///
 /// Waits generation after generation, since dispatches under way may make others.
-final class DrainWait: TimerTarget {
+final class DrainWait: Sendable {
   /// Whether all dispatches have ended, once the wait has.
   let isComplete = Eventual<Bool>()
   private let dispatcher: Dispatcher
@@ -17,7 +17,7 @@ final class DrainWait: TimerTarget {
     // Before the timer, so that no limit is too short if nothing is in flight.
     awaitGeneration()
     guard let deadline, !isComplete.isSet else { return }
-    let timer = dispatcher.timers.add(self, at: deadline)
+    let timer = dispatcher.timers.add(at: deadline) { self.isComplete.set(false) }
     isComplete.whenSet { _ in self.dispatcher.timers.remove(timer) }
   }
 
@@ -37,9 +37,5 @@ final class DrainWait: TimerTarget {
     let catchUp = CatchUp(with: entries.compactMap(\.storage))
     catchUp.isComplete.whenSet { if $0 { self.isComplete.set(true) } }
     isComplete.whenSet { if !$0 { catchUp.cancel() } }
-  }
-
-  func timerFired() {
-    isComplete.set(false)
   }
 }

@@ -1,7 +1,7 @@
 /// The wait of a task or a thread for a unit of a limit.
 ///
 /// Ends with the unit, or without one if the task is cancelled or the time has passed.
-final class LimitWaiter: TimerTarget {
+final class LimitWaiter: Sendable {
   let end = Eventual<LimitUnit?>()
   private let limit: DispatchLimit
 
@@ -13,6 +13,4 @@ final class LimitWaiter: TimerTarget {
   func cancel() {
     if limit.endWait(self) { end.set(nil) }
   }
-
-  func timerFired() { cancel() }
 }

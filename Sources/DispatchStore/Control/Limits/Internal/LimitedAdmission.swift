@@ -110,7 +110,7 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
         units.append(unit)
         continue
       }
-      let timer = limitDeadline.map { dispatcher.timers.add(waiter, at: $0.time) }
+      let timer = limitDeadline.map { dispatcher.timers.add(at: $0.time) { waiter.cancel() } }
       let wait = WaitForLimit(limit, of: dispatcher, callSite, in: caller)
       let region = BlockingRegion(on: thread)
       let unit = waiter.end.wait()
@@ -137,7 +137,7 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
         units.append(unit)
         continue
       }
-      let timer = limitDeadline.map { dispatcher.timers.add(waiter, at: $0.time) }
+      let timer = limitDeadline.map { dispatcher.timers.add(at: $0.time) { waiter.cancel() } }
       let wait = WaitForLimit(limit, of: dispatcher, callSite, in: context)
       let taskWait = TaskWait.begin()
       let unit =

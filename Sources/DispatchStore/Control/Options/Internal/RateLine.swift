@@ -1,7 +1,7 @@
 /// The dispatches of one key that come at a rate.
 ///
 /// Ends with its interval.
-final class RateLine: TimerTarget {
+final class RateLine: Sendable {
   let key: TypedKey
   private let state = Locked(State())
   private let clock: DispatcherClock
@@ -71,7 +71,7 @@ final class RateLine: TimerTarget {
     state.withLock { $0.rates.leave(delay) }
   }
 
-  func timerFired() {
+  private func timerFired() {
     let now = clock.nanoseconds
     yieldPoint(.comeAtRate, key.description)
     let (due, move, isRetired) = state.withLock { state in
@@ -85,7 +85,9 @@ final class RateLine: TimerTarget {
   }
 
   private func apply(_ move: MovingTimer.Move) {
-    timers?.apply(move, to: self) { token, number in
+    timers?.apply(move) {
+      self.timerFired()
+    } keep: { token, number in
       state.withLock { $0.timer.keep(token, number) }
     }
   }

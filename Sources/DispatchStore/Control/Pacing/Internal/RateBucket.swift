@@ -1,5 +1,5 @@
 /// The tokens of one key of a rate limit; ends when it is full again.
-final class RateBucket: TimerTarget {
+final class RateBucket: Sendable {
   let key: TypedKey
   private let state: Locked<State>
   private let time: PacingTime
@@ -50,7 +50,7 @@ final class RateBucket: TimerTarget {
     change { $0.leave(dispatch, at: $1) }
   }
 
-  func timerFired() {
+  private func timerFired() {
     let now = time.clock.nanoseconds
     state.withLock { $0.timer.fired(at: now) }
     change { _, _ in }
@@ -75,7 +75,9 @@ final class RateBucket: TimerTarget {
     }
     guard let (result, granted, move, isRetired) = changed else { return nil }
     for dispatch in granted { dispatch.gateMayOpen() }
-    time.timers.apply(move, to: self) { token, number in
+    time.timers.apply(move) {
+      self.timerFired()
+    } keep: { token, number in
       state.withLock { $0.timer.keep(token, number) }
     }
     if isRetired { table?.remove(self, of: key) }

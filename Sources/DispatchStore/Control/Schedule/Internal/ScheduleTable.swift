@@ -1,5 +1,5 @@
 /// The scheduled dispatches and repeating actions of a dispatcher, with one timer for all.
-final class ScheduleTable: DispatcherAttachment, TimerTarget, DateObserver {
+final class ScheduleTable: DispatcherAttachment, DateObserver {
   enum Member: Sendable {
     /// A dispatch, with the companion that saves it, if it is saved.
     case dispatch(DispatchDelay, SavedSchedule?)
@@ -206,7 +206,7 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget, DateObserver {
 
   // MARK: Time
 
-  func timerFired() {
+  private func timerFired() {
     let moment = clock.moment
     yieldPoint(.changeSchedule)
     let (due, move) = state.withLock { state in
@@ -242,7 +242,9 @@ final class ScheduleTable: DispatcherAttachment, TimerTarget, DateObserver {
   }
 
   private func apply(_ move: MovingTimer.Move) {
-    timers?.apply(move, to: self) { token, number in
+    timers?.apply(move) {
+      self.timerFired()
+    } keep: { token, number in
       state.withLock { $0.timer.keep(token, number) }
     }
   }

@@ -308,9 +308,9 @@ extension Dispatch {
     defer { (thread.context, thread.run) = (context, run) }
     return try body()
   }
-}
 
-extension Dispatch: TimerTarget {
+  // MARK: The end of its time
+
   /// Called when the deadline has passed.
   func timerFired() {
     if let limit = details?.withState(\.limit) { timeOut(limit.deadline.duration) }

@@ -193,7 +193,7 @@ struct AdmittedDispatch {
     if let parent { dispatch.join(parent) }
     if let details = dispatch.details {
       yieldPoint(.setTimer, dispatch.id.description)
-      details.startTimer(for: dispatch, startsHere: dispatch.isSynchronous)
+      details.startTimer(startsHere: dispatch.isSynchronous) { [dispatch] in dispatch.timerFired() }
     }
   }
 }

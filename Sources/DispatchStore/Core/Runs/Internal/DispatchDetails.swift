@@ -187,24 +187,24 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Starts the timer of the limit, if there is one, once the dispatch is shared.
   ///
-  /// The timer ends the target.
-  ///
   /// - Parameter startsHere: Whether this thread is about to run the dispatch, if nothing holds it back.
-  func startTimer(for target: any TimerTarget, startsHere: Bool = false) {
+  func startTimer(startsHere: Bool = false, _ fire: @escaping @Sendable () -> Void) {
     let limit = withState { state in
       state.needsTimer(startsHere: startsHere) ? state.limit?.timing : nil
     }
-    startTimer(limit, for: target)
+    startTimer(limit, fire)
   }
 
   /// Starts the timer of a reduction that goes on in a round, where it may be held back.
-  func startTimerInRound(for target: any TimerTarget) {
-    startTimer(withState { $0.limit?.timingInRound }, for: target)
+  func startTimerInRound(_ fire: @escaping @Sendable () -> Void) {
+    startTimer(withState { $0.limit?.timingInRound }, fire)
   }
 
-  private func startTimer(_ limit: (Dispatcher, Deadline)?, for target: any TimerTarget) {
+  private func startTimer(
+    _ limit: (Dispatcher, Deadline)?, _ fire: @escaping @Sendable () -> Void
+  ) {
     guard let (dispatcher, deadline) = limit else { return }
-    let timer = dispatcher.timers.add(target, at: deadline.time)
+    let timer = dispatcher.timers.add(at: deadline.time, fire)
     // The dispatch may have ended meanwhile, or be about to.
     if !withState({ $0.keep(timer) }) { dispatcher.timers.remove(timer) }
   }

@@ -28,7 +28,7 @@ extension InlineRun.Address {
       isAtomic: pointee.isAtomic, pointee.atomicOutcome)
     let begun = remainder.begun.map { round.storeRun(at: $0.index) }
     if details.begin(.round(round), begun) { round.cancel() }
-    details.startTimerInRound(for: record)
+    details.startTimerInRound { record.timerFired() }
     record.begin(round, after: remainder, begun)
   }
 }

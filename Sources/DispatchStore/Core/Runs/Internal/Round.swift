@@ -397,15 +397,15 @@ final class Round: @unchecked Sendable {
     withExtendedLifetime(operation) {}
     guard pause > 0 else { return [index] }
     let timers = retry.dispatcher.timers
-    let timer = timers.add(
-      RetryPause(of: self, at: index, before: attempt + 1),
-      at: retry.dispatcher.clock.nanoseconds.addingClamped(pause))
+    let timer = timers.add(at: retry.dispatcher.clock.nanoseconds.addingClamped(pause)) {
+      self.pausePassed(at: index, before: attempt + 1)
+    }
     if !state.withLock({ $0.keep(timer, at: index, of: attempt + 1) }) { timers.remove(timer) }
     return []
   }
 
   /// Continues after the pause before an attempt, on a thread of the clock's.
-  func pausePassed(at index: Int, before attempt: Int) {
+  private func pausePassed(at index: Int, before attempt: Int) {
     yieldPoint(.pausePassed, route.identifiers[index])
     guard state.withLock({ $0.pausePassed(index, before: attempt) }) else { return }
     resume { $0.start([index]) }

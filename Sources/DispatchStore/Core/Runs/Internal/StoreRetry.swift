@@ -21,20 +21,3 @@ struct StoreRetry {
   let rule: any RetryRule
   let dispatcher: Dispatcher
 }
-
-/// The timer of the pause before an attempt.
-final class RetryPause: TimerTarget {
-  private let round: Round
-  private let index: Int
-  private let attempt: Int
-
-  init(of round: Round, at index: Int, before attempt: Int) {
-    self.round = round
-    self.index = index
-    self.attempt = attempt
-  }
-
-  func timerFired() {
-    round.pausePassed(at: index, before: attempt)
-  }
-}

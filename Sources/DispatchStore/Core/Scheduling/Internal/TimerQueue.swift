@@ -1,19 +1,18 @@
-/// An object to call when a timer's deadline has come.
-protocol TimerTarget: AnyObject, Sendable {
-  /// Called on a thread of the clock, with no lock held.
-  func timerFired()
-}
-
 /// The timers of one dispatcher, by its clock: each takes only memory, and all share one alarm.
 final class TimerQueue: Sendable {
   private let state: Locked<State>
   private let clock: DispatcherClock
 
   private struct State {
-    var heap = TimerHeap<any TimerTarget>()
+    var heap = TimerHeap<Timer>()
     let alarm: AlarmSource
     /// The time of the earliest alarm that was set and has not come.
     var nextAlarm: Int64?
+  }
+
+  // A struct, since a generic heap of bare closures would allocate whenever one goes in or out.
+  private struct Timer {
+    let fire: @Sendable () -> Void
   }
 
   /// The shortest time, in nanoseconds, between an alarm that came early and the next one.
@@ -29,10 +28,12 @@ final class TimerQueue: Sendable {
 
   /// Adds a timer, and returns the token to remove it.
   ///
-  /// - Parameter deadline: The deadline, in nanoseconds of the dispatcher's clock.
-  func add(_ target: any TimerTarget, at deadline: Int64) -> TimerToken {
+  /// - Parameters:
+  ///   - deadline: The deadline, in nanoseconds of the dispatcher's clock.
+  ///   - fire: Called on a thread of the clock, with no lock held.
+  func add(at deadline: Int64, _ fire: @escaping @Sendable () -> Void) -> TimerToken {
     let (token, former) = state.withLock { state -> (TimerToken, AlarmSource.Unset?) in
-      (state.heap.insert(target, at: deadline), setAlarm(&state))
+      (state.heap.insert(Timer(fire: fire), at: deadline), setAlarm(&state))
     }
     former?()
     return token
@@ -42,14 +43,14 @@ final class TimerQueue: Sendable {
   ///
   /// With the system's clock, the alarm still comes, finds nothing to do, and sets the next one.
   func remove(_ token: TimerToken) {
-    let (target, alarm) = state.withLock { state -> ((any TimerTarget)?, AlarmSource.Unset?) in
-      let target = state.heap.remove(token)
+    let (timer, alarm) = state.withLock { state -> (Timer?, AlarmSource.Unset?) in
+      let timer = state.heap.remove(token)
       let alarm = state.heap.count == 0 ? state.alarm.unset() : nil
       if alarm != nil { state.nextAlarm = nil }
-      return (target, alarm)
+      return (timer, alarm)
     }
     alarm?()
-    withExtendedLifetime(target) {}
+    withExtendedLifetime(timer) {}
   }
 
   /// Fires the timers that are due, since an alarm has come.
@@ -58,7 +59,7 @@ final class TimerQueue: Sendable {
   private func alarmCame(at time: Int64?) {
     let now = clock.nanoseconds
     yieldPoint(.fireTimers)
-    let (due, former) = state.withLock { state -> ([any TimerTarget], AlarmSource.Unset?) in
+    let (due, former) = state.withLock { state -> ([Timer], AlarmSource.Unset?) in
       let time = time ?? state.nextAlarm ?? now
       if state.nextAlarm == time { state.nextAlarm = nil }
       let due = state.heap.takeDue(at: now)
@@ -67,7 +68,7 @@ final class TimerQueue: Sendable {
       return (due, setAlarm(&state, notBefore: now < time ? now + Self.pause : .min))
     }
     former?()
-    for target in due { target.timerFired() }
+    for timer in due { timer.fire() }
   }
 
   /// Sets the alarm for the earliest deadline, unless one comes before that.

@@ -15,19 +15,8 @@ extension Persistence {
     }
     if isOver { return }
     if isAdded { requestWriter() }
-    _ = timers.add(
-      LeaseRenewal(of: self, since: present),
-      at: clock.nanoseconds.addingClamped(pause.wholeNanoseconds))
+    _ = timers.add(at: clock.nanoseconds.addingClamped(pause.wholeNanoseconds)) { [weak self] in
+      self?.renewLease(since: present)
+    }
   }
-}
-
-private final class LeaseRenewal: TimerTarget {
-  private weak let persistence: Persistence?
-  private let group: Int64
-
-  init(of persistence: Persistence, since group: Int64) {
-    (self.persistence, self.group) = (persistence, group)
-  }
-
-  func timerFired() { persistence?.renewLease(since: group) }
 }

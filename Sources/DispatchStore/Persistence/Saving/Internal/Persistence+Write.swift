@@ -183,11 +183,10 @@ extension Persistence {
     publishStatus()
     let factor = Int64(1) << min(Int64(writer.failures - 1), 16)
     let pause = min(Self.pauses.least * factor, Self.pauses.most)
-    _ = timers.add(
-      WriterPause(of: self), at: clock.nanoseconds.addingClamped(pause))
+    _ = timers.add(at: clock.nanoseconds.addingClamped(pause)) { self.endPause() }
   }
 
-  fileprivate func endPause() {
+  private func endPause() {
     if state.withLock({ $0.commit.endPause() }) { startJob() }
   }
 
@@ -293,13 +292,4 @@ extension PersistenceError {
     ]
     return codes.contains(code) && isOutcomeKnown
   }
-}
-
-/// The end of a pause before the next attempt to write.
-private final class WriterPause: TimerTarget {
-  private let persistence: Persistence
-
-  init(of persistence: Persistence) { self.persistence = persistence }
-
-  func timerFired() { persistence.endPause() }
 }

@@ -1,5 +1,5 @@
 /// A task's wait until everything is saved that was committed before.
-final class SavingWait: TimerTarget {
+final class SavingWait: Sendable {
   enum End {
     case saved(PersistenceError?)
     case timedOut
@@ -17,11 +17,11 @@ final class SavingWait: TimerTarget {
     persistence.requestWriter()
     guard let limit, !end.isSet else { return }
     let (timers, now) = (persistence.timers, persistence.clock.nanoseconds)
-    let timer = timers.add(self, at: now.addingClamped(limit.wholeNanoseconds))
+    let timer = timers.add(at: now.addingClamped(limit.wholeNanoseconds)) {
+      self.giveUp(.timedOut)
+    }
     end.whenSet { _ in timers.remove(timer) }
   }
-
-  func timerFired() { giveUp(.timedOut) }
 
   /// Ends the wait before everything is saved.
   func giveUp(_ reason: End) {
