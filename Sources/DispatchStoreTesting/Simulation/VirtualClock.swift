@@ -9,7 +9,7 @@ public import Foundation
 /// A dispatcher with this clock fires its timers on the thread that advances it, before that returns: delays, schedules,
 /// time limits, rates. What they begin runs where it always does.
 /// The dispatcher takes the date from the clock, too: `jump(by:)` sets that, as somebody sets a machine's clock.
-public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock` guards its state
+public final class VirtualClock: Clock, Sendable {
   /// A time, counted from the creation of the clock.
   public struct Instant: InstantProtocol, Hashable, Sendable {
     /// The time since the creation of the clock.
@@ -42,28 +42,24 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
     let wake: @Sendable () -> Void
   }
 
-  private let lock = NSLock()
-  private var time = Instant(offset: .zero)
-  /// The date at the creation of the clock, moved by all jumps.
-  private var start: Int64
-  private var count = 0
-  /// The sleepers, in the reverse order in which they will be woken.
-  private var sleepers: [Sleeper] = []
-  private var waiters: [Waiter] = []
-  private var observers: [Observer] = []
-
   private struct Observer {
-    weak var object: (any DateObserver)?
+    weak let object: (any DateObserver)?
   }
 
-  /// The observers that still exist, which the caller releases outside of the lock.
-  private var presentObservers: [any DateObserver] { observers.compactMap { $0.object } }
+  private struct State: Sendable {
+    var time = Instant(offset: .zero)
+    /// The date at the creation of the clock, moved by all jumps.
+    var start: Int64
+    var count = 0
+    /// The sleepers, in the reverse order in which they will be woken.
+    var sleepers: [Sleeper] = []
+    var observers: [Observer] = []
 
-  private struct Waiter {
-    let number: Int
-    let count: Int
-    let continuation: UnsafeContinuation<Void, Never>
+    /// The observers that still exist, which the caller releases outside of the lock.
+    var presentObservers: [any DateObserver] { observers.compactMap { $0.object } }
   }
+
+  private let state: Awaited<State>
 
   /// Makes a clock at zero, with the date 2026-01-01T00:00:00Z.
   public convenience init() {
@@ -72,7 +68,7 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
 
   /// Makes a clock at zero, with this date.
   public init(date: Date) {
-    start = date.unixNanoseconds
+    state = Awaited(State(start: date.unixNanoseconds))
   }
 
   /// The current date, which advances with the time.
@@ -83,21 +79,21 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   /// Wakes no sleeper. Outside of simulations, dispatchers begin before it returns what was scheduled at dates that have
   /// come with it.
   public func jump(by duration: Duration) {
-    let observers = lock.withLock {
-      start = start.addingClamped(duration.wholeNanoseconds)
-      return presentObservers
+    let observers = state.change { state in
+      state.start = state.start.addingClamped(duration.wholeNanoseconds)
+      return state.presentObservers
     }
     for observer in observers { observer.dateJumped() }
   }
 
   /// The current time.
-  public var now: Instant { lock.withLock { time } }
+  public var now: Instant { state.read(\.time) }
 
   /// A nanosecond.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
   /// The number of sleepers.
-  package var sleeperCount: Int { lock.withLock { sleepers.count } }
+  package var sleeperCount: Int { state.read(\.sleepers.count) }
 
   /// Sleeps until the clock is set to that time or past it.
   ///
@@ -131,22 +127,19 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
 
   /// Adds a sleeper; returns nil if its deadline has passed.
   private func add(at deadline: Instant, _ body: @escaping @Sendable () -> Void) -> Int? {
-    var resumed: [UnsafeContinuation<Void, Never>] = []
-    let number = lock.withLock { () -> Int? in
-      guard deadline > time else { return nil }
-      count += 1
-      let index = sleepers.firstIndex { $0.deadline <= deadline } ?? sleepers.endIndex
-      sleepers.insert(Sleeper(number: count, deadline: deadline, wake: body), at: index)
-      resumed = takeWaiters()
-      return count
+    state.change { state -> Int? in
+      guard deadline > state.time else { return nil }
+      state.count += 1
+      let sleeper = Sleeper(number: state.count, deadline: deadline, wake: body)
+      let index = state.sleepers.firstIndex { $0.deadline <= deadline } ?? state.sleepers.endIndex
+      state.sleepers.insert(sleeper, at: index)
+      return sleeper.number
     }
-    for waiter in resumed { waiter.resume() }
-    return number
   }
 
   private func forget(_ number: Int?) {
-    let forgotten = lock.withLock { () -> Sleeper? in
-      sleepers.firstIndex { $0.number == number }.map { sleepers.remove(at: $0) }
+    let forgotten = state.change { state -> Sleeper? in
+      state.sleepers.firstIndex { $0.number == number }.map { state.sleepers.remove(at: $0) }
     }
     withExtendedLifetime(forgotten) {}
   }
@@ -156,7 +149,7 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   /// A sleeper that sleeps again does so from the new time, so a loop of sleeps is woken only once. If that matters,
   /// use `advance(by:settling:)`.
   public func advance(by duration: Duration) {
-    wake { $0.advanced(by: duration) }
+    wake { $0.time.advanced(by: duration) }
   }
 
   /// Advances the time from deadline to deadline, so that sleepers that sleep again are woken again.
@@ -174,31 +167,31 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
     by duration: Duration, settling settle: () async -> Void
   ) async {
     let end = now.advanced(by: duration)
-    while wake(until: { [self] _ in sleepers.last.map(\.deadline).flatMap { $0 <= end ? $0 : nil } }
-    ) {
+    while wake(until: { $0.sleepers.last.map(\.deadline).flatMap { $0 <= end ? $0 : nil } }) {
       await settle()
     }
-    wake { max($0, end) }
+    wake { max($0.time, end) }
   }
 
   /// Advances the time to the next deadline, and wakes all sleepers with that deadline.
   ///
   /// - Returns: Whether there was a sleeper.
   func advanceToNextSleeper() -> Bool {
-    wake { [self] _ in sleepers.last?.deadline }
+    wake { $0.sleepers.last?.deadline }
   }
 
   /// Sets the time, and wakes all sleepers whose deadline has passed.
   ///
-  /// - Parameter end: Returns the new time, given the current one. Called under the lock.
+  /// - Parameter end: Returns the new time. Called under the lock.
   @discardableResult
-  private func wake(until end: (Instant) -> Instant?) -> Bool {
-    let woken = lock.withLock { () -> [Sleeper] in
-      guard let end = end(time) else { return [] }
-      time = max(time, end)
-      let first = sleepers.firstIndex { $0.deadline <= time } ?? sleepers.endIndex
-      defer { sleepers.removeSubrange(first...) }
-      return sleepers[first...].reversed()
+  private func wake(until end: (State) -> Instant?) -> Bool {
+    let woken = state.change { state -> [Sleeper] in
+      guard let end = end(state) else { return [] }
+      let time = max(state.time, end)
+      state.time = time
+      let first = state.sleepers.firstIndex { $0.deadline <= time } ?? state.sleepers.endIndex
+      defer { state.sleepers.removeSubrange(first...) }
+      return state.sleepers[first...].reversed()
     }
     for sleeper in woken { sleeper.wake() }
     return !woken.isEmpty
@@ -208,50 +201,21 @@ public final class VirtualClock: Clock, @unchecked Sendable {  // because `lock`
   ///
   /// For a test that is about to advance the time. Returns early if the task is cancelled.
   public func waitForSleepers(atLeast count: Int) async {
-    let number = lock.withLock {
-      self.count += 1
-      return self.count
-    }
-    await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
-        let waits = lock.withLock {
-          let waits = sleepers.count < count && !Task.isCancelled
-          if waits {
-            waiters.append(Waiter(number: number, count: count, continuation: continuation))
-          }
-          return waits
-        }
-        if !waits { continuation.resume() }
-      }
-    } onCancel: {
-      // A task that has not stored its waiter yet sees `Task.isCancelled` under the lock.
-      let waiter = lock.withLock {
-        waiters.firstIndex { $0.number == number }.map { waiters.remove(at: $0) }
-      }
-      waiter?.continuation.resume()
-    }
-  }
-
-  /// Removes and returns the tasks that wait for at most the current number of sleepers.
-  ///
-  /// Called under the lock.
-  private func takeWaiters() -> [UnsafeContinuation<Void, Never>] {
-    defer { waiters.removeAll { $0.count <= sleepers.count } }
-    return waiters.filter { $0.count <= sleepers.count }.map(\.continuation)
+    _ = await state.first { $0.sleepers.count >= count ? true : nil }
   }
 }
 
 extension VirtualClock: DatedClock {
   package var unixNanoseconds: Int64 {
-    lock.withLock { start.addingClamped(time.offset.wholeNanoseconds) }
+    state.read { $0.start.addingClamped($0.time.offset.wholeNanoseconds) }
   }
 
   package var elapsedNanoseconds: Int64 { now.offset.wholeNanoseconds }
 
   package func add(_ observer: any DateObserver) {
-    let present = lock.withLock {
-      let present = presentObservers
-      observers = (present + [observer]).map { Observer(object: $0) }
+    let present = state.change { state in
+      let present = state.presentObservers
+      state.observers = (present + [observer]).map { Observer(object: $0) }
       return present
     }
     withExtendedLifetime(present) {}
