@@ -27,7 +27,9 @@
       @Sendable (@escaping @Sendable (Downstream.Input) -> Void) -> ObserverToken?
 
     private let lock = NSLock()
-    private var state: StoreSubscriptionState<Downstream.Input>
+    private var demand = Subscribers.Demand.none
+    private var newest: Downstream.Input?
+    private var isSending = false
     private var subscriber: Downstream?
     private var observe: Observe?
     private var token: ObserverToken?
@@ -35,13 +37,12 @@
     init(_ subscriber: Downstream, _ observe: @escaping Observe) {
       self.subscriber = subscriber
       self.observe = observe
-      state = StoreSubscriptionState()
       super.init()
     }
 
-    func request(_ demand: Subscribers.Demand) {
+    func request(_ more: Subscribers.Demand) {
       let observe = lock.withLock {
-        state.request(demand)
+        demand += more
         defer { self.observe = nil }
         return self.observe
       }
@@ -59,20 +60,27 @@
     }
 
     override func receive(_ value: Downstream.Input) {
-      lock.withLock { state.receive(value) }
+      lock.withLock { newest = value }
       send()
     }
 
     /// Sends the pending values; a thread that comes meanwhile leaves its value to this one.
     private func send() {
       while let (subscriber, value) = lock.withLock({ takeNext() }) {
-        let demand = subscriber.receive(value)
-        lock.withLock { state.hasSent(demand) }
+        let more = subscriber.receive(value)
+        lock.withLock {
+          isSending = false
+          demand += more
+        }
       }
     }
 
+    /// Takes the value to send now; nil if there is no value or no demand, or while another value is being sent.
     private func takeNext() -> (Downstream, Downstream.Input)? {
-      guard let subscriber, let value = state.takeNext() else { return nil }
+      guard !isSending, demand > .none, let subscriber, let value = newest else { return nil }
+      newest = nil
+      demand -= 1
+      isSending = true
       return (subscriber, value)
     }
 
@@ -83,37 +91,6 @@
         return (subscriber, observe, token)
       }
       released.2?.cancel()
-    }
-  }
-
-  /// The demand of a subscriber, and the value that waits for it.
-  struct StoreSubscriptionState<Value> {
-    private var demand = Subscribers.Demand.none
-    private var newest: Value?
-    private var isSending = false
-
-    mutating func request(_ more: Subscribers.Demand) {
-      demand += more
-    }
-
-    mutating func receive(_ value: Value) {
-      newest = value
-    }
-
-    /// Takes the value to send now; `hasSent` must follow.
-    ///
-    /// Nil if there is no value or no demand, or while another value is being sent.
-    mutating func takeNext() -> Value? {
-      guard !isSending, demand > .none, let value = newest else { return nil }
-      newest = nil
-      demand -= 1
-      isSending = true
-      return value
-    }
-
-    mutating func hasSent(_ more: Subscribers.Demand) {
-      isSending = false
-      demand += more
     }
   }
 #endif
