@@ -36,7 +36,7 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
   func end(_ run: StoreRunInfo, _ action: AnyAction, for receiver: any StatesReceiver) {
     let end = history.withLock { $0.end(run.dispatch.id) }
     guard let store, let span = end?.span, let action = store.reducer.typed(action),
-      run.outcome.isHandled
+      run.outcome.mayHaveStarted
     else { return }
     receiver.receive(
       HandledStates(
@@ -64,16 +64,6 @@ extension Store: TrackedStore {
     ExclusiveSection.check(storage, "read", on: .current)
     return storage.withLock { _ in
       body(ModelHistory.State(model: storage.model.pointee, version: storage.version))
-    }
-  }
-}
-
-extension StoreOutcome {
-  /// Whether the store's code ran, according to the outcome.
-  fileprivate var isHandled: Bool {
-    switch self {
-    case .finished, .failed, .cancelled(hasStarted: true): true
-    case .cancelled, .vetoed, .notInvolved: false
     }
   }
 }
