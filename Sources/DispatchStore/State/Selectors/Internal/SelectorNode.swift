@@ -47,19 +47,16 @@ final class TypedSelectorNode<Value: Sendable>: SelectorNode, @unchecked Sendabl
   }
 
   private let source: Source
-  /// The type's `==`; nil if it is not `Equatable`.
-  let areEqual: ((Value, Value) -> Bool)?
+  let equality = ElementEquality<Value>()
 
   /// - Parameter read: Called with the address of a model, inside the store's exclusive section.
   init(reading read: @escaping @Sendable (UnsafeRawPointer) -> Value) {
     source = .model(read)
-    areEqual = equality(of: Value.self)
     super.init(inputs: [])
   }
 
   init(of inputs: [SelectorNode], _ compute: @escaping @Sendable (SelectedInputs) -> Value) {
     source = .inputs(compute)
-    areEqual = equality(of: Value.self)
     super.init(inputs: inputs)
   }
 
@@ -75,7 +72,9 @@ final class TypedSelectorNode<Value: Sendable>: SelectorNode, @unchecked Sendabl
     }
     let value = read(model)
     // Values that are not `Equatable` may be references with the same bytes to changed objects.
-    if areEqual != nil, let last, haveSameBytes(value, self.value(of: last)) { return last }
+    if equality.areEqual != nil, let last, haveSameBytes(value, self.value(of: last)) {
+      return last
+    }
     return TypedSelection(value, stamp: stamp)
   }
 
@@ -87,17 +86,7 @@ final class TypedSelectorNode<Value: Sendable>: SelectorNode, @unchecked Sendabl
   override func settle(_ selection: Selection, last: Selection) -> Selection {
     if selection === last { return last }
     let (value, lastValue) = (value(of: selection), value(of: last))
-    guard let areEqual, haveSameBytes(value, lastValue) || areEqual(value, lastValue) else {
-      return selection
-    }
+    if equality.differ(value, lastValue) { return selection }
     return TypedSelection(value, stamp: last.stamp, inputs: selection.inputs)
   }
-}
-
-/// The `==` of a type that is `Equatable` at run time; nil for any other type.
-private func equality<Value>(of type: Value.Type) -> ((Value, Value) -> Bool)? {
-  func open<Known: Equatable>(_ type: Known.Type) -> (Value, Value) -> Bool {
-    { unsafeBitCast($0, to: Known.self) == unsafeBitCast($1, to: Known.self) }
-  }
-  return (type as? any Equatable.Type).map { open($0) }
 }

@@ -21,7 +21,7 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
   init(_ node: TypedSelectorNode<Value>, sharing storage: StoreStorage?) {
     self.node = node
     // Only values that can be compared can come from elsewhere.
-    self.storage = node.areEqual == nil ? nil : storage
+    self.storage = node.equality.areEqual == nil ? nil : storage
   }
 
   func begin(_ model: UnsafeRawPointer, _ version: UInt64) -> KeptValue {
@@ -61,7 +61,7 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
     set(last)
     if isInitial { return .now(newValue) }
     let oldValue = evaluate(old).value
-    if node.areEqual?(oldValue, newValue) == true { return nil }
+    if node.equality.areEqual?(oldValue, newValue) == true { return nil }
     return .replaced(ReplacedValue(old: oldValue, by: newValue))
   }
 

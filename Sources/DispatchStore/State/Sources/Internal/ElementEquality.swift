@@ -3,6 +3,7 @@
 /// The conformance is looked up once, because a cast takes longer than a comparison.
 @usableFromInline
 struct ElementEquality<Value: Sendable>: Sendable {
+  /// The type's `==`; nil if it is not `Equatable`.
   @usableFromInline let areEqual: (@Sendable (Value, Value) -> Bool)?
 
   @usableFromInline
