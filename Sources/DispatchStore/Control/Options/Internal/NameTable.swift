@@ -7,14 +7,14 @@ final class NameTable: Sendable {
 
   /// The dispatches of a key that have not ended, in the order of their insertion.
   func dispatches(_ key: TypedKey) -> [Dispatch] {
-    Self.inOrder(lines.present(key)?.members ?? [:]).filter { !$0.hasEnded }
+    (lines.present(key)?.dispatches ?? []).filter { !$0.hasEnded }
   }
 
   /// The keys of all dispatches, by dispatch.
   var keys: [ObjectIdentifier: [TypedKey]] {
     var keys: [ObjectIdentifier: [TypedKey]] = [:]
     for line in lines.all {
-      for dispatch in line.members.values {
+      for dispatch in line.dispatches {
         keys[ObjectIdentifier(dispatch), default: []].append(line.key)
       }
     }
@@ -40,11 +40,11 @@ final class NameTable: Sendable {
       return replaced
     }
     removeAtEnd(dispatch, place)
-    return Self.inOrder(replaced)
+    return NameLine.inOrder(replaced)
   }
 
   /// A dispatch of a key whose stores have not ended; nil if there is none.
-  func present(_ key: TypedKey) -> Dispatch? { lines.present(key)?.members.first?.value }
+  func present(_ key: TypedKey) -> Dispatch? { lines.present(key)?.dispatches.first }
 
   /// Adds a dispatch, until its stores have ended, unless the key has one already, which is returned.
   func insertUnlessPresent(_ dispatch: Dispatch, _ key: TypedKey) -> Dispatch? {
@@ -77,10 +77,6 @@ final class NameTable: Sendable {
       if place.line.remove(place.number) { lines.remove(place.line, of: place.line.key) }
     }
   }
-
-  private static func inOrder(_ members: NameLine.Members) -> [Dispatch] {
-    members.sorted { $0.key < $1.key }.map(\.value)
-  }
 }
 
 /// The dispatches in flight of one key.
@@ -103,7 +99,12 @@ private final class NameLine: Sendable {
     self.key = key
   }
 
-  var members: Members { state.withLock(\.members) }
+  /// The dispatches in the order of their insertion.
+  var dispatches: [Dispatch] { state.withLock { Self.inOrder($0.members) } }
+
+  static func inOrder(_ members: Members) -> [Dispatch] {
+    members.sorted { $0.key < $1.key }.map(\.value)
+  }
 
   /// Changes the dispatches; the closure gets a new number, which is returned with its result.
   ///

@@ -291,7 +291,8 @@ extension Dispatch {
       case .block(let block, let isOnly):
         // The block's context is bound in the task that runs it. The child tasks of that task must not get a copy.
         guard isOnly || dispatch.isAlone, !TaskLocalAddress.isCopied else { return block }
-        await block()
+        // The block sees a cancellation by itself; what it has dispatched hears of it here.
+        await withCancellationHandler(block) { dispatch.cancel() }
       }
     }
   }

@@ -59,12 +59,15 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   /// Bounds the numbers of workers that are calculated from the width of a queue, which may be `Int.max`.
   private static let greatestWidth = 4_096
 
+  /// Read once, because the system reads files for each answer, which takes longer than a dispatch.
+  private static let processorCount = ProcessInfo.processInfo.activeProcessorCount
+
   /// The number of threads that may run jobs at once.
   var width: Int {
     let width = poolQueue?.width ?? queue.maxConcurrentOperationCount
     if width > 0 { return min(width, Self.greatestWidth) }
     guard width < 0 else { return 1 }
-    return world?.width ?? ProcessInfo.processInfo.activeProcessorCount
+    return world?.width ?? Self.processorCount
   }
 
   /// The width for a push.
