@@ -38,6 +38,17 @@ struct Broken: Error, CustomStringConvertible {
   let description: String
 }
 
+/// Runs a body for each item, in tasks at the same time; the results are in the order in which the tasks end.
+@discardableResult
+func concurrently<Items: Sequence, Value: Sendable>(
+  _ items: Items, _ body: @escaping @Sendable (Items.Element) async -> Value
+) async -> [Value] where Items.Element: Sendable {
+  await withTaskGroup(of: Value.self) { group in
+    for item in items { group.addTask { await body(item) } }
+    return await group.reduce(into: []) { $0.append($1) }
+  }
+}
+
 func check(_ isKept: Bool, _ promise: @autoclosure () -> String) throws {
   if !isKept { throw Broken(description: promise()) }
 }

@@ -23,11 +23,7 @@ extension FuzzRun {
       case .send(let number): await send(number)
       case .group(let place) where program.groups[place].isSent: await sendGroup(place)
       case .children(let bodies):
-        await withTaskGroup { group in
-          for body in bodies {
-            group.addTask { try? await self.runAsync(body, for: owner) }
-          }
-        }
+        await concurrently(bodies) { try? await self.runAsync($0, for: owner) }
       case .yield: await Task.yield()
       default: try run(statement, for: owner)
       }

@@ -33,27 +33,23 @@ extension Scenario {
     }
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .mainThread]
     let faults = Shared([String]())
-    await withTaskGroup { group in
-      for (place, mode) in modes.enumerated() {
-        group.addTask {
-          let number = place + 1
-          let handle = dispatcher.dispatch(action: Entry.late(number), mode: mode) {
-            let delivered = deliveredEntries.now
-            let missing = store.model.entries.filter {
-              $0 % 100 == number && !delivered.contains($0)
-            }
-            if !missing.isEmpty {
-              faults.with { $0.append("\(missing) not delivered for \(number)") }
-            }
-            let all = [number, number + 100, number + 300]
-            if !all.allSatisfy(delivered.contains) {
-              faults.with { $0.append("\(number) in \(delivered)") }
-            }
-          }
-          if number == 2 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
-          _ = await handle.result
+    await concurrently(modes.enumerated()) { place, mode in
+      let number = place + 1
+      let handle = dispatcher.dispatch(action: Entry.late(number), mode: mode) {
+        let delivered = deliveredEntries.now
+        let missing = store.model.entries.filter {
+          $0 % 100 == number && !delivered.contains($0)
+        }
+        if !missing.isEmpty {
+          faults.with { $0.append("\(missing) not delivered for \(number)") }
+        }
+        let all = [number, number + 100, number + 300]
+        if !all.allSatisfy(delivered.contains) {
+          faults.with { $0.append("\(number) in \(delivered)") }
         }
       }
+      if number == 2 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
+      _ = await handle.result
     }
     let entries = store.model.entries
     let lost = entries.filter { $0 % 100 != 2 }

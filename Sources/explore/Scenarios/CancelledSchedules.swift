@@ -14,9 +14,7 @@ extension Scenario {
     let closes = simulation.draw(below: 2) == 0
     if closes { simulation.atSomeTime { first.close() } }
     let plans = (1...5).map { AlarmPlan($0, simulation) }
-    await withTaskGroup { group in
-      for plan in plans { group.addTask { first.run(plan) } }
-    }
+    await concurrently(plans) { first.run($0) }
     if closes {
       first.close()
       await first.dispatcher.drain()

@@ -28,18 +28,13 @@ extension Scenario {
     }
     let completions = Shared([Int: Int]())
     let modes: [Dispatcher.Mode] = [.serial, .serial, .async, .sync, .mainThread]
-    let results = await withTaskGroup(of: (Int, DispatchResult).self) { group in
-      for (place, mode) in modes.enumerated() {
-        group.addTask {
-          let number = place + 1
-          let handle = dispatcher.dispatch(action: Entry.work(number), mode: mode) {
-            completions.with { $0[number, default: 0] += 1 }
-          }
-          if number == 2 || number == 3 { control?.atSomeTime { handle.cancel() } }
-          return (number, await handle.result)
-        }
+    let results = await concurrently(modes.enumerated()) { place, mode in
+      let number = place + 1
+      let handle = dispatcher.dispatch(action: Entry.work(number), mode: mode) {
+        completions.with { $0[number, default: 0] += 1 }
       }
-      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      if number == 2 || number == 3 { control?.atSomeTime { handle.cancel() } }
+      return (number, await handle.result)
     }
     try check(faults.now.isEmpty, "\(faults.now)")
     let entries = store.model.entries

@@ -19,18 +19,14 @@ extension Scenario {
     let actions: [Entry] = [.fail(1), .work(2), .fail(3), .slow(4), .fail(5), .work(6)]
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .mainThread, .serial, .async]
     let completions = Shared([Int: Int]())
-    let results = await withTaskGroup(of: (Int, DispatchResult).self) { group in
-      for (action, mode) in zip(actions, modes) {
-        group.addTask {
-          let handle = dispatcher.dispatch(action: action, mode: mode) {
-            completions.with { $0[action.number, default: 0] += 1 }
-          }
-          if action.number == 6 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
-          return (action.number, await handle.result)
-        }
+    let pairs = await concurrently(zip(actions, modes)) { action, mode in
+      let handle = dispatcher.dispatch(action: action, mode: mode) {
+        completions.with { $0[action.number, default: 0] += 1 }
       }
-      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      if action.number == 6 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
+      return (action.number, await handle.result)
     }
+    let results = Dictionary(uniqueKeysWithValues: pairs)
     let stores = [journal, near, far, regardless, refined]
     for action in actions {
       let (number, result) = (action.number, results[action.number]!)

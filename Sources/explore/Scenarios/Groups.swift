@@ -16,11 +16,7 @@ extension Scenario {
     dispatcher.register(middleware: ChoreVeto())
     let draw: (Int) -> Int = { dispatcher.simulation?.draw(below: $0) ?? $0 - 1 }
     let runs = (0..<2).map { GroupProgram(number: $0, draw) }
-    await withTaskGroup { tasks in
-      for run in runs {
-        tasks.addTask { await run.run(by: dispatcher, watch) }
-      }
-    }
+    await concurrently(runs) { await $0.run(by: dispatcher, watch) }
     for run in runs { watch.check(run) }
     try check(watch.faults.now.isEmpty, "\(watch.faults.now)\n\(runs)")
   }

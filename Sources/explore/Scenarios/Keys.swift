@@ -48,18 +48,14 @@ extension Scenario {
     let acts = (1...6).map { _ in
       (key: 1 + simulation.draw(below: 2), forgets: simulation.draw(below: 3) == 0)
     }
-    await withTaskGroup { group in
-      for (number, act) in acts.enumerated() {
-        group.addTask {
-          if act.forgets {
-            dispatcher.idempotencyKeys.forget(act.key)
-          } else {
-            _ = await dispatcher.dispatch(
-              action: Sell(number: act.key), mode: .serial(lane: number),
-              options: .idempotencyKey(act.key)
-            ).result
-          }
-        }
+    await concurrently(acts.enumerated()) { number, act in
+      if act.forgets {
+        dispatcher.idempotencyKeys.forget(act.key)
+      } else {
+        _ = await dispatcher.dispatch(
+          action: Sell(number: act.key), mode: .serial(lane: number),
+          options: .idempotencyKey(act.key)
+        ).result
       }
     }
     // A forgotten key is removed with the next commit.

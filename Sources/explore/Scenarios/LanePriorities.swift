@@ -16,30 +16,26 @@ extension Scenario {
     let plans = (1...3).map { producer in
       (1...5).map { Plan(producer * 10 + $0, lane: simulation.draw(below: 3), simulation) }
     }
-    await withTaskGroup { group in
-      for plans in plans {
-        group.addTask {
-          var handles: [DispatchHandle] = []
-          await withTaskGroup { sends in
-            for plan in plans {
-              let options = plan.options(after: handles.last)
-              let mode = modes[plan.lane]
-              // A dispatch that is sent to the main queue goes there first, and so may come later than later ones.
-              if plan.isSent, mode != .mainThread {
-                sends.addImmediateTask {
-                  await dispatcher.send(plan.entry, to: "journal", mode: mode, options: options)
-                }
-                continue
-              }
-              let handle = dispatcher.dispatch(
-                storeIdentifier: "journal", action: plan.entry, mode: mode, options: options)
-              if plan.isCancelled { simulation.atSomeTime { handle.cancel() } }
-              handles.append(handle)
+    await concurrently(plans) { plans in
+      var handles: [DispatchHandle] = []
+      await withTaskGroup { sends in
+        for plan in plans {
+          let options = plan.options(after: handles.last)
+          let mode = modes[plan.lane]
+          // A dispatch that is sent to the main queue goes there first, and so may come later than later ones.
+          if plan.isSent, mode != .mainThread {
+            sends.addImmediateTask {
+              await dispatcher.send(plan.entry, to: "journal", mode: mode, options: options)
             }
+            continue
           }
-          for handle in handles { await handle.ended() }
+          let handle = dispatcher.dispatch(
+            storeIdentifier: "journal", action: plan.entry, mode: mode, options: options)
+          if plan.isCancelled { simulation.atSomeTime { handle.cancel() } }
+          handles.append(handle)
         }
       }
+      for handle in handles { await handle.ended() }
     }
     let begun = runs.begun
     for plan in plans.joined() where !plan.isCancelled {

@@ -14,21 +14,17 @@ extension Scenario {
       }
     }
     let completions = Shared([Int: Int]())
-    await withTaskGroup { group in
-      for producer in 1...3 {
-        group.addTask {
-          var last: DispatchHandle?
-          for turn in 1...3 {
-            let number = producer * 10 + turn
-            let action: Entry =
-              producer == 2 ? .slow(number) : turn == 2 ? .work(number) : .note(number)
-            last = dispatcher.dispatch(action: action, mode: .serial) {
-              completions.with { $0[number, default: 0] += 1 }
-            }
-          }
-          _ = await last?.result
+    await concurrently(1...3) { producer in
+      var last: DispatchHandle?
+      for turn in 1...3 {
+        let number = producer * 10 + turn
+        let action: Entry =
+          producer == 2 ? .slow(number) : turn == 2 ? .work(number) : .note(number)
+        last = dispatcher.dispatch(action: action, mode: .serial) {
+          completions.with { $0[number, default: 0] += 1 }
         }
       }
+      _ = await last?.result
     }
     let entries = store.model.entries
     try check(overlaps.now == 0, "two actions of the lane ran at once")
@@ -79,17 +75,13 @@ extension Scenario {
       }
       if count > 1 { overlaps.with { $0 += 1 } }
     }
-    await withTaskGroup { group in
-      for producer in 1...3 {
-        group.addTask {
-          for turn in 1...2 {
-            let lane = producer == 3 ? "b" : "a"
-            let handle = dispatcher.dispatch(
-              action: Entry.work(producer * 10 + turn), mode: .serial(lane: lane))
-            if producer == 1 { _ = await handle.result }
-            if producer == 3, turn == 2 { _ = await handle.result }
-          }
-        }
+    await concurrently(1...3) { producer in
+      for turn in 1...2 {
+        let lane = producer == 3 ? "b" : "a"
+        let handle = dispatcher.dispatch(
+          action: Entry.work(producer * 10 + turn), mode: .serial(lane: lane))
+        if producer == 1 { _ = await handle.result }
+        if producer == 3, turn == 2 { _ = await handle.result }
       }
     }
     _ = await dispatcher.dispatch(action: Entry.note(40), mode: .serial(lane: "a")).result

@@ -24,15 +24,11 @@ extension Scenario {
       (.note(1), .async), (.work(2), .serial), (.slow(3), .serial(lane: "a")),
       (.note(4), .serial(lane: "b")), (.work(5), .mainThread), (.note(6), .sync),
     ]
-    await withTaskGroup { group in
-      for (action, mode) in actions {
-        group.addTask {
-          _ = await dispatcher.dispatch(action: action, mode: mode).result
-          let index = store.model.entries.firstIndex(of: action.number)
-          if !delivered.now.contains(index.map { UInt64($0 + 1) } ?? 0) {
-            late.with { $0.append(action.number) }
-          }
-        }
+    await concurrently(actions) { action, mode in
+      _ = await dispatcher.dispatch(action: action, mode: mode).result
+      let index = store.model.entries.firstIndex(of: action.number)
+      if !delivered.now.contains(index.map { UInt64($0 + 1) } ?? 0) {
+        late.with { $0.append(action.number) }
       }
     }
     try check(late.now.isEmpty, "\(late.now) had ended before their commit was delivered")

@@ -28,20 +28,16 @@ extension Scenario {
     dispatcher.simulation?.atSomeTime { dispatcher.register(middleware: passing) }
     dispatcher.simulation?.atSomeTime { dispatcher.unregister(middleware: passing) }
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .async, .serial, .mainThread]
-    let results = await withTaskGroup(of: (Int, DispatchResult).self) { group in
-      for (place, mode) in modes.enumerated() {
-        group.addTask {
-          let number = place + 1
-          let action: Entry = number == 5 ? .slow(5) : number == 6 ? .note(6) : .work(number)
-          let handle = dispatcher.dispatch(action, mode: mode) { result in
-            log.ended(result.dispatchID)
-          }
-          if number == 5 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
-          return (number, await handle.result)
-        }
+    let pairs = await concurrently(modes.enumerated()) { place, mode in
+      let number = place + 1
+      let action: Entry = number == 5 ? .slow(5) : number == 6 ? .note(6) : .work(number)
+      let handle = dispatcher.dispatch(action, mode: mode) { result in
+        log.ended(result.dispatchID)
       }
-      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      if number == 5 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
+      return (number, await handle.result)
     }
+    let results = Dictionary(uniqueKeysWithValues: pairs)
     _ = await dispatcher.dispatch(action: Entry.note(7), mode: .serial).result
     try check(log.faults.now.isEmpty, "\(log.faults.now)")
     let (entries, others) = (store.model.entries, second.model.entries)

@@ -135,9 +135,7 @@ private final class Cashier: Sendable {
   }
 
   func run(_ purchases: [Purchase]) async {
-    await withTaskGroup { group in
-      for purchase in purchases { group.addTask { await self.run(purchase) } }
-    }
+    await concurrently(purchases) { await self.run($0) }
   }
 
   private func run(_ purchase: Purchase) async {
@@ -216,11 +214,7 @@ extension Scenario {
       try? await simulation.clock.sleep(for: time)
       simulation.atSomeTime { isShutDown ? office.shutDown() : office.close() }
     }()
-    await withTaskGroup { group in
-      for number in 1...6 {
-        group.addTask { await office.dispatch(action: Place(number: number)).ended() }
-      }
-    }
+    await concurrently(1...6) { await office.dispatch(action: Place(number: $0)).ended() }
     await closing
     await office.drain()
     let book = orders.model
@@ -385,11 +379,7 @@ extension Scenario {
         }
         throw Broken(description: "try again")
       })
-    await withTaskGroup { group in
-      for number in 0..<4 {
-        group.addTask { await dispatcher.dispatch(action: Place(number: number)).settled }
-      }
-    }
+    await concurrently(0..<4) { await dispatcher.dispatch(action: Place(number: $0)).settled }
     try check(faults.now.isEmpty, "\(faults.now)")
     try check(dispatcher.deadLetters.isEmpty, "\(dispatcher.deadLetters)")
     try check(orders.model.paid.sorted() == [0, 1, 2, 3], "\(orders.model.paid) are paid")

@@ -22,21 +22,17 @@ extension Scenario {
     let modes: [Dispatcher.Mode] = [
       .sync, .async, .serial, .mainThread, .serial(lane: "a"), .serial(lane: "a"), .serial, .async,
     ]
-    await withTaskGroup { group in
-      for (place, mode) in modes.enumerated() {
-        group.addTask {
-          let question = Question(number: place)
-          if place < 5 {
-            let handle = dispatcher.dispatch(action: question, mode: mode)
-            if place == 1 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
-            let result = await handle.result
-            let replies = result.replies(to: Question.self)
-            faults.with { $0 += question.faults(in: result, replies) }
-          } else {
-            let sent = await dispatcher.send(question, mode: mode)
-            faults.with { $0 += question.faults(in: sent.result, sent.replies) }
-          }
-        }
+    await concurrently(modes.enumerated()) { place, mode in
+      let question = Question(number: place)
+      if place < 5 {
+        let handle = dispatcher.dispatch(action: question, mode: mode)
+        if place == 1 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
+        let result = await handle.result
+        let replies = result.replies(to: Question.self)
+        faults.with { $0 += question.faults(in: result, replies) }
+      } else {
+        let sent = await dispatcher.send(question, mode: mode)
+        faults.with { $0 += question.faults(in: sent.result, sent.replies) }
       }
     }
     let reply = try await desk.send(Question(number: 10)).reply

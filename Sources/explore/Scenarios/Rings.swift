@@ -82,21 +82,16 @@ extension Scenario {
     let results = Shared([Bool]())
     let made = Shared([Int: Foundation.Operation]())
     let modes: [Dispatcher.Mode] = [.async, .serial(lane: "y"), .sync, .mainThread]
-    async let own = withTaskGroup { group in
-      for (number, mode) in modes.enumerated() {
-        group.addTask {
-          await dispatcher.dispatch(
-            action: Chore.makes(number, made) {
-              let inner = Chore.depends(on: { [made.now[number]].compactMap { $0 } })
-              let result = await dispatcher.dispatch(action: inner, mode: .async).result
-              results.with { $0.append(result.isRefused) }
-              let next = dispatcher.dispatch(action: inner, mode: .sync)
-              results.with { $0.append(next.resultIfEnded.isRefused) }
-            }, mode: mode
-          ).result
-        }
-      }
-      return await group.reduce(into: []) { $0.append($1) }
+    async let own = concurrently(modes.enumerated()) { number, mode in
+      await dispatcher.dispatch(
+        action: Chore.makes(number, made) {
+          let inner = Chore.depends(on: { [made.now[number]].compactMap { $0 } })
+          let result = await dispatcher.dispatch(action: inner, mode: .async).result
+          results.with { $0.append(result.isRefused) }
+          let next = dispatcher.dispatch(action: inner, mode: .sync)
+          results.with { $0.append(next.resultIfEnded.isRefused) }
+        }, mode: mode
+      ).result
     }
     // The second, on a lane, depends on the block of the first, which waits for that lane.
     let waits = Shared([DispatchResult]())

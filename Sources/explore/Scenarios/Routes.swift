@@ -14,15 +14,10 @@ extension Scenario {
     let parcels = dispatcher.register(
       store: Store<Journal, Parcel>(identifier: "parcels", reducer: ReducingTenant { _ in }))
     async let changes: Void = tenants.change()
-    let senders = await withTaskGroup(of: RouteSender.self) { group in
-      for producer in 1...3 {
-        group.addTask {
-          var sender = RouteSender(number: producer, dispatcher, tenants)
-          for turn in 1...5 { await sender.take(turn) }
-          return sender
-        }
-      }
-      return await group.reduce(into: []) { $0.append($1) }
+    let senders = await concurrently(1...3) { producer in
+      var sender = RouteSender(number: producer, dispatcher, tenants)
+      for turn in 1...5 { await sender.take(turn) }
+      return sender
     }
     await changes
     var last = RouteSender(number: 9, dispatcher, tenants)

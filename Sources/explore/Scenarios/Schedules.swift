@@ -14,22 +14,18 @@ extension Scenario {
     simulation.atSomeTime { simulation.clock.jump(by: .seconds(20)) }
     simulation.atSomeTime { simulation.clock.jump(by: .seconds(-20)) }
     simulation.atSomeTime { dispatcher.cancelScheduled(named: "0") }
-    await withTaskGroup { group in
-      for producer in 0..<3 {
-        group.addTask {
-          await withTaskGroup { inner in
-            for count in 0..<4 {
-              let number = 1 + producer * 4 + count
-              let seconds = Int64(simulation.draw(below: 4))
-              let name = ["0", "1", nil][simulation.draw(below: 3)]
-              let isSent = simulation.draw(below: 2) == 0
-              inner.addTask {
-                await watch.dispatch(
-                  number, in: .seconds(seconds), name, by: dispatcher, isSent: isSent)
-              }
-              try? await simulation.clock.sleep(for: .seconds(1) * simulation.draw(below: 3) / 2)
-            }
+    await concurrently(0..<3) { producer in
+      await withTaskGroup { inner in
+        for count in 0..<4 {
+          let number = 1 + producer * 4 + count
+          let seconds = Int64(simulation.draw(below: 4))
+          let name = ["0", "1", nil][simulation.draw(below: 3)]
+          let isSent = simulation.draw(below: 2) == 0
+          inner.addTask {
+            await watch.dispatch(
+              number, in: .seconds(seconds), name, by: dispatcher, isSent: isSent)
           }
+          try? await simulation.clock.sleep(for: .seconds(1) * simulation.draw(below: 3) / 2)
         }
       }
     }

@@ -29,16 +29,12 @@ extension Scenario {
       for _ in 0..<3 { _ = store.model }
       dispatcher.queue.isSuspended = false
     }()
-    let results = await withTaskGroup(of: (Int, DispatchResult).self) { group in
-      for (place, sequence) in sequences.enumerated() {
-        group.addTask {
-          let handle = send(sequence.actions, sequence.mode, sequence.options)
-          if place == 1 || place == 4 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
-          return (place, await handle.result)
-        }
-      }
-      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    let pairs = await concurrently(sequences.enumerated()) { place, sequence in
+      let handle = send(sequence.actions, sequence.mode, sequence.options)
+      if place == 1 || place == 4 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
+      return (place, await handle.result)
     }
+    let results = Dictionary(uniqueKeysWithValues: pairs)
     await stop
     let entries = store.model.entries
     for (place, sequence) in sequences.enumerated() {

@@ -25,14 +25,10 @@ extension Scenario {
       dispatcher.queue.isSuspended = false
       dispatcher.queue.maxConcurrentOperationCount = 3
     }()
-    await withTaskGroup { group in
-      for number in 1...6 {
-        group.addTask {
-          let mode: Dispatcher.Mode = number.isMultiple(of: 3) ? .serial : .async
-          let action: Entry = number == 4 ? .slow(4) : .work(number)
-          _ = await dispatcher.dispatch(action: action, mode: mode).result
-        }
-      }
+    await concurrently(1...6) { number in
+      let mode: Dispatcher.Mode = number.isMultiple(of: 3) ? .serial : .async
+      let action: Entry = number == 4 ? .slow(4) : .work(number)
+      _ = await dispatcher.dispatch(action: action, mode: mode).result
     }
     await control
     // The last action in that lane, and in the queue.

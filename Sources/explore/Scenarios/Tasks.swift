@@ -12,17 +12,13 @@ extension Scenario {
       store: Store<Journal, Errand>(identifier: "errands", reducer: ErrandReducer()))
     let notes = dispatcher.makePlainJournal("notes")
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .mainThread]
-    let handles = await withTaskGroup(of: (Int, DispatchHandle).self) { group in
-      for (place, mode) in modes.enumerated() {
-        group.addTask {
-          let number = place + 1
-          let handle = dispatcher.dispatch(action: Errand.of(number), mode: mode)
-          if number != 1 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
-          return (number, handle)
-        }
-      }
-      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    let pairs = await concurrently(modes.enumerated()) { place, mode in
+      let number = place + 1
+      let handle = dispatcher.dispatch(action: Errand.of(number), mode: mode)
+      if number != 1 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
+      return (number, handle)
     }
+    let handles = Dictionary(uniqueKeysWithValues: pairs)
     for number in 1...4 {
       let handle = handles[number]!
       let result = await handle.result

@@ -26,33 +26,29 @@ extension Scenario {
         simulation.atSomeTime { dispatcher.queue.isSuspended = false }
       }
     }
-    await withTaskGroup { group in
-      for plans in plans {
-        group.addTask {
-          var handles: [(Int, DispatchHandle)] = []
-          await withTaskGroup { sends in
-            for plan in plans {
-              let options = plan.options(after: handles.last?.1, usesPriorities)
-              let mode = Dispatcher.Mode.serial(lanes: plan.lanes)
-              if plan.isSent {
-                sends.addImmediateTask {
-                  let result = await dispatcher.send(
-                    plan.entry, to: "journal", mode: mode, options: options)
-                  results.with { $0[plan.number] = result.result }
-                }
-                continue
-              }
-              let handle = dispatcher.dispatch(
-                storeIdentifier: "journal", action: plan.entry, mode: mode, options: options)
-              if plan.isCancelled { simulation.atSomeTime { handle.cancel() } }
-              handles.append((plan.number, handle))
+    await concurrently(plans) { plans in
+      var handles: [(Int, DispatchHandle)] = []
+      await withTaskGroup { sends in
+        for plan in plans {
+          let options = plan.options(after: handles.last?.1, usesPriorities)
+          let mode = Dispatcher.Mode.serial(lanes: plan.lanes)
+          if plan.isSent {
+            sends.addImmediateTask {
+              let result = await dispatcher.send(
+                plan.entry, to: "journal", mode: mode, options: options)
+              results.with { $0[plan.number] = result.result }
             }
+            continue
           }
-          for (number, handle) in handles {
-            let result = await handle.result
-            results.with { $0[number] = result }
-          }
+          let handle = dispatcher.dispatch(
+            storeIdentifier: "journal", action: plan.entry, mode: mode, options: options)
+          if plan.isCancelled { simulation.atSomeTime { handle.cancel() } }
+          handles.append((plan.number, handle))
         }
+      }
+      for (number, handle) in handles {
+        let result = await handle.result
+        results.with { $0[number] = result }
       }
     }
     try check(accounts.faults.isEmpty, "\(accounts.faults)")

@@ -9,15 +9,9 @@ extension Scenario {
     let stays = dispatcher.makePlainJournal("stays", waitFor: WaitFor(["journal"]))
     let middlewares = Bracket()
     dispatcher.register(middleware: middlewares)
-    async let actions = withTaskGroup { group in
-      for (number, mode) in [Dispatcher.Mode.async, .serial, .sync].enumerated() {
-        group.addTask {
-          await dispatcher.dispatch(action: Entry.work(number + 1), mode: mode).result
-        }
-      }
-      var results: [DispatchResult] = []
-      for await result in group { results.append(result) }
-      return results
+    let modes: [Dispatcher.Mode] = [.async, .serial, .sync]
+    async let actions = concurrently(modes.enumerated()) { number, mode in
+      await dispatcher.dispatch(action: Entry.work(number + 1), mode: mode).result
     }
     async let second = { @Sendable () -> JournalStore in
       dispatcher.unregister(store: first)

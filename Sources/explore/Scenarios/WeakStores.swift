@@ -18,17 +18,12 @@ extension Scenario {
       "regardless", waitFor: WaitFor(["weak"], runsRegardless: true))
     dispatcher.simulation?.atSomeTime { weak.release() }
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .mainThread, .serial(lane: "a")]
-    let results = await withTaskGroup(of: (Int, DispatchResult).self) { group in
-      for (place, mode) in modes.enumerated() {
-        group.addTask {
-          let number = place + 1
-          let action: Entry = number.isMultiple(of: 2) ? .slow(number) : .work(number)
-          return (number, await dispatcher.dispatch(action: action, mode: mode).result)
-        }
-      }
-      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    let results = await concurrently(modes.enumerated()) { place, mode in
+      let number = place + 1
+      let action: Entry = number.isMultiple(of: 2) ? .slow(number) : .work(number)
+      return (number, await dispatcher.dispatch(action: action, mode: mode).result)
     }
-    for (number, result) in results.sorted(by: { $0.key < $1.key }) {
+    for (number, result) in results.sorted(by: { $0.0 < $1.0 }) {
       let hasRun = inside.now.contains(number)
       try check(hasRun == inside.now.contains(-number), "\(number) has not ended: \(inside.now)")
       switch result["weak"] {
