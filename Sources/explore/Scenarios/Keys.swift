@@ -50,7 +50,7 @@ extension Scenario {
     }
     await concurrently(acts.enumerated()) { number, act in
       if act.forgets {
-        dispatcher.idempotencyKeys.forget(act.key)
+        _ = dispatcher.idempotencyKeys.forget(act.key)
       } else {
         _ = await dispatcher.dispatch(
           action: Sell(number: act.key), mode: .serial(lane: number),
