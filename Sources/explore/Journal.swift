@@ -88,6 +88,23 @@ final class JournalReducer: Reducer<Journal, Entry> {
   }
 }
 
+/// A reducer whose operations a closure makes.
+final class BlockReducer<Action: ActionType>: Reducer<Journal, Action> {
+  typealias Make = @Sendable (Action, Store<Journal, Action>) -> ActionOperation<Journal, Action>
+
+  private let make: Make
+
+  init(_ make: @escaping Make) {
+    self.make = make
+  }
+
+  override func operation(
+    for action: Action, in store: Store<Journal, Action>
+  ) -> ActionOperation<Journal, Action> {
+    make(action, store)
+  }
+}
+
 /// A reducer that makes plain reductions only.
 final class PlainReducer: Reducer<Journal, Entry> {
   override func reduce(into model: inout Journal, action: Entry) {
@@ -110,5 +127,13 @@ extension Dispatcher {
 
   func makePlainJournal(_ identifier: String, waitFor: WaitFor = []) -> JournalStore {
     register(store: Store(identifier: identifier, reducer: PlainReducer()), waitFor: waitFor)
+  }
+
+  @discardableResult
+  func makeStore<Action: ActionType>(
+    _ identifier: String, of type: Action.Type, waitFor: WaitFor = [],
+    _ make: @escaping BlockReducer<Action>.Make
+  ) -> Store<Journal, Action> {
+    register(store: Store(identifier: identifier, reducer: BlockReducer(make)), waitFor: waitFor)
   }
 }

@@ -12,8 +12,11 @@ extension Scenario {
     let limit = Duration.seconds(600)
     dispatcher.watchdog(after: limit) { report in reports.with { $0.append(report) } }
     let store = dispatcher.makeJournal("journal") { _ in }
-    let nesting = dispatcher.register(
-      store: Store<Journal, Awaiting>(identifier: "awaiting", reducer: AwaitingReducer()))
+    let nesting = dispatcher.makeStore("awaiting", of: Awaiting.self) { action, store in
+      ActionOperation(action: action, store: store) { action, _ async in
+        await action.handle.ended()
+      }
+    }
     let clock = dispatcher.simulation!.clock
     let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
     let ended = Shared(Set<DispatchID>())
@@ -83,14 +86,4 @@ extension Scenario {
 /// Awaits a dispatch in its block.
 private struct Awaiting: ActionType {
   let handle: DispatchHandle
-}
-
-private final class AwaitingReducer: Reducer<Journal, Awaiting> {
-  override func operation(
-    for action: Awaiting, in store: Store<Journal, Awaiting>
-  ) -> ActionOperation<Journal, Awaiting> {
-    ActionOperation(action: action, store: store) { action, _ async in
-      await action.handle.ended()
-    }
-  }
 }

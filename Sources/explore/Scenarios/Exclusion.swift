@@ -159,36 +159,6 @@ private final class ClaimedKeys: Sendable {
   }
 }
 
-private final class ClaimReducer: Reducer<Journal, Claim> {
-  private let keys: ClaimedKeys
-
-  init(_ keys: ClaimedKeys) {
-    self.keys = keys
-  }
-
-  override func operation(
-    for action: Claim, in store: Store<Journal, Claim>
-  ) -> ActionOperation<Journal, Claim> {
-    guard action.isSlow else {
-      return ActionOperation(action: action, store: store) { [keys] claim, store in
-        keys.take(claim, at: store.level)
-        store.updateModel { $0.entries.append(claim.number) }
-        keys.release(claim)
-      }
-    }
-    return ActionOperation(action: action, store: store) { [keys] claim, store async in
-      keys.take(claim, at: store.level)
-      defer { keys.release(claim) }
-      await Task.yield()
-      store.updateModel { $0.entries.append(claim.number) }
-      if let inner = claim.inner, let dispatcher = store.dispatcher {
-        let nested = Claim(number: claim.number * 10, keys: inner.keys)
-        await dispatcher.nest(nested, inner.how, keys)
-      }
-    }
-  }
-}
-
 extension Store where Model == Journal, Action == Claim {
   fileprivate var level: Int {
     (dispatcher?.store(with: "level") as? JournalStore)?.model.entries.count ?? 0
@@ -197,7 +167,25 @@ extension Store where Model == Journal, Action == Claim {
 
 extension Dispatcher {
   fileprivate func makeClaims(_ keys: ClaimedKeys) {
-    register(store: Store<Journal, Claim>(identifier: "claims", reducer: ClaimReducer(keys)))
+    makeStore("claims", of: Claim.self) { action, store in
+      guard action.isSlow else {
+        return ActionOperation(action: action, store: store) { claim, store in
+          keys.take(claim, at: store.level)
+          store.updateModel { $0.entries.append(claim.number) }
+          keys.release(claim)
+        }
+      }
+      return ActionOperation(action: action, store: store) { claim, store async in
+        keys.take(claim, at: store.level)
+        defer { keys.release(claim) }
+        await Task.yield()
+        store.updateModel { $0.entries.append(claim.number) }
+        if let inner = claim.inner, let dispatcher = store.dispatcher {
+          let nested = Claim(number: claim.number * 10, keys: inner.keys)
+          await dispatcher.nest(nested, inner.how, keys)
+        }
+      }
+    }
   }
 
   fileprivate func nest(_ claim: Claim, _ how: Claim.How, _ keys: ClaimedKeys) async {

@@ -9,10 +9,21 @@ extension Scenario {
   ) { dispatcher in
     _ = dispatcher.makeJournal("journal")
     let last = Shared([Int: DispatchHandle]())
-    dispatcher.register(
-      store: Store<Journal, Link>(
-        identifier: "links",
-        reducer: LinkReducer { chain, handle in last.with { $0[chain] = handle } }))
+    let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
+    dispatcher.makeStore("links", of: Link.self) { action, store in
+      ActionOperation(action: action, store: store) { link, store async throws in
+        guard let dispatcher = store.dispatcher else { return }
+        if link.left == 0 {
+          let held = dispatcher.dispatch(
+            storeIdentifier: "journal", action: Entry.hold(link.chain))
+          last.with { $0[link.chain] = held }
+        } else {
+          let next = Link(chain: link.chain, left: link.left - 1, isFirst: false)
+          dispatcher.dispatch(action: next, mode: modes[(link.chain + link.left) % 4])
+        }
+        if link.isFirst { try await dispatcher.simulation?.clock.sleep(for: .seconds(3_600)) }
+      }
+    }
     dispatcher.register(
       effect: Effect(Link.self, runsRegardless: true) { link, context in
         guard link.chain > 1 else { return }
@@ -43,35 +54,9 @@ extension Scenario {
   }
 }
 
+/// Dispatches the next link from its block, and at last an entry that holds; the first one runs until it is cancelled.
 private struct Link: ActionType {
   let chain: Int
   let left: Int
   let isFirst: Bool
-}
-
-/// Dispatches the next link from a block, and at last an entry that holds; the first one runs until it is cancelled.
-private final class LinkReducer: Reducer<Journal, Link> {
-  private static let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
-  private let note: @Sendable (Int, DispatchHandle) -> Void
-
-  init(_ note: @escaping @Sendable (Int, DispatchHandle) -> Void) {
-    self.note = note
-  }
-
-  override func operation(
-    for action: Link, in store: Store<Journal, Link>
-  ) -> ActionOperation<Journal, Link> {
-    ActionOperation(action: action, store: store) { [note] link, store async throws in
-      guard let dispatcher = store.dispatcher else { return }
-      if link.left == 0 {
-        note(
-          link.chain,
-          dispatcher.dispatch(storeIdentifier: "journal", action: Entry.hold(link.chain)))
-      } else {
-        let next = Link(chain: link.chain, left: link.left - 1, isFirst: false)
-        dispatcher.dispatch(action: next, mode: Self.modes[(link.chain + link.left) % 4])
-      }
-      if link.isFirst { try await dispatcher.simulation?.clock.sleep(for: .seconds(3_600)) }
-    }
-  }
 }

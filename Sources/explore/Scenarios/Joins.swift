@@ -63,10 +63,16 @@ extension Scenario {
     name: "late-rings", summary: "a ring is refused that closes when what is waited for begins"
   ) { dispatcher in
     let results = Shared([DispatchResult]())
-    dispatcher.register(
-      store: Store<Journal, Crossing>(
-        identifier: "crossing",
-        reducer: CrossingReducer { result in results.with { $0.append(result) } }))
+    dispatcher.makeStore("crossing", of: Crossing.self) { action, store in
+      ActionOperation(action: action, store: store) { action, store async in
+        guard let lane = action.lane, let dispatcher = store.dispatcher else { return }
+        await Task.yield()
+        let result = await dispatcher.dispatch(
+          action: Crossing(), mode: .serial(lane: lane), options: action.options
+        ).result
+        results.with { $0.append(result) }
+      }
+    }
     // Each has a lane and a key, and waits for what joins the other's key.
     let joining = [(1, 2), (2, 1)].map { own, other in
       dispatcher.dispatch(
@@ -107,26 +113,4 @@ private struct Crossing: ActionType {
   /// Nil for one that does nothing.
   var lane: Int?
   var options = DispatchOptions()
-}
-
-private final class CrossingReducer: Reducer<Journal, Crossing> {
-  private let note: @Sendable (DispatchResult) -> Void
-
-  init(_ note: @escaping @Sendable (DispatchResult) -> Void) {
-    self.note = note
-  }
-
-  override func operation(
-    for action: Crossing, in store: Store<Journal, Crossing>
-  ) -> ActionOperation<Journal, Crossing> {
-    ActionOperation(action: action, store: store) { [note] action, store async in
-      guard let lane = action.lane, let dispatcher = store.dispatcher else { return }
-      let options = action.options
-      await Task.yield()
-      note(
-        await dispatcher.dispatch(
-          action: Crossing(), mode: .serial(lane: lane), options: options
-        ).result)
-    }
-  }
 }

@@ -22,10 +22,20 @@ extension Scenario {
       }
     }
     let children = Shared([DispatchHandle]())
-    dispatcher.register(
-      store: Store<Journal, Nesting>(
-        identifier: "nesting",
-        reducer: NestingReducer { handle in children.with { $0.append(handle) } }))
+    dispatcher.makeStore("nesting", of: Nesting.self) { action, store in
+      ActionOperation(action: action, store: store) { action, store async throws in
+        guard let dispatcher = store.dispatcher else { return }
+        switch action {
+        case .holds(let number):
+          let child = dispatcher.dispatch(action: Entry.hold(number), mode: .serial(lane: "d"))
+          children.with { $0.append(child) }
+          try await dispatcher.simulation?.clock.sleep(for: .seconds(3_600))
+        case .ends(let number):
+          let child = dispatcher.dispatch(action: Entry.hold(number), mode: .async)
+          children.with { $0.append(child) }
+        }
+      }
+    }
     @Sendable func dispatch(
       _ action: Entry, _ mode: Dispatcher.Mode, _ options: DispatchOptions
     ) -> DispatchHandle {
@@ -107,27 +117,4 @@ private enum Nesting: ActionType {
   /// And runs until it is cancelled.
   case holds(Int)
   case ends(Int)
-}
-
-private final class NestingReducer: Reducer<Journal, Nesting> {
-  private let note: @Sendable (DispatchHandle) -> Void
-
-  init(_ note: @escaping @Sendable (DispatchHandle) -> Void) {
-    self.note = note
-  }
-
-  override func operation(
-    for action: Nesting, in store: Store<Journal, Nesting>
-  ) -> ActionOperation<Journal, Nesting> {
-    ActionOperation(action: action, store: store) { [note] action, store async throws in
-      guard let dispatcher = store.dispatcher else { return }
-      switch action {
-      case .holds(let number):
-        note(dispatcher.dispatch(action: Entry.hold(number), mode: .serial(lane: "d")))
-        try await dispatcher.simulation?.clock.sleep(for: .seconds(3_600))
-      case .ends(let number):
-        note(dispatcher.dispatch(action: Entry.hold(number), mode: .async))
-      }
-    }
-  }
 }

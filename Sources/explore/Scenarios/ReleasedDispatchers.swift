@@ -10,8 +10,21 @@ extension Scenario {
     let simulation = dispatcher.simulation!
     await { @Sendable () -> Void in
       let other = simulation.makeDispatcher(name: "other")
-      other.register(
-        store: Store<Journal, Chore>(reducer: ChoreReducer(alive: alive, orphans: orphans)))
+      // Notes whether the dispatcher of its store is there.
+      let note: @Sendable (Chore, Store<Journal, Chore>) -> Void = { chore, store in
+        (store.dispatcher == nil ? orphans : alive).with { $0.append(chore.number) }
+      }
+      other.makeStore("chores", of: Chore.self) { action, store in
+        if action.number > 1 {
+          return ActionOperation(action: action, store: store) { action, store in
+            note(action, store)
+          }
+        }
+        return ActionOperation(action: action, store: store) { action, store async in
+          for _ in 0..<3 { await Task.yield() }
+          note(action, store)
+        }
+      }
       let mode = Dispatcher.Mode.serial(lane: "a")
       await withTaskGroup { group in
         // In a task, so that no thread of the pool refers to the dispatcher.
@@ -32,29 +45,4 @@ extension Scenario {
 
 private struct Chore: ActionType {
   let number: Int
-}
-
-/// Notes whether the dispatcher of its store is there.
-private final class ChoreReducer: Reducer<Journal, Chore> {
-  private let alive: Shared<[Int]>
-  private let orphans: Shared<[Int]>
-
-  init(alive: Shared<[Int]>, orphans: Shared<[Int]>) {
-    (self.alive, self.orphans) = (alive, orphans)
-  }
-
-  override func operation(
-    for action: Chore, in store: Store<Journal, Chore>
-  ) -> ActionOperation<Journal, Chore> {
-    let note: @Sendable (Chore, Store<Journal, Chore>) -> Void = { [alive, orphans] action, store in
-      (store.dispatcher == nil ? orphans : alive).with { $0.append(action.number) }
-    }
-    if action.number > 1 {
-      return ActionOperation(action: action, store: store) { action, store in note(action, store) }
-    }
-    return ActionOperation(action: action, store: store) { action, store in
-      for _ in 0..<3 { await Task.yield() }
-      note(action, store)
-    }
-  }
 }

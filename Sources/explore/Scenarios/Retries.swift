@@ -10,15 +10,27 @@ extension Scenario {
     let completions = Shared([Int]())
     let holders = Shared([Int]())
     for name in ["first", "trying", "after"] {
-      dispatcher.register(
-        store: Store<Journal, Trial>(
-          identifier: name,
-          reducer: TrialReducer { trial in
-            watch.with { $0[name, default: []].append(trial.number) }
-            if trial.number < 20 { holders.with { $0.append(trial.number) } }
-            guard name == "trying" else { return false }
-            return watch.now[name]!.count { $0 == trial.number } <= trial.failures
-          }), waitFor: name == "first" ? [] : [name == "trying" ? "first" : "trying"])
+      let attempt: @Sendable (Trial) throws -> Void = { trial in
+        watch.with { $0[name, default: []].append(trial.number) }
+        if trial.number < 20 { holders.with { $0.append(trial.number) } }
+        guard name == "trying" else { return }
+        let count = watch.now[name]!.count { $0 == trial.number }
+        if count <= trial.failures { throw Refused() }
+      }
+      let waitFor: WaitFor = name == "first" ? [] : [name == "trying" ? "first" : "trying"]
+      dispatcher.makeStore(name, of: Trial.self, waitFor: waitFor) { action, store in
+        if action.number % 2 == 0 {
+          return ActionOperation(action: action, store: store) { action, store in
+            store.updateModel { $0.entries.append(action.number) }
+            try attempt(action)
+          }
+        }
+        return ActionOperation(action: action, store: store) { action, store async throws in
+          await Task.yield()
+          store.updateModel { $0.entries.append(action.number) }
+          try attempt(action)
+        }
+      }
     }
     let clock = dispatcher.simulation!.clock
     @Sendable func dispatch(
@@ -96,29 +108,4 @@ extension Scenario {
 private struct Trial: ActionType {
   let number: Int
   let failures: Int
-}
-
-private final class TrialReducer: Reducer<Journal, Trial> {
-  /// Whether an attempt fails.
-  private let attempt: @Sendable (Trial) -> Bool
-
-  init(_ attempt: @escaping @Sendable (Trial) -> Bool) {
-    self.attempt = attempt
-  }
-
-  override func operation(
-    for action: Trial, in store: Store<Journal, Trial>
-  ) -> ActionOperation<Journal, Trial> {
-    if action.number % 2 == 0 {
-      return ActionOperation(action: action, store: store) { [attempt] action, store in
-        store.updateModel { $0.entries.append(action.number) }
-        if attempt(action) { throw Refused() }
-      }
-    }
-    return ActionOperation(action: action, store: store) { [attempt] action, store async throws in
-      await Task.yield()
-      store.updateModel { $0.entries.append(action.number) }
-      if attempt(action) { throw Refused() }
-    }
-  }
 }

@@ -12,12 +12,12 @@ extension Scenario {
     let store = dispatcher.makePlainJournal("journal")
     let log = dispatcher.makePlainJournal("log")
     let isBlockRefused = Shared(false)
-    dispatcher.register(
-      store: JournalStore(
-        identifier: "block",
-        reducer: BlockReducer(to: store, mode) { result in
-          isBlockRefused.with { $0 = result.dispatchError?.code == .wouldDeadlock }
-        }))
+    dispatcher.makeStore("block", of: Entry.self) { action, own in
+      ActionOperation(action: action, store: own) { action, _ async in
+        let result = await store.send(action, mode: mode).result
+        isBlockRefused.with { $0 = result.dispatchError?.code == .wouldDeadlock }
+      }
+    }
     let block = dispatcher.dispatch(
       storeIdentifier: "block", action: Entry.note(9), mode: .serial(lane: "b"))
     let bound = Shared<[Int: Int]>([:])
@@ -71,26 +71,4 @@ extension Scenario {
 
 private enum Turn {
   @TaskLocal static var producer = 0
-}
-
-/// A reducer whose block sends the action on.
-private final class BlockReducer: Reducer<Journal, Entry> {
-  private let target: JournalStore
-  private let mode: Dispatcher.Mode
-  private let ended: @Sendable (DispatchResult) -> Void
-
-  init(
-    to target: JournalStore, _ mode: Dispatcher.Mode,
-    ended: @escaping @Sendable (DispatchResult) -> Void
-  ) {
-    (self.target, self.mode, self.ended) = (target, mode, ended)
-  }
-
-  override func operation(
-    for action: Entry, in store: JournalStore
-  ) -> ActionOperation<Journal, Entry> {
-    ActionOperation(action: action, store: store) { [target, mode, ended] action, _ async in
-      ended((await target.send(action, mode: mode)).result)
-    }
-  }
 }

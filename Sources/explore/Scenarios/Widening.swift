@@ -14,8 +14,14 @@ extension Scenario {
     let subject = other ?? dispatcher
     let width = 3
     let begun = Shared(0)
-    subject.register(
-      store: Store<Journal, Meet>(identifier: "place", reducer: MeetReducer(begun)))
+    // A block ends once as many have begun as its action says.
+    subject.makeStore("place", of: Meet.self) { action, store in
+      ActionOperation(action: action, store: store) { action, store in
+        begun.with { $0 += 1 }
+        // Each read lets other threads run.
+        while begun.now < action.all { _ = store.model }
+      }
+    }
     for round in 1...3 {
       subject.queue.maxConcurrentOperationCount = 1
       let all = round * width
@@ -33,23 +39,4 @@ extension Scenario {
 private struct Meet: ActionType {
   /// How many have begun once all of its round have.
   let all: Int
-}
-
-/// Blocks that end once as many have begun as their actions say.
-private final class MeetReducer: Reducer<Journal, Meet> {
-  private let begun: Shared<Int>
-
-  init(_ begun: Shared<Int>) {
-    self.begun = begun
-  }
-
-  override func operation(
-    for action: Meet, in store: Store<Journal, Meet>
-  ) -> ActionOperation<Journal, Meet> {
-    ActionOperation(action: action, store: store) { [begun] action, store in
-      begun.with { $0 += 1 }
-      // Each read lets other threads run.
-      while begun.now < action.all { _ = store.model }
-    }
-  }
 }
