@@ -11,9 +11,22 @@ extension Scenario {
     let needed = (0..<3).map { _ in BlockOperation {} }
     let made = Shared([Int: Operation]())
     let faults = Shared([String]())
-    let store = dispatcher.register(
-      store: Store(
-        identifier: "journal", reducer: DependentReducer(needed, made: made, faults: faults)))
+    // The operation for action `n` depends on two of the needed ones.
+    let store = dispatcher.makeStore("journal", of: Entry.self) { action, store in
+      let number = action.number
+      let mine = [needed[number % 3], needed[(number + 1) % 3]]
+      let operation = ActionOperation(action: action, store: store) { operation, _, store in
+        let unfinished = mine.filter {
+          !$0.isFinished && operation.operation.dependencies.contains($0)
+        }
+        if !unfinished.isEmpty { faults.with { $0.append("\(number) has not waited") } }
+        store.updateModel { $0.entries.append(number) }
+        operation.finish()
+      }
+      for dependency in mine { operation.addDependency(dependency) }
+      made.with { $0[number] = operation }
+      return operation
+    }
     let after = dispatcher.makePlainJournal("after", waitFor: ["journal"])
     control?.atSomeTime { needed[0].start() }
     control?.atSomeTime { needed[1].start() }
@@ -46,35 +59,5 @@ extension Scenario {
       try check(
         after.model.entries.contains(number) == result["after"].isFinished, "\(result)")
     }
-  }
-}
-
-/// Makes operations that depend on others: the one for action `n` on two of them.
-final class DependentReducer: Reducer<Journal, Entry> {
-  private let needed: [Operation]
-  private let made: Shared<[Int: Operation]>
-  private let faults: Shared<[String]>
-
-  init(_ needed: [Operation], made: Shared<[Int: Operation]>, faults: Shared<[String]>) {
-    (self.needed, self.made, self.faults) = (needed, made, faults)
-  }
-
-  override func operation(
-    for action: Entry, in store: Store<Journal, Entry>
-  ) -> ActionOperation<Journal, Entry> {
-    let number = action.number
-    let mine = [needed[number % 3], needed[(number + 1) % 3]]
-    let faults = faults
-    let operation = ActionOperation(action: action, store: store) { operation, _, store in
-      let unfinished = mine.filter {
-        !$0.isFinished && operation.operation.dependencies.contains($0)
-      }
-      if !unfinished.isEmpty { faults.with { $0.append("\(number) has not waited") } }
-      store.updateModel { $0.entries.append(number) }
-      operation.finish()
-    }
-    for dependency in mine { operation.addDependency(dependency) }
-    made.with { $0[number] = operation }
-    return operation
   }
 }

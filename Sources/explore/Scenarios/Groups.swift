@@ -11,8 +11,7 @@ extension Scenario {
       // Nobody answers some actions, and some compensations fail: both are drawn.
       if ![.noResponder, .notCompensated].contains(warning.kind) { watch.note("\(warning)") }
     }
-    dispatcher.register(
-      store: Store<Journal, Chore>(identifier: "chores", reducer: ChoreReducer(watch)))
+    dispatcher.makeStore("chores", of: Chore.self) { $0.operation(in: $1, watch) }
     dispatcher.register(middleware: ChoreVeto())
     let draw: (Int) -> Int = { dispatcher.simulation?.draw(below: $0) ?? $0 - 1 }
     let runs = (0..<2).map { GroupProgram(number: $0, draw) }
@@ -174,6 +173,50 @@ private struct Chore: ActionType {
   let number: Int
   let way: Way
   var isUndo = false
+
+  func operation(
+    in store: Store<Journal, Chore>, _ watch: GroupWatch
+  ) -> ActionOperation<Journal, Chore> {
+    switch way {
+    case .note, .vetoed:
+      ActionOperation(action: self, store: store) { action, _ in
+        watch.begin(action)
+        watch.end(action)
+      }
+    case .work:
+      ActionOperation(action: self, store: store) { action, store in
+        watch.begin(action)
+        store.updateModel { $0.entries.append(action.number) }
+        watch.end(action)
+      }
+    case .slow:
+      ActionOperation(action: self, store: store) { action, store async in
+        watch.begin(action)
+        await Task.yield()
+        store.updateModel { $0.entries.append(action.number) }
+        watch.end(action)
+      }
+    case .fail:
+      ActionOperation(action: self, store: store) { action, _ in
+        watch.begin(action)
+        watch.end(action)
+        throw Refused()
+      }
+    case .giveUp:
+      ActionOperation(action: self, store: store) { action, _ in
+        watch.begin(action)
+        watch.end(action)
+        throw CancellationError()
+      }
+    case .hold:
+      ActionOperation(action: self, store: store) { action, store async throws in
+        watch.begin(action)
+        defer { watch.end(action) }
+        // Longer than anything else; a group that is cancelled is so before.
+        try await store.dispatcher?.simulation?.clock.sleep(for: .seconds(10))
+      }
+    }
+  }
 }
 
 private final class ChoreVeto: Middleware {
@@ -181,58 +224,6 @@ private final class ChoreVeto: Middleware {
     transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
     (action as? Chore)?.way == .vetoed ? .veto(reason: "drawn") : .pass
-  }
-}
-
-private final class ChoreReducer: Reducer<Journal, Chore> {
-  private let watch: GroupWatch
-
-  init(_ watch: GroupWatch) {
-    self.watch = watch
-  }
-
-  override func operation(
-    for action: Chore, in store: Store<Journal, Chore>
-  ) -> ActionOperation<Journal, Chore> {
-    switch action.way {
-    case .note, .vetoed:
-      ActionOperation(action: action, store: store) { [watch] action, _ in
-        watch.begin(action)
-        watch.end(action)
-      }
-    case .work:
-      ActionOperation(action: action, store: store) { [watch] action, store in
-        watch.begin(action)
-        store.updateModel { $0.entries.append(action.number) }
-        watch.end(action)
-      }
-    case .slow:
-      ActionOperation(action: action, store: store) { [watch] action, store async in
-        watch.begin(action)
-        await Task.yield()
-        store.updateModel { $0.entries.append(action.number) }
-        watch.end(action)
-      }
-    case .fail:
-      ActionOperation(action: action, store: store) { [watch] action, _ in
-        watch.begin(action)
-        watch.end(action)
-        throw Refused()
-      }
-    case .giveUp:
-      ActionOperation(action: action, store: store) { [watch] action, _ in
-        watch.begin(action)
-        watch.end(action)
-        throw CancellationError()
-      }
-    case .hold:
-      ActionOperation(action: action, store: store) { [watch] action, store async throws in
-        watch.begin(action)
-        defer { watch.end(action) }
-        // Longer than anything else; a group that is cancelled is so before.
-        try await store.dispatcher?.simulation?.clock.sleep(for: .seconds(10))
-      }
-    }
   }
 }
 

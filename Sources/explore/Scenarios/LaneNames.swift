@@ -10,8 +10,7 @@ extension Scenario {
     let watch = LaneWatch()
     dispatcher.register(
       store: Store<Journal, Turn>(identifier: "plain", reducer: TurnReducer(watch)))
-    dispatcher.register(
-      store: Store<Journal, Turn>(identifier: "operations", reducer: TurnOperations(watch)))
+    dispatcher.makeStore("operations", of: Turn.self) { $0.operation(in: $1, watch) }
     let results = await withTaskGroup(of: [(Turn, DispatchResult)].self) { group in
       for producer in 1...3 {
         group.addTask {
@@ -107,6 +106,43 @@ private struct Turn: ActionType {
   var store: String { way == .plain ? "plain" : "operations" }
   var mode: Dispatcher.Mode { .serial(lane: LaneName(number: lane)) }
   var mayBeCancelled: Bool { producer == 9 }
+
+  func operation(
+    in store: Store<Journal, Turn>, _ watch: LaneWatch
+  ) -> ActionOperation<Journal, Turn> {
+    switch way {
+    case .plain, .work:
+      ActionOperation(action: self, store: store) { action, store in
+        watch.enter(action)
+        store.updateModel { $0.entries.append(action.id) }
+        watch.leave(action)
+      }
+    case .slow:
+      ActionOperation(action: self, store: store) { action, store async in
+        watch.enter(action)
+        await Task.yield()
+        store.updateModel { $0.entries.append(action.id) }
+        watch.leave(action)
+      }
+    case .late:
+      ActionOperation(action: self, store: store) { operation, action, store in
+        watch.enter(action)
+        store.dispatcher?.simulation?.atSomeTime {
+          watch.leave(action)
+          operation.finish()
+        }
+      }
+    case .crossing:
+      ActionOperation(action: self, store: store) { action, store async throws in
+        watch.enter(action)
+        guard let dispatcher = store.dispatcher else { return }
+        // In a lane whose holders wait for no other.
+        try await watch.dispatch(Turn(8, 2, 3, .slow), by: dispatcher).result.get()
+        try await watch.send(Turn(8, 3, 2, .work), by: dispatcher).get()
+        watch.leave(action)
+      }
+    }
+  }
 }
 
 /// The events in the lanes.
@@ -144,8 +180,8 @@ private final class LaneWatch: Sendable {
   }
 }
 
-private class TurnReducer: Reducer<Journal, Turn> {
-  fileprivate let watch: LaneWatch
+private final class TurnReducer: Reducer<Journal, Turn> {
+  private let watch: LaneWatch
 
   init(_ watch: LaneWatch) {
     self.watch = watch
@@ -154,44 +190,5 @@ private class TurnReducer: Reducer<Journal, Turn> {
   override func reduce(into model: inout Journal, action: Turn) {
     watch.enter(action)
     watch.leave(action)
-  }
-}
-
-private final class TurnOperations: TurnReducer {
-  override func operation(
-    for action: Turn, in store: Store<Journal, Turn>
-  ) -> ActionOperation<Journal, Turn> {
-    switch action.way {
-    case .plain, .work:
-      ActionOperation(action: action, store: store) { [watch] action, store in
-        watch.enter(action)
-        store.updateModel { $0.entries.append(action.id) }
-        watch.leave(action)
-      }
-    case .slow:
-      ActionOperation(action: action, store: store) { [watch] action, store async in
-        watch.enter(action)
-        await Task.yield()
-        store.updateModel { $0.entries.append(action.id) }
-        watch.leave(action)
-      }
-    case .late:
-      ActionOperation(action: action, store: store) { [watch] operation, action, store in
-        watch.enter(action)
-        store.dispatcher?.simulation?.atSomeTime {
-          watch.leave(action)
-          operation.finish()
-        }
-      }
-    case .crossing:
-      ActionOperation(action: action, store: store) { [watch] action, store async throws in
-        watch.enter(action)
-        guard let dispatcher = store.dispatcher else { return }
-        // In a lane whose holders wait for no other.
-        try await watch.dispatch(Turn(8, 2, 3, .slow), by: dispatcher).result.get()
-        try await watch.send(Turn(8, 3, 2, .work), by: dispatcher).get()
-        watch.leave(action)
-      }
-    }
   }
 }

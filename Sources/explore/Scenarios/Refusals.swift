@@ -7,11 +7,8 @@ extension Scenario {
     summary: "a wait for a lane that its callers hold is refused, and no other one"
   ) { dispatcher in
     let store = dispatcher.makeJournal("journal")
-    let inner = dispatcher.register(
-      store: Store<Journal, Nested>(
-        identifier: "inner", reducer: NestedReducer(dispatcher: dispatcher)))
-    dispatcher.register(
-      store: Store<Journal, Deep>(identifier: "deep", reducer: DeepReducer(dispatcher)))
+    let inner = dispatcher.makeStore("inner", of: Nested.self) { $0.operation(in: $1) }
+    dispatcher.makeStore("deep", of: Deep.self) { $0.operation(in: $1) }
     // Deep actions wait for dispatches in the default lane, which the first two hold.
     async let first = dispatcher.dispatch(action: Deep.into(1), mode: .serial).result
     async let second = dispatcher.dispatch(action: Deep.chained(2), mode: .serial).result
@@ -31,19 +28,10 @@ enum Deep: ActionType {
   case chained(Int)
   /// Waits by `.sync` for a dispatch that awaits another one.
   case blocking(Int)
-}
 
-final class DeepReducer: Reducer<Journal, Deep> {
-  private unowned let dispatcher: Dispatcher
-
-  init(_ dispatcher: Dispatcher) {
-    self.dispatcher = dispatcher
-  }
-
-  override func operation(
-    for action: Deep, in store: Store<Journal, Deep>
-  ) -> ActionOperation<Journal, Deep> {
-    ActionOperation(action: action, store: store) { [dispatcher] action, _ in
+  func operation(in store: Store<Journal, Deep>) -> ActionOperation<Journal, Deep> {
+    ActionOperation(action: self, store: store) { action, store in
+      let dispatcher = store.dispatcher!
       switch action {
       case .into(let number):
         dispatcher.dispatch(action: Nested.await(number), mode: .sync)

@@ -9,7 +9,7 @@ extension Scenario {
     name: "delivery-rings", summary: "a thread that delivers for others knows what it holds up"
   ) { dispatcher in
     let observed = dispatcher.makePlainJournal("observed")
-    dispatcher.makeChores()
+    dispatcher.makeJobs()
     // A notifier waits for no other turn: what it dispatches leaves its change, and its completion, to that thread.
     let other = dispatcher.makePlainJournal("other")
     let otherToken = other.observe(.model) { change in
@@ -27,7 +27,7 @@ extension Scenario {
     let results = Shared([DispatchResult?]())
     async let one = dispatcher.dispatch(action: Entry.note(1), mode: .sync).result
     async let two = dispatcher.dispatch(
-      action: Chore.suspends {
+      action: Job.suspends {
         observed.updateModel { $0.entries.append(2) }
         let result = dispatcher.waitsBehind(.serial)
         results.with { $0.append(result) }
@@ -46,7 +46,7 @@ extension Scenario {
   static let hookRings = Scenario(
     name: "hook-rings", summary: "a wait in a hook holds up the block that dispatched"
   ) { dispatcher in
-    dispatcher.makeChores()
+    dispatcher.makeJobs()
     _ = dispatcher.makePlainJournal("journal")
     let results = Shared([DispatchResult?]())
     dispatcher.register(
@@ -62,13 +62,13 @@ extension Scenario {
       }
     }
     async let one = dispatcher.dispatch(
-      action: Chore.suspends {
+      action: Job.suspends {
         body()
         await Task.yield()
         body()
       }, mode: .serial
     ).result
-    async let two = dispatcher.dispatch(action: Chore.runs(body), mode: .serial).result
+    async let two = dispatcher.dispatch(action: Job.runs(body), mode: .serial).result
     for result in await [one, two] { try check(result.isSuccess, "\(result)") }
     try check(
       results.now.map(\.isRefused) == Array(repeating: true, count: 9), "\(results.now)")
@@ -78,14 +78,14 @@ extension Scenario {
   static let dependencyRings = Scenario(
     name: "dependency-rings", summary: "a ring that a dependency closes is refused, and no other"
   ) { dispatcher in
-    dispatcher.makeChores()
+    dispatcher.makeJobs()
     let results = Shared([Bool]())
     let made = Shared([Int: Foundation.Operation]())
     let modes: [Dispatcher.Mode] = [.async, .serial(lane: "y"), .sync, .mainThread]
     async let own = concurrently(modes.enumerated()) { number, mode in
       await dispatcher.dispatch(
-        action: Chore.makes(number, made) {
-          let inner = Chore.depends(on: { [made.now[number]].compactMap { $0 } })
+        action: Job.makes(number, made) {
+          let inner = Job.depends(on: { [made.now[number]].compactMap { $0 } })
           let result = await dispatcher.dispatch(action: inner, mode: .async).result
           results.with { $0.append(result.isRefused) }
           let next = dispatcher.dispatch(action: inner, mode: .sync)
@@ -96,13 +96,13 @@ extension Scenario {
     // The second, on a lane, depends on the block of the first, which waits for that lane.
     let waits = Shared([DispatchResult]())
     let first = dispatcher.dispatch(
-      action: Chore.makes(10, made) {
-        let behind = dispatcher.dispatch(action: Chore.runs {}, mode: .serial)
+      action: Job.makes(10, made) {
+        let behind = dispatcher.dispatch(action: Job.runs {}, mode: .serial)
         let result = await behind.result
         waits.with { $0.append(result) }
       })
     let second = dispatcher.dispatch(
-      action: Chore.depends(on: { [made.now[10]].compactMap { $0 } }), mode: .serial)
+      action: Job.depends(on: { [made.now[10]].compactMap { $0 } }), mode: .serial)
     let end = await second.result
     let ends = await own + [first.result]
     for result in ends { try check(result.isSuccess, "\(result)") }
@@ -117,15 +117,15 @@ extension Scenario {
     name: "late-dependencies",
     summary: "of waits that begin at the same time, the last one sees the ring"
   ) { dispatcher in
-    dispatcher.makeChores()
+    dispatcher.makeJobs()
     let made = Shared([Int: Foundation.Operation]())
     let (handles, waits) = (Shared([DispatchHandle]()), Shared([DispatchResult]()))
     for mode in [Dispatcher.Mode.serial, .async] {
       let first = dispatcher.dispatch(
-        action: Chore.makes(1, made) {
-          let second = dispatcher.dispatch(action: Chore.links(2, made, on: 1), mode: mode)
+        action: Job.makes(1, made) {
+          let second = dispatcher.dispatch(action: Job.links(2, made, on: 1), mode: mode)
           handles.with { $0 = [second] }
-          let third = await dispatcher.send(Chore.links(3, made, on: 2), mode: .async)
+          let third = await dispatcher.send(Job.links(3, made, on: 2), mode: .async)
           waits.with { $0 = [third.result] }
         })
       let end = await first.result
@@ -147,19 +147,19 @@ extension DispatchResult? {
 }
 
 extension Dispatcher {
-  fileprivate func makeChores() {
-    register(store: Store<Journal, Chore>(identifier: "chores", reducer: ChoreReducer()))
+  func makeJobs() {
+    makeStore("jobs", of: Job.self) { $0.operation(in: $1) }
   }
 
   /// Dispatches `.sync` after another one in this mode; the result, if it has ended.
   fileprivate func waitsBehind(_ mode: Mode) -> DispatchResult? {
-    let behind = dispatch(action: Chore.runs {}, mode: mode)
-    return dispatch(action: Chore.runs {}, mode: .sync, options: .after(behind)).resultIfEnded
+    let behind = dispatch(action: Job.runs {}, mode: mode)
+    return dispatch(action: Job.runs {}, mode: .sync, options: .after(behind)).resultIfEnded
   }
 }
 
 /// An action that carries what its store is to do.
-private enum Chore: ActionType {
+enum Job: ActionType {
   case runs(@Sendable () -> Void)
   case suspends(@Sendable () async -> Void)
   /// An operation with an `async` block that others may depend on, by its number.
@@ -168,27 +168,23 @@ private enum Chore: ActionType {
   case depends(on: @Sendable () -> [Foundation.Operation])
   /// An operation with a number, on which others may depend, and that depends on the one of another number.
   case links(Int, Shared<[Int: Foundation.Operation]>, on: Int)
-}
 
-private final class ChoreReducer: Reducer<Journal, Chore> {
-  override func operation(
-    for action: Chore, in store: Store<Journal, Chore>
-  ) -> ActionOperation<Journal, Chore> {
-    switch action {
+  func operation(in store: Store<Journal, Job>) -> ActionOperation<Journal, Job> {
+    switch self {
     case .runs(let body):
-      return ActionOperation(action: action, store: store) { _, _ in body() }
+      return ActionOperation(action: self, store: store) { _, _ in body() }
     case .suspends(let body):
-      return ActionOperation(action: action, store: store) { _, _ async in await body() }
+      return ActionOperation(action: self, store: store) { _, _ async in await body() }
     case .makes(let number, let made, let body):
-      let operation = ActionOperation(action: action, store: store) { _, _ async in await body() }
+      let operation = ActionOperation(action: self, store: store) { _, _ async in await body() }
       made.with { $0[number] = operation }
       return operation
     case .depends(let operations):
-      let operation = ActionOperation(action: action, store: store) { _, _ in }
+      let operation = ActionOperation(action: self, store: store) { _, _ in }
       for dependency in operations() { operation.addDependency(dependency) }
       return operation
     case .links(let number, let made, let other):
-      let operation = ActionOperation(action: action, store: store) { _, _ in }
+      let operation = ActionOperation(action: self, store: store) { _, _ in }
       made.with { $0[number] = operation }
       if let dependency = made.now[other] { operation.addDependency(dependency) }
       return operation

@@ -116,24 +116,18 @@ private final class ReducingTenant<Action: Numbered>: Reducer<Journal, Action> {
 }
 
 /// A store whose operations end at once, or have an `async` block.
-private final class OperatingTenant<Action: Numbered>: Reducer<Journal, Action> {
-  private let ran: @Sendable (Int) -> Void
-
-  init(ran: @escaping @Sendable (Int) -> Void) {
-    self.ran = ran
-  }
-
-  override func operation(
-    for action: Action, in store: Store<Journal, Action>
-  ) -> ActionOperation<Journal, Action> {
+private func operatingTenant<Action: Numbered>(
+  ran: @escaping @Sendable (Int) -> Void
+) -> BlockReducer<Action> {
+  BlockReducer { action, store in
     if action.number.isMultiple(of: 2) {
-      return ActionOperation(action: action, store: store) { [ran] action, store async in
+      return ActionOperation(action: action, store: store) { action, store async in
         await Task.yield()
         store.updateModel { $0.entries.append(action.number) }
         ran(action.number)
       }
     }
-    return ActionOperation(action: action, store: store) { [ran] action, store in
+    return ActionOperation(action: action, store: store) { action, store in
       store.updateModel { $0.entries.append(action.number) }
       ran(action.number)
     }
@@ -161,7 +155,7 @@ private final class Tenants: Sendable {
     self.dispatcher = dispatcher
     self.runs = runs
     history = Shared(([.letters(0)], 0))
-    dispatcher.register(store: makeLetters(0, OperatingTenant(ran: note(0))))
+    dispatcher.register(store: makeLetters(0, operatingTenant(ran: note(0))))
   }
 
   /// How many changes have ended.
@@ -182,7 +176,7 @@ private final class Tenants: Sendable {
     make(.none) { dispatcher.unregister(storeIdentifier: "home") }
     make(.parcels(2)) {
       dispatcher.register(
-        store: Store<Journal, Parcel>(identifier: "home", reducer: OperatingTenant(ran: note(2))))
+        store: Store<Journal, Parcel>(identifier: "home", reducer: operatingTenant(ran: note(2))))
     }
     await Task.yield()
     make(.none) { dispatcher.unregister(storeIdentifier: "home") }
@@ -194,7 +188,7 @@ private final class Tenants: Sendable {
     make(.weak(3, isReleased: true)) { weak.release() }
     make(.none) { dispatcher.unregister(storeIdentifier: "home") }
     make(.letters(4)) {
-      dispatcher.register(store: makeLetters(4, OperatingTenant(ran: note(4))))
+      dispatcher.register(store: makeLetters(4, operatingTenant(ran: note(4))))
     }
   }
 

@@ -53,15 +53,20 @@ extension Scenario {
     dispatcher.register(middleware: watch)
     let running = Shared(0)
     let most = Shared(0)
-    dispatcher.register(
-      store: Store<Journal, Tick>(
-        reducer: TickReducer { change in
-          let count = running.with { running -> Int in
-            running += change
-            return running
-          }
-          most.with { $0 = max($0, count) }
-        }))
+    let note: @Sendable (Int) -> Void = { change in
+      let count = running.with { running -> Int in
+        running += change
+        return running
+      }
+      most.with { $0 = max($0, count) }
+    }
+    dispatcher.makeStore("ticks", of: Tick.self) { action, store in
+      ActionOperation(action: action, store: store) { tick, store async throws in
+        if tick.number == 2 { note(1) }
+        try await store.dispatcher?.simulation?.clock.sleep(for: tick.time)
+        if tick.number == 2 { note(-1) }
+      }
+    }
     dispatcher.every(.seconds(2), name: "short", perform: Tick(number: 1, time: .zero))
     dispatcher.every(.seconds(2), name: "long", perform: Tick(number: 2, time: .seconds(3)))
     let late = Shared(Duration.zero)
@@ -146,24 +151,6 @@ extension Duration {
 private struct Tick: ActionType {
   let number: Int
   let time: Duration
-}
-
-private final class TickReducer: Reducer<Journal, Tick> {
-  private let inside: @Sendable (Int) -> Void
-
-  init(inside: @escaping @Sendable (Int) -> Void) {
-    self.inside = inside
-  }
-
-  override func operation(
-    for action: Tick, in store: Store<Journal, Tick>
-  ) -> ActionOperation<Journal, Tick> {
-    ActionOperation(action: action, store: store) { [inside] _, store async throws in
-      if action.number == 2 { inside(1) }
-      try await store.dispatcher?.simulation?.clock.sleep(for: action.time)
-      if action.number == 2 { inside(-1) }
-    }
-  }
 }
 
 /// When scheduled dispatches were made, were due, began and ended.

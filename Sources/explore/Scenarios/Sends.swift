@@ -101,8 +101,21 @@ extension Scenario {
   ) { dispatcher in
     let store = dispatcher.makeJournal("journal")
     let observer = store.observe(.model) { _ in }
-    dispatcher.register(
-      store: Store<Journal, Sending>(identifier: "outer", reducer: SendingReducer()))
+    dispatcher.makeStore("outer", of: Sending.self) { action, store in
+      ActionOperation(action: action, store: store) { action, store async throws in
+        guard let dispatcher = store.dispatcher else { return }
+        guard let mode = action.modes.first else {
+          return _ = await dispatcher.send(Entry.note(action.number))
+        }
+        async let result = dispatcher.send(
+          Sending(action.number, Array(action.modes.dropFirst())), mode: mode)
+        if await result.dispatchError?.code == .wouldDeadlock {
+          await dispatcher.send(Entry.note(-action.number))
+        } else {
+          try await result.get()
+        }
+      }
+    }
     let modes: [Dispatcher.Mode] = [
       .serial(lane: "a"), .serial(lane: "b"), .serial(lane: "c"), .async,
     ]
@@ -145,25 +158,5 @@ struct Sending: ActionType {
   init(_ number: Int, _ modes: [Dispatcher.Mode]) {
     self.number = number
     self.modes = modes
-  }
-}
-
-final class SendingReducer: Reducer<Journal, Sending> {
-  override func operation(
-    for action: Sending, in store: Store<Journal, Sending>
-  ) -> ActionOperation<Journal, Sending> {
-    ActionOperation(action: action, store: store) { action, store async throws in
-      guard let dispatcher = store.dispatcher else { return }
-      guard let mode = action.modes.first else {
-        return _ = await dispatcher.send(Entry.note(action.number))
-      }
-      async let result = dispatcher.send(
-        Sending(action.number, Array(action.modes.dropFirst())), mode: mode)
-      if await result.dispatchError?.code == .wouldDeadlock {
-        await dispatcher.send(Entry.note(-action.number))
-      } else {
-        try await result.get()
-      }
-    }
   }
 }

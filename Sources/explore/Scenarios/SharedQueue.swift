@@ -28,9 +28,8 @@ extension Dispatcher {
   func makeVisitors(_ here: Shared<[Int]>, _ there: Shared<[Int]>) -> Dispatcher {
     let other =
       simulation?.makeDispatcher(name: "other", queue: queue) ?? Dispatcher(queue: queue)
-    other.register(
-      store: Store<Journal, Visit>(identifier: "there", reducer: VisitReducer(there, self)))
-    register(store: Store<Journal, Visit>(identifier: "here", reducer: VisitReducer(here, other)))
+    other.makeStore("there", of: Visit.self) { $0.operation(in: $1, there, self) }
+    makeStore("here", of: Visit.self) { $0.operation(in: $1, here, other) }
     return other
   }
 }

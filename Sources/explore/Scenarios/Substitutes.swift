@@ -8,11 +8,8 @@ extension Scenario {
   ) { dispatcher in
     dispatcher.queue.maxConcurrentOperationCount = 1
     let store = dispatcher.makeJournal("journal")
-    dispatcher.register(
-      store: Store<Journal, Nested>(
-        identifier: "inner", reducer: NestedReducer(dispatcher: dispatcher)))
-    dispatcher.register(
-      store: Store<Journal, Deep>(identifier: "deep", reducer: DeepReducer(dispatcher)))
+    dispatcher.makeStore("inner", of: Nested.self) { $0.operation(in: $1) }
+    dispatcher.makeStore("deep", of: Deep.self) { $0.operation(in: $1) }
     async let first = dispatcher.dispatch(action: Deep.blocking(1)).result
     async let second = dispatcher.dispatch(action: Deep.blocking(2), mode: .serial(lane: "x"))
       .result

@@ -8,8 +8,22 @@ extension Scenario {
   ) { dispatcher in
     let parents = Parents()
     dispatcher.register(middleware: parents)
-    let store = dispatcher.register(
-      store: Store<Journal, Errand>(identifier: "errands", reducer: ErrandReducer()))
+    let store = dispatcher.makeStore("errands", of: Errand.self) { action, store in
+      ActionOperation(action: action, store: store) { action, store async throws in
+        guard case .of(let number) = action, let dispatcher = store.dispatcher else { return }
+        let tally = Tally()
+        try await dispatcher.simulation?.delay(upTo: .seconds(1))
+        async let first = dispatcher.dispatch(action: Entry.note(number * 10 + 1)).result
+        async let second: Void = {
+          await tally.add()
+          dispatcher.dispatch(action: Entry.note(number * 10 + 2), mode: .sync)
+        }()
+        _ = await (first, second)
+        await tally.add()
+        try await dispatcher.simulation?.clock.sleep(for: .seconds(1))
+        if await tally.count == 2 { store.updateModel { $0.entries.append(number) } }
+      }
+    }
     let notes = dispatcher.makePlainJournal("notes")
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .mainThread]
     let pairs = await concurrently(modes.enumerated()) { place, mode in
@@ -46,27 +60,6 @@ enum Errand: ActionType {
 private actor Tally {
   private(set) var count = 0
   func add() { count += 1 }
-}
-
-final class ErrandReducer: Reducer<Journal, Errand> {
-  override func operation(
-    for action: Errand, in store: Store<Journal, Errand>
-  ) -> ActionOperation<Journal, Errand> {
-    ActionOperation(action: action, store: store) { action, store async throws in
-      guard case .of(let number) = action, let dispatcher = store.dispatcher else { return }
-      let tally = Tally()
-      try await dispatcher.simulation?.delay(upTo: .seconds(1))
-      async let first = dispatcher.dispatch(action: Entry.note(number * 10 + 1)).result
-      async let second: Void = {
-        await tally.add()
-        dispatcher.dispatch(action: Entry.note(number * 10 + 2), mode: .sync)
-      }()
-      _ = await (first, second)
-      await tally.add()
-      try await dispatcher.simulation?.clock.sleep(for: .seconds(1))
-      if await tally.count == 2 { store.updateModel { $0.entries.append(number) } }
-    }
-  }
 }
 
 /// Records the parent of each action.

@@ -12,11 +12,8 @@ extension Scenario {
       // Only dispatches under way reference this one.
       let other = dispatcher.simulation?.makeDispatcher(name: "other") ?? Dispatcher()
       other.queue.maxConcurrentOperationCount = 1
-      other.register(
-        store: Store<Journal, Visit>(
-          identifier: "there", reducer: VisitReducer(second, dispatcher)))
-      dispatcher.register(
-        store: Store<Journal, Visit>(identifier: "here", reducer: VisitReducer(first, other)))
+      other.makeStore("there", of: Visit.self) { $0.operation(in: $1, second, dispatcher) }
+      dispatcher.makeStore("here", of: Visit.self) { $0.operation(in: $1, first, other) }
       async let one = dispatcher.dispatch(action: Visit.waits(1), mode: .serial).result
       async let two = other.dispatch(action: Visit.waits(2), mode: .serial).result
       async let three = other.dispatch(action: Visit.blocks(3)).result
@@ -48,41 +45,31 @@ enum Visit: ActionType {
   /// Waits by `.sync` for a dispatch on the concurrent queue, in its own dispatcher.
   case blocksHere(Int)
   case ends(Int)
-}
 
-final class VisitReducer: Reducer<Journal, Visit> {
-  private let done: Shared<[Int]>
-  private let other: Dispatcher
-
-  init(_ done: Shared<[Int]>, _ other: Dispatcher) {
-    (self.done, self.other) = (done, other)
-  }
-
-  override func operation(
-    for action: Visit, in store: Store<Journal, Visit>
+  func operation(
+    in store: Store<Journal, Visit>, _ done: Shared<[Int]>, _ other: Dispatcher
   ) -> ActionOperation<Journal, Visit> {
-    let (done, other) = (done, other)
-    switch action {
+    switch self {
     case .waits(let number):
-      return ActionOperation(action: action, store: store) { _, _ async in
+      return ActionOperation(action: self, store: store) { _, _ async in
         let result = await other.dispatch(action: Visit.ends(number + 10), mode: .serial).result
         done.with { $0.append(result.isSuccess ? number : -number) }
       }
     case .blocks(let number):
-      return ActionOperation(action: action, store: store) { _, _ in
+      return ActionOperation(action: self, store: store) { _, _ in
         let there = other.dispatch(action: Visit.ends(number + 10), mode: .serial)
         let result = other.dispatch(actions: [], mode: .sync, options: .after(there)).resultIfEnded
         done.with { $0.append(result?.isSuccess == true ? number : -number) }
       }
     case .blocksHere(let number):
-      return ActionOperation(action: action, store: store) { [dispatcher = store.dispatcher] _, _ in
+      return ActionOperation(action: self, store: store) { [dispatcher = store.dispatcher] _, _ in
         let here = dispatcher!.dispatch(action: Visit.ends(number + 10))
         let result = dispatcher!.dispatch(actions: [], mode: .sync, options: .after(here))
           .resultIfEnded
         done.with { $0.append(result?.isSuccess == true ? number : -number) }
       }
     case .ends(let number):
-      return ActionOperation(action: action, store: store) { _, _ in done.with { $0.append(number) }
+      return ActionOperation(action: self, store: store) { _, _ in done.with { $0.append(number) }
       }
     }
   }

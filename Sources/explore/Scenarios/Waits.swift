@@ -6,9 +6,7 @@ extension Scenario {
     name: "waits", summary: "a wait ends, or is refused because it could not end"
   ) { dispatcher in
     let store = dispatcher.makeJournal("journal")
-    let outer = dispatcher.register(
-      store: Store<Journal, Nested>(
-        identifier: "outer", reducer: NestedReducer(dispatcher: dispatcher)))
+    let outer = dispatcher.makeStore("outer", of: Nested.self) { $0.operation(in: $1) }
     let first = dispatcher.dispatch(action: Entry.slow(1), mode: .serial)
     async let synchronous = dispatcher.dispatch(
       action: Entry.slow(2), mode: .sync, options: .after(first)
@@ -40,33 +38,23 @@ enum Nested: ActionType {
   case await(Int)
   /// `.sync` after another dispatch that needs a thread of the queue.
   case after(Int)
-}
 
-final class NestedReducer: Reducer<Journal, Nested> {
-  private unowned let dispatcher: Dispatcher
-
-  init(dispatcher: Dispatcher) {
-    self.dispatcher = dispatcher
-  }
-
-  override func operation(
-    for action: Nested, in store: Store<Journal, Nested>
-  ) -> ActionOperation<Journal, Nested> {
-    let dispatcher = dispatcher
-    switch action {
+  func operation(in store: Store<Journal, Nested>) -> ActionOperation<Journal, Nested> {
+    let dispatcher = store.dispatcher!
+    switch self {
     case .sync(let number):
-      return ActionOperation(action: action, store: store) { _, store in
+      return ActionOperation(action: self, store: store) { _, store in
         dispatcher.dispatch(action: Entry.slow(number), mode: .sync)
         store.updateModel { $0.entries.append(number) }
       }
     case .after(let number):
-      return ActionOperation(action: action, store: store) { _, store in
+      return ActionOperation(action: self, store: store) { _, store in
         let first = dispatcher.dispatch(action: Entry.work(number))
         dispatcher.dispatch(action: Entry.note(number), mode: .sync, options: .after(first))
         store.updateModel { $0.entries.append(number) }
       }
     case .await(let number):
-      return ActionOperation(action: action, store: store) { _, store async in
+      return ActionOperation(action: self, store: store) { _, store async in
         let handle = dispatcher.dispatch(action: Entry.work(number), mode: .serial)
         let result = await handle.result
         store.updateModel { $0.entries.append(result.isSuccess ? number : -number) }
