@@ -115,7 +115,7 @@ private final class ReducingTenant<Action: Numbered>: Reducer<Journal, Action> {
   }
 }
 
-/// A store whose operations end at once, or have an `async` block.
+/// Makes the reducer of a store whose operations end at once, or have an `async` block.
 private func operatingTenant<Action: Numbered>(
   ran: @escaping @Sendable (Int) -> Void
 ) -> BlockReducer<Action> {
