@@ -32,7 +32,6 @@ struct FuzzCheck {
     var wills: [Int: [Int]] = [:]
     var dids: [Int: [Int]] = [:]
     var commits: [Int] = []
-    var isReplaced = false
 
     var end: Int? { (ended + threw).first }
     var last: Int? { (ended + threw + commits + dids.values.joined()).max() }
@@ -92,14 +91,11 @@ struct FuzzCheck {
     case .began: parts[key, default: Part()].began.append(time)
     case .ended: parts[key, default: Part()].ended.append(time)
     case .threw: parts[key, default: Part()].threw.append(time)
-    case .isReplaced: parts[key, default: Part()].isReplaced = true
-    case .notReplaced: break
     case .committed:
       commits[event.store, default: []].append((event.version, event.subject, time))
       if event.subject >= 0 { parts[key, default: Part()].commits.append(time) }
     case .observed(let observer):
       observed[observer, default: []].append((event.version, time))
-    case .endedObserving: break
     }
   }
 

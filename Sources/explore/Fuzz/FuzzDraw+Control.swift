@@ -7,7 +7,7 @@ extension FuzzDraw {
       // A dispatch that has to wait may be refused if its thread is not its own.
       let overflows = DispatchLimit.Overflow.allCases.filter { $0 != .wait || !program.isTame }
       let limit = FuzzProgram.LimitPlan(bound: below(2) + 1, overflow: pick(overflows))
-      change { $0.limits.append(limit) }
+      program.limits.append(limit)
     }
   }
 

@@ -25,16 +25,14 @@ extension FuzzDraw {
     plan.isSequence = !isInGroup && chance(1, in: 10)
     plan.continuesOnFailure = chance(1, in: 2)
     plan.controls = controls(isWaitedFor: isWaitedFor, holdsQueue: context.holdsQueue)
-    change { $0.dispatches.append(plan) }
+    program.dispatches.append(plan)
     for _ in 0..<(plan.isSequence ? below(4) : 1) {
-      let action = change { program in
-        program.actions.append(.init(dispatch: number))
-        return program.actions.count - 1
-      }
+      let action = program.actions.count
+      program.actions.append(.init(dispatch: number))
       plan.actions.append(action)
       for store in plan.target.map({ [$0] }) ?? stores {
         let answer = answer(program.stores[store].kind, context, isAlone: isWaitedFor)
-        change { $0.actions[action].answers[store] = answer }
+        program.actions[action].answers[store] = answer
         drawHooks(action, store, dispatcher, context)
       }
     }
@@ -47,7 +45,7 @@ extension FuzzDraw {
       case 1: .result(body(context.inner(.completion)))
       default: .plain(body(context.inner(.completion)))
       }
-    change { $0.dispatches[number] = plan }
+    program.dispatches[number] = plan
     return number
   }
 
@@ -108,7 +106,7 @@ extension FuzzDraw {
       if chance(1, in: 2) { hook.did = body(context.inner(.hook)) }
       hook.didFails = chance(1, in: 8)
       let place = FuzzProgram.HookPlace(middleware: middleware, action: action, store: store)
-      change { $0.hooks[place] = hook }
+      program.hooks[place] = hook
     }
   }
 }

@@ -1,10 +1,8 @@
 // Lists of statements, each fit for the code that it is for.
 extension FuzzDraw {
   mutating func body(_ context: FuzzContext) -> FuzzProgram.Body {
-    let place = change { program in
-      program.bodies.append([])
-      return program.bodies.count - 1
-    }
+    let place = program.bodies.count
+    program.bodies.append([])
     let isRoot = context.depth == 0
     let length = isRoot ? 2 + below(5) : [0, 1, 1, 2, 3][below(5)]
     var made: [Int] = []
@@ -14,7 +12,7 @@ extension FuzzDraw {
       statements.append(statement)
       if statement == .fail { break }
     }
-    change { $0.bodies[place] = statements }
+    program.bodies[place] = statements
     return place
   }
 
@@ -62,10 +60,8 @@ extension FuzzDraw {
     group.limit = chance(1, in: 2) ? below(3) + 1 : nil
     group.continues = chance(1, in: 4)
     group.isCancelled = !group.isSent && chance(1, in: 6)
-    return change { program in
-      program.groups.append(group)
-      return .group(program.groups.count - 1)
-    }
+    program.groups.append(group)
+    return .group(program.groups.count - 1)
   }
 
   private mutating func store() -> Int { below(program.stores.count) }
@@ -80,7 +76,7 @@ extension FuzzDraw {
   ) -> FuzzProgram.Statement? {
     guard let number = newDispatch(context) else { return nil }
     if context.isAsync, chance(1, in: 2), maySend(program.dispatches[number], context) {
-      change { $0.dispatches[number].isSent = true }
+      program.dispatches[number].isSent = true
       return .send(number)
     }
     made.append(number)

@@ -3,7 +3,7 @@ import DispatchStoreTesting
 
 /// Draws a program from a seed.
 struct FuzzDraw {
-  private(set) var program: FuzzProgram
+  var program: FuzzProgram
   private var generator: SeededGenerator
   /// How many dispatches may still be drawn.
   var budget = 0
@@ -14,7 +14,7 @@ struct FuzzDraw {
     for _ in 0..<draw.below(3) + 1 {
       let isTask = draw.chance(2, in: 3)
       let body = draw.body(.root(isTask: isTask))
-      draw.change { $0.roots.append(.init(isTask: isTask, body: body)) }
+      draw.program.roots.append(.init(isTask: isTask, body: body))
     }
     return draw.program
   }
@@ -40,10 +40,6 @@ struct FuzzDraw {
 
   mutating func pick<Element>(_ elements: [Element]) -> Element {
     elements[below(elements.count)]
-  }
-
-  mutating func change<Result>(_ body: (inout FuzzProgram) -> Result) -> Result {
-    body(&program)
   }
 
   // MARK: Dispatchers, stores, observers

@@ -6,12 +6,11 @@ struct FuzzEvent: Sendable {
     /// Events of actions and stores, seen by middleware.
     case will(Int), did(Int)
     /// Events of actions and stores.
-    case began, ended, threw, isReplaced, notReplaced
+    case began, ended, threw
     /// Events of stores, with the number of the commit; `subject` is the action that it is for, if any.
     case committed
     /// Events of observers, with the number of the commit.
     case observed(Int)
-    case endedObserving(Int)
   }
 
   let kind: Kind

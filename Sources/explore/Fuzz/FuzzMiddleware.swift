@@ -17,7 +17,7 @@ final class FuzzMiddleware: Middleware {
     if let body = hook.will { try? run.run(body) }
     switch hook.verdict {
     case .pass: return .pass
-    case .replace: return .replace(with: FuzzAction(number: action.number, isReplaced: true))
+    case .replace: return .replace(with: action)
     case .veto: return .veto(reason: "drawn")
     case .fail: throw FuzzError()
     }

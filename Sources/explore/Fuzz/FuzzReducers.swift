@@ -12,7 +12,7 @@ class FuzzReducer: Reducer<FuzzModel, FuzzAction> {
 
   override func reduce(into model: inout FuzzModel, action: FuzzAction) {
     let answer = run.answer(action, place)
-    run.began(action, place)
+    run.log.note(.began, action.number, store: place)
     if case .noChange = answer.kind {
       unchanged()
     } else {
@@ -70,11 +70,6 @@ final class FuzzOperatingReducer: FuzzApplyingReducer {
 }
 
 extension FuzzRun {
-  fileprivate func began(_ action: FuzzAction, _ place: Int) {
-    log.note(.began, action.number, store: place)
-    log.note(action.isReplaced ? .isReplaced : .notReplaced, action.number, store: place)
-  }
-
   /// A block of a store begins: in each attempt anew.
   private func owner(_ action: FuzzAction, _ store: FuzzStore, _ place: Int) -> FuzzOwner {
     let attempt = present.with { present in
@@ -92,7 +87,7 @@ extension FuzzRun {
   fileprivate func runBlock(
     _ body: FuzzProgram.Body, _ action: FuzzAction, _ store: FuzzStore, _ place: Int
   ) throws -> Bool {
-    began(action, place)
+    log.note(.began, action.number, store: place)
     do {
       let owner = owner(action, store, place)
       try run(body, for: owner)
@@ -107,7 +102,7 @@ extension FuzzRun {
   fileprivate func runAsyncBlock(
     _ body: FuzzProgram.Body, _ action: FuzzAction, _ store: FuzzStore, _ place: Int
   ) async throws {
-    began(action, place)
+    log.note(.began, action.number, store: place)
     do {
       try await runAsync(body, for: owner(action, store, place))
       log.note(.ended, action.number, store: place)

@@ -109,7 +109,6 @@ extension FuzzRun {
   private func cancelObserver(_ place: Int) {
     present.with { $0.cancelledObservers.insert(place) }
     present.with { $0.tokens.indices.contains(place) ? $0.tokens[place] : nil }?.cancel()
-    log.note(.endedObserving(place))
   }
 
   /// Commits, with dispatches inside the exclusive section.

@@ -11,7 +11,6 @@ struct FuzzModel: ModelType {
 /// An action of a program, by its place there.
 struct FuzzAction: ActionType {
   let number: Int
-  var isReplaced = false
 }
 
 /// The error that the code of a program throws.
