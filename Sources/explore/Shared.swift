@@ -25,3 +25,25 @@ final class Shared<Value>: @unchecked Sendable {  // because `lock` guards the v
     thread.lock("a lock of the scenario", ifFree: lock.try, unlock: lock.unlock)
   }
 }
+
+extension Shared<[String]> {
+  func note(_ fault: String) {
+    with { $0.append(fault) }
+  }
+}
+
+/// Counts what runs at the same time.
+final class InFlight: Sendable {
+  private let counts = Shared((now: 0, most: 0))
+
+  var now: Int { counts.now.now }
+  var most: Int { counts.now.most }
+
+  /// Notes a begin; with a negative number an end.
+  func note(_ number: Int) {
+    counts.with { counts in
+      counts.now += number > 0 ? 1 : -1
+      counts.most = max(counts.most, counts.now)
+    }
+  }
+}

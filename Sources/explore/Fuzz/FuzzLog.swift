@@ -31,7 +31,7 @@ final class FuzzLog: Sendable {
   }
 
   func fail(_ fault: String) {
-    faults.with { $0.append(fault) }
+    faults.note(fault)
   }
 
   var allEvents: [FuzzEvent] { events.now }

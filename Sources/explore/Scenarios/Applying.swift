@@ -20,7 +20,7 @@ extension Scenario {
         copy.observe(.model) { change in
           delivered.with { $0["copy", default: []].append(change.version) }
           if change.action?.number != change.value.entries.last || change.dispatchID == nil {
-            faults.with { $0.append("\(change.action as Any) came with \(change.value.entries)") }
+            faults.note("\(change.action as Any) came with \(change.value.entries)")
           }
           dispatcher.dispatch(action: Echo.of(change.value.entries.last ?? 0), mode: .sync)
         }
@@ -38,12 +38,10 @@ extension Scenario {
           }
           let handle = dispatcher.dispatch(action: Entry.note(number), mode: mode)
           let result = await handle.result
-          if !result.isSuccess { faults.with { $0.append("\(result)") } }
-          if !copy.model.entries.contains(number) {
-            faults.with { $0.append("\(number) is missing") }
-          }
+          if !result.isSuccess { faults.note("\(result)") }
+          if !copy.model.entries.contains(number) { faults.note("\(number) is missing") }
           if delivered.now["copy", default: []].isEmpty {
-            faults.with { $0.append("\(number) ended before delivery") }
+            faults.note("\(number) ended before delivery")
           }
         }
         group.addTask { dispatcher.dispatch(action: Echo.of(10 + number), mode: .sync) }

@@ -19,7 +19,7 @@ extension Scenario {
       let snapshot = dispatcher.snapshot(stores[0], stores[1], stores[2])
       let (a, b, c) = snapshot.models
       if a.balance + b.balance + c.balance != 0 || a.entries.count != c.entries.count {
-        faults.with { $0.append("\(reader) has seen \(a), \(b), \(c)") }
+        faults.note("\(reader) has seen \(a), \(b), \(c)")
       }
     }
     let seen = Shared([String: Account]())
@@ -31,7 +31,7 @@ extension Scenario {
         let before = seen.now[store.identifier] ?? Account()
         let amount = change.action?.amounts[store.identifier] ?? 0
         if change.version != last + 1 || change.value.balance != before.balance + amount {
-          faults.with { $0.append("\(change.version) follows \(last), \(change.value) \(before)") }
+          faults.note("\(change.version) follows \(last), \(change.value) \(before)")
         }
         versions.with { $0[store.identifier] = change.version }
         seen.with { $0[store.identifier] = change.value }

@@ -6,13 +6,8 @@ extension Scenario {
   static let bounds = Scenario(
     name: "bounds", summary: "no more are in flight than a limit allows, and each ends"
   ) { dispatcher in
-    let inFlight = Shared((now: 0, most: 0))
-    let store = dispatcher.makeJournal("journal") { number in
-      inFlight.with { inFlight in
-        inFlight.now += number > 0 ? 1 : -1
-        inFlight.most = max(inFlight.most, inFlight.now)
-      }
-    }
+    let inFlight = InFlight()
+    let store = dispatcher.makeJournal("journal") { inFlight.note($0) }
     let waits = DispatchLimit(2, overflow: .wait)
     let ends = Shared([Int: Bool]())
     let modes: [Dispatcher.Mode] = [.async, .serial(lane: "a"), .serial(lane: "b"), .serial]
@@ -36,7 +31,8 @@ extension Scenario {
         }
       }
     }
-    try check(inFlight.now.now == 0 && inFlight.now.most <= 2, "\(inFlight.now) of 2")
+    try check(inFlight.now == 0, "\(inFlight.now) are left")
+    try check(inFlight.most <= 2, "\(inFlight.most) of 2")
     for number in [1, 2, 3, 4, 6] { try check(ends.now[number] == true, "\(ends.now)") }
     try check(waits.statistics.waiting == 0, "\(waits.statistics)")
 

@@ -40,13 +40,9 @@ extension Scenario {
         let missing = store.model.entries.filter {
           $0 % 100 == number && !delivered.contains($0)
         }
-        if !missing.isEmpty {
-          faults.with { $0.append("\(missing) not delivered for \(number)") }
-        }
+        if !missing.isEmpty { faults.note("\(missing) not delivered for \(number)") }
         let all = [number, number + 100, number + 300]
-        if !all.allSatisfy(delivered.contains) {
-          faults.with { $0.append("\(number) in \(delivered)") }
-        }
+        if !all.allSatisfy(delivered.contains) { faults.note("\(number) in \(delivered)") }
       }
       if number == 2 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
       _ = await handle.result

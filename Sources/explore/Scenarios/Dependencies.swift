@@ -19,7 +19,7 @@ extension Scenario {
         let unfinished = mine.filter {
           !$0.isFinished && operation.operation.dependencies.contains($0)
         }
-        if !unfinished.isEmpty { faults.with { $0.append("\(number) has not waited") } }
+        if !unfinished.isEmpty { faults.note("\(number) has not waited") }
         store.updateModel { $0.entries.append(number) }
         operation.finish()
       }

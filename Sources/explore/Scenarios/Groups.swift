@@ -239,7 +239,7 @@ private final class GroupWatch: Sendable {
   private let events = Shared([Event]())
 
   func note(_ fault: String) {
-    faults.with { $0.append(fault) }
+    faults.note(fault)
   }
 
   func begin(_ chore: Chore) {

@@ -176,16 +176,16 @@ private final class Shop: Sendable {
 
   private func note(_ request: Request, _ found: [Int]?) {
     guard let found else { return }
-    if request.kind == .refused { faults.with { $0.append("\(request.number) was not refused") } }
+    if request.kind == .refused { faults.note("\(request.number) was not refused") }
     guard found.count == 2 else {
-      return faults.with { $0.append("\(request.number) has the replies \(found)") }
+      return faults.note("\(request.number) has the replies \(found)")
     }
     let first = replies.with { replies in
       if replies[request.number] == nil { replies[request.number] = found[0] }
       return replies[request.number]!
     }
     if first != found[0], request.kind != .forgotten {
-      faults.with { $0.append("\(request.number) was answered by \(first) and \(found)") }
+      faults.note("\(request.number) was answered by \(first) and \(found)")
     }
   }
 

@@ -156,7 +156,7 @@ private final class LaneWatch: Sendable {
   func enter(_ turn: Turn) {
     begun.with { $0.append(turn) }
     if let other = inside.with({ $0.updateValue(turn, forKey: turn.lane) }) {
-      faults.with { $0.append("\(turn) began while \(other) was in its lane") }
+      faults.note("\(turn) began while \(other) was in its lane")
     }
   }
 

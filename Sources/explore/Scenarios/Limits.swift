@@ -8,18 +8,14 @@ extension Scenario {
     summary: "what is limited or cancelled ends, with what its blocks have dispatched"
   ) { dispatcher in
     let events = Shared([Int]())
-    let inFlight = Shared((now: 0, most: 0))
+    let inFlight = InFlight()
     let found = Shared(0)
     let store = dispatcher.makeJournal("journal") { [weak dispatcher] number in
       if number > 60 {
         found.with { $0 += dispatcher?.dispatches(named: number).count ?? 0 }
       }
       if number > 0 { events.with { $0.append(number) } }
-      guard abs(number) / 10 == 4 else { return }
-      inFlight.with { inFlight in
-        inFlight.now += number > 0 ? 1 : -1
-        inFlight.most = max(inFlight.most, inFlight.now)
-      }
+      if abs(number) / 10 == 4 { inFlight.note(number) }
     }
     let children = Shared([DispatchHandle]())
     dispatcher.makeStore("nesting", of: Nesting.self) { action, store in
@@ -94,7 +90,7 @@ extension Scenario {
       try check(!result.isSuccess, "\(result) is of a block whose dispatch was cancelled")
     }
     for handle in racing { await handle.ended() }
-    try check(await single.contains(true) && inFlight.now.most == 1, "\(inFlight.now)")
+    try check(await single.contains(true) && inFlight.most == 1, "\(inFlight.most)")
     try check(await latest[2].result.isSuccess, "the latest one was cancelled")
     for handle in latest { await handle.ended() }
     for number in [11, 12, 13, 14, 15, 31, 32, 33, 51, 52, 53] {

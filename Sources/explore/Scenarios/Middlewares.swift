@@ -68,15 +68,13 @@ final class HookLog: Sendable {
       $0["\(transaction.dispatch.id) \(store.identifier)", default: []].popLast()
     }
     if last != name {
-      faults.with {
-        $0.append("\(name) got didDispatch of \(transaction.dispatch.id), not \(last ?? "-")")
-      }
+      faults.note("\(name) got didDispatch of \(transaction.dispatch.id), not \(last ?? "-")")
     }
   }
 
   func ended(_ dispatchID: DispatchID) {
     let left = open.now.filter { $0.key.hasPrefix("\(dispatchID) ") && !$0.value.isEmpty }
-    if !left.isEmpty { faults.with { $0.append("\(left) open at the completion") } }
+    if !left.isEmpty { faults.note("\(left) open at the completion") }
   }
 }
 

@@ -61,6 +61,13 @@ private struct Book: ModelType, Codable {
   var paid: [Int] = []
 }
 
+private func makeOrders() -> HandlerStore<Book> {
+  Store(identifier: "orders", model: Book()) {
+    On(Place.self) { book, place in book.placed.append(place.number) }
+    On(Paid.self) { book, paid in book.paid.append(paid.number) }
+  }
+}
+
 /// An order, as it was drawn.
 private struct Purchase: Sendable {
   let number: Int
@@ -95,11 +102,7 @@ private final class Cashier: Sendable {
     self.dispatcher = dispatcher
     dispatcher.onWarning { _ in }
     try await database.open(for: dispatcher, actions: ActionCoder(Place.self))
-    orders = try await dispatcher.register(
-      store: Store(identifier: "orders", model: Book()) {
-        On(Place.self) { book, place in book.placed.append(place.number) }
-        On(Paid.self) { book, paid in book.paid.append(paid.number) }
-      }, persisted: .model)
+    orders = try await dispatcher.register(store: makeOrders(), persisted: .model)
     let calls = Shared(0)
     charging = dispatcher.register(
       effect: DurableEffect(
@@ -107,10 +110,10 @@ private final class Cashier: Sendable {
       ) { place, context in
         calls.with { $0 += 1 }
         defer { calls.with { $0 -= 1 } }
-        if calls.now > 2 { bank.faults.with { $0.append("more than two calls at once") } }
+        if calls.now > 2 { bank.faults.note("more than two calls at once") }
         let row = database.rows(ofStore: "orders", part: 0)[""] ?? ""
         if !row.contains("\"placed\":[") || !Self.places(in: row).contains(place.number) {
-          bank.faults.with { $0.append("order \(place.number) is charged before it is saved") }
+          bank.faults.note("order \(place.number) is charged before it is saved")
         }
         await Task.yield()
         bank.charges.with { _ = $0[place.number, default: []].insert(context.key) }
@@ -161,10 +164,7 @@ extension Scenario {
       let process = simulation.makeDispatcher(name: "process")
       process.onWarning { _ in }
       try await database.open(for: process, actions: ActionCoder(Place.self))
-      try await process.register(
-        store: Store(identifier: "orders", model: Book()) {
-          On(Place.self) { book, place in book.placed.append(place.number) }
-        }, persisted: .model)
+      try await process.register(store: makeOrders(), persisted: .model)
       let isOver = Shared(false)
       process.register(
         effect: DurableEffect("poison", on: Place.self, attempts: 2, backoff: .none) { _, _ in
@@ -195,11 +195,7 @@ extension Scenario {
     let simulation = dispatcher.simulation!
     let office = simulation.makeDispatcher(name: "office")
     office.onWarning { _ in }
-    let orders = office.register(
-      store: Store(identifier: "orders", model: Book()) {
-        On(Place.self) { book, place in book.placed.append(place.number) }
-        On(Paid.self) { book, paid in book.paid.append(paid.number) }
-      })
+    let orders = office.register(store: makeOrders())
     office.register(
       effect: DurableEffect(
         "charge", on: Place.self, backoff: .constant(.seconds(1)), maxConcurrentRuns: 2
@@ -286,11 +282,7 @@ extension Scenario {
     func open(_ dispatcher: Dispatcher) async throws -> (Persistence, paid: () -> [Int]) {
       dispatcher.onWarning { _ in }
       let persistence = try await database.open(for: dispatcher, actions: ActionCoder(Place.self))
-      let orders = try await dispatcher.register(
-        store: Store(identifier: "orders", model: Book()) {
-          On(Place.self) { book, place in book.placed.append(place.number) }
-          On(Paid.self) { book, paid in book.paid.append(paid.number) }
-        }, persisted: .model)
+      let orders = try await dispatcher.register(store: makeOrders(), persisted: .model)
       dispatcher.register(
         effect: DurableEffect(
           "charge", on: Place.self, attempts: nil, backoff: .constant(.seconds(1)),
@@ -298,7 +290,7 @@ extension Scenario {
         ) { place, _ in
           // The attempt that was under way may have been about to call this.
           if let time = removed.now[place.number], time < simulation.clock.now {
-            faults.with { $0.append("order \(place.number) is charged after its removal") }
+            faults.note("order \(place.number) is charged after its removal")
           }
           if place.number == 0 { return Paid(number: 0) }
           try await simulation.clock.sleep(for: .milliseconds(500))
@@ -354,11 +346,7 @@ extension Scenario {
     let (simulation, faults) = (dispatcher.simulation!, Shared([String]()))
     let limit = Duration.seconds(1)
     dispatcher.onWarning { _ in }
-    let orders = dispatcher.register(
-      store: Store(identifier: "orders", model: Book()) {
-        On(Place.self) { book, place in book.placed.append(place.number) }
-        On(Paid.self) { book, paid in book.paid.append(paid.number) }
-      })
+    let orders = dispatcher.register(store: makeOrders())
     let plans = (0..<4).map { _ in
       (0..<3).map { _ in [.milliseconds(500), limit, .seconds(60)][simulation.draw(below: 3)] }
     }
@@ -375,7 +363,7 @@ extension Scenario {
         do { try await simulation.clock.sleep(for: pause) } catch {}
         let took = start.duration(to: simulation.clock.now)
         if took != min(pause, limit) {
-          faults.with { $0.append("an attempt that takes \(pause) was over after \(took)") }
+          faults.note("an attempt that takes \(pause) was over after \(took)")
         }
         throw Broken(description: "try again")
       })

@@ -151,7 +151,7 @@ extension Scenario {
           note(error, since: 0)
           try? await simulation.delay(upTo: .milliseconds(500))
         } catch {
-          log.faults.with { $0.append("\(error)") }
+          log.faults.note("\(error)")
         }
       }
       return nil
@@ -194,9 +194,7 @@ extension Scenario {
       log.early.with { _ = $0.insert(number) }
       let result = await dispatcher.send(Deposit(number: number)).result
       guard result.hasResponders else { return }
-      if isLoading.now {
-        log.faults.with { $0.append("\(number) was served before loading ended") }
-      }
+      if isLoading.now { log.faults.note("\(number) was served before loading ended") }
       note(result, of: number, persistence)
     }
 
@@ -244,7 +242,7 @@ extension Scenario {
     private func note(_ result: DispatchResult, of number: Int, _ persistence: Persistence) {
       if result.isSuccess { return acknowledge(number) }
       guard let error = result.dispatchError?.cause as? PersistenceError else {
-        return log.faults.with { $0.append("\(number) ended as \(result)") }
+        return log.faults.note("\(number) ended as \(result)")
       }
       note(error, since: persistence.status.epoch)
       if error.isOutcomeKnown, !process.hasCrashed { log.refused.with { $0.append(number) } }
@@ -262,9 +260,7 @@ extension Scenario {
         case .inUse, .cannotOpen, .busy: epoch == 0
         default: false
         }
-      if !isReasonable {
-        log.faults.with { $0.append("process \(process.number), epoch \(epoch): \(error)") }
-      }
+      if !isReasonable { log.faults.note("process \(process.number), epoch \(epoch): \(error)") }
     }
   }
 #endif

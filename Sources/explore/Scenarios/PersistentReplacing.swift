@@ -74,13 +74,13 @@ extension Dispatcher {
     } catch let error as PersistenceError where error.code == .alreadyRegistered {
       return
     } catch {
-      return faults.with { $0.append("\(owner): \(error)") }
+      return faults.note("\(owner): \(error)")
     }
     if self.store(with: "ledger") !== store {
-      faults.with { $0.append("\(owner): another store is registered than the one of the call") }
+      faults.note("\(owner): another store is registered than the one of the call")
     }
     if let error = await store.send(Enter(number: number)).result.error {
-      faults.with { $0.append("\(owner): a store that is registered refuses: \(error)") }
+      faults.note("\(owner): a store that is registered refuses: \(error)")
     }
     unregister(store: store)
   }

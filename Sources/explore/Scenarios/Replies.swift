@@ -8,7 +8,7 @@ extension Scenario {
   ) { dispatcher in
     let faults = Shared([String]())
     dispatcher.onWarning { warning in
-      if warning.kind != .finishedTwice { faults.with { $0.append("\(warning)") } }
+      if warning.kind != .finishedTwice { faults.note("\(warning)") }
     }
     dispatcher.register(
       store: Desk(identifier: "applying", reducer: ApplyingDesk("applying", faults)),

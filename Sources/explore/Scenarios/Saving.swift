@@ -220,7 +220,7 @@ private final class Vault: Sendable {
           $0.insert(number); return $0.count > 2
         })
       {
-        faults.with { $0.append("more than two units: \(holders.now)") }
+        faults.note("more than two units: \(holders.now)")
       }
       for lane in plan.lanes {
         begun.with {
@@ -337,7 +337,7 @@ private final class Vault: Sendable {
     promised.with { $0[store.identifier] = max($0[store.identifier] ?? 0, changed) }
     let saved = database.version(ofStore: store.identifier) ?? 0
     if saved < changed {
-      faults.with { $0.append("\(key) was read at version \(changed), and \(saved) is saved") }
+      faults.note("\(key) was read at version \(changed), and \(saved) is saved")
     }
   }
 
@@ -400,7 +400,7 @@ private final class Vault: Sendable {
       // A sequence says only whether it has ended.
       let needed = plan.isPut && result != nil ? [plan.number] : seen
       if !Set(needed).isSubset(of: saved.log) {
-        faults.with { $0.append("\(plan) has ended, and only \(saved.log) is saved") }
+        faults.note("\(plan) has ended, and only \(saved.log) is saved")
       }
     }
   }

@@ -51,20 +51,12 @@ extension Scenario {
     let (clock, start) = (simulation.clock, simulation.clock.now)
     let watch = ScheduleWatch(clock)
     dispatcher.register(middleware: watch)
-    let running = Shared(0)
-    let most = Shared(0)
-    let note: @Sendable (Int) -> Void = { change in
-      let count = running.with { running -> Int in
-        running += change
-        return running
-      }
-      most.with { $0 = max($0, count) }
-    }
+    let running = InFlight()
     dispatcher.makeStore("ticks", of: Tick.self) { action, store in
       ActionOperation(action: action, store: store) { tick, store async throws in
-        if tick.number == 2 { note(1) }
+        if tick.number == 2 { running.note(1) }
         try await store.dispatcher?.simulation?.clock.sleep(for: tick.time)
-        if tick.number == 2 { note(-1) }
+        if tick.number == 2 { running.note(-1) }
       }
     }
     dispatcher.every(.seconds(2), name: "short", perform: Tick(number: 1, time: .zero))
@@ -85,7 +77,7 @@ extension Scenario {
     dispatcher.close()
     let end = clock.now.offset
     try await clock.sleep(for: .seconds(20))
-    try check(most.now <= 2, "\(most.now) runs at once")
+    try check(running.most <= 2, "\(running.most) runs at once")
     try check(dispatcher.scheduled.isEmpty, "\(dispatcher.scheduled)")
     for (number, time) in watch.begun {
       try check(time <= end, "\(number) began at \(time), after the end")

@@ -7,18 +7,10 @@ extension Scenario {
   static let sends = Scenario(
     name: "sends", summary: "a task has its turn in a lane among all forms, and gives it up"
   ) { dispatcher in
-    let inside = Shared(0)
-    let overlaps = Shared(0)
-    let note: @Sendable (Int) -> Void = { number in
-      let count = inside.with { inside in
-        inside += number > 0 ? 1 : -1
-        return inside
-      }
-      if count > 1 { overlaps.with { $0 += 1 } }
-    }
-    let store = dispatcher.makeJournal("journal", inside: note)
+    let inLane = InFlight()
+    let store = dispatcher.makeJournal("journal") { inLane.note($0) }
     let applied = dispatcher.register(
-      store: JournalStore(identifier: "applied", reducer: ApplyingReducer(inside: note)))
+      store: JournalStore(identifier: "applied", reducer: ApplyingReducer { inLane.note($0) }))
     let outcome = Shared<StoreOutcome?>(nil)
     let mode = Dispatcher.Mode.serial(lane: "a")
     await withTaskGroup { group in
@@ -52,7 +44,7 @@ extension Scenario {
     await store.send(Entry.note(50), mode: mode)
     try check(applied.model.entries.sorted() == [1, 1, 2, 2, 3, 3], "\(applied.model.entries)")
     let entries = store.model.entries
-    try check(overlaps.now == 0, "two actions of the lane ran at once")
+    try check(inLane.most <= 1, "two actions of the lane ran at once")
     let own = [11, 12, 13, 21, 22, 23, 31, 32, 33]
     try check(entries.filter { $0 != 41 }.sorted() == own + [50], "\(entries)")
     for producer in 1...3 {

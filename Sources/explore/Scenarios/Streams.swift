@@ -69,7 +69,7 @@ extension Scenario {
       if !isNext || change.value.entries.count != change.version
         || entries != nil && change.action?.number != appended
       {
-        faults.with { $0.append("\(name) got \(change) after \(entries ?? [])") }
+        faults.note("\(name) got \(change) after \(entries ?? [])")
       }
       entries = change.value.entries
       if change.version >= last { return }
@@ -85,7 +85,7 @@ extension Scenario {
       for await change in store.stream(.part(\.entries.count), initial: true, buffering: .unbounded)
       {
         if change.version != versions.last.map({ $0 + 1 }) ?? change.version {
-          faults.with { $0.append("\(change.version) came after \(versions)") }
+          faults.note("\(change.version) came after \(versions)")
         }
         versions.append(change.version)
         if change.value == last { return }
@@ -101,7 +101,7 @@ extension Scenario {
     var count = -1
     for await change in models {
       let model = change.value
-      if model.entries.count <= count { faults.with { $0.append("\(model) came late") } }
+      if model.entries.count <= count { faults.note("\(model) came late") }
       count = model.entries.count
       if count == last { return }
     }
@@ -119,7 +119,7 @@ extension Scenario {
       if change.version == last { break }
     }
     if zip(versions, versions.dropFirst()).contains(where: { $0 + 1 != $1 }) {
-      faults.with { $0.append("the answering one got \(versions)") }
+      faults.note("the answering one got \(versions)")
     }
   }
 }

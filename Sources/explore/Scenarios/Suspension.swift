@@ -6,16 +6,9 @@ extension Scenario {
   static let suspension = Scenario(
     name: "suspension", summary: "a suspended queue stops between actions, and loses nothing"
   ) { dispatcher in
-    let running = Shared(0)
-    let widest = Shared(0)
+    let running = InFlight()
     let early = Shared(false)
-    let store = dispatcher.makeJournal("journal") { number in
-      let count = running.with { running in
-        running += number > 0 ? 1 : -1
-        return running
-      }
-      widest.with { $0 = max($0, count) }
-    }
+    let store = dispatcher.makeJournal("journal") { running.note($0) }
     async let control: Void = {
       dispatcher.queue.isSuspended = true
       dispatcher.queue.maxConcurrentOperationCount = 1
@@ -37,6 +30,6 @@ extension Scenario {
     try check(!early.now, "an action started while the queue was suspended: \(entries)")
     try check(entries.sorted() == [1, 2, 3, 4, 5, 6, 8, 9], "\(entries)")
     // An `async` block under way does not count in the width.
-    try check(widest.now <= 4, "\(widest.now) at once")
+    try check(running.most <= 4, "\(running.most) at once")
   }
 }

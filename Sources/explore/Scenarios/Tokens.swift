@@ -20,12 +20,12 @@ extension Scenario {
       cancelled.with { _ = $0.insert(number) }
     }
     @Sendable func record(_ number: Int, _ version: UInt64, _ count: Int) {
-      if cancelled.now.contains(number) { faults.with { $0.append("\(number) was cancelled") } }
+      if cancelled.now.contains(number) { faults.note("\(number) was cancelled") }
       let isNext = delivered.with { delivered in
         defer { delivered[number, default: []].append(version) }
         return delivered[number]?.last.map { $0 + 1 == version } ?? true
       }
-      if !isNext { faults.with { $0.append("\(number): \(delivered.now[number]!)") } }
+      if !isNext { faults.note("\(number): \(delivered.now[number]!)") }
       if number == 1, count == 2 { cancel(1) }
       if number == 2, count == 3 { cancel(3) }
     }

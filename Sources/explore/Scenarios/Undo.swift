@@ -19,7 +19,7 @@ extension Scenario {
         group.addTask {
           let handle = move.isUndo ? history.undo(mode: move.mode) : history.redo(mode: move.mode)
           let result = await handle.result
-          if !result.isSuccess { books.faults.with { $0.append("a step ended as \(result)") } }
+          if !result.isSuccess { books.faults.note("a step ended as \(result)") }
           books.check("a caller")
         }
       }
@@ -194,9 +194,7 @@ private final class Books: Sendable {
 
   private func observe(_ store: BookStore) {
     let token = store.observe(.model) { [self] change in
-      if !change.value.isBalanced {
-        faults.with { $0.append("\(store.identifier) is \(change.value.plain)") }
-      }
+      if !change.value.isBalanced { faults.note("\(store.identifier) is \(change.value.plain)") }
       let place = Place(store: store.identifier, version: change.version)
       if change.action != nil { seen.with { $0[place] = change.value.plain } }
     }
@@ -210,7 +208,7 @@ private final class Books: Sendable {
     if a.balance + b.balance + c.balance != rounds[0] + rounds[1]
       || ![a, b, c].allSatisfy(\.isBalanced)
     {
-      faults.with { $0.append("\(reader) has seen \(a.plain), \(b.plain), \(c.plain)") }
+      faults.note("\(reader) has seen \(a.plain), \(b.plain), \(c.plain)")
     }
   }
 
@@ -234,13 +232,13 @@ private final class Books: Sendable {
         let first = stores.map(\.model.plain)
         check("a traveller")
         await simulation.pass()
-        if stores.map(\.model.plain) != first { faults.with { $0.append("it changed meanwhile") } }
+        if stores.map(\.model.plain) != first { faults.note("it changed meanwhile") }
         if simulation.draw(below: 2) == 0 { try await recorder.resume() }
       } catch {
-        faults.with { $0.append("\(error)") }
+        faults.note("\(error)")
       }
     }
-    do { try await recorder.resume() } catch { faults.with { $0.append("\(error)") } }
+    do { try await recorder.resume() } catch { faults.note("\(error)") }
   }
 }
 
