@@ -129,6 +129,15 @@ extension Dispatcher {
     register(store: Store(identifier: identifier, reducer: PlainReducer()), waitFor: waitFor)
   }
 
+  /// Runs a body in a task that is cancelled within a second.
+  func cancelAtSomeTime(_ body: @escaping @Sendable () async -> Void) async {
+    await withTaskGroup { group in
+      group.addTask { await body() }
+      try? await simulation?.delay(upTo: .seconds(1))
+      group.cancelAll()
+    }
+  }
+
   @discardableResult
   func makeStore<Action: ActionType>(
     _ identifier: String, of type: Action.Type, waitFor: WaitFor = [],

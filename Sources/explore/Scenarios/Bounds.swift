@@ -24,10 +24,8 @@ extension Scenario {
         }
       }
       group.addTask {
-        await withTaskGroup { inner in
-          inner.addTask { await store.send(Entry.slow(7), options: .limited(by: waits)) }
-          try? await dispatcher.simulation?.delay(upTo: .seconds(1))
-          inner.cancelAll()
+        await dispatcher.cancelAtSomeTime {
+          await store.send(Entry.slow(7), options: .limited(by: waits))
         }
       }
     }

@@ -74,13 +74,9 @@ extension Scenario {
       }
       if !isOrdered {
         group.addTask {
-          await withTaskGroup { inner in
-            inner.addTask {
-              let claim = Claim(number: 9, keys: ["b", "c"])
-              await dispatcher.send(claim, options: claim.options)
-            }
-            try? await simulation.delay(upTo: .seconds(1))
-            inner.cancelAll()
+          await dispatcher.cancelAtSomeTime {
+            let claim = Claim(number: 9, keys: ["b", "c"])
+            await dispatcher.send(claim, options: claim.options)
           }
         }
       }

@@ -26,13 +26,9 @@ extension Scenario {
         }
       }
       group.addTask {
-        await withTaskGroup { inner in
-          inner.addTask {
-            let result = await store.send(Entry.slow(41), mode: mode)
-            outcome.with { $0 = result["journal"] }
-          }
-          try? await dispatcher.simulation?.delay(upTo: .seconds(1))
-          inner.cancelAll()
+        await dispatcher.cancelAtSomeTime {
+          let result = await store.send(Entry.slow(41), mode: mode)
+          outcome.with { $0 = result["journal"] }
         }
       }
       group.addTask {
@@ -65,15 +61,11 @@ extension Scenario {
     let limit = DispatchOptions.timeout(.seconds(60))
     let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a")]
     let results = Shared([DispatchResult]())
-    await withTaskGroup { group in
-      for (number, mode) in modes.enumerated() {
-        group.addTask {
-          let sent = await dispatcher.send(Entry.hold(number), mode: mode, options: limit)
-          results.with { $0.append(sent.result) }
-        }
+    await dispatcher.cancelAtSomeTime {
+      await concurrently(modes.enumerated()) { number, mode in
+        let sent = await dispatcher.send(Entry.hold(number), mode: mode, options: limit)
+        results.with { $0.append(sent.result) }
       }
-      try? await dispatcher.simulation?.delay(upTo: .seconds(1))
-      group.cancelAll()
     }
     try check(results.now.count == modes.count, "\(results.now)")
     for result in results.now {

@@ -41,11 +41,7 @@ extension Scenario {
         }
       }
       group.addTask {
-        await withTaskGroup { inner in
-          inner.addTask { await store.send(Entry.note(41), mode: mode) }
-          try? await dispatcher.simulation?.delay(upTo: .seconds(1))
-          inner.cancelAll()
-        }
+        await dispatcher.cancelAtSomeTime { await store.send(Entry.note(41), mode: mode) }
       }
     }
     let result = await block.result
