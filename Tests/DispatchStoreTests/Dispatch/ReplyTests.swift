@@ -139,6 +139,50 @@ struct ReplyTests {
     #expect(result.replies.isEmpty)
   }
 
+  private struct Ask: ActionType, Equatable {
+    typealias Reply = Int
+    var number = 1
+  }
+
+  @Test(arguments: SendTests.modes)
+  func ofAStoreThrowTheReasonWhyTheDispatchWasRefused(_ mode: Dispatcher.Mode) async throws {
+    let sum = dispatcher.register(
+      store: Store(identifier: "sum", model: 0) {
+        On(Ask.self) { sum, ask in
+          sum += ask.number
+          return sum
+        }
+      })
+    let rate = DispatchOptions.rateLimited(by: RateLimit(1, per: .seconds(600)))
+    let used: DispatchOptions = [.idempotencyKey("used"), rate]
+    #expect(try await dispatcher.send(Ask(), mode: mode, options: used).reply(from: sum) == 1)
+    let refusals: [(DispatchError.Code, DispatchOptions)] = [
+      (.timedOut, .timeout(.zero)), (.invalidIdempotencyKey, .idempotencyKey("")),
+      (.idempotencyKeyReused, .idempotencyKey("used")), (.rateLimitExceeded, rate),
+    ]
+    for (code, options) in refusals {
+      let sent = await dispatcher.send(Ask(number: 2), mode: mode, options: options)
+      let ofStore = #expect(throws: DispatchError.self) { try sent.reply(from: sum) }
+      let ofResult = #expect(throws: DispatchError.self) {
+        try sent.result.reply(to: Ask.self, from: sum)
+      }
+      #expect(ofStore?.code == code && ofResult?.code == code)
+    }
+    #expect(sum.model == 1)
+  }
+
+  @Test(arguments: SendTests.modes)
+  func ofAStoreThrowItsCancellationAlthoughAnotherStoreHasFailed(_ mode: Dispatcher.Mode) async {
+    add(.failing)
+    let cancelled = dispatcher.register(
+      store: Store(identifier: "cancelled", model: 0) {
+        On(Question.self) { _, _ -> String in throw CancellationError() }
+      })
+    let sent = await dispatcher.send(Question(way: .failing), mode: mode)
+    #expect(sent.error is StageFright && sent["cancelled"].isCancelled)
+    #expect(throws: CancellationError.self) { try sent.reply(from: cancelled) }
+  }
+
   @Test func areEachTheirOwnDispatchesWhereManyTasksSend() async throws {
     let desks = (0..<4).map { add(Way.replying[$0], as: "\($0)") }
     try await withThrowingDiscardingTaskGroup { group in

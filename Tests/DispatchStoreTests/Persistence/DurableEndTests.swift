@@ -294,6 +294,64 @@ struct DurableEndTests {
     #expect(stage.log.all == ["ended"])
   }
 
+  private struct Sell: ActionType { typealias Reply = Int }
+
+  private func addStock(to dispatcher: Dispatcher) async throws -> Store<Int, HandledAction> {
+    try await dispatcher.register(
+      store: Store(identifier: "stock", model: 5) {
+        On(Sell.self) { count, _ in
+          count -= 1
+          return count
+        }
+      }, persisted: .model)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func atADeadlineHasNoReplyThatACrashCouldUndo(mode: Dispatcher.Mode) async throws {
+    let clock = VirtualClock()
+    let stage = try await PersistenceStage(clock: clock)
+    let stock = try await addStock(to: stage.dispatcher)
+    stage.database.hold()
+    let handle = stage.dispatcher.dispatch(Sell(), mode: mode, options: .timeout(.seconds(1)))
+    for await change in stock.stream(.model, initial: true) where change.value == 4 { break }
+    // Then it is being saved at the deadline, or about to be.
+    clock.advance(by: .seconds(1))
+    let result = await handle.result
+    #expect(result["stock"].isFinished && result.replies(to: Sell.self).isEmpty)
+    let error = #expect(throws: DispatchError.self) {
+      try result.reply(to: Sell.self, from: stock)
+    }
+    #expect(error?.code == .timedOut)
+    stage.database.release()
+    try await stage.persistence.flush()
+    #expect(try await stage.dispatcher.send(Sell()).reply(from: stock) == 3)
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
+  func atADeadlineBeforeItsStoresHasNoReplyThatACrashCouldUndo(mode: Dispatcher.Mode) async throws {
+    let clock = VirtualClock()
+    let stage = try await PersistenceStage(clock: clock)
+    let stock = try await addStock(to: stage.dispatcher)
+    let (began, free) = (Latch(), Latch())
+    stage.dispatcher.register(
+      store: Store(identifier: "audit", model: 0) {
+        Perform(withoutReply: Sell.self) { _, _ in
+          began.open()
+          free.wait()
+        }
+      }, waitFor: ["stock"])
+    stage.database.hold()
+    let handle = stage.dispatcher.dispatch(Sell(), mode: mode, options: .timeout(.seconds(1)))
+    await began.opened()
+    clock.advance(by: .seconds(1))
+    let result = await handle.result
+    free.open()
+    #expect(result.errorCode == .timedOut)
+    #expect(result["stock"].isFinished && result.replies(to: Sell.self).isEmpty)
+    stage.database.release()
+    await stage.dispatcher.drain()
+  }
+
   /// The lane has been left by then, and is gone.
   @Test(.timeLimit(.minutes(1)))
   func ofASequenceAtADeadlineLetsTheNextEndsOfItsLanePass() async throws {

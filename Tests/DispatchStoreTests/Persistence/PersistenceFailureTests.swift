@@ -28,6 +28,28 @@ struct PersistenceFailureTests {
     }
   }
 
+  private struct Sell: ActionType { typealias Reply = Int }
+
+  @Test(arguments: Way.all)
+  func leaveNoReplyThatACrashUndoes(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    let stock = try await stage.dispatcher.register(
+      store: Store(identifier: "stock", model: 5) {
+        On(Sell.self) { count, _ in
+          count -= 1
+          return count
+        }
+      }, persisted: .model)
+    stage.database.fail(.inputOutput)
+    let result = await stage.run(Sell(), way).value
+    #expect(stock.model == 4 && result["stock"].isFinished)
+    #expect(result.replies(to: Sell.self).isEmpty)
+    let error = #expect(throws: DispatchError.self) {
+      try result.reply(to: Sell.self, from: stock)
+    }
+    #expect(error?.code == .persistenceFailed)
+  }
+
   private struct Slow: ActionType {}
 
   /// Lets the block of an action commit after a failure; returns the persistence as long as it exists.

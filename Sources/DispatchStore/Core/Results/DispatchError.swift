@@ -18,7 +18,7 @@ public struct DispatchError: Error, Sendable {
   public let timeLimit: Duration?
   /// For `rateLimitExceeded` and `circuitOpen`, the time after which to try again.
   public let retryAfter: Duration?
-  /// For `timedOut`, whether all stores had ended, and only saving was left.
+  /// Whether all stores had ended, and only saving was left, so that a crash could undo what they have replied.
   let isAfterCommit: Bool
 
   init(

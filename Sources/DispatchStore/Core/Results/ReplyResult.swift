@@ -26,6 +26,8 @@ public struct ReplyResult<Reply: Sendable>: Sendable {
   public func get() throws -> DispatchResult { try result.get() }
 
   /// The replies by store identifier, from stores that finished and replied; empty if `Reply` is `Void`.
+  ///
+  /// Also empty if a crash could still undo them: the dispatch was not saved, or timed out before it was.
   public var replies: [String: Reply] { result.replies(as: Reply.self) }
 
   /// The reply, if exactly one store replied.
@@ -40,6 +42,8 @@ public struct ReplyResult<Reply: Sendable>: Sendable {
 extension DispatchResult {
   /// Returns the replies to an action, by store identifier, from stores that finished and replied.
   ///
+  /// Returns none if a crash could still undo them: the dispatch was not saved, or timed out before it was.
+  ///
   /// A sequence has no replies itself: look in its `steps`.
   public func replies<Action: ActionType>(to action: Action.Type) -> [String: Action.Reply] {
     replies(as: Action.Reply.self)
@@ -47,7 +51,11 @@ extension DispatchResult {
 
   /// Returns the reply of a store, or the only reply if no store is named.
   func reply<Reply: Sendable>(_ storeIdentifier: String?) throws -> Reply {
-    if let error = storeIdentifier.flatMap({ self[$0].error }) { throw error }
+    if isUnsaved { try get() }
+    if let outcome = storeIdentifier.map({ self[$0] }), let error = outcome.error {
+      // The dispatch knows why the store was cancelled.
+      throw outcome.isCancelled ? dispatchError ?? error : error
+    }
     // A store may have replied although another one failed.
     let replies = typedReplies(as: Reply.self)
     if let reply = replies.first(where: { $0.store == storeIdentifier }) { return reply.value }
@@ -63,12 +71,15 @@ extension DispatchResult {
   }
 
   private func typedReplies<Reply>(as type: Reply.Type) -> [(store: String, value: Reply)] {
-    if replies.isEmpty { return [] }
+    if replies.isEmpty || isUnsaved { return [] }
     return stores.compactMap { store in
       guard store.outcome.isFinished || isPlanted(.failedReply) else { return nil }
       return (replies[store.storeIdentifier] as? Reply).map { (store.storeIdentifier, $0) }
     }
   }
+
+  /// Whether the stores have ended, and a crash could undo what they have replied.
+  private var isUnsaved: Bool { dispatchError?.isAfterCommit == true }
 
   private func noReply(_ storeIdentifier: String?) -> DispatchError {
     let stores = stores.map(\.storeIdentifier)

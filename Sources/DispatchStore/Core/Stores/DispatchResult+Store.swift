@@ -20,8 +20,9 @@ extension ReplyResult {
 
   /// Returns the reply of a store.
   ///
-  /// Throws the store's error, if it has one, or the dispatch's. If the store did not reply, throws a `DispatchError`
-  /// with the code `noReply`.
+  /// Throws the store's error, if it has one, or the dispatch's. Throws the dispatch's error also if that is why the
+  /// store was cancelled or did not begin, and if the commits were not saved. If the store did not reply, throws a
+  /// `DispatchError` with the code `noReply`.
   public func reply(from store: some StoreType) throws -> Reply {
     try result.reply(store.identifier)
   }

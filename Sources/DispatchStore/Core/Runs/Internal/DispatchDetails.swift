@@ -232,7 +232,7 @@ final class DispatchDetails: @unchecked Sendable {
   /// Returns the result of a dispatch that ends at its deadline.
   func earlyResult(of id: DispatchID) -> DispatchResult? {
     // The stores may have ended since, so that the dispatch is in no round now.
-    if let round = withState({ $0.limit?.early?.round.take() }) { return round.result }
+    if let round = withState({ $0.limit?.early?.round.take() }) { return round.earlyResult }
     return state.withLock {
       $0.life.limit?.early?.result(of: id, replies: $0.replies, $0.life.refusal)
     }

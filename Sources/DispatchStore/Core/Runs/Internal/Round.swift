@@ -92,12 +92,17 @@ final class Round: @unchecked Sendable {
   var operations: [Operation] { state.withLock(\.operations) }
   var onlyDeliveryIsLeft: Bool { state.withLock { $0.onlyDeliveryIsLeft } }
 
-  var result: DispatchResult {
+  var result: DispatchResult { result(hasReplies: true) }
+
+  /// The result of a dispatch that ends before its stores: without replies if a crash could undo them.
+  var earlyResult: DispatchResult { result(hasReplies: endGate == nil) }
+
+  private func result(hasReplies: Bool) -> DispatchResult {
     let (outcomes, attempts) = state.withLock { ($0.outcomes, $0.attemptCounts) }
     let (replies, refusal) = dispatch.makeDetails().repliesAndRefusal
     return DispatchResult(
       dispatchID: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
-      replies: replies,
+      replies: hasReplies ? replies : [:],
       attempts: !isAtomic
         ? attempts : attempts.map { Array(repeating: $0[leader], count: $0.count) },
       // The timeout, if the deadline has passed.

@@ -261,7 +261,7 @@ extension DispatchError {
       message: """
         \(outcome): \(error.message) Persistent stores run no further action; end the program, and start it again \
         once the cause is gone.
-        """, cause: cause)
+        """, cause: cause, isAfterCommit: true)
   }
 
   static func tooFarBehind(_ lag: UInt64) -> DispatchError {

@@ -38,7 +38,7 @@ final class PersistenceGate: EndGate, @unchecked Sendable {
     persistence.state.withLock { state in
       let mayPass = state.commit.enter(end)
       if end.dispatch.details?.hasLostCommit == true {
-        end.error = .replaced("What the dispatch has committed was not saved")
+        end.error = .replaced("What the dispatch has committed was not saved", isAfterCommit: true)
       }
       return mayPass
     }
@@ -53,14 +53,14 @@ final class PersistenceGate: EndGate, @unchecked Sendable {
 
 extension DispatchError {
   static func replaced(
-    _ consequence: String, _ storeIdentifiers: [String] = []
+    _ consequence: String, _ storeIdentifiers: [String] = [], isAfterCommit: Bool = false
   ) -> DispatchError {
     DispatchError(
       code: .persistenceFailed,
       message: """
         \(consequence): a store was unregistered, and since then its rows were deleted, or another store has been \
         registered under its identifier. Dispatch the action again: it goes to the stores that are registered then.
-        """, storeIdentifiers: storeIdentifiers)
+        """, storeIdentifiers: storeIdentifiers, isAfterCommit: isAfterCommit)
   }
 
   static func refused(_ error: PersistenceError) -> DispatchError {
