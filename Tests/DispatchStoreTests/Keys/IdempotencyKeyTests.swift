@@ -96,11 +96,14 @@ struct IdempotencyKeyTests {
   @Test(arguments: Way.all)
   func refuseAnotherAction(_ way: Way) async {
     _ = await run(Buy(), way, .idempotencyKey("key"))
-    let others: [any ActionType] = [Buy(item: "milk"), BuyInABlock()]
-    for other in others {
+    let others: [(any ActionType, String)] = [
+      (Buy(item: "milk"), "another value of it"), (BuyInABlock(), "BuyInABlock"),
+    ]
+    for (other, name) in others {
       let result = await run(other, way, .idempotencyKey("key"))
       #expect(result.dispatchError?.code == .idempotencyKeyReused)
-      #expect(result.dispatchError?.message.contains("\"key\" was used for Buy") == true)
+      let text = "\"key\" was used for Buy, and comes with \(name) now."
+      #expect(result.dispatchError?.message.contains(text) == true)
     }
     #expect(shop.model == ["tea"])
   }

@@ -42,7 +42,8 @@ struct IdempotencyKey: Codable, Sendable {
 
 extension DispatchError {
   static func keyReused(_ key: String, _ action: String, _ first: String) -> DispatchError {
-    DispatchError(
+    let action = action == first ? "another value of it" : action
+    return DispatchError(
       code: .idempotencyKeyReused,
       message: """
         The idempotency key "\(key)" was used for \(first), and comes with \(action) now. Nothing was run. Use \
