@@ -855,6 +855,23 @@ struct SavedScheduleTests {
     #expect(rows.isEmpty)
   }
 
+  @Test func forAStoreThatIsNotThereAreListed() async throws {
+    let first = try await Office(database, clock)
+    first.log.dispatch(Remind(order: 1), options: .delayed(by: .seconds(2), name: "r"))
+    try await first.persistence.flush()
+    database.crash()
+    let (without, persistence, _) = try await openWithoutStore()
+    without.dispatch(Remind(order: 2), options: .delayed(by: .seconds(1), name: "s"))
+    let listed = without.scheduled
+    #expect(listed.map(\.name) == ["s", "r"] && listed.allSatisfy(\.isSaved))
+    #expect(listed.last?.storeIdentifier == "log")
+    #expect(listed.last?.due == clock.date.addingTimeInterval(2))
+    // Another one of its name takes its place.
+    without.dispatch(Remind(order: 3), options: .delayed(by: .seconds(2), name: "r"))
+    #expect(without.scheduled.map { "\($0.actions[0])" } == [2, 3].map { "\(Remind(order: $0))" })
+    try await persistence.flush()
+  }
+
   @Test func areOfTheDispatcherWithTheirName() async throws {
     let first = try await Office(database, clock)
     first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))

@@ -1,10 +1,16 @@
 extension Dispatcher {
   /// The dispatches that have not begun, and the repeating schedules, in the order of their times.
   ///
-  /// Dispatches that `debounced` or `throttled` delays are not among them. May be called from any thread. Cost: linear.
+  /// Those that an earlier process has left are among them, also if they are not resumed, say since their store is not
+  /// registered. Dispatches that `debounced` or `throttled` delays are not. May be called from any thread. Cost: linear.
   public var scheduled: [ScheduledAction] {
     let saved = savedSchedules
-    return schedules.all.compactMap { ScheduledAction($0, saved) }.sorted { $0.due < $1.due }
+    // In this order: what an earlier process has left moves from there to the table.
+    let left = saved?.left ?? []
+    let pending = schedules.all.compactMap { ScheduledAction($0, saved) }
+    let names = Set(pending.compactMap(\.name))
+    let waiting = left.filter { !names.contains($0.name) }.map { ScheduledAction($0) }
+    return (pending + waiting).sorted { $0.due < $1.due }
   }
 
   /// Cancels what is pending under a name: a dispatch ends as cancelled, a repeating schedule stops.

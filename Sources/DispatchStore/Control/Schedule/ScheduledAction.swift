@@ -35,6 +35,17 @@ public struct ScheduledAction: Sendable, CustomStringConvertible {
     }
   }
 
+  /// Makes that of an action which an earlier process has left, and nobody has resumed.
+  init(_ record: ScheduleRecord<any ActionType>) {
+    name = record.name
+    actions = [record.action]
+    due = Date(unixNanoseconds: record.due)
+    interval = record.interval.map { .nanoseconds($0) }
+    storeIdentifier = record.store
+    mode = record.mode.mode
+    isSaved = true
+  }
+
   /// The name, the types of the actions, the mode and the time.
   public var description: String {
     let types = actions.prefix(3).map { "\(type(of: $0))" } + (actions.count > 3 ? ["…"] : [])

@@ -326,6 +326,17 @@ final class SavedSchedules: DispatcherAttachment {
     }
   }
 
+  /// Actions that an earlier process has left pending, and nobody has resumed; without those that can't be decoded.
+  var left: [ScheduleRecord<any ActionType>] {
+    let rows = found.withLock { found in
+      found.rows.values.filter { $0.dispatcher == dispatcher && $0.failed == nil }
+    }
+    return rows.compactMap { row -> ScheduleRecord<any ActionType>? in
+      guard let action = try? keeper.decodeAction(row.action) else { return nil }
+      return row.with(action)
+    }
+  }
+
   /// The number of pending schedules that are saved.
   var count: Int { state.withLock(\.records.count) + foundCount }
 
