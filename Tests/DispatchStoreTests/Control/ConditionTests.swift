@@ -214,6 +214,25 @@ struct ConditionTests {
     token.cancel()
   }
 
+  @Test func anObserverOfTheStoreMayWaitForItOutsideOfTheLibrary() async {
+    let (it, stock, ended) = (it, stock, Latch())
+    let waits = it.dispatcher.dispatch(
+      action: it.notes("waited"), mode: .async, options: .when(stock) { $0 >= 2 }
+    ) { ended.open() }
+    let token = stock.observe(.model) { change in
+      guard change.value == 1 else { return }
+      it.log.record("observer")
+      ended.wait()
+    }
+    async let first: Void = onOwnThread { stock.updateModel { $0 = 1 } }
+    _ = await it.log.first(1)
+    await onOwnThread { stock.updateModel { $0 = 2 } }
+    #expect(await waits.result.isSuccess)
+    await first
+    #expect(it.log.all == ["observer", "waited"])
+    token.cancel()
+  }
+
   @Test func aDispatcherThatNoOneElseKeepsLivesUntilTheConditionHolds() async {
     let (stock, log) = (stock, Recorder<String>())
     weak var gone: Dispatcher?

@@ -331,7 +331,7 @@ struct DurableEndTests {
   func atADeadlineBeforeItsStoresHasNoReplyThatACrashCouldUndo(mode: Dispatcher.Mode) async throws {
     let clock = VirtualClock()
     let stage = try await PersistenceStage(clock: clock)
-    let stock = try await addStock(to: stage.dispatcher)
+    _ = try await addStock(to: stage.dispatcher)
     let (began, free) = (Latch(), Latch())
     stage.dispatcher.register(
       store: Store(identifier: "audit", model: 0) {

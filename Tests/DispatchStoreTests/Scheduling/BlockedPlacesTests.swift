@@ -108,7 +108,9 @@ struct BlockedPlacesTests {
     clock.advance(by: .seconds(1))
     for handle in saved {
       let error = await handle.result.dispatchError
-      #expect(error?.code == .timedOut && error?.message.contains("have committed") == true)
+      #expect(
+        error?.code == .timedOut && error?.message.contains("have committed") == true,
+        "\(error?.message ?? "")")
     }
     #expect(completions.count == 3 && completions.all.allSatisfy { $0 == .timedOut })
     free.open()

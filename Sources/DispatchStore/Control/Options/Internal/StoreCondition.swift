@@ -44,4 +44,6 @@ private final class ConditionObserver: ObserverRecord, @unchecked Sendable {
   override func scheduleCall() {
     if mayCall { body() }
   }
+
+  override var needsNoTurn: Bool { true }
 }

@@ -76,7 +76,7 @@ struct AtomicDelivery {
   var awaitsTurn: Bool { if case .wait = turn { true } else { false } }
 
   /// Schedules the calls that need no turn.
-  mutating func scheduleElsewhere() { kept.scheduleElsewhere() }
+  mutating func scheduleBeforeTurn() { kept.scheduleBeforeTurn() }
 
   /// Waits for the store's turn, if the thread has to, and notes the thread as its notifier then.
   mutating func takeTurn(on thread: ThreadState) {

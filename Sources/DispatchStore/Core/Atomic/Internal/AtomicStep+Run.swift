@@ -97,7 +97,7 @@ extension AtomicStep {
   private static func takeTurns(_ deliveries: inout [AtomicDelivery], on thread: ThreadState) {
     for delivery in deliveries.reversed() { delivery.noteTurn(on: thread) }
     guard deliveries.contains(where: \.awaitsTurn) else { return }
-    for index in deliveries.indices { deliveries[index].scheduleElsewhere() }
+    for index in deliveries.indices { deliveries[index].scheduleBeforeTurn() }
     for index in deliveries.indices { deliveries[index].takeTurn(on: thread) }
     // In the order in which they end; a thread that waits for a turn has had none before.
     thread.turns.removeAll()

@@ -68,8 +68,8 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// Makes or enqueues the call for which the observer was scheduled with a commit, outside of the store's lock.
   func scheduleCall() {}
 
-  /// Whether `scheduleCall` leaves the call to a queue or to a task.
-  var isCalledElsewhere: Bool { false }
+  /// Whether `scheduleCall` may come before the delivery turn: it calls no code of the program that may commit.
+  var needsNoTurn: Bool { false }
 }
 
 /// A commit in its exclusive section, as observers see it that keep a part of it.
@@ -118,10 +118,10 @@ struct KeptCommit {
     due?.append(observer)
   }
 
-  /// Schedules the calls that are made on queues and by tasks, and tells the keeper, outside of the lock.
-  mutating func scheduleElsewhere() {
-    for observer in due ?? [] where observer.isCalledElsewhere { observer.scheduleCall() }
-    due?.removeAll { $0.isCalledElsewhere }
+  /// Schedules the calls that need no delivery turn, and tells the keeper, outside of the lock.
+  mutating func scheduleBeforeTurn() {
+    for observer in due ?? [] where observer.needsNoTurn { observer.scheduleCall() }
+    due?.removeAll { $0.needsNoTurn }
     keeper.take()?.kept()
   }
 

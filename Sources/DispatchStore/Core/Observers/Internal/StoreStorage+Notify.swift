@@ -19,7 +19,7 @@ extension StoreStorage: DeliveryTurn {
     case .wait(let gate):
       var kept = kept
       // Code of the program waits for the turn, since its commits would wait behind this one.
-      kept.scheduleElsewhere()
+      kept.scheduleBeforeTurn()
       carryOut(takeTurn(at: gate, on: thread), kept, on: thread)
     }
   }

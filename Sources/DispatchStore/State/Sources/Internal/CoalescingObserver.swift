@@ -37,7 +37,7 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
 
   override func scheduleCall() { queue?.enqueue(call) }
 
-  override var isCalledElsewhere: Bool { true }
+  override var needsNoTurn: Bool { true }
 
   private func call() {
     yieldPoint(.callObserver)

@@ -116,7 +116,7 @@ final class CallingFollower: Follower, @unchecked Sendable {
 
   override func scheduleCall() { queue?.enqueue(callOnQueue) }
 
-  override var isCalledElsewhere: Bool { true }
+  override var needsNoTurn: Bool { true }
 
   /// The number of calls after which the observer leaves its queue to others.
   private static let batch = 64

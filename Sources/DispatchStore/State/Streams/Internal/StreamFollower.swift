@@ -63,5 +63,5 @@ final class StreamFollower: Follower, @unchecked Sendable {
     stream.wake()
   }
 
-  override var isCalledElsewhere: Bool { true }
+  override var needsNoTurn: Bool { true }
 }

@@ -81,10 +81,11 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
 
   /// Ends reading; may be called in an exclusive section, whose code may release a history or a recorder.
   func endTape() {
-    guard let store else { return cancel() }
-    end(in: store.storageOfTape)
+    cancel()
+    guard let store else { return }
     // An exclusive section must not take a second lock, nor its own again.
-    store.storageOfTape.afterSection { _ in
+    store.storageOfTape.afterSection {
+      $0.remove(self)
       store.withModel { model in for part in self.parts { part.end(model) } }
     }
   }
