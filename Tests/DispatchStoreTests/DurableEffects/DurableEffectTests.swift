@@ -880,6 +880,34 @@ struct DurableEffectTests {
   }
 
   @Test(arguments: [true, false])
+  func failIfTheirActionIsCancelledAlone(isPersistent: Bool) async throws {
+    let (clock, keys) = (VirtualClock(), Recorder<String>())
+    let (dispatcher, warnings, persistence) = try await open(isPersistent: isPersistent, clock)
+    dispatcher.register(
+      store: Store(identifier: "book", model: OrderBook()) {
+        On(OrderPaid.self) { _, _ in throw CancellationError() }
+      })
+    dispatcher.register(
+      effect: DurableEffect(
+        "charge", on: OrderPlaced.self, attempts: 3, backoff: .constant(.seconds(60))
+      ) { order, context in
+        keys.record(context.key)
+        return OrderPaid(id: order.id)
+      })
+    let handle = dispatcher.dispatch(OrderPlaced())
+    for attempt in 1...2 {
+      _ = await keys.first(attempt)
+      await clock.waitForSleepers(atLeast: 1)
+      clock.advance(by: .seconds(60))
+    }
+    await handle.settled
+    #expect(keys.all.count == 3 && Set(keys.all).count == 1)
+    #expect(dispatcher.deadLetters.map(\.attempts) == [3])
+    #expect(warnings.all.map(\.kind) == [.effectFailed, .effectFailed, .deadLetter])
+    try await persistence?.flush()
+  }
+
+  @Test(arguments: [true, false])
   func areNotCancelledWithTheirClientBeforeTheyBegin(isPersistent: Bool) async throws {
     let service = try await PaymentService(isPersistent ? database : nil, ChargingBank())
     let isCancelled = DispatchSemaphore(value: 0)

@@ -67,8 +67,8 @@ struct DurableAttempt {
     guard let error = failure, !end.isKept else { return }
     entry.withProgress { $0.endHasFailed() }
     // The client is being cancelled, and the cancellation has not reached this run yet. The work has not failed: another
-    // run does it.
-    if error is CancellationError { run.cancel() }
+    // run does it. An action that is cancelled alone has failed, or it would be repeated for ever.
+    if error is CancellationError, run.isBeingCancelled { run.cancel() }
     throw error
   }
 

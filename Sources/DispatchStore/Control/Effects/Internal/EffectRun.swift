@@ -70,6 +70,8 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   var dispatchID: DispatchID { standIn.id }
   var hasEnded: Bool { state.withLock(\.hasEnded) }
   var isActive: Bool { state.withLock(\.isActive) }
+  /// Whether the run's new dispatches are cancelled, since what follows the client's dispatch is.
+  var isBeingCancelled: Bool { standIn.makeDetails().refusesFollowers }
   /// The number of attempts that have begun.
   var attemptCount: Int { state.withLock(\.attemptCount) }
 

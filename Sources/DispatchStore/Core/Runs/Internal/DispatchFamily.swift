@@ -132,6 +132,9 @@ extension DispatchDetails {
   var hasParent: Bool { withFamily { family, _ in family?.parent != nil } }
   var hasChildren: Bool { withFamily { family, _ in family?.children.isEmpty == false } }
 
+  /// Whether later followers are refused.
+  var refusesFollowers: Bool { withFamily { family, _ in family?.refusesFollowers == true } }
+
   private var sortedChildren: [DispatchFamily.Child] {
     withFamily { family, _ in family?.sortedChildren ?? [] }
   }
