@@ -350,6 +350,60 @@ struct SagaTests {
     #expect(await form.run(vetoed, by: dispatcher).compensated.isEmpty)
   }
 
+  private struct Pay: ActionType {}
+
+  /// The reason why a step has no effect, although an outcome says that it failed.
+  enum Obstacle: CaseIterable { case throwingHook, atomicVeto, atomicFailure }
+
+  @Test(arguments: GroupForm.InMode.all, Obstacle.allCases)
+  func aStepThatHasNoEffectIsNotUndone(_ form: GroupForm.InMode, _ obstacle: Obstacle) async {
+    for name in ["a", "b"] {
+      dispatcher.register(
+        store: Store(identifier: name, model: 0) {
+          On(Pay.self) { paid, _ in
+            if obstacle == .atomicFailure, name == "b" { throw StageFright() }
+            paid += 1
+          }
+        })
+    }
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, _, store in
+        switch obstacle {
+        case .throwingHook: throw StageFright()
+        case .atomicVeto where store.identifier == "b": return .veto(reason: "no")
+        default: return .pass
+        }
+      }))
+    let group = ActionGroup {
+      ActionStep(
+        Pay(), mode: form.mode, options: obstacle == .throwingHook ? [] : .atomic
+      ).compensated(by: Pay(), ifOnlyBegun: true)
+    }
+    let result = await form.run(group, by: dispatcher)
+    #expect(!result.isSuccess && result.compensated.isEmpty)
+  }
+
+  @Test(arguments: GroupForm.InMode.all)
+  func aStepThatBeganInAnEarlierAttemptIsUndone(_ form: GroupForm.InMode) async {
+    let attempts = Recorder<Int>()
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, action, _ in
+        guard "\(action)" == "charge" else { return .pass }
+        attempts.record(1)
+        return attempts.all.count == 1 ? .pass : .veto(reason: "no")
+      }))
+    let charge = Script.runs("charge") { stage in
+      stage.updateModel { $0.append("charge") }
+      throw StageFright()
+    }
+    let group = ActionGroup {
+      ActionStep(charge, mode: form.mode, options: .retry(attempts: 2))
+        .compensated(by: Script.adds("-charge"), ifOnlyBegun: true)
+    }
+    #expect(await form.run(group, by: dispatcher).compensated.count == 1)
+    #expect(stage.model == ["charge", "-charge"])
+  }
+
   /// An action that changes its store once its deadline has cancelled it.
   private func late(after began: Latch) -> Script {
     Script.suspends { stage in

@@ -352,6 +352,24 @@ struct PersistenceFailureTests {
     #expect(stage.wallet.model.all.isEmpty)
   }
 
+  @Test(arguments: GroupForm.allCases)
+  func thatLastLeaveNothingToUndoOfARejectedStep(form: GroupForm) async throws {
+    let stage = try await PersistenceStage(limits: .rejecting(commits: 3))
+    stage.database.hold()
+    for _ in 1...3 {
+      await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    }
+    let group = ActionGroup {
+      ActionStep(Deposit(account: "b", amount: 1), options: .durability(.memory))
+        .compensated(by: Close(account: "a"), ifOnlyBegun: true)
+    }
+    let result = await form.run(group, by: stage.dispatcher)
+    #expect((result.error as? DispatchError)?.code == .limitExceeded)
+    #expect(result.compensated.isEmpty)
+    stage.database.release()
+    try await stage.persistence.flush()
+  }
+
   @Test(arguments: [PersistenceLimits.suspending(bytes: 0), .rejecting(bytes: -1)])
   func doNotHoldDispatchesBackThoughTheLimitIsZeroBytes(limits: PersistenceLimits) async throws {
     let stage = try await PersistenceStage(limits: limits)

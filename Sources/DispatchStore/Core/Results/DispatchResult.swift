@@ -28,10 +28,13 @@ public struct DispatchResult: Sendable {
     ///
     /// Nil if no store was started more than once.
     let attempts: [Int]?
+    /// Whether a store has begun; nil if the outcomes say so.
+    let hasBegun: Bool?
 
-    init(_ replies: [String: any Sendable], _ attempts: [Int]?) {
+    init(_ replies: [String: any Sendable], _ attempts: [Int]?, _ hasBegun: Bool?) {
       self.replies = replies
       self.attempts = attempts
+      self.hasBegun = hasBegun
     }
   }
 
@@ -45,12 +48,18 @@ public struct DispatchResult: Sendable {
   /// - Parameters:
   ///   - outcomes: By store index. Empty if all stores finished.
   ///   - attempts: By store index. Nil if no store was started more than once.
+  ///   - hasBegun: Whether a store has begun, if one did not finish; nil if the outcomes say so.
   init(
     dispatchID: DispatchID, identifiers: [String] = [], outcomes: [StoreOutcome] = [],
-    replies: [String: any Sendable] = [:], attempts: [Int]? = nil, error: (any Error)? = nil
+    replies: [String: any Sendable] = [:], attempts: [Int]? = nil, hasBegun: Bool? = nil,
+    error: (any Error)? = nil
   ) {
     self.dispatchID = dispatchID
-    further = replies.isEmpty && attempts == nil ? nil : Further(replies, attempts)
+    let isSaid =
+      outcomes.isEmpty || hasBegun == nil || hasBegun == outcomes.contains(where: \.mayHaveStarted)
+    further =
+      replies.isEmpty && attempts == nil && isSaid
+      ? nil : Further(replies, attempts, isSaid ? nil : hasBegun)
     self.identifiers = identifiers
     self.outcomes = outcomes
     self.error = outcomes.isEmpty ? error : error ?? outcomes.lazy.compactMap(\.error).first
@@ -74,6 +83,15 @@ public struct DispatchResult: Sendable {
 
   /// Whether a store may have read or changed something.
   var mayHaveStarted: Bool { outcomes.isEmpty || outcomes.contains(where: \.mayHaveStarted) }
+
+  /// Whether a store has begun, and was not undone: its effect may have happened.
+  ///
+  /// A failed outcome alone does not say so, since a hook or a full bound may have failed it.
+  var hasBegun: Bool {
+    if !steps.isEmpty { return steps.contains(where: \.hasBegun) }
+    return further?.hasBegun
+      ?? (outcomes.isEmpty ? hasResponders : outcomes.contains(where: \.mayHaveStarted))
+  }
 
   /// The results of the store runs.
   ///

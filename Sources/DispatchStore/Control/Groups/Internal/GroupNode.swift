@@ -124,13 +124,7 @@ enum GroupStepEnd: Sendable {
   /// Whether a store has begun: its effect may have happened.
   var hasBegun: Bool {
     guard case .dispatched(let result, let resultOfStores) = self else { return false }
-    return (resultOfStores ?? result).stores.contains { store in
-      switch store.outcome {
-      case .finished, .cancelled(hasStarted: true): true
-      case .failed: store.outcome.dispatchError?.code != .dependencyFailed
-      case .cancelled(hasStarted: false), .vetoed, .notInvolved: false
-      }
-    }
+    return (resultOfStores ?? result).hasBegun
   }
 
   /// Whether the dispatcher has refused the step, since it accepts nothing any longer.

@@ -25,7 +25,8 @@ extension InlineRun.Address {
     let round = Round(
       of: record, at: scheduler, action, to: route, session,
       ended: remainder.ended(of: route, pointee.outcomes), begun: remainder.begun?.index,
-      isAtomic: pointee.isAtomic, pointee.atomicOutcome)
+      hadBegun: remainder.endedCount > pointee.skippedCount, isAtomic: pointee.isAtomic,
+      pointee.atomicOutcome)
     let begun = remainder.begun.map { round.storeRun(at: $0.index) }
     if details.begin(.round(round), begun) { round.cancel() }
     details.startTimerInRound { record.timerFired() }

@@ -35,6 +35,8 @@ struct InlineRun: ~Copyable {
   var session: Unmanaged<MiddlewareSession>?
   /// The outcomes by store index; empty while all stores have finished.
   var outcomes: [StoreOutcome] = []
+  /// The number of stores that have ended without a call of their reducers; not counted in an atomic run.
+  private(set) var skippedCount = 0
   /// The step of the current store, until its end is noted.
   fileprivate var begun: InlineStep?
   /// Whether stores have no hooks and no watcher, all stores have finished so far, and the run is not atomic.
@@ -272,6 +274,12 @@ struct InlineRun: ~Copyable {
     isPlain = false
   }
 
+  /// Skips the current store, which ends with this outcome.
+  fileprivate mutating func skip(_ outcome: StoreOutcome) -> InlineStep {
+    skippedCount += 1
+    return .ended(outcome)
+  }
+
   /// Notes that the first store starts, if whole dispatches have hooks.
   fileprivate func noteStart() {
     session?._withUnsafeGuaranteedRef { if $0.hasWholes { $0.noteStart(at: $0.now) } }
@@ -329,6 +337,9 @@ struct InlineRun: ~Copyable {
       DispatchResult(
         dispatchID: dispatchID, identifiers: route.identifiers, outcomes: outcomes,
         replies: details?.replies ?? [:],
+        // An atomic action that has failed was undone.
+        hasBegun: atomicOutcome == nil && skippedCount < route.count
+          && outcomes.contains(where: \.mayHaveStarted),
         // The reason of a cancellation because of a deadlock or a timeout.
         error: details?.withState(\.refusal) ?? route.failure ?? atomicOutcome?.error)
     }
@@ -587,19 +598,19 @@ extension InlineRun.Address {
     at index: Int, of route: Route, _ lastStarted: inout Int?, on thread: ThreadState
   ) -> InlineStep? {
     let reply = pointee.session?._withUnsafeGuaranteedRef { $0.reply(at: index) }
-    if let decided = reply?.outcome { return .ended(decided) }
+    if let decided = reply?.outcome { return pointee.skip(decided) }
     if pointee.isCancelled {
       return lastStarted != nil && route.runsRegardless[index]
-        ? nil : .ended(.cancelled(hasStarted: false))
+        ? nil : pointee.skip(.cancelled(hasStarted: false))
     }
     if !pointee.outcomes.isEmpty,
       let error = route.dependencyFailure(at: index, pointee.outcomes)
     {
-      return .ended(.failed(error))
+      return pointee.skip(.failed(error))
     }
     guard pointee.noteStart(at: index, of: route) else {
       return lastStarted != nil && route.runsRegardless[index]
-        ? nil : .ended(.cancelled(hasStarted: false))
+        ? nil : pointee.skip(.cancelled(hasStarted: false))
     }
     lastStarted = index
     pointee.session?._withUnsafeGuaranteedRef { $0.start(index) }

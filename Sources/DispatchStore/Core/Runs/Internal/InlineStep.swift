@@ -48,6 +48,9 @@ struct InlineRemainder {
     if case .heldBack? = begun?.step { self.begun = nil } else { self.begun = begun }
   }
 
+  /// The number of stores that have ended, with the one at that position.
+  var endedCount: Int { position + (begun?.step.outcome == nil ? 0 : 1) }
+
   /// Returns the outcomes by store index, nil for stores that have not ended; empty if none has.
   ///
   /// - Parameter outcomes: The outcomes by store index; empty if all ended stores have finished.

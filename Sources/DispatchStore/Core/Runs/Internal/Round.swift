@@ -51,10 +51,11 @@ final class Round: @unchecked Sendable {
   /// - Parameters:
   ///   - ended: The outcomes by store index of the stores that have ended; empty if none has.
   ///   - begun: The store index that has begun in the inline run.
+  ///   - hadBegun: Whether the reducer of a store that has ended was called.
   init(
     of dispatch: Dispatch, at scheduler: Scheduler, _ action: any ActionType, to route: Route,
-    _ session: MiddlewareSession?, ended: [StoreOutcome?], begun: Int?, isAtomic: Bool,
-    _ atomicOutcome: AtomicOutcome?
+    _ session: MiddlewareSession?, ended: [StoreOutcome?], begun: Int?, hadBegun: Bool,
+    isAtomic: Bool, _ atomicOutcome: AtomicOutcome?
   ) {
     self.isAtomic = isAtomic
     self.atomicOutcome = atomicOutcome
@@ -68,7 +69,7 @@ final class Round: @unchecked Sendable {
     runsConcurrently = dispatch.runsConcurrently && !isAtomic
     position = route.endGate?.position ?? 0
     gated = route.endGate == nil ? nil : Locked(Gated())
-    state = Locked(RoundState(route.graph, ended: ended, begun: begun))
+    state = Locked(RoundState(route.graph, ended: ended, begun: begun, hadBegun: hadBegun))
   }
 
   /// Makes the run of a store.
@@ -98,13 +99,18 @@ final class Round: @unchecked Sendable {
   var earlyResult: DispatchResult { result(hasReplies: endGate == nil) }
 
   private func result(hasReplies: Bool) -> DispatchResult {
-    let (outcomes, attempts) = state.withLock { ($0.outcomes, $0.attemptCounts) }
+    let (outcomes, attempts, hasBegun) = state.withLock { state in
+      let outcomes = state.outcomes
+      return (outcomes, state.attemptCounts, state.hasBegun(outcomes))
+    }
     let (replies, refusal) = dispatch.makeDetails().repliesAndRefusal
     return DispatchResult(
       dispatchID: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
       replies: hasReplies ? replies : [:],
       attempts: !isAtomic
         ? attempts : attempts.map { Array(repeating: $0[leader], count: $0.count) },
+      // An atomic action that has failed was undone.
+      hasBegun: hasBegun && !isAtomic,
       // The timeout, if the deadline has passed.
       error: refusal ?? atomicOutcome?.error)
   }

@@ -58,12 +58,17 @@ struct RoundState {
   ///
   /// From then on, stores that run regardless do run.
   private(set) var hasStarted: Bool
+  private let hadBegun: Bool
 
   /// - Parameters:
   ///   - ended: The outcomes by store index of the stores that ran before; empty if none did.
   ///   - begun: The store index that has been started.
-  init(_ graph: StoreGraph, ended: [StoreOutcome?] = [], begun: Int? = nil) {
+  ///   - hadBegun: Whether the reducer of a store that ran before was called.
+  init(
+    _ graph: StoreGraph, ended: [StoreOutcome?] = [], begun: Int? = nil, hadBegun: Bool = false
+  ) {
     self.graph = graph
+    self.hadBegun = hadBegun
     open = graph.count
     // A round takes over from an inline run before the first store starts, or after that.
     hasStarted = begun != nil || !ended.isEmpty
@@ -141,6 +146,17 @@ struct RoundState {
   var attemptCounts: [Int]? {
     guard entries.contains(where: { $0.begunCount > 1 }) else { return nil }
     return entries.map { max($0.begunCount, 1) }
+  }
+
+  /// Whether a store has begun in an attempt.
+  ///
+  /// - Parameter outcomes: The outcomes of the stores.
+  func hasBegun(_ outcomes: [StoreOutcome]) -> Bool {
+    hadBegun
+      || zip(entries, outcomes).contains { entry, outcome in
+        // Another attempt follows only one that has begun.
+        entry.attempt > 1 || entry.hasBegun && outcome.mayHaveStarted
+      }
   }
 
   /// The results of the prerequisites of a started store.
