@@ -161,6 +161,47 @@ struct TimeTravelTests {
     await slow.ended()
   }
 
+  @Test(arguments: [false, true])
+  func aLongLivedEffectThatShouldHaveBegunMeanwhileBeginsAtTheEnd(isRestarted: Bool) async throws {
+    let runs = Recorder<Int>()
+    let effect = Effect.longLived { _ in runs.record(1) }
+    let first = book(1)
+    _ = book(2)
+    var registration: EffectRegistration?
+    if isRestarted {
+      registration = dispatcher.register(effect: effect)
+      _ = await runs.first(1)
+    }
+    try await recorder.travel(to: number(first))
+    if let registration { registration.restart() } else { dispatcher.register(effect: effect) }
+    #expect(runs.count == (isRestarted ? 1 : 0))
+    try await recorder.resume()
+    _ = await runs.first(isRestarted ? 2 : 1)
+  }
+
+  @Test func aLongLivedEffectBeginsAfterATravelThatFails() async {
+    let (runs, entered, goOn) = (Recorder<Int>(), Latch(), Latch())
+    dispatcher.register(
+      store: Store(identifier: "slow", model: 0) {
+        Perform(Slow.self) { _, _ in
+          entered.open()
+          await goOn.opened()
+        }
+      })
+    let first = number(book(1))
+    let slow = dispatcher.dispatch(Slow())
+    await entered.opened()
+    let travel = Task { [recorder] in try await recorder.travel(to: first) }
+    while await book(2).result.dispatchError?.code != .dispatcherPaused { await Task.yield() }
+    dispatcher.register(effect: .longLived { _ in runs.record(1) })
+    travel.cancel()
+    let error = await #expect(throws: TravelError.self) { try await travel.value }
+    #expect(error?.code == .isBusy)
+    _ = await runs.first(1)
+    goOn.open()
+    await slow.ended()
+  }
+
   @Test func stateThatIsKeptGoesOnFromThere() async throws {
     let first = book(1)
     _ = book(2)

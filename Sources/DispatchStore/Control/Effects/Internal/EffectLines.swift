@@ -12,6 +12,8 @@ struct EffectLines<Run: AnyObject> {
   }
 
   private(set) var isOpen = true
+  /// Whether a pause of the dispatcher has refused a run of a long-lived effect, which begins when that ends.
+  var awaitsEndOfPause = false
   private var lines: [LineID: EffectLine<Run>] = [:]
   private var ids: [Int: [(key: TypedKey?, id: LineID)]] = [:]
   private var last: LineID = 0
@@ -83,7 +85,8 @@ struct EffectLines<Run: AnyObject> {
 
   /// Takes the runs that wait or pause, which do not begin, and returns them, with the running ones after them.
   mutating func takeAll() -> [Run] {
-    takeWaiting() + takePausing() + lines.keys.sorted().flatMap { lines[$0]!.runs }
+    awaitsEndOfPause = false
+    return takeWaiting() + takePausing() + lines.keys.sorted().flatMap { lines[$0]!.runs }
   }
 
   /// Takes the runs that wait for their turns, which do not begin.

@@ -112,9 +112,13 @@ final class RegisteredEffect: DispatchFollower {
   }
 
   func restart() {
-    guard isLongLived, let dispatcher = reference.dispatcher,
-      let run = EffectRun(of: self, dispatcher, effect.callSite, on: .current)
-    else { return }
+    guard isLongLived, let dispatcher = reference.dispatcher else { return }
+    guard let run = EffectRun(of: self, dispatcher, effect.callSite, on: .current) else {
+      lines.withLock { $0.awaitsEndOfPause = true }
+      // The pause may have ended before that was noted.
+      if dispatcher.registry.withLock(\.presentAcceptance) == .open { restartAfterPause() }
+      return
+    }
     let (arrival, former) = lines.withLock { lines in
       let (arrival, id, former) = lines.restart(run)
       run.line = id
@@ -126,6 +130,11 @@ final class RegisteredEffect: DispatchFollower {
     case .wait: break
     case .skip: run.end()
     }
+  }
+
+  /// Begins the run that a pause of the dispatcher has refused, if it has.
+  private func restartAfterPause() {
+    if lines.withLock({ $0.isOpen && $0.awaitsEndOfPause }) { restart() }
   }
 
   func dispatcherClosed() {
@@ -145,7 +154,7 @@ final class RegisteredEffect: DispatchFollower {
 
   /// Begins the work that should have begun during the pause.
   func pauseEnded(of dispatcher: Dispatcher) {
-    guard let (effect, outbox) = durable else { return }
+    guard let (effect, outbox) = durable else { return restartAfterPause() }
     outbox.beginLeft(of: [effect.name], by: dispatcher)
   }
 
