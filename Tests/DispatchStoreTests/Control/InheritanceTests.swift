@@ -471,6 +471,32 @@ struct InheritanceTests {
     _ = await sender.value
   }
 
+  @Test(arguments: [false, true])
+  func whatABlockSendsInAnUnstructuredTaskIsNotCancelledWithIt(isLaneBusy: Bool) async {
+    let (dispatcher, log, free, results) = (dispatcher, log, Latch(), Recorder<Bool>())
+    let counter = dispatcher.register(store: .counter("counter"))
+    if isLaneBusy {
+      dispatcher.dispatch(
+        storeIdentifier: "inner", action: holds("inner", until: free), mode: .serial(lane: "busy"))
+      _ = await log.first(1)
+    }
+    let handle = dispatchOuter(
+      .suspends { _ in
+        log.record("+outer")
+        await Latch().openedOrCancelled()
+        let sent = Task.immediate {
+          await dispatcher.send(CounterAction.add(1), to: "counter", mode: .serial(lane: "busy"))
+        }
+        // The task has suspended once it waits for its lane.
+        free.open()
+        results.record(await sent.value.isSuccess)
+      })
+    _ = await log.first(isLaneBusy ? 2 : 1)
+    handle.cancel()
+    await handle.ended()
+    #expect(results.all == [true] && counter.model.count == 1)
+  }
+
   @Test(arguments: blocks)
   func aSynchronousDispatchThatWaitsInABlockIsCancelledWithIt(_ style: OperationStyle) async {
     let (dispatcher, log, script) = (dispatcher, log, holds("inner"))

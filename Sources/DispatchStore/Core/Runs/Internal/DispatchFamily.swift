@@ -95,6 +95,17 @@ extension Dispatch: FamilyMember {
     parent.makeDetails().adopt(.init(id: id, details: details, member: self))
   }
 
+  /// Follows the dispatch whose block made it, and is not cancelled with that.
+  ///
+  /// If nothing is to follow that dispatch any longer, nothing follows this one either.
+  func follow(_ parent: Dispatch) {
+    yieldPoint(.adopt, id.description)
+    if isOver, details?.hasChildren != true { return }
+    let details = makeDetails()
+    let child = DispatchFamily.Child(id: id, details: details, member: self, follows: true)
+    if !parent.makeDetails().adopt(child) { details.refuseFollowers() }
+  }
+
   /// Takes over the children of an action of this sequence that has ended, so that they are cancelled with the
   /// sequence.
   @inline(never)

@@ -145,11 +145,12 @@ extension Dispatcher {
     }
     if let admitted { admitted.enter(by: self) }
     guard isQueued else { return .underWay(dispatch) }
-    // Effects of the dispatch begin on the lane's thread, which does not know the block around the task.
+    // Effects of the dispatch begin on the lane's thread, which does not know the block around the task. The dispatch
+    // is cancelled with its task alone, which may be an unstructured one.
     if mayBeOfBlock(dispatch, on: thread),
-      let block = DispatchContext.linkedBlock(from: thread.run, on: thread)
+      let block = DispatchContext.linkedBlock(from: thread.run, on: thread), !block.isOver
     {
-      dispatch.join(block)
+      dispatch.follow(block)
     }
     return .isQueued(QueuedDispatch(dispatch: dispatch, task: task))
   }
