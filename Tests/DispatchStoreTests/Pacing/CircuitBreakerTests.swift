@@ -50,6 +50,19 @@ struct CircuitBreakerTests {
     #expect(figures.passed == 5 && figures.refused == 1 && figures.openings == 1)
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func oneThatItRefusesSkipsNoOtherWhileItsCompletionRuns(mode: Dispatcher.Mode) async {
+    let (breaker, free) = (await opened(), Latch())
+    let options: DispatchOptions = [.guarded(by: breaker), .skippedIfInFlight("one")]
+    let first = dispatcher.dispatch(action: stage.notes("x"), mode: mode, options: options) { _ in
+      free.wait()
+    }
+    let second = dispatcher.dispatch(action: stage.notes("y"), mode: mode, options: options)
+    #expect(await second.result.errorCode == .circuitOpen)
+    free.open()
+    #expect(await first.result.errorCode == .circuitOpen)
+  }
+
   @Test(arguments: Way.queued)
   func oneThatWaitsForItsTurnIsRefusedThenNotOnlyAtTheCall(way: Way) async {
     let (breaker, free, begun) = (breaker(), Latch(), Latch())

@@ -382,7 +382,10 @@ extension Dispatcher {
       dispatch.complete(result)
     } else {
       // A later cancellation finds nothing to do, and needs no scheduler.
-      dispatch.makeDetails().beginEnding()
+      let details = dispatch.makeDetails()
+      details.beginEnding()
+      // Keys and units are not held for it until its completion has run: it begins nothing.
+      for release in details.withState({ $0.takeReleases() }) { release() }
       pool.runSurplusEnds(on: .current)
       pool.resumeEnd { dispatch.complete(result) }
     }
