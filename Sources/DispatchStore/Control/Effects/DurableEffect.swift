@@ -46,7 +46,8 @@ public struct DurableEffect: Sendable {
   ///   - onRestart: The treatment of work that was under way when the process died.
   ///   - fileID: The file of its declaration, for messages.
   ///   - line: The line.
-  ///   - body: Does the work in a task of its own, and returns the action that says so; nil if there is none.
+  ///   - body: Does the work in a task of its own, and returns the action that says so; nil if there is none. It gets the
+  ///     action as dispatched, even if a hook gave the stores another one.
   /// - Precondition: `attempts`, `attemptTimeout` and `maxConcurrentRuns` are positive.
   public init<Action: ActionType>(
     _ name: String, on type: Action.Type, attempts: Int? = 10, attemptTimeout: Duration? = nil,

@@ -46,7 +46,8 @@ public struct Effect: Sendable {
   ///   - runsRegardless: Whether it also follows dispatches that failed, or were cancelled or vetoed.
   ///   - fileID: The file of its declaration, for messages.
   ///   - line: The line.
-  ///   - body: Called in the run's task, with the action as dispatched. Errors that it throws are reported.
+  ///   - body: Called in the run's task, with the action as dispatched, even if a hook gave the stores another one. Errors
+  ///     that it throws are reported.
   public init<Action: ActionType>(
     _ type: Action.Type, policy: EffectPolicy = .concurrent, runsRegardless: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
