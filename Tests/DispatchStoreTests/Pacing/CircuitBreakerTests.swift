@@ -54,7 +54,7 @@ struct CircuitBreakerTests {
   func oneThatItRefusesSkipsNoOtherWhileItsCompletionRuns(mode: Dispatcher.Mode) async {
     let (breaker, free) = (await opened(), Latch())
     let options: DispatchOptions = [.guarded(by: breaker), .skippedIfInFlight("one")]
-    let first = dispatcher.dispatch(action: stage.notes("x"), mode: mode, options: options) { _ in
+    let first = dispatcher.dispatch(action: stage.notes("x"), mode: mode, options: options) {
       free.wait()
     }
     let second = dispatcher.dispatch(action: stage.notes("y"), mode: mode, options: options)
