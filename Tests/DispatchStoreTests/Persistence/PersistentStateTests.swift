@@ -665,6 +665,19 @@ struct PersistentStateTests {
     #expect(stage.database.rows(ofStore: "other", part: 1) == ["a": "1"])
   }
 
+  @Test func keepsNoNameOfADispatcherThatIsGone() async throws {
+    let stage = try await PersistenceStage()
+    weak var gone: Dispatcher?
+    do {
+      let branch = Dispatcher(name: "branch", persistence: stage.persistence)
+      gone = branch
+    }
+    while gone != nil { await Task.yield() }
+    let next = Dispatcher(name: "next", persistence: stage.persistence)
+    #expect(stage.persistence.state.withLock { $0.dispatchers.keys.sorted() } == ["bank", "next"])
+    withExtendedLifetime(next) {}
+  }
+
   @Test func isNotInAnotherDatabaseThanThatOfItsDispatcher() async {
     let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]

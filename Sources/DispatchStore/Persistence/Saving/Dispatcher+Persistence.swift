@@ -29,7 +29,7 @@ extension Dispatcher {
   /// - Parameters:
   ///   - name: The dispatcher's name in messages.
   ///   - persistence: Saves the stores that are registered with `persisted:`. Several dispatchers may share it, each
-  ///     with a name of its own. With nil, these stores stay in memory.
+  ///     with a name of its own: drain one before you make another of its name. With nil, these stores stay in memory.
   ///   - defaults: The options of dispatches that name no others; see the other initializer for these and the rest.
   ///   - limits: The bounds of its lanes and its queue.
   ///   - queue: The concurrent queue.
@@ -72,7 +72,7 @@ extension Dispatcher {
       stopProgram(
         """
         Dispatcher "\(name)" can't share a database with another one of its name: saved work belongs to the name of \
-        its dispatcher. Give each a name of its own, or close the first one before you make the next.
+        its dispatcher. Give each a name of its own, or drain the first one before you make the next.
         """)
     }
   }
@@ -149,14 +149,16 @@ extension PersistenceError {
 }
 
 extension Persistence {
-  /// Notes a dispatcher; returns false if another one has its name, which is neither closed nor released.
+  /// Notes a dispatcher, and forgets those that are gone; returns false if another one has its name, and is not closed.
   fileprivate func add(_ dispatcher: Dispatcher) -> Bool {
-    let new = WeakDispatcher(dispatcher: dispatcher)
     // Released outside of the lock.
-    let former = state.withLock { state in
-      state.dispatchers.updateValue(new, forKey: dispatcher.name)?.dispatcher
+    let present = state.withLock { state in
+      let present = state.dispatchers.compactMapValues(\.dispatcher)
+      state.dispatchers = present.mapValues { WeakDispatcher(dispatcher: $0) }
+      state.dispatchers[dispatcher.name] = WeakDispatcher(dispatcher: dispatcher)
+      return present
     }
-    return former?.isClosed != false
+    return present[dispatcher.name]?.isClosed != false
   }
 
   /// Claims an identifier for a store, whose predecessor is saved no longer; without a record, for its deletion.
