@@ -20,7 +20,8 @@ extension DispatchRecorder {
   /// apply. Call it more often than the recorder's limit is reached, and once more before you close the persistence. A
   /// call waits for the end of an earlier one.
   ///
-  /// - Returns: The number of entries that the recorder had dropped before they could be saved.
+  /// - Returns: The number of entries that came since the last call and are not saved: those that the recorder had
+  ///   dropped, and those that ended longer ago than `age`.
   /// - Throws: A `PersistenceError`, or the encoder's error. The next call then saves the same entries. The code is
   ///   `busy` if the table is locked; stores are saved meanwhile. While the commits of stores can't be saved either, because
   ///   the database is locked, full or away, it waits for them. If there are none, it throws `busy` or `full`.
@@ -37,8 +38,8 @@ extension DispatchRecorder {
     let start = savedPosition.withLock(\.self)
     let (log, end) = log(after: start, atMost: .max)
     let oldest = (persistence.clock.unixNanoseconds - age.wholeNanoseconds) / 1_000
-    let rows = try log.rows(from: end - log.entries.count, of: rowMark)
-      .filter { $0.ended >= oldest }
+    let new = try log.rows(from: end - log.entries.count, of: rowMark)
+    let rows = new.filter { $0.ended >= oldest }
     var hasMore = true
     while hasMore {
       hasMore = try await persistence.perform(retries: false) { driver -> Bool in
@@ -49,7 +50,7 @@ extension DispatchRecorder {
       }
     }
     savedPosition.withLock { $0 = end }
-    return log.droppedCount
+    return log.droppedCount + new.count - rows.count
   }
 }
 
