@@ -590,6 +590,24 @@ struct SavedScheduleTests {
   }
 
   @Test(arguments: [false, true])
+  func runsAreHeldBackWhileTooMuchIsUnsaved(isSaved: Bool) async throws {
+    let office = try await Office(database, clock, saving: .rejecting(commits: 3))
+    let ends = Recorder<DispatchResult>()
+    let action: any ActionType = isSaved ? CleanUp() : Secret()
+    office.dispatcher.every(.seconds(1), name: "c", perform: action) { ends.record($0) }
+    try await office.persistence.flush()
+    database.hold()
+    for _ in 1...3 { office.log.updateModel { $0.cleaned += 1 } }
+    clock.advance(by: .seconds(1))
+    while office.persistence.state.withLock({ $0.commit.heldBack.isEmpty }), ends.count == 0 {
+      await Task.yield()
+    }
+    database.release()
+    let end = await ends.first(1)[0]
+    #expect(end.isSuccess, "\(end)")
+  }
+
+  @Test(arguments: [false, true])
   func thatAreRefusedWhenTheyAreRunAgainStayDeadLetters(isClosed: Bool) async throws {
     let office = try await Office(
       database, clock, limits: DispatchLimits(queue: DispatchLimit(1)))

@@ -25,8 +25,8 @@ public struct PersistenceLimits: Sendable {
 
   /// Fails dispatches to persistent stores while too much is unsaved, with the code `limitExceeded`.
   ///
-  /// Compensations, actions that durable effects return, and scheduled dispatches are held back instead: failing them
-  /// would leave work half done.
+  /// Compensations, actions that durable effects return, scheduled dispatches and runs of repeating schedules are held
+  /// back instead: failing them would leave work half done.
   ///
   /// - Parameters:
   ///   - commits: The number of commits.

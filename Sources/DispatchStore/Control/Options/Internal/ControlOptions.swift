@@ -34,6 +34,8 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     /// Whether bounds apply that might reject it, those of the dispatcher's lanes and queue and those of what is
     /// unsaved; false if that would leave work half done.
     var takesBounds = true
+    /// Whether it is a run of a repeating schedule, which may wait for saving, but is not rejected for it.
+    var isRepeated = false
     /// Deadlines at instants; the soonest one counts.
     var deadlines: [@Sendable (DispatcherClock, CallSite) -> Deadline] = []
     /// The retry policy; the last one counts.
@@ -67,6 +69,7 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
       namesLimits = namesLimits || options.values.namesLimits
       takesDefaults = takesDefaults && options.values.takesDefaults
       takesBounds = takesBounds && options.values.takesBounds
+      isRepeated = isRepeated || options.values.isRepeated
       Self.append(options.values.deadlines, to: &deadlines)
       retry = options.values.retry ?? retry
       priority = options.values.priority ?? priority
@@ -130,7 +133,9 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override var retryRule: (any RetryRule)? { values.retry }
 
   override var endsUnsaved: Bool { values.endsUnsaved == true }
-  override var mayBeRejected: Bool { values.takesBounds && !values.isScheduled }
+  override var mayBeRejected: Bool {
+    values.takesBounds && !values.isScheduled && !values.isRepeated
+  }
 
   override func begin(
     for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?

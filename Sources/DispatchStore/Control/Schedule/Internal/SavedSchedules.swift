@@ -137,12 +137,17 @@ final class SavedSchedules: DispatcherAttachment {
 
   /// The options for a run of a repeating schedule, whose commit saves the time of the next run.
   func options(forRunOf action: RepeatedAction, by dispatcher: Dispatcher) -> DispatchOptions {
-    guard let (due, number) = dispatcher.schedules.next(of: action),
+    var run: SavedRun?
+    if let (due, number) = dispatcher.schedules.next(of: action),
       var record = state.withLock({ $0.records[action.name, number] })
-    else { return [] }
-    record.due = due
-    let run = SavedRun(record, number, in: self)
-    return DispatchOptions().controlled { $0.companions = [run] }
+    {
+      record.due = due
+      run = SavedRun(record, number, in: self)
+    }
+    return DispatchOptions().controlled {
+      $0.isRepeated = true
+      if let run { $0.companions = [run] }
+    }
   }
 
   /// The removal of a record's row; nil if another one has replaced it.
