@@ -522,23 +522,62 @@ struct PersistenceFailureTests {
 
   private struct Alert: ActionType {}
 
-  @Test(arguments: Way.all, [false, true])
-  func areReportedToAHandlerThatWaitsForSaving(way: Way, isLargeRow: Bool) async throws {
+  @Test(arguments: Way.all)
+  func areReportedToAHandlerThatWaitsForSaving(way: Way) async throws {
     let stage = try await PersistenceStage(form: .model)
     let alerts = Store<Int, HandledAction>(identifier: "alerts", model: 0) {
       On(Alert.self) { count, _ in count += 1 }
     }
     try await stage.dispatcher.register(store: alerts, persisted: .model)
-    let reported = Recorder<Bool?>()
-    stage.dispatcher.onWarning { [weak dispatcher = stage.dispatcher] _ in
-      reported.record(dispatcher?.dispatch(Alert(), mode: .sync).resultIfEnded?.isSuccess)
+    let reported = Recorder<DispatchWarning.Kind?>()
+    stage.dispatcher.onWarning { [weak dispatcher = stage.dispatcher] warning in
+      let result = dispatcher?.dispatch(Alert(), mode: .sync).resultIfEnded
+      reported.record(result?.isSuccess == true ? warning.kind : nil)
     }
-    if !isLargeRow { stage.database.fail(.busy) }
-    let note = String(repeating: "x", count: isLargeRow ? 70_000 : 1)
+    stage.database.fail(.busy)
+    let note = String(repeating: "x", count: 70_000)
     #expect(await stage.run(SetNote(note: note), way).value.isSuccess)
-    #expect(await reported.first(1) == [true])
-    #expect(alerts.model == 1)
+    #expect(await reported.first(2) == [.savingDelayed, .largeModelRow])
+    #expect(alerts.model == 2)
     try await stage.persistence.close(timeout: .seconds(600))
+  }
+
+  /// Returns a stage whose handler of warnings has begun, and waits until it may go on.
+  private func reportingStage(
+    until mayGoOn: Latch, then body: @escaping @Sendable () -> Void
+  ) async throws -> PersistenceStage {
+    let (stage, hasBegun) = (try await PersistenceStage(form: .model), Latch())
+    stage.dispatcher.onWarning { _ in
+      hasBegun.open()
+      mayGoOn.wait()
+      body()
+    }
+    await stage.dispatcher.send(SetNote(note: String(repeating: "x", count: 70_000)))
+    await hasBegun.opened()
+    return stage
+  }
+
+  @Test func areReportedBeforeThePersistenceHasClosed() async throws {
+    let (mayGoOn, order) = (Latch(), Recorder<String>())
+    let stage = try await reportingStage(until: mayGoOn) { order.record("reported") }
+    let closing = Task {
+      try await stage.persistence.close()
+      order.record("closed")
+    }
+    // Until the database is closed, and only the handler is awaited.
+    while (try? await PersistenceStage(on: stage.database, form: .model)) == nil {
+      await Task.yield()
+    }
+    mayGoOn.open()
+    try await closing.value
+    #expect(order.all == ["reported", "closed"])
+  }
+
+  @Test func areNotAwaitedForLongerThanClosingMayTake() async throws {
+    let mayGoOn = Latch()
+    let stage = try await reportingStage(until: mayGoOn) {}
+    try await stage.persistence.close(timeout: .milliseconds(10))
+    mayGoOn.open()
   }
 
   @Test func closesTheDatabaseNevertheless() async throws {

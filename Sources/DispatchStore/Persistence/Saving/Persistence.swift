@@ -197,15 +197,15 @@ public final class Persistence: Sendable {
   }
 
   /// Saves what is committed, closes the database, so that another process can open it, and waits until observers have
-  /// been called with what was saved (`Store.observe(_:when:_:)`).
+  /// been called with what was saved (`Store.observe(_:when:_:)`), and handlers with the warnings about saving.
   ///
   /// Drain the dispatcher first, and stop what calls `updateModel`. Persistent stores run no action afterwards; they can
   /// still be read.
   ///
-  /// - Parameter limit: The longest time to wait for a database that is locked, full or away, and for observers; nil to
-  ///   wait until everything is saved. After it, commits that are not saved are lost, and their dispatches end with
-  ///   `persistenceFailed`. An attempt under way is awaited. With PostgreSQL, a server that is silent may take twice
-  ///   the `patience` of its settings.
+  /// - Parameter limit: The longest time to wait for a database that is locked, full or away, and for observers and
+  ///   handlers; nil to wait until everything is saved. After it, commits that are not saved are lost, and their
+  ///   dispatches end with `persistenceFailed`. An attempt under way is awaited. With PostgreSQL, a server that is silent
+  ///   may take twice the `patience` of its settings.
   /// - Throws: A `PersistenceError` if saving has failed. Its code is `closed` if commits are not saved, because the time
   ///   was over or because they came after the call. The database is closed nevertheless.
   public func close(timeout limit: Duration? = nil) async throws {
@@ -249,21 +249,20 @@ public final class Persistence: Sendable {
         cause: status.lastError, isOutcomeKnown: false))
   }
 
-  /// Waits until observers have been called with what was saved, at most until a time.
+  /// Waits until observers have been called with what was saved, and warnings reported, at most until a time.
   private func deliver(until deadline: Int64?) async {
     let end = Eventual<Void>()
     let all = state.withLock(\.presentDeliveries)
-    let count = Locked(all.count)
-    for deliveries in all {
-      deliveries.whenDelivered {
-        let isLast = count.withLock { count in
-          count -= 1
-          return count == 0
-        }
-        if isLast { end.set(()) }
+    let count = Locked(all.count + 1)
+    let delivered: @Sendable () -> Void = {
+      let isLast = count.withLock { count in
+        count -= 1
+        return count == 0
       }
+      if isLast { end.set(()) }
     }
-    if all.isEmpty { return }
+    for deliveries in all { deliveries.whenDelivered(delivered) }
+    reportLater(delivered)
     if let deadline {
       let timer = timers.add(at: deadline) { end.set(()) }
       end.whenSet { [timers] in timers.remove(timer) }

@@ -221,8 +221,8 @@ extension Persistence {
 
   // MARK: Reports
 
-  /// Calls a closure that reports a warning, after those of earlier ones, and not on the writer's thread.
-  private func reportLater(_ body: @escaping @Sendable () -> Void) {
+  /// Calls a closure after the reports of earlier warnings, and not on the writer's thread.
+  func reportLater(_ body: @escaping @Sendable () -> Void) {
     if let world {
       world.run(.queue(ObjectIdentifier(warningQueue)), body)
     } else {
