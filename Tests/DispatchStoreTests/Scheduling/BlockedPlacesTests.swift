@@ -88,7 +88,8 @@ struct BlockedPlacesTests {
   func whatIsBeingSavedEndsAtItsDeadline(_ width: Int, _ queue: Queue) async throws {
     let (dispatcher, database) = (makeDispatcher(width, queue), MemoryDatabase())
     let persistence = try await database.open(for: dispatcher)
-    try await dispatcher.register(store: WalletStore.wallet(), persisted: .elements(\.all))
+    let wallet = try await dispatcher.register(
+      store: WalletStore.wallet(), persisted: .elements(\.all))
     try await persistence.flush()
     database.hold()
     let (completions, deposit) = (Recorder<DispatchError.Code?>(), Deposit(account: "a", amount: 1))
@@ -100,6 +101,9 @@ struct BlockedPlacesTests {
     for mode in [.async, .serial, .serial(lane: "saved")] as [Dispatcher.Mode] {
       saved.append(
         dispatcher.dispatch(deposit, mode: mode, options: options, then: completion))
+      // Before its start, the next dispatch would get the key.
+      for await change in wallet.stream(.model, initial: true, buffering: .unbounded)
+      where change.value.all["a"] == saved.count { break }
       // The key is free once only saving is left.
       await dispatcher.send(
         SetNote(note: "x"), options: [.exclusive("key"), .durability(.memory)])
