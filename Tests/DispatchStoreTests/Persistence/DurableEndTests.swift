@@ -312,9 +312,12 @@ struct DurableEndTests {
     let stage = try await PersistenceStage(clock: clock)
     let stock = try await addStock(to: stage.dispatcher)
     stage.database.hold()
-    let handle = stage.dispatcher.dispatch(Sell(), mode: mode, options: .timeout(.seconds(1)))
+    let handle = stage.dispatcher.dispatch(
+      Sell(), mode: mode, options: [.timeout(.seconds(1)), .exclusive("key")])
     for await change in stock.stream(.model, initial: true) where change.value == 4 { break }
-    // Then it is being saved at the deadline, or about to be.
+    // The key is free once only saving is left.
+    await stage.dispatcher.send(
+      SetNote(note: "x"), options: [.exclusive("key"), .durability(.memory)])
     clock.advance(by: .seconds(1))
     let result = await handle.result
     #expect(result["stock"].isFinished && result.replies(to: Sell.self).isEmpty)
