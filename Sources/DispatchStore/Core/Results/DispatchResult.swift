@@ -18,7 +18,7 @@ public struct DispatchResult: Sendable {
   /// Empty if all stores finished.
   private let outcomes: [StoreOutcome]
   /// The rarely used parts; nil for most results.
-  private let further: Further?
+  private var further: Further?
 
   /// The rarely used parts of a result.
   private final class Further: Sendable {
@@ -73,12 +73,20 @@ public struct DispatchResult: Sendable {
     error: (any Error)?
   ) {
     self.dispatchID = dispatchID
-    self.steps = steps
+    let isUnsaved = (error as? DispatchError)?.isAfterCommit == true
+    self.steps = isUnsaved ? steps.map(\.withoutReplies) : steps
     self.skippedActionCount = skippedActionCount
     self.error = error
     identifiers = []
     outcomes = []
     further = nil
+  }
+
+  private var withoutReplies: DispatchResult {
+    guard let further else { return self }
+    var result = self
+    result.further = Further([:], further.attempts, further.hasBegun)
+    return result
   }
 
   /// Whether a store may have read or changed something.
@@ -116,6 +124,11 @@ public struct DispatchResult: Sendable {
   ///
   /// Nil for `CancellationError` and for the program's own errors.
   public var dispatchError: DispatchError? { error as? DispatchError }
+
+  /// The error with which the dispatch itself was refused or cancelled; nil if it is a store's.
+  var ownError: DispatchError? {
+    outcomes.contains { $0.error is DispatchError } ? nil : dispatchError
+  }
 
   /// Whether any store responded.
   public var hasResponders: Bool { !identifiers.isEmpty || steps.contains(where: \.hasResponders) }

@@ -54,7 +54,7 @@ extension DispatchResult {
     if isUnsaved { try get() }
     if let outcome = storeIdentifier.map({ self[$0] }), let error = outcome.error {
       // The dispatch knows why the store was cancelled.
-      throw outcome.isCancelled ? dispatchError ?? error : error
+      throw outcome.isCancelled ? ownError ?? error : error
     }
     // A store may have replied although another one failed.
     let replies = typedReplies(as: Reply.self)

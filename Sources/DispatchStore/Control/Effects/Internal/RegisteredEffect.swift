@@ -134,7 +134,11 @@ final class RegisteredEffect: DispatchFollower {
 
   /// Begins the run that a pause of the dispatcher has refused, if it has.
   private func restartAfterPause() {
-    if lines.withLock({ $0.isOpen && $0.awaitsEndOfPause }) { restart() }
+    let begins = lines.withLock { lines in
+      defer { lines.awaitsEndOfPause = false }
+      return lines.isOpen && lines.awaitsEndOfPause
+    }
+    if begins { restart() }
   }
 
   func dispatcherClosed() {

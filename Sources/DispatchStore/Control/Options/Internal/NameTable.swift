@@ -44,7 +44,7 @@ final class NameTable: Sendable {
   }
 
   /// A dispatch of a key whose stores have not ended; nil if there is none.
-  func present(_ key: TypedKey) -> Dispatch? { lines.present(key)?.dispatches.first }
+  func present(_ key: TypedKey) -> Dispatch? { lines.present(key)?.first }
 
   /// Adds a dispatch, until its stores have ended, unless the key has one already, which is returned.
   func insertUnlessPresent(_ dispatch: Dispatch, _ key: TypedKey) -> Dispatch? {
@@ -100,9 +100,12 @@ private final class NameLine: Sendable {
   }
 
   /// The dispatches in the order of their insertion.
-  var dispatches: [Dispatch] { state.withLock { Self.inOrder($0.members) } }
+  var dispatches: [Dispatch] { Self.inOrder(state.withLock { Array($0.members) }) }
 
-  static func inOrder(_ members: Members) -> [Dispatch] {
+  /// Any of the dispatches.
+  var first: Dispatch? { state.withLock { $0.members.first?.value } }
+
+  static func inOrder(_ members: some Sequence<Members.Element>) -> [Dispatch] {
     members.sorted { $0.key < $1.key }.map(\.value)
   }
 

@@ -189,8 +189,8 @@ extension DispatchDetails {
     _ family: DispatchFamily, _ life: DispatchState, for child: DispatchFamily.Child
   ) -> Inheritance {
     Inheritance(
-      isCancelled: life.isCancelled && !child.follows, hasTimedOut: life.refusal != nil,
-      refusesFollowers: family.refusesFollowers)
+      isCancelled: (life.isCancelled || life.isTaskCancelled) && !child.follows,
+      hasTimedOut: life.refusal != nil, refusesFollowers: family.refusesFollowers)
   }
 
   // MARK: Cancelling

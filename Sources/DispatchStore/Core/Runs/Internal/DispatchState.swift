@@ -39,6 +39,8 @@ struct DispatchState {
   private var phase: Phase
   private var waiters: [Waiter] = []
   private(set) var isCancelled = false
+  /// Whether the task that sent the dispatch is cancelled, so that nothing begins which its block dispatches.
+  var isTaskCancelled = false
   /// The error of a cancellation because of a deadlock or a passed deadline.
   private(set) var refusal: DispatchError?
   /// The time limit, if any; set before it is scheduled.

@@ -293,9 +293,16 @@ extension Dispatch {
         // The block's context is bound in the task that runs it. The child tasks of that task must not get a copy.
         guard isOnly || dispatch.isAlone, !TaskLocalAddress.isCopied else { return block }
         // The block sees a cancellation by itself; what it has dispatched hears of it here.
-        await withCancellationHandler(block) { dispatch.cancel() }
+        await withCancellationHandler(block) { dispatch.cancelElsewhere(with: task) }
       }
     }
+  }
+
+  /// Cancels the dispatch on another thread, since cancelling may run code of the program, and the runtime has locked
+  /// the cancelled task.
+  private func cancelElsewhere(with task: TaskScheduler) {
+    makeDetails().withState { $0.isTaskCancelled = true }
+    task.workers?.submit(end: .step { self.cancel() })
   }
 
   /// The wait of an operation's block that runs a dispatch in its task.
