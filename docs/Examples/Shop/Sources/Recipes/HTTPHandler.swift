@@ -1,5 +1,6 @@
 import DispatchStore
 import DispatchStoreServer
+import Foundation
 import HTTPTypes
 import Hummingbird
 
@@ -10,7 +11,9 @@ struct Withdraw: ActionType, Equatable {
 struct WithdrawRequest: Decodable { let amount: Int }
 struct Overdrawn: Error {}
 
-func addAccounts(to router: Router<BasicRequestContext>, _ dispatcher: Dispatcher) {
+func addAccounts(
+  to router: Router<BasicRequestContext>, _ dispatcher: Dispatcher, requests: DispatchLimit
+) {
   dispatcher.register(
     store: Store(identifier: "accounts", model: ["ann": 100]) {
       On(Withdraw.self) { balances, withdraw in
@@ -20,20 +23,23 @@ func addAccounts(to router: Router<BasicRequestContext>, _ dispatcher: Dispatche
         return left
       }
     })
-  let requests = DispatchLimit(1_000, overflow: .reject, name: "requests")
   router.add(
     middleware: DispatchErrorMiddleware { error in
       error is Overdrawn ? HTTPError(.conflict, message: "The account is overdrawn.") : nil
     })
   router.post("/accounts/:id/withdrawals") { request, context in
-    let id = try context.parameters.require("id")
+    let name = try context.parameters.require("id").removingPercentEncoding
+    // A saved key that is too long, or has U+0000, would end saving for the whole process.
+    guard let id = name, id.utf8.count <= 1_000, !id.contains("\0") else {
+      throw HTTPError(.badRequest, message: "The account's name is invalid.")
+    }
     let amount = try await request.decode(as: WithdrawRequest.self, context: context).amount
     guard amount > 0 else { throw HTTPError(.unprocessableContent, message: "amount is positive.") }
     var options: DispatchOptions = [.limited(by: requests), .timeout(.seconds(2))]
     if let key = request.headers[.idempotencyKey] {
       guard !key.isEmpty else { throw HTTPError(.badRequest, message: "Idempotency-Key is empty.") }
       // Detached, since repeats join it: it goes on if the client of the first request has gone.
-      options = [options, .idempotencyKey("\(id) \(key)"), .detached]
+      options = [options, .idempotencyKey("\(id)\n\(key)"), .detached]
     }
     let withdraw = Withdraw(account: id, amount: amount)
     return "\(try await dispatcher.send(withdraw, mode: .serial(lane: id), options: options).reply)"

@@ -23,6 +23,7 @@ func serveWithInspector(
       InspectorService(of: recorder, at: dispatcher, logger: logger),  // http://127.0.0.1:8081
     ],
     gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+  // Readiness 5, server 2, drain 8, and 2 to spare.
   group.maximumGracefulShutdownDuration = .seconds(17)
   try await ServiceGroup(configuration: group).run()
 }

@@ -13,7 +13,10 @@ import Testing
 
   private let dispatcher = Dispatcher(name: "test")
 
-  init() { addAccounts(to: router, dispatcher) }
+  init() {
+    let requests = DispatchLimit(1_000, overflow: .reject, name: "requests")
+    addAccounts(to: router, dispatcher, requests: requests)
+  }
 
   /// Withdraws an amount for each key, and returns the statuses and bodies.
   private func withdraw(_ requests: (amount: Int, key: String?)...) async throws -> [String] {
