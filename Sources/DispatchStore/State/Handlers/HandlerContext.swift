@@ -60,5 +60,5 @@ public struct HandlerContext<Model: Sendable>: Sendable {
   /// The outcomes of the stores that this one waits for, in the order in which they ran.
   ///
   /// A store that is registered to run regardless learns here which of its prerequisites failed.
-  public var prerequisites: [StoreResult] { part.root.prerequisites() }
+  public var prerequisiteResults: [StoreResult] { part.root.prerequisiteResults() }
 }

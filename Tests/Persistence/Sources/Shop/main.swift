@@ -23,7 +23,7 @@ let payments = try await shop.register(
 let journal = try await shop.register(
   store: Store(identifier: "journal", model: Journal()) {
     Perform(Sell.self) { sale, context in
-      let done = context.prerequisites.filter { $0.outcome.isFinished }.count
+      let done = context.prerequisiteResults.filter { $0.outcome.isFinished }.count
       try context.updateModel { $0.lines.append("\(sale.customer): \(done) of 2 stores finished") }
     }
   }, waitFor: WaitFor([stock, payments], runsRegardless: true), persisted: .model)

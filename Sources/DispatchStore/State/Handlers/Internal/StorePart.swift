@@ -99,7 +99,7 @@ struct PartRoot: @unchecked Sendable {
   /// Changes the model in one commit; if the closure finds nothing to change, there is no commit.
   @usableFromInline let commit: @Sendable ((UnsafeMutableRawPointer) -> Bool) -> Void
   /// The outcomes of the stores that this one waits for, in the current dispatch.
-  @usableFromInline let prerequisites: @Sendable () -> [StoreResult]
+  @usableFromInline let prerequisiteResults: @Sendable () -> [StoreResult]
   /// Adds a follower.
   @usableFromInline let add: @Sendable (Follower) -> ObserverToken
   /// Notes a commit, with the store's action.
@@ -115,7 +115,7 @@ struct PartRoot: @unchecked Sendable {
         PartialReduction.change(&$0, by: store.reducer, body)
       }
     }
-    prerequisites = { store.prerequisiteResults }
+    prerequisiteResults = { store.prerequisiteResults }
     add = { store.follow($0) }
     note = { commit, value in
       let action =
