@@ -14,12 +14,12 @@ extension FuzzRun {
   private func step(_ number: Int, undo: Int?) -> ActionStep {
     let plan = program.dispatches[number]
     let step = ActionStep(
-      FuzzAction(number: plan.actions[0]), storeIdentifier: plan.target.map { "s\($0)" },
+      FuzzAction(number: plan.actions[0]), to: plan.target.map { "s\($0)" },
       mode: .init(plan.mode.mode)!, options: options(of: plan), fileID: "fuzz", line: UInt(number))
     guard let undo else { return step }
     let other = program.dispatches[undo]
     return step.compensated(
-      by: FuzzAction(number: other.actions[0]), storeIdentifier: other.target.map { "s\($0)" },
+      by: FuzzAction(number: other.actions[0]), to: other.target.map { "s\($0)" },
       mode: .init(other.mode.mode)!, options: options(of: other), fileID: "fuzz", line: UInt(undo))
   }
 

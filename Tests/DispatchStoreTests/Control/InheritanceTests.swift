@@ -321,10 +321,10 @@ struct InheritanceTests {
               held.open()
               await free.openedOrCancelled()
               try Task.checkCancellation()
-            }, storeIdentifier: "inner")
+            }, to: "inner")
         }, options: options)
       await held.opened()
-      let group = ActionGroup { ActionStep(Script.adds("x"), storeIdentifier: "inner") }
+      let group = ActionGroup { ActionStep(Script.adds("x"), to: "inner") }
       let block = dispatchOuter(
         .suspends { _ in
           begun.open()
@@ -352,10 +352,10 @@ struct InheritanceTests {
               held.open()
               await free.openedOrCancelled()
               try Task.checkCancellation()
-            }, storeIdentifier: "inner")
+            }, to: "inner")
         }, options: options)
       await held.opened()
-      let group = ActionGroup { ActionStep(Script.adds("x"), storeIdentifier: "inner") }
+      let group = ActionGroup { ActionStep(Script.adds("x"), to: "inner") }
       let result = await Task {
         withUnsafeCurrentTask { $0?.cancel() }
         return await dispatcher.send(group, options: options)
@@ -463,7 +463,7 @@ struct InheritanceTests {
         dispatchInner(mode)
         _ = await handles.all[0].result
       }
-      return await dispatcher.send(ActionGroup { ActionStep(script, storeIdentifier: "outer") })
+      return await dispatcher.send(ActionGroup { ActionStep(script, to: "outer") })
     }
     _ = await log.first(1)
     sender.cancel()

@@ -376,7 +376,7 @@ struct DiagnosisTests {
     let (dispatcher, outer) = (dispatcher, Recorder<DispatchID>())
     dispatcher.addStage("outer")
     let group = ActionGroup {
-      ActionStep(Script.adds("x"), storeIdentifier: "stage", options: .limited(by: limit))
+      ActionStep(Script.adds("x"), to: "stage", options: .limited(by: limit))
     }
     Thread {
       let handle = dispatcher.dispatch(

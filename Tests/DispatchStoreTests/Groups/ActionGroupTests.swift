@@ -57,7 +57,7 @@ struct ActionGroupTests {
         if isLong {
           ActionStep(Script.adds("c"), mode: .serial)
         } else {
-          ActionStep(Script.adds("d"), storeIdentifier: "stage", mode: .serial)
+          ActionStep(Script.adds("d"), to: "stage", mode: .serial)
         }
         for index in 0..<2 { Script.adds("e\(index)") }
         ActionGroup {

@@ -636,7 +636,7 @@ struct SagaTests {
     let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
     dispatcher.addStage()
     let group = ActionGroup {
-      ActionStep(Self.endless(began), storeIdentifier: "stage", mode: mode)
+      ActionStep(Self.endless(began), to: "stage", mode: mode)
       step("skipped", in: mode)
     }
     let handle = await begin(group, in: place, of: dispatcher, .timeout(.seconds(1)))
@@ -654,7 +654,7 @@ struct SagaTests {
   ) async {
     let (dispatcher, began) = (dispatcher, Latch())
     let group = ActionGroup {
-      ActionStep(Self.endless(began), storeIdentifier: "stage", mode: mode)
+      ActionStep(Self.endless(began), to: "stage", mode: mode)
       step("skipped", in: mode)
     }
     let handle = await begin(group, in: place, of: dispatcher, .named("order"))
@@ -672,9 +672,9 @@ struct SagaTests {
     let results = Recorder<ActionGroupResult>()
     dispatcher.addStage("outer")
     let group = ActionGroup {
-      ActionStep(Script.adds("a"), storeIdentifier: "stage", mode: form.mode)
+      ActionStep(Script.adds("a"), to: "stage", mode: form.mode)
       ActionGroup(.concurrent) {
-        ActionStep(Script.adds("b"), storeIdentifier: "stage", mode: form.mode)
+        ActionStep(Script.adds("b"), to: "stage", mode: form.mode)
       }
     }
     let outer = dispatcher.dispatch(

@@ -16,7 +16,7 @@
 /// A group succeeds if all of its steps do. The first step that fails, is vetoed or cancelled stops its group: a
 /// sequence skips the rest, and a concurrent group also cancels the steps that run. The group has then failed, which
 /// stops the enclosing group. Before it ends, the outermost stopped group compensates the steps finished in it
-/// (`ActionStep.compensated(by:storeIdentifier:mode:options:ifOnlyBegun:)`).
+/// (`ActionStep.compensated(by:to:mode:options:ifOnlyBegun:)`).
 ///
 /// A group takes memory linear in the number of steps; building takes time linear in it for each level of nesting.
 public struct ActionGroup: Sendable {

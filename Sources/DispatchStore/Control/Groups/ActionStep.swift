@@ -12,7 +12,8 @@ public struct ActionStep: Sendable {
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   public init(
-    _ action: some ActionType, storeIdentifier: String? = nil, mode: Dispatcher.SendMode = .async,
+    _ action: some ActionType, to storeIdentifier: String? = nil,
+    mode: Dispatcher.SendMode = .async,
     options: DispatchOptions = [],
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
@@ -24,7 +25,7 @@ public struct ActionStep: Sendable {
   /// Everything else is as with `Dispatcher.dispatch(storeIdentifier:actions:mode:options:then:)`, even if the group
   /// runs in its caller's task.
   public init(
-    _ actions: [any ActionType], storeIdentifier: String? = nil,
+    _ actions: [any ActionType], to storeIdentifier: String? = nil,
     mode: Dispatcher.SendMode = .serial,
     options: DispatchOptions = [],
     fileID: StaticString = #fileID, line: UInt = #line
@@ -45,7 +46,7 @@ public struct ActionStep: Sendable {
   ///     at the beginning there are none. Returns nil if there is nothing to do; if it throws, the step fails. Called
   ///     on the thread that continues the group, with no lock held, once each time the group is run.
   public init(
-    storeIdentifier: String? = nil, mode: Dispatcher.SendMode = .async,
+    to storeIdentifier: String? = nil, mode: Dispatcher.SendMode = .async,
     options: DispatchOptions = [],
     fileID: StaticString = #fileID, line: UInt = #line,
     from action: @escaping @Sendable ([DispatchResult]) throws -> (any ActionType)?
@@ -82,7 +83,8 @@ public struct ActionStep: Sendable {
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   public func compensated(
-    by action: some ActionType, storeIdentifier: String? = nil, mode: Dispatcher.SendMode? = nil,
+    by action: some ActionType, to storeIdentifier: String? = nil,
+    mode: Dispatcher.SendMode? = nil,
     options: DispatchOptions = [], ifOnlyBegun: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ActionStep {
@@ -91,7 +93,7 @@ public struct ActionStep: Sendable {
 
   /// Returns this step with an action that undoes it, made from the step's result when it is needed.
   ///
-  /// Everything else is as with `compensated(by:storeIdentifier:mode:options:ifOnlyBegun:)`.
+  /// Everything else is as with `compensated(by:to:mode:options:ifOnlyBegun:)`.
   ///
   /// - Parameters:
   ///   - storeIdentifier: The only store to run; nil for all that respond.
@@ -103,7 +105,7 @@ public struct ActionStep: Sendable {
   ///   - action: Gets the step's result. Returns nil if there is nothing to do; if it throws, the compensation has
   ///     failed.
   public func compensated(
-    storeIdentifier: String? = nil, mode: Dispatcher.SendMode? = nil,
+    to storeIdentifier: String? = nil, mode: Dispatcher.SendMode? = nil,
     options: DispatchOptions = [], ifOnlyBegun: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line,
     from action: @escaping @Sendable (DispatchResult) throws -> (any ActionType)?

@@ -112,7 +112,7 @@ final class Work: Sendable {
     let result = await bank.dispatcher.send(
       ActionGroup {
         for operation in operations {
-          ActionStep(operation.action, storeIdentifier: operation.target, mode: mode)
+          ActionStep(operation.action, to: operation.target, mode: mode)
         }
       })
     for (operation, step) in zip(operations, result.steps) {
