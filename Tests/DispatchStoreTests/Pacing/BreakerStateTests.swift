@@ -45,7 +45,7 @@ struct BreakerStateTests {
     state.report(.success, of: trials[1], at: 11)
     #expect(state.state == .halfOpen)
     state.report(.success, of: trials[2], at: 11)
-    #expect(state.state == .closed && state.failuresInRow == 0)
+    #expect(state.state == .closed && state.consecutiveFailures == 0)
   }
 
   @Test func opensAgainWithTheFirstTrialThatFails() {
@@ -79,7 +79,7 @@ struct BreakerStateTests {
     #expect(state.state == .halfOpen)
     state.report(.success, of: trial, at: 10)
     state.report(.failure, of: late, at: 10)
-    #expect(state.state == .closed && state.failuresInRow == 0)
+    #expect(state.state == .closed && state.consecutiveFailures == 0)
   }
 
   @Test func aPauseUntilTheEndOfTimeOverflowsNothing() {
@@ -126,7 +126,7 @@ struct BreakerStateTests {
         if model != .closed { row = 0 }
       }
       #expect(state.state == model)
-      #expect(state.failuresInRow == (model == .closed ? row : 0))
+      #expect(state.consecutiveFailures == (model == .closed ? row : 0))
     }
   }
 }

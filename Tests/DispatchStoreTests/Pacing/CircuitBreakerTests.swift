@@ -33,7 +33,7 @@ struct CircuitBreakerTests {
       _ = await stage.run(script, way, options).value
       #expect(breaker.state == .closed)
     }
-    #expect(breaker.statistics.failuresInRow == 1)
+    #expect(breaker.statistics.consecutiveFailures == 1)
     _ = await stage.run(stage.fails(), way, options).value
     #expect(breaker.state == .open)
     clock.advance(by: .milliseconds(250))
@@ -47,7 +47,7 @@ struct CircuitBreakerTests {
     #expect(breaker.state == .closed)
     #expect(log.all == ["ok at 0", "trial at 1"])
     let figures = breaker.statistics
-    #expect(figures.passed == 5 && figures.refused == 1 && figures.openings == 1)
+    #expect(figures.admitted == 5 && figures.rejected == 1 && figures.openings == 1)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
@@ -256,7 +256,7 @@ struct CircuitBreakerTests {
     let timed = bank.run(
       Deposit(account: "ann", amount: 1), way,
       options: [.guarded(by: breaker), .exclusive("key"), .timeout(.seconds(1))])
-    while breaker.statistics.passed == 0 { await Task.yield() }
+    while breaker.statistics.admitted == 0 { await Task.yield() }
     if !isHeldBack {
       await bank.reached(1)
       // The key is free once the stores have ended, and only saving is left.
@@ -284,7 +284,7 @@ struct CircuitBreakerTests {
     }
     task.cancel()
     _ = await task.value
-    #expect(breaker.state == .closed && breaker.statistics.failuresInRow == 0)
+    #expect(breaker.state == .closed && breaker.statistics.consecutiveFailures == 0)
   }
 
   @Test(arguments: Way.all)
@@ -295,7 +295,7 @@ struct CircuitBreakerTests {
     let declined = Script.runs { _ in throw Declined() }
     _ = await stage.run(stage.fails(), way, options).value
     _ = await stage.run(declined, way, options).value
-    #expect(breaker.statistics.failuresInRow == 0, "The bank has answered.")
+    #expect(breaker.statistics.consecutiveFailures == 0, "The bank has answered.")
     for _ in 0..<2 { _ = await stage.run(stage.fails(), way, options).value }
     #expect(breaker.state == .open)
   }
@@ -336,9 +336,9 @@ struct CircuitBreakerTests {
         if attempts.count < 3 { throw StageFright() }
       }, way, [.guarded(by: breaker), .retry(attempts: 3)]
     ).value
-    #expect(result.isSuccess && breaker.statistics.failuresInRow == 0)
+    #expect(result.isSuccess && breaker.statistics.consecutiveFailures == 0)
     _ = await stage.run(stage.fails(), way, [.guarded(by: breaker), .retry(attempts: 3)]).value
-    #expect(breaker.statistics.failuresInRow == 1 && breaker.statistics.passed == 2)
+    #expect(breaker.statistics.consecutiveFailures == 1 && breaker.statistics.admitted == 2)
   }
 
   @Test(arguments: GateStage.queuedModes)
@@ -348,7 +348,7 @@ struct CircuitBreakerTests {
       actions: [stage.notes("a"), stage.fails(), stage.notes("b")], mode: mode,
       options: [.guarded(by: breaker), .continuingOnFailure])
     _ = await list.result
-    #expect(breaker.statistics.failuresInRow == 1 && breaker.statistics.passed == 1)
+    #expect(breaker.statistics.consecutiveFailures == 1 && breaker.statistics.admitted == 1)
   }
 
   @Test func anEndFromBeforeTheLastChangeDoesNotCount() async {
@@ -366,7 +366,7 @@ struct CircuitBreakerTests {
     #expect(await dispatcher.send(stage.notes("trial"), options: options).isSuccess)
     free.open()
     #expect(await early.result.error is StageFright)
-    #expect(breaker.state == .closed && breaker.statistics.failuresInRow == 0)
+    #expect(breaker.state == .closed && breaker.statistics.consecutiveFailures == 0)
   }
 
   // MARK: Watched and shared

@@ -25,13 +25,13 @@ public final class CircuitBreaker: Sendable {
     /// The present state.
     public let state: State
     /// The number of failures in a row; zero unless it is closed.
-    public let failuresInRow: Int
+    public let consecutiveFailures: Int
     /// The number of trials in flight; zero unless it is half-open.
     public let trialsInFlight: Int
-    /// The number of dispatches that have passed so far.
-    public let passed: Int
-    /// The number of dispatches refused so far.
-    public let refused: Int
+    /// The number of dispatches that were admitted so far.
+    public let admitted: Int
+    /// The number of dispatches rejected so far.
+    public let rejected: Int
     /// The number of times it has opened so far.
     public let openings: Int
   }
@@ -40,8 +40,8 @@ public final class CircuitBreaker: Sendable {
     var state: BreakerState
     /// The clock of the first dispatcher that uses the breaker.
     var clock: DispatcherClock?
-    var passed = 0
-    var refused = 0
+    var admitted = 0
+    var rejected = 0
   }
 
   /// The name in messages.
@@ -101,9 +101,9 @@ public final class CircuitBreaker: Sendable {
   public var statistics: Statistics {
     guarded.withLock { guarded in
       Statistics(
-        state: guarded.state.state, failuresInRow: guarded.state.failuresInRow,
-        trialsInFlight: guarded.state.trialsInFlight, passed: guarded.passed,
-        refused: guarded.refused, openings: guarded.state.openingCount)
+        state: guarded.state.state, consecutiveFailures: guarded.state.consecutiveFailures,
+        trialsInFlight: guarded.state.trialsInFlight, admitted: guarded.admitted,
+        rejected: guarded.rejected, openings: guarded.state.openingCount)
     }
   }
 
@@ -115,7 +115,7 @@ public final class CircuitBreaker: Sendable {
     yieldPoint(.askBreaker, name)
     return guarded.withLock { guarded in
       let left = guarded.state.pauseLeft(at: now)
-      if left != nil { guarded.refused += 1 }
+      if left != nil { guarded.rejected += 1 }
       return left
     }
   }
@@ -126,7 +126,7 @@ public final class CircuitBreaker: Sendable {
     yieldPoint(.askBreaker, name)
     return change { guarded in
       let entry = guarded.state.enter(at: now)
-      if case .pass = entry { guarded.passed += 1 } else { guarded.refused += 1 }
+      if case .pass = entry { guarded.admitted += 1 } else { guarded.rejected += 1 }
       return entry
     }
   }

@@ -48,7 +48,7 @@ struct BreakerState {
     }
   }
 
-  var failuresInRow: Int {
+  var consecutiveFailures: Int {
     if case .closed(let failures) = phase { failures } else { 0 }
   }
 

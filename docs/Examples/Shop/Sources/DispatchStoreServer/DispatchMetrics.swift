@@ -16,7 +16,7 @@ import Synchronization
 /// | `dispatchstore.rate_limit.keys`, `.waiting` | gauge | `limit` |
 /// | `dispatchstore.rate_limit.admitted`, `.rejected` | counter | `limit` |
 /// | `dispatchstore.breaker.state`: 0 closed, 1 half-open, 2 open | gauge | `breaker` |
-/// | `dispatchstore.breaker.passed`, `.refused`, `.openings` | counter | `breaker` |
+/// | `dispatchstore.breaker.admitted`, `.rejected`, `.openings` | counter | `breaker` |
 /// | `dispatchstore.persistence.lag`, `.failed` | gauge | |
 /// | `dispatchstore.effects.pending`, `.dead` | gauge | |
 ///
@@ -156,8 +156,8 @@ public final class DispatchMetrics: Middleware {
     for (name, breaker) in breakers {
       let (now, label) = (breaker.statistics, ("breaker", name))
       record("breaker.state", now.state.level, label)
-      total("breaker.passed", label).rise(to: now.passed)
-      total("breaker.refused", label).rise(to: now.refused)
+      total("breaker.admitted", label).rise(to: now.admitted)
+      total("breaker.rejected", label).rise(to: now.rejected)
       total("breaker.openings", label).rise(to: now.openings)
     }
   }

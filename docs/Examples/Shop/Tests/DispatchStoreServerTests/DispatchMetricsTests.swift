@@ -189,8 +189,8 @@ import Testing
       metrics.recordGauges()
     }
     #expect(gauge("breaker.state", labels) == 2)
-    #expect(counter("breaker.passed", labels) == 1)
-    #expect(counter("breaker.refused", labels) == 2)
+    #expect(counter("breaker.admitted", labels) == 1)
+    #expect(counter("breaker.rejected", labels) == 2)
     #expect(counter("breaker.openings", labels) == 1)
     clock.advance(by: .seconds(30))
     let trial = bank.dispatcher.dispatch(Wait(), options: guarded)
