@@ -230,7 +230,7 @@ struct EffectTests {
     }
     #expect(handle.resultIfEnded?.errorCode == .effectEnded)
     #expect(log.all == ["effectEnded"])
-    #expect(warnings.all == [.sentAfterEnd, .sentAfterEnd])
+    #expect(warnings.all == [.effectEnded, .effectEnded])
     #expect((dispatcher.store(with: "stage") as? Stage)?.model == [])
   }
 

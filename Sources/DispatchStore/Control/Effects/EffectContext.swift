@@ -70,7 +70,7 @@ public struct EffectContext: Sendable {
       \(run.registered.effect.name) sent an action of type \(type(of: action)) (\(callSite)) after its run had ended. \
       It was not dispatched. Await in the effect what is to be sent, or send it through the dispatcher.
       """
-    dispatcher.report(.sentAfterEnd, message)
+    dispatcher.report(.effectEnded, message)
     return dispatcher.refuse(
       DispatchError(code: .effectEnded, message: message, callSites: [callSite]), completion,
       callSite)

@@ -58,7 +58,7 @@ public struct DispatchWarning: Sendable {
     /// An effect sent an action after the effect's run had ended; nothing was dispatched.
     ///
     /// Usually an unstructured task of the effect goes on after its closure has returned. Await the task in the effect.
-    public static let sentAfterEnd = Kind(description: "sentAfterEnd")
+    public static let effectEnded = Kind(description: "effectEnded")
     /// So many threads of the library block that further waits are refused, with `wouldDeadlock`.
     ///
     /// Reported once until only half as many block. Usually blocks wait with `.sync` or `handle.wait()`. Await
