@@ -44,7 +44,7 @@ struct TimeTravelTests {
     let error = await #expect(throws: TravelError.self) {
       try await recorder.travel(to: number(first))
     }
-    #expect(error?.code == .isTooFarBack && !recorder.isTravelling)
+    #expect(error?.code == .tooFarBack && !recorder.isTravelling)
     #expect(await book(3).result.isSuccess)
   }
 
@@ -155,7 +155,7 @@ struct TimeTravelTests {
     let error = await #expect(throws: TravelError.self) {
       try await recorder.travel(to: number(first), timeout: .milliseconds(1))
     }
-    #expect(error?.code == .isBusy)
+    #expect(error?.code == .busy)
     #expect(await book(2).result.isSuccess)
     goOn.open()
     await slow.ended()
@@ -196,7 +196,7 @@ struct TimeTravelTests {
     dispatcher.register(effect: .longLived { _ in runs.record(1) })
     travel.cancel()
     let error = await #expect(throws: TravelError.self) { try await travel.value }
-    #expect(error?.code == .isBusy)
+    #expect(error?.code == .busy)
     _ = await runs.first(1)
     goOn.open()
     await slow.ended()
@@ -227,7 +227,7 @@ struct TimeTravelTests {
     let far = await #expect(throws: TravelError.self) {
       try await recorder.travel(to: number(first))
     }
-    #expect(far?.code == .isTooFarBack)
+    #expect(far?.code == .tooFarBack)
     #expect(await book(2).result.isSuccess)
     let none = await #expect(throws: TravelError.self) {
       try await DispatchRecorder().travel(to: 1)
@@ -258,7 +258,7 @@ struct TimeTravelTests {
     let error = await #expect(throws: TravelError.self) {
       try await recorder.travel(to: number(handles[3]))
     }
-    #expect(error?.code == .isTooFarBack)
+    #expect(error?.code == .tooFarBack)
     #expect(recorder.state(of: stores[0], at: 2)?.total == 3)
     #expect(recorder.state(of: stores[0], at: 4) == nil)
     try await recorder.travel(to: number(handles[0]))
@@ -339,7 +339,7 @@ struct TimeTravelTests {
     let before = stores.map(\.model)
     for _ in 0..<2 {
       let error = await #expect(throws: TravelError.self) { try await recorder.resume() }
-      #expect(error?.code == .isTooFarBack && recorder.isTravelling)
+      #expect(error?.code == .tooFarBack && recorder.isTravelling)
       #expect(stores.map(\.model) == before && stores.map(\.version) == [4, 3])
     }
     try await recorder.resume(keepingState: true)
@@ -360,7 +360,7 @@ struct TimeTravelTests {
     for _ in 0..<5 { store.updateModel { $0.total += 100 } }
     let resumed = await #expect(throws: TravelError.self) { try await recorder.resume() }
     let moved = await #expect(throws: TravelError.self) { try await recorder.travel(to: ids[6]) }
-    #expect(resumed?.code == .isTooFarBack && moved?.code == .isTooFarBack)
+    #expect(resumed?.code == .tooFarBack && moved?.code == .tooFarBack)
     #expect(store.model.total == 503)
     try await recorder.resume(keepingState: true)
     #expect(await store.send(Book(customer: "a", amount: 1)).result.isSuccess)
@@ -379,7 +379,7 @@ struct TimeTravelTests {
       let error = await #expect(throws: TravelError.self) {
         try await recorder.travel(to: number(last))
       }
-      #expect(error?.code == .isTooFarBack)
+      #expect(error?.code == .tooFarBack)
     }
     let states = stores.map(\.model)
     let none = dispatcher.dispatch(Slow())
@@ -493,7 +493,7 @@ struct TimeTravelTests {
     dispatcher.unregister(storeIdentifier: "gone")
     while gone != nil { await Task.yield() }
     let error = await #expect(throws: TravelError.self) { try await recorder.resume() }
-    #expect(error?.code == .notSet)
+    #expect(error?.code == .storesNotSet)
     #expect((error?.cause as? DispatchError)?.storeIdentifiers == ["gone"])
     #expect(stores.map(\.model.total) == [3, 3] && !recorder.isTravelling)
     #expect(await book(4).result.isSuccess)

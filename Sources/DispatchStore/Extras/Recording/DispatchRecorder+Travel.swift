@@ -48,7 +48,7 @@ extension DispatchRecorder {
       }
       let dispatcher = try travelledDispatcher()
       if case .present = start {
-        guard dispatcher.pause() else { throw TravelError(.isMoving) }
+        guard dispatcher.pause() else { throw TravelError(.underWay) }
         isPaused = true
         try await awaitEnd(of: dispatcher, limit)
       }
@@ -64,9 +64,10 @@ extension DispatchRecorder {
   ///
   /// - Parameter keepsState: Whether stores keep the earlier state instead, and go on from there. The log then keeps its
   ///   later entries, but you can't travel to them any longer.
-  /// - Throws: A `TravelError` if stores could not be set; you can call it again. It is `isTooFarBack` if changes made
+  /// - Throws: A `TravelError` if stores could not be set; you can call it again. It is `tooFarBack` if changes made
   ///   meanwhile have left no way back; stores then stay as they are, and you can keep the state. If only stores that are
-  ///   gone were not set, or that another dispatcher has, the travel has ended: it is `notSet`, and its cause names them.
+  ///   gone were not set, or that another dispatcher has, the travel has ended: it is `storesNotSet`, and its cause names
+  ///   them.
   public func resume(keepingState keepsState: Bool = false) async throws(TravelError) {
     let start = try beginToMove()
     guard case .past(let mark, let count) = start else { return travel.withLock { $0 = start } }
@@ -86,7 +87,7 @@ extension DispatchRecorder {
     let lost = core.state.withLock { $0.takeUnset() }
     travel.withLock { $0 = .present }
     dispatcher.endPause()
-    if !lost.isEmpty { throw TravelError(.notSet, cause: Self.error(of: lost)) }
+    if !lost.isEmpty { throw TravelError(.storesNotSet, cause: Self.error(of: lost)) }
   }
 
   private static func error(of lost: [String]) -> DispatchError {
@@ -105,7 +106,7 @@ extension DispatchRecorder {
 
   private func beginToMove() throws(TravelError) -> TravelState {
     try travel.withLock { state throws(TravelError) in
-      if case .moving = state { throw TravelError(.isMoving) }
+      if case .moving = state { throw TravelError(.underWay) }
       defer { state = .moving }
       return state
     }
@@ -123,7 +124,7 @@ extension DispatchRecorder {
     of dispatcher: Dispatcher, _ limit: Duration?
   ) async throws(TravelError) {
     if isPlanted(.travelledBeforeEnd) { return }
-    guard await dispatcher.dispatchesEnd(timeout: limit) else { throw TravelError(.isBusy) }
+    guard await dispatcher.dispatchesEnd(timeout: limit) else { throw TravelError(.busy) }
   }
 
   private func move(
@@ -133,7 +134,7 @@ extension DispatchRecorder {
     var (present, count) = core.state.withLock { ($0.commitCount, $0.commitCount) }
     if case .past(let mark, let former) = start { (present, count) = (mark, former) }
     guard recordsModels, core.state.withLock({ $0.canGoBack(to: mark) }) else {
-      throw TravelError(.isTooFarBack)
+      throw TravelError(.tooFarBack)
     }
     try await restore(dispatcher, from: present, to: mark, count: count)
     travel.withLock { $0 = .past(mark: mark, of: count) }
@@ -186,8 +187,8 @@ extension DispatchRecorder {
       CallSite(fileID: #fileID, line: #line))
     let (error, hasAll) = (await handle.result.error, isKnown.withLock(\.self))
     // Once the first store has changed, all do: an error is then one of saving them.
-    if let error, hasAll != true { throw TravelError(.notSet, cause: error) }
-    if hasAll == false { throw TravelError(.isTooFarBack) }
+    if let error, hasAll != true { throw TravelError(.storesNotSet, cause: error) }
+    if hasAll == false { throw TravelError(.tooFarBack) }
   }
 }
 
@@ -201,7 +202,7 @@ public struct TravelError: Error, CustomStringConvertible {
     public static let notInLog = Code(
       reason: "The log has no dispatch with that number, or no longer.")
     /// The recorder no longer has all commits since that dispatch or on the way back, or it keeps no models.
-    public static let isTooFarBack = Code(
+    public static let tooFarBack = Code(
       reason: """
         The recorder no longer has all changes since that dispatch, or on the way back from it: there were more than \
         it keeps, resume(keepingState: true) has left them behind, a store was loaded, another dictionary of it was \
@@ -209,14 +210,14 @@ public struct TravelError: Error, CustomStringConvertible {
         models. resume(keepingState: true) ends a travel without a way back.
         """)
     /// Dispatches under way had not ended when the time was over, or the task was cancelled.
-    public static let isBusy = Code(
+    public static let busy = Code(
       reason: """
         Dispatches were still under way when the time was over, or the task was cancelled; Dispatcher.diagnosis() \
         says which.
         """
     )
     /// Another call of `travel` or `resume` is under way.
-    public static let isMoving = Code(
+    public static let underWay = Code(
       reason: "Another travel or resume is under way, or the dispatcher is paused.")
     /// The call was made inside a dispatch of the dispatcher, for whose end it would wait.
     public static let wouldDeadlock = Code(
@@ -226,7 +227,7 @@ public struct TravelError: Error, CustomStringConvertible {
     /// The dispatcher is gone, or nothing was dispatched yet.
     public static let noDispatcher = Code(reason: "The recorder's dispatcher is gone.")
     /// Stores were not set; the cause says why.
-    public static let notSet = Code(reason: "Stores were not set.")
+    public static let storesNotSet = Code(reason: "Stores were not set.")
   }
 
   /// The kind of reason.
