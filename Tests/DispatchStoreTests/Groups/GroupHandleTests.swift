@@ -1,8 +1,7 @@
 import DispatchStore
-import Foundation
 import Testing
 
-/// What a group's handle does: cancel, await, progress; and waits that can't end.
+/// What a group's handle does: cancel, await; and waits that can't end.
 @Suite("Group handles", .timeLimit(.minutes(10)))
 struct GroupHandleTests {
   let dispatcher = Dispatcher()
@@ -55,7 +54,7 @@ struct GroupHandleTests {
     known.open()
     let result = await handle.result
     #expect(result.outcomes == "+..")
-    #expect(!result.isSuccess && handle.progress.isFinished)
+    #expect(!result.isSuccess)
     #expect(stage.model.isEmpty)
   }
 
@@ -175,41 +174,6 @@ struct GroupHandleTests {
     let result = await form.run(group, by: dispatcher) { counts.record([$0, $1]) }
     #expect(result.isSuccess)
     #expect(counts.all == (1...80).map { [$0, 80] })
-  }
-
-  @Test(arguments: Dispatcher.SendMode.everyMode)
-  func theProgressOfAGroupThatHasEndedIsComplete(_ mode: Dispatcher.SendMode) async {
-    let groups = [
-      ActionGroup {
-        ActionStep(Script.runs { _ in throw StageFright() }, mode: mode)
-        ActionStep(Script.adds("skipped"), mode: mode)
-      }, ActionGroup {},
-    ]
-    for group in groups {
-      let handle = dispatcher.dispatch(group)
-      await handle.ended()
-      #expect(handle.progress.fractionCompleted == 1)
-      #expect(handle.progress.isFinished)
-    }
-  }
-
-  @Test func aProgressIsTheGroupsAsItIsAndCancelsIt() async {
-    let began = Latch()
-    let handle = dispatcher.dispatch(
-      ActionGroup {
-        Script.adds("a")
-        holds(began)
-        Script.adds("skipped")
-        Script.adds("skipped")
-      })
-    await began.opened()
-    let progress = handle.progress
-    #expect(progress.completedUnitCount == 1 && progress.totalUnitCount == 4)
-    #expect(progress.fractionCompleted == 0.25)
-    progress.cancel()
-    #expect(await handle.result.outcomes == "+x..")
-    #expect(progress.completedUnitCount == 1)
-    #expect(handle.progress.completedUnitCount == 4)
   }
 
   @Test(arguments: Dispatcher.SendMode.laneModes)

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// A group of steps, in flight or ended: awaited, or cancelled.
 ///
 /// Releasing it does not cancel the group. It may be used from any thread.
@@ -48,20 +46,5 @@ public struct ActionGroupHandle: Sendable {
   /// If the group has ended already, the closure is called at once on this thread.
   public func whenEnded(_ body: @escaping @Sendable (ActionGroupResult) -> Void) {
     run.whenEnded(body)
-  }
-
-  /// The progress of the group: a unit for each step, complete when the step has ended.
-  ///
-  /// All units are complete when the group has ended. Each access makes an object of the caller's own: no other
-  /// thread changes it, so that you may read it without a race. Cancelling it cancels the group. For a `Progress`
-  /// that advances by itself, set its count in `onProgress`, on the queue where it is read.
-  public var progress: Progress {
-    // An empty group has a unit, too: without any, Foundation never calls it finished.
-    let unitCount = max(Int64(run.stepCount), 1)
-    let progress = Progress.discreteProgress(totalUnitCount: unitCount)
-    progress.completedUnitCount = hasEnded ? unitCount : Int64(run.endCount)
-    progress.isCancellable = true
-    progress.cancellationHandler = { [run] in run.cancel() }
-    return progress
   }
 }

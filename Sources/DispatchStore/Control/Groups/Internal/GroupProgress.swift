@@ -6,7 +6,7 @@ final class GroupProgress: Sendable {
   typealias Report = @Sendable (_ ended: Int, _ total: Int) -> Void
 
   let nodes: [GroupNode]
-  let stepCount: Int
+  private let stepCount: Int
   private let report: Report?
   private let guarded: Locked<Guarded>
 
@@ -50,8 +50,6 @@ final class GroupProgress: Sendable {
     yieldPoint(.advanceGroup)
     return guarded.withLock { body(&$0.state) }
   }
-
-  var endCount: Int { guarded.withLock { $0.state.endCount } }
 
   /// A copy of the state at the end, or so far.
   var state: GroupState { guarded.withLock(\.state) }

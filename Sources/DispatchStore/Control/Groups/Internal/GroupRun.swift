@@ -57,8 +57,6 @@ final class GroupRun: Sendable {
     if unit.isCancelled { cancel() }
   }
 
-  var stepCount: Int { progress.stepCount }
-  var endCount: Int { progress.endCount }
   var result: ActionGroupResult? { guarded.withLock(\.result) }
 
   // MARK: Moves
