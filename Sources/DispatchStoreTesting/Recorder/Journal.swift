@@ -2,7 +2,7 @@ import DispatchStore
 
 /// The events of a recorder, in order.
 struct Journal: Sendable {
-  private(set) var transactions: [RecordedTransaction] = []
+  private(set) var dispatches: [RecordedDispatch] = []
   private(set) var commits: [RecordedCommit] = []
   /// The number of dispatches that have begun and not ended.
   private(set) var underWay = 0
@@ -22,7 +22,7 @@ struct Journal: Sendable {
 
   var isIdle: Bool { underWay == 0 }
 
-  subscript(id: DispatchID) -> RecordedTransaction? { indices[id].map { transactions[$0] } }
+  subscript(id: DispatchID) -> RecordedDispatch? { indices[id].map { dispatches[$0] } }
 
   /// Returns the result of a dispatch that has ended, also of one that was refused.
   func result(of id: DispatchID) -> DispatchResult? { self[id]?.result ?? refused[id] }
@@ -42,10 +42,10 @@ struct Journal: Sendable {
 
   mutating func began(_ dispatch: DispatchInfo) {
     underWay += 1
-    indices[dispatch.id] = transactions.count
-    transactions.append(
-      RecordedTransaction(
-        number: transactions.count + 1, id: dispatch.id,
+    indices[dispatch.id] = dispatches.count
+    dispatches.append(
+      RecordedDispatch(
+        number: dispatches.count + 1, id: dispatch.id,
         cause: dispatch.parent.flatMap { indices[$0] }.map { $0 + 1 },
         action: dispatch.isSequence ? nil : dispatch.actions.first, mode: dispatch.mode,
         callSite: dispatch.callSite))
@@ -54,9 +54,9 @@ struct Journal: Sendable {
   mutating func ended(_ id: DispatchID, _ result: DispatchResult) {
     guard let index = indices[id] else { return }
     underWay -= 1
-    transactions[index].result = result
-    transactions[index].hasEnded = true
-    guard let action = transactions[index].action else { return }
+    dispatches[index].result = result
+    dispatches[index].hasEnded = true
+    guard let action = dispatches[index].action else { return }
     let type = type(of: action)
     ended[ObjectIdentifier(type), default: EndedKind(type: type)].count += 1
   }
@@ -72,21 +72,21 @@ struct Journal: Sendable {
   mutating func willRun(_ context: DispatchInfo, _ action: AnyAction, in store: AnyStore) {
     // A dispatch made before the recorder was registered is not recorded.
     guard let index = indices[context.id] else { return }
-    transactions[index].storeRuns.append(
-      RecordedTransaction.StoreRun(
+    dispatches[index].storeRuns.append(
+      RecordedDispatch.StoreRun(
         storeIdentifier: store.identifier, action: action, store: ObjectIdentifier(store)))
   }
 
   mutating func didRun(_ context: StoreRunInfo, _ action: AnyAction, in store: AnyStore) {
     guard let index = indices[context.dispatch.id],
-      let run = transactions[index].storeRuns.firstIndex(where: {
+      let run = dispatches[index].storeRuns.firstIndex(where: {
         $0.outcome == nil && $0.store == ObjectIdentifier(store)
       })
     else { return }
     events += 1
-    transactions[index].storeRuns[run].action = action
-    transactions[index].storeRuns[run].outcome = context.outcome
-    transactions[index].storeRuns[run].endedAt = events
+    dispatches[index].storeRuns[run].action = action
+    dispatches[index].storeRuns[run].outcome = context.outcome
+    dispatches[index].storeRuns[run].endedAt = events
   }
 
   /// Records a commit; called in its store's exclusive section, so that each store's come in the order of versions.

@@ -12,19 +12,19 @@ public final class RecorderMiddleware: Middleware {
   public init() {}
 
   /// All dispatches so far, in the order in which they were made.
-  public var transactions: [RecordedTransaction] { journal.read(\.transactions) }
+  public var dispatches: [RecordedDispatch] { journal.read(\.dispatches) }
 
   /// Whether all dispatches have ended, including their completions.
   public var isIdle: Bool { journal.read(\.isIdle) }
 
   /// Returns the number of actions of a kind that were dispatched so far.
   public func count<Action: ActionType>(of kind: Action.Type = Action.self) -> Int {
-    transactions.count { $0.action is Action }
+    dispatches.count { $0.action is Action }
   }
 
   /// Returns the actions of a kind that were dispatched so far, in order.
   public func actions<Action: ActionType>(of kind: Action.Type = Action.self) -> [Action] {
-    transactions.compactMap { $0.action as? Action }
+    dispatches.compactMap { $0.action as? Action }
   }
 
   /// Returns once this many actions of a kind have ended.
@@ -124,14 +124,14 @@ extension RecorderMiddleware: CustomStringConvertible {
   ///
   /// Lines are numbered in dispatch order. They contain no raw identifiers and no times.
   public var description: String {
-    let transactions = transactions
-    let children = Dictionary(grouping: transactions) { $0.cause ?? 0 }
+    let dispatches = dispatches
+    let children = Dictionary(grouping: dispatches) { $0.cause ?? 0 }
     var lines: [String] = []
     // An array as stack, because recursion could overflow if causes nest deeply.
-    var pending = (children[0] ?? []).reversed().map { (depth: 0, transaction: $0) }
-    while let (depth, transaction) = pending.popLast() {
-      lines.append(String(repeating: "  ", count: depth) + transaction.description)
-      for child in (children[transaction.number] ?? []).reversed() {
+    var pending = (children[0] ?? []).reversed().map { (depth: 0, dispatch: $0) }
+    while let (depth, dispatch) = pending.popLast() {
+      lines.append(String(repeating: "  ", count: depth) + dispatch.description)
+      for child in (children[dispatch.number] ?? []).reversed() {
         pending.append((depth + 1, child))
       }
     }

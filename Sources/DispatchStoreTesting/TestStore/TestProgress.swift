@@ -10,14 +10,14 @@ struct TestProgress: Sendable {
   var sent: Set<DispatchID> = []
   /// The names of the dispatches that the test has sent and whose end has not been asserted.
   var open: [DispatchID: String] = [:]
-  /// The number of recorded transactions that have been received or skipped.
+  /// The number of recorded dispatches that have been received or skipped.
   var received = 0
   /// The action that was asserted last.
   var last: DispatchID?
 
-  /// Returns the transactions that followed and were not received.
-  func followed(in journal: Journal) -> [RecordedTransaction] {
-    journal.transactions[received...].filter { $0.action != nil && !sent.contains($0.id) }
+  /// Returns the dispatches that followed and were not received.
+  func followed(in journal: Journal) -> [RecordedDispatch] {
+    journal.dispatches[received...].filter { $0.action != nil && !sent.contains($0.id) }
   }
 
   /// Returns the sent dispatches that have ended without an assertion of that, with their outcomes.
@@ -27,8 +27,8 @@ struct TestProgress: Sendable {
     }
   }
 
-  /// Returns the first transaction that followed and was not received.
-  func nextFollowed(in journal: Journal) -> RecordedTransaction? {
-    journal.transactions[received...].first { $0.action != nil && !sent.contains($0.id) }
+  /// Returns the first dispatch that followed and was not received.
+  func nextFollowed(in journal: Journal) -> RecordedDispatch? {
+    journal.dispatches[received...].first { $0.action != nil && !sent.contains($0.id) }
   }
 }

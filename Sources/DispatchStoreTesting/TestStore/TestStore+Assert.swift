@@ -42,16 +42,16 @@ extension TestStore {
   }
 
   /// Returns the cause of an action, and the place where it was dispatched.
-  func origin(of transaction: RecordedTransaction) -> String {
-    let cause = transaction.cause.flatMap { number in
+  func origin(of dispatch: RecordedDispatch) -> String {
+    let cause = dispatch.cause.flatMap { number in
       recorder.journal.read { journal in
         // A sequence has no action to name, so this names the action that caused the sequence.
-        var cause = journal.transactions[number - 1]
-        while cause.action == nil, let next = cause.cause { cause = journal.transactions[next - 1] }
+        var cause = journal.dispatches[number - 1]
+        while cause.action == nil, let next = cause.cause { cause = journal.dispatches[next - 1] }
         return cause.action
       }
     }
     let because = cause.map { "because of \(Diff.line(action: $0)), " } ?? ""
-    return because + "dispatched at \(transaction.callSite)"
+    return because + "dispatched at \(dispatch.callSite)"
   }
 }

@@ -31,8 +31,8 @@ extension TestStore {
     let (unreceived, ends, open, count) = recorder.journal.read { journal in
       (
         before.followed(in: journal), before.unassertedEnds(in: journal),
-        isLast && !journal.isIdle ? journal.transactions.filter { !$0.hasEnded } : [],
-        journal.transactions.count
+        isLast && !journal.isIdle ? journal.dispatches.filter { !$0.hasEnded } : [],
+        journal.dispatches.count
       )
     }
     progress.change { progress in
@@ -74,7 +74,7 @@ extension TestStore {
     return names.joined(separator: ", ")
   }
 
-  private func describe(_ unreceived: [RecordedTransaction], before action: String?) -> String {
+  private func describe(_ unreceived: [RecordedDispatch], before action: String?) -> String {
     let actions = unreceived.count == 1 ? "1 action" : "\(unreceived.count) actions"
     let when = action.map { " before \($0) was sent" } ?? ""
     let lines = unreceived.map { "  \(Diff.line(action: $0.action!)), \(origin(of: $0))" }
@@ -113,7 +113,7 @@ extension TestStore {
       """
   }
 
-  private func describe(underWay open: [RecordedTransaction]) -> String {
+  private func describe(underWay open: [RecordedDispatch]) -> String {
     let dispatches = open.count == 1 ? "1 dispatch was" : "\(open.count) dispatches were"
     return """
       The test store was released while \(dispatches) under way:

@@ -109,7 +109,7 @@ extension TestStore {
   }
 
   private nonisolated(nonsending) func reportMismatch(
-    _ expected: ExpectedAction, _ next: RecordedTransaction, _ action: AnyAction,
+    _ expected: ExpectedAction, _ next: RecordedDispatch, _ action: AnyAction,
     _ place: SourcePlace
   ) async {
     let difference =
@@ -135,8 +135,8 @@ extension TestStore {
       "Expected to receive \(name), but nothing more followed: the dispatcher is idle.", at: place)
   }
 
-  /// Returns the next transaction that followed, or nil if the dispatcher is idle or the task was cancelled.
-  private nonisolated(nonsending) func nextFollowed() async -> RecordedTransaction? {
+  /// Returns the next dispatch that followed, or nil if the dispatcher is idle or the task was cancelled.
+  private nonisolated(nonsending) func nextFollowed() async -> RecordedDispatch? {
     let progress = progress.read(\.self)
     if let next = await nextFollowed(progress) { return next }
     guard let settle = progress.settle else { return nil }
@@ -146,8 +146,8 @@ extension TestStore {
 
   private nonisolated(nonsending) func nextFollowed(
     _ progress: TestProgress
-  ) async -> RecordedTransaction? {
-    let next = { @Sendable (journal: Journal) -> RecordedTransaction?? in
+  ) async -> RecordedDispatch? {
+    let next = { @Sendable (journal: Journal) -> RecordedDispatch?? in
       if let next = progress.nextFollowed(in: journal) { return .some(next) }
       return journal.isIdle ? .some(nil) : nil
     }

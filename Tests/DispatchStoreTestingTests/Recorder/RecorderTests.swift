@@ -23,7 +23,7 @@ struct RecorderTests {
     let result = await dispatcher.dispatch(action: AccountAction.withdraw(5), mode: mode).result
     #expect(!result.isSuccess)
     #expect(recorder.actions(of: LedgerAction.self) == [.entry("deposit"), .entry("done")])
-    #expect(recorder.transactions.map(\.cause) == [nil, 1, 2, nil])
+    #expect(recorder.dispatches.map(\.cause) == [nil, 1, 2, nil])
     #expect(
       recorder.description == """
         1 .depositAndLog(1), \(mode) → ann finished
@@ -57,7 +57,7 @@ struct RecorderTests {
     await recorder.idle()
     #expect(recorder.isIdle)
     #expect(recorder.count(of: LedgerAction.self) == 50)
-    #expect(recorder.transactions.allSatisfy { $0.hasEnded })
+    #expect(recorder.dispatches.allSatisfy { $0.hasEnded })
   }
 
   @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
@@ -105,11 +105,11 @@ struct RecorderTests {
     let handle = dispatcher.dispatch(actions: entries, mode: mode)
     await mock.actions(atLeast: 2)
     #expect(await recorder.count(of: LedgerAction.self, atLeast: 1) == 1)
-    #expect(recorder.transactions.map { $0.result?.isSuccess } == [nil, true, nil])
+    #expect(recorder.dispatches.map { $0.result?.isSuccess } == [nil, true, nil])
     latch.open()
     #expect(await recorder.count(of: LedgerAction.self, atLeast: 2) == 2)
     await handle.ended()
-    #expect(recorder.transactions.map { $0.result?.isSuccess } == [true, true, true])
+    #expect(recorder.dispatches.map { $0.result?.isSuccess } == [true, true, true])
   }
 
   @Test func recordsVetoesAndCancellations() async {

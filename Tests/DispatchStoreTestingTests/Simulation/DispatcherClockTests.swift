@@ -56,7 +56,7 @@ struct DispatcherClockTests {
     dispatcher.every(.seconds(5), name: "other", perform: OtherNote())
     await testStore.send(Note.add(1))
     await testStore.receive(OtherNote.self)
-    #expect(testStore.recorder.transactions.map(\.cause) == [nil, nil])
+    #expect(testStore.recorder.dispatches.map(\.cause) == [nil, nil])
   }
 
   private struct OtherNote: ActionType {}

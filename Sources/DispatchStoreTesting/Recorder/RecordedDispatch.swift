@@ -1,7 +1,7 @@
 public import DispatchStore
 
 /// A dispatched action, as recorded so far.
-public struct RecordedTransaction: Sendable {
+public struct RecordedDispatch: Sendable {
   /// The number among all recorded dispatches, from 1, in the order in which they were made.
   public let number: Int
   /// The dispatch's identifier, which differs from run to run.
@@ -46,7 +46,7 @@ public struct RecordedTransaction: Sendable {
   public var error: (any Error)? { result?.error }
 }
 
-extension RecordedTransaction: CustomStringConvertible {
+extension RecordedDispatch: CustomStringConvertible {
   /// The number, the action, the mode and each store's outcome, on one line.
   public var description: String { "\(name), \(mode) → \(end)" }
 
