@@ -1,7 +1,7 @@
 extension Diagnosis {
   /// The waits as a Mermaid flowchart.
   ///
-  /// Rings are red, and suspected waits dotted. The chart has no times: equal waits give equal charts.
+  /// Deadlocks are red, and suspected waits dotted. The chart has no times: equal waits give equal charts.
   public var mermaid: String {
     var lines = ["flowchart TD"]
     for entry in linked {

@@ -1,5 +1,5 @@
 extension Diagnosis: CustomStringConvertible {
-  /// The rings, then each entry with its actions and waits; longest without a move first.
+  /// The deadlocks, then each entry with its actions and waits; longest without a move first.
   public var description: String {
     var lines = [headline]
     if !hasTable {

@@ -1,10 +1,10 @@
-/// The dispatches in flight at a dispatcher, their waits, and the rings among these.
+/// The dispatches in flight at a dispatcher, what each of them waits for, and the deadlocks among them.
 ///
-/// A diagnosis is taken while everything goes on: each entry is as it was at an instant of its own. A ring is listed
-/// only if each of its waits was still there at a second look, so that all were there at one time.
+/// Taken while everything runs, so entries are not from one instant. A deadlock is listed only if a second look finds
+/// all its waits again. Waits for semaphores and unstructured tasks can't be seen: those are guesses, marked
+/// `isSuspected`.
 ///
-/// The library can't see some waits: a block that waits for a semaphore, or for an unstructured task. It suspects
-/// them (`Edge.isSuspected`), and a ring with such an edge is probable, not certain.
+/// Set `tracksInFlight` or a watchdog before. Without one, only calls that wait for a limit are known.
 public struct Diagnosis: Sendable {
   /// The dispatcher's name.
   public let dispatcher: String
@@ -24,7 +24,7 @@ public struct Diagnosis: Sendable {
   public let entries: [Entry]
   /// The waits between entries.
   public let edges: [Edge]
-  /// The rings among the edges: one for each set of entries that wait for each other.
+  /// The deadlocks among the edges: one for each set of entries that wait for each other.
   public let cycles: [Cycle]
 }
 
@@ -97,12 +97,12 @@ extension Diagnosis {
     public var isSuspected: Bool { kind == .mayWait }
   }
 
-  /// A ring of entries that wait for each other.
+  /// A deadlock: entries that wait for each other.
   public struct Cycle: Sendable, Hashable {
-    /// The waits in the order of the ring: each begins at the entry at which the previous one ends.
+    /// The waits in order: each begins at the entry at which the previous one ends.
     public let edges: [Edge]
 
-    /// Whether a wait of the ring is suspected.
+    /// Whether one of the waits is suspected, so that the deadlock is probable, not certain.
     public var isProbable: Bool { edges.contains(where: \.isSuspected) }
   }
 

@@ -1,5 +1,7 @@
 extension Dispatcher {
-  /// Whether `close()`, `drain` or `shutdown()` was called.
+  /// Whether the dispatcher refuses new dispatches from outside: `close()`, `shutDown()` or `drain` was called.
+  ///
+  /// A closed dispatcher never opens again.
   public var isClosed: Bool { acceptance != .open }
 
   /// Whether not even dispatches under way may dispatch.

@@ -1,7 +1,8 @@
-/// How a repeating schedule treats the runs that it missed because the clock has jumped over several of its times.
+/// Whether a scheduled action runs late, if its time passed while no process ran, or the clock jumped over times of a
+/// schedule that repeats.
 public enum MissedRuns: Sendable, Hashable {
-  /// Dispatches once for all the times that were missed.
+  /// Runs the action once, however many times were missed.
   case once
-  /// Dispatches nothing until the next time.
+  /// Waits for the next time; an action that does not repeat does not run.
   case skip
 }

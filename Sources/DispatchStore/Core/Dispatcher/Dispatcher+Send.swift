@@ -1,22 +1,15 @@
 extension Dispatcher {
-  /// Dispatches an action in the caller's own task: a structured dispatch.
+  /// Sends an action, and returns when the dispatch has ended.
   ///
-  /// Use it from `async` functions. If the lane is idle, the task acquires it at once, and all code runs in the task,
-  /// with its task-local values and its priority. If the lane is busy, the dispatch has its turn, first in, first out.
-  /// An action that only reduces then runs on the lane's thread, with the carried task-local values alone, and the task
-  /// is resumed with the result. Any other action resumes the task in its turn, and `async` blocks run in the task;
-  /// blocks of stores that do not wait for each other in child tasks. If the store runs regardless, or if a timeout, a
-  /// name or `cancelsPrevious` can cancel the dispatch, the block gets a task of its own. Cancelling the caller's task
-  /// cancels the dispatch. Stores that run regardless start even so, once any store has started, and are not cancelled
-  /// then; an `async` block of theirs that runs already is cancelled as any other.
+  /// Suspends, never blocks a thread. Throws nothing: ask the result for `reply`. Cancelling your task cancels the
+  /// dispatch, unless it is `.detached`.
   ///
-  /// With `options: .detached` the task only waits, and the dispatch runs as if by `dispatch`. Neither cancelling the
-  /// task or the enclosing block nor the block's deadline ends the dispatch. So a cancelled task can still clean up.
+  /// `Perform` handlers run in your task in their turn, or in tasks of their own if several run at once, or if a
+  /// timeout or a name can cancel them. An `On` runs in your task, or on the lane's thread if the lane was busy.
+  /// `.mainThread` moves the task to the main actor meanwhile, and any other mode away from it.
   ///
-  /// With `.async` the dispatch begins at once, and does not count towards the queue's width. Suspending the queue
-  /// holds back dispatches of every mode except `mainThread`. With `mainThread` the task moves to the main actor for
-  /// the dispatch; with other modes it leaves the main actor. No thread is blocked. If the enclosing operation holds
-  /// the lane that `send` needs, the dispatch ends at once with `wouldDeadlock`.
+  /// Ends with `wouldDeadlock` inside a handler that holds the same lane. Suspending the queue holds it back, except in
+  /// `.mainThread`. The queue's width does not limit it in `.async`.
   ///
   /// - Parameters:
   ///   - action: The action.

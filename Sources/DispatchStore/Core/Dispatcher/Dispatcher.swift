@@ -6,28 +6,13 @@ import Synchronization
 /// If another module has a type of the same name, write `DispatchStore::Store`.
 public typealias DispatchStore = Dispatcher
 
-/// Holds stores and middlewares, and takes each action to the stores that respond to it.
+/// Takes each action to the stores that handle it.
 ///
-/// The steps of a dispatch, and where their code is:
+/// Register stores, then `send` from async code, or `dispatch` from anywhere. Per dispatch: `willDispatch` → handler →
+/// commit → observers → `didDispatch` → completion → `await` returns.
 ///
-/// 1. **Registry** (`Routing/`): a snapshot of the stores that respond to the action's type, in the
-///    order that `waitFor` requires. A cycle or an unknown identifier ends the dispatch here.
-/// 2. **Middleware** (`Middleware/`): `willDispatch` for each store, on the dispatching thread.
-/// 3. **Scheduling** (`Scheduling/`): the mode's scheduler queues the dispatch and starts it: the
-///    concurrent queue, a lane, the main queue, or the caller's thread.
-/// 4. **Dispatch** (`Runs/`): an inline run takes the action through its stores, one after the other. If a store
-///    can't end at once, a round takes over.
-/// 5. **Operation** (`Operations/`): each store's reducer handles the action, by a change of its model or an
-///    `ActionOperation`.
-/// 6. **Store** (`Stores/`, `Observers/`): observers are notified of the store's commits, in commit order.
-/// 7. **Completion** (`Results/`): `didDispatch` for each store; once the last store run has ended,
-///    the completion; then threads and tasks that wait for the handle resume.
-///
-/// `dispatch` returns a handle, and the library's threads run the dispatch. `send` runs it in the caller's task, in
-/// its turn in the lane (`Dispatcher+Send.swift`).
-///
-/// All of this may be called from any thread, also from inside blocks, hooks, observers and completions, in every
-/// mode. A released dispatcher stays alive until the dispatches in flight have ended.
+/// You can use it from any thread, also inside handlers, hooks, observers and completions. A released dispatcher lives
+/// until its dispatches have ended.
 public final class Dispatcher: Sendable {
   /// The dispatcher that the static functions use.
   public static let `default` = Dispatcher(name: "default", in: nil)

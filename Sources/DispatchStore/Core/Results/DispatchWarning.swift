@@ -1,6 +1,9 @@
 import Foundation
 
-/// A harmless mistake of the program, reported to the dispatcher's `onWarning`.
+/// Something that no result tells you, and that you should look at: a mistake of the program, or work that is stuck or
+/// left undone.
+///
+/// Send warnings to your log: `Dispatcher.onWarning`.
 public struct DispatchWarning: Sendable {
   /// Kinds of warnings.
   ///

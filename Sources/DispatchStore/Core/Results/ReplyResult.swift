@@ -32,8 +32,8 @@ public struct ReplyResult<Reply: Sendable>: Sendable {
 
   /// The reply, if exactly one store replied.
   ///
-  /// Throws the dispatch's first error, if it has one. Otherwise throws a `DispatchError` with the code `noReply` or
-  /// `severalReplies`.
+  /// Throws the dispatch's first error if it failed, else a `DispatchError` of the code `noReply` or `severalReplies`.
+  /// If `Reply` is `Void`, it only throws the first error.
   public var reply: Reply {
     get throws { try result.reply(nil) }
   }

@@ -68,9 +68,8 @@ extension Dispatcher {
     ///
     /// The dispatch enters all lanes in one step, and takes its turn in each: first in, first out. It starts when it is
     /// first in all of them, and holds all of them until its end. So a lane may wait although its dispatches before
-    /// this one have ended. Dispatches in several lanes never wait for each other in a ring, whatever the order of
-    /// their keys. In lanes with priorities it goes after all that came before it; its priority counts if all its
-    /// lanes have priorities.
+    /// this one have ended. Entering several lanes never deadlocks, whatever the order of the keys. In lanes with
+    /// priorities it goes after all that came before it; its priority counts if all its lanes have priorities.
     ///
     /// Keys may have different types. A key that is named twice counts once.
     ///

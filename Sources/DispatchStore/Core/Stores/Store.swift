@@ -9,8 +9,9 @@ import Synchronization
 /// The closures of `updateModel` and `withModel`, and `Reducer.reduce(into:action:)`, run inside the store's
 /// exclusive section. In the section:
 ///
-/// - No store may be changed or read, and nothing dispatched with `.sync`. A violation fails a precondition, whose
-///   message names both stores.
+/// - Don't change a store, and don't dispatch with `.sync`. Read a store only if it was made with `reads: .published`;
+///   in an atomic action, also those that come before. Anything else stops the program, and the message names the
+///   stores.
 /// - A dispatch in another mode is accepted at the end of the section, before observers are notified. Its handle
 ///   exists at once. Its snapshot of the registry and its hooks follow at the end.
 public final class Store<Model: Sendable, Action: ActionType>: StoreType {

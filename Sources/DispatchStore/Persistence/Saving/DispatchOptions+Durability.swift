@@ -7,9 +7,10 @@ public enum Durability: Sendable {
 }
 
 extension DispatchOptions {
-  /// Ends the dispatch at its stores' end, or once their commits are saved: the default.
+  /// Decides whether the dispatch ends before its commits are saved.
   ///
-  /// With `.memory` the commits are saved all the same, a little later.
+  /// `.saved`, the default, waits for the transaction. `.memory` ends when the last handler has returned: faster, and a
+  /// crash can undo it. The commits are saved soon after.
   public static func durability(_ durability: Durability) -> DispatchOptions {
     DispatchOptions().controlled { $0.endsUnsaved = durability == .memory }
   }

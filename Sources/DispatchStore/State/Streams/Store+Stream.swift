@@ -3,11 +3,12 @@ extension Store {
   ///
   ///     for await change in store.stream(.part(\.count)) { print(change.value) }
   ///
-  /// The subscription begins now, so no commit is lost before the iteration begins. The first iterator takes it. Each
-  /// further iterator begins one of its own when it is made.
+  /// By default a consumer that lags gets only the newest change. To get every change, pass `.unbounded` (memory grows)
+  /// or `.suspending(n)` (producers wait). Deltas are merged, never lost.
   ///
-  /// Values are read in each commit's exclusive section, on its thread. They are compared, and selectors are computed,
-  /// in the consumer's task. A value that equals the previous one is not delivered.
+  /// You miss no commit from this call on: the first iterator takes over its subscription, and each further one begins
+  /// its own. A value that equals the previous one is not delivered. Values are compared, and selectors computed, in
+  /// the consumer's task.
   ///
   /// - Parameters:
   ///   - source: The state to follow.
