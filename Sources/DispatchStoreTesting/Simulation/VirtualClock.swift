@@ -39,7 +39,8 @@ public final class VirtualClock: Clock, Sendable {
   private struct Sleeper {
     let number: Int
     let deadline: Instant
-    let wake: @Sendable () -> Void
+    /// Returns whether there was anything to wake.
+    let wake: @Sendable () -> Bool
   }
 
   private struct Observer {
@@ -120,13 +121,16 @@ public final class VirtualClock: Clock, Sendable {
 
   @discardableResult
   private func call(at deadline: Instant, _ body: @escaping @Sendable () -> Void) -> Int? {
-    let number = add(at: deadline, body)
+    let number = add(at: deadline) {
+      body()
+      return true
+    }
     if number == nil { body() }
     return number
   }
 
   /// Adds a sleeper; returns nil if its deadline has passed.
-  private func add(at deadline: Instant, _ body: @escaping @Sendable () -> Void) -> Int? {
+  private func add(at deadline: Instant, _ body: @escaping @Sendable () -> Bool) -> Int? {
     state.change { state -> Int? in
       guard deadline > state.time else { return nil }
       state.count += 1
@@ -160,15 +164,18 @@ public final class VirtualClock: Clock, Sendable {
   ///
   /// - Parameters:
   ///   - duration: The total time.
-  ///   - settle: Called at each deadline, once its sleepers have been woken. It must return when those have come to
-  ///     rest. Await an event of their work: `waitForSleepers(atLeast:)` alone may see another sleeper, and waits for
-  ///     ever once a loop of sleeps has ended.
+  ///   - settle: Called at each deadline, once its sleepers have been woken. If only a dispatcher's timer comes, and
+  ///     finds nothing due, as after the end of a dispatch with a timeout, it is not called. It must return when those
+  ///     that were woken have come to rest. Await an event of their work: `waitForSleepers(atLeast:)` alone may see
+  ///     another sleeper, and waits for ever once a loop of sleeps has ended.
   nonisolated(nonsending) public func advance(
     by duration: Duration, settling settle: () async -> Void
   ) async {
     let end = now.advanced(by: duration)
-    while wake(until: { $0.sleepers.last.map(\.deadline).flatMap { $0 <= end ? $0 : nil } }) {
-      await settle()
+    while let hasWoken = wake(until: {
+      $0.sleepers.last.map(\.deadline).flatMap { $0 <= end ? $0 : nil }
+    }) {
+      if hasWoken { await settle() }
     }
     wake { max($0.time, end) }
   }
@@ -177,14 +184,15 @@ public final class VirtualClock: Clock, Sendable {
   ///
   /// - Returns: Whether there was a sleeper.
   func advanceToNextSleeper() -> Bool {
-    wake { $0.sleepers.last?.deadline }
+    wake { $0.sleepers.last?.deadline } != nil
   }
 
   /// Sets the time, and wakes all sleepers whose deadline has passed.
   ///
   /// - Parameter end: Returns the new time. Called under the lock.
+  /// - Returns: Whether those sleepers had anything to wake; nil if there was none.
   @discardableResult
-  private func wake(until end: (State) -> Instant?) -> Bool {
+  private func wake(until end: (State) -> Instant?) -> Bool? {
     let woken = state.change { state -> [Sleeper] in
       guard let end = end(state) else { return [] }
       let time = max(state.time, end)
@@ -193,8 +201,10 @@ public final class VirtualClock: Clock, Sendable {
       defer { state.sleepers.removeSubrange(first...) }
       return state.sleepers[first...].reversed()
     }
-    for sleeper in woken { sleeper.wake() }
-    return !woken.isEmpty
+    if woken.isEmpty { return nil }
+    var hasWoken = false
+    for sleeper in woken where sleeper.wake() { hasWoken = true }
+    return hasWoken
   }
 
   /// Waits until there are at least this many sleepers.
@@ -222,11 +232,11 @@ extension VirtualClock: DatedClock {
   }
 
   package func alarm(
-    at time: Int64, _ body: @escaping @Sendable () -> Void
+    at time: Int64, _ body: @escaping @Sendable () -> Bool
   ) -> @Sendable () -> Void {
     let number = add(at: Instant(offset: .nanoseconds(time)), body)
     // The caller holds a lock that the body takes.
-    if number == nil { DispatchQueue.global().async(execute: body) }
+    if number == nil { DispatchQueue.global().async { _ = body() } }
     return { [weak self] in self?.forget(number) }
   }
 }

@@ -64,6 +64,79 @@ struct VirtualClockTests {
     #expect(clock.now.offset == .seconds(5))
   }
 
+  @Test func itSettlesAtNoDeadlineOfADispatchThatHasEnded() async {
+    let cleaning = Cleaning(defaults: .timeout(.seconds(5)))
+    cleaning.start(every: .seconds(3_600), "hourly")
+    let stops = await cleaning.stops(within: .seconds(3 * 3_600))
+    #expect(stops == [.seconds(3_600), .seconds(7_200), .seconds(10_800)])
+  }
+
+  @Test func itSettlesAtNoDeadlineOfAScheduleThatIsCancelled() async {
+    let cleaning = Cleaning()
+    cleaning.start(every: .seconds(60), "cancelled")
+    cleaning.start(every: .seconds(3_600), "hourly")
+    cleaning.dispatcher.cancelScheduled(named: "cancelled")
+    let stops = await cleaning.stops(within: .seconds(7_200))
+    #expect(stops == [.seconds(3_600), .seconds(7_200)])
+  }
+
+  /// The interval that the action begins ends at 13 seconds.
+  @Test func itSettlesOnlyWhereADebouncedActionBegins() async {
+    let cleaning = Cleaning()
+    cleaning.startDebounced(for: .seconds(5))
+    cleaning.clock.advance(by: .seconds(3))
+    cleaning.startDebounced(for: .seconds(5))
+    #expect(await cleaning.stops(within: .seconds(20)) == [.seconds(8)])
+  }
+
+  /// The limit has all of its tokens again after a minute.
+  @Test func itSettlesAtNoDeadlineOfARateLimitForWhichNothingWaits() async {
+    let cleaning = Cleaning()
+    let limit = RateLimit(1, per: .seconds(60))
+    await cleaning.dispatcher.dispatch(Clean(), options: .rateLimited(by: limit)).ended()
+    cleaning.start(every: .seconds(3_600), "hourly")
+    #expect(await cleaning.stops(within: .seconds(3_700)) == [.seconds(3_600)])
+  }
+
+  private struct Clean: ActionType {}
+
+  /// An action at a dispatcher with a clock; the end of each scheduled or debounced run is awaited.
+  private struct Cleaning {
+    let clock = VirtualClock()
+    let dispatcher: Dispatcher
+    private let (ends, end) = AsyncStream.makeStream(of: Void.self)
+
+    init(defaults: DispatchOptions = []) {
+      dispatcher = Dispatcher(name: "test", defaults: defaults, clock: clock)
+      dispatcher.register(
+        store: Store(identifier: "cleaner", model: 0) {
+          Perform(Clean.self) { _, context in
+            await Task.yield()
+            try context.updateModel { $0 += 1 }
+          }
+        })
+    }
+
+    func start(every interval: Duration, _ name: String) {
+      dispatcher.every(interval, name: name, perform: Clean()) { [end] _ in end.yield() }
+    }
+
+    func startDebounced(for time: Duration) {
+      let handle = dispatcher.dispatch(Clean(), options: .debounced("clean", for: time))
+      handle.whenEnded { [end] result in if result.isSuccess { end.yield() } }
+    }
+
+    /// Advances the clock, awaits the end of a run at each stop, and returns the times of the stops.
+    func stops(within time: Duration) async -> [Duration] {
+      var stops: [Duration] = []
+      await clock.advance(by: time) {
+        stops.append(clock.now.offset)
+        for await _ in ends { break }
+      }
+      return stops
+    }
+  }
+
   @Test func sleepUntilAPastTimeReturnsAtOnce() async throws {
     let clock = VirtualClock()
     try await clock.sleep(for: .zero)

@@ -103,7 +103,7 @@ struct ScheduledDateTests {
     let clock = Advanced()
     let dispatchers = DispatcherClock(clock)
     #expect(dispatchers.nanoseconds == 1_000_000_000)
-    _ = dispatchers.call?(1_000_000_000) {}
+    _ = dispatchers.call?(1_000_000_000) { false }
     #expect(clock.alarms.all == [1_000_000_000])
   }
 
@@ -123,7 +123,7 @@ struct ScheduledDateTests {
     }
     var minimumResolution: Duration { .nanoseconds(1) }
     func sleep(until deadline: VirtualClock.Instant, tolerance: Duration?) async throws {}
-    func alarm(at time: Int64, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    func alarm(at time: Int64, _ body: @escaping @Sendable () -> Bool) -> @Sendable () -> Void {
       alarms.record(time)
       return {}
     }

@@ -42,14 +42,16 @@ struct MovingTimer {
 extension TimerQueue {
   /// Moves a timer, outside of its owner's lock.
   ///
-  /// - Parameter keep: Keeps the new timer's token; false if the timer has moved or fired since.
+  /// - Parameters:
+  ///   - look: Called at the timer's time, which may have been needed earlier only; returns whether anything was due.
+  ///   - keep: Keeps the new timer's token; false if the timer has moved or fired since.
   func apply(
-    _ move: MovingTimer.Move, fire: @escaping @Sendable () -> Void,
+    _ move: MovingTimer.Move, look: @escaping @Sendable () -> Bool,
     keep: (TimerToken, Int) -> Bool
   ) {
     if let former = move.former { remove(former) }
     guard let next = move.next else { return }
-    let token = add(at: next.time, fire)
+    let token = addLook(at: next.time, look)
     if !keep(token, next.number) { remove(token) }
   }
 }

@@ -71,7 +71,8 @@ final class RateLine: Sendable {
     state.withLock { $0.rates.leave(delay) }
   }
 
-  private func timerFired() {
+  /// Returns whether a dispatch begins.
+  private func timerFired() -> Bool {
     let now = clock.nanoseconds
     yieldPoint(.comeAtRate, key.description)
     let (due, move, isRetired) = state.withLock { state in
@@ -82,6 +83,7 @@ final class RateLine: Sendable {
     due?.end()
     apply(move)
     if isRetired { table?.remove(self, of: key) }
+    return due != nil
   }
 
   private func apply(_ move: MovingTimer.Move) {

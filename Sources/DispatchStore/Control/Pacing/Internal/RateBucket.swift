@@ -25,7 +25,7 @@ final class RateBucket: Sendable {
 
   /// Takes a token for a dispatch; nil if the bucket is retired, and the caller must take another.
   func enter(_ dispatch: Dispatch, mayWait: Bool) -> Entry? {
-    change { $0.enter(dispatch, at: $1, mayWait: mayWait) }
+    change { $0.enter(dispatch, at: $1, mayWait: mayWait) }?.result
   }
 
   /// The time until there is a token for a dispatch that comes now, in nanoseconds; nil if there is one.
@@ -40,7 +40,7 @@ final class RateBucket: Sendable {
 
   /// Notes that a dispatch begins.
   func begin(_ dispatch: Dispatch) {
-    if change({ tokens, _ in tokens.begin(dispatch) }) == true {
+    if change({ tokens, _ in tokens.begin(dispatch) })?.result == true {
       counts.withLock { $0.admitted += 1 }
     }
   }
@@ -50,17 +50,18 @@ final class RateBucket: Sendable {
     change { $0.leave(dispatch, at: $1) }
   }
 
-  private func timerFired() {
+  /// Returns whether a dispatch got a token.
+  private func timerFired() -> Bool {
     let now = time.clock.nanoseconds
     state.withLock { $0.timer.fired(at: now) }
-    change { _, _ in }
+    return change { _, _ in }?.hasGranted == true
   }
 
   /// Makes a transition; returns nil, without an effect, if the bucket is retired.
   @discardableResult
   private func change<Result>(
     _ body: (inout RateBucketState<Dispatch>, _ now: Int64) -> Result
-  ) -> Result? {
+  ) -> (result: Result, hasGranted: Bool)? {
     yieldPoint(.takeToken, key.description)
     let now = time.clock.nanoseconds
     let changed = state.withLock { state -> (Result, [Dispatch], MovingTimer.Move, Bool)? in
@@ -81,7 +82,7 @@ final class RateBucket: Sendable {
       state.withLock { $0.timer.keep(token, number) }
     }
     if isRetired { table?.remove(self, of: key) }
-    return result
+    return (result, !granted.isEmpty)
   }
 }
 

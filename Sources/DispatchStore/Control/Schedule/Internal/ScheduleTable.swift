@@ -206,7 +206,8 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
 
   // MARK: Time
 
-  private func timerFired() {
+  /// Returns whether anything begins.
+  private func timerFired() -> Bool {
     let moment = clock.moment
     yieldPoint(.changeSchedule)
     let (due, move) = state.withLock { state in
@@ -215,13 +216,14 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     }
     apply(move)
     for member in due { begin(member) }
+    return !due.isEmpty
   }
 
   /// Looks at the date again.
   func dateJumped() {
     guard let dispatcher else { return }
     if let world = dispatcher.pool.world {
-      world.run(.job) { self.timerFired() }
+      world.run(.job) { _ = self.timerFired() }
     } else {
       DispatchContext.outside { timerFired() }
     }

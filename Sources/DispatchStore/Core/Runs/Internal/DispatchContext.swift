@@ -145,12 +145,13 @@ class DispatchContext: @unchecked Sendable {
   }
 
   /// Runs code that is not of the dispatch whose code runs here.
-  static func outside(_ body: () -> Void) {
+  @discardableResult
+  static func outside<Result>(_ body: () -> Result) -> Result {
     let thread = ThreadState.current
     let (context, run) = (thread.context, thread.run)
     (thread.context, thread.run) = (nil, nil)
     defer { (thread.context, thread.run) = (context, run) }
-    $inTask.withValue(nil, operation: body)
+    return $inTask.withValue(nil, operation: body)
   }
 
   // MARK: Inheritance through blocks

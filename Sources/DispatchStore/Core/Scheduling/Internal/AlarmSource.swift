@@ -3,14 +3,14 @@ import Dispatch
 /// Calls back at one time of a clock, or at several if an earlier one is set later.
 class AlarmSource: @unchecked Sendable {
   // because a subclass says why
-  /// Gets the time of the alarm; nil for the time that was set last.
-  typealias Callback = @Sendable (Int64?) -> Void
+  /// Gets the time of the alarm, nil for the time that was set last; returns whether anything was due.
+  typealias Callback = @Sendable (Int64?) -> Bool
 
   /// Makes the source for a dispatcher's clock.
   static func make(_ clock: DispatcherClock, in world: (any SimulatedWorld)?) -> AlarmSource {
     if let world {
       return CallAlarm { time, body in
-        world.call(after: .nanoseconds(time - clock.nanoseconds)) { world.run(.job, body) }
+        world.call(after: .nanoseconds(time - clock.nanoseconds)) { world.run(.job) { _ = body() } }
         return nil
       }
     }
@@ -21,7 +21,7 @@ class AlarmSource: @unchecked Sendable {
     return CallAlarm { time, body in
       let task = Task.detached {
         await sleep(time)
-        if !Task.isCancelled { body() }
+        if !Task.isCancelled { _ = body() }
       }
       return { task.cancel() }
     }
@@ -65,7 +65,7 @@ private final class SystemAlarm: AlarmSource, @unchecked Sendable {
   private static func make(_ body: @escaping Callback) -> any DispatchSourceTimer {
     // A queue of its own has a thread at once, even if the threads of the global queues block.
     let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "DispatchStore.timers"))
-    timer.setEventHandler { body(nil) }
+    timer.setEventHandler { _ = body(nil) }
     return timer
   }
 

@@ -22,7 +22,7 @@ final class DispatcherClock: Sendable {
 
   typealias Sleep = @Sendable (_ time: Int64) async -> Void
   typealias Call =
-    @Sendable (_ time: Int64, _ body: @escaping @Sendable () -> Void) -> AlarmSource.Unset?
+    @Sendable (_ time: Int64, _ body: @escaping @Sendable () -> Bool) -> AlarmSource.Unset?
 
   /// - Parameter clock: The clock, or nil for the system's.
   init(_ clock: (any Clock<Duration>)?) {
@@ -116,7 +116,9 @@ package protocol DatedClock: Sendable {
   /// Calls back once the clock has come to a time since its start, never before this returns; returns what gives it up.
   ///
   /// Called under a lock.
-  func alarm(at time: Int64, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void
+  ///
+  /// - Parameter body: Returns whether anything was due.
+  func alarm(at time: Int64, _ body: @escaping @Sendable () -> Bool) -> @Sendable () -> Void
   /// Calls an observer after each jump of the date, as long as the observer exists.
   func add(_ observer: any DateObserver)
 }

@@ -10,9 +10,20 @@ final class TimerQueue: Sendable {
     var nextAlarm: Int64?
   }
 
-  // A struct, since a generic heap of bare closures would allocate whenever one goes in or out.
-  private struct Timer {
-    let fire: @Sendable () -> Void
+  // Not bare closures, which a generic heap would box whenever one goes in or out.
+  private enum Timer {
+    case always(@Sendable () -> Void)
+    case ifDue(@Sendable () -> Bool)
+
+    /// Returns whether anything was due.
+    func fire() -> Bool {
+      switch self {
+      case .always(let fire):
+        fire()
+        return true
+      case .ifDue(let look): return look()
+      }
+    }
   }
 
   /// The shortest time, in nanoseconds, between an alarm that came early and the next one.
@@ -32,8 +43,19 @@ final class TimerQueue: Sendable {
   ///   - deadline: The deadline, in nanoseconds of the dispatcher's clock.
   ///   - fire: Called on a thread of the clock, with no lock held.
   func add(at deadline: Int64, _ fire: @escaping @Sendable () -> Void) -> TimerToken {
+    insert(.always(fire), at: deadline)
+  }
+
+  /// Adds a timer that may find nothing due.
+  ///
+  /// - Parameter look: Called on a thread of the clock, with no lock held; returns whether anything was due.
+  func addLook(at deadline: Int64, _ look: @escaping @Sendable () -> Bool) -> TimerToken {
+    insert(.ifDue(look), at: deadline)
+  }
+
+  private func insert(_ timer: Timer, at deadline: Int64) -> TimerToken {
     let (token, former) = state.withLock { state -> (TimerToken, AlarmSource.Unset?) in
-      (state.heap.insert(Timer(fire: fire), at: deadline), setAlarm(&state))
+      (state.heap.insert(timer, at: deadline), setAlarm(&state))
     }
     former?()
     return token
@@ -56,7 +78,8 @@ final class TimerQueue: Sendable {
   /// Fires the timers that are due, since an alarm has come.
   ///
   /// - Parameter time: The time of the alarm; nil for the last one that was set.
-  private func alarmCame(at time: Int64?) {
+  /// - Returns: Whether anything was due.
+  private func alarmCame(at time: Int64?) -> Bool {
     let now = clock.nanoseconds
     yieldPoint(.fireTimers)
     let (due, former) = state.withLock { state -> ([Timer], AlarmSource.Unset?) in
@@ -68,7 +91,9 @@ final class TimerQueue: Sendable {
       return (due, setAlarm(&state, notBefore: now < time ? now + Self.pause : .min))
     }
     former?()
-    for timer in due { timer.fire() }
+    var wasDue = false
+    for timer in due where timer.fire() { wasDue = true }
+    return wasDue
   }
 
   /// Sets the alarm for the earliest deadline, unless one comes before that.
@@ -82,6 +107,6 @@ final class TimerQueue: Sendable {
     let time = max(earliest, notBefore)
     if let nextAlarm = state.nextAlarm, nextAlarm <= time { return nil }
     state.nextAlarm = time
-    return state.alarm.set(at: time) { [weak self] in self?.alarmCame(at: $0) }
+    return state.alarm.set(at: time) { [weak self] in self?.alarmCame(at: $0) == true }
   }
 }
