@@ -61,7 +61,8 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
     watch = StoreWatch(self.store, recorder)
     progress.change { [watch] in $0.watches.append(watch) }
     dispatcher.followGroups()
-    dispatcher.register(middleware: recorder)
+    // First, so that it counts a dispatch until all other hooks have run.
+    dispatcher.register(first: recorder)
   }
 
   /// Makes a test store for a new store.

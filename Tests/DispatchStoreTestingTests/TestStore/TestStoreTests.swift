@@ -48,6 +48,23 @@ struct TestStoreTests {
     token.cancel()
   }
 
+  /// The middleware dispatches once the test waits for that.
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func receivesWhatAnEarlierMiddlewareDispatchesAtTheEnd(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher(name: "test")
+    let logging = Logging(dispatcher)
+    dispatcher.register(middleware: logging)
+    let testStore = AccountTest(reducer: AccountReducer(), dispatcher: dispatcher, mode: mode)
+    let release = Task {
+      for _ in 0..<100 { await Task.yield() }
+      logging.goesOn.signal()
+    }
+    await testStore.send(.deposit(1)) { $0.balance = 1 }
+    await testStore.receive(LedgerAction.entry("deposited"))
+    await testStore.finish()
+    await release.value
+  }
+
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func receivesActionsToWhichNoStoreResponds(mode: Dispatcher.Mode) async {
     let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
@@ -337,6 +354,31 @@ struct TestStoreTests {
     await testStore.finish()
   }
 
+  /// The completion dispatches once the test waits for that.
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func receivesWhatTheCompletionOfAScheduledRunDispatches(mode: Dispatcher.Mode) async {
+    let (clock, goesOn) = (VirtualClock(), DispatchSemaphore(value: 0))
+    let testStore = AccountTest(
+      reducer: AccountReducer(), dispatcher: Dispatcher(name: "test", clock: clock))
+    let dispatcher = testStore.dispatcher
+    dispatcher.every(
+      .seconds(3), name: "interest", perform: AccountAction.deposit(5), mode: mode
+    ) { _ in
+      goesOn.wait()
+      dispatcher.dispatch(action: LedgerAction.entry("paid"))
+    }
+    clock.advance(by: .seconds(3))
+    await testStore.receive(.deposit(5)) { $0.balance = 5 }
+    let release = Task {
+      for _ in 0..<100 { await Task.yield() }
+      goesOn.signal()
+    }
+    await testStore.receive(LedgerAction.entry("paid"))
+    dispatcher.cancelScheduled(named: "interest")
+    await testStore.finish()
+    await release.value
+  }
+
   @Test func finishAwaitsWhatIsDue() async {
     let clock = VirtualClock()
     let testStore = AccountTest(
@@ -372,5 +414,21 @@ struct TestStoreTests {
     await testStore.receive(LedgerAction.entry("done"))
     await testStore.finish()
     #expect(seen == [0, 10, -1])
+  }
+}
+
+/// Dispatches an entry at the end of each deposit.
+private final class Logging: Middleware {
+  let goesOn = DispatchSemaphore(value: 0)
+  private weak let dispatcher: Dispatcher?
+
+  init(_ dispatcher: Dispatcher) {
+    self.dispatcher = dispatcher
+  }
+
+  func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    guard dispatch.actions.first is AccountAction else { return }
+    goesOn.wait()
+    dispatcher?.dispatch(action: LedgerAction.entry("deposited"))
   }
 }

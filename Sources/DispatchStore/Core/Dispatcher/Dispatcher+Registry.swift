@@ -148,9 +148,18 @@ extension Dispatcher {
   ///
   /// A middleware that is registered already keeps its position.
   public func register(middleware: any Middleware) {
+    register(middleware, isFirst: false)
+  }
+
+  /// Registers a middleware before the present ones, so that its `dispatchDidEnd` is called after theirs.
+  package func register(first middleware: any Middleware) {
+    register(middleware, isFirst: true)
+  }
+
+  private func register(_ middleware: any Middleware, isFirst: Bool) {
     // Asked for its hooks outside the lock.
     let registered = RegisteredMiddleware(middleware)
-    changeRegistry(.register) { $0.insert(registered) }
+    changeRegistry(.register) { $0.insert(registered, isFirst: isFirst) }
   }
 
   /// Unregisters a middleware.

@@ -87,7 +87,8 @@ final class DelayedDispatches: DispatcherAttachment {
     var delays: [DispatchID: DispatchDelay] = [:]
     /// By the hash of its key, for each lane in which one begins: the starts that wait for that.
     var starts: [Int: FIFO<Start>] = [:]
-    /// The number of runs of repeated actions whose time has come, and that have not been dispatched.
+    /// The number of runs of repeated actions whose time has come, and that have not been dispatched, or whose completion
+    /// has not returned.
     var dueRunCount = 0
     var waiters: [@Sendable () -> Void] = []
     var isAnyDue: Bool { dueRunCount > 0 || delays.values.contains(where: \.hasEnded) }
@@ -145,7 +146,7 @@ final class DelayedDispatches: DispatcherAttachment {
 
   func runIsDue() { state.withLock { $0.dueRunCount += 1 } }
 
-  func runWasDispatched() {
+  func runIsOver() {
     let waiters = state.withLock { state in
       state.dueRunCount -= 1
       return state.takeWaiters()
@@ -166,8 +167,8 @@ final class DelayedDispatches: DispatcherAttachment {
 extension Dispatcher {
   var delayedDispatches: DelayedDispatches { attachment(orAdd: DelayedDispatches()) }
 
-  /// Calls a closure once all delayed and repeated dispatches have begun whose time has come; returns false if there
-  /// is none.
+  /// Calls a closure once all delayed and repeated dispatches have begun whose time has come, and the completions of the
+  /// repeated ones have returned; returns false if there is none.
   package func whenDueHaveBegun(_ body: @escaping @Sendable () -> Void) -> Bool {
     delayedDispatches.whenDueHaveBegun(body)
   }

@@ -35,9 +35,14 @@ final class RepeatedAction: Sendable {
       self.action, to: self.storeIdentifier, mode: self.mode,
       options: dispatcher.savedSchedules?.options(forRunOf: self, by: dispatcher) ?? [],
       fileID: self.fileID, line: self.line)
-    dispatcher.delayedDispatches.runWasDispatched()
     // A run that has timed out goes on until its stores have ended.
     if let dispatch = handle.dispatch { dispatch.beforeResult(ended) } else { ended() }
-    if let completion = self.completion { handle.whenEnded(completion) }
+    let delayed = dispatcher.delayedDispatches
+    guard let completion = self.completion else { return delayed.runIsOver() }
+    handle.whenEnded { result in
+      completion(result)
+      // Only now, since the completion may dispatch, and runs after the end of the dispatch.
+      delayed.runIsOver()
+    }
   }
 }

@@ -248,10 +248,11 @@ struct Registry {
 
   // MARK: Middlewares and the watcher
 
-  mutating func insert(_ middleware: RegisteredMiddleware) {
+  mutating func insert(_ middleware: RegisteredMiddleware, isFirst: Bool = false) {
     let registered = chain.registered
     if registered.contains(where: { $0.middleware === middleware.middleware }) { return }
-    changeChain(to: registered + [middleware], chain.watcher)
+    changeChain(
+      to: isFirst ? [middleware] + registered : registered + [middleware], chain.watcher)
   }
 
   /// Returns whether the middleware was registered.
