@@ -9,8 +9,9 @@ struct Journal: Sendable {
   /// The number of actions that have ended, by type.
   private var ended: [ObjectIdentifier: EndedKind] = [:]
   private var indices: [DispatchID: Int] = [:]
-  /// The results of dispatches that have ended without a hook, because the dispatcher refused them.
-  private var refused: [DispatchID: DispatchResult] = [:]
+  /// The results of dispatches that the dispatcher refused, of which no hook tells, or that ended at a deadline, before
+  /// their stores.
+  private var earlyResults: [DispatchID: DispatchResult] = [:]
   private var events = 0
   /// The number of notices of a dispatcher about what has begun by itself.
   private(set) var notices = 0
@@ -24,8 +25,11 @@ struct Journal: Sendable {
 
   subscript(id: DispatchID) -> RecordedDispatch? { indices[id].map { dispatches[$0] } }
 
-  /// Returns the result of a dispatch that has ended, also of one that was refused.
-  func result(of id: DispatchID) -> DispatchResult? { self[id]?.result ?? refused[id] }
+  /// Returns the result of a dispatch that has ended, also of one that was refused, or whose stores go on.
+  func result(of id: DispatchID) -> DispatchResult? { self[id]?.result ?? earlyResults[id] }
+
+  /// Whether a dispatch has ended, and none of its stores goes on.
+  func isOver(_ id: DispatchID) -> Bool { self[id]?.hasEnded ?? (earlyResults[id] != nil) }
 
   /// Returns the number of ended actions of a type or a subclass.
   ///
@@ -61,9 +65,9 @@ struct Journal: Sendable {
     ended[ObjectIdentifier(type), default: EndedKind(type: type)].count += 1
   }
 
-  /// Records the result of a dispatch of which no hook has told.
-  mutating func endedUnseen(_ id: DispatchID, _ result: DispatchResult) {
-    if indices[id] == nil { refused[id] = result }
+  /// Records the result of a dispatch, unless a hook has told it.
+  mutating func handleEnded(_ id: DispatchID, _ result: DispatchResult) {
+    if self[id]?.result == nil { earlyResults[id] = result }
   }
 
   mutating func noticed() { notices += 1 }

@@ -27,7 +27,7 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
     let next = await testStore.recorder.journal.first { [id] journal -> RecordedCommit?? in
       let commits = journal.commits(of: store, after: version)
       if let commit = commits.first(where: { $0.dispatchID == id }) { return .some(commit) }
-      return journal.result(of: id) != nil ? .some(nil) : nil
+      return journal.isOver(id) ? .some(nil) : nil
     }
     guard let next else { return testStore.reportCancellation("another change in \(name)", place) }
     guard let next else {
@@ -42,6 +42,8 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
   }
 
   /// Awaits the end of the action, and asserts its outcome and its remaining changes.
+  ///
+  /// If it times out, that is before its stores have ended. Assert what they change later with `expect(in:_:)`.
   ///
   /// - Parameters:
   ///   - end: The expected outcome.

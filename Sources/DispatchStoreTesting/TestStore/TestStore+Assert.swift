@@ -31,8 +31,8 @@ extension TestStore {
     }
   }
 
-  func reportCancellation(_ awaited: String, _ place: SourcePlace) {
-    reporter.report("The task was cancelled while it waited for \(awaited).", at: place)
+  func reportCancellation(_ awaited: String, _ place: SourcePlace, _ details: String = "") {
+    reporter.report("The task was cancelled while it waited for \(awaited).\(details)", at: place)
   }
 
   /// Shows a skipped change or action, if `exhaustivity` says so.

@@ -19,7 +19,12 @@ extension TestStore {
       await settle()
       await recorder.idle(at: dispatcher)
     }
-    if Task.isCancelled { reportCancellation("all dispatches to end", place) }
+    if Task.isCancelled {
+      let open = recorder.transactions.filter { !$0.hasEnded }
+      let lines = open.map { "\n  \($0)" }.joined()
+      let underWay = open.isEmpty ? "" : " Under way:\n" + lines
+      reportCancellation("all dispatches to end", place, underWay)
+    }
     reportUnasserted(at: place)
     let delayed = dispatcher.delayed
     if !delayed.isEmpty { reportUnasserted(describe(delayed: delayed), at: place) }

@@ -55,15 +55,11 @@ extension TestStore {
       progress.sent.insert(handle.dispatchID)
       progress.open[handle.dispatchID] = name
     }
-    noteRefusal(of: handle)
+    // The handle tells of refusals, for which no hook is called, and of deadlines before the stores have ended.
+    handle.whenEnded { [journal = recorder.journal, id = handle.dispatchID] result in
+      journal.change { $0.handleEnded(id, result) }
+    }
     return TestStep(testStore: self, handle: handle, name: name)
-  }
-
-  /// Records the end of a dispatch that is refused, now or after a wait for a limit: no hook is called for it.
-  private func noteRefusal(of handle: DispatchHandle) {
-    let (journal, id) = (recorder.journal, handle.dispatchID)
-    guard journal.read({ $0[id] == nil }) else { return }
-    handle.whenEnded { result in journal.change { $0.endedUnseen(id, result) } }
   }
 }
 

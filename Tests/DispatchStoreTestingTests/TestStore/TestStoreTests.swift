@@ -98,6 +98,28 @@ struct TestStoreTests {
   }
 
   @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func assertsTheEndOfAnActionThatTimesOutAlsoWhileItsStoreGoesOn(mode: Dispatcher.Mode) async {
+    let (clock, latch) = (VirtualClock(), Latch())
+    let dispatcher = Dispatcher(name: "test", defaults: .timeout(.seconds(5)), clock: clock)
+    let mock = MockStore<Account, AccountAction>(
+      model: Account(), dispatcher: dispatcher, answer: .after(latch))
+    let testStore = TestStore(mock.store, mode: mode)
+    let step = testStore.start(.deposit(1))
+    await mock.actions(atLeast: 1)
+    clock.advance(by: .seconds(5))
+    await step.ends(.failure(DispatchError.self))
+    let caught = await failures {
+      let finish = Task { await testStore.finish() }
+      finish.cancel()
+      await finish.value
+    }
+    #expect(caught.messages.count == 1)
+    #expect(caught.messages.first?.contains("Under way:\n\n  1 .deposit(1)") == true)
+    latch.open()
+    await testStore.finish()
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
   func assertsAnActionStepByStep(mode: Dispatcher.Mode) async {
     let latch = Latch()
     let testStore = AccountTest(
