@@ -69,6 +69,14 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
       })
   }
 
+  /// Marks the next commits as asserted, as long as they are of these dispatches.
+  func skip(_ dispatches: Set<DispatchID>) {
+    let commits = unasserted.prefix(while: { commit in
+      commit.dispatchID.map { dispatches.contains($0) } == true
+    })
+    _ = advance(to: commits.last)
+  }
+
   func skipAll(_ origin: String) -> String? {
     let (before, after) = advance(to: unasserted.last)
     return ChangeCheck(

@@ -12,6 +12,8 @@ struct TestProgress: Sendable {
   var open: [DispatchID: String] = [:]
   /// The number of recorded dispatches that have been received or skipped.
   var received = 0
+  /// The dispatches that followed instead of an expected one, of which a failure has told.
+  var mistaken: Set<DispatchID> = []
   /// The action that was asserted last.
   var last: DispatchID?
 

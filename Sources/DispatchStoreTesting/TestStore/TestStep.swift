@@ -34,6 +34,7 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
       return testStore.reporter.report(
         "Expected another change in \(name), but it has ended.", at: place)
     }
+    testStore.watch.skip(testStore.progress.read(\.mistaken))
     let (before, after) = testStore.watch.advance(to: next)
     testStore.progress.change { $0.last = id }
     withoutActuallyEscaping(change) {

@@ -10,6 +10,7 @@ extension TestStore {
     let result = await recorder.journal.first { $0.result(of: id) }
     guard let result else { return reportCancellation("\(name) to end", place) }
     if let mismatch = end.mismatch(name, result.error) { reporter.report(mismatch, at: place) }
+    watch.skip(progress.read(\.mistaken))
     let (before, after) = watch.advance(past: id)
     progress.change { $0.last = id }
     check(before, after, name, change, place)

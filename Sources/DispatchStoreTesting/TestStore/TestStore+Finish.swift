@@ -47,11 +47,11 @@ extension TestStore {
     if !open.isEmpty { reportUnasserted(describe(underWay: open), at: place) }
     if !ends.isEmpty { reportUnasserted(describe(ends: ends.map { $0.line }), at: place) }
     if !unreceived.isEmpty { reportUnasserted(describe(unreceived, before: action), at: place) }
-    let known = Set(unreceived.map(\.id))
+    let known = before.mistaken.union(unreceived.map(\.id))
     for watch in before.watches {
       let commits = watch.unasserted
       guard !commits.isEmpty else { continue }
-      // An action that was not received was reported above, so its changes are not.
+      // An action that was not received was reported above or by `receive`, so its changes are not.
       let isNew = commits.contains { commit in
         commit.dispatchID.map { !known.contains($0) } ?? true
       }

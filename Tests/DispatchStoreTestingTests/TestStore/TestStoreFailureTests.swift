@@ -166,6 +166,24 @@ struct TestStoreFailureTests {
       ])
   }
 
+  /// The other action ends once the latch is open, and changes the model before that and after it.
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func showsAnotherActionThanTheExpectedOneBeforeThatEnds(mode: Dispatcher.Mode) async {
+    let latch = Latch()
+    let caught = await failures {
+      let testStore = AccountTest(
+        reducer: AccountReducer(between: { await latch.opened() }), mode: mode)
+      testStore.dispatcher.dispatch(action: AccountAction.depositInTwoSteps(1), mode: mode)
+      await testStore.receive(.withdraw(1))
+      latch.open()
+      await testStore.recorder.count(of: AccountAction.self, atLeast: 1)
+      await testStore.send(.deposit(5)) { $0.balance += 5 }
+      await testStore.finish()
+    }
+    #expect(caught.messages.count == 1)
+    #expect(caught.messages.first?.contains(".depositInTwoSteps(") == true)
+  }
+
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func saysThatNoActionFollowed(mode: Dispatcher.Mode) async {
     let caught = await failures {
