@@ -1,8 +1,26 @@
 public import DispatchStore
 
 extension TestStore {
-  /// Watches another store: the test has to assert each of its changes by `expect(in:)`.
-  public func watch<OtherModel, OtherAction>(_ other: Store<OtherModel, OtherAction>) {
+  /// Watches another store of the dispatcher: the test has to assert each of its changes by `expect(in:)`.
+  ///
+  /// - Parameters:
+  ///   - other: The store.
+  ///   - fileID: The file to show failures in.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
+  public func watch<OtherModel, OtherAction>(
+    _ other: Store<OtherModel, OtherAction>,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) {
+    if let its = other.dispatcher, its !== dispatcher {
+      return reporter.report(
+        """
+        Store "\(other.identifier)" is registered with dispatcher "\(its.name)", whose actions this test store does \
+        not record. Register a store with testStore.dispatcher, and watch that.
+        """, at: SourcePlace(fileID, filePath, line, column))
+    }
     let isWatched = progress.read { progress in
       progress.watches.contains { $0.storeIdentity == ObjectIdentifier(other) }
     }

@@ -308,6 +308,23 @@ struct TestStoreFailureTests {
         == true)
   }
 
+  @Test func saysThatAStoreToWatchIsOfAnotherDispatcher() async {
+    let other = Dispatcher(name: "other")
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer())
+      testStore.watch(other.addLedger())
+      await testStore.finish()
+    }
+    #expect(
+      caught.messages == [
+        """
+        Store "ledger" is registered with dispatcher "other", whose actions this test store does \
+        not record. Register a store with testStore.dispatcher, and watch that.
+        """
+      ])
+    withExtendedLifetime(other) {}
+  }
+
   @Test func showsChangesOfAWatchedStoreThatWereNotAsserted() async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer())
