@@ -8,7 +8,8 @@ public import DispatchStore
 /// cancelled or timed out before they began are left out. Then the changes of each store are compared with the recorded
 /// ones, so a reducer that reads the date or draws a number is found.
 ///
-/// If what a hook or an observer dispatches waits for a later action of the log, the replay doesn't end.
+/// If what a hook or an observer dispatches waits for a later action of the log, the replay doesn't end. What a handler
+/// dispatches with a delay may run twice: the replay sends it, and so does the handler.
 ///
 ///     try await replay(log, decoding: ActionCoder(Place.self, Pay.self)) { dispatcher in
 ///       dispatcher.register(store: makeOrders())
