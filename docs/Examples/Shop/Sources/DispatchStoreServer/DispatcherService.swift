@@ -45,7 +45,12 @@ public struct DispatcherService: Service {
     log(report)
     // What still hangs must not commit after the database has gone.
     dispatcher.shutDown()
-    // Bounded, since a database may be locked, full or away. What was acknowledged is in it.
+    // Closing is bounded, since a database may be locked, full or away. What was acknowledged is in it.
+    if let status = persistence?.status, status.hasFailed, let error = status.lastError {
+      // Closing throws only if commits are lost. An idle service has none, and its end needs a reason all the same.
+      try? await persistence?.close(timeout: timeout)
+      throw error
+    }
     try await persistence?.close(timeout: timeout)
   }
 

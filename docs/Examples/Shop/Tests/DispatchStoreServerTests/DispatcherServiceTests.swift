@@ -123,6 +123,24 @@ import Testing
     #expect(bank.dispatcher.isClosed)
   }
 
+  @Test func anIdleServiceThatLosesItsDatabaseEndsWithTheReason() async throws {
+    let database = MemoryDatabase()
+    let persistence = try await database.open(for: bank.dispatcher)
+    bank.dispatcher.onWarning { _ in }
+    database.fail(.inputOutput)
+    await #expect(throws: PersistenceError.self) {
+      try await bank.dispatcher.register(
+        store: Store(identifier: "saved", model: 0) {
+          On(Deposit.self) { count, _ in count += 1 }
+        }, persisted: .model)
+    }
+    let error = await #expect(throws: PersistenceError.self) {
+      try await service(persistence: persistence).run()
+    }
+    #expect(error?.code == .inputOutput)
+    #expect(bank.dispatcher.isClosed)
+  }
+
   @Test func aCancelledServiceShutsDownAtOnce() async throws {
     let handle = bank.dispatcher.dispatch(Wait())
     await bank.waitUntilBegun()
