@@ -13,7 +13,7 @@ import NIOHTTP1
 ///
 /// The body of a `DispatchError` says what its code means for the client. Its message, which names stores and call
 /// sites, goes to the request's log if the status is 500 or more: at `info` if the library has refused the dispatch, else
-/// at `error`.
+/// at `error`. Middlewares outside of it, such as `TracingMiddleware`, see such a status as an error that is thrown.
 public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware {
   private let retryAfter: Int
   private let ownErrors: @Sendable (any Error) -> HTTPError?
@@ -43,8 +43,9 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
         let level: Logger.Level = RunOutcome(error) == .refused ? .info : .error
         context.logger.log(level: level, "The request failed.", error: error)
       }
-      return try Response.error(
-        answer.status, answer.body ?? answer.status.reasonPhrase, headers: answer.headers)
+      let failure = Failure(cause: error, answer: answer)
+      if answer.status.code >= 500 { throw failure }
+      return try failure.response(from: request, context: context)
     }
   }
 
@@ -53,6 +54,7 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
     if let own = ownErrors(error) { return own }
     switch error {
     case let error as HTTPError: return error
+    case let error as Failure: return error.answer
     case let error as any HTTPResponseError: return HTTPError(error.status)
     case is CancellationError: return HTTPError(.clientClosedRequest)
     case is HTTPParserError:
@@ -62,8 +64,16 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
       if [.dependencyFailed, .undone].contains(error.code), let cause = error.cause {
         return answer(to: cause)
       }
-      return answer(to: error.code, retryAfter: error.retryAfter?.wholeSeconds)
-    case is PersistenceError: return answer(to: .persistenceFailed)
+      var known = answer(to: error.code, retryAfter: error.retryAfter?.wholeSeconds)
+      if (error.cause as? PersistenceError)?.isOutcomeKnown == false {
+        known.body = "It is not known whether the change was saved. Repeat it with its key."
+      }
+      return known
+    case is PersistenceError:
+      // A read waits until what it has read is saved, and changes nothing.
+      var known = answer(to: .persistenceFailed)
+      known.body = "Saving has failed. Try again later."
+      return known
     default: return HTTPError(.internalServerError)
     }
   }
@@ -75,6 +85,19 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
       answer.headers[.retryAfter] = "\(seconds ?? retryAfter)"
     }
     return answer
+  }
+}
+
+/// An error with its answer: outer middlewares and the router take both from it.
+private struct Failure: HTTPResponseError, CustomStringConvertible {
+  let cause: any Error
+  let answer: HTTPError
+
+  var status: HTTPResponse.Status { answer.status }
+  var description: String { "\(cause)" }
+
+  func response(from request: Request, context: some RequestContext) throws -> Response {
+    try .error(answer.status, answer.body ?? answer.status.reasonPhrase, headers: answer.headers)
   }
 }
 

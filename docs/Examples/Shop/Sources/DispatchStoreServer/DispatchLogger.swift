@@ -1,5 +1,6 @@
 public import DispatchStore
 public import Logging
+import Synchronization
 
 /// Logs how each store's part in a dispatch has ended, with structured metadata.
 ///
@@ -11,27 +12,49 @@ public final class DispatchLogger: Middleware {
   private let logger: Logger
   private let finished: Logger.Level
   private let level: @Sendable (any Error) -> Logger.Level
+  private let time: @Sendable () -> Duration
   private let names = TypeNames()
+  private let bursts = Mutex<[DispatchWarning.Kind: Burst]>([:])
+
+  /// Warnings of a kind since its last line.
+  private struct Burst {
+    let begin: Duration
+    var more = 0
+  }
+
+  /// Kinds that each dispatch can bring: while the bank is away, each attempt of each charge.
+  private static let frequent: Set<DispatchWarning.Kind> = [
+    .effectFailed, .middlewareFailed, .finishedTwice, .updateAfterEnd, .abandoned, .sentAfterEnd,
+  ]
 
   /// Makes a middleware that writes to a logger.
   ///
   /// - Parameters:
   ///   - logger: The logger.
   ///   - finished: The level of finished runs.
-  ///   - level: The level of an error. Replace it if errors of your handlers are answers, such as "sold out".
+  ///   - clock: The clock by which a kind of warnings has a line a second.
+  ///   - level: The level of an error.
   public init(
     _ logger: Logger, finished: Logger.Level = .debug,
+    clock: any Clock<Duration> = ContinuousClock(),
     level: @escaping @Sendable (any Error) -> Logger.Level = DispatchLogger.level(of:)
   ) {
     (self.logger, self.finished, self.level) = (logger, finished, level)
+    time = Self.stopwatch(clock)
+  }
+
+  private static func stopwatch(_ clock: some Clock<Duration>) -> @Sendable () -> Duration {
+    let start = clock.now
+    return { start.duration(to: clock.now) }
   }
 
   /// The level of an error by its kind.
   ///
-  /// Vetoes, cancellations and what a limit or a key has refused: `info`. Time-outs, and stores that were not run or
-  /// were undone because of another one's error: `warning`. All else: `error`.
+  /// An `AnswerError`: `debug`. Vetoes, cancellations and what a limit or a key has refused: `info`. Time-outs, and
+  /// stores that were not run or were undone because of another one's error: `warning`. All else: `error`.
   public static func level(of error: any Error) -> Logger.Level {
     switch RunOutcome(error) {
+    case .answered: return .debug
     case .finished, .cancelled, .vetoed, .refused: return .info
     case .timedOut: return .warning
     case .failed:
@@ -80,9 +103,29 @@ public final class DispatchLogger: Middleware {
   }
 
   /// Logs a warning of the library, for `Dispatcher.onWarning`.
+  ///
+  /// Failed effects, and other kinds that each dispatch can bring, have a line a second at most. The next line says how
+  /// many came before it.
   public func log(_ warning: DispatchWarning) {
+    guard let more = unlogged(before: warning.kind) else { return }
     var metadata: Logger.Metadata = ["kind": "\(warning.kind)"]
     if let store = warning.storeIdentifier { metadata["store"] = "\(store)" }
-    logger.warning("\(warning.message)", metadata: metadata)
+    let rest = more == 0 ? "" : " (and \(more) more before it)"
+    logger.warning("\(warning.message)\(rest)", metadata: metadata)
+  }
+
+  /// Returns how many warnings of a kind have had no line since the last one; nil if the next one has none either.
+  private func unlogged(before kind: DispatchWarning.Kind) -> Int? {
+    guard Self.frequent.contains(kind) else { return 0 }
+    let now = time()
+    return bursts.withLock { bursts -> Int? in
+      let last = bursts[kind]
+      if let last, now - last.begin < .seconds(1) {
+        bursts[kind]!.more += 1
+        return nil
+      }
+      bursts[kind] = Burst(begin: now)
+      return last?.more ?? 0
+    }
   }
 }

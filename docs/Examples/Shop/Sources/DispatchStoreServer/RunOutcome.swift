@@ -1,8 +1,15 @@
 import DispatchStore
 
+/// An error of your handlers that is an answer, such as "sold out": for logs, metrics and spans it is no failure.
+///
+///     struct SoldOut: AnswerError {}
+public protocol AnswerError: Error {}
+
 /// How a dispatch, or a store's part in it, has ended: the word that logs, metrics and spans use.
 enum RunOutcome: String, Hashable, Sendable {
   case finished
+  /// A handler threw an `AnswerError`, or the store was not run or was undone because of one.
+  case answered
   /// A handler threw, or the library ended the run because of a mistake or a failure.
   case failed
   case cancelled
@@ -25,6 +32,7 @@ enum RunOutcome: String, Hashable, Sendable {
     self =
       switch error {
       case is CancellationError: .cancelled
+      case is any AnswerError: .answered
       case let error as DispatchError:
         switch error.code {
         case .timedOut: .timedOut
@@ -32,6 +40,8 @@ enum RunOutcome: String, Hashable, Sendable {
         case .limitExceeded, .rateLimitExceeded, .circuitOpen, .dropped, .skipped,
           .dispatcherClosed:
           .refused
+        case .dependencyFailed, .undone:
+          error.cause.map { RunOutcome($0) } == .answered ? .answered : .failed
         default: .failed
         }
       default: .failed

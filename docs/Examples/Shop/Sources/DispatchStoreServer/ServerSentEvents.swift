@@ -37,11 +37,6 @@ extension Character {
   fileprivate var endsLine: Bool { ["\n", "\r", "\r\n"].contains(self) }
 }
 
-extension Request {
-  /// The identifier of the last event that the client has got, if it comes back.
-  public var lastEventID: String? { headers[.lastEventID] }
-}
-
 extension Response {
   /// A response that sends the events of a sequence as they come.
   ///
@@ -109,8 +104,4 @@ extension Response {
 private struct LentWriter: @unchecked Sendable {
   // because no other task uses it, and its response awaits that one
   let writer: any ResponseBodyWriter
-}
-
-extension HTTPField.Name {
-  fileprivate static let lastEventID = Self("Last-Event-ID")!
 }

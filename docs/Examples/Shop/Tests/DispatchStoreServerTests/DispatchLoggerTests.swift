@@ -151,6 +151,33 @@ import Testing
     #expect(entries.map(\.level) == [.notice])
   }
 
+  @Test func anAnswerIsLoggedLikeAFinishedRun() async {
+    bank.dispatcher.register(
+      store: Store(identifier: "orders", model: 0) {
+        On(Buy.self) { count, _ in count += 1 }
+      }, waitFor: [bank.account])
+    log(from: .debug)
+    let error = await bank.dispatcher.send(Buy()).error
+    #expect(error is SoldOut)
+    #expect(entries.map(\.level) == [.debug, .debug])
+    #expect(entries.map { $0.metadata["outcome"] } == ["answered", "answered"])
+  }
+
+  @Test func failedEffectsHaveALineASecondAndTheNextOneCountsThem() async {
+    let (clock, handler) = (VirtualClock(), handler)
+    var logger = Logger(label: "bank") { _ in handler }
+    logger.logLevel = .info
+    bank.dispatcher.instrument(DispatchLogger(logger, clock: clock))
+    bank.dispatcher.register(effect: Effect(Deposit.self) { _, _ in throw Overdrawn() })
+    for second in 1...2 {
+      for _ in 1...3 { await bank.dispatcher.dispatch(Deposit(amount: 1)).settled }
+      #expect(entries.count == second)
+      clock.advance(by: .seconds(1))
+    }
+    let counts = entries.map { $0.message.description.hasSuffix("(and 2 more before it)") }
+    #expect(counts == [false, true])
+  }
+
   @Test func aWarningOfTheLibraryIsLoggedAsWarning() async {
     log(from: .info)
     struct Unknown: ActionType {}

@@ -108,6 +108,13 @@ import Testing
     #expect(count("Wait", "cancelled") == 1)
   }
 
+  @Test func anAnswerIsNotCountedAsAFailure() async {
+    instrument()
+    await bank.dispatcher.send(Buy())
+    #expect(count("Buy", "answered") == 1)
+    #expect(count("Buy", "failed") == nil)
+  }
+
   @Test func aDispatchThatTheLibraryEndsIsCountedByCode() async {
     instrument()
     bank.dispatcher.queue.isSuspended = true

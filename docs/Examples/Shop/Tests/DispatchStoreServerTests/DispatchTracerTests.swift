@@ -70,6 +70,14 @@ import Tracing
     }
   }
 
+  @Test func anAnswerIsNoErrorOfTheSpan() async throws {
+    await bank.dispatcher.send(Buy())
+    for name in ["Buy", "Buy in account"] {
+      #expect(try span(name).status == nil)
+      #expect(outcome(of: try span(name)) == "answered".toSpanAttribute())
+    }
+  }
+
   @Test func aCancelledDispatchEndsItsSpan() async throws {
     let handle = bank.dispatcher.dispatch(Wait(), mode: .serial)
     await bank.waitUntilBegun()

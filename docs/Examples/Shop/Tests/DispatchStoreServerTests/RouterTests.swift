@@ -1,6 +1,7 @@
 import DispatchStore
 import DispatchStoreServer
 import DispatchStoreTesting
+import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Testing
@@ -149,6 +150,63 @@ import Testing
     let response = try await answer(to: #require(refused))
     #expect(response.status == .serviceUnavailable)
     #expect(response.headers[.retryAfter] == "20")
+  }
+
+  @Test func aChangeOfUnknownOutcomeSaysSoAndAReadDoesNotSpeakOfAChange() async throws {
+    let database = MemoryDatabase()
+    let persistence = try await database.open(for: bank.dispatcher)
+    bank.dispatcher.onWarning { _ in }
+    let saved = try await bank.dispatcher.register(
+      store: Store(identifier: "saved", model: 0) {
+        On(Deposit.self) { count, _ in count += 1 }
+      }, persisted: .model)
+    database.failAtCommit(.crash)
+    let middleware = DispatchErrorMiddleware<BasicRequestContext>()
+    let unknown = await saved.send(Deposit(amount: 1)).error
+    let change = middleware.answer(to: try #require(unknown))
+    #expect(change.status == .serviceUnavailable)
+    #expect(change.body == "It is not known whether the change was saved. Repeat it with its key.")
+    let failure = await #expect(throws: PersistenceError.self) { try await persistence.flush() }
+    let read = middleware.answer(to: try #require(failure))
+    #expect(read.status == .serviceUnavailable)
+    #expect(read.body == "Saving has failed. Try again later.")
+  }
+
+  /// Notes the statuses of the errors that reach it.
+  private struct Watcher: RouterMiddleware {
+    typealias Context = BasicRequestContext
+    let statuses: AsyncStream<HTTPResponse.Status>.Continuation
+
+    func handle(
+      _ request: Request, context: Context,
+      next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+      do {
+        return try await next(request, context)
+      } catch let error as any HTTPResponseError {
+        statuses.yield(error.status)
+        throw error
+      }
+    }
+  }
+
+  @Test func outerMiddlewaresSeeAFailureAsAnErrorAndAnAnswerAsAResponse() async throws {
+    let seen = AsyncStream.makeStream(of: HTTPResponse.Status.self)
+    router.add(middleware: Watcher(statuses: seen.continuation))
+    router.add(middleware: DispatchErrorMiddleware())
+    router.get("/bad") { _, _ -> String in throw HTTPError(.unprocessableContent) }
+    router.get("/away") { _, _ -> String in
+      throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "7"], message: "away")
+    }
+    #expect(try await get("/bad").status == .unprocessableContent)
+    let response = try await get("/away")
+    #expect(response.status == .serviceUnavailable)
+    #expect(response.headers[.retryAfter] == "7")
+    #expect(String(buffer: response.body) == #"{"error":"away"}"#)
+    seen.continuation.finish()
+    var statuses: [HTTPResponse.Status] = []
+    for await status in seen.stream { statuses.append(status) }
+    #expect(statuses == [.serviceUnavailable])
   }
 
   @Test func anInvalidKeyIs400AndAReplyThatCannotBeSaved500() async throws {

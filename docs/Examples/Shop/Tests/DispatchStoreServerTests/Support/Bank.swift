@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreServer
 import InMemoryTracing
 import Synchronization
 import Tracing
@@ -10,6 +11,9 @@ struct Transfer: ActionType { let amount: Int }
 /// Is handled until `Bank.end()`.
 struct Wait: ActionType {}
 struct Overdrawn: Error {}
+/// Is refused, which is an answer.
+struct Buy: ActionType {}
+struct SoldOut: AnswerError {}
 
 /// The spans that code has seen as the current one, by name of the code.
 final class SeenSpans: Sendable {
@@ -45,6 +49,10 @@ struct Bank {
         On(Withdraw.self) { balance, withdraw in
           guard balance >= withdraw.amount else { throw Overdrawn() }
           balance -= withdraw.amount
+        }
+        On(Buy.self) { balance, _ in
+          guard balance > 1_000 else { throw SoldOut() }
+          balance -= 1_000
         }
         Perform(Transfer.self) { transfer, context in
           await Task.yield()
