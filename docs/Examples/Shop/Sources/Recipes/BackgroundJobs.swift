@@ -16,7 +16,9 @@ func startBilling(
 ) async throws -> HandlerStore<Invoices> {
   let invoices = try await dispatcher.register(
     store: Store(identifier: "invoices", model: Invoices()) {
-      On(Issue.self) { invoices, issue in invoices.unsent.insert(issue.invoice) }
+      On(Issue.self) { invoices, issue in
+        if !invoices.sent.contains(issue.invoice) { invoices.unsent.insert(issue.invoice) }
+      }
       On(Sent.self) { invoices, sent in
         invoices.unsent.remove(sent.invoice)
         invoices.sent.insert(sent.invoice)
@@ -25,7 +27,8 @@ func startBilling(
     }, persisted: .model)
   // After each `Issue`: at most ten attempts, also in the next process.
   dispatcher.register(
-    effect: DurableEffect("mail invoice", on: Issue.self) { issue, context in
+    effect: DurableEffect("mail invoice", on: Issue.self) { [invoices] issue, context in
+      if invoices.withModel({ $0.sent.contains(issue.invoice) }) { return nil }
       try await mail(issue.invoice, context.key)
       return Sent(invoice: issue.invoice)
     })

@@ -13,7 +13,7 @@ func addDeliveries(to router: Router<BasicRequestContext>, _ dispatcher: Dispatc
       }
     })
   router.get("/deliveries/:id/events") { _, context in
-    let id = try context.parameters.require("id")
+    let id = try context.decoded("id")
     let changes = deliveries.stream(
       .element(\.places, id), initial: true, buffering: .newest(1))
     return Response.serverSentEvents(

@@ -9,7 +9,7 @@ struct Withdraw: ActionType, Equatable {
   let account: String, amount: Int
 }
 struct WithdrawRequest: Decodable { let amount: Int }
-struct Overdrawn: Error {}
+struct Overdrawn: AnswerError {}
 
 func addAccounts(
   to router: Router<BasicRequestContext>, _ dispatcher: Dispatcher, requests: DispatchLimit
@@ -28,24 +28,19 @@ func addAccounts(
       error is Overdrawn ? HTTPError(.conflict, message: "The account is overdrawn.") : nil
     })
   router.post("/accounts/:id/withdrawals") { request, context in
-    let name = try context.parameters.require("id").removingPercentEncoding
+    let id = try context.decoded("id")
     // A saved key that is too long, or has U+0000, would end saving for the whole process.
-    guard let id = name, id.utf8.count <= 1_000, !id.contains("\0") else {
+    guard id.utf8.count <= 1_000, !id.contains("\0") else {
       throw HTTPError(.badRequest, message: "The account's name is invalid.")
     }
     let amount = try await request.decode(as: WithdrawRequest.self, context: context).amount
     guard amount > 0 else { throw HTTPError(.unprocessableContent, message: "amount is positive.") }
     var options: DispatchOptions = [.limited(by: requests), .timeout(.seconds(2))]
-    if let key = request.headers[.idempotencyKey] {
-      guard !key.isEmpty else { throw HTTPError(.badRequest, message: "Idempotency-Key is empty.") }
+    if let key = try request.idempotencyKey() {
       // Detached, since repeats join it: it goes on if the client of the first request has gone.
       options = [options, .idempotencyKey("\(id)\n\(key)"), .detached]
     }
     let withdraw = Withdraw(account: id, amount: amount)
     return "\(try await dispatcher.send(withdraw, mode: .serial(lane: id), options: options).reply)"
   }
-}
-
-extension HTTPField.Name {
-  static let idempotencyKey = Self("Idempotency-Key")!
 }

@@ -18,6 +18,8 @@ func startEncoding(
       On(Encode.self) { videos, job in
         if videos.unfinished.count >= 10_000 { throw JobError.tooMany }
         guard videos.unfinished.insert(job.video).inserted else { throw JobError.isQueued }
+        videos.encoded.remove(job.video)
+        videos.failed.remove(job.video)
       }
       On(Encoded.self) { videos, job in
         videos.unfinished.remove(job.video)

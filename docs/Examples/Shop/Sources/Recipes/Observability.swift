@@ -6,9 +6,10 @@ import Logging
 import Metrics
 import Tracing
 
+/// Call the tracer's `forceFlush()` before the process ends: it writes the spans of the last requests.
 func observe(
   _ router: Router<BasicRequestContext>, spans: URL, requests: DispatchLimit
-) throws -> Dispatcher {
+) throws -> (Dispatcher, JSONLinesTracer) {
   let prometheus = PrometheusMetrics()
   MetricsSystem.bootstrap(prometheus)
   let tracer = try JSONLinesTracer(file: spans, sampling: 0.01)
@@ -20,5 +21,5 @@ func observe(
   dispatcher.instrument(logger: Logger(label: "bank"), metrics: metrics, tracer: tracer)
   router.addMetrics(prometheus, of: metrics)  // GET /metrics, which nobody traces.
   router.add(middleware: TracingMiddleware())
-  return dispatcher
+  return (dispatcher, tracer)
 }

@@ -31,6 +31,21 @@ import Testing
     try await persistence.close()
   }
 
+  @Test func anInvoiceThatWasSentIsNotMailedAgain() async throws {
+    let dispatcher = Dispatcher(name: "test", clock: VirtualClock())
+    let persistence = try await MemoryDatabase().open(
+      for: dispatcher, actions: ActionCoder(Issue.self, Remind.self))
+    let mails = Mutex<[Int]>([])
+    let invoices = try await startBilling(dispatcher) { invoice, _ in
+      mails.withLock { $0.append(invoice) }
+    }
+    for _ in 1...2 { await invoices.dispatch(Issue(invoice: 7)).settled }
+    #expect(mails.withLock { $0 } == [7])
+    #expect(invoices.model.unsent.isEmpty && invoices.model.sent == [7])
+    await dispatcher.drain()
+    try await persistence.close()
+  }
+
   @Test func anInvoiceThatAHandlerIssuesForLaterOutlastsTheHandlersDeadline() async throws {
     struct Order: ActionType { let invoice: Int }
     let clock = VirtualClock()

@@ -39,10 +39,27 @@ import Testing
     #expect(answers == ["200 70", "200 70", "200 40"])
   }
 
-  @Test func anEmptyKeyIsRefusedAndMakesNoTwoWithdrawalsOne() async throws {
-    let answers = try await withdraw((30, ""), (30, ""), (30, nil))
-    #expect(answers.map { $0.prefix(3) } == ["400", "400", "200"])
-    #expect(answers[2] == "200 70")
+  @Test func aKeyThatIsNotVisibleAsciiIsRefusedAndMakesNoTwoWithdrawalsOne() async throws {
+    let long = String(repeating: "a", count: 201)
+    let answers = try await withdraw(
+      (30, ""), (30, ""), (30, long), (30, "a b"), (30, "\u{e9}"), (30, nil))
+    #expect(answers.map { $0.prefix(3) } == ["422", "422", "422", "422", "422", "200"])
+    #expect(answers[5] == "200 70")
+  }
+
+  @Test func aNameIsTheSameHoweverItsPathIsEncoded() async throws {
+    let answers = try await Application(router: router).test(.router) { client -> [String] in
+      var answers: [String] = []
+      for id in ["ann", "%61nn", "%ff"] {
+        let response = try await client.execute(
+          uri: "/accounts/\(id)/withdrawals", method: .post,
+          headers: [.contentType: "application/json"],
+          body: ByteBuffer(string: #"{"amount": 30}"#))
+        answers.append("\(response.status.code) \(String(buffer: response.body))")
+      }
+      return answers
+    }
+    #expect(answers == ["200 70", "200 40", #"422 {"error":"The path is not UTF-8."}"#])
   }
 
   /// Withdraws with a key, outside of an application, so that the request's task can be cancelled alone.
@@ -88,4 +105,8 @@ import Testing
     #expect(answers.map { $0.prefix(3) } == ["409", "422", "200", "422"])
     #expect(answers[0] == #"409 {"error":"The account is overdrawn."}"#)
   }
+}
+
+extension HTTPField.Name {
+  fileprivate static let idempotencyKey = Self("Idempotency-Key")!
 }

@@ -40,6 +40,15 @@ import Testing
     #expect(dispatcher.deadLetters.isEmpty)
   }
 
+  @Test func aVideoIsWhereItsLastJobHasPutIt() async {
+    let dispatcher = Dispatcher(name: "test")
+    let videos = startEncoding(dispatcher) { _ in }
+    videos.updateModel { ($0.failed, $0.encoded) = ([7], [8]) }
+    videos.dispatch(Encode(video: 7))
+    await dispatcher.drain()
+    #expect(videos.model.encoded == [7, 8] && videos.model.failed.isEmpty)
+  }
+
   @Test func aJobThatIsCancelledWhileItRunsHasFailed() async {
     let dispatcher = Dispatcher(name: "test")
     let begun = AsyncStream.makeStream(of: Void.self)
