@@ -19,7 +19,9 @@ BAD = [
     ("a negative count", "POST", "/orders", {**ORDER, "count": -2}, {}),
     ("an empty name", "POST", "/orders", {**ORDER, "customer": ""}, {}),
     ("a name with U+0000", "POST", "/stock/a%00b", {"add": 1, "price": 1}, {}),
+    ("a path that is not UTF-8", "GET", "/stock/%ff", None, {}),
     ("a name of 3,000 bytes", "POST", "/stock/" + 3_000 * "a", {"add": 1, "price": 1}, {}),
+    ("a key with a space", "POST", "/orders", ORDER, {"Idempotency-Key": "a 1"}),
     ("a key that is not ASCII", "POST", "/orders", ORDER, {"Idempotency-Key": "\u00e9"}),
     ("a negative price", "POST", "/stock/tea", {"add": 1, "price": -1}, {}),
     ("a number above 64 bits", "POST", "/stock/tea", b'{"add": 99999999999999999999, "price": 1}', {}),
@@ -32,6 +34,13 @@ BAD = [
     ("events of an unknown order", "GET", "/orders/77/events", None, {}),
     ("cancelling twice", "POST", "/orders/1/cancel", None, {}),
     ("a body of 1 MB", "POST", "/orders", b" " * 1_000_000, {}),
+]
+
+
+METRICS = [
+    'dispatchstore_breaker_state{breaker="bank"}', 'dispatchstore_rate_limit_admitted_total{limit="gateway"}',
+    'dispatchstore_limit_in_flight{limit="requests"}', 'hb_requests_total{http_route="/orders",',
+    'dispatchstore_runs_total{action="Place",store="stock",outcome="answered"}',
 ]
 
 
@@ -80,14 +89,18 @@ async def run(shop, gateway):
         state = await settled(shop.port, order["id"])
         print(f"| {mode} | {status} `{order['state']}` | {1000 * took:.0f} ms | "
               f"{json.loads(then)['state']} after 3 s, {state} in the end |")
+    _, metrics = await ask(shop.port, "GET", "/metrics")
+    return [name for name in METRICS if name not in metrics]
 
 
 def main():
     options = make_parser(__doc__).parse_args()
     with services(options) as (gateway, shop, _):
-        asyncio.run(run(shop, gateway))
+        missing = asyncio.run(run(shop, gateway))
     with open(f"{options.folder}/ledger.jsonl", encoding="utf-8") as entries:
         print("\ncharged or refunded, by order:", [json.loads(entry)["order"] for entry in entries])
+    if missing:
+        raise SystemExit(f"/metrics lacks {missing}")
 
 
 if __name__ == "__main__":

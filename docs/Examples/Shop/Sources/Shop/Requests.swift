@@ -37,6 +37,8 @@ struct OrderAnswer: ResponseEncodable {
   }
 }
 
+extension ShopError: AnswerError {}
+
 extension HTTPError {
   static func invalid(_ message: String) -> HTTPError {
     HTTPError(.unprocessableContent, message: message)

@@ -1,6 +1,5 @@
 import DispatchStore
 import DispatchStoreServer
-import Foundation
 import HTTPTypes
 import Hummingbird
 import ShopCore
@@ -70,7 +69,7 @@ struct Routes: Sendable {
   @Sendable private func cancelOrder(
     _ request: Request, _ context: ShopContext
   ) async throws -> EditedResponse<OrderAnswer> {
-    let cancel = Cancel(order: try context.parameters.require("id", as: Int.self))
+    let cancel = Cancel(order: try orderID(context))
     let order = try await shop.dispatcher.send(cancel, options: controls).reply
     return EditedResponse(status: .accepted, response: OrderAnswer(order))
   }
@@ -88,23 +87,29 @@ struct Routes: Sendable {
   ///
   /// - Parameter scope: What the key belongs to, so that two customers may choose the same one.
   private func options(of request: Request, for scope: String) throws -> DispatchOptions {
-    guard let key = request.headers[.idempotencyKey] else { return controls }
-    guard key.isName, key.utf8.allSatisfy({ $0 < 0x80 }) else {
-      throw HTTPError.invalid("Idempotency-Key has 1 to 200 visible characters of ASCII.")
-    }
-    // Names have no line breaks, so no other scope and key make the same text.
-    return [controls, .idempotencyKey("\(scope)\n\(key)")]
+    guard let key = try request.idempotencyKey() else { return controls }
+    // Names and keys have no line breaks, so no other scope and key make the same text. Detached, since repeats join
+    // it: it goes on if the client of the first request has gone.
+    return [controls, .idempotencyKey("\(scope)\n\(key)"), .detached]
   }
 
   private func sku(_ context: ShopContext) throws -> String {
-    let sku = try context.parameters.require("sku").removingPercentEncoding
-    guard let sku, sku.isName else { throw HTTPError.invalidName }
+    let sku = try context.decoded("sku")
+    guard sku.isName else { throw HTTPError.invalidName }
     return sku
+  }
+
+  private func orderID(_ context: ShopContext) throws -> Int {
+    let text = try context.decoded("id")
+    guard let id = Int(text) else {
+      throw HTTPError(.notFound, message: "There is no order \(text).")
+    }
+    return id
   }
 
   /// Reads an order once it is in the database, since nobody may hear of what a crash would undo.
   private func order(_ context: ShopContext) async throws -> Order {
-    let id = try context.parameters.require("id", as: Int.self)
+    let id = try orderID(context)
     guard let order = try await shop.orders.savedElement(\.all, id, timeout: timeLimit) else {
       throw ShopError.unknownOrder(id)
     }
@@ -119,8 +124,4 @@ final class OrderNumbers: Sendable {
   init(after last: Int) { self.last = Atomic(last) }
 
   func next() -> Int { last.wrappingAdd(1, ordering: .relaxed).newValue }
-}
-
-extension HTTPField.Name {
-  fileprivate static let idempotencyKey = Self("Idempotency-Key")!
 }

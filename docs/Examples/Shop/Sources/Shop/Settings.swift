@@ -16,44 +16,38 @@ struct Settings {
   let inspector: (host: String, port: Int)?
 
   init(_ environment: [String: String]) throws {
-    func setting<Value>(
-      _ name: String, _ value: Value, such form: String, _ parse: (String) -> Value?
+    func read<Value>(
+      _ name: String, or usual: String, _ parse: (String) -> Value?
     ) throws -> Value {
-      guard let text = environment[name] else { return value }
-      guard let value = parse(text) else {
-        throw InvalidSetting(name: name, text: text, form: form)
-      }
-      return value
+      let text = environment[name] ?? usual
+      if let value = parse(text) { return value }
+      throw InvalidSetting(description: "\(name) is \"\(text)\", and has to be such as \(usual).")
     }
-    port = try setting("PORT", 8080, such: "8080", Self.port)
+    port = try read("PORT", or: "8080", Self.port)
     database = environment["DATABASE"].map { place in
       place.contains("://")
         ? .postgreSQL(url: place, partition: "shop", waitForOwnership: true) : .sqlite(path: place)
     }
     gateway = environment["GATEWAY"] ?? "http://127.0.0.1:8090"
-    logLevel = try setting("LOG_LEVEL", .info, such: "debug, info or error") {
-      Logger.Level(rawValue: $0)
-    }
+    logLevel = try read("LOG_LEVEL", or: "info") { Logger.Level(rawValue: $0) }
     traces = environment["TRACES"]
-    inspector = try Self.inspector(environment["INSPECTOR"] ?? "127.0.0.1:8081")
+    let isOff = environment["INSPECTOR"] == "off"
+    inspector = try isOff ? nil : read("INSPECTOR", or: "127.0.0.1:8081", Self.address)
   }
 
-  private static func port(_ text: some StringProtocol) -> Int? {
+  private static func port(_ text: String) -> Int? {
     Int(text).flatMap { 1...65_535 ~= $0 ? $0 : nil }
   }
 
-  private static func inspector(_ text: String) throws -> (host: String, port: Int)? {
-    if text == "off" { return nil }
+  private static func address(_ text: String) -> (host: String, port: Int)? {
     guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
-      let port = port(text[text.index(after: colon)...])
-    else { throw InvalidSetting(name: "INSPECTOR", text: text, form: "127.0.0.1:8081, or off") }
+      let port = port(String(text[text.index(after: colon)...]))
+    else { return nil }
     return (text[..<colon].trimmingCharacters(in: ["[", "]"]), port)
   }
 }
 
 /// A setting that can't be read.
 struct InvalidSetting: Error, CustomStringConvertible {
-  let name: String, text: String, form: String
-
-  var description: String { "\(name) is \"\(text)\", and has to be such as \(form)." }
+  let description: String
 }

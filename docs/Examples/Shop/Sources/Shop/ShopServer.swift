@@ -46,8 +46,13 @@ struct ShopServer {
     // At 1,000 orders a second, a client may repeat one for a quarter of an hour.
     dispatcher.idempotencyKeys.capacity = 1_000_000
     let requests = DispatchLimit(1_000, overflow: .reject, name: "requests")
+    let calls = RateLimit(200, per: .seconds(1), overflow: .wait, name: "gateway")
+    let bank = CircuitBreaker(
+      failures: 5, pause: .seconds(1), name: "bank",
+      onChange: { [logger] state in logger.log(state, ofBreaker: "bank") })
     let metrics = DispatchMetrics(
-      of: dispatcher, limits: ["requests": requests], persistence: persistence)
+      of: dispatcher, limits: ["requests": requests], rateLimits: ["gateway": calls],
+      breakers: ["bank": bank], persistence: persistence)
     dispatcher.instrument(logger: logger, metrics: metrics, tracer: tracer)
     let inspector = makeInspector(settings, dispatcher, requests, logger)
 
@@ -56,12 +61,16 @@ struct ShopServer {
     // Shut down also if the shop can't be opened, or its group ends with an error.
     try await HTTPClient.withHTTPClient(configuration: clientSettings) { client in
       let gateway = HTTPGateway(client: client, url: settings.gateway)
-      let shop = try await openShop(dispatcher, persistence, gateway)
+      let shop = try await openShop(
+        dispatcher, persistence, gateway,
+        calls: [.rateLimited(by: calls), .guarded(by: bank), .timeout(.seconds(3))])
 
       let readiness = Readiness(of: dispatcher, persistence: persistence, delay: .seconds(1))
-      let router = makeRouter(shop, requests, isTraced: tracer != nil)
+      let router = Router(context: ShopContext.self)
+      // Before the middlewares, so that probes and scrapes are neither traced nor counted.
       router.addHealth(readiness)
       router.addMetrics(prometheus, of: metrics)
+      addRoutes(to: router, shop, requests, isTraced: tracer != nil)
 
       let ending = DispatcherService(
         dispatcher, persistence: persistence, drainTimeout: .seconds(5), logger: logger)
@@ -77,29 +86,25 @@ struct ShopServer {
 
   /// Opens the shop; the work that an earlier process has left goes on once the audit sees it.
   private static func openShop(
-    _ dispatcher: Dispatcher, _ persistence: Persistence?, _ gateway: HTTPGateway
+    _ dispatcher: Dispatcher, _ persistence: Persistence?, _ gateway: HTTPGateway,
+    calls: DispatchOptions
   ) async throws -> Shop {
-    let rate = RateLimit(200, per: .seconds(1), overflow: .wait, name: "gateway")
-    let bank = CircuitBreaker(failures: 5, pause: .seconds(1), name: "bank")
-    let shop = try await Shop(
-      dispatcher, gateway: gateway,
-      calls: [.rateLimited(by: rate), .guarded(by: bank), .timeout(.seconds(3))])
+    let shop = try await Shop(dispatcher, gateway: gateway, calls: calls)
     if let persistence { shop.keepAudit(in: persistence) }
     dispatcher.resumeWork()
     return shop
   }
 
-  private static func makeRouter(
-    _ shop: Shop, _ requests: DispatchLimit, isTraced: Bool
-  ) -> Router<ShopContext> {
-    let router = Router(context: ShopContext.self)
+  private static func addRoutes(
+    to router: Router<ShopContext>, _ shop: Shop, _ requests: DispatchLimit, isTraced: Bool
+  ) {
     if isTraced { router.add(middleware: TracingMiddleware()) }
+    router.add(middleware: MetricsMiddleware())
     router.add(middleware: DispatchErrorMiddleware(ownErrors: HTTPError.of))
     let routes = Routes(
       shop: shop, controls: [.limited(by: requests), .timeout(requestTime)], timeLimit: requestTime,
       numbers: OrderNumbers(after: shop.orders.withModel { $0.all.keys.max() ?? 0 }))
     routes.add(to: router)
-    return router
   }
 
   private static func makeServer(

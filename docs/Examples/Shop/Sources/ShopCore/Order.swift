@@ -28,10 +28,13 @@ package struct Orders: ModelType, Codable {
   package init() {}
 
   /// Moves an order on, or says why that can't be.
-  mutating func move(_ id: Int, from former: Order.State, to state: Order.State) throws -> Order {
+  mutating func move(
+    _ id: Int, from former: Order.State, to state: Order.State, receipt: String? = nil
+  ) throws -> Order {
     guard var order = all[id] else { throw ShopError.unknownOrder(id) }
     guard order.state == former else { throw ShopError.wrongState(id, order.state) }
     order.states.append(state)
+    if let receipt { order.receipt = receipt }
     all[id] = order
     return order
   }

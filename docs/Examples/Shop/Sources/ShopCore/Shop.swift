@@ -71,8 +71,7 @@ package struct Shop: Sendable {
         return order
       }
       On(Paid.self) { orders, paid in
-        _ = try orders.move(paid.order, from: .placed, to: .paid)
-        orders.all[paid.order]!.receipt = paid.receipt
+        _ = try orders.move(paid.order, from: .placed, to: .paid, receipt: paid.receipt)
       }
       On(Cancel.self) { orders, cancel in
         try orders.move(cancel.order, from: .paid, to: .cancelling)
@@ -97,14 +96,14 @@ package struct Shop: Sendable {
 
   /// The saga of an order: each step is a durable effect, whose action starts the next one.
   private func registerPayments(_ calls: DispatchOptions) {
-    let backoff = RetryBackoff.exponential(from: .milliseconds(100), upTo: .seconds(5))
+    let backoff = RetryBackoff.exponential(from: .milliseconds(100), upTo: .seconds(60))
       .withFullJitter()
     dispatcher.register(
       effect: DurableEffect(
         "charge", on: Place.self, attempts: nil, backoff: backoff, maxConcurrentRuns: 16
       ) {
         [orders] place, context in
-        guard let order = orders.withModel({ $0.all[place.id] }) else { return nil }
+        let order = orders.withModel { $0.all[place.id]! }
         let charge = Charge(order: order, key: context.key)
         let sent = await context.send(charge, mode: .serial(lane: order.id), options: calls)
         guard let receipt = try sent.reply else { return GiveBack(order: order, state: .declined) }
@@ -115,7 +114,7 @@ package struct Shop: Sendable {
         "refund", on: Cancel.self, attempts: nil, backoff: backoff, maxConcurrentRuns: 16
       ) {
         [orders] cancel, context in
-        guard let order = orders.withModel({ $0.all[cancel.order] }) else { return nil }
+        let order = orders.withModel { $0.all[cancel.order]! }
         let refund = Refund(order: order, key: context.key)
         try await context.send(refund, mode: .serial(lane: order.id), options: calls).reply
         return GiveBack(order: order, state: .cancelled)

@@ -67,8 +67,7 @@ struct OrderRequest: Decodable, Sendable {
   let count: Int
 
   func validate() throws {
-    if customer.isEmpty { throw ShopError(.invalid, "The field customer is empty.") }
-    if sku.isEmpty { throw ShopError(.invalid, "The field sku is empty.") }
+    guard customer.isName, sku.isName else { throw ShopError.invalidName }
     if !(1...1000).contains(count) {
       throw ShopError(.invalid, "The field count must be 1 to 1,000, but is \(count).")
     }
@@ -86,8 +85,15 @@ struct StockRequest: Decodable, Sendable {
   let price: Int
 
   func validate() throws {
-    if add < 0 || price < 0 {
-      throw ShopError(.invalid, "The fields add and price must not be negative.")
+    guard 0...1_000_000_000 ~= add, 0...1_000_000_000 ~= price else {
+      throw ShopError(.invalid, "The fields add and price must be 0 to 1,000,000,000.")
     }
+  }
+}
+
+extension String {
+  /// Whether it may be a key or a column of a database: short, and nothing in it but what is seen.
+  var isName: Bool {
+    1...200 ~= utf8.count && !unicodeScalars.contains { $0.properties.generalCategory == .control }
   }
 }

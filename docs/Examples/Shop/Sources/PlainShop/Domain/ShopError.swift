@@ -11,4 +11,7 @@ struct ShopError: Error {
     self.code = code
     self.message = message
   }
+
+  static let invalidName = ShopError(
+    .invalid, "customer and sku have 1 to 200 bytes of UTF-8, and no control characters.")
 }

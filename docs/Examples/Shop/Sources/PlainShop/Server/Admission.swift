@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import ServiceLifecycle
 import Synchronization
@@ -92,9 +93,9 @@ final class Admission: Service {
   }
 }
 
-/// Admits requests for orders and stock.
+/// Admits requests that change orders and stock.
 ///
-/// Probes and metrics always pass.
+/// Probes and metrics always pass; reads do until the service ends.
 struct AdmittingResponder<Base: HTTPResponder>: HTTPResponder where Base.Context: Sendable {
   let base: Base
   let admission: Admission
@@ -106,6 +107,9 @@ struct AdmittingResponder<Base: HTTPResponder>: HTTPResponder where Base.Context
     }
     if Task.isShuttingDownGracefully {
       throw ShopError(.unavailable, "The service ends. Try again.")
+    }
+    guard request.method == .post else {
+      return try await base.respond(to: request, context: context)
     }
     return try await admission.admit { [base] in
       try await base.respond(to: request, context: context)

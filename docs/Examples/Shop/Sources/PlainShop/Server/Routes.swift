@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -18,16 +19,13 @@ func makeRouter(shop: Shop, journal: Journal?, metrics: PrometheusFactory)
   addHealth(to: router, journal: journal, metrics: metrics)
 
   router.post("stock/{sku}") { request, context in
-    let sku = try context.parameters.require("sku")
-    return try jsonResponse(await shop.addGoods(sku, request.json()))
+    try jsonResponse(await shop.addGoods(context.sku, request.json()))
   }
   router.get("stock/{sku}") { _, context in
-    try jsonResponse(await shop.goods(context.parameters.require("sku")))
+    try jsonResponse(await shop.goods(context.sku))
   }
   router.post("orders") { request, _ in
-    let key = request.headers[.idempotencyKey]
-    if key?.isEmpty == true { throw ShopError(.invalid, "The Idempotency-Key is empty.") }
-    let order = try await shop.place(request.json(), key: key)
+    let order = try await shop.place(request.json(), key: request.idempotencyKey)
     return try jsonResponse(order, status: .created, headers: [.location: "/orders/\(order.id)"])
   }
   router.get("orders/{id}") { _, context in
@@ -37,7 +35,7 @@ func makeRouter(shop: Shop, journal: Journal?, metrics: PrometheusFactory)
     try jsonResponse(await shop.cancel(context.orderID), status: .accepted)
   }
   router.get("orders/{id}/events") { request, context in
-    let last = request.headers[.lastEventID].flatMap { Int($0) } ?? 0
+    let last = max(0, request.headers[.lastEventID].flatMap { Int($0) } ?? 0)
     return eventStream(try await shop.events(of: context.orderID, after: last))
   }
   return router
@@ -75,10 +73,37 @@ private func eventStream(_ events: AsyncStream<OrderEvent>) -> Response {
     })
 }
 
+extension Request {
+  fileprivate var idempotencyKey: String? {
+    get throws {
+      guard let key = headers[.idempotencyKey] else { return nil }
+      guard 1...200 ~= key.utf8.count, key.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+        throw ShopError(.invalid, "Idempotency-Key has 1 to 200 visible characters of ASCII.")
+      }
+      return key
+    }
+  }
+}
+
 extension RequestContext {
+  private func decoded(_ name: String) throws -> String {
+    guard let value = try parameters.require(name).removingPercentEncoding else {
+      throw ShopError(.invalid, "The path is not UTF-8.")
+    }
+    return value
+  }
+
+  fileprivate var sku: String {
+    get throws {
+      let sku = try decoded("sku")
+      guard sku.isName else { throw ShopError.invalidName }
+      return sku
+    }
+  }
+
   fileprivate var orderID: Int {
     get throws {
-      let text = try parameters.require("id")
+      let text = try decoded("id")
       guard let id = Int(text) else { throw ShopError(.notFound, "There is no order \(text).") }
       return id
     }
