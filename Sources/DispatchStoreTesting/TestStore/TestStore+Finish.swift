@@ -20,7 +20,7 @@ extension TestStore {
       await recorder.idle(at: dispatcher)
     }
     if Task.isCancelled {
-      let open = recorder.transactions.filter { !$0.hasEnded }
+      let open = recorder.dispatches.filter { !$0.hasEnded }
       let lines = open.map { "\n  \($0)" }.joined()
       let underWay = open.isEmpty ? "" : " Under way:\n" + lines
       reportCancellation("all dispatches to end", place, underWay)

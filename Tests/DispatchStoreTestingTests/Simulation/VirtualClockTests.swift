@@ -104,9 +104,11 @@ struct VirtualClockTests {
   private struct Cleaning {
     let clock = VirtualClock()
     let dispatcher: Dispatcher
-    private let (ends, end) = AsyncStream.makeStream(of: Void.self)
+    private let ends: AsyncStream<Void>
+    private let end: AsyncStream<Void>.Continuation
 
     init(defaults: DispatchOptions = []) {
+      (ends, end) = AsyncStream.makeStream(of: Void.self)
       dispatcher = Dispatcher(name: "test", defaults: defaults, clock: clock)
       dispatcher.register(
         store: Store(identifier: "cleaner", model: 0) {

@@ -1,4 +1,5 @@
 import DispatchStore
+import Foundation
 import Testing
 
 /// What a group's handle does: cancel, await; and waits that can't end.

@@ -1,6 +1,5 @@
 import DispatchStore
 import DispatchStoreServer
-import Foundation
 import HTTPTypes
 import Hummingbird
 
