@@ -270,6 +270,31 @@ struct LeftChangeTests {
     }
   }
 
+  /// None of its stores has started: the other one was vetoed.
+  @Test(arguments: 0..<3)
+  func whatIsHeldBackAndCancelledRunsNoStoreThatRunsRegardless(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(60)
+      let mode = scheduledModes[mode]
+      let held = HeldStore(waitFor: WaitFor(["vetoed"], runsRegardless: true))
+      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      held.dispatcher.addProbe("vetoed", to: Recorder<String>())
+      held.dispatcher.register(
+        middleware: RecordingMiddleware(will: { _, _, store in
+          store.identifier == "vetoed" ? .veto(reason: "closed") : .pass
+        }))
+      let first = await held.leaveOne(mode)
+      let behind = held.dispatcher.dispatch(action: Ping(), mode: .serial(lane: UUID()))
+      // The thread comes to this one after that.
+      await held.runAnother(.serial(lane: UUID()))
+      behind.cancel()
+      #expect(await behind.result["held"].isCancelled == true)
+      held.end()
+      #expect(await first.result.isSuccess)
+      #expect(held.store.version == 2)
+    }
+  }
+
   /// Thousands that are held back start as others have started, and none is forgotten.
   @Test func allThatAreHeldBackStartAfterwards() async {
     await #expect(processExitsWith: .success) {
@@ -363,7 +388,7 @@ private final class HeldStore: @unchecked Sendable {
   private var before: @Sendable () -> Void = {}
   private var after: @Sendable () -> Void = {}
 
-  init() {
+  init(waitFor: WaitFor = []) {
     let reducer = ApplyingReducer { [unowned self] action, store in
       guard action.name.isEmpty else { return }
       before()
@@ -372,7 +397,8 @@ private final class HeldStore: @unchecked Sendable {
         after()
       }
     }
-    store = dispatcher.register(store: ProbeStore(identifier: "held", model: 0, reducer: reducer))
+    store = dispatcher.register(
+      store: ProbeStore(identifier: "held", model: 0, reducer: reducer), waitFor: waitFor)
     dispatcher.register(store: .counter("counter"))
     tokens = [
       store.observe(.model) { [entered, proceed, delivered] change in

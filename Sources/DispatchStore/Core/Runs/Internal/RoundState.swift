@@ -70,8 +70,8 @@ struct RoundState {
     self.graph = graph
     self.hadBegun = hadBegun
     open = graph.count
-    // A round takes over from an inline run before the first store starts, or after that.
-    hasStarted = begun != nil || !ended.isEmpty
+    // Stores that were vetoed, or skipped, have ended without a start.
+    hasStarted = begun != nil || hadBegun
     entries = Array(repeating: Entry(), count: graph.count)
     if let prerequisites = graph.prerequisites {
       for (index, waits) in prerequisites.enumerated() {
