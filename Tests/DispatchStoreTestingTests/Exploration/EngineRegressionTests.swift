@@ -123,6 +123,30 @@ struct EngineRegressionTests {
     }
   }
 
+  /// What a block had sent came to wait for the block's lane before the wait of the block was known, so both waited for
+  /// ever.
+  @Test func aSendThatHasBegunElsewhereAndClosesADeadlockIsNotAwaited() async throws {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let refused = Counted()
+      dispatcher.register(
+        store: Store(identifier: "links", model: 0) {
+          Perform(Link.self) { link, context in
+            guard link.number < 3 else { return }
+            let isFirst = link.number == 1
+            let result = await context.dispatcher.send(
+              Link(number: link.number + 1), mode: .serial(lane: isFirst ? "inner" : "outer"),
+              options: isFirst ? .detached : [])
+            if result.dispatchError?.code == .wouldDeadlock { refused.add(link.number) }
+          }
+        })
+      let first = dispatcher.dispatch(action: Link(number: 1), mode: .serial(lane: "outer"))
+      let result = await first.result
+      try check(result.isSuccess, "\(result)")
+      await dispatcher.drain()
+      try check(refused.has(1) != refused.has(2), "not one of the two waits was refused")
+    }
+  }
+
   /// A dispatch that its own hook cancelled, while it was accepted, was skipped by its lane, which retired: the
   /// thread that accepted it then used the lane, which was gone.
   @Test func aDispatchOfASectionThatItsHookCancelsOutlivesItsLane() async throws {
@@ -138,6 +162,11 @@ struct EngineRegressionTests {
       try check(result.error is CancellationError, "\(result)")
     }
   }
+}
+
+/// The first sends the second, which sends the third.
+private struct Link: ActionType {
+  let number: Int
 }
 
 /// Numbers that were added, from any thread.

@@ -262,6 +262,7 @@ extension Dispatch {
   @usableFromInline
   nonisolated(nonsending) static func awaitEnd(of dispatch: Dispatch) async -> DispatchResult {
     let wait = dispatch.beginWait()
+    if let refused = wait?.endIfRefused(dispatch) { return refused }
     let taskWait = TaskWait.begin()
     await withUnsafeContinuation { continuation in
       dispatch.whenEnded { continuation.resume() }
@@ -309,29 +310,51 @@ extension Dispatch {
   fileprivate struct BlockWait {
     let wait: WaitGraph.Wait
     let queue: SharedQueue?
+    /// The error of a wait that could never end, for a dispatch that had begun before.
+    let refusal: DispatchError?
 
     func end() {
       WaitGraph.end(wait)
       queue?.endWait()
     }
+
+    /// Ends a refused wait for a dispatch that has begun on other threads, and goes on there.
+    ///
+    /// - Returns: The result of the wait; nil if the wait is not refused.
+    func endIfRefused(_ dispatch: Dispatch) -> DispatchResult? {
+      guard let refusal else { return nil }
+      end()
+      return dispatch.result ?? DispatchResult(dispatchID: dispatch.id, error: refusal)
+    }
   }
 
   /// Records the wait of the calling block.
   ///
-  /// If that wait could never end, refuses the dispatch.
+  /// If that wait could never end, refuses the dispatch, or the wait if the dispatch has begun.
   fileprivate func beginWait() -> BlockWait? {
     guard let context = DispatchContext.ofTask else { return nil }
     let wait: WaitGraph.Wait
+    var refusal: DispatchError?
     do {
       wait = try WaitGraph.begin(context, on: self, isSent: true)
     } catch {
       wait = WaitGraph.begin(context, onRefused: self)
-      endAcceptance(refusing: error)
+      if !refuse(error) { refusal = error }
     }
     // A thread that blocks until this task resumes may wait for that queue.
     let queue = schedulerForWaits.sharedQueue
     queue?.beginWait()
-    return BlockWait(wait: wait, queue: queue)
+    return BlockWait(wait: wait, queue: queue, refusal: refusal)
+  }
+
+  /// Ends the dispatch with an error; returns false if it has begun.
+  private func refuse(_ error: DispatchError) -> Bool {
+    var isWaiting = false
+    cancel { state in
+      isWaiting = state.isWaiting
+      return state.endAcceptance(refusing: error)
+    }
+    return isWaiting
   }
 }
 
@@ -347,6 +370,7 @@ struct QueuedDispatch {
   @usableFromInline
   nonisolated(nonsending) func result() async -> DispatchResult {
     let wait = dispatch.beginWait()
+    if let refused = wait?.endIfRefused(dispatch) { return refused }
     dispatch.whenEnded { [task] in task.ended() }
     while !dispatch.hasEnded {
       if task.noticesCancellation() { dispatch.cancel() }
