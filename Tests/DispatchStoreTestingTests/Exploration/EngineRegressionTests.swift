@@ -147,6 +147,23 @@ struct EngineRegressionTests {
     }
   }
 
+  /// A drain ended when the last dispatch had left its stores, before its key was free and its handle had the result.
+  @Test(arguments: [Dispatcher.Mode.async, .serial])
+  func onceADispatcherIsDrainedItsHandlesHaveTheirResults(_ mode: Dispatcher.Mode) async throws {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      _ = dispatcher.makeNotes("notes")
+      let one = dispatcher.dispatch(
+        action: Note.add(1), mode: mode, options: .exclusive("key"))
+      let list = dispatcher.dispatch(
+        actions: [Note.add(2), Note.add(3)], mode: mode, options: .exclusive("other"))
+      await dispatcher.drain()
+      for handle in [one, list] {
+        let result = handle.resultIfEnded
+        try check(result?.isSuccess == true, "\(String(describing: result))")
+      }
+    }
+  }
+
   /// A dispatch that its own hook cancelled, while it was accepted, was skipped by its lane, which retired: the
   /// thread that accepted it then used the lane, which was gone.
   @Test func aDispatchOfASectionThatItsHookCancelsOutlivesItsLane() async throws {

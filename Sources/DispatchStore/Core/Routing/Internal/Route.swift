@@ -350,7 +350,25 @@ final class Route: @unchecked Sendable {
   /// Counts the end of a dispatch that has used the route.
   @inline(__always)
   func end() {
-    if ended.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue == 0 { release() }
+    if countEnd() { release() }
+  }
+
+  /// Counts the end of a dispatch that has used the route; returns whether the caller has to release the route.
+  @inline(__always)
+  func countEnd() -> Bool {
+    ended.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue == 0
+  }
+
+  /// Whether only the caller's dispatch still uses the route, so that the caller may release it instead of counting.
+  var isLastUse: Bool { ended.load(ordering: .acquiring) == -1 }
+
+  /// Releases the route, with the stores that nothing else keeps.
+  ///
+  /// - Returns: The generation, for the caller to release.
+  func releaseAlone() -> Unmanaged<DispatchGeneration> {
+    let generation = generation
+    Unmanaged.passUnretained(self).release()
+    return generation
   }
 
   /// Notes that no further dispatch uses the route, which is released with the last outstanding dispatch.

@@ -379,12 +379,14 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Everything else is released before waiting threads and tasks resume, since a handle may live long.
   func end(_ result: DispatchResult) {
     let details = makeDetails()
-    release(details, result)
-    details.end(result)
+    let route = release(details, result)
+    details.end(result, along: route)
   }
 
   /// A separate function, so that no reference to released objects is left when the result is published.
-  private func release(_ details: DispatchDetails, _ result: DispatchResult) {
+  ///
+  /// - Returns: The route that counts the dispatch as outstanding; nil if none does.
+  private func release(_ details: DispatchDetails, _ result: DispatchResult) -> Unmanaged<Route>? {
     details.beginEnding()
     let releases = details.withState { $0.takeReleases() }
     let companions = details.companions
@@ -395,25 +397,31 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
         details.notePersistentStore()
       }
     }
-    clear()
+    let counting = clearAllButRoute()
     details.clear()
     for release in releases { release() }
     for companion in companions {
       if details.hasLostCommit { companion.lost() }
       companion.ended(result)
     }
+    return counting
   }
 
   /// Releases everything that the end no longer needs.
   ///
   /// The record may then be reused.
   func clear() {
+    clearAllButRoute()?._withUnsafeGuaranteedRef { $0.end() }
+  }
+
+  /// Returns the route that counts the dispatch as outstanding, for the caller to end.
+  private func clearAllButRoute() -> Unmanaged<Route>? {
     noteEnd()
     action = nil
     completion = nil
-    if route == nil { sequence?.endAcceptance() }
+    let acceptance = route == nil ? sequence?.takeAcceptance() : nil
     (carried, session, sequence, ownOuter) = (nil, nil, nil, nil)
-    route.take()?._withUnsafeGuaranteedRef { $0.end() }
+    return route.take() ?? acceptance
   }
 }
 

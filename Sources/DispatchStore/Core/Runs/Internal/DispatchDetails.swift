@@ -369,15 +369,44 @@ final class DispatchDetails: @unchecked Sendable {
   }
 
   /// Ends the dispatch, and resumes its waiters.
-  func end(_ result: DispatchResult) {
+  ///
+  /// Whoever has drained the dispatcher finds the result. Whoever has the result finds the dispatcher drained, and the
+  /// stores released that this dispatch was the last to use.
+  ///
+  /// - Parameter route: The route that counts it as outstanding; nil if none does.
+  func end(_ result: DispatchResult, along route: Unmanaged<Route>? = nil) {
+    let first = publish(result, along: route)
+    var generation: Unmanaged<DispatchGeneration>?
+    if first?.mustReleaseRoute != false {
+      generation = route?._withUnsafeGuaranteedRef { $0.releaseAlone() }
+    }
+    let published = first ?? publish(result, along: nil)
+    generation?.release()
+    guard let published else { return }
+    if published.isInFamily { leaveFamily() }
+    resume(published.waiters)
+  }
+
+  private struct Published {
+    let waiters: [@Sendable () -> Void]
+    let isInFamily: Bool
+    let mustReleaseRoute: Bool
+  }
+
+  /// Publishes the result and counts the end, in one critical section.
+  ///
+  /// Returns nil, without an effect, if the route is to be released before.
+  private func publish(_ result: DispatchResult, along route: Unmanaged<Route>?) -> Published? {
     // Set under the lock: a thread that sees the end under the lock sees the result, too.
-    let (waiters, family) = state.withLock { state in
+    state.withLock { state -> Published? in
+      if route?._withUnsafeGuaranteedRef(\.isLastUse) == true { return nil }
       let waiters = state.life.end(result)
       if state.life.result != nil { hasEnded.store(true, ordering: .releasing) }
-      return (waiters, state.family)
+      // Counted last: a thread that finds no dispatch outstanding finds the result.
+      let isLast = route?._withUnsafeGuaranteedRef { $0.countEnd() } == true
+      return Published(
+        waiters: waiters, isInFamily: state.family != nil, mustReleaseRoute: isLast)
     }
-    if family != nil { leaveFamily() }
-    resume(waiters)
   }
 
   /// Adds a closure for the end; returns whether it will be called: false if the dispatch has ended.

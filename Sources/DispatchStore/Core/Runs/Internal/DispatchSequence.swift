@@ -63,9 +63,12 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   }
 
   /// Stops counting it as outstanding, even if a hook still keeps it.
-  func endAcceptance() {
-    acceptance.take()?._withUnsafeGuaranteedRef { $0.end() }
+  private func endAcceptance() {
+    takeAcceptance()?._withUnsafeGuaranteedRef { $0.end() }
   }
+
+  /// Takes the route that counts it as outstanding, for the caller to end.
+  func takeAcceptance() -> Unmanaged<Route>? { acceptance.take() }
 
   override var dispatcher: Dispatcher { ofDispatcher }
   override var actions: ShortList<any ActionType> { ShortList(dispatched) }
