@@ -270,6 +270,32 @@ struct LeftChangeTests {
     }
   }
 
+  /// Its end needs no place of the queue.
+  @Test func whatIsHeldBackAndCancelledEndsWhileAHandlerBlocksAllPlaces() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      let (held, began, free) = (HeldStore(), Latch(), Latch())
+      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      held.dispatcher.addStage()
+      let first = await held.leaveOne(.async)
+      let behind = held.dispatch(.async)
+      // The thread comes to this one after that.
+      let script = Script.runs { _ in
+        began.open()
+        free.wait()
+      }
+      let blocking = held.dispatcher.dispatch(script, mode: .async)
+      await began.opened()
+      behind.cancel()
+      #expect(await behind.result["held"].isCancelled == true)
+      free.open()
+      held.end()
+      #expect(await first.result.isSuccess)
+      #expect(await blocking.result.isSuccess)
+      #expect(held.store.version == 2)
+    }
+  }
+
   /// None of its stores has started: the other one was vetoed.
   @Test(arguments: 0..<3)
   func whatIsHeldBackAndCancelledRunsNoStoreThatRunsRegardless(mode: Int) async {

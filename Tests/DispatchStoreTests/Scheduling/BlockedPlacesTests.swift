@@ -85,6 +85,29 @@ struct BlockedPlacesTests {
   }
 
   @Test(arguments: [1, 2], Queue.allCases)
+  func whatRunsNoActionEnds(_ width: Int, _ queue: Queue) async {
+    let (dispatcher, handles) = await blocked(width, queue)
+    let counter = dispatcher.register(store: CounterStore.counter("counter"))
+    for mode in [.async, .serial] as [Dispatcher.Mode] {
+      #expect(await dispatcher.dispatch(actions: [], mode: mode).result.isSuccess)
+      let cancelled = counter.updateModel { _ -> DispatchHandle in
+        let handle = dispatcher.dispatch(Script.adds("never"), mode: mode)
+        handle.cancel()
+        return handle
+      }
+      #expect(await cancelled.result.error is CancellationError)
+      let key = DispatchOptions.idempotencyKey("key", remembered: .zero)
+      let first = dispatcher.dispatch(Script.adds("never"), mode: mode, options: key)
+      let repeated = dispatcher.dispatch(Script.adds("never"), mode: mode, options: key)
+      first.cancel()
+      #expect(await repeated.result["stage"].isCancelled == true)
+    }
+    free.open()
+    dispatcher.queue.isSuspended = false
+    for handle in handles { #expect(await handle.result.isSuccess) }
+  }
+
+  @Test(arguments: [1, 2], Queue.allCases)
   func whatIsBeingSavedEndsAtItsDeadline(_ width: Int, _ queue: Queue) async throws {
     let (dispatcher, database) = (makeDispatcher(width, queue), MemoryDatabase())
     let persistence = try await database.open(for: dispatcher)

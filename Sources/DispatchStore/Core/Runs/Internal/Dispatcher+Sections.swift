@@ -11,7 +11,7 @@ extension Dispatcher {
     thread.atSectionEnd { [self] isUndone in
       let details = dispatch.makeDetails()
       guard !details.withState(\.isCancelled), !isUndone else {
-        pool.resume {
+        pool.resumeEnd {
           dispatch.complete(DispatchResult(dispatchID: dispatch.id, error: CancellationError()))
         }
         return

@@ -466,7 +466,14 @@ final class Round: @unchecked Sendable {
     if !cancelled.pauses.isEmpty { notePauseCancelled() }
     if let start = gated?.withLock(\.heldStart) { route.endGate?.forget(start) }
     for (index, operation) in cancelled.operations { cancel(operation, at: index) }
-    for indices in cancelled.parked { resume { $0.start(indices) } }
+    for indices in cancelled.parked {
+      // Needs no place, since it starts no store.
+      if cancelled.isOver {
+        scheduler.resumeEnd { self.run { $0.start(indices) } }
+      } else {
+        resume { $0.start(indices) }
+      }
+    }
     for (index, timer) in cancelled.pauses {
       if let timer { retry?.dispatcher.timers.remove(timer) }
       resume { round in

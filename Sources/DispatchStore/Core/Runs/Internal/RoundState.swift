@@ -397,6 +397,8 @@ struct RoundState {
     var operations: [(index: Int, operation: Operation)] = []
     /// The stores that parked steps were to start.
     var parked: [[Int]] = []
+    /// Whether no store has started, so that none will.
+    var isOver = false
     /// The stores whose pauses end, to be closed, with their timers.
     var pauses: [(index: Int, timer: TimerToken?)] = []
   }
@@ -406,7 +408,7 @@ struct RoundState {
     defer { parked = [:] }
     // In the order in which they were parked, which a simulation repeats.
     let inOrder = parked.sorted { $0.key < $1.key }
-    var cancelled = Cancelled(parked: inOrder.map(\.value))
+    var cancelled = Cancelled(parked: inOrder.map(\.value), isOver: !hasStarted)
     for (index, entry) in entries.enumerated() {
       if let operation = entry.run.operation { cancelled.operations.append((index, operation)) }
       guard case .pausing(let last) = entry.phase else { continue }

@@ -107,7 +107,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
       var dispatch = dispatch
       _ = Dispatch.start(&dispatch, on: .current)
     } else if dispatch.isEmpty {
-      submit(step: .dispatch(dispatch))
+      submit(end: .dispatch(dispatch))
     } else {
       submit(start: .dispatch(dispatch), for: dispatcher)
     }
@@ -116,7 +116,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
     // The dispatch runs no action that suspension would hold back.
-    if dispatch.details?.isJoining == true { return submit(step: .dispatch(dispatch)) }
+    if dispatch.details?.isJoining == true { return submit(end: .dispatch(dispatch)) }
     submit(start: .dispatch(dispatch), for: dispatcher)
   }
 
@@ -128,8 +128,8 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     resumeEnd(step)
   }
 
-  /// Runs the end of a dispatch that does not begin.
-  func resumeEnd(_ end: @escaping @Sendable () -> Void) {
+  /// Runs the end of a dispatch of which no store begins.
+  override func resumeEnd(_ end: @escaping @Sendable () -> Void) {
     if ends.append(end) { submitEnd() }
   }
 

@@ -55,6 +55,9 @@ class Scheduler: @unchecked Sendable {
   /// Runs a later step of a dispatch that was started.
   func resume(_ step: @escaping @Sendable () -> Void) { required.resume(step) }
 
+  /// Runs the last step of a dispatch that was started, and of which no store begins.
+  func resumeEnd(_ end: @escaping @Sendable () -> Void) { resume(end) }
+
   /// Returns a step once it may run; nil if its dispatch no longer needs it, and has perhaps left the scheduler.
   typealias Claim = @Sendable () -> (@Sendable () -> Void)?
 
