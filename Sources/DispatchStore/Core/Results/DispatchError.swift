@@ -122,6 +122,8 @@ extension DispatchError {
     /// - An operation that no reducer has returned yet. The same goes for a dependency that is added after its
     ///   operation was returned.
     /// - The block of an operation in the program's own queue.
+    /// - A handler that is isolated to the main actor, of a dispatch in another mode than `.mainThread`, for which the
+    ///   main queue waits. Dispatch it with `.mainThread`, or don't wait on the main queue.
     ///
     /// The error also refuses a `.sync` dispatch, or a wait, that would block a thread of the cooperative pool. It
     /// does so if that thread would wait for a dispatch that runs in a task, or for its own turn. Such waits could
