@@ -18,7 +18,8 @@ extension DispatchHandle {
 
   /// Blocks this thread until the dispatch has ended, or for a limited time.
   ///
-  /// The dispatch continues after the limit.
+  /// The dispatch continues after the limit. Until then, other waits that would close a cycle through this one end with
+  /// `wouldDeadlock`, although this one ends by itself.
   ///
   /// - Parameters:
   ///   - limit: The longest time to block the thread. If it is zero or less, the thread is not blocked.
