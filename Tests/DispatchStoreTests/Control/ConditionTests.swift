@@ -52,6 +52,30 @@ struct ConditionTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
+  func oneThatCeasesToHoldDuringTheCheckDoesNotHold(
+    _ mode: Dispatcher.Mode, sends: Bool
+  ) async {
+    let (stock, other, log) = (stock, Store<Int, Ping>.probe("other"), it.log)
+    let checks = Recorder<Int>()
+    stock.updateModel { $0 = 1 }
+    let condition = DispatchOptions.when(stock) { count in
+      checks.record(count)
+      if checks.count == 1 {
+        stock.updateModel { $0 = 0 }
+        other.updateModel { $0 = 1 }
+      }
+      return count >= 1
+    }
+    let waiting = it.run(
+      .runs { _ in log.record("\(stock.model) \(other.model)") }, mode,
+      [condition, .when(other) { $0 == 1 }], sends: sends)
+    _ = await checks.first(2)
+    stock.updateModel { $0 = 5 }
+    #expect(await waiting.value.isSuccess)
+    #expect(log.all == ["5 1"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
   func aSavedModelThatIsLoadedCounts(_ mode: Dispatcher.Mode, sends: Bool) async throws {
     let database = MemoryDatabase()
     let former = try await PersistenceStage(on: database)

@@ -65,7 +65,12 @@ final class ControlGate: StartGate, @unchecked Sendable {
 
   private func check(_ dispatch: Dispatch) -> Bool {
     yieldPoint(.checkCondition, dispatch.id.description)
-    let missing = conditions.firstIndex { !$0.holds() }
+    var (missing, versions): (Int?, [UInt64])
+    repeat {
+      versions = conditions.map { $0.version() }
+      missing = conditions.firstIndex { !$0.holds() }
+      // Several hold at once if no store has changed meanwhile.
+    } while conditions.count > 1 && missing == nil && versions != conditions.map { $0.version() }
     watch.withLock { $0.missing = missing }
     return missing == nil
   }

@@ -3,6 +3,8 @@ struct StoreCondition: Sendable {
   let storeIdentifier: String
   /// Whether the condition holds now; calls the program's code.
   let holds: @Sendable () -> Bool
+  /// Reads the store's version.
+  let version: @Sendable () -> UInt64
   /// Calls a closure after each commit with which the condition holds, until the token ends.
   let observe: @Sendable (@escaping @Sendable () -> Void) -> ObserverToken
 
@@ -12,6 +14,7 @@ struct StoreCondition: Sendable {
     let holds: @Sendable () -> Bool = { condition(store.model) }
     storeIdentifier = store.identifier
     self.holds = holds
+    version = { store.version }
     observe = { body in
       store.observe(ConditionObserver { if holds() { body() } }, initial: false)
     }
