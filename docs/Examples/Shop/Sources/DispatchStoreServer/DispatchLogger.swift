@@ -24,7 +24,7 @@ public final class DispatchLogger: Middleware {
 
   /// Kinds that each dispatch can bring: while the bank is away, each attempt of each charge.
   private static let frequent: Set<DispatchWarning.Kind> = [
-    .effectFailed, .middlewareFailed, .finishedTwice, .updateAfterEnd, .abandoned, .sentAfterEnd,
+    .effectFailed, .middlewareFailed, .finishedTwice, .updateAfterEnd, .abandoned, .effectEnded,
   ]
 
   /// Makes a middleware that writes to a logger.
