@@ -452,6 +452,22 @@ struct InheritanceTests {
     #expect((dispatcher.store(with: "desk") as! Desk).model.isEmpty)
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode, [.after(), .named("inner")] as [DispatchOptions])
+  func onceItsTaskIsCancelledNothingBeginsThatASentBlockDispatches(
+    _ mode: Dispatcher.Mode, _ options: DispatchOptions
+  ) async {
+    let (dispatcher, handles) = (dispatcher, handles)
+    let script = Script.suspends { _ in
+      withUnsafeCurrentTask { $0?.cancel() }
+      handles.record(
+        dispatcher.dispatch(action: Errand.adds("ran"), mode: mode, options: options))
+    }
+    let sender = Task { await dispatcher.send(script, to: "outer") }
+    #expect(await handles.first(1)[0].result["desk"].isCancelled == true)
+    _ = await sender.value
+    #expect((dispatcher.store(with: "desk") as! Desk).model.isEmpty)
+  }
+
   /// Each step is sent in the caller's task.
   @Test(arguments: inner)
   func cancellingTheTaskThatSendsAGroupCancelsWhatItsStepsHaveDispatched(

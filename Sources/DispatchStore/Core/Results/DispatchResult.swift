@@ -127,7 +127,8 @@ public struct DispatchResult: Sendable {
 
   /// The error with which the dispatch itself was refused or cancelled; nil if it is a store's.
   var ownError: DispatchError? {
-    outcomes.contains { $0.error is DispatchError } ? nil : dispatchError
+    let isOfStore = outcomes.contains { ($0.error as? DispatchError)?.code == dispatchError?.code }
+    return isOfStore ? nil : dispatchError
   }
 
   /// Whether any store responded.

@@ -65,14 +65,19 @@ final class ControlGate: StartGate, @unchecked Sendable {
 
   private func check(_ dispatch: Dispatch) -> Bool {
     yieldPoint(.checkCondition, dispatch.id.description)
-    var (missing, versions): (Int?, [UInt64])
-    repeat {
-      versions = conditions.map { $0.version() }
-      missing = conditions.firstIndex { !$0.holds() }
-      // Several hold at once if no store has changed meanwhile.
-    } while conditions.count > 1 && missing == nil && versions != conditions.map { $0.version() }
+    let missing = conditions.count == 1 ? (conditions[0].holds() ? nil : 0) : firstMissing()
     watch.withLock { $0.missing = missing }
     return missing == nil
+  }
+
+  /// The first of several conditions that does not hold, at one moment for all stores.
+  private func firstMissing() -> Int? {
+    var captured: [(version: UInt64, holds: () -> Bool)]
+    repeat {
+      captured = conditions.map { $0.capture() }
+      // No store has changed meanwhile if all have their versions still.
+    } while zip(conditions, captured).contains { $0.version() != $1.version }
+    return captured.firstIndex { !$0.holds() }
   }
 
   private func stopWatching() {

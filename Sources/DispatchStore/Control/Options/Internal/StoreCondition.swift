@@ -5,6 +5,8 @@ struct StoreCondition: Sendable {
   let holds: @Sendable () -> Bool
   /// Reads the store's version.
   let version: @Sendable () -> UInt64
+  /// Reads the version, then the model; the closure says whether the condition holds for that model.
+  let capture: @Sendable () -> (version: UInt64, holds: () -> Bool)
   /// Calls a closure after each commit with which the condition holds, until the token ends.
   let observe: @Sendable (@escaping @Sendable () -> Void) -> ObserverToken
 
@@ -15,6 +17,10 @@ struct StoreCondition: Sendable {
     storeIdentifier = store.identifier
     self.holds = holds
     version = { store.version }
+    capture = {
+      let (version, model) = (store.version, store.model)
+      return (version, { condition(model) })
+    }
     observe = { body in
       store.observe(ConditionObserver { if holds() { body() } }, initial: false)
     }

@@ -70,7 +70,7 @@ final class Route: @unchecked Sendable {
   /// The generation of the route's dispatches.
   ///
   /// Kept until the last dispatch that uses the route has ended, rather than as long as others refer to the route.
-  private let generation: Unmanaged<DispatchGeneration>
+  fileprivate let generation: Unmanaged<DispatchGeneration>
 
   /// The generation, which does not end before the caller has released it.
   var presentGeneration: DispatchGeneration { generation.takeUnretainedValue() }
@@ -362,15 +362,6 @@ final class Route: @unchecked Sendable {
   /// Whether only the caller's dispatch still uses the route, so that the caller may release it instead of counting.
   var isLastUse: Bool { ended.load(ordering: .acquiring) == -1 }
 
-  /// Releases the route, with the stores that nothing else keeps.
-  ///
-  /// - Returns: The generation, for the caller to release.
-  func releaseAlone() -> Unmanaged<DispatchGeneration> {
-    let generation = generation
-    Unmanaged.passUnretained(self).release()
-    return generation
-  }
-
   /// Notes that no further dispatch uses the route, which is released with the last outstanding dispatch.
   func retire(after outstanding: Int) {
     if ended.wrappingSubtract(Int64(outstanding), ordering: .acquiringAndReleasing).newValue == 0 {
@@ -378,8 +369,16 @@ final class Route: @unchecked Sendable {
     }
   }
 
-  private func release() {
-    generation.release()
-    Unmanaged.passUnretained(self).release()
+  private func release() { Unmanaged.passUnretained(self).releaseAlone().release() }
+}
+
+extension Unmanaged<Route> {
+  /// Releases the route, with the stores that nothing else keeps.
+  ///
+  /// - Returns: The generation, for the caller to release.
+  func releaseAlone() -> Unmanaged<DispatchGeneration> {
+    let generation = _withUnsafeGuaranteedRef(\.generation)
+    release()
+    return generation
   }
 }

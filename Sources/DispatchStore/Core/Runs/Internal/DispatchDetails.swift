@@ -273,7 +273,9 @@ final class DispatchDetails: @unchecked Sendable {
   func inheritance() -> Inheritance {
     withState { state in
       if state.isOver { return Inheritance() }
-      return Inheritance(isCancelled: state.isCancelled, hasTimedOut: state.refusal != nil)
+      return Inheritance(
+        isCancelled: state.isCancelled || state.isTaskCancelled,
+        hasTimedOut: state.refusal != nil)
     }
   }
 
@@ -370,42 +372,32 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Ends the dispatch, and resumes its waiters.
   ///
-  /// Whoever has drained the dispatcher finds the result. Whoever has the result finds the dispatcher drained, and the
-  /// stores released that this dispatch was the last to use.
+  /// Whoever has drained the dispatcher finds the result. A waiter that this resumes finds the dispatcher drained, and
+  /// the stores released that this dispatch was the last to use.
   ///
   /// - Parameter route: The route that counts it as outstanding; nil if none does.
   func end(_ result: DispatchResult, along route: Unmanaged<Route>? = nil) {
-    let first = publish(result, along: route)
-    var generation: Unmanaged<DispatchGeneration>?
-    if first?.mustReleaseRoute != false {
-      generation = route?._withUnsafeGuaranteedRef { $0.releaseAlone() }
-    }
-    let published = first ?? publish(result, along: nil)
+    // Nobody else uses the route then, so its stores can go before the result is seen.
+    var generation =
+      route?._withUnsafeGuaranteedRef(\.isLastUse) == true ? route?.releaseAlone() : nil
+    let (waiters, isInFamily, isLast) = publish(result, counting: generation == nil ? route : nil)
+    if isLast { generation = route?.releaseAlone() }
     generation?.release()
-    guard let published else { return }
-    if published.isInFamily { leaveFamily() }
-    resume(published.waiters)
-  }
-
-  private struct Published {
-    let waiters: [@Sendable () -> Void]
-    let isInFamily: Bool
-    let mustReleaseRoute: Bool
+    if isInFamily { leaveFamily() }
+    resume(waiters)
   }
 
   /// Publishes the result and counts the end, in one critical section.
-  ///
-  /// Returns nil, without an effect, if the route is to be released before.
-  private func publish(_ result: DispatchResult, along route: Unmanaged<Route>?) -> Published? {
+  private func publish(
+    _ result: DispatchResult, counting route: Unmanaged<Route>?
+  ) -> (waiters: [@Sendable () -> Void], isInFamily: Bool, isLast: Bool) {
     // Set under the lock: a thread that sees the end under the lock sees the result, too.
-    state.withLock { state -> Published? in
-      if route?._withUnsafeGuaranteedRef(\.isLastUse) == true { return nil }
+    state.withLock { state in
       let waiters = state.life.end(result)
       if state.life.result != nil { hasEnded.store(true, ordering: .releasing) }
       // Counted last: a thread that finds no dispatch outstanding finds the result.
       let isLast = route?._withUnsafeGuaranteedRef { $0.countEnd() } == true
-      return Published(
-        waiters: waiters, isInFamily: state.family != nil, mustReleaseRoute: isLast)
+      return (waiters, state.family != nil, isLast)
     }
   }
 
