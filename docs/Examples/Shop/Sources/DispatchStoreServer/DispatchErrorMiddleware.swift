@@ -12,8 +12,10 @@ import NIOHTTP1
 ///     })
 ///
 /// The body of a `DispatchError` says what its code means for the client. Its message, which names stores and call
-/// sites, goes to the request's log if the status is 500 or more: at `info` if the library has refused the dispatch, else
-/// at `error`. Middlewares outside of it, such as `TracingMiddleware`, see such a status as an error that is thrown.
+/// sites, goes to the request's log if the status is 500 or more: at `info` if the library has refused the dispatch,
+/// else at `error`. Middlewares outside of it, such as `TracingMiddleware`, see such a status as an error that is
+/// thrown. Hummingbird's `MetricsMiddleware` times responses only: 5xx are in its counter `hb.request.errors`, without
+/// a time.
 public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware {
   private let retryAfter: Int
   private let ownErrors: @Sendable (any Error) -> HTTPError?
@@ -36,6 +38,9 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
   ) async throws -> Response {
     do {
       return try await next(request, context)
+    } catch let failure as Failure {
+      // Logged by the middleware further in.
+      throw failure
     } catch {
       let answer = answer(to: error)
       if answer.status.code >= 500 {
@@ -54,7 +59,6 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
     if let own = ownErrors(error) { return own }
     switch error {
     case let error as HTTPError: return error
-    case let error as Failure: return error.answer
     case let error as any HTTPResponseError: return HTTPError(error.status)
     case is CancellationError: return HTTPError(.clientClosedRequest)
     case is HTTPParserError:
@@ -65,7 +69,10 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
         return answer(to: cause)
       }
       var known = answer(to: error.code, retryAfter: error.retryAfter?.wholeSeconds)
-      if (error.cause as? PersistenceError)?.isOutcomeKnown == false {
+      // Another code with this cause, such as a hook's, says nothing about a change of this dispatch.
+      if error.code == .persistenceFailed,
+        (error.cause as? PersistenceError)?.isOutcomeKnown == false
+      {
         known.body = "It is not known whether the change was saved. Repeat it with its key."
       }
       return known

@@ -4,6 +4,8 @@ import DispatchStoreTesting
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import InMemoryLogging
+import Logging
 import Testing
 
 @Suite struct RouterTests {
@@ -170,6 +172,40 @@ import Testing
     let read = middleware.answer(to: try #require(failure))
     #expect(read.status == .serviceUnavailable)
     #expect(read.body == "Saving has failed. Try again later.")
+  }
+
+  @Test func aHookThatFailsByALostChangeDoesNotSpeakOfItsOwn() async throws {
+    let database = MemoryDatabase()
+    try await database.open(for: bank.dispatcher)
+    bank.dispatcher.onWarning { _ in }
+    let saved = try await bank.dispatcher.register(
+      store: Store(identifier: "saved", model: 0) {
+        On(Deposit.self) { count, _ in count += 1 }
+      }, persisted: .model)
+    database.failAtCommit(.crash)
+    let unknown = await saved.send(Deposit(amount: 1)).dispatchError
+    let cause = try #require(unknown?.cause as? PersistenceError)
+    #expect(!cause.isOutcomeKnown)
+    let other = Bank()
+    other.dispatcher.register(.before(Deposit.self) { _, _ in throw cause })
+    let failed = try #require(await other.dispatcher.send(Deposit(amount: 1)).dispatchError)
+    #expect(failed.code == .middlewareFailed)
+    let answer = DispatchErrorMiddleware<BasicRequestContext>().answer(to: failed)
+    #expect(answer.status == .internalServerError)
+    #expect(answer.body == nil)
+  }
+
+  @Test func twoErrorMiddlewaresLogAFailureOnceAndGiveTheInnerAnswer() async throws {
+    let handler = InMemoryLogHandler()
+    for _ in 1...2 { router.add(middleware: DispatchErrorMiddleware()) }
+    router.get("/") { _, _ -> String in throw HTTPError(.serviceUnavailable, message: "away") }
+    let application = Application(router: router, logger: Logger(label: "test") { _ in handler })
+    let response = try await application.test(.router) {
+      try await $0.execute(uri: "/", method: .get)
+    }
+    #expect(String(buffer: response.body) == #"{"error":"away"}"#)
+    let lines = handler.entries.filter { $0.message.description == "The request failed." }
+    #expect(lines.map(\.level) == [.error])
   }
 
   /// Notes the statuses of the errors that reach it.
