@@ -25,6 +25,7 @@ public final class DispatchLogger: Middleware {
   /// Kinds that each dispatch can bring: while the bank is away, each attempt of each charge.
   private static let frequent: Set<DispatchWarning.Kind> = [
     .effectFailed, .middlewareFailed, .finishedTwice, .updateAfterEnd, .abandoned, .effectEnded,
+    .absentPrerequisite, .notEncodable,
   ]
 
   /// Makes a middleware that writes to a logger.

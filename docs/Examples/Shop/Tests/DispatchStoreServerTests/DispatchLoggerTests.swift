@@ -178,6 +178,24 @@ import Testing
     #expect(counts == [false, true])
   }
 
+  @Test func anAbsentPrerequisiteHasALineASecond() async {
+    final class Waiting: Reducer<Int, Deposit> {
+      override func reduce(into count: inout Int, action: Deposit) { count += 1 }
+
+      override func waitFor(
+        for action: Deposit, in store: Store<Int, Deposit>, declared: WaitFor
+      ) -> WaitFor { ["absent"] }
+    }
+    let handler = handler
+    var logger = Logger(label: "bank") { _ in handler }
+    logger.logLevel = .info
+    bank.dispatcher.instrument(DispatchLogger(logger, clock: VirtualClock()))
+    bank.dispatcher.register(
+      store: Store(identifier: "waiting", model: 0, reducer: Waiting()))
+    for _ in 1...3 { await bank.dispatcher.send(Deposit(amount: 1)) }
+    #expect(entries.map { $0.metadata["kind"] } == ["absentPrerequisite"])
+  }
+
   @Test func aWarningOfTheLibraryIsLoggedAsWarning() async {
     log(from: .info)
     struct Unknown: ActionType {}
