@@ -46,12 +46,10 @@ public struct DispatcherService: Service {
     // What still hangs must not commit after the database has gone.
     dispatcher.shutDown()
     // Closing is bounded, since a database may be locked, full or away. What was acknowledged is in it.
-    if let status = persistence?.status, status.hasFailed, let error = status.lastError {
-      // Closing throws only if commits are lost. An idle service has none, and its end needs a reason all the same.
-      try? await persistence?.close(timeout: timeout)
-      throw error
-    }
+    let status = persistence?.status
     try await persistence?.close(timeout: timeout)
+    // Closing throws only if commits are lost. An idle service has none, and its end needs a reason all the same.
+    if let status, status.hasFailed, let error = status.lastError { throw error }
   }
 
   /// Waits for the end; returns false if that is a cancellation, or if saving has failed.
