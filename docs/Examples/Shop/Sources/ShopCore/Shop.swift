@@ -103,7 +103,9 @@ package struct Shop: Sendable {
         "charge", on: Place.self, attempts: nil, backoff: backoff, maxConcurrentRuns: 16
       ) {
         [orders] place, context in
-        let order = orders.withModel { $0.all[place.id]! }
+        guard let order = orders.withModel({ $0.all[place.id] }) else {
+          throw ShopError.unknownOrder(place.id)
+        }
         let charge = Charge(order: order, key: context.key)
         let sent = await context.send(charge, mode: .serial(lane: order.id), options: calls)
         guard let receipt = try sent.reply else { return GiveBack(order: order, state: .declined) }
@@ -114,7 +116,9 @@ package struct Shop: Sendable {
         "refund", on: Cancel.self, attempts: nil, backoff: backoff, maxConcurrentRuns: 16
       ) {
         [orders] cancel, context in
-        let order = orders.withModel { $0.all[cancel.order]! }
+        guard let order = orders.withModel({ $0.all[cancel.order] }) else {
+          throw ShopError.unknownOrder(cancel.order)
+        }
         let refund = Refund(order: order, key: context.key)
         try await context.send(refund, mode: .serial(lane: order.id), options: calls).reply
         return GiveBack(order: order, state: .cancelled)
