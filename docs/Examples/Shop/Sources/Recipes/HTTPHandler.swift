@@ -28,9 +28,9 @@ func addAccounts(
     })
   router.post("/accounts/:id/withdrawals") { request, context in
     let id = try context.decoded("id")
-    // A saved key that is too long, or has U+0000, would end saving for the whole process.
-    guard id.utf8.count <= 1_000, !id.contains("\0") else {
-      throw HTTPError(.badRequest, message: "The account's name is invalid.")
+    // Keys of saved elements would end saving for the whole process, if too long or with U+0000.
+    guard id.utf8.count <= 800, !id.contains("\0") else {
+      throw HTTPError(.unprocessableContent, message: "The account's name is invalid.")
     }
     let amount = try await request.decode(as: WithdrawRequest.self, context: context).amount
     guard amount > 0 else { throw HTTPError(.unprocessableContent, message: "amount is positive.") }

@@ -62,6 +62,17 @@ import Testing
     #expect(answers == ["200 70", "200 40", #"422 {"error":"The path is not UTF-8."}"#])
   }
 
+  @Test(arguments: ["%00", String(repeating: "a", count: 801)])
+  func aNameThatCannotBeSavedIs422(name: String) async throws {
+    let status = try await Application(router: router).test(.router) {
+      try await $0.execute(
+        uri: "/accounts/\(name)/withdrawals", method: .post,
+        headers: [.contentType: "application/json"], body: ByteBuffer(string: #"{"amount": 30}"#)
+      ).status
+    }
+    #expect(status == .unprocessableContent)
+  }
+
   /// Withdraws with a key, outside of an application, so that the request's task can be cancelled alone.
   private static func status(
     by responder: RouterResponder<BasicRequestContext>
