@@ -452,18 +452,27 @@ struct InheritanceTests {
     #expect((dispatcher.store(with: "desk") as! Desk).model.isEmpty)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode, [.after(), .named("inner")] as [DispatchOptions])
+  /// In the caller's task, or in one of its own.
+  @Test(
+    arguments: Dispatcher.Mode.everyMode, [.after(), .named("outer")] as [DispatchOptions])
   func onceItsTaskIsCancelledNothingBeginsThatASentBlockDispatches(
     _ mode: Dispatcher.Mode, _ options: DispatchOptions
   ) async {
-    let (dispatcher, handles) = (dispatcher, handles)
+    let (dispatcher, log, handles) = (dispatcher, log, handles)
     let script = Script.suspends { _ in
-      withUnsafeCurrentTask { $0?.cancel() }
-      handles.record(
-        dispatcher.dispatch(action: Errand.adds("ran"), mode: mode, options: options))
+      log.record("began")
+      await Latch().openedOrCancelled()
+      for options in [.after(), .named("inner")] as [DispatchOptions] {
+        handles.record(
+          dispatcher.dispatch(action: Errand.adds("ran"), mode: mode, options: options))
+      }
     }
-    let sender = Task { await dispatcher.send(script, to: "outer") }
-    #expect(await handles.first(1)[0].result["desk"].isCancelled == true)
+    let sender = Task { await dispatcher.send(script, to: "outer", options: options) }
+    _ = await log.first(1)
+    sender.cancel()
+    for inner in await handles.first(2) {
+      #expect(await inner.result["desk"].isCancelled == true)
+    }
     _ = await sender.value
     #expect((dispatcher.store(with: "desk") as! Desk).model.isEmpty)
   }

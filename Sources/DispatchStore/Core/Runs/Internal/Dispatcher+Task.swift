@@ -241,6 +241,7 @@ extension Dispatch {
     await withCancellationHandler {
       await runToEnd(of: dispatch, in: task)
     } onCancel: {
+      dispatch.noteTaskCancelled()
       task.cancelBlocks()
     }
   }
@@ -250,12 +251,19 @@ extension Dispatch {
   ) async {
     while let block = await runSteps(of: dispatch, in: task) {
       await withDiscardingTaskGroup { group in
-        group.addTask { await block() }
+        group.addTask { await run(block, of: dispatch) }
         while let block = await runSteps(of: dispatch, in: task) {
-          group.addTask { await block() }
+          group.addTask { await run(block, of: dispatch) }
         }
       }
     }
+  }
+
+  /// Runs a block in a child task, beside which the caller's task sees a cancellation, and cancels the dispatch.
+  private nonisolated(nonsending) static func run(
+    _ block: TaskScheduler.Block, of dispatch: Dispatch
+  ) async {
+    await withCancellationHandler(block) { dispatch.noteTaskCancelled() }
   }
 
   /// Waits for the end of a dispatch that runs outside of the task, even if the task is cancelled.
@@ -302,9 +310,12 @@ extension Dispatch {
   /// Cancels the dispatch on another thread, since cancelling may run code of the program, and the runtime has locked
   /// the cancelled task.
   private func cancelElsewhere(with task: TaskScheduler) {
-    makeDetails().withState { $0.isTaskCancelled = true }
+    noteTaskCancelled()
     task.workers?.submit(end: .step { self.cancel() })
   }
+
+  /// Notes that its task is cancelled: nothing begins any more that its blocks dispatch.
+  private func noteTaskCancelled() { makeDetails().withState { $0.isTaskCancelled = true } }
 
   /// The wait of an operation's block that runs a dispatch in its task.
   fileprivate struct BlockWait {

@@ -116,9 +116,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
     // The dispatch runs no action that suspension would hold back.
-    if dispatch.isEmpty || dispatch.details?.isJoining == true {
-      return submit(end: .dispatch(dispatch))
-    }
+    if dispatch.details?.isJoining == true { return submit(end: .dispatch(dispatch)) }
     submit(start: .dispatch(dispatch), for: dispatcher)
   }
 
