@@ -548,7 +548,8 @@ struct RateLimitTests {
     #expect(await waits.result.isSuccess)
     #expect(await other.result.isSuccess)
     #expect(log.all == ["0 at 0", "1 at 1", "2 at 1"])
-    #expect(stage.it.isClean)
+    // A thread may still release the record, and with it the key.
+    while !stage.it.isClean { await Task.yield() }
   }
 
   @Test func aLimitOfThoseInFlightBoundsThoseThatWait() async {
