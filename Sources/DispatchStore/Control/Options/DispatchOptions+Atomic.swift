@@ -13,7 +13,8 @@ extension DispatchOptions {
   ///
   /// - Only reductions can be undone. If a store answers by an operation or by `apply(_:to:)`, nothing changes, and the
   ///   error is `notAtomic`.
-  /// - What a reducer dispatches is accepted once the sections are left, and ends as cancelled if the action is undone.
+  /// - A dispatch that a reducer makes is accepted once the sections are left. If the action is undone, it ends as
+  ///   cancelled.
   /// - A prerequisite that does not finish undoes all, also for stores that run regardless.
   /// - With `retry`, the whole action runs again; hooks are called for each attempt for the first store only.
   /// - In a sequence, each action is atomic by itself. For a step of a group, pass the option to the step.

@@ -76,8 +76,9 @@ struct KeyRowValue: CompanionValue {
 
   func encoded(by encoder: CompanionEncoder) throws -> Data {
     // A repeat decodes replies of the action's own type alone. The reducer of a part may have replied to another one.
-    let replies = result.replies.filter { action.isAnswered(by: $0.value) }
-    let saved = (result.error == nil ? replies : [:]).compactMapValues { reply in
+    let replies =
+      result.error == nil ? result.replies.filter { action.isAnswered(by: $0.value) } : [:]
+    let saved = replies.compactMapValues { reply in
       (reply as? any Encodable).map { encoder.save($0, "the reply in \(description)") }
     }
     let outcome = SavedOutcome(

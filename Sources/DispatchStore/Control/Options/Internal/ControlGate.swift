@@ -65,12 +65,12 @@ final class ControlGate: StartGate, @unchecked Sendable {
 
   private func check(_ dispatch: Dispatch) -> Bool {
     yieldPoint(.checkCondition, dispatch.id.description)
-    let missing = conditions.count == 1 ? (conditions[0].holds() ? nil : 0) : firstMissing()
+    let missing = firstMissing()
     watch.withLock { $0.missing = missing }
     return missing == nil
   }
 
-  /// The first of several conditions that does not hold, at one moment for all stores.
+  /// The first condition that does not hold, at one moment for all stores.
   private func firstMissing() -> Int? {
     var captured: [(version: UInt64, holds: () -> Bool)]
     repeat {

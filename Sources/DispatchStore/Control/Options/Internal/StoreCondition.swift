@@ -1,11 +1,10 @@
 /// A condition on a store's model, without the store's types.
 struct StoreCondition: Sendable {
   let storeIdentifier: String
-  /// Whether the condition holds now; calls the program's code.
-  let holds: @Sendable () -> Bool
   /// Reads the store's version.
   let version: @Sendable () -> UInt64
-  /// Reads the version, then the model; the closure says whether the condition holds for that model.
+  /// Reads the version, then the model; the closure calls the program's code, which says whether the condition holds for
+  /// that model.
   let capture: @Sendable () -> (version: UInt64, holds: () -> Bool)
   /// Calls a closure after each commit with which the condition holds, until the token ends.
   let observe: @Sendable (@escaping @Sendable () -> Void) -> ObserverToken
@@ -13,16 +12,14 @@ struct StoreCondition: Sendable {
   init<Model, Action>(
     _ store: Store<Model, Action>, _ condition: @escaping @Sendable (Model) -> Bool
   ) {
-    let holds: @Sendable () -> Bool = { condition(store.model) }
     storeIdentifier = store.identifier
-    self.holds = holds
     version = { store.version }
     capture = {
       let (version, model) = (store.version, store.model)
       return (version, { condition(model) })
     }
     observe = { body in
-      store.observe(ConditionObserver { if holds() { body() } }, initial: false)
+      store.observe(ConditionObserver { if condition(store.model) { body() } }, initial: false)
     }
   }
 }

@@ -87,23 +87,16 @@ extension Dispatch: FamilyMember {
   }
 
   /// Joins the dispatch whose block made it, and is cancelled with that from now on.
-  func join(_ parent: Dispatch) {
+  ///
+  /// - Parameter follows: Whether it only follows that dispatch, and is not cancelled with it. If nothing is to follow
+  ///   that any longer, nothing follows this one either.
+  func join(_ parent: Dispatch, follows: Bool = false) {
     yieldPoint(.adopt, id.description)
     // If it has ended meanwhile, it represents its own children.
     if isOver, details?.hasChildren != true { return }
     let details = makeDetails()
-    parent.makeDetails().adopt(.init(id: id, details: details, member: self))
-  }
-
-  /// Follows the dispatch whose block made it, and is not cancelled with that.
-  ///
-  /// If nothing is to follow that dispatch any longer, nothing follows this one either.
-  func follow(_ parent: Dispatch) {
-    yieldPoint(.adopt, id.description)
-    if isOver, details?.hasChildren != true { return }
-    let details = makeDetails()
-    let child = DispatchFamily.Child(id: id, details: details, member: self, follows: true)
-    if !parent.makeDetails().adopt(child) { details.refuseFollowers() }
+    let child = DispatchFamily.Child(id: id, details: details, member: self, follows: follows)
+    if !parent.makeDetails().adopt(child), follows { details.refuseFollowers() }
   }
 
   /// Takes over the children of an action of this sequence that has ended, so that they are cancelled with the

@@ -150,7 +150,7 @@ extension Dispatcher {
     if mayBeOfBlock(dispatch, on: thread),
       let block = DispatchContext.linkedBlock(from: thread.run, on: thread), !block.isOver
     {
-      dispatch.follow(block)
+      dispatch.join(block, follows: true)
     }
     return .isQueued(QueuedDispatch(dispatch: dispatch, task: task))
   }
@@ -226,44 +226,26 @@ extension Dispatch {
       return end(dispatch, on: .current)
     }
     let wait = dispatch.beginWait()
-    if dispatch.details?.isCancellable == true {
-      await runCancellable(dispatch, in: task)
-    } else {
-      await runToEnd(of: dispatch, in: task)
-    }
+    await runToEnd(of: dispatch, in: task)
     wait?.end()
     return end(dispatch, on: .current)
-  }
-
-  private nonisolated(nonsending) static func runCancellable(
-    _ dispatch: Dispatch, in task: TaskScheduler
-  ) async {
-    await withCancellationHandler {
-      await runToEnd(of: dispatch, in: task)
-    } onCancel: {
-      dispatch.noteTaskCancelled()
-      task.cancelBlocks()
-    }
   }
 
   private nonisolated(nonsending) static func runToEnd(
     of dispatch: Dispatch, in task: TaskScheduler
   ) async {
-    while let block = await runSteps(of: dispatch, in: task) {
-      await withDiscardingTaskGroup { group in
-        group.addTask { await run(block, of: dispatch) }
-        while let block = await runSteps(of: dispatch, in: task) {
-          group.addTask { await run(block, of: dispatch) }
+    await withCancellationHandler {
+      while let block = await runSteps(of: dispatch, in: task) {
+        await withDiscardingTaskGroup { group in
+          group.addTask { await block() }
+          while let block = await runSteps(of: dispatch, in: task) {
+            group.addTask { await block() }
+          }
         }
       }
+    } onCancel: {
+      dispatch.cancelElsewhere(with: task)
     }
-  }
-
-  /// Runs a block in a child task, beside which the caller's task sees a cancellation, and cancels the dispatch.
-  private nonisolated(nonsending) static func run(
-    _ block: TaskScheduler.Block, of dispatch: Dispatch
-  ) async {
-    await withCancellationHandler(block) { dispatch.noteTaskCancelled() }
   }
 
   /// Waits for the end of a dispatch that runs outside of the task, even if the task is cancelled.
@@ -301,21 +283,20 @@ extension Dispatch {
       case .block(let block, let isOnly):
         // The block's context is bound in the task that runs it. The child tasks of that task must not get a copy.
         guard isOnly || dispatch.isAlone, !TaskLocalAddress.isCopied else { return block }
-        // The block sees a cancellation by itself; what it has dispatched hears of it here.
-        await withCancellationHandler(block) { dispatch.cancelElsewhere(with: task) }
+        await block()
       }
     }
   }
 
-  /// Cancels the dispatch on another thread, since cancelling may run code of the program, and the runtime has locked
-  /// the cancelled task.
+  /// Cancels the dispatch with its task; nothing begins from now on that its blocks dispatch.
+  ///
+  /// The task may be in a block, and the runtime has locked it. Since cancelling may run code of the program, another
+  /// thread does that.
   private func cancelElsewhere(with task: TaskScheduler) {
-    noteTaskCancelled()
+    makeDetails().withState { $0.isTaskCancelled = true }
+    task.cancelBlocks()
     task.workers?.submit(end: .step { self.cancel() })
   }
-
-  /// Notes that its task is cancelled: nothing begins any more that its blocks dispatch.
-  private func noteTaskCancelled() { makeDetails().withState { $0.isTaskCancelled = true } }
 
   /// The wait of an operation's block that runs a dispatch in its task.
   fileprivate struct BlockWait {
