@@ -95,7 +95,7 @@ extension RecorderMiddleware {
   nonisolated(nonsending) func idle(at dispatcher: Dispatcher) async {
     repeat {
       await idle()
-      // What was due may have begun in between.
+      // A dispatch that was due may have begun in between.
     } while await dueHaveBegun(at: dispatcher) || !isIdle && !Task.isCancelled
   }
 

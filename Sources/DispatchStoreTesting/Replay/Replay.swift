@@ -3,13 +3,13 @@ public import DispatchStore
 /// Runs a recorded log through the real stores once more, in its own order.
 ///
 /// Each dispatch of the log that no handler has made is sent, in the order of its commits, once nothing is under way.
-/// Handlers make theirs again. What a hook, an observer, a completion or an effect had dispatched is sent after the
-/// dispatch that it followed, unless one that `stores` registers has dispatched it already. Dispatches that were
-/// cancelled or timed out before they began are left out. Then the changes of each store are compared with the recorded
-/// ones, so a reducer that reads the date or draws a number is found.
+/// Handlers make theirs again. Dispatches of hooks, observers, completions and effects are sent after the dispatch that
+/// they followed, unless one that `stores` registers has made them already. Dispatches that were cancelled or timed out
+/// before they began are left out. Then the changes of each store are compared with the recorded ones, so a reducer that
+/// reads the date or draws a number is found.
 ///
-/// If what a hook or an observer dispatches waits for a later action of the log, the replay doesn't end. What a handler
-/// dispatches with a delay may run twice: the replay sends it, and so does the handler.
+/// If a dispatch of a hook or an observer waits for a later action of the log, the replay doesn't end. A dispatch that a
+/// handler makes with a delay may run twice: the replay sends it, and so does the handler.
 ///
 ///     try await replay(log, decoding: ActionCoder(Place.self, Pay.self)) { dispatcher in
 ///       dispatcher.register(store: makeOrders())
@@ -66,9 +66,9 @@ private func replay(
 /// Runs a recorded log in its own order, as `replay` does, and then in orders drawn from seeds.
 ///
 /// In a drawn order, dispatches that had lanes and that no other one made keep their order in each. All others may come
-/// in any order, and may overlap. What a hook, an observer, a completion or an effect had dispatched is sent at the end
-/// of the dispatch that it followed, behind what is in its lanes by then. Use it to find out if last night's actions
-/// would have broken the stores in another order.
+/// in any order, and may overlap. Dispatches of hooks, observers, completions and effects are sent at the end of the
+/// dispatch that they followed, and wait for those that are in their lanes by then. Use it to find out if last night's
+/// actions would have broken the stores in another order.
 ///
 /// - Parameters:
 ///   - log: The log, from the first action on.

@@ -7,8 +7,8 @@ public import Foundation
 /// began to sleep. You can use it from any thread. In a simulation, time passes when no thread can run.
 ///
 /// A dispatcher with this clock fires its timers on the thread that advances it, before that returns: delays, schedules,
-/// time limits, rates. What they begin runs where it always does.
-/// The dispatcher takes the date from the clock, too: `jump(by:)` sets that, as somebody sets a machine's clock.
+/// time limits, rates. Actions that they begin run where they always do. The dispatcher takes the date from the clock,
+/// too: `jump(by:)` sets that, as somebody sets a machine's clock.
 public final class VirtualClock: Clock, Sendable {
   /// A time, counted from the creation of the clock.
   public struct Instant: InstantProtocol, Hashable, Sendable {

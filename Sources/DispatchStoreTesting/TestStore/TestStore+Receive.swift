@@ -157,7 +157,7 @@ extension TestStore {
     while true {
       if let found = await recorder.journal.first(next), let found { return found }
       if await recorder.dueHaveBegun(at: dispatcher) { continue }
-      // What was due may have begun in between.
+      // A dispatch that was due may have begun in between.
       let isSettled = recorder.journal.read { $0.isIdle && progress.nextFollowed(in: $0) == nil }
       if isSettled || Task.isCancelled { return nil }
     }

@@ -121,6 +121,20 @@ struct AtomicDeliveryTests {
     withExtendedLifetime(tokens) {}
   }
 
+  /// Commits an action while another thread has the turn of one of its stores.
+  private func shift(
+    _ ledger: AtomicLedger, whileAnotherHasTheTurnOf store: Store<Int, HandledAction>
+  ) async {
+    let held = HeldObserver(of: store)
+    await held.begin()
+    async let shifted: Void = onOwnThread {
+      _ = ledger.dispatcher.dispatch(Shift(), mode: .sync, options: .atomic)
+    }
+    while store.version < 2 { await Task.yield() }
+    held.end()
+    await shifted
+  }
+
   /// Another thread has the turn of the store when the section's end calls the hook or the completion.
   @Test(arguments: [false, true])
   func codeAtTheSectionsEndMayChangeAStoreOfTheAction(isCompletion: Bool) async {
@@ -144,14 +158,7 @@ struct AtomicDeliveryTests {
         change()
         return .pass
       })
-    let held = HeldObserver(of: ledger.stores[0])
-    await held.begin()
-    async let shifted: Void = onOwnThread {
-      _ = dispatcher.dispatch(Shift(), mode: .sync, options: .atomic)
-    }
-    while ledger.stores[0].version < 2 { await Task.yield() }
-    held.end()
-    await shifted
+    await shift(ledger, whileAnotherHasTheTurnOf: ledger.stores[0])
     #expect(ledger.models == [18, 1, 1])
   }
 
@@ -162,14 +169,7 @@ struct AtomicDeliveryTests {
     let token = ledger.stores[0].observe(.model) { _ in
       dispatcher.dispatch(Shift(amount: 10), to: "b", mode: .serial).wait()
     }
-    let held = HeldObserver(of: ledger.stores[1])
-    await held.begin()
-    async let shifted: Void = onOwnThread {
-      _ = dispatcher.dispatch(Shift(), mode: .sync, options: .atomic)
-    }
-    while ledger.stores[1].version < 2 { await Task.yield() }
-    held.end()
-    await shifted
+    await shift(ledger, whileAnotherHasTheTurnOf: ledger.stores[1])
     #expect(ledger.models == [1, 18, 1])
     withExtendedLifetime(token) {}
   }

@@ -127,6 +127,17 @@ struct HandlerModuleTests {
     #expect(sent[audits].isFinished && audits.model.raised == 1)
   }
 
+  /// A store whose handlers record whether their dispatcher is this one.
+  private func makeLate(of dispatcher: Dispatcher, _ names: Recorder<Bool>) -> HandlerStore<Int> {
+    Store(identifier: "late", model: 0) {
+      Perform(Raise.self) { _, context in names.record(context.dispatcher === dispatcher) }
+      Perform(Fetch.self) { _, context in
+        await Task.yield()
+        names.record(context.dispatcher === dispatcher)
+      }
+    }
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
   func getTheDispatcherAlsoAfterTheirStoreWasUnregistered(
     mode: Dispatcher.Mode, isControlled: Bool
@@ -134,13 +145,7 @@ struct HandlerModuleTests {
     let options: DispatchOptions = isControlled ? .timeout(.seconds(600)) : []
     let dispatcher = Dispatcher()
     let names = Recorder<Bool>()
-    let store = Store(identifier: "late", model: 0) {
-      Perform(Raise.self) { _, context in names.record(context.dispatcher === dispatcher) }
-      Perform(Fetch.self) { _, context in
-        await Task.yield()
-        names.record(context.dispatcher === dispatcher)
-      }
-    }
+    let store = makeLate(of: dispatcher, names)
     dispatcher.register(store: store)
     let before = dispatcher.register(
       store: Store(identifier: "before", model: 0) {
@@ -169,13 +174,7 @@ struct HandlerModuleTests {
   ) async {
     let (dispatcher, other) = (Dispatcher(), Dispatcher())
     let names = Recorder<Bool>()
-    let store = Store(identifier: "late", model: 0) {
-      Perform(Raise.self) { _, context in names.record(context.dispatcher === dispatcher) }
-      Perform(Fetch.self) { _, context in
-        await Task.yield()
-        names.record(context.dispatcher === dispatcher)
-      }
-    }
+    let store = makeLate(of: dispatcher, names)
     @Sendable func move() {
       dispatcher.unregister(store: store)
       other.register(store: store)

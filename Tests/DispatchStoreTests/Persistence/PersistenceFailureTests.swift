@@ -297,13 +297,18 @@ struct PersistenceFailureTests {
     #expect(cause?.message.contains("U+0000") == true)
   }
 
+  /// Leaves commits unsaved until the database is released.
+  private func holdBack(_ count: Int, of stage: PersistenceStage) async {
+    stage.database.hold()
+    for _ in 1...count {
+      await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    }
+  }
+
   @Test(arguments: Way.all)
   func thatLastHoldDispatchesBackAboveTheLimit(way: Way) async throws {
     let stage = try await PersistenceStage(limits: .suspending(commits: 3))
-    stage.database.hold()
-    for _ in 1...3 {
-      await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
-    }
+    await holdBack(3, of: stage)
     let result = stage.run(Deposit(account: "b", amount: 1), way)
     stage.wallet.updateModel { $0.all["c"] = 1 }
     #expect(stage.wallet.model.all["b"] == nil)
@@ -315,10 +320,7 @@ struct PersistenceFailureTests {
   @Test(arguments: Way.all)
   func thatLastRejectDispatchesAboveTheLimit(way: Way) async throws {
     let stage = try await PersistenceStage(limits: .rejecting(commits: 3))
-    stage.database.hold()
-    for _ in 1...3 {
-      await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
-    }
+    await holdBack(3, of: stage)
     let rejected = stage.run(
       Deposit(account: "b", amount: 1), way, options: .durability(.memory))
     #expect(await rejected.value.errorCode == .limitExceeded)
@@ -355,10 +357,7 @@ struct PersistenceFailureTests {
   @Test(arguments: GroupForm.allCases)
   func thatLastLeaveNothingToUndoOfARejectedStep(form: GroupForm) async throws {
     let stage = try await PersistenceStage(limits: .rejecting(commits: 3))
-    stage.database.hold()
-    for _ in 1...3 {
-      await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
-    }
+    await holdBack(3, of: stage)
     let group = ActionGroup {
       ActionStep(Deposit(account: "b", amount: 1), options: .durability(.memory))
         .compensated(by: Close(account: "a"), ifOnlyBegun: true)

@@ -39,8 +39,9 @@ public struct DispatchLog: Sendable, Equatable {
     public let id: UInt64?
     /// The number of the dispatch inside which it was made.
     public let parent: UInt64?
-    /// Whether it has a parent, but no running block of a store has made it: a hook, an observer, a completion or an
-    /// effect has, or it began later: after a delay, or as a step of a group.
+    /// Whether it has a parent, but no running block of a store has made it.
+    ///
+    /// A hook, an observer, a completion or an effect has made it; or it began after a delay, or as a step of a group.
     ///
     /// False for the actions of a sequence.
     public let isOutsideBlocks: Bool

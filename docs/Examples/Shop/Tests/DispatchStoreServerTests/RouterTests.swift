@@ -154,7 +154,8 @@ import Testing
     #expect(response.headers[.retryAfter] == "20")
   }
 
-  @Test func aChangeOfUnknownOutcomeSaysSoAndAReadDoesNotSpeakOfAChange() async throws {
+  /// A store whose database crashes at the next commit, so that nobody knows whether that is saved.
+  private func storeThatLosesItsNextCommit() async throws -> (HandlerStore<Int>, Persistence) {
     let database = MemoryDatabase()
     let persistence = try await database.open(for: bank.dispatcher)
     bank.dispatcher.onWarning { _ in }
@@ -163,6 +164,11 @@ import Testing
         On(Deposit.self) { count, _ in count += 1 }
       }, persisted: .model)
     database.failAtCommit(.crash)
+    return (saved, persistence)
+  }
+
+  @Test func aChangeOfUnknownOutcomeSaysSoAndAReadDoesNotSpeakOfAChange() async throws {
+    let (saved, persistence) = try await storeThatLosesItsNextCommit()
     let middleware = DispatchErrorMiddleware<BasicRequestContext>()
     let unknown = await saved.send(Deposit(amount: 1)).error
     let change = middleware.answer(to: try #require(unknown))
@@ -175,14 +181,7 @@ import Testing
   }
 
   @Test func aHookThatFailsByALostChangeDoesNotSpeakOfItsOwn() async throws {
-    let database = MemoryDatabase()
-    try await database.open(for: bank.dispatcher)
-    bank.dispatcher.onWarning { _ in }
-    let saved = try await bank.dispatcher.register(
-      store: Store(identifier: "saved", model: 0) {
-        On(Deposit.self) { count, _ in count += 1 }
-      }, persisted: .model)
-    database.failAtCommit(.crash)
+    let (saved, _) = try await storeThatLosesItsNextCommit()
     let unknown = await saved.send(Deposit(amount: 1)).dispatchError
     let cause = try #require(unknown?.cause as? PersistenceError)
     #expect(!cause.isOutcomeKnown)
