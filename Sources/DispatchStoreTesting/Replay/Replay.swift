@@ -51,7 +51,7 @@ private func replay(
     }
     if let failure = root.failure { throw failure }
     let handle = root.run(at: dispatcher, mode: .async)
-    await handle.settled
+    await handle.settled()
     await progress.recorder.idle(at: dispatcher)
     sent.append(root)
     if !hasCauses { continue }
@@ -96,7 +96,7 @@ public func explore(
     let progress = ReplayProgress(of: dispatcher)
     try await stores(dispatcher)
     let handles = (followers[nil] ?? []).map { $0.runInLanes(at: dispatcher, followers) }
-    for handle in handles { await handle.settled }
+    for handle in handles { await handle.settled() }
     await progress.recorder.idle(at: dispatcher)
     try await check(dispatcher)
   }

@@ -69,7 +69,7 @@ extension FuzzRun {
       if isAtRest, unchanged > 0 {
         if program.effects.contains(where: { $0 != nil }) {
           for (_, handle) in present.now.handles.sorted(by: { $0.key < $1.key }) {
-            await handle.settled
+            await handle.settled()
           }
           if !isAtRest || log.allEvents.count != events { continue }
         }

@@ -43,7 +43,8 @@ extension Scenario {
       })
     let ticks = Shared(0)
     let token = dispatcher.register(
-      effect: .longLived(restart: .onFailure(limit: 2, delay: .seconds(1))) { context in
+      effect: .longLived(restart: .onFailure(limit: 2, backoff: .constant(.seconds(1)))) {
+        context in
         let tick = ticks.with { ticks in
           ticks += 1
           return ticks
@@ -58,7 +59,7 @@ extension Scenario {
         group.addTask {
           let branch = Branch(tree: tree, depth: 2)
           let handle = dispatcher.dispatch(action: branch, mode: modes[(tree + 1) % modes.count])
-          await handle.settled
+          await handle.settled()
           let count = trees.now[tree]
           try check(count == 7, "tree \(tree) is settled with \(count) runs")
         }
@@ -68,7 +69,7 @@ extension Scenario {
         let handle = dispatcher.dispatch(action: Branch(tree: 3, depth: 2), mode: .serial)
         try? await dispatcher.simulation?.delay(upTo: .milliseconds(1))
         handle.cancelWithEffects()
-        await handle.settled
+        await handle.settled()
         let count = trees.now[3]
         try await dispatcher.simulation?.clock.sleep(for: .seconds(1))
         try check(trees.now[3] == count, "a run has gone on after the settling")
@@ -78,7 +79,7 @@ extension Scenario {
           group.addTask {
             await dispatcher.dispatch(
               action: Turn(key: key), mode: modes[(key + number) % 3]
-            ).settled
+            ).settled()
           }
         }
       }
@@ -86,7 +87,7 @@ extension Scenario {
         let holds = (0..<2).map { _ in dispatcher.dispatch(action: Hold(), mode: .async) }
         for hold in holds { await hold.ended() }
         held.cancel()
-        for hold in holds { await hold.settled }
+        for hold in holds { await hold.settled() }
         try check(held.runCount == 0, "a run has gone on after its cancellation")
       }
       try await group.waitForAll()

@@ -45,7 +45,7 @@ extension Scenario {
       await handle.ended()
       // The handle may have come before the last link.
       if chain == 4 { handle.cancelWithEffects() }
-      await handle.settled
+      await handle.settled()
       guard let held = last.now[chain] else { continue }
       try check(held.hasEnded, "chain \(chain) is settled before its last link has ended")
       try check(await !held.result.isSuccess, "the last link of chain \(chain) was not cancelled")

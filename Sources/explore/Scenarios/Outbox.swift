@@ -148,7 +148,7 @@ private final class Cashier: Sendable {
       action: Place(number: purchase.number), mode: purchase.mode, options: options)
     if purchase.isCancelled { dispatcher.simulation!.atSomeTime { handle.cancelWithEffects() } }
     if await handle.result.isSuccess { acknowledged.with { $0.append(purchase.number) } }
-    await handle.settled
+    await handle.settled()
   }
 }
 
@@ -367,7 +367,7 @@ extension Scenario {
         }
         throw Broken(description: "try again")
       })
-    await concurrently(0..<4) { await dispatcher.dispatch(action: Place(number: $0)).settled }
+    await concurrently(0..<4) { await dispatcher.dispatch(action: Place(number: $0)).settled() }
     try check(faults.now.isEmpty, "\(faults.now)")
     try check(dispatcher.deadLetters.isEmpty, "\(dispatcher.deadLetters)")
     try check(orders.model.paid.sorted() == [0, 1, 2, 3], "\(orders.model.paid) are paid")

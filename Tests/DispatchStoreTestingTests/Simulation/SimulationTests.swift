@@ -46,7 +46,7 @@ struct SimulationTests {
             keys.withLock { $0.append(context.key) }
             return nil
           })
-        for _ in 0..<3 { await dispatcher.dispatch(Noted()).settled }
+        for _ in 0..<3 { await dispatcher.dispatch(Noted()).settled() }
       }
       #expect(report.failure == nil)
     }

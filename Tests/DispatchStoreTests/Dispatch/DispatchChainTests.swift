@@ -161,7 +161,7 @@ struct DispatchChainTests {
     }
     let result = await handles.first(1)[0].result
     #expect(!result.isSuccess)
-    await outer.settled
+    await outer.settled()
     #expect(!(await outer.result.isSuccess))
   }
 
@@ -196,7 +196,7 @@ struct DispatchChainTests {
       clock.advance(by: .seconds(5))
     }
     await ended.full()
-    await outer.settled
+    await outer.settled()
   }
 
   /// A program that keeps all handles, and drops them while the last link is in flight.
@@ -224,7 +224,7 @@ struct DispatchChainTests {
     let settled = Latch()
     let first = handles[0]
     Task {
-      await first.settled
+      await first.settled()
       settled.open()
     }
     let lastHandle = handles[count - 1]

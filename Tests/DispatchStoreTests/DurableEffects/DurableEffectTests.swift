@@ -141,7 +141,7 @@ struct DurableEffectTests {
     let service = try await PaymentService(isPersistent ? database : nil, bank)
     let handle = await onOwnThread { service.dispatcher.dispatch(OrderPlaced(), mode: mode) }
     #expect(await handle.result.isSuccess)
-    await handle.settled
+    await handle.settled()
     #expect(service.orders.model == OrderBook(placed: [1], paid: [1]))
     #expect(bank.keys.all.count == 1)
     #expect(service.dispatcher.pendingEffects.isEmpty)
@@ -169,7 +169,7 @@ struct DurableEffectTests {
   func areRunAgainWithTheSameKey(isPersistent: Bool) async throws {
     let bank = ChargingBank(failing: 2)
     let service = try await PaymentService(isPersistent ? database : nil, bank)
-    await service.dispatcher.dispatch(OrderPlaced()).settled
+    await service.dispatcher.dispatch(OrderPlaced()).settled()
     #expect(bank.keys.all.count == 3)
     #expect(Set(bank.keys.all).count == 1)
     #expect(service.orders.model.paid == [1])
@@ -183,7 +183,7 @@ struct DurableEffectTests {
     let service = try await PaymentService(isPersistent ? database : nil, ChargingBank()) {
       if failures.take() { throw DispatchError.replaced("other") }
     }
-    await service.dispatcher.dispatch(OrderPlaced()).settled
+    await service.dispatcher.dispatch(OrderPlaced()).settled()
     #expect(service.orders.model.paid == [1])
     #expect(service.warnings.all.map(\.kind) == [.effectFailed])
     #expect(service.dispatcher.pendingEffects.isEmpty)
@@ -224,13 +224,13 @@ struct DurableEffectTests {
     #expect(await begun.first(2) == [1, 1])
     clock.advance(by: .seconds(10))
     hangs.open()
-    await second.settled
+    await second.settled()
     #expect(book.model.paid == [2])
     for attempt in 2...3 {
       #expect(await begun.first(attempt + 1).last == attempt)
       clock.advance(by: .seconds(10))
     }
-    await first.settled
+    await first.settled()
     let letter = try #require(dispatcher.deadLetters.first)
     #expect(letter.attempts == 3 && letter.error.contains("had not ended after 10.0 seconds"))
     #expect(warnings.all.map(\.kind) == [.effectFailed, .effectFailed, .deadLetter])
@@ -346,7 +346,7 @@ struct DurableEffectTests {
       #expect(service.dispatcher.pendingEffects[0].lastError == "BankIsClosed()")
       clock.advance(by: .seconds(60))
     }
-    await handle.settled
+    await handle.settled()
     #expect(service.orders.model.paid == [1])
   }
 
@@ -354,7 +354,7 @@ struct DurableEffectTests {
   func becomeDeadLettersThatCanBeRunAgainOrRemoved(isPersistent: Bool) async throws {
     let bank = ChargingBank(failing: 4)
     let service = try await PaymentService(isPersistent ? database : nil, bank, attempts: 2)
-    for id in 1...2 { await service.dispatcher.dispatch(OrderPlaced(id: id)).settled }
+    for id in 1...2 { await service.dispatcher.dispatch(OrderPlaced(id: id)).settled() }
     let letters = service.dispatcher.deadLetters
     #expect(letters.map(\.name) == ["charge", "charge"])
     #expect(letters.map { ($0.action as? OrderPlaced)?.id } == [1, 2])
@@ -403,10 +403,10 @@ struct DurableEffectTests {
     #expect(dispatcher.remove(work))
     #expect(!dispatcher.remove(work))
     #expect(dispatcher.pendingEffects.map(\.key).contains(work.key) == false)
-    await handle.settled
+    await handle.settled()
     if stage == .attempted { #expect(await begun.first(2) == [1, 2]) }
     for left in dispatcher.pendingEffects { #expect(dispatcher.remove(left)) }
-    for handle in [first, second] { await handle.settled }
+    for handle in [first, second] { await handle.settled() }
     #expect(dispatcher.pendingEffects.isEmpty && dispatcher.deadLetters.isEmpty)
     #expect(begun.all == (stage == .waiting ? [1] : [1, 2]))
     #expect(warnings.all.allSatisfy { $0.kind == .effectFailed && stage == .pausing })
@@ -424,7 +424,7 @@ struct DurableEffectTests {
       removals.record(dispatcher.pendingEffects.first.map { dispatcher.remove($0) })
     }
     let handle = dispatcher.dispatch(OrderPlaced())
-    await handle.settled
+    await handle.settled()
     #expect(await removals.first(1) == [false])
     #expect(service.orders.model.paid == [1])
     token.cancel()
@@ -458,7 +458,7 @@ struct DurableEffectTests {
       store: Store(identifier: "slow", model: 0) {
         On(OrderPaid.self) { _, _ in clock.advance(by: .seconds(2)) }
       }, waitFor: ["orders"])
-    await service.dispatcher.dispatch(OrderPlaced()).settled
+    await service.dispatcher.dispatch(OrderPlaced()).settled()
     #expect(bank.keys.all.count == 1 && service.orders.model.paid == [1])
     try await service.persistence?.flush()
     #expect(rows.isEmpty && service.dispatcher.pendingEffects.isEmpty)
@@ -483,7 +483,7 @@ struct DurableEffectTests {
         isFull.open()
         await free.opened()
       })
-    await handle.settled
+    await handle.settled()
     #expect(bank.keys.all.count == 1 && service.orders.model.paid == [1])
     #expect(service.warnings.all.isEmpty && limit.statistics.inFlight == 1)
     free.open()
@@ -508,7 +508,7 @@ struct DurableEffectTests {
       await Task.yield()
     }
     database.release()
-    await handle.settled
+    await handle.settled()
     #expect(bank.keys.all.count == 1 && service.orders.model.paid == [1])
     #expect(service.warnings.all.isEmpty)
   }
@@ -532,7 +532,7 @@ struct DurableEffectTests {
   private func makeLetter(isPersistent: Bool) async throws -> (PaymentService, DeadLetter) {
     let service = try await PaymentService(
       isPersistent ? database : nil, ChargingBank(failing: 1), attempts: 1)
-    await service.dispatcher.dispatch(OrderPlaced()).settled
+    await service.dispatcher.dispatch(OrderPlaced()).settled()
     return (service, try #require(service.dispatcher.deadLetters.first))
   }
 
@@ -633,7 +633,7 @@ struct DurableEffectTests {
   @Test func deadLettersSurviveARestart() async throws {
     let bank = ChargingBank(failing: 1)
     let first = try await PaymentService(database, bank, attempts: 1)
-    await first.dispatcher.dispatch(OrderPlaced()).settled
+    await first.dispatcher.dispatch(OrderPlaced()).settled()
     try await first.persistence!.flush()
     let key = first.dispatcher.deadLetters[0].key
     database.crash()
@@ -649,7 +649,7 @@ struct DurableEffectTests {
 
   @Test func whoseActionCanNotBeEncodedAreReportedAndKept() async throws {
     let first = try await PaymentService(database, ChargingBank(failing: 1), attempts: 1)
-    for id in [-1, 2] { await first.dispatcher.dispatch(OrderPlaced(id: id)).settled }
+    for id in [-1, 2] { await first.dispatcher.dispatch(OrderPlaced(id: id)).settled() }
     #expect(first.orders.model == OrderBook(placed: [-1, 2], paid: [2]))
     try await first.persistence!.flush()
     await first.warnings.untilRecorded { $0.kind == .notEncodable }
@@ -765,7 +765,7 @@ struct DurableEffectTests {
         })
       await next.paid(1)
       #expect(bank.keys.all.count == (wasDone ? 0 : 1))
-      await next.dispatcher.dispatch(OrderPlaced(id: 2)).settled
+      await next.dispatcher.dispatch(OrderPlaced(id: 2)).settled()
       #expect(next.orders.model.paid == [1, 2])
       #expect(bank.keys.all.count == (wasDone ? 1 : 2), "New work is not reconciled.")
       hangs.open()
@@ -777,7 +777,7 @@ struct DurableEffectTests {
       let (database, bank) = (MemoryDatabase(), ChargingBank())
       let first = try await PaymentService(database, bank)
       database.failAtCommit(.crash, number: commit)
-      for id in 1...2 { await first.dispatcher.dispatch(OrderPlaced(id: id)).settled }
+      for id in 1...2 { await first.dispatcher.dispatch(OrderPlaced(id: id)).settled() }
       let next = try await PaymentService(database, bank, resumes: false)
       let (book, rows) = (
         next.orders.model, database.rows(ofStore: "dispatchstore.work", part: 2)
@@ -812,7 +812,7 @@ struct DurableEffectTests {
       effect: DurableEffect("other", on: OrderPlaced.self, attempts: 2, backoff: .none) { _, _ in
         NobodyHandlesThis()
       })
-    await service.dispatcher.dispatch(OrderPlaced()).settled
+    await service.dispatcher.dispatch(OrderPlaced()).settled()
     #expect(service.dispatcher.deadLetters.map(\.name) == ["other"])
     #expect(service.dispatcher.deadLetters.first?.error.contains("NobodyHandlesThis") == true)
   }
@@ -874,7 +874,7 @@ struct DurableEffectTests {
         attempts.record(context.key)
         return OrderRefused(id: order.id)
       })
-    await service.dispatcher.dispatch(OrderPlaced()).settled
+    await service.dispatcher.dispatch(OrderPlaced()).settled()
     #expect(attempts.all.count == 2 && Set(attempts.all).count == 1)
     #expect(service.dispatcher.deadLetters.map(\.name) == ["other"])
   }
@@ -900,7 +900,7 @@ struct DurableEffectTests {
       await clock.waitForSleepers(atLeast: 1)
       clock.advance(by: .seconds(60))
     }
-    await handle.settled
+    await handle.settled()
     #expect(keys.all.count == 3 && Set(keys.all).count == 1)
     #expect(dispatcher.deadLetters.map(\.attempts) == [3])
     #expect(warnings.all.map(\.kind) == [.effectFailed, .effectFailed, .deadLetter])
@@ -994,7 +994,7 @@ struct DurableEffectTests {
     let handle = first.dispatcher.dispatch(OrderPlaced())
     await clock.waitForSleepers(atLeast: 1)
     await first.dispatcher.drain()
-    await handle.settled
+    await handle.settled()
     #expect(first.dispatcher.pendingEffects.count == 1)
     try await first.persistence!.close()
     let next = try await PaymentService(database, bank)
@@ -1167,7 +1167,7 @@ struct DurableEffectTests {
     #expect(await handle.result.isSuccess)
     #expect(rows.count == 1)
     hangs.open()
-    await handle.settled
+    await handle.settled()
     try await persistence?.flush()
     #expect(rows.isEmpty)
   }

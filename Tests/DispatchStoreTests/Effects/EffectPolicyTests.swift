@@ -42,9 +42,9 @@ struct EffectPolicyTests {
     let handles = [dispatch(0), dispatch(1)]
     #expect(await log.first(2).sorted() == ["+0", "+1"])
     latches[1].open()
-    await handles[1].settled
+    await handles[1].settled()
     latches[0].open()
-    await handles[0].settled
+    await handles[0].settled()
     #expect(log.all.suffix(2) == ["-1", "-0"])
   }
 
@@ -53,21 +53,21 @@ struct EffectPolicyTests {
     let former = dispatch(0)
     _ = await log.first(1)
     let latest = dispatch(1)
-    await former.settled
+    await former.settled()
     #expect(log.all.contains("x0") && !log.all.contains("-1"))
     latches[1].open()
-    await latest.settled
+    await latest.settled()
     #expect(log.all.last == "-1")
   }
 
   @Test func unlessRunningSkipsTheLater() async {
     register(.unlessRunning)
     let first = dispatch(0)
-    await dispatch(1).settled
+    await dispatch(1).settled()
     latches[0].open()
-    await first.settled
+    await first.settled()
     latches[2].open()
-    await dispatch(2).settled
+    await dispatch(2).settled()
     #expect(log.all == ["+0", "-0", "+2", "-2"])
   }
 
@@ -75,22 +75,22 @@ struct EffectPolicyTests {
     register(.serial)
     let handles = (0..<3).map(dispatch)
     for latch in latches.reversed() { latch.open() }
-    for handle in handles { await handle.settled }
+    for handle in handles { await handle.settled() }
     #expect(log.all == ["+0", "-0", "+1", "-1", "+2", "-2"])
   }
 
   @Test func holdsAmongActionsOfOneKey() async {
     register(.unlessRunning, isKeyed: true)
     let (even, odd) = (dispatch(0), dispatch(1))
-    await dispatch(2).settled
-    await dispatch(3).settled
+    await dispatch(2).settled()
+    await dispatch(3).settled()
     #expect(await log.first(2).sorted() == ["+0", "+1"])
     latches[0].open()
-    await even.settled
+    await even.settled()
     latches[2].open()
-    await dispatch(2).settled
+    await dispatch(2).settled()
     latches[1].open()
-    await odd.settled
+    await odd.settled()
     #expect(log.all.sorted() == ["+0", "+1", "+2", "-0", "-1", "-2"])
   }
 
@@ -98,9 +98,9 @@ struct EffectPolicyTests {
     register(.serial)
     let handles = (0..<3).map(dispatch)
     handles[1].cancelWithEffects()
-    await handles[1].settled
+    await handles[1].settled()
     for latch in latches { latch.open() }
-    for handle in handles { await handle.settled }
+    for handle in handles { await handle.settled() }
     #expect(log.all == ["+0", "-0", "+2", "-2"])
   }
 
@@ -119,7 +119,7 @@ struct EffectPolicyTests {
         group.addTask {
           for index in 0..<100 {
             let mode = Dispatcher.Mode.everyMode[(producer + index) % 5]
-            await dispatcher.dispatch(action: Cue(number: index), mode: mode).settled
+            await dispatcher.dispatch(action: Cue(number: index), mode: mode).settled()
           }
         }
       }

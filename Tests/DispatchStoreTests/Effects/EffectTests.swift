@@ -62,7 +62,7 @@ struct EffectTests {
   func anActionWithoutAStoreIsFollowedAndNotReported(_ mode: Dispatcher.Mode) async {
     let (log, warnings) = (log, dispatcher.recordWarnings())
     dispatcher.register(effect: Effect(Cue.self) { _, _ in log.record("effect") })
-    await dispatcher.dispatch(action: Cue(), mode: mode).settled
+    await dispatcher.dispatch(action: Cue(), mode: mode).settled()
     #expect(log.all == ["effect"])
     #expect(warnings.all.isEmpty)
   }
@@ -74,8 +74,8 @@ struct EffectTests {
     let log = log
     dispatcher.register(
       effect: Effect(Base.self) { action, _ in log.record("\(type(of: action))") })
-    await dispatcher.dispatch(action: Derived()).settled
-    await dispatcher.dispatch(action: Base()).settled
+    await dispatcher.dispatch(action: Derived()).settled()
+    await dispatcher.dispatch(action: Base()).settled()
     #expect(log.all == ["Derived", "Base"])
   }
 
@@ -104,8 +104,8 @@ struct EffectTests {
       })
     let failing = dispatcher.dispatch(
       action: Script.runs("fails") { _ in throw StageFright() }, mode: mode)
-    await failing.settled
-    await dispatcher.dispatch(action: Script.adds("adds"), mode: mode).settled
+    await failing.settled()
+    await dispatcher.dispatch(action: Script.adds("adds"), mode: mode).settled()
     #expect(log.all.sorted() == ["adds", "adds: true", "fails: false"])
   }
 
@@ -114,7 +114,7 @@ struct EffectTests {
     dispatcher.addStage()
     dispatcher.register(middleware: Vetoing())
     dispatcher.register(effect: Effect(Script.self) { _, _ in log.record("effect") })
-    await dispatcher.dispatch(action: Script.adds("a")).settled
+    await dispatcher.dispatch(action: Script.adds("a")).settled()
     #expect(log.all.isEmpty)
   }
 
@@ -132,7 +132,7 @@ struct EffectTests {
       effect: Effect(Script.self, policy: .serial) { script, _ in log.record("\(script)") })
     let handle = dispatcher.dispatch(
       actions: [Script.adds("a"), Cue(), Script.adds("b")], mode: mode)
-    await handle.settled
+    await handle.settled()
     #expect(log.all == ["a", "b"])
   }
 
@@ -161,7 +161,7 @@ struct EffectTests {
         _ = await child
       })
     let handle = dispatcher.dispatch(action: Cue(), mode: mode)
-    await handle.settled
+    await handle.settled()
     #expect(parents.all == [nil] + Array(repeating: handle.dispatchID, count: 5))
   }
 
@@ -190,7 +190,7 @@ struct EffectTests {
         dispatcher.dispatch(
           action: number == 1
             ? Script.adds("a") : Script.suspends("a") { _ in await Task.yield() }, mode: mode)
-      }.settled
+      }.settled()
     }
     #expect(log.all == ["a 1", "1", "a 2", "2"])
   }
@@ -209,7 +209,7 @@ struct EffectTests {
     dispatcher.register(
       effect: Effect(Echo.self, policy: .serial) { _, _ in log.record("echo") })
     let handle = dispatcher.dispatch(action: Cue(), mode: mode)
-    await handle.settled
+    await handle.settled()
     #expect(handle.resultIfEnded?.isSuccess == true)
     #expect(log.all == ["StageFright(place: 1) true", "echo"])
     #expect(warnings.all == [.effectFailed])
@@ -220,7 +220,7 @@ struct EffectTests {
     let contexts = Recorder<EffectContext>()
     dispatcher.addStage()
     dispatcher.register(effect: Effect(Cue.self) { _, context in contexts.record(context) })
-    await dispatcher.dispatch(action: Cue()).settled
+    await dispatcher.dispatch(action: Cue()).settled()
     let context = contexts.all[0]
     #expect(!context.isActive)
     let result = await context.send(Script.adds("late"))
@@ -239,11 +239,11 @@ struct EffectTests {
     let effect = Effect(Cue.self) { _, _ in log.record("a") }
     let first = dispatcher.register(effect: effect)
     dispatcher.register(effect: effect)
-    await dispatcher.dispatch(action: Cue()).settled
+    await dispatcher.dispatch(action: Cue()).settled()
     #expect(log.all == ["a", "a"])
     #expect(first.unregister())
     #expect(!first.unregister())
-    await dispatcher.dispatch(action: Cue()).settled
+    await dispatcher.dispatch(action: Cue()).settled()
     #expect(log.all == ["a", "a", "a"])
   }
 
@@ -260,8 +260,8 @@ struct EffectTests {
     _ = await log.first(1)
     #expect(registration.runCount == 1)
     #expect(registration.unregister())
-    await dispatcher.dispatch(action: Cue(number: 4), mode: mode).settled
-    for handle in handles { await handle.settled }
+    await dispatcher.dispatch(action: Cue(number: 4), mode: mode).settled()
+    for handle in handles { await handle.settled() }
     #expect(log.all.count == 2 && log.all[1].hasPrefix("cancelled"))
     #expect(registration.runCount == 0)
     #expect(!registration.unregister())
@@ -279,13 +279,13 @@ struct EffectTests {
     _ = await log.first(1)
     #expect(token != nil && registration.runCount == 1)
     token = nil
-    await handle.settled
-    await dispatcher.dispatch(action: Cue()).settled
+    await handle.settled()
+    await dispatcher.dispatch(action: Cue()).settled()
     #expect(log.all == ["begins", "cancelled"])
     let other = dispatcher.register(effect: Effect(Echo.self) { _, _ in log.record("echo") })
       .token()
     other.cancel()
-    await dispatcher.dispatch(action: Echo()).settled
+    await dispatcher.dispatch(action: Echo()).settled()
     #expect(log.count == 2)
   }
 
@@ -305,7 +305,7 @@ struct EffectTests {
     let handle = dispatcher.dispatch(action: Cue())
     _ = await log.first(1)
     registration.cancel()
-    await handle.settled
+    await handle.settled()
     #expect(await handles.all[0].result.error is CancellationError)
     #expect(registration.unregister())
   }
@@ -331,7 +331,7 @@ struct EffectTests {
     #expect(await handle.result.isSuccess)
     _ = await log.first(1)
     clock.advance(by: .seconds(6))
-    await handle.settled
+    await handle.settled()
     #expect(await handles.all[0].result.errorCode == .timedOut)
   }
 
@@ -352,8 +352,8 @@ struct EffectTests {
     #expect(await second.result.isSuccess)
     clock.advance(by: .seconds(6))
     free.open()
-    await first.settled
-    await second.settled
+    await first.settled()
+    await second.settled()
     #expect(log.count == 2)
   }
 
@@ -384,7 +384,7 @@ struct EffectTests {
         }, mode: mode, options: .timeout(.seconds(5)))
     }
     #expect(await handle.result.errorCode == .timedOut)
-    await handle.settled
+    await handle.settled()
     #expect(await handles.first(1)[0].result.isSuccess)
     #expect(stage.model.sorted() == ["refund", "sent"])
   }
@@ -413,7 +413,7 @@ struct EffectTests {
     let handle = dispatcher.dispatch(action: Cue())
     _ = await log.first(1)
     registration.cancel()
-    await handle.settled
+    await handle.settled()
     #expect(log.all == ["begins", "false", "true"])
     #expect(stage.model == ["detached"])
   }
@@ -424,7 +424,7 @@ struct EffectTests {
     dispatcher.register(effect: Effect(Cue.self) { _, _ in log.record("effect") })
     let dispatcher = dispatcher
     let handle = store.updateModel { _ in dispatcher.dispatch(action: Cue()) }
-    await handle.settled
+    await handle.settled()
     #expect(log.all == ["effect"])
   }
 }

@@ -47,12 +47,13 @@ struct LongLivedEffectTests {
     #expect(Set(transactions.all.compactMap(\.self)).count == 3)
   }
 
-  @Test func restartAfterFailuresWithALimitAndADelay() async {
+  @Test func restartAfterFailuresWithALimitAndABackoff() async {
     let (clock, log) = (VirtualClock(), log)
     let dispatcher = Dispatcher(clock: clock)
     let warnings = dispatcher.recordWarnings()
     let registration = dispatcher.register(
-      effect: .longLived(restart: .onFailure(limit: 2, delay: .seconds(10))) { context in
+      effect: .longLived(restart: .onFailure(limit: 2, backoff: .constant(.seconds(10)))) {
+        context in
         log.record("\(context.attempt) \(clock.now.offset)")
         throw StageFright()
       }.onFailure { _, _ in log.record("failed") })
@@ -71,12 +72,46 @@ struct LongLivedEffectTests {
     #expect(registration.runCount == 0)
   }
 
+  @Test func countFailuresInARowAndARunThatHasLastedBeginsAnew() async {
+    let (clock, log) = (VirtualClock(), log)
+    let dispatcher = Dispatcher(clock: clock)
+    dispatcher.onWarning { _ in }
+    // The second run lasts, so that the failure at its end is the first again.
+    let end = Latch()
+    let restart = EffectRestart.onFailure(
+      limit: 1, backoff: .exponential(from: .seconds(1)), resetAfter: .seconds(10))
+    let registration = dispatcher.register(
+      effect: .longLived(restart: restart) { context in
+        log.record("\(context.attempt) \(clock.now.offset)")
+        if context.attempt == 2 { await end.opened() }
+        throw StageFright()
+      }.onFailure { _, context in log.record("failed") })
+    _ = await log.first(2)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    _ = await log.first(3)
+    clock.advance(by: .seconds(10))
+    end.open()
+    _ = await log.first(4)
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    _ = await log.first(6)
+    #expect(
+      log.all == [
+        "1 0.0 seconds", "failed", "2 1.0 seconds", "failed", "3 12.0 seconds", "failed",
+      ])
+    #expect(await dispatcher.drain().isComplete)
+    #expect(registration.runCount == 0)
+  }
+
   @Test func aDelayEndsWhereTheEffectIsUnregistered() async {
     let (clock, log) = (VirtualClock(), log)
     let dispatcher = Dispatcher(clock: clock)
     dispatcher.onWarning { _ in log.record("failed") }
     let registration = dispatcher.register(
-      effect: .longLived(restart: .onFailure(delay: .seconds(10))) { _ in throw StageFright() })
+      effect: .longLived(restart: .onFailure(backoff: .constant(.seconds(10)))) { _ in
+        throw StageFright()
+      })
     _ = await log.first(1)
     await clock.waitForSleepers(atLeast: 1)
     registration.unregister()
@@ -187,7 +222,7 @@ struct EffectLifecycleTests {
     _ = await log.first(1)
     dispatcher.shutDown()
     free.open()
-    await handle.settled
+    await handle.settled()
     #expect(log.all == ["block"])
     #expect(await dispatcher.drain().isComplete)
   }
@@ -208,7 +243,7 @@ struct EffectLifecycleTests {
     }
     #expect(weakDispatcher != nil)
     free.open()
-    await handle.settled
+    await handle.settled()
     #expect(log.all == ["true"])
   }
 }

@@ -34,23 +34,23 @@ struct SettledTests {
     addChain(inner, until: free)
     let handle = dispatcher.dispatch(action: Cue(number: 9), mode: mode)
     async let settled: Void = {
-      await handle.settled
+      await handle.settled()
       log.record("settled")
     }()
     _ = await log.first(8)
     free.open()
     await settled
     #expect(log.all == ["9", "8", "7", "6", "5", "4", "3", "2", "1", "settled"])
-    await handle.settled
+    await handle.settled()
   }
 
   @Test(arguments: modes)
   func ofADispatchWithoutEffectsIsNothingButItsEnd(_ mode: Dispatcher.Mode) async {
     dispatcher.addStage()
     let handle = dispatcher.dispatch(action: Script.adds("a"), mode: mode)
-    await handle.settled
+    await handle.settled()
     #expect(handle.hasEnded)
-    await dispatcher.dispatch(actions: [], mode: mode).settled
+    await dispatcher.dispatch(actions: [], mode: mode).settled()
   }
 
   @Test(arguments: modes)
@@ -61,7 +61,7 @@ struct SettledTests {
     let handle = dispatcher.dispatch(
       actions: [Cue(number: 1), Script.suspends { _ in await Task.yield() }, Cue(number: 2)],
       mode: mode)
-    async let settled: Void = handle.settled
+    async let settled: Void = handle.settled()
     _ = await log.first(1)
     #expect(log.all == ["2"])
     free.open()
@@ -87,7 +87,7 @@ struct SettledTests {
       }
     let handle = dispatcher.dispatch(action: script, mode: mode)
     async let settled: Void = {
-      await handle.settled
+      await handle.settled()
       log.record("settled")
     }()
     await handle.ended()
@@ -130,7 +130,7 @@ struct SettledTests {
       }
     let handle = await onOwnThread { dispatcher.dispatch(action: script, mode: mode) }
     async let settled: Void = {
-      await handle.settled
+      await handle.settled()
       log.record("settled")
     }()
     await handle.ended()
@@ -157,7 +157,7 @@ struct SettledTests {
           await context.send(Cue(number: child), mode: .serial(lane: child))
         }
       })
-    await dispatcher.dispatch(action: Cue(number: 1), mode: mode).settled
+    await dispatcher.dispatch(action: Cue(number: 1), mode: mode).settled()
     #expect(cues.model == 99)
   }
 
@@ -168,10 +168,10 @@ struct SettledTests {
     let inner = Recorder<DispatchHandle>()
     await dispatcher.dispatch(action: Echo(), mode: .async) {
       inner.record(dispatcher.dispatch(action: Cue(number: 1)))
-    }.settled
+    }.settled()
     #expect(log.all.isEmpty)
     free.open()
-    await inner.all[0].settled
+    await inner.all[0].settled()
     #expect(log.all == ["1"])
   }
 
@@ -189,7 +189,7 @@ struct SettledTests {
     await handle.ended()
     handle.cancel()
     free.open()
-    await handle.settled
+    await handle.settled()
     #expect(log.all == ["begins", "ends"])
   }
 
@@ -213,7 +213,7 @@ struct SettledTests {
     let handle = dispatcher.dispatch(action: Cue(number: 3), mode: mode)
     _ = await log.first(1)
     handle.cancelWithEffects()
-    await handle.settled
+    await handle.settled()
     #expect(log.all.first == "block")
     #expect(
       log.all.sorted() == ["block", "cancelled 1", "cancelled 2", "cancelled 3", "cancelled block"])
@@ -237,7 +237,7 @@ struct SettledTests {
     dispatcher.dispatch(action: Cue(number: 1))
     #expect(await log.first(2).sorted() == ["block", "next"])
     handle.cancelWithEffects()
-    await handle.settled
+    await handle.settled()
     #expect(await handles.all[0].result.error is CancellationError)
   }
 
@@ -255,7 +255,7 @@ struct SettledTests {
     _ = await log.first(1)
     handle.cancelWithEffects()
     free.open()
-    await handle.settled
+    await handle.settled()
     #expect(log.all == ["block"])
   }
 
@@ -281,7 +281,7 @@ struct SettledTests {
         group.addTask {
           for times in 1...10 {
             let mode = Dispatcher.Mode.everyMode[(tree + times) % 5]
-            await dispatcher.dispatch(action: Cue(number: 10 * tree + 4), mode: mode).settled
+            await dispatcher.dispatch(action: Cue(number: 10 * tree + 4), mode: mode).settled()
             #expect(counts[tree].count == 31 * times)
           }
         }

@@ -98,7 +98,7 @@ struct TimeTravelTests {
         return .pass
       })
     let first = book(1)
-    await book(2).settled
+    await book(2).settled()
     try await recorder.travel(to: number(first))
     let before = hooks.withLock(\.self)
     let action = Book(customer: "x", amount: 1)

@@ -161,7 +161,7 @@ func work(_ count: Int, isDurable: Bool) async throws -> Double {
   let time = await seconds {
     for _ in 0..<count {
       if isDurable {
-        await dispatcher.dispatch(Add(amount: 1)).settled
+        await dispatcher.dispatch(Add(amount: 1)).settled()
       } else {
         await dispatcher.send(Add(amount: 1))
         await dispatcher.send(Added(amount: 1))

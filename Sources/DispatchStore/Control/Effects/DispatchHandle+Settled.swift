@@ -8,25 +8,23 @@ extension DispatchHandle {
   /// observers and completions are not. Cancelling the task that awaits it ends neither the wait nor the awaited
   /// work. Do not await it in an effect of the dispatch itself, nor in an operation that holds a lane which such an
   /// effect needs. These would wait for ever, and this is not refused.
-  public var settled: Void {
-    get async {
-      _ = await result
-      // A dispatch that has not ended is in a ring of waits.
-      guard let dispatch, dispatch.hasEnded else { return }
-      let wait = TaskWait.begin()
-      await withUnsafeContinuation { continuation in
-        dispatch.whenSettled { continuation.resume() }
-      }
-      wait?.end()
-      // Kept alive, since the work that goes on is counted on its account while it exists.
-      withExtendedLifetime(dispatch) {}
+  public func settled() async {
+    _ = await result
+    // A dispatch that has not ended would deadlock with its caller.
+    guard let dispatch, dispatch.hasEnded else { return }
+    let wait = TaskWait.begin()
+    await withUnsafeContinuation { continuation in
+      dispatch.whenSettled { continuation.resume() }
     }
+    wait?.end()
+    // Kept alive, since the work that goes on is counted on its account while it exists.
+    withExtendedLifetime(dispatch) {}
   }
 
   /// Cancels the dispatch as `cancel()`, with the runs of its effects, their dispatches, and so on.
   ///
   /// May be called after the dispatch's end. No effect follows it from now on. A cancelled run may go on for a while,
-  /// and `settled` waits for it. `cancel()` alone concerns no effect.
+  /// and `settled()` waits for it. `cancel()` alone concerns no effect.
   public func cancelWithEffects() {
     dispatch?.cancelWithFollowers()
   }

@@ -7,7 +7,7 @@
 ///       })
 ///
 /// A run begins when the action's dispatch has ended: its stores have, and its completion has run. It has a task of
-/// its own. The dispatch does not wait for it; `DispatchHandle.settled` does. See `docs/Effects.md`.
+/// its own. The dispatch does not wait for it; `DispatchHandle.settled()` does. See `docs/Effects.md`.
 public struct Effect: Sendable {
   /// A description for messages.
   let name: String

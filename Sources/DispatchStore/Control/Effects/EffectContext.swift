@@ -47,7 +47,7 @@ public struct EffectContext: Sendable {
 
   /// Dispatches an action, as `Dispatcher.dispatch` does; the run does not wait for it.
   ///
-  /// `DispatchHandle.settled` of the followed action waits for it.
+  /// `DispatchHandle.settled()` of the followed action waits for it.
   @discardableResult
   public func dispatch<Action: ActionType>(
     _ action: Action, to storeIdentifier: String? = nil, mode: Dispatcher.Mode = .async,

@@ -12,19 +12,25 @@ public enum EffectPolicy: Sendable, CaseIterable {
 
 /// Whether a long-lived effect runs again after it has thrown.
 public struct EffectRestart: Sendable {
-  /// The number of restarts until the program restarts the effect; nil for any number.
   let limit: Int?
-  let delay: Duration
+  let backoff: RetryBackoff
+  let resetAfter: Duration
 
   /// Never runs the effect again.
-  public static let never = EffectRestart(limit: 0, delay: .zero)
+  public static let never = EffectRestart(limit: 0, backoff: .none, resetAfter: .zero)
 
-  /// Runs the effect again, each time after a delay by the dispatcher's clock.
+  /// Runs the effect again, each time after a pause by the dispatcher's clock.
+  ///
+  /// Failures are counted in a row: one at the end of a run that has lasted `resetAfter` is the first again.
   ///
   /// - Parameters:
-  ///   - limit: The maximum number of restarts until the program restarts the effect; nil for any number.
-  ///   - delay: The time from the failure on; no thread waits meanwhile.
-  public static func onFailure(limit: Int? = nil, delay: Duration = .zero) -> EffectRestart {
-    EffectRestart(limit: limit, delay: delay)
+  ///   - limit: The maximum number of restarts in a row, until the program restarts the effect; nil for any number.
+  ///   - backoff: The pauses from each failure on; no thread waits meanwhile.
+  ///   - resetAfter: The duration of a run after which limit and backoff begin anew.
+  public static func onFailure(
+    limit: Int? = nil, backoff: RetryBackoff = .exponential(from: .milliseconds(100)),
+    resetAfter: Duration = .seconds(60)
+  ) -> EffectRestart {
+    EffectRestart(limit: limit, backoff: backoff, resetAfter: resetAfter)
   }
 }

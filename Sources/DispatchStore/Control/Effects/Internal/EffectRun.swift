@@ -121,6 +121,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   private func make(_ attempt: Int) async -> Duration? {
     if !isActive { return nil }
     putDeadline()
+    let began = dispatcher.clock.nanoseconds
     do {
       switch registered.effect.kind {
       case .following(let following): return try await following.body(self)
@@ -132,11 +133,22 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
       return nil
     } catch {
       if isActive { report(error) }
-      guard case .running(let restart, _) = registered.effect.kind,
-        attempt <= restart.limit ?? .max
-      else { return nil }
-      return restart.delay
+      guard case .running(let restart, _) = registered.effect.kind else { return nil }
+      return pause(of: restart, after: error, since: began)
     }
+  }
+
+  /// The pause after a failure of a run that began at a time; nil if the run is not restarted.
+  private func pause(
+    of restart: EffectRestart, after error: any Error, since began: Int64
+  ) -> Duration? {
+    let resets = dispatcher.clock.nanoseconds - began >= restart.resetAfter.wholeNanoseconds
+    let failures = state.withLock { $0.countFailure(resets: resets) }
+    guard failures <= restart.limit ?? .max else { return nil }
+    let failure = FailedAttempt(
+      error: error, attempt: failures, dispatchID: id, storeIndex: 0,
+      isSimulated: dispatcher.pool.world != nil)
+    return .nanoseconds(restart.backoff.pause(after: failure))
   }
 
   private func report(_ error: any Error) {

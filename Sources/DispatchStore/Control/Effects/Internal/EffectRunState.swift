@@ -16,6 +16,7 @@ struct EffectRunState {
   private(set) var isCancelled = false
   /// The number of attempts that have begun.
   private(set) var attemptCount = 0
+  private var failuresInARow = 0
   /// Whether the last one has passed its time limit.
   private(set) var isLate = false
 
@@ -31,6 +32,12 @@ struct EffectRunState {
     attemptCount += 1
     isLate = false
     return attemptCount
+  }
+
+  /// Counts a failure; returns how many there were in a row, of which it may be the first.
+  mutating func countFailure(resets: Bool) -> Int {
+    failuresInARow = resets ? 1 : failuresInARow + 1
+    return failuresInARow
   }
 
   /// Ends the time of an attempt; returns the task to be cancelled, if it goes on and has one.

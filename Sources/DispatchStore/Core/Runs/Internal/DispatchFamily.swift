@@ -10,7 +10,7 @@ protocol FamilyMember: AnyObject, Sendable {
 ///
 /// The parent is the dispatch whose block made it, or the one that it follows.
 ///
-/// Links belong to the details, not to the record. Cancellation goes along them, and `settled` waits until the
+/// Links belong to the details, not to the record. Cancellation goes along them, and `settled()` waits until the
 /// dispatch has no children. A finished dispatch keeps its links only while it has two children or more, or a handle
 /// refers to it. Otherwise it hands its only child on to its parent. So there are at most twice as many links as
 /// running dispatches and handles.

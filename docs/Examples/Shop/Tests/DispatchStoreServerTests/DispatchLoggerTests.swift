@@ -170,7 +170,7 @@ import Testing
     bank.dispatcher.instrument(DispatchLogger(logger, clock: clock))
     bank.dispatcher.register(effect: Effect(Deposit.self) { _, _ in throw Overdrawn() })
     for second in 1...2 {
-      for _ in 1...3 { await bank.dispatcher.dispatch(Deposit(amount: 1)).settled }
+      for _ in 1...3 { await bank.dispatcher.dispatch(Deposit(amount: 1)).settled() }
       #expect(entries.count == second)
       clock.advance(by: .seconds(1))
     }

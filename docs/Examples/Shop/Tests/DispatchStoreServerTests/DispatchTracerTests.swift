@@ -94,7 +94,7 @@ import Tracing
         seen.note("effect")
         await context.send(Deposit(amount: 1))
       })
-    await bank.dispatcher.dispatch(Withdraw(amount: 1), mode: .serial).settled
+    await bank.dispatcher.dispatch(Withdraw(amount: 1), mode: .serial).settled()
     let dispatch = try span("Withdraw")
     #expect(bank.seen["effect"] == dispatch.spanID)
     #expect(try span("Deposit").parentSpanID == dispatch.spanID)

@@ -87,7 +87,7 @@ import Testing
     let message = try #require(handler.entries.first?.message.description)
     #expect(message.contains("The effect on Deposit"))
     free.continuation.finish()
-    await handle.settled
+    await handle.settled()
   }
 
   @Test func thePersistenceIsClosedAfterTheDrain() async throws {

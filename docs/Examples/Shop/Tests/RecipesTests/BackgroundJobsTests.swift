@@ -39,7 +39,7 @@ import Testing
     let invoices = try await startBilling(dispatcher) { invoice, _ in
       mails.withLock { $0.append(invoice) }
     }
-    for _ in 1...2 { await invoices.dispatch(Issue(invoice: 7)).settled }
+    for _ in 1...2 { await invoices.dispatch(Issue(invoice: 7)).settled() }
     #expect(mails.withLock { $0 } == [7])
     #expect(invoices.model.unsent.isEmpty && invoices.model.sent == [7])
     await dispatcher.drain()

@@ -34,7 +34,7 @@ import Testing
       await clock.waitForSleepers(atLeast: 1)
       clock.advance(by: .seconds(300))
     }
-    await handle.settled
+    await handle.settled()
     #expect(attempts.withLock { $0 } == 3)
     #expect(videos.model.failed == [1] && videos.model.unfinished.isEmpty)
     #expect(dispatcher.deadLetters.isEmpty)

@@ -20,7 +20,7 @@ import Testing
     for _ in 1...2 {
       let handle = dispatcher.dispatch(place, options: .idempotencyKey("a"))
       #expect(try await handle.result.reply(to: Place.self, from: shop.orders).amount == 500)
-      await handle.settled
+      await handle.settled()
     }
     #expect(shop.orders.model.all[1]?.states == [.placed, .paid])
     #expect(shop.stock.model.goods["tea"]?.available == 8)
@@ -42,22 +42,22 @@ import Testing
     let bank = FakeBank(failing: 3)
     let shop = try await openShop(bank)
     dispatcher.onWarning { _ in }
-    await dispatcher.dispatch(Place(id: 1, customer: "ann", sku: "tea", count: 1)).settled
+    await dispatcher.dispatch(Place(id: 1, customer: "ann", sku: "tea", count: 1)).settled()
     #expect(shop.orders.model.all[1]?.state == .paid)
     #expect(bank.counts == [1, 0])
   }
 
   @Test func aDeclinedOrderGivesItsGoodsBack() async throws {
     let shop = try await openShop()
-    await dispatcher.dispatch(Place(id: 1, customer: "ann", sku: "tea", count: 9)).settled
+    await dispatcher.dispatch(Place(id: 1, customer: "ann", sku: "tea", count: 9)).settled()
     #expect(shop.orders.model.all[1]?.states == [.placed, .declined])
     #expect(shop.stock.model.goods["tea"]?.available == 10)
   }
 
   @Test func aCancelledOrderIsRefunded() async throws {
     let shop = try await openShop()
-    await dispatcher.dispatch(Place(id: 1, customer: "ann", sku: "tea", count: 1)).settled
-    await dispatcher.dispatch(Cancel(order: 1)).settled
+    await dispatcher.dispatch(Place(id: 1, customer: "ann", sku: "tea", count: 1)).settled()
+    await dispatcher.dispatch(Cancel(order: 1)).settled()
     #expect(shop.orders.model.all[1]?.states == [.placed, .paid, .cancelling, .cancelled])
     #expect(shop.stock.model.goods["tea"]?.available == 10)
     #expect(bank.counts == [1, 1])

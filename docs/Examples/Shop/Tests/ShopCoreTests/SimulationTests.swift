@@ -22,7 +22,7 @@ struct BooksDoNotAgree: Error {
         dispatcher.dispatch(Place(id: id, customer: customer, sku: "tea", count: 1))
       }
       let cancel = dispatcher.dispatch(Cancel(order: 0))
-      for handle in places + [cancel] { await handle.settled }
+      for handle in places + [cancel] { await handle.settled() }
       try check(shop, bank, pieces: 1)
     }
   }
@@ -60,7 +60,7 @@ struct BooksDoNotAgree: Error {
             }
           })
         let handles = (1...2).map { _ in dispatcher.dispatch(Take(count: 1)) }
-        for handle in handles { await handle.settled }
+        for handle in handles { await handle.settled() }
         if stock.model < 0 { throw BooksDoNotAgree(text: "\(stock.model) in stock") }
       }
     }
