@@ -329,6 +329,26 @@ struct PersistenceFailureTests {
     #expect(await stage.run(Deposit(account: "b", amount: 1), way).value.isSuccess)
   }
 
+  /// A list that has begun would be left half done, although its own commits are what is unsaved.
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])
+  func thatLastHoldTheRestOfAListBackInsteadOfRejectingIt(mode: Dispatcher.Mode) async throws {
+    let stage = try await PersistenceStage(limits: .rejecting(commits: 3))
+    stage.database.hold()
+    let list = stage.dispatcher.dispatch(
+      actions: (1...5).map { _ in Deposit(account: "a", amount: 1) }, mode: mode,
+      options: .durability(.memory))
+    while stage.persistence.state.withLock({ $0.commit.heldBack.isEmpty }),
+      list.resultIfEnded == nil
+    {
+      await Task.yield()
+    }
+    #expect(stage.wallet.model.all["a"] == 3)
+    stage.database.release()
+    #expect(await list.result.isSuccess)
+    try await stage.persistence.flush()
+    #expect(stage.saved["a"] == "5")
+  }
+
   @Test(arguments: GroupForm.allCases)
   func thatLastHoldCompensationsBackInsteadOfRejectingThem(form: GroupForm) async throws {
     let stage = try await PersistenceStage(limits: .rejecting(commits: 3))

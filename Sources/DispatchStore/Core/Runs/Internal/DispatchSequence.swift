@@ -292,8 +292,13 @@ extension Dispatch {
     if let details {
       if let retry = details.retry { step.makeDetails().retry = retry }
       if details.isAtomic { step.makeDetails().isAtomic = true }
-      if !details.mayBeRejected { step.makeDetails().mayBeRejected = false }
       if let deadline = details.inheritedDeadline { step.makeDetails().linkedDeadline = deadline }
+    }
+    // Only a gate rejects. A list that has begun would be left half done, for its own commits perhaps.
+    if route._withUnsafeGuaranteedRef(\.endGate) != nil,
+      sequence.hasStarted || details?.mayBeRejected == false
+    {
+      step.makeDetails().mayBeRejected = false
     }
     sequence.dispatcher.prepare(
       step, to: sequence.storeIdentifier, in: sequence.mode, on: thread)
