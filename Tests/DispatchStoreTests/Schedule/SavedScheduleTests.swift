@@ -481,6 +481,30 @@ struct SavedScheduleTests {
     #expect(next.dispatcher.scheduled.count == 2)
   }
 
+  /// The group that has made the step is undone, or lost with the process.
+  @Test(arguments: GroupForm.allCases)
+  func areNotSavedForAStepOfAGroup(form: GroupForm) async throws {
+    let first = try await Office(database, clock)
+    let dispatcher = first.dispatcher
+    let group = ActionGroup {
+      ActionStep(Remind(order: 1)).compensated(by: CleanUp())
+      ActionStep(Remind(order: 2), options: .delayed(by: .seconds(10), name: "r"))
+    }
+    let running = Task { await form.run(group, by: dispatcher) }
+    while dispatcher.scheduled.isEmpty { await Task.yield() }
+    #expect(dispatcher.scheduled.map(\.isSaved) == [false])
+    try await first.persistence.flush()
+    #expect(rows.isEmpty)
+    await dispatcher.drain()
+    #expect(await running.value.compensated.count == 1)
+    #expect(first.log.model.cleaned == 1)
+    database.crash()
+    let next = try await Office(database, clock)
+    clock.advance(by: .seconds(10))
+    await next.dispatcher.drain()
+    #expect(next.log.model.reminded == [1] && first.warnings.all.isEmpty)
+  }
+
   @Test func thatRepeatAreReplacedByOneThatCannotBeSaved() async throws {
     let first = try await Office(database, clock)
     first.dispatcher.every(.seconds(10), name: "clean", perform: CleanUp())

@@ -17,8 +17,8 @@ extension DispatchOptions {
   /// them.
   ///
   /// If you give it a name, and the dispatcher has a persistence whose `ActionCoder` knows the action, the dispatch is
-  /// saved: after a restart, `resumeWork()` goes on with it. Its row is removed in the action's own commit. See
-  /// `ScheduledAction.isSaved`.
+  /// saved: after a restart, `resumeWork()` goes on with it. Its row is removed in the action's own commit. A step of a
+  /// group is not saved. See `ScheduledAction.isSaved`.
   ///
   /// With a time of zero or less it begins at once. With the end of time, such as `.seconds(Int64.max)`, it stays
   /// pending until you cancel it. It does not add up with `scheduled`, `debounced` and `throttled`: the last one of

@@ -59,7 +59,7 @@ final class GroupStep: Sendable {
     self.work = work
     self.storeIdentifier = storeIdentifier
     self.mode = mode
-    self.options = options
+    self.options = options.ofStep
     self.fileID = fileID
     self.line = line
     self.compensation = compensation

@@ -268,6 +268,15 @@ enum LaterStart: Sendable {
 }
 
 extension DispatchOptions {
+  /// Returns the options of a step of a group, whose schedule is not saved: the group is lost with the process.
+  var ofStep: DispatchOptions {
+    guard case .schedule(var rule)? = (control as? ControlOptions)?.values.start else {
+      return self
+    }
+    rule.isSaved = false
+    return controlled { $0.start = .schedule(rule) }
+  }
+
   /// Returns these options with changed control values.
   func controlled(_ change: (inout ControlOptions.Values) -> Void) -> DispatchOptions {
     var options = self

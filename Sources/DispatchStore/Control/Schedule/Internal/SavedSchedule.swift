@@ -5,6 +5,8 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   private let due: Int64
   private let missed: MissedRuns
   private let key: IdempotencyKey?
+  /// Whether the action is saved; if not, it removes the row of an earlier one of its name.
+  private let isSaved: Bool
   private let schedules: SavedSchedules
   /// The record that an earlier process has left; nil for a new schedule.
   private let found: ScheduleRecord<any ActionType>?
@@ -25,16 +27,18 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
 
   /// - Parameter key: The dispatch's idempotency key.
   init(
-    named name: String, due: Int64, _ missed: MissedRuns, _ key: IdempotencyKey?,
+    named name: String, due: Int64, _ missed: MissedRuns, _ key: IdempotencyKey?, isSaved: Bool,
     in schedules: SavedSchedules
   ) {
     (self.name, self.due, self.missed, self.key) = (name, due, missed, key)
+    self.isSaved = isSaved
     (self.schedules, state, found) = (schedules, Locked(State()), nil)
   }
 
   /// Takes over a record whose row is there.
   init(of record: ScheduleRecord<any ActionType>, in schedules: SavedSchedules) {
     (name, due, missed, key) = (record.name, record.due, record.missed, record.key)
+    isSaved = true
     (self.schedules, state, found) = (schedules, Locked(State()), record)
   }
 
@@ -46,7 +50,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
 
   override func noteDelay(_ subject: DelayedDispatch) {
     guard found == nil, let number = state.withLock(\.number) else { return }
-    guard !subject.isSequence else { return schedules.saveNothing(of: name, number) }
+    guard isSaved, !subject.isSequence else { return schedules.saveNothing(of: name, number) }
     schedules.save(
       subject.actions[0], named: name, to: subject.storeIdentifier, subject.mode, due: due, missed,
       key: key, number)

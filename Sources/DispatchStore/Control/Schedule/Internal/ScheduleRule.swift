@@ -10,6 +10,8 @@ struct ScheduleRule: Sendable {
   let begin: Begin
   let name: String?
   let missed: MissedRuns
+  /// Whether the dispatch is saved if it has a name; if not, nothing is saved under its name.
+  var isSaved = true
 
   func time(at moment: Moment) -> ScheduleTime {
     switch begin {

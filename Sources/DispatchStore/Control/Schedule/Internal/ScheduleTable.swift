@@ -77,7 +77,8 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
       return restored
     }
     let key = details.companions.lazy.compactMap { ($0 as? KeyedDispatch)?.key }.first
-    let companion = SavedSchedule(named: name, due: due, rule.missed, key, in: saved)
+    let companion = SavedSchedule(
+      named: name, due: due, rule.missed, key, isSaved: rule.isSaved, in: saved)
     details.companions.append(companion)
     return companion
   }
