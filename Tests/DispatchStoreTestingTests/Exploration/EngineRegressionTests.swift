@@ -147,6 +147,33 @@ struct EngineRegressionTests {
     }
   }
 
+  /// A step had come to wait for the caller's lane before the group's wait for the step was known. That was refused.
+  /// The group went on beside the step's block, and did not undo it.
+  @Test func aStepThatHasBegunWhenTheWaitForItIsRefusedIsUndone() async throws {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let till = dispatcher.register(
+        store: Store(identifier: "till", model: [String]()) {
+          Perform(Order.self) { _, context in
+            _ = await context.dispatcher.send(
+              ActionGroup {
+                ActionStep(Charge()).compensated(by: Refund(), ifOnlyBegun: true)
+              }, options: .named("order"))
+          }
+          Perform(Charge.self) { _, context in
+            try context.updateModel { $0.append("charge") }
+            _ = await context.dispatcher.send(Receipt(), mode: .serial(lane: "till"))
+            throw Declined()
+          }
+          On(Refund.self) { till, _ in till.append("refund") }
+          On(Receipt.self) { till, _ in till.append("receipt") }
+        })
+      let order = dispatcher.dispatch(action: Order(), mode: .serial(lane: "till"))
+      let result = await order.result
+      try check(result.isSuccess, "\(result)")
+      try check(till.model == ["charge", "refund"], "\(till.model)")
+    }
+  }
+
   /// A drain ended when the last dispatch had left its stores, before its key was free and its handle had the result.
   @Test(arguments: [Dispatcher.Mode.async, .serial])
   func onceADispatcherIsDrainedItsHandlesHaveTheirResults(_ mode: Dispatcher.Mode) async throws {
@@ -156,7 +183,14 @@ struct EngineRegressionTests {
         action: Note.add(1), mode: mode, options: .exclusive("key"))
       let list = dispatcher.dispatch(
         actions: [Note.add(2), Note.add(3)], mode: mode, options: .exclusive("other"))
+      let group = dispatcher.dispatch(
+        ActionGroup {
+          Note.add(4)
+          Note.add(5)
+        })
       await dispatcher.drain()
+      try check(
+        group.resultIfEnded?.isSuccess == true, "\(String(describing: group.resultIfEnded))")
       for handle in [one, list] {
         let result = handle.resultIfEnded
         try check(result?.isSuccess == true, "\(String(describing: result))")
@@ -180,6 +214,12 @@ struct EngineRegressionTests {
     }
   }
 }
+
+private struct Order: ActionType {}
+private struct Charge: ActionType {}
+private struct Refund: ActionType {}
+private struct Receipt: ActionType {}
+private struct Declined: Error {}
 
 /// The first sends the second, which sends the third.
 private struct Link: ActionType {

@@ -265,6 +265,41 @@ struct GroupHandleTests {
     #expect(log.all == ["second"])
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func aKeptHandleKeepsNothingOfAGroupThatHasEnded() async {
+    let released = (0..<3).map { _ in Latch() }
+    func begin() -> ActionGroupHandle {
+      let dispatcher = Dispatcher()
+      dispatcher.addStage()
+      let signals = released.map(DeinitSignal.init)
+      dispatcher.onWarning { [signal = signals[0]] _ in withExtendedLifetime(signal) {} }
+      return dispatcher.dispatch(
+        ActionGroup { Script.suspends { _ in await Task.yield() } },
+        then: { [signal = signals[1]] _ in withExtendedLifetime(signal) {} },
+        onProgress: { [signal = signals[2]] _, _ in withExtendedLifetime(signal) {} })
+    }
+    let handle = begin()
+    #expect(await handle.result.isSuccess)
+    for latch in released { await latch.opened() }
+    #expect(handle.hasEnded)
+  }
+
+  @Test func aGroupsHandleEqualsThatOfNoOtherDispatch() async {
+    let (dispatcher, goOn, counts) = (dispatcher, Latch(), Recorder<Int>())
+    let outer = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        for _ in 0..<2 {
+          dispatcher.dispatch(
+            ActionGroup { Script.suspends { _ in await goOn.opened() } }, options: .named("all"))
+        }
+        counts.record(Set(dispatcher.dispatches(named: "all")).count)
+        goOn.open()
+      }, options: .named("all"))
+    #expect(await outer.result.isSuccess)
+    #expect(counts.all == [3])
+    await dispatcher.drain()
+  }
+
   @Test(arguments: Dispatcher.SendMode.everyMode)
   func dispatchedInAnExclusiveSectionItBeginsWhenThatIsLeft(_ mode: Dispatcher.SendMode) async {
     let (dispatcher, other) = (dispatcher, ProbeStore.probe("other"))

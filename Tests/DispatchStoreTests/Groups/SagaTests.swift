@@ -497,6 +497,31 @@ struct SagaTests {
     #expect(!message.contains("\(result.steps[0].callSite)"))
   }
 
+  @Test(arguments: GroupForm.allCases)
+  func aCompensationThatAnotherDispatcherRefusesHasFailed(_ form: GroupForm) async {
+    let (bank, warnings) = (Dispatcher(name: "bank"), Recorder<DispatchWarning>())
+    bank.addStage()
+    bank.close()
+    dispatcher.onWarning { warnings.record($0) }
+    let result = await form.run(
+      ActionGroup {
+        ActionStep(Script.adds("a")).compensated(
+          by: Script.suspends { _ in
+            _ = try await bank.dispatch(action: Script.adds("refund")).get()
+          })
+        ActionStep(Script.adds("b")).compensated { _ in
+          let refused = bank.dispatch(action: Script.adds("refund"), mode: .sync)
+          if let error = refused.resultIfEnded?.error { throw error }
+          return nil
+        }
+        failure
+      }, by: dispatcher)
+    #expect(result.compensated.map { $0.compensation?.isSuccess } == [false, false])
+    #expect(warnings.all.map(\.kind) == [.notCompensated])
+    #expect(warnings.all.first?.message.contains("their compensations failed") == true)
+    #expect(await dispatcher.drain().uncompensated.isEmpty)
+  }
+
   @Test(
     .timeLimit(.minutes(1)), arguments: GroupForm.allCases, DispatchLimit.Overflow.allCases)
   func aCompensationTakesNoUnitOfTheDispatchersBounds(

@@ -107,7 +107,9 @@ public struct DispatchHandle: Sendable {
 extension DispatchHandle: Hashable {
   /// Whether both handles stand for the same dispatch.
   public static func == (lhs: DispatchHandle, rhs: DispatchHandle) -> Bool {
-    lhs.dispatchID == rhs.dispatchID
+    // A group in a block has the identifier of the block's dispatch, which is the parent of its steps.
+    if let left = lhs.dispatch, let right = rhs.dispatch { return left === right }
+    return lhs.dispatchID == rhs.dispatchID
   }
 
   /// Hashes the dispatch's identity.

@@ -128,5 +128,10 @@ enum GroupStepEnd: Sendable {
   }
 
   /// Whether the dispatcher has refused the step, since it accepts nothing any longer.
-  var isRefused: Bool { (error as? DispatchError)?.code == .dispatcherClosed }
+  ///
+  /// A step that has begun, or was not made, may have failed with the refusal of another dispatcher.
+  var isRefused: Bool {
+    guard let result, !result.hasBegun else { return false }
+    return (result.error as? DispatchError)?.code == .dispatcherClosed
+  }
 }

@@ -7,17 +7,19 @@ final class GroupProgress: Sendable {
 
   let nodes: [GroupNode]
   private let stepCount: Int
-  private let report: Report?
   private let guarded: Locked<Guarded>
 
   private enum Notice {
-    case report(Int)
-    case finish
+    case report(Report, Int)
+    /// With the closure, to be released outside of the lock.
+    case finish(Report?)
     case none
   }
 
   private struct Guarded {
     var state: GroupState
+    /// Nil also once all is reported: a handle of the group may live longer.
+    var report: Report?
     /// The number of steps whose end was reported, and whether a thread reports.
     var reported = 0
     var isReporting = false
@@ -25,25 +27,24 @@ final class GroupProgress: Sendable {
     var isOver = false
     var isFinished = false
 
-    mutating func nextNotice(_ isOver: Bool, isMine: Bool, reports: Bool) -> Notice {
+    mutating func nextNotice(_ isOver: Bool, isMine: Bool) -> Notice {
       self.isOver = self.isOver || isOver
       if isReporting, !isMine { return .none }
-      isReporting = reports && reported < state.endCount
-      if isReporting {
+      isReporting = report != nil && reported < state.endCount
+      if isReporting, let report {
         reported += 1
-        return .report(reported)
+        return .report(report, reported)
       }
       if !self.isOver || isFinished { return .none }
       isFinished = true
-      return .finish
+      return .finish(report.take())
     }
   }
 
   init(of group: ActionGroup, _ report: Report?) {
     nodes = group.nodes
     stepCount = group.stepCount
-    self.report = report
-    guarded = Locked(Guarded(state: GroupState(group.nodes)))
+    guarded = Locked(Guarded(state: GroupState(group.nodes), report: report))
   }
 
   func withState<Result>(_ body: (inout GroupState) -> Result) -> Result {
@@ -78,8 +79,8 @@ final class GroupProgress: Sendable {
   func reportEnds(isOver: Bool = false) -> Bool {
     var isMine = false
     while true {
-      switch guarded.withLock({ $0.nextNotice(isOver, isMine: isMine, reports: report != nil) }) {
-      case .report(let count): report?(count, stepCount)
+      switch guarded.withLock({ $0.nextNotice(isOver, isMine: isMine) }) {
+      case .report(let report, let count): report(count, stepCount)
       case .finish: return true
       case .none: return false
       }

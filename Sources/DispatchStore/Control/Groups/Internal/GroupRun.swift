@@ -2,12 +2,8 @@
 final class GroupRun: Sendable {
   private typealias Move = GroupState.Move
 
-  private let dispatcher: Dispatcher
-  private let origin: GroupOrigin
-  private let options: DispatchOptions
   private let progress: GroupProgress
-  private let completion: (@Sendable (ActionGroupResult) -> Void)?
-  private let guarded = Locked(GroupWaits())
+  private let guarded: Locked<GroupWaits>
   /// Nil if nobody follows the dispatcher's groups.
   private let continuations: GroupContinuations?
 
@@ -16,10 +12,7 @@ final class GroupRun: Sendable {
     from origin: GroupOrigin,
     _ report: GroupProgress.Report?, _ completion: (@Sendable (ActionGroupResult) -> Void)?
   ) {
-    self.dispatcher = dispatcher
-    self.origin = origin
-    self.options = options
-    self.completion = completion
+    guarded = Locked(GroupWaits(GroupCall(dispatcher, options, origin, completion)))
     progress = GroupProgress(of: group, report)
     continuations = dispatcher.attachment(GroupContinuations.self)
   }
@@ -40,6 +33,8 @@ final class GroupRun: Sendable {
   }
 
   private func begin(isAtCall: Bool) {
+    let call = call
+    let (dispatcher, options, origin) = (call.dispatcher, call.options, call.origin)
     let standIn = Dispatch.standIn(
       forGroup: options, by: dispatcher, at: origin.callSite, parent: origin.parent, on: .current)
     let unit = GroupUnit(
@@ -50,6 +45,8 @@ final class GroupRun: Sendable {
     follow(progress.withState { $0.begin() }, isAtCall: isAtCall)
   }
 
+  // Both are there until the last step, or its compensation, has ended.
+  private var call: GroupCall { guarded.withLock { $0.call.unsafelyUnwrapped } }
   private var unit: GroupUnit { guarded.withLock { $0.unit.unsafelyUnwrapped } }
 
   /// Skips the rest if the dispatch that stands for the group was cancelled, or has timed out.
@@ -153,7 +150,7 @@ final class GroupRun: Sendable {
     let (isLeft, changes) = guarded.withLock { $0.end(index, result) }
     changes.resume()
     if isLeft { return }
-    dispatcher.pool.resume { [self] in
+    call.dispatcher.pool.resume { [self] in
       let end = GroupStepEnd.dispatched(result, ofStores: dispatch.resultOfStores)
       follow(ended(index, compensates, end), isAtCall: false)
       continuations?.remove(dispatch.id)
@@ -166,6 +163,8 @@ final class GroupRun: Sendable {
   }
 
   private func dispatch(_ index: Int, _ compensates: Bool, _ isAtCall: Bool) -> Dispatched {
+    let (call, unit) = (call, unit)
+    let dispatcher = call.dispatcher
     func dispatch() -> Dispatched {
       let (step, made) = progress.make(index, compensates: compensates)
       return unit.dispatching { () -> Dispatched in
@@ -179,7 +178,7 @@ final class GroupRun: Sendable {
         }
       }
     }
-    return isAtCall ? dispatch() : origin.perform(in: unit.context, dispatch)
+    return isAtCall ? dispatch() : call.origin.perform(in: unit.context, dispatch)
   }
 
   private func ended(_ index: Int, _ compensates: Bool, _ end: GroupStepEnd) -> Move {
@@ -190,12 +189,18 @@ final class GroupRun: Sendable {
   }
 
   private func finish() {
-    let unit = unit
+    let (call, unit) = (call, unit)
     let result = unit.result(of: progress.state)
-    if let completion { unit.perform { completion(result) } }
-    unit.end(result)
+    if let completion = call.completion { unit.perform { completion(result) } }
+    unit.end(result) { [self] in
+      yieldPoint(.advanceGroup)
+      guarded.withLock { $0.publish(result) }
+    }
     yieldPoint(.advanceGroup)
-    guarded.withLock { $0.finish(result) }.resume()
+    let changes = guarded.withLock { $0.finish(result) }
+    // Released outside of the lock, since that may run code of the program.
+    withExtendedLifetime((call, unit)) {}
+    changes.resume()
   }
 
   // MARK: Calls from outside
@@ -236,7 +241,8 @@ final class GroupRun: Sendable {
 
   private func change(after seen: Int, isInDispatch: Bool) async {
     // The thread that blocks until this task continues may wait for that queue, as at the end of a dispatch.
-    let queue = isInDispatch ? dispatcher.pool.sharedQueue : nil
+    let call: GroupCall? = isInDispatch ? guarded.withLock(\.call) : nil
+    let queue = call?.dispatcher.pool.sharedQueue
     queue?.beginWait()
     let wait = TaskWait.begin()
     await withUnsafeContinuation { continuation in
@@ -247,6 +253,24 @@ final class GroupRun: Sendable {
     }
     wait?.end()
     queue?.endWait()
+  }
+}
+
+/// The call that dispatched a group, until that has ended: a handle of the group may live longer.
+final class GroupCall: Sendable {
+  let dispatcher: Dispatcher
+  let options: DispatchOptions
+  let origin: GroupOrigin
+  let completion: (@Sendable (ActionGroupResult) -> Void)?
+
+  init(
+    _ dispatcher: Dispatcher, _ options: DispatchOptions, _ origin: GroupOrigin,
+    _ completion: (@Sendable (ActionGroupResult) -> Void)?
+  ) {
+    self.dispatcher = dispatcher
+    self.options = options
+    self.origin = origin
+    self.completion = completion
   }
 }
 

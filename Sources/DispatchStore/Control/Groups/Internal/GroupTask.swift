@@ -120,7 +120,8 @@ final class GroupTask: Sendable {
 
   /// Awaits a step's dispatch, which is cancelled with the task unless it outlives that.
   ///
-  /// If the step is undone once it has begun, also awaits its block, which may end after its time limit.
+  /// If the step is undone once it has begun, also awaits its block. That may end after the step's time limit, or after
+  /// the wait for the step was refused.
   private nonisolated(nonsending) func end(
     of handle: DispatchHandle, _ step: GroupStep
   ) async -> GroupStepEnd {
@@ -131,13 +132,7 @@ final class GroupTask: Sendable {
       // On another thread: cancelling may run code of the program.
       if !outlivesTask { dispatcher.pool.submit(end: .step { handle.cancel() }) }
     }
-    if step.isUndoneIfBegun, handle.hasEnded, let dispatch = handle.dispatch {
-      let wait = TaskWait.begin()
-      await withUnsafeContinuation { continuation in
-        dispatch.whenOver { continuation.resume() }
-      }
-      wait?.end()
-    }
+    if step.isUndoneIfBegun { await handle.dispatch?.awaitStores() }
     return .dispatched(result, ofStores: handle.dispatch?.resultOfStores)
   }
 
@@ -152,5 +147,20 @@ final class GroupTask: Sendable {
   private func noteCancellation(in element: Int) {
     guard Task.isCancelled || unit.isCancelled else { return }
     progress.withState { if !$0.isCancelled(element) { _ = $0.cancel() } }
+  }
+}
+
+extension Dispatch {
+  /// Waits until its stores have ended, which may be after its result; no search sees this wait.
+  fileprivate nonisolated(nonsending) func awaitStores() async {
+    // A thread that blocks until this task resumes may wait for that queue.
+    let queue = DispatchContext.ofTask == nil ? nil : schedulerForWaits.sharedQueue
+    queue?.beginWait()
+    let wait = TaskWait.begin()
+    await withUnsafeContinuation { continuation in
+      whenOver { continuation.resume() }
+    }
+    wait?.end()
+    queue?.endWait()
   }
 }

@@ -67,7 +67,7 @@ final class GroupUnit: Sendable {
 
   /// Returns the group's result, once all steps and compensations have ended.
   ///
-  /// Reports compensations that have failed, and notes those that a dispatcher has refused because it was shut down:
+  /// Reports compensations that have failed, and notes those that the dispatcher has refused because it was shut down:
   /// nothing tries them again.
   func result(of state: GroupState) -> ActionGroupResult {
     let (refused, failed) = (state.refusedCompensations, state.failedCompensations)
@@ -82,8 +82,11 @@ final class GroupUnit: Sendable {
   }
 
   /// Ends the unit: the group no longer counts as under way.
-  func end(_ result: ActionGroupResult) {
-    guard let standIn else { return }
+  ///
+  /// - Parameter publish: Called once its limits are free, and before a drain can end.
+  func end(_ result: ActionGroupResult, _ publish: @escaping @Sendable () -> Void = {}) {
+    guard let standIn else { return publish() }
+    standIn.beforeResult(publish)
     standIn.end(DispatchResult(dispatchID: standIn.id, error: result.error))
   }
 }

@@ -23,7 +23,9 @@ struct GroupWaits {
     }
   }
 
-  /// The group's stand-in, set when the group begins.
+  /// The call; nil once the group has ended.
+  private(set) var call: GroupCall?
+  /// The group's stand-in, from its beginning until it has ended.
   var unit: GroupUnit?
   private var running: [Int: Running] = [:]
   private var compensating: Set<Int> = []
@@ -35,6 +37,8 @@ struct GroupWaits {
   private var awaitingChange: [UnsafeContinuation<Void, Never>] = []
   /// The number of changes for which a task in a dispatch may have waited.
   private var changeCount = 0
+
+  init(_ call: GroupCall) { self.call = call }
 
   // MARK: Steps
 
@@ -112,11 +116,14 @@ struct GroupWaits {
 
   // MARK: The end
 
-  /// Ends the group.
+  /// Publishes the result, before those that drain the dispatcher go on.
+  mutating func publish(_ result: ActionGroupResult) { self.result = result }
+
+  /// Ends the group, whose result is published.
   ///
   /// Returns the tasks and closures that wait for the end.
   mutating func finish(_ result: ActionGroupResult) -> Changes {
-    self.result = result
+    (call, unit) = (nil, nil)
     changeCount += 1
     let bodies = atEnd.map { body in { body(result) } }
     defer { (atEnd, awaitingEnd, awaitingChange) = ([], [], []) }
