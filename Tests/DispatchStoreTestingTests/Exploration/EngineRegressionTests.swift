@@ -174,6 +174,25 @@ struct EngineRegressionTests {
     }
   }
 
+  /// Nobody knew that a group waits for its steps. So a step waited behind a dispatch that waited for the group.
+  @Test func aGroupAndADispatchAfterItEndInWhicheverOrderTheyCome() async throws {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      _ = dispatcher.makeNotes("notes")
+      let group = dispatcher.dispatch(
+        ActionGroup {
+          Note.add(1)
+          ActionStep(Note.add(2), mode: .serial(lane: "a"))
+        }, options: .named("group"))
+      let later = dispatcher.dispatch(
+        action: Note.add(3), mode: .serial(lane: "a"),
+        options: .after(dispatcher.dispatches(named: "group")))
+      let (result, last) = await (group.result, later.result)
+      let isRefused = (result.error as? DispatchError)?.code == .wouldDeadlock
+      try check(result.isSuccess || isRefused, "\(result)")
+      try check(last.isSuccess, "\(last)")
+    }
+  }
+
   /// A drain ended when the last dispatch had left its stores, before its key was free and its handle had the result.
   @Test(arguments: [Dispatcher.Mode.async, .serial])
   func onceADispatcherIsDrainedItsHandlesHaveTheirResults(_ mode: Dispatcher.Mode) async throws {

@@ -201,6 +201,72 @@ struct GroupHandleTests {
     #expect(stage.model == ["before", "in the lane", "after"])
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.SendMode.laneModes, [false, true])
+  func awaitingItByItsNameInTheLaneThatAStepNeedsEnds(
+    _ mode: Dispatcher.SendMode, isFirstStep: Bool
+  ) async {
+    let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
+    let outer = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        dispatcher.dispatch(
+          ActionGroup {
+            if !isFirstStep { Script.suspends { _ in await Task.yield() } }
+            ActionStep(Script.adds("in the lane"), mode: mode)
+          }, options: .named("group"))
+        codes.record(await dispatcher.dispatches(named: "group")[0].result.errorCode)
+      }, mode: mode.mode)
+    #expect(await outer.result.isSuccess)
+    #expect(codes.all == [.wouldDeadlock])
+    await dispatcher.drain()
+  }
+
+  /// The step would be behind a dispatch that keeps its place until the group has ended.
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.allCases)
+  func aStepBehindADispatchThatIsAfterItsGroupIsRefused(_ form: GroupForm) async {
+    let (dispatcher, began, goOn) = (dispatcher, Latch(), Latch())
+    let group = ActionGroup {
+      ActionStep(
+        Script.suspends { _ in
+          began.open()
+          await goOn.opened()
+        }
+      ).compensated(by: Script.adds("undone"))
+      ActionStep(Script.adds("in the lane"), mode: .serial(lane: "a"))
+    }
+    let running = Task { await form.runHere(group, by: dispatcher, options: .named("group")) }
+    await began.opened()
+    let later = dispatcher.dispatch(
+      action: Script.adds("later"), mode: .serial(lane: "a"),
+      options: .after(dispatcher.dispatches(named: "group")))
+    goOn.open()
+    let result = await running.value
+    #expect((result.error as? DispatchError)?.code == .wouldDeadlock)
+    #expect(await later.result.isSuccess)
+    #expect(stage.model == ["undone", "later"])
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.SendMode.laneModes)
+  func itsCompletionMayNotWaitForTheLaneOfTheBlockThatAwaitsIt(
+    _ mode: Dispatcher.SendMode
+  ) async {
+    let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
+    let outer = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        let handle = dispatcher.dispatch(
+          ActionGroup { Script.suspends { _ in await Task.yield() } },
+          then: { _ in
+            let inLane = dispatcher.dispatch(action: Script.adds("in the lane"), mode: mode.mode)
+            codes.record(inLane.wait().errorCode)
+          })
+        codes.record((await handle.result.error as? DispatchError)?.code)
+      }, mode: mode.mode)
+    #expect(await outer.result.isSuccess)
+    // The wait that comes second is refused.
+    #expect(await codes.first(2).filter { $0 == .wouldDeadlock }.count == 1)
+    await dispatcher.drain()
+    #expect(stage.model == ["in the lane"])
+  }
+
   @Test(arguments: Dispatcher.SendMode.laneModes, [DispatchOptions(), .detached])
   func sentInTheLaneThatAStepNeedsTheStepIsRefused(
     _ mode: Dispatcher.SendMode, options: DispatchOptions

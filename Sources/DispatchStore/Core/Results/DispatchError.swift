@@ -122,6 +122,10 @@ extension DispatchError {
     /// - An operation that no reducer has returned yet. The same goes for a dependency that is added after its
     ///   operation was returned.
     /// - The block of an operation in the program's own queue.
+    /// - The block of a group's step whose time is over, or that was cancelled, while the group waits to undo it
+    ///   (`ifOnlyBegun`). Give what such a block waits for a time limit.
+    /// - A closure that makes a step's action, or `onProgress`, of a group that was dispatched, if it blocks the thread
+    ///   that continues the group. Don't wait there. The completion may wait.
     /// - A handler that is isolated to the main actor, of a dispatch in another mode than `.mainThread`, for which the
     ///   main queue waits. Dispatch it with `.mainThread`, or don't wait on the main queue.
     ///

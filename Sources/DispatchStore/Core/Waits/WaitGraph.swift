@@ -200,6 +200,20 @@ package enum WaitGraph {
       beginsToWait)
   }
 
+  /// Records that a dispatch without code waits for another one, until that has ended.
+  ///
+  /// Called before the scheduler has the other dispatch. Once it has, `ring(around:)` finds the ring that is closed.
+  static func begin(_ waiter: Dispatch, onUnaccepted target: Dispatch) {
+    yieldPoint(.enterWait, waiter.id.description)
+    let wait = records.withLock { records -> Wait in
+      let key = records.makeKey()
+      target.makeDetails().isReached = true
+      let held = HeldUp(dispatch: waiter, part: nil, blocksSteps: false)
+      return Wait(key: key, waiters: record([held], for: .dispatch(target), key), mainHolder: nil)
+    }
+    target.beforeResult { WaitGraph.end(wait) }
+  }
+
   /// Notes that another dispatch, which is not known yet, waits for these.
   static func waits(for dispatches: [Dispatch]) {
     records.withLock { _ in

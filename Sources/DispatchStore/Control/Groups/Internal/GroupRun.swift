@@ -170,9 +170,13 @@ final class GroupRun: Sendable {
       return unit.dispatching { () -> Dispatched in
         switch made {
         case .action(let action):
-          return .dispatched(dispatcher.dispatch(action, of: step, isDetachable: compensates))
+          return .dispatched(
+            dispatcher.dispatch(
+              action, of: step, isDetachable: compensates, in: unit.findable))
         case .actions(let actions):
-          return .dispatched(dispatcher.dispatch(actions, of: step, isDetachable: compensates))
+          return .dispatched(
+            dispatcher.dispatch(
+              actions, of: step, isDetachable: compensates, in: unit.findable))
         case .none(let end):
           return .none(end)
         }
@@ -191,6 +195,8 @@ final class GroupRun: Sendable {
   private func finish() {
     let (call, unit) = (call, unit)
     let result = unit.result(of: progress.state)
+    yieldPoint(.advanceGroup)
+    guarded.withLock { $0.beginEnd() }.resume()
     if let completion = call.completion { unit.perform { completion(result) } }
     unit.end(result) { [self] in
       yieldPoint(.advanceGroup)
@@ -227,8 +233,8 @@ final class GroupRun: Sendable {
       switch guarded.withLock({ $0.toAwait(isInDispatch: context != nil) }) {
       case .nothing(let result):
         return result
-      case .step(let handle):
-        // The engine's own wait, which is refused if the step needs a resource that the block holds.
+      case .dispatch(let handle):
+        // The engine's own wait, which is refused if that dispatch needs a resource that the block holds.
         let result = await handle.result
         if !handle.hasEnded, let error = result.error {
           return ActionGroupResult(refused: error, progress.state)
@@ -275,26 +281,34 @@ final class GroupCall: Sendable {
 }
 
 extension Dispatcher {
-  /// - Parameter isDetachable: Whether the step may outlive its group; if not, its option `detached` has no effect.
+  /// - Parameters:
+  ///   - isDetachable: Whether the step may outlive its group; if not, its option `detached` has no effect.
+  ///   - group: The dispatch that stands for the group, if that waits for the step where searches see it.
   func dispatch(
-    _ action: any ActionType, of step: GroupStep, isDetachable: Bool
+    _ action: any ActionType, of step: GroupStep, isDetachable: Bool, in group: Dispatch? = nil
   ) -> DispatchHandle {
     dispatch(
       storeIdentifier: step.storeIdentifier, action: action, mode: step.mode.mode,
-      options: options(of: step, isDetachable), fileID: step.fileID, line: step.line)
+      options: options(of: step, isDetachable, group), fileID: step.fileID, line: step.line)
   }
 
   func dispatch(
-    _ actions: [any ActionType], of step: GroupStep, isDetachable: Bool
+    _ actions: [any ActionType], of step: GroupStep, isDetachable: Bool, in group: Dispatch? = nil
   ) -> DispatchHandle {
     dispatch(
       storeIdentifier: step.storeIdentifier, actions: actions, mode: step.mode.mode,
-      options: options(of: step, isDetachable), fileID: step.fileID, line: step.line)
+      options: options(of: step, isDetachable, group), fileID: step.fileID, line: step.line)
   }
 
-  private func options(of step: GroupStep, _ isDetachable: Bool) -> DispatchOptions {
+  private func options(
+    of step: GroupStep, _ isDetachable: Bool, _ group: Dispatch?
+  ) -> DispatchOptions {
     let options = withoutDefaults(step.options)
-    guard !isDetachable, options.control?.isDetached == true else { return options }
-    return options.controlled { $0.isDetached = false }
+    let isDetached = options.control?.isDetached == true
+    if group == nil, isDetachable || !isDetached { return options }
+    return options.controlled {
+      $0.isDetached = isDetached && isDetachable
+      $0.group = group
+    }
   }
 }

@@ -12,6 +12,10 @@ final class GroupUnit: Sendable {
   private let standIn: Dispatch?
   /// The context in which the steps are dispatched.
   let context: TaskContext?
+  /// The dispatch that stands for the group, if others can get its handle and wait for it.
+  ///
+  /// For a group in a task, the task's waits for its steps are known as waits of that dispatch.
+  let findable: Dispatch?
   /// The error that keeps the group from beginning; nil for most groups.
   let refusal: (any Error)?
   /// The name in messages.
@@ -31,6 +35,7 @@ final class GroupUnit: Sendable {
     self.callSite = callSite
     self.name = name
     self.standIn = standIn
+    findable = options.control?.isFindable == true ? standIn : nil
     context = standIn.map { TaskContext(ofGroup: $0, of: dispatcher, inside: caller) }
     // A group that starts nothing waits for no limit, and ends no other dispatch.
     guard let standIn, !isCancelled, !standIn.isCancelled else {
@@ -59,11 +64,16 @@ final class GroupUnit: Sendable {
     return body()
   }
 
-  /// Runs code of the program as that of the group, which passes nothing on to dispatches made there.
+  /// Runs the completion as code of the group, which passes nothing on to dispatches made there.
+  ///
+  /// A wait there blocks the group, and the code around the call.
   func perform(_ body: () -> Void) {
     guard let standIn else { return body() }
-    DispatchContext.$inTask.withValue(standIn, operation: body)
+    standIn.withContext(of: nil, on: .current, body)
   }
+
+  /// The handle by which a block waits for the completion; nil if the group ends without a dispatch.
+  var handle: DispatchHandle? { standIn.map { DispatchHandle($0) } }
 
   /// Returns the group's result, once all steps and compensations have ended.
   ///

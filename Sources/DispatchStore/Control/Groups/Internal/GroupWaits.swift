@@ -31,6 +31,8 @@ struct GroupWaits {
   private var compensating: Set<Int> = []
   /// Steps in the order in which they began; the first ones may have ended.
   private var began = FIFO<Int>()
+  /// Whether all steps have ended, and only the completion is left.
+  private var isEnding = false
   private(set) var result: ActionGroupResult?
   private var atEnd: [@Sendable (ActionGroupResult) -> Void] = []
   private var awaitingEnd: [UnsafeContinuation<Void, Never>] = []
@@ -116,6 +118,12 @@ struct GroupWaits {
 
   // MARK: The end
 
+  /// Notes that nothing but the completion is left, for which blocks wait from now on.
+  mutating func beginEnd() -> Changes {
+    isEnding = true
+    return takeChanges()
+  }
+
   /// Publishes the result, before those that drain the dispatcher go on.
   mutating func publish(_ result: ActionGroupResult) { self.result = result }
 
@@ -142,8 +150,8 @@ struct GroupWaits {
 
   enum Awaited {
     case nothing(ActionGroupResult)
-    /// A dispatch on which the end depends.
-    case step(DispatchHandle)
+    /// A dispatch on which the end depends: a step, or the group's own, which ends after the completion.
+    case dispatch(DispatchHandle)
     /// The next change: the end, or, in a dispatch, also a change of the running steps.
     case change(after: Int)
   }
@@ -152,9 +160,10 @@ struct GroupWaits {
   mutating func toAwait(isInDispatch: Bool) -> Awaited {
     if let result { return .nothing(result) }
     guard isInDispatch else { return .change(after: changeCount) }
+    if isEnding, let handle = unit?.handle { return .dispatch(handle) }
     while let step = began.first {
       switch running[step] {
-      case .known(let handle) where !handle.hasEnded: return .step(handle)
+      case .known(let handle) where !handle.hasEnded: return .dispatch(handle)
       case .known, .beginning, .endedEarly: return .change(after: changeCount)
       case nil: _ = began.popFirst()
       }

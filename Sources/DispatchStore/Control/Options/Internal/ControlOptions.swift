@@ -34,6 +34,8 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     /// Whether bounds apply that might reject it, those of the dispatcher's lanes and queue and those of what is
     /// unsaved; false if that would leave work half done.
     var takesBounds = true
+    /// The stand-in of its group, which waits for the dispatch; nil if nothing can wait for the group itself.
+    var group: Dispatch?
     /// Whether it is a run of a repeating schedule, which may wait for saving, but is not rejected for it.
     var isRepeated = false
     /// Deadlines at instants; the soonest one counts.
@@ -69,6 +71,7 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
       namesLimits = namesLimits || options.values.namesLimits
       takesDefaults = takesDefaults && options.values.takesDefaults
       takesBounds = takesBounds && options.values.takesBounds
+      group = options.values.group ?? group
       isRepeated = isRepeated || options.values.isRepeated
       Self.append(options.values.deadlines, to: &deadlines)
       retry = options.values.retry ?? retry
@@ -241,10 +244,11 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     return try start.admit(DispatchDelay(of: dispatch, isPossible: mayWait), to: dispatcher)
   }
 
-  override var isFindable: Bool { !values.names.isEmpty }
-  override var isCancellable: Bool { isFindable || values.latest != nil }
+  override var isFindable: Bool { !values.names.isEmpty || values.group != nil }
+  override var isCancellable: Bool { !values.names.isEmpty || values.latest != nil }
 
   override func announce(_ dispatch: Dispatch, of dispatcher: Dispatcher) -> [Dispatch] {
+    if let group = values.group { WaitGraph.begin(group, onUnaccepted: dispatch) }
     if values.names.isEmpty, values.latest == nil { return [] }
     let tables = dispatcher.controlTables
     for name in values.names { tables.names.insert(dispatch, name) }

@@ -84,7 +84,7 @@ class DispatchAdmission: @unchecked Sendable {
     _ dispatch: Dispatch, mayWait: Bool?, to dispatcher: Dispatcher
   ) throws -> Admission { .begins }
 
-  /// Whether others can get a handle of the dispatch once it is announced.
+  /// Whether others can get a handle of the dispatch, or wait for it, once it is announced.
   var isFindable: Bool { false }
 
   /// Whether others than its handle, its task and a deadline may cancel the dispatch once it is announced.
