@@ -51,6 +51,62 @@ struct CarriedTaskLocalTests {
     token.cancel()
   }
 
+  /// A callback of the program's, on a thread that knows neither the values nor the dispatch.
+  @Test(arguments: Way.all)
+  func reachObserversOfWhatACallbackCommits(_ way: Way) async {
+    let (dispatcher, log) = (dispatcher, log)
+    let stage = dispatcher.addStage()
+    let token = stage.observe(.model) { _ in
+      log.record("observer \(Request.id)")
+      dispatcher.dispatch(action: Script.runs("nested") { _ in log.record("nested \(Request.id)") })
+    }
+    let script = Script.controls { operation, _ in
+      DispatchQueue.global().async {
+        operation.updateModel { $0.append("") }
+        operation.finish()
+      }
+    }
+    let run: @Sendable () -> DispatchHandle = {
+      Request.$id.withValue("7") { dispatcher.dispatch(action: script, mode: way.mode) }
+    }
+    if way.sends {
+      _ = await Request.$id.withValue("7") { await dispatcher.send(script, mode: way.mode) }
+    } else if way.mode == .sync {
+      _ = await onOwnThread(run)
+    } else {
+      _ = await run().result
+    }
+    #expect(await log.first(2) == ["observer 7", "nested 7"])
+    token.cancel()
+  }
+
+  /// A thread that notifies the store's observers already delivers the change, too.
+  @Test(arguments: Way.all.filter { $0.mode != .sync })
+  func reachObserversOfAChangeThatAnotherThreadDelivers(_ way: Way) async {
+    let (log, versions, free) = (log, Recorder<UInt64>(), Latch())
+    let counter = dispatcher.register(store: .counter("counter"))
+    let tokens = [
+      counter.observe(.model) { _ in
+        log.record(Self.seen)
+        free.wait()
+      },
+      counter.observe(.model, on: .queue(DispatchQueue(label: "versions"))) {
+        versions.record($0.version)
+      },
+    ]
+    async let notifier: Void = onOwnThread { counter.updateModel { $0.count += 1 } }
+    _ = await log.first(1)
+    let task = Request.$id.withValue("7") {
+      dispatcher.begin(action: CounterAction.add(1), way.mode, [], sends: way.sends)
+    }
+    await versions.untilRecorded { $0 == 2 }
+    free.open()
+    #expect(await task.value.isSuccess)
+    await notifier
+    #expect(log.all == ["none of nobody", "7 of nobody"])
+    for token in tokens { token.cancel() }
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func followEachActionOfASequence(_ mode: Dispatcher.Mode) async {
     let log = log

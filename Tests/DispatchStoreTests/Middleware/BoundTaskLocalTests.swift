@@ -63,6 +63,13 @@ struct BoundTaskLocalTests {
         store.updateModel { $0.append("") }
         operation.finish()
       },
+      .controls("s") { operation, _ in
+        body()
+        DispatchQueue.global().async {
+          operation.updateModel { $0.append("") }
+          operation.finish()
+        }
+      },
     ]
   }
 
@@ -81,7 +88,7 @@ struct BoundTaskLocalTests {
     let once = [
       "will none/s", "block none/s 1", "observer none/s", "did none/s", "then none/s", "end none/s",
     ]
-    #expect(log.all == once + once + once)
+    #expect(log.all == once + once + once + once)
     #expect(Span.current == "none")
     token.cancel()
   }
@@ -104,7 +111,7 @@ struct BoundTaskLocalTests {
       #expect(await task.value.isSuccess)
     }
     let once = ["block none/s", "observer none/s", "then none/s", "end none/s"]
-    #expect(log.all == once + once + once)
+    #expect(log.all == once + once + once + once)
     if way.sends {
       await counter.send(.add(1), mode: way.mode)
     } else {

@@ -102,7 +102,7 @@ extension ActionOperation {
       DispatchContext.currentTransaction(on: thread) != owner.dispatchID
     else { return try store.commit(for: owner, action: action, body) }
     // In a callback the operation waits for this thread, and thus for everything that observers wait for here.
-    return try dispatch.withContext(of: owner as? StoreRun, on: thread) { () throws(Failure) in
+    return try dispatch.perform(owner as? StoreRun, on: thread) { () throws(Failure) in
       try store.commit(for: owner, action: action, body)
     }
   }

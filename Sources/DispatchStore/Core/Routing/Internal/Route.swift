@@ -293,7 +293,9 @@ final class Route: @unchecked Sendable {
       return calls.storage.holdsBack(run) ? .heldBack : InlineStep(calls.apply(action, store))
     case .operation:
       if calls.storage.holdsBack(run) { return .heldBack }
-      return calls.answer(action, store, run.pointee.makeRecord(on: thread), thread)
+      let record = run.pointee.makeRecord(on: thread)
+      run.pointee.captureTaskLocals(for: record)
+      return calls.answer(action, store, record, thread)
     }
   }
 

@@ -80,7 +80,6 @@ extension Dispatch {
     let present = task ?? details.scheduler
     let scheduler = present ?? (isSynchronous ? SyncLoop(on: thread, of: dispatcher) : queuedAt)
     if task != nil || present == nil { details.scheduler = scheduler }
-    if present == nil, isSynchronous, carried == nil { carried = dispatcher?.captureTaskLocals() }
     details.dispatcher = dispatcher ?? details.dispatcher ?? scheduler.dispatcher
     return (details, scheduler)
   }
@@ -288,9 +287,12 @@ extension Dispatch {
 
   // MARK: User code
 
-  /// Runs user code of a round, or the completion after it.
-  func perform(_ storeRun: StoreRun?, _ body: () -> Void) {
-    withContext(of: storeRun, on: .current) { bound(body) }
+  /// Runs user code of a round or a callback, or the completion after it, with the carried values bound.
+  @discardableResult
+  func perform<Value, Failure: Error>(
+    _ storeRun: StoreRun?, on thread: ThreadState = .current, _ body: () throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    try withContext(of: storeRun, on: thread) { () throws(Failure) in try bound(body) }
   }
 
   /// Runs user code that the dispatch waits for, on any thread.

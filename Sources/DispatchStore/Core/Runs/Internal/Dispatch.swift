@@ -143,8 +143,11 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   }
 
   /// Calls a closure with the carried values bound.
-  func bound<Result>(_ body: () -> Result) -> Result {
-    if let carried { carried.bind(body) } else { body() }
+  func bound<Value, Failure: Error>(
+    _ body: () throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    guard let carried else { return try body() }
+    return try carried.bind { () -> Result<Value, Failure> in Result(catching: body) }.get()
   }
 
   /// The number of its dispatcher, for the thread that runs it; nil before and after.
@@ -528,6 +531,10 @@ extension Dispatch: CommitOwner {
 
   @usableFromInline
   func commitDeferred() {
+    // The store's notifier binds them when it makes the delivery.
+    if let run = ThreadState.current.run, run.pointee.isOf(self) {
+      run.pointee.captureTaskLocals(for: self)
+    }
     makeDetails().commitDeferred()
   }
 

@@ -118,7 +118,7 @@ extension Dispatcher {
     let details = dispatch.makeDetails()
     (details.scheduler, details.dispatcher) = (task, self)
     dispatch.enter(task)
-    if !needsTask { dispatch.carried = captureTaskLocals() }
+    if carriesTaskLocals { dispatch.carried = captureTaskLocals() }
     dispatch.wait(for: after)
     note(dispatch, mode, on: thread)
     dispatch.put(action)

@@ -15,6 +15,7 @@ extension InlineRun.Address {
       // The task continues without the contexts on this thread's stack.
       record.keep(outer: DispatchContext.ofTask)
     }
+    pointee.captureTaskLocals(for: record)
     let (details, scheduler) = record.makeDetails(
       forRoundsOf: dispatcher, in: pointee.task, on: thread)
     if record.isSynchronous, DispatchContext.isInside(on: thread) {

@@ -13,7 +13,7 @@ struct InlineRun: ~Copyable {
   /// The address of the action that the current store gets.
   var action: UnsafeRawPointer
   fileprivate let callSite: CallSite
-  /// The dispatcher of a run that begins without a record; nil if it only reduces.
+  /// The dispatcher of a run that begins without a record.
   let dispatcher: Unmanaged<Dispatcher>?
   /// The scheduler that a task has acquired for a run that begins without a record.
   let place: Unmanaged<Scheduler>?
@@ -141,6 +141,16 @@ struct InlineRun: ~Copyable {
     self.task = task
     record.enter(task)
     place.hold(record)
+  }
+
+  /// Captures the task-local values that the dispatcher carries, before another thread may run code of the dispatch.
+  ///
+  /// Not when the record is made: code of the program that needs one may have bound other values. A queued dispatch
+  /// has captured them at the call.
+  func captureTaskLocals(for record: Dispatch) {
+    dispatcher?._withUnsafeGuaranteedRef {
+      if $0.carriesTaskLocals, record.carried == nil { record.carried = $0.captureTaskLocals() }
+    }
   }
 
   /// Whether this run belongs to the dispatch that owns a commit.
