@@ -110,6 +110,28 @@ struct LateTimerTests {
     #expect(result["stage"].isFinished == true && tries.count == 2)
   }
 
+  /// Whether its attempts are used up, or its error is not retried.
+  @Test(arguments: Way.all, [2, 1])
+  func timeThatPassesAfterTheLastFailedAttemptDoesNotCount(_ way: Way, attempts: Int) async {
+    let (clock, tries) = (VirtualClock(), Recorder<Int>())
+    let dispatcher = Dispatcher(clock: clock)
+    dispatcher.addStage()
+    dispatcher.register(
+      middleware: RecordingMiddleware(
+        did: { _, _, _ in if tries.count == attempts { clock.advance(by: .seconds(9)) } }))
+    let script = Script.runs { _ in
+      tries.record(1)
+      throw StageFright()
+    }
+    let retry = DispatchOptions.retry(attempts: 2, where: { _ in attempts == 2 })
+    let result = await dispatcher.begin(
+      script, way.mode, [retry, .timeout(Self.second)], sends: way.sends
+    ).value
+    #expect(result.error is StageFright, "\(result)")
+    #expect(tries.count == attempts)
+    await dispatcher.timersAreGone()
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
   func aSequenceIsTimedOutByItsLastAction(_ mode: Dispatcher.Mode, hooked: Bool) async {
     let (dispatcher, clock, log) = (dispatcher, clock, log)

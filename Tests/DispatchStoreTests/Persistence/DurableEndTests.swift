@@ -25,6 +25,25 @@ struct DurableEndTests {
     #expect(hooks.all.last == "ended" || hooks.all.contains("ended"))
   }
 
+  @Test(arguments: Way.all)
+  func ofAFailedStoreThatIsNotRetriedComesOnceItsCommitsAreSaved(way: Way) async throws {
+    let stage = try await PersistenceStage()
+    let hooks = Recorder<String>()
+    stage.dispatcher.register(middleware: RecordingMiddleware(to: hooks))
+    stage.database.hold()
+    let result = stage.run(
+      FailingDeposit(account: "a"), way, options: .retry(attempts: 2, where: { _ in false }))
+    await stage.reached(1)
+    // In a lane it comes after the end of the failed store.
+    await stage.dispatcher.send(
+      SetNote(note: "x"), mode: SendModes.like(way.mode), options: .durability(.memory))
+    #expect(hooks.all.filter { $0 == "m did wallet" }.count == 1)
+    stage.database.release()
+    #expect(await result.value.error is Refused)
+    #expect(stage.saved == ["a": "-1"])
+    #expect(hooks.all.filter { $0 == "m did wallet" }.count == 2)
+  }
+
   private struct Payload: ActionType { let object: Mortal }
 
   /// A stage whose database is away, with as many unsaved commits as its limit allows.

@@ -17,7 +17,7 @@ extension DispatchOptions {
   ///   - attempts: The maximum number of attempts, the first one included.
   ///   - backoff: The pauses between them, by the dispatcher's clock.
   ///   - isRetried: Whether another attempt may follow an error. By default, each error but a `DispatchError` and a
-  ///     `CancellationError` is retried. Called in the dispatch, after `didDispatch`.
+  ///     `CancellationError` is retried. Called in the dispatch, before the attempt's `didDispatch`.
   /// - Precondition: `attempts` is positive.
   public static func retry(
     attempts: Int, backoff: RetryBackoff = .none,

@@ -338,19 +338,19 @@ final class Round: @unchecked Sendable {
   private func close(
     _ storeRun: StoreRun, _ outcome: StoreOutcome
   ) -> (next: [Int], isClosed: Bool) {
+    // Decided before the hook, which follows the end of the dispatch's stores and, if it waits for that, the saving.
+    let pause = pauseBeforeRetry(of: storeRun, after: outcome)
     if let session, session.followsStores {
-      let isLast = retry == nil || !outcome.isFailed
-      if isLast, endGate != nil {
+      if pause == nil, endGate != nil {
         if storeRun.endedAt == nil { storeRun.endedAt = session.now }
         gated?.withLock { $0.unhooked.append((storeRun, outcome)) }
       } else {
-        // Before the hook of the last store, unless that store may be retried.
-        if isLast, state.withLock(\.haveAllEnded) { dispatch.settleDeadline() }
+        if pause == nil, state.withLock(\.haveAllEnded) { dispatch.settleDeadline() }
         didDispatch(storeRun, outcome, session)
       }
     }
     yieldPoint(.close, storeRun.storeIdentifier)
-    if retry != nil, let next = runAgain(storeRun, after: outcome) { return (next, false) }
+    if let pause, let next = runAgain(storeRun, after: pause) { return (next, false) }
     return closed(storeRun.index)
   }
 
@@ -389,21 +389,24 @@ final class Round: @unchecked Sendable {
     return session?.reply(at: storeRun.index)
   }
 
-  /// Retries a failed store.
-  ///
-  /// Returns the stores to start now, empty if a pause comes first; nil if it is not retried.
-  private func runAgain(_ storeRun: StoreRun, after outcome: StoreOutcome) -> [Int]? {
-    let index = storeRun.index
+  /// The pause before another attempt of a store, in nanoseconds; nil if none follows.
+  private func pauseBeforeRetry(of storeRun: StoreRun, after outcome: StoreOutcome) -> Int64? {
     guard let retry, case .failed(let error) = outcome, atomicOutcome?.mayRepeat != false,
-      let attempt = state.withLock({ $0.failedAttempt(index) })
+      let attempt = state.withLock({ $0.failedAttempt(storeRun.index) })
     else { return nil }
     let failure = FailedAttempt(
       error: atomicOutcome?.error ?? error, attempt: attempt, dispatchID: dispatch.id,
-      storeIndex: index, isSimulated: retry.dispatcher.pool.world != nil)
-    var pause: Int64?
-    dispatch.perform(nil) { pause = retry.rule.pause(after: failure) }
+      storeIndex: storeRun.index, isSimulated: retry.dispatcher.pool.world != nil)
+    return dispatch.perform(nil) { retry.rule.pause(after: failure) }
+  }
+
+  /// Retries a failed store.
+  ///
+  /// Returns the stores to start now, empty if a pause comes first; nil if the dispatch was cancelled meanwhile.
+  private func runAgain(_ storeRun: StoreRun, after pause: Int64) -> [Int]? {
+    let (index, attempt) = (storeRun.index, storeRun.attempt)
     yieldPoint(.pauseBeforeAttempt, route.identifiers[index])
-    guard let pause, let operation = state.withLock({ $0.retry(index, pauses: pause > 0) })
+    guard let retry, let operation = state.withLock({ $0.retry(index, pauses: pause > 0) })
     else { return nil }
     withExtendedLifetime(operation) {}
     guard pause > 0 else { return [index] }
