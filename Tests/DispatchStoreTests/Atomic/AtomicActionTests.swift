@@ -397,6 +397,33 @@ struct AtomicActionTests {
   }
 
   @Test(arguments: Way.all)
+  func theReplyOfAnAttemptThatWasUndoneIsNotKept(way: Way) async {
+    struct Book: AtomicAction { typealias Reply = Int }
+    final class Numbers: Reducer<Int, Book> {
+      let attempts = EventCount(of: .max)
+
+      override func reduce(into next: inout Int, action: Book) {
+        guard attempts.add() == 1 else { return unchanged() }
+        next += 1
+        reply(next)
+      }
+    }
+    let (dispatcher, attempts) = (Dispatcher(), EventCount(of: .max))
+    let numbers = dispatcher.register(
+      store: Store(identifier: "numbers", model: 99, reducer: Numbers()))
+    dispatcher.register(
+      store: Store(identifier: "bookings", model: 0) {
+        On(withoutReply: Book.self) { count, _ in
+          count += 1
+          if attempts.add() == 1 { throw ShiftFailure() }
+        }
+      }, waitFor: ["numbers"])
+    let result = await dispatcher.run(Book(), way, options: .retry(attempts: 2))
+    #expect(result.isSuccess && numbers.model == 99)
+    #expect(result.replies(to: Book.self).isEmpty)
+  }
+
+  @Test(arguments: Way.all)
   func aWeakStoreThatIsGoneLeavesTheActionToTheOthers(way: Way) async {
     let ledger = AtomicLedger()
     do {

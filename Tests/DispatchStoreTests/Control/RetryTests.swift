@@ -85,6 +85,23 @@ struct RetryTests {
     #expect(clock.sleeperCount == 0, "There is no pause.")
   }
 
+  @Test(arguments: Way.all)
+  func theReplyOfAnAttemptIsNotThatOfTheNextOne(_ way: Way) async {
+    struct Book: ActionType { typealias Reply = Int }
+    final class Numbers: Reducer<Int, Book> {
+      override func apply(_ action: Book, to store: Store<Int, Book>) throws {
+        store.updateModel { $0 += 1 }
+        guard store.model == 1 else { return }
+        reply(1)
+        throw StageFright()
+      }
+    }
+    dispatcher.register(store: Store(identifier: "numbers", model: 0, reducer: Numbers()))
+    let result = await dispatcher.run(Book(), way, options: .retry(attempts: 2))
+    #expect(result.isSuccess && result["numbers"].isFinished)
+    #expect(result.replies(to: Book.self).isEmpty)
+  }
+
   @Test func oneThatFinishesAtOnceTakesOneAttempt() async {
     let result = await run(fails(0), Way.all[0], .retry(attempts: 3)).value
     #expect(result.isSuccess && result.stores.map(\.attemptCount) == [1])

@@ -145,6 +145,12 @@ final class DispatchDetails: @unchecked Sendable {
     withExtendedLifetime(former) {}
   }
 
+  /// Removes the reply of an attempt that another one follows.
+  func removeReply(of storeIdentifier: String) {
+    let former = state.withLock { $0.replies.removeValue(forKey: storeIdentifier) }
+    withExtendedLifetime(former) {}
+  }
+
   // MARK: The end of its stores
 
   /// Calls a closure once all of its stores have ended, before the completion, on the same thread.

@@ -26,7 +26,9 @@ enum ReplyRecord {
     // No record is made in an exclusive section.
     guard thread.exclusive == nil else {
       thread.atomic?.pointee.note(reply, of: storeIdentifier)
-      return thread.atSectionEnd { _ in keep(reply, of: storeIdentifier, on: thread) }
+      return thread.atSectionEnd { isUndone in
+        if !isUndone { keep(reply, of: storeIdentifier, on: thread) }
+      }
     }
     keep(reply, of: storeIdentifier, on: thread)
   }
@@ -52,7 +54,8 @@ enum ReplyRecord {
 extension Reducer {
   /// Replies to the caller that dispatched the action of `apply(_:to:)` or `reduce(into:action:)`.
   ///
-  /// The last reply counts. The caller gets it if the store finishes. Outside of a dispatch it has no effect.
+  /// The last reply counts. The caller gets it if the store finishes in the same attempt. Outside of a dispatch it has
+  /// no effect.
   public final func reply(_ reply: Action.Reply) {
     ReplyRecord.note(reply)
   }

@@ -409,6 +409,7 @@ final class Round: @unchecked Sendable {
     guard let retry, let operation = state.withLock({ $0.retry(index, pauses: pause > 0) })
     else { return nil }
     withExtendedLifetime(operation) {}
+    dispatch.details?.removeReply(of: route.identifiers[index])
     guard pause > 0 else { return [index] }
     let timers = retry.dispatcher.timers
     let timer = timers.add(at: retry.dispatcher.clock.nanoseconds.addingClamped(pause)) {
