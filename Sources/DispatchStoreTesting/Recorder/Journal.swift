@@ -51,8 +51,8 @@ struct Journal: Sendable {
       RecordedDispatch(
         number: dispatches.count + 1, id: dispatch.id,
         cause: dispatch.parent.flatMap { indices[$0] }.map { $0 + 1 },
-        action: dispatch.isSequence ? nil : dispatch.actions.first, mode: dispatch.mode,
-        callSite: dispatch.callSite))
+        action: dispatch.isSequence ? nil : dispatch.actions.first.map(HandledAction.unwrapped),
+        mode: dispatch.mode, callSite: dispatch.callSite))
   }
 
   mutating func ended(_ id: DispatchID, _ result: DispatchResult) {
@@ -78,7 +78,8 @@ struct Journal: Sendable {
     guard let index = indices[context.id] else { return }
     dispatches[index].storeRuns.append(
       RecordedDispatch.StoreRun(
-        storeIdentifier: store.identifier, action: action, store: ObjectIdentifier(store)))
+        storeIdentifier: store.identifier, action: HandledAction.unwrapped(action),
+        store: ObjectIdentifier(store)))
   }
 
   mutating func didRun(_ context: StoreRunInfo, _ action: AnyAction, in store: AnyStore) {
@@ -88,7 +89,7 @@ struct Journal: Sendable {
       })
     else { return }
     events += 1
-    dispatches[index].storeRuns[run].action = action
+    dispatches[index].storeRuns[run].action = HandledAction.unwrapped(action)
     dispatches[index].storeRuns[run].outcome = context.outcome
     dispatches[index].storeRuns[run].endedAt = events
   }

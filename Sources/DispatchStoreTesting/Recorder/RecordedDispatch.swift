@@ -8,7 +8,7 @@ public struct RecordedDispatch: Sendable {
   public let id: DispatchID
   /// The number of the dispatch inside which this one was made.
   public let cause: Int?
-  /// The action as dispatched.
+  /// The action as dispatched, without its wrapping if it was dispatched as a `HandledAction`.
   ///
   /// Nil for `dispatch(actions:)`, which is the cause of its actions.
   public let action: AnyAction?

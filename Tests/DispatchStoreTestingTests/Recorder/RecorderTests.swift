@@ -33,6 +33,20 @@ struct RecorderTests {
         """)
   }
 
+  @Test func recordsAnActionInItsWrappingAsItself() async throws {
+    struct Deposit: ActionType, Equatable { let amount: Int }
+    let store = dispatcher.register(
+      store: Store(identifier: "balance", model: 0) {
+        On(Deposit.self) { balance, deposit in balance += deposit.amount }
+      })
+    await store.dispatch(HandledAction(Deposit(amount: 1))).ended()
+    #expect(recorder.actions(of: Deposit.self) == [Deposit(amount: 1)])
+    #expect(recorder.dispatches[0].storeRuns.map { $0.action is Deposit } == [true])
+    // Never if it did not count as one.
+    try #require(recorder.dispatches[0].action is Deposit)
+    #expect(await recorder.count(of: Deposit.self, atLeast: 1) == 1)
+  }
+
   /// As a logger does; by reflection only those that have none.
   @Test func namesActionsByTheirDescription() async {
     struct Order: ActionType, CustomStringConvertible {

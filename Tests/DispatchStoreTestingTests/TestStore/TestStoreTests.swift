@@ -48,6 +48,27 @@ struct TestStoreTests {
     token.cancel()
   }
 
+  /// As an observer gets it, and passes it on.
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func receivesAnActionInItsWrappingAsItself(mode: Dispatcher.Mode) async {
+    struct Deposit: ActionType, Equatable { let amount: Int }
+    let testStore = TestStore(
+      Store(identifier: "balance", model: 0) {
+        On(Deposit.self) { balance, deposit in balance += deposit.amount }
+      }, mode: mode)
+    let store = testStore.store
+    let token = store.observe(.model) { change in
+      guard change.value == 1, let action = change.action else { return }
+      store.dispatch(action, mode: .serial)
+    }
+    let step = testStore.start(Deposit(amount: 1))
+    await step.changes { $0 = 1 }
+    await step.ends()
+    await testStore.receive(Deposit(amount: 1)) { $0 = 2 }
+    await testStore.finish()
+    token.cancel()
+  }
+
   /// The middleware dispatches once the test waits for that.
   @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
   func receivesWhatAnEarlierMiddlewareDispatchesAtTheEnd(mode: Dispatcher.Mode) async {

@@ -30,7 +30,7 @@ public struct HandledAction: ActionType, CustomStringConvertible {
   }
 
   /// Returns an action without its wrapping, if it has one.
-  static func unwrapped(_ action: any ActionType) -> any ActionType {
+  package static func unwrapped(_ action: any ActionType) -> any ActionType {
     (action as? HandledAction)?.base ?? action
   }
 
