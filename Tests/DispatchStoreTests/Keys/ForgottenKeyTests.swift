@@ -13,7 +13,7 @@ struct ForgottenKeyTests {
   private var keeper: CompanionKeeper {
     CompanionKeeper(
       decode: { _, _ in throw CancellationError() }, decodeAction: { _ in Pay(order: 0) },
-      name: { _ in nil }, obstacle: { _ in nil },
+      name: { _ in nil }, actionType: { _ in nil }, obstacle: { _ in nil },
       save: { [removed] rows in for row in rows { removed.record(row) } }, saveWithNext: { _ in },
       whenSaved: { $0(true) }, hasFailed: { false })
   }

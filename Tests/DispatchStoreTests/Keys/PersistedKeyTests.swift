@@ -49,6 +49,22 @@ private final class SaleReducer: Reducer<Int, Sale> {
   }
 }
 
+private struct Buy: CodableAction, Equatable {
+  static var actionName: String { "buy" }
+  var amount = 1
+}
+
+/// `Buy` under a new name.
+private struct Purchase: CodableAction, Equatable {
+  static var actionName: String { "buy" }
+  var amount = 1
+}
+
+private struct Reminder: CodableAction, Equatable { var amount = 1 }
+
+/// `Reminder` under a new name.
+private struct Remind: CodableAction, Equatable { var amount = 1 }
+
 /// A process that has a database open.
 private struct Process {
   let dispatcher: Dispatcher
@@ -110,6 +126,43 @@ struct PersistedKeyTests {
         .result
       #expect(other.dispatchError?.code == .idempotencyKeyReused)
     }
+  }
+
+  /// Sends an action with a key in a process that then crashes.
+  private func send<Sent: CodableAction>(
+    _ action: Sent, _ coder: ActionCoder = ActionCoder()
+  ) async throws -> DispatchResult {
+    let dispatcher = Dispatcher(name: "bank")
+    let persistence = try await database.open(for: dispatcher, actions: coder)
+    let count = try await dispatcher.register(
+      store: Store(identifier: "count", model: 0) {
+        On(withoutReply: Sent.self) { count, _ in count += 1 }
+      }, persisted: .model)
+    let result = await dispatcher.send(action, options: .idempotencyKey("a")).result
+    #expect(count.model == 1)
+    database.crash()
+    withExtendedLifetime(persistence) {}
+    return result
+  }
+
+  @Test func areThoseOfARenamedTypeWithTheSameName() async throws {
+    #expect(try await send(Buy(amount: 3)).isSuccess)
+    #expect(try await send(Purchase(amount: 3)).isSuccess)
+    #expect(try await send(Purchase(amount: 4)).dispatchError?.code == .idempotencyKeyReused)
+    #expect(try await send(Reminder(amount: 3)).dispatchError?.code == .idempotencyKeyReused)
+  }
+
+  @Test(arguments: [false, true])
+  func areThoseOfARenamedTypeWhoseFormerNameIsRegistered(_ isFirst: Bool) async throws {
+    #expect(try await send(Reminder(amount: 3), ActionCoder(Reminder.self)).isSuccess)
+    var coder = ActionCoder()
+    if isFirst { coder.register(Remind.self, as: "Reminder") }
+    coder.register(Remind.self)
+    if !isFirst { coder.register(Remind.self, as: "Reminder") }
+    #expect(try await send(Remind(amount: 3), coder).isSuccess)
+    #expect(try await send(Remind(amount: 4), coder).dispatchError?.code == .idempotencyKeyReused)
+    #expect(
+      try await send(Buy(amount: 3), coder).dispatchError?.code == .idempotencyKeyReused)
   }
 
   @Test func keepNoReplyOfAPartsReducerAfterACrash() async throws {

@@ -45,6 +45,11 @@ public struct ActionCoder: Sendable {
   /// The name of a registered type.
   func name(of type: any ActionType.Type) -> String? { names[ObjectIdentifier(type)] }
 
+  /// The name of a type in saved forms, also of one that is not registered; nil if that is its Swift name.
+  func savedName(of type: any ActionType.Type) -> String? {
+    name(of: type) ?? (type as? any CodableAction.Type)?.actionName
+  }
+
   /// Why actions of a type can't be encoded and decoded; nil if they can.
   func obstacle(_ type: any ActionType.Type) -> String? {
     if name(of: type) != nil { return nil }

@@ -28,14 +28,21 @@ enum KeyedAction: Sendable {
     case (.action(let former), .action(let new)): return former.isRepeated(by: new)
     case (.list(let former), .list(let new)):
       return former.count == new.count && zip(former, new).allSatisfy { $0.isRepeated(by: $1) }
-    default: break
+    case (.saved(let name, let value), _):
+      guard other.mayBeSaved(as: name, keeper) else { return false }
+      guard case .action(let new) = other, let value, let keeper, let type = new.decodableType,
+        let former = try? keeper.decode(type, value.data) as? any ActionType
+      else { return true }
+      return KeyedValue(former).isRepeated(by: new)
+    default: return false
     }
-    guard name(keeper) == other.name(keeper) else { return false }
-    guard case (.saved(_, let value?), .action(let new)) = (self, other), let keeper,
-      let type = new.decodableType,
-      let former = try? keeper.decode(type, value.data) as? any ActionType
-    else { return true }
-    return KeyedValue(former).isRepeated(by: new)
+  }
+
+  /// Whether the action, or the list, may have been saved under a name.
+  private func mayBeSaved(as name: String, _ keeper: CompanionKeeper?) -> Bool {
+    if let single, let type = keeper?.actionType(name) { return type == single.type }
+    // A type that the coder does not know may have got a name of its own since.
+    return name == self.name(keeper) || name == self.name(by: { _ in nil })
   }
 
   private var single: KeyedValue? { if case .action(let value) = self { value } else { nil } }

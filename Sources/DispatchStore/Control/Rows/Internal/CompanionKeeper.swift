@@ -5,8 +5,10 @@ struct CompanionKeeper: Sendable {
   let decode: @Sendable (DecodableType, Data) throws -> any Sendable
   /// Decodes an action by its name.
   let decodeAction: @Sendable (SavedAction) throws -> any ActionType
-  /// The name under which actions of a type are saved; nil if the type is not known.
+  /// The name under which actions of a type are saved; nil if that is the type's Swift name.
   let name: @Sendable (any ActionType.Type) -> String?
+  /// The type that has a name, or had it formerly; nil if the name is not known.
+  let actionType: @Sendable (_ name: String) -> (any ActionType.Type)?
   /// Why actions of a type can't be saved; nil if they can.
   let obstacle: @Sendable (any ActionType.Type) -> String?
   /// Saves rows as a commit of their own.

@@ -60,7 +60,7 @@ protocol CompanionValue: Sendable {
 /// The means to encode the values of companion rows.
 struct CompanionEncoder {
   let encode: (any Encodable) throws -> Data
-  /// The name under which actions of a type are saved; nil if the type is not known.
+  /// The name under which actions of a type are saved; nil if that is the type's Swift name.
   let name: (any ActionType.Type) -> String?
   /// Called for a value of the user's that can't be encoded.
   let report: (_ description: String, _ error: any Error) -> Void

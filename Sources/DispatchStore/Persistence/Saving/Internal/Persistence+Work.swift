@@ -7,7 +7,8 @@ extension Persistence {
     return CompanionKeeper(
       decode: { try Self.decode($0, $1, by: coder) },
       decodeAction: { try Self.decode($0, by: coder, actions) },
-      name: { actions.name(of: $0) },
+      name: { actions.savedName(of: $0) },
+      actionType: { try? actions.actionType(named: $0) },
       obstacle: { actions.obstacle($0) },
       save: { [weak self] in self?.keep($0) },
       saveWithNext: { [weak self] rows in
@@ -31,7 +32,7 @@ extension Persistence {
   var companionEncoder: CompanionEncoder {
     CompanionEncoder(
       encode: { try self.coder.encode($0) },
-      name: { self.actions.name(of: $0) },
+      name: { self.actions.savedName(of: $0) },
       report: { description, error in
         self.report(
           .notEncodable,
