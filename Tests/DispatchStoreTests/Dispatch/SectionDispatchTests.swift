@@ -255,6 +255,55 @@ struct SectionDispatchTests {
     #expect(counts.all == [1])
   }
 
+  /// The task begins on the thread that is in the section.
+  @Test(arguments: SectionPlace.allCases, Dispatcher.SendMode.everyMode)
+  func sentInAnImmediateTaskIsAcceptedOnceThatIsLeft(
+    place: SectionPlace, mode: Dispatcher.SendMode
+  ) async {
+    let (dispatcher, events) = (Dispatcher(), Recorder<String>())
+    let counter = dispatcher.register(store: CounterStore.counter("counter"))
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, _, store in
+        guard store.identifier == "counter" else { return .pass }
+        // Stopped the program when the section was still held.
+        _ = counter.model
+        events.record("will")
+        return .pass
+      }))
+    let tasks = Recorder<Task<DispatchResult, Never>>()
+    place.run(dispatcher, events) {
+      tasks.record(Task.immediate { await counter.send(.add(1), mode: mode).result })
+    }
+    #expect(await tasks.all[0].value.isSuccess)
+    #expect(counter.model.count == 1)
+    #expect(events.all.count { $0 == "will" } == 1)
+  }
+
+  @Test(arguments: SectionPlace.allCases)
+  func sentInAnImmediateTaskIsCancelledWithThat(place: SectionPlace) async {
+    let (dispatcher, events) = (Dispatcher(), Recorder<String>())
+    let counter = dispatcher.register(store: CounterStore.counter("counter"))
+    let tasks = Recorder<Task<DispatchResult, Never>>()
+    place.run(dispatcher, events) {
+      tasks.record(
+        Task.immediate {
+          withUnsafeCurrentTask { $0?.cancel() }
+          return await counter.send(.add(1)).result
+        })
+    }
+    #expect(await tasks.all[0].value.error is CancellationError)
+    #expect(counter.version == 0)
+  }
+
+  @Test func sentToAStoreWithoutADispatcherIsRefused() async {
+    let (store, stray) = (CounterStore.counter("held"), CounterStore.counter("stray"))
+    let task = store.updateModel { model in
+      model.count = 1
+      return Task.immediate { await stray.send(.add(1)).result }
+    }
+    #expect(await task.value.errorCode == .notRegistered)
+  }
+
   /// It is behind that in its lane, by the time that it gets there.
   @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
   func endsWhereOneBeforeItWaitsForIt(mode: Dispatcher.Mode, isSequence: Bool) async {

@@ -39,7 +39,7 @@ public struct EffectContext: Sendable {
     options: DispatchOptions = [], fileID: StaticString = #fileID, line: UInt = #line
   ) async -> ReplyResult<Action.Reply> {
     if let refused = refusal(of: action, nil, fileID, line) {
-      return ReplyResult(refused.resultIfEnded!)
+      return ReplyResult(await refused.result)
     }
     return ReplyResult(
       await dispatcher.send(action, to: storeIdentifier, mode.mode, options, nil, fileID, line))

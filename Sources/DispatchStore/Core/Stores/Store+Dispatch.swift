@@ -31,7 +31,7 @@ extension Store {
     any action: Sent, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
     _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) async -> DispatchResult {
-    guard let dispatcher else { return refuse(completion, fileID, line).resultIfEnded! }
+    guard let dispatcher else { return await refuse(completion, fileID, line).result }
     return await dispatcher.send(action, to: identifier, mode, options, completion, fileID, line)
   }
 

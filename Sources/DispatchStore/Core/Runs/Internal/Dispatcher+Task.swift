@@ -4,7 +4,7 @@ enum SentDispatch {
   case ended(DispatchResult)
   /// The dispatch continues in `runToEnd`.
   case underWay(Dispatch)
-  /// The dispatch runs on its lane's thread.
+  /// The dispatch runs on its lane's thread, or on that of its mode if it was made in an exclusive section.
   case isQueued(QueuedDispatch)
   /// The dispatch runs detached, as if not sent, and the task awaits it.
   case detached(Dispatch)
@@ -27,6 +27,11 @@ extension Dispatcher {
     let callSite = CallSite(fileID: fileID, line: line)
     let thread = ThreadState.current(by: threadKey)
     checkWorld(on: thread, at: callSite)
+    if thread.isInSection {
+      return beginInSection(
+        DispatchSubject(copyAction(type, at: action), to: storeIdentifier), mode, options,
+        completion, callSite, on: thread)
+    }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
     let after = options.after.isEmpty ? [] : options.unended
     let isControlled = options.isControlled || defaultAdmission != nil
@@ -74,6 +79,20 @@ extension Dispatcher {
     return queue(
       copyAction(type, at: action), to: route, storeIdentifier, mode, options, after, completion,
       callSite, needsTask: needsTask, on: thread)
+  }
+
+  /// Makes a dispatch that is accepted when this thread leaves its exclusive section.
+  ///
+  /// Only a task that was made there as an immediate one runs on the thread. It waits for the end.
+  @inline(never)
+  private func beginInSection(
+    _ subject: DispatchSubject, _ mode: Mode, _ options: DispatchOptions,
+    _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
+  ) -> SentDispatch {
+    let handle = makeInSection(subject, mode, options, completion, callSite, on: thread)
+    let dispatch = handle.dispatch!
+    if options.control?.isDetached == true { return .detached(dispatch) }
+    return .isQueued(QueuedDispatch(dispatch: dispatch, task: TaskScheduler(at: pool, of: self)))
   }
 
   /// Whether a task can run a dispatch without a record.
@@ -350,7 +369,7 @@ extension Dispatch {
   }
 }
 
-/// A sent dispatch that runs on its lane's thread, with the caller's task, which only waits for its end.
+/// A sent dispatch that runs on another thread, with the caller's task, which only waits for its end.
 @usableFromInline
 struct QueuedDispatch {
   let dispatch: Dispatch
