@@ -63,6 +63,22 @@ struct ReduxStoreTests {
       ])
   }
 
+  @Test func anActionHasTheCallSiteOfItsDispatch() {
+    let (dispatcher, sites) = (Dispatcher(), Recorder<CallSite>())
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { dispatch, _, _ in
+        sites.record(dispatch.callSite)
+        return .pass
+      }))
+    let store = Counter(
+      0, dispatcher: dispatcher, middleware: [{ _, next, action in next(action) }],
+      reducer: { count, _ in count += 1 })
+    let line: UInt = #line + 1
+    store.dispatch(.increase)
+    #expect(sites.all.map(\.line) == [line])
+    #expect(sites.all.allSatisfy { $0.fileID == #fileID })
+  }
+
   @Test func aMiddlewareMayDispatchAndPassAnActionOnLater() async {
     let later = Recorder<@Sendable () -> Void>()
     let store = makeStore(middleware: [

@@ -69,8 +69,10 @@ public final class ReduxStore<State: Sendable, Action: ActionType>: Sendable {
   /// In `.sync` mode, the reducer and the subscribers have run on return, unless a middleware passes the action on
   /// later. To get the dispatch's result or await its end, dispatch to `store` instead: that bypasses the
   /// middlewares.
-  public func dispatch(_ action: Action) {
-    pass(action, from: 0)
+  public func dispatch(
+    _ action: Action, fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    pass(action, from: 0, fileID, line)
   }
 
   /// Calls a closure with the state after each action, in commit order, until the token is released or cancelled.
@@ -80,11 +82,13 @@ public final class ReduxStore<State: Sendable, Action: ActionType>: Sendable {
     store.observe(.model) { change in body(change.value) }
   }
 
-  private func pass(_ action: Action, from index: Int) {
+  private func pass(
+    _ action: Action, from index: Int, _ fileID: StaticString, _ line: UInt
+  ) {
     guard index < middlewares.count else {
-      store.dispatch(action, mode: mode)
+      store.dispatch(action, mode: mode, fileID: fileID, line: line)
       return
     }
-    middlewares[index](self, { [self] in pass($0, from: index + 1) }, action)
+    middlewares[index](self, { [self] in pass($0, from: index + 1, fileID, line) }, action)
   }
 }

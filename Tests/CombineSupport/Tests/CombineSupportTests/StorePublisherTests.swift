@@ -121,6 +121,20 @@ struct StorePublisherTests {
     await count.write(3)
     #expect(await count.read() == 3)
   }
+
+  @MainActor
+  @Test func actionsOfABindingHaveItsCallSite() async {
+    let (dispatcher, files) = (Dispatcher(), Values<String>())
+    dispatcher.register(
+      .before(TallyAction.self) { _, dispatch in
+        files.append(dispatch.callSite.fileID)
+        return .pass
+      })
+    let store = dispatcher.register(store: makeStore())
+    await store.binding(\.name, send: TallyAction.rename).write("new")
+    await store.binding(get: \.count, send: { TallyAction.add($0) }).write(3)
+    #expect(files.all == [#fileID, #fileID])
+  }
 }
 
 /// A subscriber that requests by hand.
