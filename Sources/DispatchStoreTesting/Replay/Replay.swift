@@ -39,7 +39,8 @@ private func replay(
   try await stores(dispatcher)
   let recorder = DispatchRecorder(limit: max(1, 2 * log.entries.count), actions: coder)
   dispatcher.register(middleware: recorder)
-  var (twins, sent, position) = (ReplayTwins(of: log), [ReplayPlan.Root](), 0)
+  var twins = ReplayTwins(of: log, decoding: coder)
+  var (sent, position) = ([ReplayPlan.Root](), 0)
   // The roots that stores have made, by the root that has made them.
   var madeBy: [UInt64: UInt64] = [:]
   let hasCauses = plan.roots.contains { $0.cause != nil }

@@ -63,8 +63,7 @@ struct ReplayPlan {
     }
   }
 
-  private static func decode(_ action: DispatchLog.Action, _ coder: ActionCoder) throws -> AnyAction
-  {
+  static func decode(_ action: DispatchLog.Action, _ coder: ActionCoder) throws -> AnyAction {
     guard let encoded = action.encoded else {
       if action.type == "\(UndoStep.self)" {
         throw ReplayError(

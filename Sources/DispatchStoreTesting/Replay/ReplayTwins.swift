@@ -2,6 +2,7 @@ import DispatchStore
 
 /// Finds the dispatches of a replay that repeat those of a log.
 struct ReplayTwins {
+  private let coder: ActionCoder
   private let recorded: [UInt64: DispatchLog.Entry]
   private let children: [UInt64: [DispatchLog.Entry]]
   /// By parent: the dispatches of the replay that repeat no other yet.
@@ -11,7 +12,9 @@ struct ReplayTwins {
   /// The dispatches of the log whose children were compared.
   private var compared: Set<UInt64> = []
 
-  init(of log: DispatchLog) {
+  /// - Parameter coder: The coder of the replay's recorder.
+  init(of log: DispatchLog, decoding coder: ActionCoder) {
+    self.coder = coder
     recorded = Dictionary(log.entries.compactMap { entry in entry.id.map { ($0, entry) } }) {
       first, _ in first
     }
@@ -47,20 +50,35 @@ struct ReplayTwins {
     let siblings = children[parent] ?? []
     // Stores repeat what their blocks have made, and the rest only if the replay has what made it.
     for child in siblings.filter({ !$0.isOutsideBlocks }) + siblings.filter(\.isOutsideBlocks) {
-      guard let id = child.id, twins[id] == nil,
-        let index = found.firstIndex(where: child.isRepeated)
+      guard let id = child.id, twins[id] == nil, !found.isEmpty else { continue }
+      let forms = child.actions.map { presentForm(of: $0) }
+      guard let index = found.firstIndex(where: { child.isRepeated(by: $0, forms) })
       else { continue }
       twins[id] = found.remove(at: index).id
     }
+  }
+
+  /// Encodes an action of the log as the replay's recorder does: its type may have been renamed since.
+  ///
+  /// Nil if it can't be decoded.
+  private func presentForm(of action: DispatchLog.Action) -> PlainValue? {
+    guard let action = try? ReplayPlan.decode(action, coder) else { return nil }
+    var encoder = PlainEncoder()
+    encoder.userInfo[.actionCoder] = coder
+    return try? encoder.encode(EncodedAction(action))
   }
 }
 
 extension DispatchLog.Entry {
   /// Whether a dispatch of a replay has the same actions; compares types only if they are masked or not encodable.
-  fileprivate func isRepeated(by other: DispatchLog.Entry) -> Bool {
-    kind == other.kind
-      && actions.elementsEqual(other.actions) {
-        $0.type == $1.type && ($0.encoded == nil || $0.text == $1.text)
+  ///
+  /// - Parameter forms: The encoded forms that its actions have now.
+  fileprivate func isRepeated(by other: DispatchLog.Entry, _ forms: [PlainValue?]) -> Bool {
+    kind == other.kind && actions.count == other.actions.count
+      && actions.indices.allSatisfy { index in
+        let (own, other) = (actions[index], other.actions[index])
+        if let form = forms[index], form == other.encoded { return true }
+        return own.type == other.type && (own.encoded == nil || own.text == other.text)
       }
   }
 }

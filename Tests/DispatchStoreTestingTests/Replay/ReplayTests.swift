@@ -15,6 +15,8 @@ private struct Orders: ModelType {
 
 private struct Place: CodableAction { let id: Int }
 private struct Pay: CodableAction { let id: Int }
+/// `Pay` under a new name.
+private struct Payment: CodableAction { let id: Int }
 private struct Cancel: CodableAction { let id: Int }
 private struct Open: ActionType {}
 private struct Audit: ActionType {}
@@ -291,7 +293,8 @@ struct ReplayTests {
     register(at: dispatcher)
   }
 
-  @Test func sendWhatAHookHasDispatchedUnlessItIsRegisteredAgain() async throws {
+  /// Records three orders, each of which a hook pays.
+  private func recordWithHook() async -> DispatchLog {
     let dispatcher = Dispatcher(name: "shop")
     let (recorder, progress) = (DispatchRecorder(), RecorderMiddleware())
     dispatcher.register(middleware: progress)
@@ -301,8 +304,12 @@ struct ReplayTests {
       await dispatcher.send(Place(id: id))
       await progress.idle()
     }
-    let log = recorder.log
-    #expect(log.entries.count == 6)
+    #expect(recorder.log.entries.count == 6)
+    return recorder.log
+  }
+
+  @Test func sendWhatAHookHasDispatchedUnlessItIsRegisteredAgain() async throws {
+    let log = await recordWithHook()
     for isHooked in [true, false] {
       let again = try await replay(log, decoding: coder) { dispatcher in
         if isHooked { registerWithHook(at: dispatcher) } else { register(at: dispatcher) }
@@ -310,6 +317,32 @@ struct ReplayTests {
       let orders = again.store(with: "orders") as? Store<Orders, HandledAction>
       #expect(orders?.model.paid == 3 && orders?.version == 6)
     }
+  }
+
+  /// The hook's action has had another type name since the log was recorded.
+  @Test(arguments: [false, true])
+  func doNotSendAgainWhatAHookDispatchesUnderANewName(isFormerNameFirst: Bool) async throws {
+    let log = try DispatchLog(jsonLines: await recordWithHook().jsonLines())
+    var coder = ActionCoder(Place.self)
+    if isFormerNameFirst { coder.register(Payment.self, as: "Pay") }
+    coder.register(Payment.self)
+    if !isFormerNameFirst { coder.register(Payment.self, as: "Pay") }
+    let again = try await replay(log, decoding: coder) { dispatcher in
+      dispatcher.register(
+        .after(Place.self) { place, run in
+          _ = run.dispatch.dispatcher.dispatch(Payment(id: place.id), mode: .async)
+        })
+      dispatcher.register(
+        store: Store(identifier: "orders", model: Orders()) {
+          On(Place.self) { orders, place in orders.all[place.id] = Order() }
+          On(Payment.self) { orders, payment in
+            orders.all[payment.id]?.state = "paid"
+            orders.paid += 1
+          }
+        })
+    }
+    let orders = again.store(with: "orders") as? Store<Orders, HandledAction>
+    #expect(orders?.model.paid == 3 && orders?.version == 6)
   }
 
   @Test(arguments: [false, true])
