@@ -409,6 +409,27 @@ struct UndoHistoryTests {
     #expect(store.model == drawing)
   }
 
+  /// With a snapshot, the next change copies the dictionary's notes; without one, so many fill them up.
+  @Test(arguments: [false, true])
+  func aHistoryThatBeginsAfterChangesThatNobodyHasReadKeepsItsFirstStep(hasSnapshot: Bool) async {
+    let store = register()
+    store.updateModel { drawing in
+      for shape in 0..<2_000 { drawing.shapes[shape] = Shape(x: shape) }
+    }
+    store.observe(.element(\.shapes, 1)) { _ in }.cancel()
+    edit { $0.shapes[1]?.x = -1 }
+    let history = UndoHistory(of: store)
+    let snapshot = hasSnapshot ? store.model : nil
+    edit {
+      $0.title = "next"
+      if hasSnapshot { $0.shapes[1]?.x = -2 } else { $0.shapes.removeAll() }
+    }
+    #expect(history.canUndo)
+    await history.undo().ended()
+    #expect(store.model.shapes[1]?.x == -1 && store.model.shapes.count == 2_000)
+    withExtendedLifetime(snapshot) {}
+  }
+
   @Test func observersSeeAnUndoAsACommitOfItsElements() async {
     let store = register()
     edit { $0.shapes = [1: Shape(x: 1), 2: Shape(x: 2)] }

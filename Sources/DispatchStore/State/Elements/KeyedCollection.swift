@@ -38,10 +38,14 @@ public struct RecordedChanges<Key: Hashable, Value> {
   }
 
   /// Counts an observer that begins, until `release()`, and marks the current content for it.
+  ///
+  /// Marks it as read, too: otherwise changes that nobody has read would be before the checkpoint in the log, and a copy
+  /// of the log would know only what is before them.
   @usableFromInline
   func begin() -> TrackingCheckpoint {
     log.readerBegins()
-    return makeCheckpoint()
+    log.markRead()
+    return log.position
   }
 
   /// Marks the current content, and starts recording changes, until a record would be larger than a new copy.
