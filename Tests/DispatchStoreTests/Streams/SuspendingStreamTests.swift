@@ -169,6 +169,29 @@ struct SuspendingStreamTests {
     #expect(store.model.count == 3)
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: scheduled)
+  func aConsumerForWhichADispatchWaitsMayTravelOrDrain(mode: Dispatcher.Mode) async throws {
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    var changes = await versions(0)
+    let committed = Recorder<UInt64>()
+    let token = store.observe(.part(\.count)) { committed.record($0.version) }
+    let first = store.dispatch(.add(1), mode: mode)
+    #expect(await changes.next()?.version == 1)
+    await first.ended()
+    store.dispatch(.add(1), mode: mode)
+    _ = await committed.first(2)
+    try await recorder.travel(to: first.dispatchID.number)
+    #expect(store.model.count == 1)
+    try await recorder.resume()
+    #expect(store.model.count == 2)
+    while await changes.next()?.version != 4 {}
+    store.dispatch(.add(1), mode: mode)
+    _ = await committed.first(5)
+    #expect(await dispatcher.drain().isComplete)
+    token.cancel()
+  }
+
   @Test func consumersThatDispatchToEachOthersStoresEnd() async {
     let other = dispatcher.register(store: .counter("other"))
     await withTaskGroup { group in

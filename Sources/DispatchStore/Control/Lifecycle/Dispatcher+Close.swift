@@ -38,7 +38,8 @@ extension Dispatcher {
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   /// - Returns: Whether all dispatches have ended, and those that have not.
-  /// - Precondition: No dispatch of this dispatcher waits for the calling task; it could not end before.
+  /// - Precondition: No dispatch of this dispatcher waits for the calling task; it could not end before. The task may
+  ///   be the consumer of a `.suspending` stream, unless streams are included.
   @discardableResult
   public func drain(
     timeout limit: Duration? = nil, includingStreams: Bool = false,
@@ -55,6 +56,9 @@ extension Dispatcher {
   /// - Returns: Whether that is so; false after the limit, or if the task is cancelled.
   func dispatchesEnd(timeout limit: Duration?, includingStreams: Bool = false) async -> Bool {
     let wait = DrainWait(of: self, includingStreams: includingStreams)
+    // A dispatch may wait until the task, as the consumer of a stream, takes what is kept.
+    let taskWait = TaskWait.begin()
+    defer { taskWait?.end() }
     wait.begin(until: deadline(after: limit))
     return await withCancellationHandler {
       await wait.isComplete.value
