@@ -511,6 +511,22 @@ struct UndoHistoryTests {
     #expect(!store.storage.isObserved)
   }
 
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])
+  func anUndoThatWaitsWhenItsHistoryIsReleasedOverwritesNothing(mode: Dispatcher.Mode) async {
+    let store = register()
+    var history: UndoHistory? = UndoHistory(of: store)
+    edit { $0.title = "one" }
+    edit { $0.title = "two" }
+    dispatcher.queue.isSuspended = true
+    let undo = history?.undo(mode: mode)
+    history = nil
+    store.updateModel { $0.title = "three" }
+    dispatcher.queue.isSuspended = false
+    #expect(await undo?.result.isSuccess == true)
+    #expect(store.model.title == "three" && store.version == 3)
+    #expect(!store.storage.isObserved)
+  }
+
   @Test func changesOfManyThreadsAreUndoneInTheirOrder() async {
     let stores = ["a", "b"].map { register($0) }
     let history = UndoHistory(of: stores[0], stores[1], limit: 10_000)

@@ -49,6 +49,8 @@ public final class UndoHistory: Sendable {
   }
 
   deinit {
+    // First, since an undo that waits would take a step as the last one after a commit that the tapes have missed.
+    log.state.withLock { $0.close() }
     for tape in tapes { tape.endTape() }
   }
 
@@ -60,8 +62,8 @@ public final class UndoHistory: Sendable {
 
   /// Undoes the last step.
   ///
-  /// Which step that is, is decided when the dispatch runs. If there is none, the stores stay as they are, and their
-  /// versions too.
+  /// Which step that is, is decided when the dispatch runs. If there is none, or the history was released meanwhile, the
+  /// stores stay as they are, and their versions too.
   ///
   /// - Returns: The dispatch of `UndoStep.undo`, to await. Its error is `notRegistered` if a store has left.
   @discardableResult

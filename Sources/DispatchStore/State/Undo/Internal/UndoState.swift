@@ -56,6 +56,8 @@ struct UndoState {
   private let interval: Int64
   private(set) var past: [Step] = []
   private(set) var future: [Step] = []
+  /// Whether the history is released: then its tapes miss commits, and no step may be undone any longer.
+  private var isClosed = false
   /// Whether the last step is the latest change, so that one with its key may join it.
   private var isLastStepOpen = false
   /// The last dispatches with a commit that can't be undone: their other commits are in no step either.
@@ -118,7 +120,7 @@ struct UndoState {
 
   /// Moves the last step to those that can be done again.
   mutating func undo() -> Step? {
-    guard let step = past.popLast() else { return nil }
+    guard !isClosed, let step = past.popLast() else { return nil }
     isLastStepOpen = false
     future.append(step)
     return step
@@ -126,11 +128,14 @@ struct UndoState {
 
   /// Moves the step that was undone last back.
   mutating func redo() -> Step? {
-    guard let step = future.popLast() else { return nil }
+    guard !isClosed, let step = future.popLast() else { return nil }
     isLastStepOpen = false
     past.append(step)
     return step
   }
+
+  /// Ends undo and redo. The steps are released with the state, since the history may be released in a reducer.
+  mutating func close() { isClosed = true }
 
   mutating func removeAll() -> Released {
     defer { (past, future) = ([], []) }
