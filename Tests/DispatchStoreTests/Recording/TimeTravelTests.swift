@@ -1,9 +1,26 @@
 import DispatchStoreTesting
+import Foundation
 import Testing
 
 @testable import DispatchStore
 
 private struct Slow: ActionType {}
+
+/// Called once when a `Gated` is set to the total 1.
+private let whenSetToOne = Locked<(@Sendable () -> Void)?>(nil)
+
+private struct Gated: Sendable {
+  var total = 0
+  private var entries = TrackedDictionary<Int, Int>()
+
+  var named: TrackedDictionary<Int, Int> {
+    get { entries }
+    set {
+      entries = newValue
+      if total == 1 { whenSetToOne.exchange(nil)?() }
+    }
+  }
+}
 
 @Suite("Time travel", .timeLimit(.minutes(10)))
 struct TimeTravelTests {
@@ -445,6 +462,72 @@ struct TimeTravelTests {
     await other.send(Book(customer: "x", amount: 100))
     try await recorder.resume()
     #expect(stores.map(\.model.total) == [3, 103])
+  }
+
+  @Test(arguments: [false, true])
+  func aStoreThatATravelHasNotSetKeepsItsChanges(isElsewhere: Bool) async throws {
+    let ids = [1, 2, 4].map { number(book($0)) }
+    let other = Dispatcher()
+    dispatcher.unregister(store: stores[1])
+    if isElsewhere { other.register(store: stores[1]) }
+    try await recorder.travel(to: ids[1])
+    try await recorder.resume(keepingState: true)
+    #expect(stores.map(\.model.total) == [3, 7])
+    #expect(recorder.state(of: stores[1], at: 2)?.total == 3)
+    if isElsewhere { other.unregister(store: stores[1]) }
+    dispatcher.register(store: stores[1])
+    try await recorder.travel(to: ids[0])
+    #expect(stores.map(\.model.total) == [1, 1])
+    try await recorder.resume()
+    #expect(stores.map(\.model.total) == [3, 7])
+  }
+
+  @Test func aStoreThatDoesNotComeBackFromATravelIsNotSetToWhatItHasLost() async throws {
+    let ids = [1, 2].map { number(book($0)) }
+    try await recorder.travel(to: ids[0])
+    let other = Dispatcher()
+    dispatcher.unregister(store: stores[1])
+    other.register(store: stores[1])
+    let error = await #expect(throws: TravelError.self) { try await recorder.resume() }
+    #expect(error?.code == .storesNotSet && stores.map(\.model.total) == [3, 1])
+    #expect(recorder.state(of: stores[1], at: 2) == nil)
+    #expect(recorder.state(of: stores[1], at: 1)?.total == 1)
+    other.unregister(store: stores[1])
+    dispatcher.register(store: stores[1])
+    _ = book(4)
+    let far = await #expect(throws: TravelError.self) { try await recorder.travel(to: ids[1]) }
+    #expect(far?.code == .tooFarBack)
+    try await recorder.travel(to: ids[0])
+    #expect(stores.map(\.model.total) == [1, 1])
+    try await recorder.resume()
+    #expect(stores.map(\.model.total) == [7, 5])
+  }
+
+  /// The store that is not set commits so often, between two stores that are, that the recorder reaches its limit.
+  @Test func aTravelSetsAllStoresWhateverAnotherOneCommitsMeanwhile() async throws {
+    let (dispatcher, recorder) = (Dispatcher(), DispatchRecorder(limit: 8))
+    dispatcher.register(middleware: recorder)
+    let gated = Store(identifier: "gated", model: Gated()) {
+      On(Book.self) { gated, book in gated.total += book.amount }
+    }
+    dispatcher.register(store: gated.undoesInPlace(\.named))
+    let (ledger, away) = (dispatcher.registerLedger(), dispatcher.registerLedger("away"))
+    let first = dispatcher.dispatch(Book(customer: "a", amount: 1), mode: .sync)
+    dispatcher.dispatch(Book(customer: "a", amount: 2), mode: .sync)
+    dispatcher.unregister(store: away)
+    whenSetToOne.withLock {
+      $0 = {
+        let hasCommitted = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          for _ in 0..<20 { away.updateModel { $0.total += 1 } }
+          hasCommitted.signal()
+        }
+        hasCommitted.wait()
+      }
+    }
+    try await recorder.travel(to: number(first))
+    #expect(away.model.total == 23 && gated.model.total == 1 && ledger.model.total == 1)
+    try await recorder.resume(keepingState: true)
   }
 
   /// With default options, which limit the time of the program's dispatches alone.

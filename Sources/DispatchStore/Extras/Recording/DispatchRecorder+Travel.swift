@@ -67,7 +67,7 @@ extension DispatchRecorder {
   /// - Throws: A `TravelError` if stores could not be set; you can call it again. It is `tooFarBack` if changes made
   ///   meanwhile have left no way back; stores then stay as they are, and you can keep the state. If only stores that are
   ///   gone were not set, or that another dispatcher has, the travel has ended: it is `storesNotSet`, and its cause names
-  ///   them.
+  ///   them. A store that another dispatcher has keeps the earlier state, so you can't travel to what it has lost.
   public func resume(keepingState keepsState: Bool = false) async throws(TravelError) {
     let start = try beginToMove()
     guard case .past(let mark, let count) = start else { return travel.withLock { $0 = start } }
@@ -84,7 +84,9 @@ extension DispatchRecorder {
       travel.withLock { $0 = start }
       throw error
     }
-    let lost = core.state.withLock { $0.takeUnset() }
+    let present = Set(core.presentTapes.map(\.index))
+    let (lost, released) = core.state.withLock { $0.takeUnset(of: present) }
+    withExtendedLifetime(released) {}
     travel.withLock { $0 = .present }
     dispatcher.endPause()
     if !lost.isEmpty { throw TravelError(.storesNotSet, cause: Self.error(of: lost)) }
@@ -144,40 +146,31 @@ extension DispatchRecorder {
   private func restore(
     _ dispatcher: Dispatcher, from present: Int, to mark: Int, count: Int
   ) async throws(TravelError) {
-    // Released at the end of this function, since the closures below run in the stores' exclusive sections.
-    let undone = Locked<[StateDistance]>([])
-    // Found for the first store: all of them are locked then, so that none can commit in between.
-    let isKnown = Locked<Bool?>(nil)
     let places = core.state.withLock(\.places)
-    let tapes = core.presentTapes.filter { tape in
-      guard let store = tape.storeOfTape else { return false }
-      if let home = store.dispatcherOfTape { return home === dispatcher }
-      // Unregistered since it was set; its state can't be saved once its identifier is another store's.
-      if places[tape.index] == nil { return false }
-      // Under the lock, since the store may be registered meanwhile, which sets the gate.
-      let storage = store.storageOfTape
-      return storage.withLock { _ in storage.endGate }?.refusalOfStore == nil
+    let members: [(tape: StoreTape, store: any TapedStore)] = core.presentTapes.compactMap { tape in
+      guard let store = tape.storeOfTape,
+        mayBeSet(store, by: dispatcher, wasSet: places[tape.index] != nil)
+      else { return nil }
+      return (tape: tape, store: store)
     }
-    let entries = tapes.compactMap { tape in
-      tape.restoringEntry(of: TimeTravel.self) { [core] model in
-        let mayMove: Bool = isKnown.withLock { isKnown in
-          if let isKnown { return isKnown }
-          let hasAll = core.state.withLock { $0.hasAll(after: min(present, mark)) }
-          isKnown = hasAll
-          return hasAll
+    let indices = members.map { $0.tape.index }
+    // Taken for the first store, when all of them are locked; the inner nil if changes are not known. Kept to the end of
+    // this function, since the closures below run in the stores' exclusive sections.
+    let moves = Locked<[Int: RecorderState.Move]??>(nil)
+    let entries = members.compactMap { member in
+      let tape = member.tape
+      return tape.restoringEntry(of: TimeTravel.self) { [core] model in
+        let move: RecorderState.Move? = moves.withLock { moves in
+          if let moves { return moves?[tape.index] }
+          let taken = core.state.withLock {
+            $0.takeMoves(of: indices, from: present, to: mark, of: count)
+          }
+          moves = .some(taken)
+          return taken?[tape.index]
         }
-        if !mayMove { return false }
-        let (outside, changes) = core.state.withLock { state in
-          let place = state.setPlace(at: tape.index, mark, of: count)
-          return (
-            state.takeOutside(count, at: tape.index),
-            state.changes(at: tape.index, from: place, to: mark)
-          )
-        }
-        outside.apply(to: model)
-        changes.apply(to: model)
-        undone.withLock { $0.append(outside) }
-        return !outside.isEmpty || !changes.isEmpty
+        guard let move, !move.isEmpty else { return false }
+        move.apply(to: model)
+        return true
       }
     }
     if entries.isEmpty { return }
@@ -185,10 +178,25 @@ extension DispatchRecorder {
       entries, by: TimeTravel(), mode: .async,
       options: dispatcher.withoutDefaults(DispatchOptions()), isPartOfPause: true,
       CallSite(fileID: #fileID, line: #line))
-    let (error, hasAll) = (await handle.result.error, isKnown.withLock(\.self))
-    // Once the first store has changed, all do: an error is then one of saving them.
-    if let error, hasAll != true { throw TravelError(.storesNotSet, cause: error) }
-    if hasAll == false { throw TravelError(.tooFarBack) }
+    let error = await handle.result.error
+    if let taken = moves.withLock(\.self) {
+      // Once the first store has changed, all do: an error is then one of saving them.
+      if taken == nil { throw TravelError(.tooFarBack) }
+    } else if let error {
+      throw TravelError(.storesNotSet, cause: error)
+    }
+  }
+
+  /// Whether a travel sets a store: one of the dispatcher, or one that was unregistered since it was set.
+  private func mayBeSet(
+    _ store: any TapedStore, by dispatcher: Dispatcher, wasSet: Bool
+  ) -> Bool {
+    if let home = store.dispatcherOfTape { return home === dispatcher }
+    if !wasSet { return false }
+    // Refused if its identifier is another store's: its state can't be saved. Under the lock, since the store may be
+    // registered meanwhile, which sets the gate.
+    let storage = store.storageOfTape
+    return storage.withLock { _ in storage.endGate }?.refusalOfStore == nil
   }
 }
 

@@ -338,28 +338,74 @@ struct RecorderState: Sendable {
     return own.first { $0.versions.old == version }.map { $0.place - 1 }
   }
 
-  /// Notes where a travel sets a store, in the store's exclusive section; returns where it was.
-  mutating func setPlace(at index: Int, _ mark: Int, of count: Int) -> Int {
-    defer { places[index] = mark == count ? nil : (mark: mark, count: count) }
-    return places[index]?.mark ?? count
+  /// The changes of a store that a travel or a resume makes.
+  struct Move: Sendable {
+    /// The changes made while the store was set to an earlier state, to be undone for good.
+    let outside: StateDistance
+    let changes: StateDistance
+
+    var isEmpty: Bool { outside.isEmpty && changes.isEmpty }
+
+    func apply(to model: UnsafeMutableRawPointer) {
+      outside.apply(to: model)
+      changes.apply(to: model)
+    }
   }
 
-  /// Ends a travel: forgets the places that stores are left at, and returns the identifiers of those that miss changes.
-  mutating func takeUnset() -> [String] {
-    defer { places = [:] }
-    return places.compactMap { index, place in
-      commits.first { $0.index == index && place.mark < $0.place && $0.place <= place.count }?
-        .identifier
-    }.sorted()
+  /// Notes that a travel sets stores to a place, in their exclusive sections; returns how, by their indices.
+  ///
+  /// All at once, since a store that is not set may commit at any time, and push out what the next one needs.
+  ///
+  /// - Parameters:
+  ///   - present: The place at which stores are.
+  ///   - count: The number of commits before the travel.
+  /// - Returns: Nil if not all changes between the places are known.
+  mutating func takeMoves(
+    of indices: [Int], from present: Int, to mark: Int, of count: Int
+  ) -> [Int: Move]? {
+    guard hasAll(after: min(present, mark)) else { return nil }
+    var moves: [Int: Move] = [:]
+    for index in indices {
+      let place = places[index]?.mark ?? count
+      places[index] = mark == count ? nil : (mark: mark, count: count)
+      let outside = takeOutside(count, at: index)
+      moves[index] = Move(outside: outside, changes: changes(at: index, from: place, to: mark))
+    }
+    return moves
+  }
+
+  /// Ends a travel: stores that it has set, and that have not come back, stay where they are.
+  ///
+  /// - Parameter present: The indices of the stores that are not gone: the others can't travel to where these were.
+  /// - Returns: The identifiers of those that miss changes, and what is to be released.
+  mutating func takeUnset(of present: Set<Int>) -> (identifiers: [String], released: Released) {
+    let lost = takeCommitsAhead()
+    let first = lost.filter { present.contains($0.index) }.map(\.place).min()
+    if let first { forget(first...commitCount) }
+    return (Set(lost.map(\.identifier)).sorted(), Released([], lost))
   }
 
   /// Ends a travel whose state is kept: forgets the commits between two places, which stores no longer derive from.
   mutating func forgetCommits(after start: Int, upTo end: Int) -> Released {
-    let old = commits.filter { $0.place > start && $0.place <= end }
-    commits.removeAll { $0.place > start && $0.place <= end }
-    if start < end { forget(start + 1...end) }
-    places = [:]
+    let old = takeCommitsAhead()
+    let first = old.map(\.place).reduce(start + 1, min)
+    if first <= end { forget(first...end) }
     return Released([], old)
+  }
+
+  /// Forgets where a travel has set stores, and takes the commits that these no longer have.
+  ///
+  /// A store that it has not set, such as one of another dispatcher, still has its own.
+  private mutating func takeCommitsAhead() -> [TapedCommit] {
+    let places = places
+    func isAhead(_ commit: TapedCommit) -> Bool {
+      guard let place = places[commit.index] else { return false }
+      return place.mark < commit.place && commit.place <= place.count
+    }
+    let ahead = commits.filter(isAhead)
+    commits.removeAll(where: isAhead)
+    self.places = [:]
+    return ahead
   }
 
   /// Forgets all commits, since a store has got a model to which they don't lead.
