@@ -251,6 +251,29 @@ struct ElementObserverTests {
     token.cancel()
   }
 
+  /// A history reads hidden commits, too. Elements that can't be compared would count as changed.
+  @Test(arguments: Way.all, [false, true])
+  func areNotNotifiedOfOtherElementsAfterAHiddenCommit(way: Way, isAtomic: Bool) async {
+    let dispatcher = Dispatcher()
+    let yard = Store(identifier: "yard", model: Yard(), reducer: YardReducer())
+    let store = dispatcher.register(store: yard.undoesInPlace(\.crates))
+    let history = UndoHistory(of: store)
+    let received = received
+    let tokens = (1...3).map { id in
+      store.observe(.element(\.crates, id)) { received.record("\(id): \($0.version)") }
+    }
+    for fill in [Fill(id: 1, isHidden: true), Fill(id: 4), Fill(id: 5)] {
+      let options: DispatchOptions = isAtomic ? .atomic : []
+      if way.sends {
+        await store.send(fill, mode: way.mode, options: options)
+      } else {
+        await store.dispatch(fill, mode: way.mode, options: options).ended()
+      }
+    }
+    #expect(received.all == ["1: 2"])
+    withExtendedLifetime((tokens, history)) {}
+  }
+
   @Test(arguments: ParcelPath.allCases)
   func anInjectedModelIsComparedWithWhatTheyKnow(path: ParcelPath) {
     let tokens = (1...3).map { observe($0, path) }
@@ -265,6 +288,26 @@ struct ElementObserverTests {
         "4: 2 → 5",
       ])
     withExtendedLifetime(tokens) {}
+  }
+}
+
+/// An element that can't be compared.
+private struct Crate: Sendable { var amount = 0 }
+
+private struct Yard: Sendable {
+  var crates = TrackedDictionary(uniqueKeysWithValues: (1...5).map { ($0, Crate()) })
+}
+
+private struct Fill: ActionType {
+  let id: Int
+  var isHidden = false
+}
+
+private final class YardReducer: Reducer<Yard, Fill> {
+  override func reduce(into yard: inout Yard, action: Fill) { yard.crates[action.id]?.amount += 1 }
+
+  override func shouldNotifyObservers(for action: Fill, in store: Store<Yard, Fill>) -> Bool {
+    !action.isHidden
   }
 }
 

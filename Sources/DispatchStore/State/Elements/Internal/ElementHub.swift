@@ -27,6 +27,9 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
     super.init(isInTurn: isInTurn)
   }
 
+  /// The table notes what hidden commits have touched.
+  override var keepsHidden: Bool { true }
+
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
     keep(commit, self, &kept)
   }

@@ -13,6 +13,10 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   /// The mark of the content at the last commit, if the collection records its changes.
   @exclusivity(unchecked) @usableFromInline var checkpoint: TrackingCheckpoint?
   @exclusivity(unchecked) @usableFromInline var observers: [Key: ElementObserverList] = [:]
+  /// The observed elements that hidden commits have touched since the last commit that was not hidden.
+  ///
+  /// Noted with these commits, since a history or the saving of the store lets the collection forget its notes then.
+  @exclusivity(unchecked) @usableFromInline var hidden: Set<Key> = []
   /// The number of observers added so far.
   private var addedCount = 0
 
@@ -32,7 +36,10 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
 
   func remove(_ observer: Follower, for key: Key) {
     observers[key]?.remove(observer)
-    if observers[key]?.isEmpty == true { observers[key] = nil }
+    if observers[key]?.isEmpty == true {
+      observers[key] = nil
+      hidden.remove(key)
+    }
   }
 
   /// Ends reading after the last observer was removed.
@@ -45,19 +52,35 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     part.read(of: commit.model) { elements in
       let recorded = elements.pointee.recordedChanges
       let changes = checkpoint.flatMap { recorded?.changes(since: $0) }
+      if commit.isHidden {
+        // Elements that are not known to have changed are compared at the next commit, as without a checkpoint.
+        checkpoint = changes == nil ? nil : recorded?.makeCheckpoint()
+        for change in changes ?? [] where observers[change.key] != nil { hidden.insert(change.key) }
+        return
+      }
       checkpoint = recorded?.makeCheckpoint()
-      guard let changes else { return keep(compare(elements), commit, hub, &kept) }
-      if changes.count == 1 {
+      guard let changes else {
+        hidden = []
+        return keep(compare(elements), commit, hub, &kept)
+      }
+      if changes.count == 1, hidden.isEmpty {
         // The common case, without an array.
         guard let observers = observers[changes[0].key] else { return }
         let value = elements.pointee.value(forKey: changes[0].key)
         return keep(value, for: observers, commit, hub, &kept)
       }
-      let observed: [Touched] = changes.compactMap { element in
-        observers[element.key].map { ($0, elements.pointee.value(forKey: element.key)) }
+      var observed: [Touched] = changes.compactMap { touched($0.key, elements) }
+      if !hidden.isEmpty {
+        observed += hidden.compactMap { touched($0, elements) }
+        hidden = []
       }
       keep(observed, commit, hub, &kept)
     }
+  }
+
+  @inlinable
+  func touched(_ key: Key, _ elements: UnsafePointer<Elements>) -> Touched? {
+    observers[key].map { ($0, elements.pointee.value(forKey: key)) }
   }
 
   /// Finds the observers whose element has changed, by comparison.
