@@ -409,6 +409,23 @@ struct UndoHistoryTests {
     #expect(store.model == drawing)
   }
 
+  @Test(arguments: [false, true])
+  func aCommitThatTakesManyElementsBackLeavesTheStepsBefore(isDispatched: Bool) async {
+    let store = register()
+    let history = UndoHistory(of: store)
+    edit { $0.title = "before" }
+    let edits: @Sendable (inout Drawing) -> Void = { drawing in
+      for shape in 0..<3_000 { drawing.shapes[shape] = Shape(x: shape) }
+      for shape in 1..<3_000 { drawing.shapes[shape] = nil }
+    }
+    if isDispatched { edit(nil, edits) } else { store.updateModel(edits) }
+    #expect(store.model.shapes.count == 1)
+    await history.undo().ended()
+    #expect(store.model.shapes.isEmpty && store.model.title == "before")
+    await history.undo().ended()
+    #expect(store.model.title.isEmpty)
+  }
+
   /// With a snapshot, the next change copies the dictionary's notes; without one, so many fill them up.
   @Test(arguments: [false, true])
   func aHistoryThatBeginsAfterChangesThatNobodyHasReadKeepsItsFirstStep(hasSnapshot: Bool) async {

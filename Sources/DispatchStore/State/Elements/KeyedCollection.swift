@@ -48,7 +48,7 @@ public struct RecordedChanges<Key: Hashable, Value> {
     return log.position
   }
 
-  /// Marks the current content, and starts recording changes, until a record would be larger than a new copy.
+  /// Marks the current content, and starts recording changes.
   @inlinable
   func makeCheckpoint() -> TrackingCheckpoint {
     log.beginRecording()
@@ -58,7 +58,7 @@ public struct RecordedChanges<Key: Hashable, Value> {
   /// Returns the elements that were changed since a checkpoint, perhaps back to their old value.
   ///
   /// If a key appears more than once, its first entry has the element as it was at the checkpoint. Nil if the content
-  /// does not derive from the checkpoint's, or if more elements were changed than it has.
+  /// does not derive from the checkpoint's.
   @inlinable
   func changes(since checkpoint: TrackingCheckpoint) -> [ChangeLog<Key, Value>.Entry]? {
     defer { log.markRead() }

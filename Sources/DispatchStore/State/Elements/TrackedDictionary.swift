@@ -65,9 +65,8 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
   @discardableResult
   public mutating func updateValue(_ value: Value, forKey key: Key) -> Value? {
     let isNoted = beginChange()
-    let count = elements.count
     let old = elements.updateValue(value, forKey: key)
-    if isNoted { log.note(key, old, count: count) }
+    if isNoted { log.note(key, old, in: elements) }
     return old
   }
 
@@ -76,9 +75,8 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
   @discardableResult
   public mutating func removeValue(forKey key: Key) -> Value? {
     let isNoted = beginChange()
-    let count = elements.count
     let old = elements.removeValue(forKey: key)
-    if isNoted, let old { log.note(key, old, count: count) }
+    if isNoted, let old { log.note(key, old, in: elements) }
     return old
   }
 
@@ -86,7 +84,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
   @inlinable
   public mutating func removeAll(keepingCapacity: Bool = false) {
     if beginChange() {
-      for (key, old) in elements { log.note(key, old, count: elements.count) }
+      for (key, old) in elements { log.note(key, old, in: elements) }
     }
     elements.removeAll(keepingCapacity: keepingCapacity)
   }
@@ -104,7 +102,7 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
   /// Records that an element is about to change, if changes are recorded.
   @inlinable
   mutating func willChange(_ key: Key) {
-    if beginChange() { log.note(key, elements[key], count: elements.count) }
+    if beginChange() { log.note(key, elements[key], in: elements) }
   }
 
   /// Prepares a change, and returns whether to record it.

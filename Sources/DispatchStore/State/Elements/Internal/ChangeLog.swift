@@ -30,8 +30,6 @@ class ChangeLogState: @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline final var position: TrackingCheckpoint
   /// The position of the content before the first entry.
   @exclusivity(unchecked) @usableFromInline final var base: TrackingCheckpoint
-  /// The number of elements at `base`.
-  @exclusivity(unchecked) @usableFromInline final var baseCount = 0
   /// The number since which there is exactly one entry per change.
   @exclusivity(unchecked) @usableFromInline final var exactFrom: UInt64
   /// Zero if no reader is known; else one more than the number of the content that was last read.
@@ -71,7 +69,6 @@ class ChangeLogState: @unchecked Sendable {
     position = TrackingCheckpoint(log: Self.nextLog(), number: number + 1)
     // Without a known reader, the other content may have changed unrecorded.
     base = mark == 0 ? position : mark == number + 1 ? other.position : other.base
-    baseCount = other.baseCount
     exactFrom = position.number
     (hold, heldIn) = (other.hold, other.heldIn)
     heldFrom = mark == number + 1 ? 0 : other.heldFrom
@@ -206,15 +203,14 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
 
   /// Records a change; called only by the one value that refers to this log.
   ///
-  /// - Parameter count: The number of elements before the change.
+  /// - Parameter elements: The present elements; that with the key may be about to change.
   @inlinable
-  func note(_ key: Key, _ old: Value?, count: Int) {
+  func note(_ key: Key, _ old: Value?, in elements: [Key: Value]) {
     if isRead { dropRead() }
-    if entries.isEmpty { baseCount = count }
     entries.append(Entry(key: key, old: old))
     position.number += 1
     if entries.count >= limit || mayBeUnread && entries.count >= Self.minimumLimit {
-      compact(count: count)
+      compact(before: key, in: elements)
     }
   }
 
@@ -226,22 +222,27 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
     beginEntries()
   }
 
-  /// Keeps only the first entry of each key.
+  /// Keeps only the first entry of each key, and none of an element that was inserted and removed again.
   ///
-  /// Drops all entries and stops recording if perhaps no reader is left, or if the entries outnumber the elements at
-  /// `base` and now together.
+  /// So the entries don't outnumber the elements at `base` and now together. Drops all of them and stops recording if
+  /// perhaps no reader is left.
+  ///
+  /// - Parameter last: The key that was noted last: its element may be about to be inserted.
   @usableFromInline
-  func compact(count: Int) {
+  func compact(before last: Key, in elements: [Key: Value]) {
     if isHeld { return }
-    var keys = Set<Key>(minimumCapacity: entries.count)
-    entries.removeAll { !keys.insert($0.key).inserted }
-    limit = 2 * max(entries.count, Self.minimumLimit / 2)
-    exactFrom = position.number
-    if mayBeUnread || entries.count > count + baseCount + Self.minimumLimit / 2 {
+    if mayBeUnread {
       entries = []
       limit = Self.minimumLimit
-      endRecording()
+      return endRecording()
     }
+    var keys = Set<Key>(minimumCapacity: entries.count)
+    entries.removeAll { entry in
+      if !keys.insert(entry.key).inserted { return true }
+      return entry.old == nil && elements[entry.key] == nil && entry.key != last
+    }
+    limit = 2 * max(entries.count, Self.minimumLimit / 2)
+    exactFrom = position.number
   }
 
   /// The entries since a checkpoint; nil if unknown.
