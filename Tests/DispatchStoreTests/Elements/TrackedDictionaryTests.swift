@@ -31,7 +31,7 @@ struct TrackedDictionaryTests {
       case 6:
         pairs[index].tracked.merge([(key, "m"), (key + 1, "n")]) { $0 + $1 }
         pairs[index].plain.merge([(key, "m"), (key + 1, "n")]) { $0 + $1 }
-      case 7: _ = pairs[index].tracked.recordedChanges!.makeCheckpoint()
+      case 7: _ = begin(pairs[index].tracked)
       default: if pairs.count < 4 { pairs.append(pairs[index]) }
       }
     }
@@ -44,7 +44,7 @@ struct TrackedDictionaryTests {
 
   @Test func equalityHashingCodingAndReflectionConcernTheElementsAlone() throws {
     var one: Tracked = [1: "a", 2: "b"]
-    _ = one.recordedChanges!.makeCheckpoint()
+    _ = begin(one)
     one[3] = "c"
     one[3] = nil
     let other = Tracked([1: "a", 2: "b"])
@@ -66,38 +66,38 @@ struct TrackedDictionaryTests {
 
   @Test func aCheckpointKnowsEachChangeSince() {
     var tracked: Tracked = [1: "a", 2: "b"]
-    let checkpoint = tracked.recordedChanges!.makeCheckpoint()
+    let reader = begin(tracked)
     tracked[1] = "x"
     tracked[2] = nil
     tracked[3] = "c"
-    #expect(touched(tracked, since: checkpoint) == "1 was a, 2 was b, 3 was -")
-    #expect(touched(tracked, since: tracked.recordedChanges!.makeCheckpoint()) == "")
+    #expect(touched(tracked, since: reader) == "1 was a, 2 was b, 3 was -")
+    #expect(touched(tracked, since: begin(tracked)) == "")
   }
 
   @Test func aCopyThatWasChangedKnowsTheCheckpointOfTheFirst() {
     var tracked: Tracked = [1: "a"]
-    let checkpoint = tracked.recordedChanges!.makeCheckpoint()
+    let reader = begin(tracked)
     var copy = tracked
     tracked[1] = "x"
     copy[2] = "y"
     let second = copy
     copy[3] = "z"
-    #expect(touched(tracked, since: checkpoint) == "1 was a")
-    #expect(touched(copy, since: checkpoint) == "2 was -, 3 was -")
-    #expect(touched(second, since: checkpoint) == "2 was -")
+    #expect(touched(tracked, since: reader) == "1 was a")
+    #expect(touched(copy, since: reader) == "2 was -, 3 was -")
+    #expect(touched(second, since: reader) == "2 was -")
   }
 
   @Test func contentsThatDoNotComeFromTheCheckpointAreUnknown() {
     var tracked: Tracked = [1: "a"]
     let old = tracked
-    _ = tracked.recordedChanges!.makeCheckpoint()
+    _ = begin(tracked)
     tracked[1] = "b"
-    let checkpoint = tracked.recordedChanges!.makeCheckpoint()
-    #expect(touched(old, since: checkpoint) == "unknown")
-    #expect(touched([1: "b"], since: checkpoint) == "unknown")
+    let reader = begin(tracked)
+    #expect(touched(old, since: reader) == "unknown")
+    #expect(touched([1: "b"], since: reader) == "unknown")
     var branch = old
     branch[1] = "b"
-    #expect(touched(branch, since: checkpoint) == "unknown")
+    #expect(touched(branch, since: reader) == "unknown")
   }
 
   /// Also where two values had the same log when one of them was changed without being observed.
@@ -105,109 +105,132 @@ struct TrackedDictionaryTests {
     var tracked: Tracked = [1: "a"]
     var copy = tracked
     copy[1] = "c"
-    let checkpoint = tracked.recordedChanges!.makeCheckpoint()
-    #expect(touched(copy, since: checkpoint) == "unknown")
+    let reader = begin(tracked)
+    #expect(touched(copy, since: reader) == "unknown")
     tracked[2] = "b"
-    #expect(touched(tracked, since: checkpoint) == "2 was -")
+    #expect(touched(tracked, since: reader) == "2 was -")
   }
 
   @Test func whatWasReadIsDroppedAtTheNextChange() {
     var tracked: Tracked = [:]
-    var checkpoint = tracked.recordedChanges!.makeCheckpoint()
+    var reader = begin(tracked)
     for key in 0..<10_000 {
       tracked[key] = "a"
-      _ = tracked.recordedChanges!.changes(since: checkpoint)
-      checkpoint = tracked.recordedChanges!.makeCheckpoint()
+      _ = reader.take(tracked.recordedChanges)
     }
     #expect(tracked.log.entries.count == 1)
   }
 
   @Test func whatIsNotReadIsBoundedByTheElements() {
     var tracked: Tracked = [0: "a"]
-    let checkpoint = tracked.recordedChanges!.makeCheckpoint()
+    var reader = begin(tracked)
     for step in 0..<100_000 { tracked[step % 50] = "\(step)" }
     #expect(tracked.log.entries.count < 1_100)
-    #expect(touched(tracked, since: checkpoint).split(separator: ",").count >= 50)
+    #expect(touched(tracked, since: reader).split(separator: ",").count >= 50)
+    _ = reader.take(tracked.recordedChanges)
     for key in 0..<10_000 {
       tracked[key] = "b"
       tracked[key] = nil
     }
     #expect(tracked.log.entries.count < 1_100)
-    #expect(touched(tracked, since: checkpoint).hasPrefix("0 was a, "))
+    #expect(touched(tracked, since: reader).hasPrefix("0 was 99950, "))
   }
 
   @Test func anElementThatComesBackWhileTheNotesAreCompactedIsKnown() {
     var tracked: Tracked = [:]
-    let checkpoint = tracked.recordedChanges!.makeCheckpoint()
+    let reader = begin(tracked)
     tracked[-1] = "a"
     tracked[-1] = nil
     for key in 0..<1_021 { tracked[key] = "b" }
     // In place: the note that fills the log up is of an element that is not there yet.
     tracked[-1, default: "c"].append("!")
-    #expect(touched(tracked, since: checkpoint).hasPrefix("-1 was -, 0 was -, "))
+    #expect(touched(tracked, since: reader).hasPrefix("-1 was -, 0 was -, "))
     #expect(tracked.log.entries.count == 1_022)
   }
 
   @Test func insertingAndRemovingAllElementsAtOnceIsKnown() {
     var tracked: Tracked = [:]
-    var checkpoint = tracked.recordedChanges!.makeCheckpoint()
+    var reader = begin(tracked)
     for key in 0..<20_000 { tracked[key] = "a" }
-    #expect(touched(tracked, since: checkpoint).split(separator: ",").count == 20_000)
-    checkpoint = tracked.recordedChanges!.makeCheckpoint()
+    #expect(touched(tracked, since: reader).split(separator: ",").count == 20_000)
+    _ = reader.take(tracked.recordedChanges)
     tracked.removeAll()
-    #expect(touched(tracked, since: checkpoint).split(separator: ",").count == 20_000)
+    #expect(touched(tracked, since: reader).split(separator: ",").count == 20_000)
   }
 
   @Test func withoutAReaderNothingIsNotedAndAfterTheLastOneSoonNothing() {
     var tracked: Tracked = [:]
     for key in 0..<100 { tracked[key] = "a" }
     #expect(tracked.log.entries.isEmpty)
-    _ = tracked.recordedChanges!.makeCheckpoint()
+    var reader = begin(tracked)
     tracked[1] = "b"
-    tracked.recordedChanges!.release()
+    reader.end()
     for step in 0..<2_000 { tracked[step % 100] = "c" }
     #expect(!tracked.log.isRecording && tracked.log.entries.isEmpty)
   }
 
   @Test func oneReadersEndDoesNotEndTheOthers() {
     var tracked = Tracked(uniqueKeysWithValues: (0..<5_000).map { ($0, "a") })
-    var checkpoint = tracked.recordedChanges!.begin()
-    _ = tracked.recordedChanges!.begin()
-    tracked.recordedChanges!.release()
+    var (reader, other) = (begin(tracked), begin(tracked))
+    other.end()
     for _ in 0..<3 {
       for key in 0..<4_000 { tracked[key]?.append("!") }
-      #expect(touched(tracked, since: checkpoint) != "unknown")
-      checkpoint = tracked.recordedChanges!.makeCheckpoint()
+      let isKnown = reader.take(tracked.recordedChanges) != nil
+      #expect(isKnown)
     }
     for key in 0..<4_000 { tracked[key] = "b" }
-    #expect(touched(tracked, since: checkpoint).split(separator: ",").count == 4_000)
-    tracked.recordedChanges!.release()
+    #expect(touched(tracked, since: reader).split(separator: ",").count == 4_000)
+    reader.end()
     for step in 0..<2_000 { tracked[step] = "c" }
     #expect(!tracked.log.isRecording && tracked.log.entries.isEmpty)
   }
 
   @Test func copiesKnowTheReadersOfTheFirst() {
     let first = Tracked(uniqueKeysWithValues: (0..<5_000).map { ($0, "a") })
-    let checkpoint = first.recordedChanges!.begin()
+    var earlier = begin(first)
     var copy = first
     copy[0] = "b"
-    _ = copy.recordedChanges!.begin()
-    copy.recordedChanges!.release()
+    let reader = begin(copy)
+    earlier.end()
     for key in 0..<4_000 { copy[key] = "c" }
-    #expect(touched(copy, since: checkpoint).split(separator: ",").count >= 4_000)
+    #expect(touched(copy, since: reader).split(separator: ",").count >= 4_000)
+  }
+
+  /// One reader has read the first collection, too, the other one only the assigned one.
+  @Test func aReaderThatHasReadAnotherCollectionIsCountedInTheAssignedOne() {
+    var tracked = Tracked(uniqueKeysWithValues: (0..<5_000).map { ($0, "a") })
+    var other = begin(tracked)
+    tracked = Tracked(uniqueKeysWithValues: (0..<5_000).map { ($0, "b") })
+    let isKnown = other.take(tracked.recordedChanges) != nil
+    #expect(!isKnown)
+    var reader = begin(tracked)
+    other.end()
+    for key in 0..<4_000 { tracked[key] = "c" }
+    #expect(touched(tracked, since: reader).split(separator: ",").count == 4_000)
+    reader.end()
+    for step in 0..<2_000 { tracked[step] = "d" }
+    #expect(!tracked.log.isRecording && tracked.log.entries.isEmpty)
   }
 
   @Test func changesInPlaceCopyNothingOfTheCollection() {
     var tracked = TrackedDictionary(uniqueKeysWithValues: (0..<1_000).map { ($0, Parcel(id: $0)) })
-    _ = tracked.recordedChanges!.makeCheckpoint()
+    _ = begin(tracked)
     let place = unsafeBitCast(tracked.elements, to: UInt.self)
     for key in 0..<1_000 { tracked[key]?.amount += 1 }
     for key in 0..<1_000 { tracked[key, default: Parcel()].amount += 1 }
     #expect(unsafeBitCast(tracked.elements, to: UInt.self) == place)
   }
 
-  private func touched(_ tracked: Tracked, since checkpoint: TrackingCheckpoint) -> String {
-    guard let touched = tracked.recordedChanges!.changes(since: checkpoint) else {
+  private func begin<Value>(_ tracked: TrackedDictionary<Int, Value>) -> ChangeReader {
+    var reader = ChangeReader()
+    reader.begin(tracked.log)
+    return reader
+  }
+
+  /// The elements that were changed since the reader's last call, which then counts as having read them.
+  private func touched(_ tracked: Tracked, since reader: ChangeReader) -> String {
+    defer { tracked.log.markRead() }
+    guard let touched = reader.checkpoint.flatMap({ tracked.log.entries(since: $0) }) else {
       return "unknown"
     }
     return touched.map { "\($0.key) was \($0.old ?? "-")" }.joined(separator: ", ")

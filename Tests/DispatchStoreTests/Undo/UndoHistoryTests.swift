@@ -426,6 +426,24 @@ struct UndoHistoryTests {
     #expect(store.model.title.isEmpty)
   }
 
+  /// The other follower begins before another dictionary is assigned, the history afterwards.
+  @Test(arguments: [false, true])
+  func theEndOfAnEarlierFollowerTakesNoStepFromAHistory(ofDeltas: Bool) async {
+    let store = register()
+    let token =
+      ofDeltas
+      ? store.observe(.deltas(\.shapes)) { _ in } : store.observe(.element(\.shapes, 1)) { _ in }
+    var loaded = Drawing()
+    for shape in 0..<2_000 { loaded.shapes[shape] = Shape(x: shape) }
+    store.inject(model: loaded)
+    let history = UndoHistory(of: store)
+    token.cancel()
+    edit { $0.shapes.removeAll() }
+    #expect(store.model.shapes.isEmpty && history.canUndo)
+    await history.undo().ended()
+    #expect(store.model == loaded)
+  }
+
   /// With a snapshot, the next change copies the dictionary's notes; without one, so many fill them up.
   @Test(arguments: [false, true])
   func aHistoryThatBeginsAfterChangesThatNobodyHasReadKeepsItsFirstStep(hasSnapshot: Bool) async {

@@ -36,39 +36,6 @@ public struct RecordedChanges<Key: Hashable, Value> {
   init(_ log: ChangeLog<Key, Value>) {
     self.log = log
   }
-
-  /// Counts an observer that begins, until `release()`, and marks the current content for it.
-  ///
-  /// Marks it as read, too: otherwise changes that nobody has read would be before the checkpoint in the log, and a copy
-  /// of the log would know only what is before them.
-  @usableFromInline
-  func begin() -> TrackingCheckpoint {
-    log.readerBegins()
-    log.markRead()
-    return log.position
-  }
-
-  /// Marks the current content, and starts recording changes.
-  @inlinable
-  func makeCheckpoint() -> TrackingCheckpoint {
-    log.beginRecording()
-    return log.position
-  }
-
-  /// Returns the elements that were changed since a checkpoint, perhaps back to their old value.
-  ///
-  /// If a key appears more than once, its first entry has the element as it was at the checkpoint. Nil if the content
-  /// does not derive from the checkpoint's.
-  @inlinable
-  func changes(since checkpoint: TrackingCheckpoint) -> [ChangeLog<Key, Value>.Entry]? {
-    defer { log.markRead() }
-    return log.entries(since: checkpoint)
-  }
-
-  /// Notes that an observer that has begun has ended; unless there is another one, recording soon stops.
-  func release() {
-    log.readerHasGone()
-  }
 }
 
 /// Changes are found by comparison: in time linear in the observed elements, and for deltas in all elements.

@@ -72,7 +72,7 @@ extension StateSource {
           CommitReader(
             begin: { Kept(reader.begin($0, $1)) },
             read: { commit, _ in reader.readDelta(of: commit).map { Kept($0) } },
-            keepsHidden: true, end: { reader.end($0) },
+            keepsHidden: true, end: { reader.end() },
             merge: { earlier, next in
               let kept = Kept.cast(earlier)
               kept.value.merge(Kept.of(next), reader.equality)

@@ -57,7 +57,7 @@ class PartChanges<Model: Sendable & Codable>: @unchecked Sendable {
   func take() -> PartBatch { fatalError("PartChanges is abstract.") }
 
   /// Ends reading, in the store's exclusive section.
-  func end(_ model: UnsafePointer<Model>) { fatalError("PartChanges is abstract.") }
+  func end() { fatalError("PartChanges is abstract.") }
 }
 
 /// The changes of one part in one group.
@@ -163,8 +163,7 @@ final class DictionaryChanges<
   let part: DictionaryPart<Model, Key, Value>
   /// The versions of the elements that were changed last; the store's lock guards it.
   private(set) var lastChanges: LastChanges<Key>
-  /// The mark of the content at the last commit.
-  private var checkpoint: TrackingCheckpoint?
+  private var reader: ChangeReader
   /// The changes of the commit in progress, and of those before it.
   private var now = DictionaryBatch<Key, Value>.Changes()
   private var kept = DictionaryBatch<Key, Value>.Changes()
@@ -174,12 +173,14 @@ final class DictionaryChanges<
     _ lastChanges: LastChanges<Key>
   ) {
     (self.part, self.lastChanges) = (part, lastChanges)
-    checkpoint = part.place.read(of: model) { $0.pointee.recordedChanges?.begin() }
+    var reader = ChangeReader()
+    reader.begin(part.place.read(of: model) { $0.pointee.log })
+    self.reader = reader
   }
 
   override func read(_ model: UnsafePointer<Model>, _ version: UInt64) {
     part.place.read(of: UnsafeRawPointer(model)) { dictionary in
-      if let changes = dictionary.pointee.takeChanges(since: &checkpoint) {
+      if let changes = dictionary.pointee.takeChanges(for: &reader) {
         now.entries += changes
         if !isPlanted(.changeMissed) { lastChanges.note(changes.lazy.map { $0.key }, version) }
       } else {
@@ -205,9 +206,7 @@ final class DictionaryChanges<
     return batch
   }
 
-  override func end(_ model: UnsafePointer<Model>) {
-    part.place.read(of: model) { $0.pointee.recordedChanges?.release() }
-  }
+  override func end() { reader.end() }
 }
 
 /// The changes of a dictionary in one group.

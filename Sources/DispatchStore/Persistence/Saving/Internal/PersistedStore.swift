@@ -201,7 +201,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     // Otherwise commits of dispatches to the former store are lost, as if it was replaced.
     if isFirstKeeper, let store, store.storage.keeper === self {
       store.storage.setKeeper(nil)
-      for part in parts { part.end(store.storage.model) }
+      for part in parts { part.end() }
     }
     let kept = persistence.state.withLock { state -> PersistedBatch? in
       isReplaced = true

@@ -36,12 +36,8 @@ class ChangeLogState: @unchecked Sendable {
   ///
   /// Readers set it while other values share the log. The mark affects only how much is kept, never correctness.
   private final let mark: Atomic<UInt64>
-  /// The number of readers that have begun with this log, or with one that it was copied from, and have not ended.
-  private final let readerCount: Atomic<Int>
-  /// Whether the last of these readers has ended since the last read.
-  ///
-  /// Another reader may be left, if this collection was assigned after that reader had begun.
-  private final let isAbandoned: Atomic<Bool>
+  /// The readers of this log and its copies.
+  final let readers: ChangeLogReaders
 
   /// The hold of an undo on this log, if `heldIn` is the hold's number, and the index of its first entry.
   @exclusivity(unchecked) private final var hold: ChangeLogHold?
@@ -57,8 +53,7 @@ class ChangeLogState: @unchecked Sendable {
     base = position
     exactFrom = 0
     mark = Atomic(0)
-    readerCount = Atomic(0)
-    isAbandoned = Atomic(false)
+    readers = ChangeLogReaders()
   }
 
   /// Copies the state for a value with the same content, at a new position.
@@ -73,8 +68,7 @@ class ChangeLogState: @unchecked Sendable {
     (hold, heldIn) = (other.hold, other.heldIn)
     heldFrom = mark == number + 1 ? 0 : other.heldFrom
     self.mark = Atomic(mark)
-    readerCount = Atomic(other.readerCount.load(ordering: .relaxed))
-    isAbandoned = Atomic(other.mayBeUnread)
+    readers = other.readers
   }
 
   /// Whether an undo needs each entry since its beginning.
@@ -116,39 +110,13 @@ class ChangeLogState: @unchecked Sendable {
   @usableFromInline
   final func markRead() {
     mark.store(position.number + 1, ordering: .relaxed)
-    if mayBeUnread { isAbandoned.store(false, ordering: .relaxed) }
   }
 
-  /// Whether perhaps no reader is left.
+  /// Whether no reader is left.
   @usableFromInline
-  final var mayBeUnread: Bool { isAbandoned.load(ordering: .relaxed) }
+  final var hasNoReader: Bool { readers.isEmpty }
 
-  /// Counts a reader that begins.
-  final func readerBegins() {
-    readerCount.add(1, ordering: .relaxed)
-    isAbandoned.store(false, ordering: .relaxed)
-  }
-
-  /// Records that a reader has ended; if there is no other, only a few more changes are recorded.
-  final func readerHasGone() {
-    var count = readerCount.load(ordering: .relaxed)
-    // Never below zero, since the reader may have begun with another log.
-    while count > 0 {
-      let (isDone, present) = readerCount.compareExchange(
-        expected: count, desired: count - 1, ordering: .relaxed)
-      if isDone { break }
-      count = present
-    }
-    if count <= 1 { isAbandoned.store(true, ordering: .relaxed) }
-  }
-
-  /// Starts recording changes.
-  @usableFromInline
-  final func beginRecording() {
-    if !isFollowed { markRead() }
-  }
-
-  /// Stops recording until another reader begins; changes since earlier checkpoints are then unknown.
+  /// Stops recording until a reader begins; changes since earlier checkpoints are then unknown.
   final func endRecording() {
     position = TrackingCheckpoint(log: Self.nextLog(), number: 0)
     (base, exactFrom) = (position, 0)
@@ -209,7 +177,7 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
     if isRead { dropRead() }
     entries.append(Entry(key: key, old: old))
     position.number += 1
-    if entries.count >= limit || mayBeUnread && entries.count >= Self.minimumLimit {
+    if entries.count >= Self.minimumLimit, entries.count >= limit || hasNoReader {
       compact(before: key, in: elements)
     }
   }
@@ -225,13 +193,13 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
   /// Keeps only the first entry of each key, and none of an element that was inserted and removed again.
   ///
   /// So the entries don't outnumber the elements at `base` and now together. Drops all of them and stops recording if
-  /// perhaps no reader is left.
+  /// no reader is left.
   ///
   /// - Parameter last: The key that was noted last: its element may be about to be inserted.
   @usableFromInline
   func compact(before last: Key, in elements: [Key: Value]) {
     if isHeld { return }
-    if mayBeUnread {
+    if hasNoReader {
       entries = []
       limit = Self.minimumLimit
       return endRecording()

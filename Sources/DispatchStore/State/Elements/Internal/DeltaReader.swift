@@ -10,8 +10,8 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
 
   @usableFromInline let part: ModelPart<Model, Elements>
   @usableFromInline let equality = ElementEquality<Elements.ElementValue>()
-  /// The mark of the content at the last commit, if the collection recorded its changes then; a collection may at times.
-  @exclusivity(unchecked) @usableFromInline var checkpoint: TrackingCheckpoint?
+  /// Knows the content at the last commit, if the collection recorded its changes then; a collection may at times.
+  @exclusivity(unchecked) @usableFromInline var reader = ChangeReader()
   /// The content at the last commit, if the collection recorded no changes then.
   @exclusivity(unchecked) @usableFromInline var known: [Key: Elements.ElementValue]?
   /// The changes of commits of which observers were not notified, since the last one of which they were.
@@ -20,7 +20,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   @exclusivity(unchecked) @usableFromInline var hidden: Delta?
 
   /// Whether it has begun and not ended: it knows a content by one of the two.
-  @inlinable var isReading: Bool { checkpoint != nil || known != nil }
+  @inlinable var isReading: Bool { reader.checkpoint != nil || known != nil }
 
   @usableFromInline
   init(_ path: any KeyPath<Model, Elements> & Sendable) {
@@ -32,20 +32,18 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   /// - Returns: The content as a delta.
   @usableFromInline
   func begin(_ model: UnsafeRawPointer, _ version: UInt64) -> Delta {
-    let (checkpoint, content) = part.read(of: model) {
-      ($0.pointee.recordedChanges?.begin(), $0.pointee.valuesByKey)
+    let (recorded, content) = part.read(of: model) {
+      ($0.pointee.recordedChanges, $0.pointee.valuesByKey)
     }
-    self.checkpoint = checkpoint
-    if checkpoint == nil { known = content }
+    if let recorded { reader.begin(recorded.log) } else { known = content }
     return Delta(versions: version...version, content: content)
   }
 
   /// Stops reading; called in the exclusive section.
   @usableFromInline
-  func end(_ model: UnsafeRawPointer) {
-    guard isReading else { return }
-    (checkpoint, known, hidden) = (nil, nil, nil)
-    part.read(of: model) { $0.pointee.recordedChanges?.release() }
+  func end() {
+    reader.end()
+    (known, hidden) = (nil, nil)
   }
 
   /// The changes of a commit, and of hidden commits before it; nil if there are none, or if it is hidden.
@@ -76,13 +74,11 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
       guard let recorded = elements.pointee.recordedChanges else {
         // The next comparison finds them as well.
         if commit.isHidden { return nil }
-        checkpoint = nil
+        reader.end()
         return difference(to: elements.pointee.valuesByKey, commit.version)
       }
       known = nil
-      let changes = checkpoint.flatMap { recorded.changes(since: $0) }
-      checkpoint = recorded.makeCheckpoint()
-      guard let changes else {
+      guard let changes = reader.take(recorded) else {
         return Delta(
           versions: commit.version...commit.version, content: elements.pointee.valuesByKey)
       }

@@ -14,15 +14,12 @@ struct ElementChange<Key: Hashable, Value> {
 extension ElementChange: Sendable where Key: Sendable, Value: Sendable {}
 
 extension TrackedDictionary {
-  /// Returns the elements that were changed since a checkpoint, each once, and moves the checkpoint to the present.
+  /// Returns the elements that were changed since a reader's last call, each once.
   ///
   /// Nil if another dictionary was assigned, so that they are not known.
   @inlinable
-  func takeChanges(since checkpoint: inout TrackingCheckpoint?) -> [ElementChange<Key, Value>]? {
-    let recorded = RecordedChanges(log)
-    let entries = checkpoint.flatMap { recorded.changes(since: $0) }
-    checkpoint = recorded.makeCheckpoint()
-    guard let entries else { return nil }
+  func takeChanges(for reader: inout ChangeReader) -> [ElementChange<Key, Value>]? {
+    guard let entries = reader.take(RecordedChanges(log)) else { return nil }
     var seen: Set<Key>? = entries.count > 1 ? [] : nil
     var changes: [ElementChange<Key, Value>] = []
     for entry in entries where seen?.insert(entry.key).inserted != false {

@@ -92,7 +92,7 @@ extension StoreStorage {
     table.remove(follower, for: key)
     if table.observers.isEmpty {
       attachment(ElementHubs.self)?._withUnsafeGuaranteedRef { $0.remove(hub) }
-      table.end(modelAddress)
+      table.end()
       withObserversLocked { $0.remove(hub) }
     }
     unlockUnchanged(on: thread)

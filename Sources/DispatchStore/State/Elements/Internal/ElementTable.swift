@@ -10,8 +10,8 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
 
   @usableFromInline let part: ModelPart<Model, Elements>
   @usableFromInline let equality = ElementEquality<Value>()
-  /// The mark of the content at the last commit, if the collection records its changes.
-  @exclusivity(unchecked) @usableFromInline var checkpoint: TrackingCheckpoint?
+  /// Reads the changes that the collection records.
+  @exclusivity(unchecked) @usableFromInline var reader = ChangeReader()
   @exclusivity(unchecked) @usableFromInline var observers: [Key: ElementObserverList] = [:]
   /// The observed elements that hidden commits have touched since the last commit that was not hidden.
   ///
@@ -26,7 +26,8 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   /// Makes an empty table; like all methods, called in the exclusive section.
   init(_ part: ModelPart<Model, Elements>, of model: UnsafeRawPointer) {
     self.part = part
-    checkpoint = part.read(of: model) { $0.pointee.recordedChanges?.begin() }
+    let recorded = part.read(of: model) { $0.pointee.recordedChanges }
+    if let recorded { reader.begin(recorded.log) }
   }
 
   func add(_ observer: Follower, for key: Key) {
@@ -43,22 +44,18 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   }
 
   /// Ends reading after the last observer was removed.
-  func end(_ model: UnsafeRawPointer) {
-    part.read(of: model) { $0.pointee.recordedChanges?.release() }
-  }
+  func end() { reader.end() }
 
   @inlinable
   func keep(_ commit: CommitInProgress, for hub: ElementHub, _ kept: inout KeptCommit) {
     part.read(of: commit.model) { elements in
-      let recorded = elements.pointee.recordedChanges
-      let changes = checkpoint.flatMap { recorded?.changes(since: $0) }
+      let changes = reader.take(elements.pointee.recordedChanges)
       if commit.isHidden {
-        // Elements that are not known to have changed are compared at the next commit, as without a checkpoint.
-        checkpoint = changes == nil ? nil : recorded?.makeCheckpoint()
+        // A reader that knows no content has the next commit compared.
+        if changes == nil { reader.end() }
         for change in changes ?? [] where observers[change.key] != nil { hidden.insert(change.key) }
         return
       }
-      checkpoint = recorded?.makeCheckpoint()
       guard let changes else {
         hidden = []
         return keep(compare(elements), commit, hub, &kept)

@@ -57,7 +57,7 @@ class Follower: ObserverRecord, @unchecked Sendable {
       if let detach = self.detach { return detach(storage, self) }
       let thread = ThreadState.current
       storage.lockToRelease(on: thread)
-      self.reader.end?(storage.modelAddress)
+      self.reader.end?()
       storage.withObserversLocked { $0.remove(self) }
       storage.unlockUnchanged(on: thread)
     }

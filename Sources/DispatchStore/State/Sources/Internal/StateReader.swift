@@ -39,7 +39,7 @@ struct CommitReader: Sendable {
   /// Whether `read` also gets the commits of which observers are not notified; it returns nil for these.
   let keepsHidden: Bool
   /// Stops reading.
-  let end: (@Sendable (_ model: UnsafeRawPointer) -> Void)?
+  let end: (@Sendable () -> Void)?
   /// Merges a kept value and the next one; returns nil if they cancel out.
   let merge: Merge?
   /// Reads the last model of a store that goes.
@@ -51,7 +51,7 @@ struct CommitReader: Sendable {
   init(
     begin: @escaping Begin = { _, _ in nil }, read: @escaping Read = { _, _ in nil },
     keepsLast: Bool = false, keepsHidden: Bool = false,
-    end: (@Sendable (UnsafeRawPointer) -> Void)? = nil, merge: Merge? = nil,
+    end: (@Sendable () -> Void)? = nil, merge: Merge? = nil,
     readLast: (@Sendable (CommitInProgress) -> KeptValue)? = nil,
     attach: (@Sendable (StoreStorage, Follower) -> Void)? = nil
   ) {

@@ -5,11 +5,10 @@ final class DictionaryTracker<Model: Sendable, Key: Hashable & Sendable, Value: 
 {
   // because the store's lock guards it
   @usableFromInline let part: WritablePart<Model, TrackedDictionary<Key, Value>>
-  /// The mark of the content at the last commit.
-  @usableFromInline var checkpoint: TrackingCheckpoint?
+  @usableFromInline var reader: ChangeReader
   // Closures, since they are specialized where the types are known, and a method of a generic class is not.
   @usableFromInline let take:
-    (_ model: UnsafeRawPointer, _ checkpoint: inout TrackingCheckpoint?) -> (any PartChange)?
+    (_ model: UnsafeRawPointer, _ reader: inout ChangeReader) -> (any PartChange)?
   @usableFromInline let clear: (_ copy: UnsafeMutableRawPointer) -> Void
 
   @inlinable
@@ -19,8 +18,9 @@ final class DictionaryTracker<Model: Sendable, Key: Hashable & Sendable, Value: 
   ) {
     let part = WritablePart(path)
     self.part = part
-    take = { model, checkpoint in
-      let changes = part.read(model) { $0.takeChanges(since: &checkpoint) }
+    reader = ChangeReader()
+    take = { model, reader in
+      let changes = part.read(model) { $0.takeChanges(for: &reader) }
       return changes?.isEmpty == true ? nil : DictionaryChange(part, changes)
     }
     // Shared by all, so that emptying a copy makes no new log.
@@ -29,18 +29,16 @@ final class DictionaryTracker<Model: Sendable, Key: Hashable & Sendable, Value: 
 
   @inlinable
   func begin(_ model: UnsafeRawPointer) {
-    part.read(model) { checkpoint = RecordedChanges($0.log).begin() }
+    part.read(model) { reader.begin($0.log) }
   }
 
   @inlinable
   func takeChange(_ model: UnsafeRawPointer) -> (any PartChange)? {
-    take(model, &checkpoint)
+    take(model, &reader)
   }
 
   @usableFromInline
-  func end(_ model: UnsafeRawPointer) {
-    part.read(model) { RecordedChanges($0.log).release() }
-  }
+  func end() { reader.end() }
 
   @inlinable
   func empty(_ copy: UnsafeMutableRawPointer) { clear(copy) }

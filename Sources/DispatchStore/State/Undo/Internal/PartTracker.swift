@@ -10,7 +10,7 @@ protocol PartTracker: AnyObject, Sendable {
   func takeChange(_ model: UnsafeRawPointer) -> (any PartChange)?
 
   /// Ends reading.
-  func end(_ model: UnsafeRawPointer)
+  func end()
 
   /// Empties the part of a copy of the model.
   func empty(_ copy: UnsafeMutableRawPointer)

@@ -48,11 +48,11 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   /// The steps so far would set it by assigning an earlier value, which an atomic action can't.
   func partWasAdded(_ model: UnsafeRawPointer, version: UInt64, _ kept: inout KeptCommit) {
     if isCancelled { return }
-    for part in parts { part.end(model) }
     modelWasLoaded(model, version: version, &kept)
   }
 
   private func read(_ model: UnsafeRawPointer, _ version: UInt64, of store: any TapedStore) {
+    for part in parts { part.end() }
     parts = store.storageOfTape.partsUndoneInPlace.map { $0.track() }
     for part in parts { part.begin(model) }
     last = (store.rest(of: model, without: parts), version)
@@ -84,9 +84,9 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
     cancel()
     guard let store else { return }
     // An exclusive section must not take a second lock, nor its own again.
-    store.storageOfTape.afterSection {
-      $0.remove(self)
-      store.withModel { model in for part in self.parts { part.end(model) } }
+    store.storageOfTape.afterSection { storage in
+      storage.remove(self)
+      storage.withLock { _ in for part in self.parts { part.end() } }
     }
   }
 
@@ -261,8 +261,6 @@ protocol TapedStore: StoreType {
   var dispatcherOfTape: Dispatcher? { get }
 
   func begin(_ tape: StoreTape)
-  /// Calls a closure with the model, under the store's lock.
-  func withModel(_ body: (UnsafeRawPointer) -> Void)
   func rest(of model: UnsafeRawPointer, without parts: [any PartTracker]) -> ModelRest
   /// Returns the action at the address of an optional one of the store's type.
   func action(at address: UnsafeRawPointer) -> AnyAction?
@@ -278,10 +276,6 @@ extension Store: TapedStore {
   var dispatcherOfTape: Dispatcher? { dispatcher }
 
   func begin(_ tape: StoreTape) { add(tape, initial: false) }
-
-  func withModel(_ body: (UnsafeRawPointer) -> Void) {
-    storage.withLock { _ in body(storage.model) }
-  }
 
   func rest(of model: UnsafeRawPointer, without parts: [any PartTracker]) -> ModelRest {
     TypedRest<Model>(model, without: parts)
