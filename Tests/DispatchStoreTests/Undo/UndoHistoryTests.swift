@@ -485,6 +485,37 @@ struct UndoHistoryTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test(arguments: Way.all)
+  func hooksWithStatesAndObserversGetTheStepWithItsModels(way: Way) async {
+    let store = register()
+    let history = UndoHistory(of: store)
+    let (states, steps) = (StateRecorder<Drawing, HandledAction>(), Recorder<UndoStep?>())
+    dispatcher.register(states.hook)
+    let token = store.observe(.part(\.title)) { steps.record($0.action?.base as? UndoStep) }
+    edit { $0.title = "x" }
+    await history.undo(mode: way.mode).ended()
+    await history.redo(mode: way.mode).ended()
+    #expect(states.changes.map(\.oldModel.title) == ["", "x", ""])
+    #expect(states.changes.map(\.newModel.title) == ["x", "", "x"])
+    #expect(states.entries.map(\.commitCount) == [1, 1, 1])
+    #expect(steps.all == [nil, .undo, .redo])
+    token.cancel()
+  }
+
+  @Test func aStoreWithAnActionTypeOfItsOwnHasNoActionForAnUndo() async {
+    let store = dispatcher.register(store: .counter("counter"))
+    let history = UndoHistory(of: store)
+    let (states, actions) = (StateRecorder<Counter, CounterAction>(), Recorder<CounterAction?>())
+    dispatcher.register(states.hook)
+    let token = store.observe(.part(\.count)) { actions.record($0.action) }
+    await store.send(.add(1))
+    await history.undo().ended()
+    await store.send(.add(2))
+    #expect(states.entries.map(\.newModel.count) == [1, 2])
+    #expect(actions.all == [.add(1), nil, .add(2)])
+    token.cancel()
+  }
+
   @Test func middlewareSeesTheStepAndMayVetoIt() async {
     let store = register()
     let history = UndoHistory(of: store)

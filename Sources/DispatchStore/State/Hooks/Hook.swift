@@ -11,6 +11,9 @@
 /// Each closure is called like the hook of `Middleware` that it stands for: once for each store that takes part, with
 /// no lock held, perhaps on several threads at once. It may dispatch in every mode. A hook after an action also gets a
 /// vetoed one, if it was registered before the middleware that vetoes.
+///
+/// A hook of a store whose actions have a type of their own gets these alone, so no undo: for that, make one before or
+/// after `UndoStep`. A hook of a store of handlers gets an undo as any other action.
 public struct Hook: Sendable {
   let middleware: any Middleware
 

@@ -6,6 +6,8 @@ public struct Change<Value: Sendable, Action: ActionType>: Sendable {
   /// The number of the last commit in `commits`, counted from 1; in an initial change, the present version.
   public let version: UInt64
   /// The action of the last commit, or nil if it was made outside a dispatch.
+  ///
+  /// Also nil for a travel of a `DispatchRecorder`, and for an undo in a store with an action type of its own.
   public let action: Action?
   /// The dispatch that made the last commit, or nil if it was made outside a dispatch.
   public let dispatchID: DispatchID?
@@ -65,7 +67,7 @@ public struct StoreCommit<Action: ActionType>: Sendable {
   public let version: UInt64
   /// The action that ran, or that was passed to `inject`.
   ///
-  /// Nil for any other update outside a dispatch.
+  /// Nil for any other update outside a dispatch, for a travel, and for an undo that the store has no action for.
   public let action: Action?
   /// The dispatch that ran the action, or nil for an update outside a dispatch.
   public let dispatchID: DispatchID?

@@ -95,7 +95,9 @@ public final class UndoHistory: Sendable {
     let stores = tapes.map(\.storeOfTape)
     let claim = UndoClaim(step, log)
     let entries = tapes.compactMap { tape in
-      tape.restoringEntry(of: UndoStep.self) { model in claim.change(model, at: tape.index) }
+      tape.restoringEntry(of: UndoStep.self, noting: step) { model in
+        claim.change(model, at: tape.index)
+      }
     }
     guard let dispatcher = stores[0]?.dispatcherOfTape, entries.count == tapes.count,
       stores.allSatisfy({ $0?.dispatcherOfTape === dispatcher })
@@ -116,6 +118,9 @@ public final class UndoHistory: Sendable {
 }
 
 /// The action of `UndoHistory.undo(mode:)` or `redo(mode:)`, as middleware gets it.
+///
+/// Observers get it, too, as the action of a change, and so do hooks of a store; but not of a store with an action type
+/// of its own, which has no value for it.
 public enum UndoStep: AtomicAction {
   /// The last step is undone.
   case undo

@@ -4,15 +4,20 @@
 final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry<Model, Action>,
   @unchecked Sendable
 {
-  // because its superclass is
+  // because its superclass is, and this is constant
+  /// The action that observers get with the change.
+  private let notedAction: Action?
 
   /// - Parameters:
+  ///   - action: The action that observers get, if the store has it; not read at the commit, since a middleware may have
+  ///     passed another one.
   ///   - index: The place among the stores of the dispatch.
   ///   - change: Changes the model, in the store's exclusive section; returns false if it has changed nothing.
   init(
-    _ store: Store<Model, Action>, of actionType: any ActionType.Type, at index: Int,
-    _ change: @escaping @Sendable (UnsafeMutablePointer<Model>) -> Bool
+    _ store: Store<Model, Action>, of actionType: any ActionType.Type, noting action: AnyAction?,
+    at index: Int, _ change: @escaping @Sendable (UnsafeMutablePointer<Model>) -> Bool
   ) {
+    notedAction = action.flatMap { store.reducer.typed($0) }
     let storage = store.storage
     let none = ObjectIdentifier(storage)
     super.init(
@@ -39,7 +44,7 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
     by action: UnsafeRawPointer, of owner: any CommitOwner, isDelivered: Bool
   ) -> AtomicChange {
     guard let store = typed else { return AtomicChange() }
-    return AtomicChange(of: store, by: nil, owner, isDelivered: isDelivered)
+    return AtomicChange(of: store, by: notedAction, owner, isDelivered: isDelivered)
   }
 }
 

@@ -92,13 +92,15 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
 
   /// Makes the entry for a dispatch that sets the store's model; nil if the store is gone.
   ///
-  /// - Parameter changes: Undoes or repeats changes of the model, in the store's exclusive section; returns false if
-  ///   there are none.
+  /// - Parameters:
+  ///   - action: The action that observers get, if the store has it.
+  ///   - changes: Undoes or repeats changes of the model, in the store's exclusive section; returns false if there are
+  ///     none.
   func restoringEntry(
-    of actionType: any ActionType.Type,
+    of actionType: any ActionType.Type, noting action: AnyAction? = nil,
     _ changes: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
   ) -> StoreEntry? {
-    store?.restoringEntry(of: actionType, at: index) { model in
+    store?.restoringEntry(of: actionType, noting: action, at: index) { model in
       let isChanged = changes(model)
       self.skips = isChanged
       return isChanged
@@ -265,7 +267,7 @@ protocol TapedStore: StoreType {
   /// Returns the action at the address of an optional one of the store's type.
   func action(at address: UnsafeRawPointer) -> AnyAction?
   func restoringEntry(
-    of actionType: any ActionType.Type, at index: Int,
+    of actionType: any ActionType.Type, noting action: AnyAction?, at index: Int,
     _ change: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
   ) -> StoreEntry
 }
@@ -286,9 +288,9 @@ extension Store: TapedStore {
   }
 
   func restoringEntry(
-    of actionType: any ActionType.Type, at index: Int,
+    of actionType: any ActionType.Type, noting action: AnyAction?, at index: Int,
     _ change: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
   ) -> StoreEntry {
-    RestoringEntry(self, of: actionType, at: index) { change($0) }
+    RestoringEntry(self, of: actionType, noting: action, at: index) { change($0) }
   }
 }
