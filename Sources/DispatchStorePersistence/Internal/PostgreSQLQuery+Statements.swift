@@ -68,7 +68,8 @@
       """
       SELECT relname, attname, format_type(atttypid, NULL), relkind FROM pg_class
       JOIN pg_attribute ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
-      WHERE relnamespace = current_schema()::regnamespace AND relname LIKE 'dispatchstore\\_%' AND relkind IN ('r', 'v', 'm', 'p', 'f')
+      WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+        AND relname LIKE 'dispatchstore\\_%' AND relkind IN ('r', 'v', 'm', 'p', 'f')
       """)
 
     /// An INSERT waits for a transaction that has the row, so there is none if the row is there.

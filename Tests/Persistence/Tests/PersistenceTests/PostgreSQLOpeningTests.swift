@@ -56,6 +56,23 @@ struct PostgreSQLOpeningTests {
         == "1")
   }
 
+  @Test(arguments: ["Shop", "7", "a.b", "a b", "my-app", "ä\"'"])
+  func usesTheFirstSchemaWhateverItsName(_ name: String) throws {
+    let quoted = "\"\(name.replacing("\"", with: "\"\""))\""
+    // As it would be read without quotes.
+    try database.psql("CREATE SCHEMA shop; CREATE SCHEMA \(quoted)")
+    try database.psql("ALTER DATABASE \(database.name) SET search_path = \(quoted), public")
+    for epoch in 1...2 {
+      let opened = try Opened(database.driver())
+      #expect(opened.owner.epoch == Int64(epoch))
+      opened.driver.close()
+    }
+    #expect(
+      try database.psql(
+        "SELECT DISTINCT nspname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+          + "WHERE relname IN ('dispatchstore_partitions', 'dispatchstore_rows')") == name)
+  }
+
   @Test func refusesANewerSchema() throws {
     try Opened(database.driver()).driver.close()
     try database.psql("UPDATE dispatchstore_partitions SET format = 2")
