@@ -41,6 +41,8 @@
     private var preparedCount = 0
     /// Whether the server has committed without waiting for its standby, because somebody has cancelled the wait.
     private var isUnreplicated = false
+    /// The reason why nothing more can be sent, although the connection isn't lost.
+    private var refusal: PostgreSQLFailure?
     /// A text that no other connection has, in case a pooler lets several use the same one of the server.
     private let prefix = "dispatchstore_\(UInt64.random(in: 0...UInt64.max))"
 
@@ -92,6 +94,7 @@
     func run(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure)
       -> [any PostgreSQLResult]
     {
+      if let refusal { throw refusal }
       var expected: [Expected] = []
       for (index, statement) in statements.enumerated() {
         guard send(statement, at: index, &expected) else { throw lost(at: index) }
@@ -116,9 +119,11 @@
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
           // Only if the driver has not recognised it, because of escapes in quotes. Nothing else can be sent now, so
           // rolling back fails, and gives the connection up.
-          throw PostgreSQLFailure(
+          let refusal = PostgreSQLFailure(
             index: index, sqlState: "0A000", message: "COPY needs a connection of its own",
             isLost: false)
+          self.refusal = refusal
+          throw refusal
         default:
           let isLost = PQstatus(handle) != CONNECTION_OK || result.sqlState.isEmpty
           failure =

@@ -450,7 +450,16 @@
     /// Undoes a failed statement of the user's; if another one has failed, there is no savepoint, and the error stays.
     private func undoStatement() {
       guard transaction != nil, let connection else { return }
-      if (try? connection.run([.rollbackToSavepoint, .releaseSavepoint])) != nil { failure = nil }
+      let former = failure
+      do {
+        _ = try exchange("undoing a statement", on: connection) {
+          try $0.run([.rollbackToSavepoint, .releaseSavepoint])
+        }
+        failure = nil
+      } catch {
+        // If the connection is lost, the transaction is tried again, although the program may have caught the error.
+        if self.connection != nil { failure = former }
+      }
     }
   }
 

@@ -41,6 +41,16 @@ struct Database {
       PostgreSQLPlace(url: url ?? self.url, partition: partition), settings, waits: waits)
   }
 
+  /// A driver whose statements a closure sees before they are sent; it may fail in place of the server.
+  func driver(
+    waits: Bool = false, settings: PostgreSQLSettings = PostgreSQLSettings(),
+    watch: @escaping @Sendable ([PostgreSQLStatement]) throws(PostgreSQLFailure) -> Void
+  ) -> PostgreSQLDriver {
+    let place = PostgreSQLPlace(url: url, partition: "main")
+    let client = WatchedClient(client: LibPQClient(place: place, settings: settings), watch: watch)
+    return PostgreSQLDriver(client, place, lease: settings.lease, waits: waits)
+  }
+
   /// Ends the connections of the library's, as a broken network does.
   func endConnections() throws {
     try server.psql(
@@ -60,4 +70,40 @@ struct Database {
 
   @discardableResult
   func psql(_ sql: String) throws -> String { try server.psql(sql, in: name) }
+}
+
+private struct WatchedClient: PostgreSQLClient {
+  let client: LibPQClient
+  let watch: @Sendable ([PostgreSQLStatement]) throws(PostgreSQLFailure) -> Void
+
+  var holder: String { client.holder }
+  func isDead(_ holder: PostgreSQLHolder) -> Bool { client.isDead(holder) }
+  var now: Duration { client.now }
+
+  func pause(for time: Duration) { client.pause(for: time) }
+
+  func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection {
+    WatchedConnection(try client.connect(), watch)
+  }
+}
+
+private final class WatchedConnection: PostgreSQLConnection {
+  private let connection: any PostgreSQLConnection
+  private let watch: @Sendable ([PostgreSQLStatement]) throws(PostgreSQLFailure) -> Void
+
+  init(
+    _ connection: any PostgreSQLConnection,
+    _ watch: @escaping @Sendable ([PostgreSQLStatement]) throws(PostgreSQLFailure) -> Void
+  ) {
+    (self.connection, self.watch) = (connection, watch)
+  }
+
+  var isInTransaction: Bool { connection.isInTransaction }
+
+  func run(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure)
+    -> [any PostgreSQLResult]
+  {
+    try watch(statements)
+    return try connection.run(statements)
+  }
 }

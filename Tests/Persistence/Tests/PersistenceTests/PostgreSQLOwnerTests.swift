@@ -37,20 +37,25 @@ struct PostgreSQLOwnerTests {
   }
 
   @Test func aProcessThatStandsStillInLineHoldsNobodyUp() throws {
-    let place = PostgreSQLPlace(url: database.url, partition: "main")
-    let client = StillClient(client: LibPQClient(place: place, settings: short))
-    let still = PostgreSQLDriver(client, place, lease: short.lease, waits: true)
+    let (stands, goesOn, ended) = (
+      DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+    )
+    let still = database.driver(waits: true, settings: short) { statements in
+      guard case .takeOver? = statements.first else { return }
+      stands.signal()
+      goesOn.wait()
+    }
     Thread.detachNewThread {
       _ = try? still.open()
-      client.ended.signal()
+      ended.signal()
     }
     // It has the partition's row until the server ends its transaction.
-    client.stands.wait()
+    stands.wait()
     let next = try Opened(database.driver(waits: true))
     // Its connection is lost, and it stands in line again.
-    client.goesOn.signal()
+    goesOn.signal()
     still.cancelOpening()
-    client.ended.wait()
+    ended.wait()
     try next.group { _ in }
   }
 
@@ -224,14 +229,18 @@ struct PostgreSQLOwnerTests {
   }
 
   @Test func aLookAtASilentServerWaitsOnce() throws {
-    let place = PostgreSQLPlace(url: database.url, partition: "main")
-    let client = SilentClient(client: LibPQClient(place: place, settings: PostgreSQLSettings()))
-    let opened = try Opened(PostgreSQLDriver(client, place, lease: .seconds(10), waits: false))
+    let (isSilent, waits) = (Locked(false), Locked(0))
+    let driver = database.driver { (_) throws(PostgreSQLFailure) in
+      guard isSilent.withLock(\.self) else { return }
+      waits.withLock { $0 += 1 }
+      throw PostgreSQLFailure(sqlState: "08006", message: "silence", isLost: true)
+    }
+    let opened = try Opened(driver)
     opened.driver.noteLostReply(to: opened.owner)
-    client.isSilent.withLock { $0 = true }
+    isSilent.withLock { $0 = true }
     try expect(.busy, "silence") { _ = try opened.driver.begin(as: opened.owner) }
-    #expect(client.waits.withLock(\.self) == 1)
-    client.isSilent.withLock { $0 = false }
+    #expect(waits.withLock(\.self) == 1)
+    isSilent.withLock { $0 = false }
     try opened.group { _ in }
   }
 
@@ -344,84 +353,5 @@ struct PostgreSQLOwnerTests {
     try expect(.inUse) { _ = try database.driver().open() }
     try await persistence.close()
     _ = try database.driver().open()
-  }
-}
-
-/// A process that stands still once it has found the partition free.
-private struct StillClient: PostgreSQLClient {
-  let client: LibPQClient
-  let stands = DispatchSemaphore(value: 0)
-  let goesOn = DispatchSemaphore(value: 0)
-  let ended = DispatchSemaphore(value: 0)
-
-  var holder: String { client.holder }
-  func isDead(_ holder: PostgreSQLHolder) -> Bool { client.isDead(holder) }
-  var now: Duration { client.now }
-
-  func pause(for time: Duration) { client.pause(for: time) }
-
-  func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection {
-    StillConnection(try client.connect(), of: self)
-  }
-}
-
-private final class StillConnection: PostgreSQLConnection {
-  private let connection: any PostgreSQLConnection
-  private let client: StillClient
-
-  init(_ connection: any PostgreSQLConnection, of client: StillClient) {
-    (self.connection, self.client) = (connection, client)
-  }
-
-  var isInTransaction: Bool { connection.isInTransaction }
-
-  func run(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure)
-    -> [any PostgreSQLResult]
-  {
-    if case .takeOver? = statements.first {
-      client.stands.signal()
-      client.goesOn.wait()
-    }
-    return try connection.run(statements)
-  }
-}
-
-/// A server that answers nothing for a while, and how often it was awaited in vain.
-private struct SilentClient: PostgreSQLClient {
-  let client: LibPQClient
-  let isSilent = Locked(false)
-  let waits = Locked(0)
-
-  init(client: LibPQClient) { self.client = client }
-
-  var holder: String { client.holder }
-  func isDead(_ holder: PostgreSQLHolder) -> Bool { client.isDead(holder) }
-  var now: Duration { client.now }
-
-  func pause(for time: Duration) { client.pause(for: time) }
-
-  func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection {
-    SilentConnection(try client.connect(), of: self)
-  }
-}
-
-private final class SilentConnection: PostgreSQLConnection {
-  private let connection: any PostgreSQLConnection
-  private let client: SilentClient
-
-  init(_ connection: any PostgreSQLConnection, of client: SilentClient) {
-    (self.connection, self.client) = (connection, client)
-  }
-
-  var isInTransaction: Bool { connection.isInTransaction }
-
-  func run(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure)
-    -> [any PostgreSQLResult]
-  {
-    if client.isSilent.withLock(\.self) {
-      client.waits.withLock { $0 += 1 }
-      throw PostgreSQLFailure(sqlState: "08006", message: "silence", isLost: true)
-    }
-    return try connection.run(statements)
   }
 }

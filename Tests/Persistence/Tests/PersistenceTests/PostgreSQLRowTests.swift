@@ -71,6 +71,28 @@ struct PostgreSQLRowTests {
     #expect(try opened.rows(store) == ["a": Data("1".utf8), "b": Data("2".utf8)])
   }
 
+  @Test func areSavedAgainIfTheConnectionIsLostWhileAStatementOfTheUsersIsUndone() throws {
+    let isCut = Locked(false)
+    let driver = database.driver { (statements) throws(PostgreSQLFailure) in
+      guard isCut.withLock(\.self), case .rollbackToSavepoint? = statements.first else { return }
+      throw PostgreSQLFailure(sqlState: "08006", message: "cut", isLost: true)
+    }
+    let opened = try Opened(driver)
+    let store = try opened.store()
+    func save() throws {
+      try opened.group { driver in
+        try driver.save(Data("1".utf8), at: row("a"), ofStore: store)
+        _ = try? driver.query("SELECT 1/0", [])
+      }
+    }
+    isCut.withLock { $0 = true }
+    let failure = try expect(.busy, "cut") { try save() }
+    #expect(failure.isTransient)
+    isCut.withLock { $0 = false }
+    try save()
+    #expect(try opened.rows(store) == ["a": Data("1".utf8)])
+  }
+
   @Test func areNotAcknowledgedIfTheLibrarysOwnStatementHasFailed() throws {
     let opened = try Opened(database.driver())
     let store = try opened.store()
@@ -90,10 +112,13 @@ struct PostgreSQLRowTests {
 
   /// The server closes the connection at a message of 1 GiB.
   @Test func ofALargeGroupAreSentInSeveralMessages() throws {
-    let place = PostgreSQLPlace(url: database.url, partition: "main")
-    let client = WeighingClient(
-      client: LibPQClient(place: place, settings: PostgreSQLSettings()))
-    let opened = try Opened(PostgreSQLDriver(client, place, lease: .seconds(10), waits: false))
+    let largest = Locked(0)
+    let driver = database.driver { statements in
+      var size = 0
+      for case .saveRows(let rows) in statements { size += rows.reduce(0) { $0 + $1.value.count } }
+      largest.withLock { $0 = max($0, size) }
+    }
+    let opened = try Opened(driver)
     let store = try opened.store()
     try opened.group { driver in
       try driver.save(version: 2, ofStore: store)
@@ -101,7 +126,7 @@ struct PostgreSQLRowTests {
         try driver.save(Data(count: 1 << 20), at: row("\(number)"), ofStore: store)
       }
     }
-    #expect(client.largest.withLock { $0 } <= 17 << 20)
+    #expect(largest.withLock { $0 } <= 17 << 20)
     #expect(try opened.rows(store).count == 40)
     #expect(try opened.group { try $0.store("store") }?.version == 2)
   }
@@ -203,6 +228,16 @@ struct PostgreSQLRowTests {
     #expect(try opened.rows(store) == ["a": Data("1".utf8)])
   }
 
+  @Test func aCopyOfTheUsersThatHasBegunEndsTheGroupAlthoughItsErrorIsCaught() throws {
+    let opened = try Opened(database.driver())
+    let sql = #"COPY (SELECT E'\'') TO STDOUT WITH (DELIMITER ',')"#
+    let failure = try expect(.statement, "connection of its own") {
+      try opened.group { _ = try? $0.execute(sql, []) }
+    }
+    #expect(!failure.isTransient)
+    try opened.group { _ in }
+  }
+
   @Test(arguments: [
     "COPY mine TO '/tmp/stdout'", "COPY mine FROM '/a' -- no STDIN", "SELECT stdin",
   ])
@@ -249,43 +284,5 @@ struct PostgreSQLRowTests {
       try opened.group { _ = try $0.query("SELECT $1::bytea", [.blob(Data(count: 513 << 20))]) }
     }
     #expect(try opened.group { try $0.query("SELECT count(*) FROM mine", []) } == [[1]])
-  }
-}
-
-/// Notes the size of the rows that are sent at a time.
-private struct WeighingClient: PostgreSQLClient {
-  let client: LibPQClient
-  let largest = Locked(0)
-
-  init(client: LibPQClient) { self.client = client }
-
-  var holder: String { client.holder }
-  func isDead(_ holder: PostgreSQLHolder) -> Bool { client.isDead(holder) }
-  var now: Duration { client.now }
-
-  func pause(for time: Duration) { client.pause(for: time) }
-
-  func connect() throws(PostgreSQLFailure) -> any PostgreSQLConnection {
-    WeighingConnection(try client.connect(), of: self)
-  }
-}
-
-private final class WeighingConnection: PostgreSQLConnection {
-  private let connection: any PostgreSQLConnection
-  private let client: WeighingClient
-
-  init(_ connection: any PostgreSQLConnection, of client: WeighingClient) {
-    (self.connection, self.client) = (connection, client)
-  }
-
-  var isInTransaction: Bool { connection.isInTransaction }
-
-  func run(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure)
-    -> [any PostgreSQLResult]
-  {
-    var size = 0
-    for case .saveRows(let rows) in statements { size += rows.reduce(0) { $0 + $1.value.count } }
-    client.largest.withLock { $0 = max($0, size) }
-    return try connection.run(statements)
   }
 }
