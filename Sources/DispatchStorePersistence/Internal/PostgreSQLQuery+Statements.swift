@@ -53,9 +53,18 @@
 
     private static func limits(_ wait: Duration, _ idle: Duration) -> PostgreSQLQuery {
       PostgreSQLQuery(
-        "SELECT set_config('lock_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true)",
-        .milliseconds(wait), .milliseconds(idle))
+        """
+        SELECT set_config('lock_timeout', $1, true),
+          set_config('idle_in_transaction_session_timeout', $2, true), \(ownSettings)
+        """, .milliseconds(wait), .milliseconds(idle))
     }
+
+    /// The transaction's settings, whatever those of the role are: the server says if a commit has not waited for its
+    /// standby, and numbers have all their digits.
+    private static let ownSettings = """
+      set_config('client_min_messages', 'warning', true),
+        set_config('extra_float_digits', '3', true)
+      """
 
     // MARK: Opening
 
@@ -128,7 +137,8 @@
           UPDATE dispatchstore_partitions SET last_group = last_group + 1,
             lease_end = clock_timestamp() + $4::float8 * interval '1 second'
           WHERE name = $1 AND epoch = $2 AND last_group = $3 AND holder = $6 RETURNING 1)
-        SELECT 1 / count(*), set_config('idle_in_transaction_session_timeout', $5, true) FROM fence
+        SELECT 1 / count(*), set_config('idle_in_transaction_session_timeout', $5, true), \(ownSettings)
+        FROM fence
         """, .text(partition), .integer(owner.epoch), .integer(owner.group),
         .seconds(lease), .milliseconds(lease / 2), .text(holder))
     }

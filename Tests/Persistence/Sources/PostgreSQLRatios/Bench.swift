@@ -89,7 +89,9 @@ func pgbench(_ server: PostgreSQLServer, groups: Int, size: Int) async throws ->
       UPDATE dispatchstore_partitions SET last_group = last_group + 1,
         lease_end = clock_timestamp() + 10::float8 * interval '1 second'
       WHERE name = 'main' AND epoch = 1 RETURNING 1)
-    SELECT 1 / count(*), set_config('idle_in_transaction_session_timeout', '5000', true) FROM fence;
+    SELECT 1 / count(*), set_config('idle_in_transaction_session_timeout', '5000', true),
+      set_config('client_min_messages', 'warning', true), set_config('extra_float_digits', '3', true)
+    FROM fence;
     UPDATE dispatchstore_stores SET version = version + 1 WHERE number = 1;
     INSERT INTO dispatchstore_rows (store, part, key, value, bytes)
     SELECT 1, 1, ((:base::int + number) % 100000)::text, value, NULL

@@ -35,6 +35,8 @@ struct PostgreSQLReplicationTests {
   func aGroupIsAcknowledgedOnceTheStandbyHasIt(isCancelled: Bool) throws {
     try start()
     defer { for server in [primary, standby] { try? server.stop("immediate") } }
+    // The server's warning that somebody has cancelled its waiting has to arrive nevertheless.
+    try primary.psql("ALTER ROLE shop SET client_min_messages = error")
     let settings = PostgreSQLSettings(patience: .seconds(3))
     let place = PostgreSQLPlace(url: primary.url(), partition: "main")
     let opened = try Opened(PostgreSQLDriver(place, settings, waits: false))

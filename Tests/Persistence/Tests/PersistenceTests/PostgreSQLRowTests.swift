@@ -255,6 +255,14 @@ struct PostgreSQLRowTests {
     }
   }
 
+  @Test(arguments: [-15, 0, 3])
+  func theUsersNumbersAreReadWithAllTheirDigits(_ extraDigits: Int) throws {
+    try database.psql("ALTER DATABASE \(database.name) SET extra_float_digits = \(extraDigits)")
+    let opened = try Opened(database.driver())
+    let sum = try opened.group { try $0.query("SELECT 0.1::float8 + 0.2::float8", []) }
+    #expect(sum == [[.real(0.1 + 0.2)]])
+  }
+
   @Test func theUsersStatementsAreInTheTransaction() throws {
     let opened = try Opened(database.driver())
     let sql =
