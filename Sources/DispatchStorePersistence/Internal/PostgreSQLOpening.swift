@@ -109,8 +109,6 @@
     private struct Found {
       let holder: PostgreSQLHolder?
       let secondsLeft: Double
-      /// Whether a transaction of the owner's has the row.
-      let isLocked: Bool
       /// Whether the owner has released it, is dead, or has let its lease run out.
       let isFree: Bool
     }
@@ -118,15 +116,21 @@
     private func becomeOwner() throws -> PersistenceOwner {
       _ = try connection.run(.addPartition(place.partition))
       while true {
-        let found = try lockRow()
-        if found.isFree, !found.isLocked { return try takeOver() }
+        // Without its lock, for which the owner's next transaction would wait.
+        var found = try readHolder()
+        var isEnding = false
         if found.isFree {
-          // A transaction of the former owner still has the row; that owner has no right to it any longer.
-          _ = try connection.run(.endLocker(partition: place.partition))
-          continue
+          if let locked = try lockRow() {
+            if locked.isFree { return try takeOver() }
+            _ = try connection.run(.rollback)
+            found = locked
+          } else {
+            // Meanwhile somebody may have become the owner.
+            found = try readHolder()
+            isEnding = try found.isFree && endLocker()
+          }
         }
-        if !found.isLocked { _ = try connection.run(.rollback) }
-        guard driver.waits else { throw inUse(found) }
+        guard driver.waits || isEnding else { throw inUse(found) }
         if !driver.mayGoOn { throw CancellationError() }
         driver.client.pause(for: .seconds(min(max(found.secondsLeft, 0.01), 0.1)))
         if isPlantedInDatabase(.leaseCountedFromReply) {
@@ -136,27 +140,42 @@
       }
     }
 
-    /// Begins a transaction that has the partition's row, unless another one has it for longer than half a second.
-    private func lockRow() throws -> Found {
+    private func readHolder() throws -> Found {
+      found(
+        try connection.run(
+          .readHolder(partition: place.partition, lease: driver.lease, locks: false)))
+    }
+
+    /// Begins a transaction that has the partition's row; nil if another one has it for longer than half a second.
+    private func lockRow() throws -> Found? {
       do {
         let row = try connection.run([
           .begin, .limits(wait: .milliseconds(500), idle: driver.lease / 2),
           .readHolder(partition: place.partition, lease: driver.lease, locks: true),
         ])[2]
-        return found(row, isLocked: false)
+        return found(row)
       } catch  where error.sqlState == "55P03" {
         _ = try connection.run(.rollback)
-        let row = try connection.run(
-          .readHolder(partition: place.partition, lease: driver.lease, locks: false))
-        return found(row, isLocked: true)
+        return nil
       }
     }
 
-    private func found(_ row: any PostgreSQLResult, isLocked: Bool) -> Found {
+    /// Ends a transaction of the former owner that still has the row, to which that owner has no right any longer.
+    ///
+    /// - Returns: False if it has ended none: another role's, a prepared one, or several that share the row.
+    private func endLocker() throws -> Bool {
+      do {
+        return try connection.run(.endLocker(partition: place.partition)).rowCount > 0
+      } catch  where error.sqlState == "42501" {
+        return false
+      }
+    }
+
+    private func found(_ row: any PostgreSQLResult) -> Found {
       let holder = PostgreSQLHolder(row.text(0, 0))
       let isAlive = holder.map { !driver.client.isDead($0) } ?? false
       return Found(
-        holder: holder, secondsLeft: Double(row.text(0, 2)) ?? 0, isLocked: isLocked,
+        holder: holder, secondsLeft: Double(row.text(0, 2)) ?? 0,
         isFree: !isAlive || !row.isTrue(0, 1))
     }
 

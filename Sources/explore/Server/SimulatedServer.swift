@@ -220,7 +220,10 @@
             table.columns.map { [table.name, $0.key, $0.value, "r"] }
           })
       case .format: return SimulatedRows(["1"])
-      case .endLocker: server.rowHolder?.end()
+      case .endLocker:
+        guard let holder = server.rowHolder else { break }
+        holder.end()
+        return SimulatedRows(["t"])
       case .readHolder(_, _, let locks): return try readHolder(locks)
       case .takeOver(_, let holder, let lease): return try takeOver(holder, lease)
       case .fence(_, let owner, let holder, let lease): return try fence(owner, holder, lease)

@@ -29,7 +29,7 @@ struct PostgreSQLTakeOverTests {
   @Test func aTransactionOfALostConnectionThatTheServerStillHasIsEnded() throws {
     let opened = try Opened(database.driver(settings: short))
     _ = try opened.store()
-    let stalled = try StalledOwner(database)
+    let stalled = try StalledTransaction(database)
     opened.driver.noteLostReply(to: opened.owner)
     // Waits for two seconds.
     try expect(.busy) { _ = try opened.driver.begin(as: opened.owner) }
@@ -55,7 +55,7 @@ struct PostgreSQLTakeOverTests {
     try database.endConnections()
     try expect(.busy) { try first.group { try $0.save(version: 2, ofStore: store) } }
     // Statements without an end: the server waits for the rest, and no limit of an idle transaction holds.
-    let stalled = try StalledOwner(database)
+    let stalled = try StalledTransaction(database)
     let next = try Opened(database.driver(waits: true, settings: short))
     #expect(next.owner.epoch == first.owner.epoch + 1)
     withExtendedLifetime(stalled) {}
@@ -107,26 +107,79 @@ struct PostgreSQLTakeOverTests {
     try await persistence.close()
   }
 
+  @Test func aProcessThatWaitsDoesNotLockThePartition() throws {
+    let first = try Opened(database.driver(settings: PostgreSQLSettings(lease: .seconds(3_600))))
+    let (asked, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let hasLocked = Locked(false)
+    let next = database.driver(waits: true) { statements in
+      for case .readHolder(_, _, let locks) in statements {
+        if locks { hasLocked.withLock { $0 = true } }
+        asked.signal()
+      }
+    }
+    Thread.detachNewThread {
+      _ = try? next.open()
+      ended.signal()
+    }
+    for _ in 0..<3 { asked.wait() }
+    next.cancelOpening()
+    ended.wait()
+    #expect(!hasLocked.withLock(\.self))
+    try first.group { _ in }
+  }
+
+  @Test func aPartitionWhoseRowSeveralSessionsShareIsInUseUntilTheyEnd() throws {
+    try Opened(database.driver()).driver.close()
+    var readers = try (0..<2).map { _ in
+      try StalledTransaction(database, "SELECT 1 FROM dispatchstore_partitions FOR SHARE")
+    }
+    try expect(.inUse) { _ = try database.driver().open() }
+    let waiting = database.driver(waits: true)
+    waiting.cancelOpening()
+    #expect(throws: CancellationError.self) { try waiting.open() }
+    #expect(readers.count == 2)
+    readers = []
+    _ = try Opened(database.driver(waits: true))
+  }
+
+  @Test func aTransactionThatThisRoleMayNotEndIsWaitedFor() throws {
+    let first = try Opened(database.driver(settings: short))
+    let role = database.name
+    try database.psql(
+      "CREATE ROLE \(role) LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO \(role)")
+    let url = server.url(database.name, user: role)
+    do {
+      let stalled = try StalledTransaction(database)
+      let isOver = "SELECT lease_end < clock_timestamp() FROM dispatchstore_partitions"
+      while try database.psql(isOver) != "t" {}
+      try expect(.inUse) { _ = try database.driver(url: url).open() }
+      withExtendedLifetime(stalled) {}
+    }
+    let next = try Opened(database.driver(url: url, waits: true))
+    #expect(next.owner.epoch == first.owner.epoch + 1)
+  }
+
   /// Waits until another process asks for the partition.
   private func awaitStandby() async throws {
     let query = """
       SELECT count(*) FROM pg_stat_activity WHERE datname = '\(database.name)' AND pid <> pg_backend_pid()
-        AND query_start > clock_timestamp() - interval '50 ms' AND query ~ 'holder|ROLLBACK'
+        AND query_start > clock_timestamp() - interval '50 ms' AND query ~ 'holder'
       """
     while try database.psql(query) == "0" { await Task.yield() }
   }
 }
 
-/// A connection that has sent a part of a group.
-private final class StalledOwner {
+/// A connection that has sent a part of a transaction.
+private final class StalledTransaction {
   private let handle: OpaquePointer
 
-  init(_ database: Database) throws {
+  init(
+    _ database: Database,
+    _ sql: String = "UPDATE dispatchstore_partitions SET last_group = last_group + 1"
+  ) throws {
     handle = PQconnectdb(database.url)!
     PQenterPipelineMode(handle)
-    for sql in [
-      "BEGIN", "UPDATE dispatchstore_partitions SET last_group = last_group + 1",
-    ] {
+    for sql in ["BEGIN", sql] {
       PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 0)
     }
     PQsendFlushRequest(handle)
