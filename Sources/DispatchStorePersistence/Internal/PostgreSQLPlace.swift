@@ -1,5 +1,6 @@
 #if PostgreSQL
   import CPostgreSQL
+  import Foundation
 #endif
 #if PostgreSQL || SIMULATION
   /// The partition of a database on a server.
@@ -28,13 +29,14 @@
   extension PostgreSQLPlace {
     init(url: String, partition: String) {
       (self.url, self.partition) = (url, partition)
-      guard let values = Self.values(of: url) else {
+      guard let own = Self.values(of: url) else {
         (problem, description) = (Self.unreadable, "PostgreSQL partition \"\(partition)\"")
         return
       }
       // libpq would cut a name at a zero character.
       problem =
         partition.utf8.contains(0) ? "the partition's name can't have a zero character." : nil
+      let values = Self.defaults(of: own["service"]).merging(own) { $1 }
       let host = values["host"] ?? values["hostaddr"] ?? "the local socket"
       let port = values["port"].map { ":\($0)" } ?? ""
       let name = values["dbname"] ?? values["user"] ?? "the user's"
@@ -47,14 +49,7 @@
         let options = PQconninfoParse(url, nil)
       else { return nil }
       defer { PQconninfoFree(options) }
-      var values: [String: String] = [:]
-      var option = options
-      while let keyword = option.pointee.keyword {
-        if let value = option.pointee.val {
-          values[String(cString: keyword)] = String(cString: value)
-        }
-        option += 1
-      }
+      let values = values(of: options) { _ in true }
       // A password with an "@" that is not written as %40 reaches into the host. Sockets without a file begin with one.
       let hasAtInPassword = (values["host"] ?? "").dropFirst().contains("@")
       let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
@@ -62,6 +57,32 @@
         digits.contains($0) || $0 == UInt8(ascii: ",")
       }
       return hasPorts && !hasAtInPassword ? values : nil
+    }
+
+    /// The values that libpq takes if the URL leaves them out: those of the service that it names, or of the environment.
+    private static func defaults(of service: String?) -> [String: String] {
+      // Only connecting reads the service's file.
+      if let service { return ["host": "the service \"\(service)\"", "dbname": "the service's"] }
+      guard let options = PQconndefaults() else { return [:] }
+      defer { PQconninfoFree(options) }
+      // Without libpq's own port: a socket has none.
+      return values(of: options) { option in
+        option.compiled.map { strcmp($0, option.val) != 0 } ?? true
+      }
+    }
+
+    private static func values(
+      of options: UnsafeMutablePointer<PQconninfoOption>, where isTaken: (PQconninfoOption) -> Bool
+    ) -> [String: String] {
+      var values: [String: String] = [:]
+      var option = options
+      while let keyword = option.pointee.keyword {
+        if let value = option.pointee.val, isTaken(option.pointee) {
+          values[String(cString: keyword)] = String(cString: value)
+        }
+        option += 1
+      }
+      return values
     }
 
     /// Whether a "/" comes before an "@" in a URL: libpq takes what is before it for the host and the port.

@@ -38,6 +38,29 @@ struct PostgreSQLOpeningTests {
     }
   }
 
+  @Test func nameThePlaceThatTheEnvironmentOrAServiceChooses() async {
+    await #expect(processExitsWith: .success) {
+      for name in ["PGSERVICE", "PGHOSTADDR", "PGUSER"] { unsetenv(name) }
+      setenv("PGHOST", "db.internal", 1)
+      setenv("PGPORT", "6432", 1)
+      setenv("PGDATABASE", "shop", 1)
+      let places = [
+        "postgresql://": "\"shop\" at db.internal:6432",
+        "postgresql://host/a": "\"a\" at host:6432",
+        "service=prod": "\"the service's\" at the service \"prod\"",
+        "service=prod dbname=a host=host": "\"a\" at host",
+      ]
+      for (url, text) in places {
+        let description = PostgreSQLPlace(url: url, partition: "main").description
+        #expect(description == "PostgreSQL database \(text), partition \"main\"")
+      }
+      for name in ["PGHOST", "PGPORT", "PGDATABASE"] { unsetenv(name) }
+      #expect(
+        PostgreSQLPlace(url: "dbname=shop", partition: "main").description
+          == "PostgreSQL database \"shop\" at the local socket, partition \"main\"")
+    }
+  }
+
   @Test func needsRights() throws {
     try database.psql("CREATE ROLE \(database.name) LOGIN")
     try expect(.cannotOpen, "permission denied") {
