@@ -20,7 +20,8 @@
       url: String, partition: String = "main", waitForOwnership: Bool = false,
       settings: PostgreSQLSettings = PostgreSQLSettings()
     ) -> PersistenceDatabase {
-      PersistenceDatabase {
+      settings.check()
+      return PersistenceDatabase {
         PostgreSQLDriver(
           PostgreSQLPlace(url: url, partition: partition), settings, waits: waitForOwnership)
       }

@@ -61,6 +61,20 @@ struct PostgreSQLOpeningTests {
     }
   }
 
+  @Test(arguments: [(0, 30_000), (-1, 30_000), (99, 30_000), (86_400_001, 30_000), (10_000, 0)])
+  func stopsAProgramWhoseSettingsCannotWork(_ lease: Int, _ patience: Int) async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) { [lease, patience] in
+      let settings = PostgreSQLSettings(
+        lease: .milliseconds(lease), patience: .milliseconds(patience))
+      _ = PersistenceDatabase.postgreSQL(url: "postgresql://host/shop", settings: settings)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    let name = patience == 0 ? "patience" : "lease"
+    #expect(message.contains("Set the \(name) of PostgreSQLSettings"))
+  }
+
   @Test func needsRights() throws {
     try database.psql("CREATE ROLE \(database.name) LOGIN")
     try expect(.cannotOpen, "permission denied") {
