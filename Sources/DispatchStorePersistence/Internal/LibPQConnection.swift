@@ -178,18 +178,24 @@
     }
 
     private func nextOrNil(at index: Int) throws(PostgreSQLFailure) -> LibPQResult? {
+      // libpq takes as much of an encrypted record as its buffer holds. The socket says nothing of the rest, which is in
+      // memory already, so libpq is asked for it after a moment.
+      let isEncrypted = PQsslInUse(handle) == 1 || PQgssEncInUse(handle) == 1
+      let step = isEncrypted ? min(patience, 20) : patience
+      var silence = 0
       while PQisBusy(handle) == 1 {
         let unsent = PQflush(handle)
         if unsent < 0 { throw lost(at: index) }
         var descriptor = pollfd(
           fd: PQsocket(handle), events: Int16(POLLIN | (unsent > 0 ? POLLOUT : 0)), revents: 0)
-        let count = poll(&descriptor, 1, patience)
-        if count == 0 {
+        let count = poll(&descriptor, 1, step)
+        silence = count == 0 ? silence + Int(step) : 0
+        if silence >= patience {
           throw PostgreSQLFailure(
             index: index, sqlState: "08006",
             message: "the server has not answered for \(Double(patience) / 1_000) s", isLost: true)
         }
-        if count > 0, PQconsumeInput(handle) == 0 { throw lost(at: index) }
+        if PQconsumeInput(handle) == 0 { throw lost(at: index) }
       }
       return PQgetResult(handle).map(LibPQResult.init)
     }

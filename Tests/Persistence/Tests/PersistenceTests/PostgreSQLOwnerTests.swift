@@ -135,6 +135,21 @@ struct PostgreSQLOwnerTests {
     }
   }
 
+  /// As behind a pooler that ends TLS: a record of the server's own fits into libpq's buffer.
+  @Test(.enabled(if: TLSProxy.isInstalled), arguments: [500, 777, 1_000])
+  func anAnswerInLargeTLSRecordsArrives(_ count: Int) throws {
+    let proxy = try TLSProxy(to: server.port, in: "\(server.folder)/\(database.name)")
+    let url = server.url(database.name, port: proxy.port) + "?sslmode=require"
+    let settings = PostgreSQLSettings(patience: .seconds(5))
+    let opened = try Opened(database.driver(url: url, settings: settings))
+    let rows = try opened.group {
+      try $0.query("SELECT repeat('x', 200) FROM generate_series(1, \(count))", [])
+    }
+    #expect(rows.count == count)
+    opened.driver.close()
+    withExtendedLifetime(proxy) {}
+  }
+
   /// As the loading of a store whose elements are decoded slowly.
   @Test func aTransactionThatReadsSlowlyIsNotEnded() throws {
     let opened = try Opened(database.driver(settings: short))
