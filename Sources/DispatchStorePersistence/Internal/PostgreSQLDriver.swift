@@ -381,8 +381,12 @@
       let action = "reading the rows of store \(number)"
       var last: String?
       while true {
-        let rows = try run(
-          .rows(store: number, part: part, after: last, limit: Self.page), action)
+        // Until it has analysed the table, the server takes few rows for the store's, and would sort all of them for each
+        // page.
+        let results = try send(
+          action,
+          [.avoidSorting, .rows(store: number, part: part, after: last, limit: Self.page)])
+        let rows = results[results.count - 1]
         for row in 0..<rows.rowCount {
           last = rows.text(row, 0)
           try body(unescaped(last!), rows.data(row, 1) ?? rows.data(row, 2) ?? Data())

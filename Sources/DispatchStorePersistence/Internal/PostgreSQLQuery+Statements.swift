@@ -42,6 +42,7 @@
         case .deleteAllRows(let number):
           Self("DELETE FROM dispatchstore_rows WHERE store = $1", .integer(number))
         case .lastPart(let number): .lastPart(ofStore: number)
+        case .avoidSorting: Self("SELECT set_config('enable_sort', 'off', true)")
         case .rows(let number, let part, let last, let limit):
           .rows(ofStore: number, part: part, after: last, limit: limit)
         case .user(let sql, let values): Self(sql, values.map(Parameter.init))

@@ -56,6 +56,8 @@
     case deleteRows([(store: Int64, row: SavedRow)])
     case deleteAllRows(store: Int64)
     case lastPart(store: Int64)
+    /// Lets the transaction's queries take rows in an index's order rather than sort them.
+    case avoidSorting
     /// Reads rows whose key, escaped, comes after one; with nil from the first on.
     case rows(store: Int64, part: Int, after: String?, limit: Int)
 

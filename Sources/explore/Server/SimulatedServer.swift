@@ -213,7 +213,7 @@
       case .limits(let wait, let idle): (lockLimit, idleLimit) = (wait, idle)
       case .settings(let names):
         return SimulatedRows(["f"] + names.map { $0 == "server_encoding" ? "UTF8" : "on" })
-      case .lockTables, .makeTable, .addPartition: break
+      case .lockTables, .makeTable, .addPartition, .avoidSorting: break
       case .columns:
         return SimulatedRows(
           PostgreSQLTable.all.flatMap { table in

@@ -146,6 +146,31 @@ struct PostgreSQLRowTests {
     #expect(rows.allSatisfy { Data($0.key.utf8) == $0.value })
   }
 
+  /// As after a copy: the server has not analysed the table, and takes few of its rows for the store's.
+  @Test func areReadOnceEachAlthoughTheServerTakesTheStoreForASmallOne() throws {
+    let opened = try Opened(database.driver())
+    let store = try opened.store()
+    try database.psql("ALTER TABLE dispatchstore_rows SET (autovacuum_enabled = off)")
+    try opened.group { driver in
+      for number in 0..<12_000 {
+        try driver.save(Data("1".utf8), at: row("\(number)"), ofStore: store)
+      }
+    }
+    try database.psql(
+      "UPDATE pg_class SET relpages = 1, reltuples = 20000 WHERE relname = 'dispatchstore_rows'")
+    let counts = try opened.group { driver in
+      let count = "SELECT pg_stat_get_xact_tuples_returned('dispatchstore_rows_pkey'::regclass)"
+      let before = try driver.query(count, [])
+      try driver.forEachRow(ofStore: store, part: 0) { _, _ in }
+      return try before + driver.query(count, [])
+    }
+    guard case .integer(let before) = counts[0][0], case .integer(let after) = counts[1][0] else {
+      Issue.record("\(counts)")
+      return
+    }
+    #expect(after - before == 12_000)
+  }
+
   @Test func storesKeepTheirNumbersAndVersions() throws {
     let opened = try Opened(database.driver())
     let first = try opened.store("a")
