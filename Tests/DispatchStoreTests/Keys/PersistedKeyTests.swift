@@ -49,12 +49,12 @@ private final class SaleReducer: Reducer<Int, Sale> {
   }
 }
 
-private struct Buy: CodableAction, Equatable {
+private struct Acquire: CodableAction, Equatable {
   static var actionName: String { "buy" }
   var amount = 1
 }
 
-/// `Buy` under a new name.
+/// `Acquire` under a new name.
 private struct Purchase: CodableAction, Equatable {
   static var actionName: String { "buy" }
   var amount = 1
@@ -146,7 +146,7 @@ struct PersistedKeyTests {
   }
 
   @Test func areThoseOfARenamedTypeWithTheSameName() async throws {
-    #expect(try await send(Buy(amount: 3)).isSuccess)
+    #expect(try await send(Acquire(amount: 3)).isSuccess)
     #expect(try await send(Purchase(amount: 3)).isSuccess)
     #expect(try await send(Purchase(amount: 4)).dispatchError?.code == .idempotencyKeyReused)
     #expect(try await send(Reminder(amount: 3)).dispatchError?.code == .idempotencyKeyReused)
@@ -162,7 +162,7 @@ struct PersistedKeyTests {
     #expect(try await send(Remind(amount: 3), coder).isSuccess)
     #expect(try await send(Remind(amount: 4), coder).dispatchError?.code == .idempotencyKeyReused)
     #expect(
-      try await send(Buy(amount: 3), coder).dispatchError?.code == .idempotencyKeyReused)
+      try await send(Acquire(amount: 3), coder).dispatchError?.code == .idempotencyKeyReused)
   }
 
   @Test func keepNoReplyOfAPartsReducerAfterACrash() async throws {
