@@ -137,13 +137,12 @@ extension Dispatcher {
     }
     let place = scheduler(of: mode)
     task.move(to: place)
-    let (before, isGated) = dispatch.obstacles
-    schedule(dispatch, at: task, after: before, isGated: isGated) {
+    schedule(dispatch, at: task) {
       let place = scheduler(of: mode)
       task.move(to: place)
       return task
     }
-    dispatch.refuseRing()
+    dispatch.accepted(isInLane: true)
     delayedDispatches.remove(dispatch.id)
   }
 }

@@ -162,7 +162,7 @@ extension ActionOperation {
       executor?.context = context
       // A task of the block's own has these from the step that makes it.
       let bound = storeRun?.dispatch.bound
-      return task.run(isOnly: storeRun?.isOnly == true) {
+      return task.run {
         self.withState { $0.blockNeedsSteps = false }
         guard let executor else { return await self.run(block, in: context, binding: bound) }
         await withTaskExecutorPreference(executor) {

@@ -11,9 +11,6 @@ class CapturedTaskLocal: @unchecked Sendable {
     (self.next, self.isBound) = (next, isBound)
   }
 
-  /// Copies the values for an action of a sequence, which has them already.
-  func copy() -> CapturedTaskLocal { fatalError("CapturedTaskLocal is abstract.") }
-
   /// Runs a closure with the first value bound.
   fileprivate func bindThis(_ body: () -> Void) { fatalError("CapturedTaskLocal is abstract.") }
 
@@ -64,8 +61,6 @@ final class CapturedValue<Value: Sendable>: CapturedTaskLocal, @unchecked Sendab
     (self.local, self.value) = (local, value)
     super.init(before: next, isBound: isBound)
   }
-
-  override func copy() -> CapturedTaskLocal { CapturedValue(local, value, before: next) }
 
   override fileprivate func bindThis(_ body: () -> Void) {
     local.withValue(value, operation: body)

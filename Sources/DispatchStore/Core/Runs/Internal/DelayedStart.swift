@@ -35,7 +35,6 @@ extension Dispatcher {
   /// a task sends it, in that task.
   func makeKnown(_ dispatch: Dispatch, _ mode: Mode, on thread: ThreadState) {
     let details = dispatch.makeDetails()
-    details.isKnown = true
     // The route that accepts it.
     if !dispatch.isAction {
       dispatch.route = route(to: WorkAcceptance.self, identifier: nil, on: thread)
@@ -52,15 +51,6 @@ extension Dispatcher {
 }
 
 extension Dispatch {
-  /// Refuses a dispatch that closes a deadlock cycle.
-  ///
-  /// Early waiters could not see what it would wait behind.
-  func refuseRing() {
-    if !isPlanted(.lateRing), let ring = WaitGraph.ring(around: self) {
-      endAcceptance(refusing: ring.error)
-    }
-  }
-
   /// Ends a dispatch before it begins, because a later one replaces it or it would wait forever.
   func skip(with error: DispatchError) {
     cancel { $0.skip(error) }

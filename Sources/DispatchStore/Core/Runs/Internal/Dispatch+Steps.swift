@@ -188,9 +188,9 @@ extension Dispatch {
       if details.withState({ $0.refusal.map { $0.code == .skipped } ?? true }) {
         for companion in details.companions { companion.cancelledBeforeItsTime() }
       }
-      scheduler?.endCancelled(self) { self.endDelayed() }
+      scheduler?.endCancelled { self.endDelayed() }
     case .end(let wasParked, _):
-      scheduler?.endCancelled(self) {
+      scheduler?.endCancelled {
         self.endWaiting(wasParked, at: scheduler!, on: .current)
       }
     case .cancel(let work):
@@ -201,7 +201,7 @@ extension Dispatch {
       endEarly(early)
       cancelWork(work)
     case .goOn:
-      scheduler?.endCancelled(self) { self.endPaused(at: scheduler!) }
+      scheduler?.endCancelled { self.endPaused(at: scheduler!) }
     case .endUnsaved(let end):
       end.resumeEarly()
       return false

@@ -459,14 +459,11 @@ extension Dispatch {
   /// Whether this is a sequence without actions.
   var isEmpty: Bool { sequence?.isEmpty ?? false }
 
-  /// Whether it still needs its scheduler: it runs or waits for its turn.
-  var needsScheduler: Bool { details?.withState(\.needsScheduler) ?? true }
-
   /// Whether a `.sync` caller may return, because only deferred deliveries by notifiers are left.
-  var onlyDeliveryIsLeft: Bool { details?.withState(\.work).onlyDeliveryIsLeft ?? false }
+  var onlyDeliveryIsLeft: Bool { details?.withState(\.work).round?.onlyDeliveryIsLeft ?? false }
 
   /// Whether only one store of a round is running.
-  var isAlone: Bool { details?.withState(\.work).isAlone ?? false }
+  var isAlone: Bool { details?.withState(\.work).round?.isAlone ?? false }
 
   /// Whether its stores have ended.
   ///

@@ -185,7 +185,7 @@ struct AdmittedDispatch {
         // Another thread may already wait for this handle. It could not yet know what the dispatch would wait behind.
         if isFound { dispatch.accepted(isInLane: isInLane) } else { dispatch.endAcceptance() }
       } else if admission.makesKnown {
-        dispatch.refuseRing()
+        dispatch.accepted(isInLane: true)
       }
     }
     admission?.entered(dispatch, of: dispatcher)
@@ -299,19 +299,16 @@ extension Dispatcher {
       details.isAtomic = admission.isAtomic
       details.priority = admission.priority(in: mode, of: self)
       details.retry = admission.retryRule.map { StoreRetry(rule: $0, dispatcher: self) }
-      if let deadline = terms.deadline { try put(deadline, dispatch, mode) }
-      let delay = try begin(dispatch, by: admission, mode)
-      // A joining dispatch runs nothing.
-      if !details.isJoining, let gate = admission.gate(for: self) { dispatch.wait(at: gate) }
-      return AdmittedDispatch(
-        dispatch, by: admission, inBlockOf: terms.parent,
-        isInLane: !mode.isSync && !mode.isAsync, after: delay)
-    } else if let deadline = terms.deadline {
-      try put(deadline, dispatch, mode)
+    }
+    if let deadline = terms.deadline { try put(deadline, dispatch, mode) }
+    let delay = try admission.flatMap { try begin(dispatch, by: $0, mode) }
+    // A joining dispatch runs nothing.
+    if dispatch.details?.isJoining != true, let gate = admission?.gate(for: self) {
+      dispatch.wait(at: gate)
     }
     return AdmittedDispatch(
       dispatch, by: admission, inBlockOf: terms.parent,
-      isInLane: !mode.isSync && !mode.isAsync)
+      isInLane: !mode.isSync && !mode.isAsync, after: delay)
   }
 
   /// Makes a dispatch known if necessary, and decides; returns the delay if it begins later.

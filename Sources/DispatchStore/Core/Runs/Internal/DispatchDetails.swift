@@ -29,8 +29,6 @@ final class DispatchDetails: @unchecked Sendable {
   ///
   /// Set before the dispatch is shared.
   var priority: PriorityInbox.Level?
-  /// Whether the dispatch is shared before its scheduler has it; set before it is shared.
-  var isKnown = false
   /// Whether the dispatch joins another one, and so has no turn of its own; set before it is shared.
   var isJoining = false
   /// Whether the end does not wait until its commits are saved; set before the dispatch is shared.
@@ -352,15 +350,6 @@ final class DispatchDetails: @unchecked Sendable {
       state.successor = successor
       return state.life.begin(work) && !isPlanted(.lostCancellation)
     }
-  }
-
-  /// Ends the work: all of its stores have ended.
-  func endWork() {
-    let former = state.withLock { state in
-      state.life.endWork()
-      return state.successor.take()
-    }
-    withExtendedLifetime(former) {}
   }
 
   // MARK: The end

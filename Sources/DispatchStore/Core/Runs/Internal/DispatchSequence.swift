@@ -257,7 +257,7 @@ extension Dispatch {
     if makeDetails().withState({ $0.begin(.step(step)) }) { cancelWork(.step(step)) }
     // The sequence's own values are bound already.
     let end =
-      if let bound = step.bound {
+      if let bound = step.carried, bound !== carried {
         bound.bind { Self.runInline(&step, on: thread) }
       } else {
         Self.runInline(&step, on: thread)
@@ -288,7 +288,7 @@ extension Dispatch {
     } else {
       step.enter(scheduler)
     }
-    step.carried = carried?.copy()
+    step.carried = carried
     if let details {
       if let retry = details.retry { step.makeDetails().retry = retry }
       if details.isAtomic { step.makeDetails().isAtomic = true }

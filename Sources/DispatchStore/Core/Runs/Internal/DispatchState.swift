@@ -524,21 +524,12 @@ enum DispatchWork {
   /// The dispatch of one action of a sequence.
   case step(Dispatch)
 
-  /// Whether only one store is running.
-  var isAlone: Bool {
+  /// The round of the action, or of the sequence's present one.
+  var round: Round? {
     switch self {
-    case .none: false
-    case .round(let round): round.isAlone
-    case .step(let dispatch): dispatch.isAlone
-    }
-  }
-
-  /// Whether only deferred commits are still to be delivered.
-  var onlyDeliveryIsLeft: Bool {
-    switch self {
-    case .none: false
-    case .round(let round): round.onlyDeliveryIsLeft
-    case .step(let dispatch): dispatch.onlyDeliveryIsLeft
+    case .none: nil
+    case .round(let round): round
+    case .step(let dispatch): dispatch.details?.withState(\.work).round
     }
   }
 }

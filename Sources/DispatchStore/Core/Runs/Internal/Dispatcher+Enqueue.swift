@@ -223,19 +223,19 @@ extension Dispatcher {
   func schedule(
     _ dispatch: Dispatch, to storeIdentifier: String?, _ mode: Mode, on thread: ThreadState
   ) -> Scheduler {
-    let (before, isGated) = dispatch.obstacles
     // An empty dispatch has no action, so that order does not matter.
     let isEmpty = dispatch.isEmpty
     let scheduler = isEmpty ? freeScheduler(of: mode) : self.scheduler(of: mode)
     dispatch.enter(scheduler)
     let details = dispatch.details
     // A scheduler of its own is retained by nothing else while the dispatch is parked.
-    let isKnown = details?.isKnown == true
+    let isKnown = details?.scheduler != nil
     if isEmpty || isKnown { dispatch.makeDetails().scheduler = scheduler }
     // The dispatcher and its pool are not retained either while a dispatch waits for others.
-    if isGated || !before.isEmpty { dispatch.details?.dispatcher = self }
+    let (before, isGated) = dispatch.obstacles
+    if isGated || !before.isEmpty { details?.dispatcher = self }
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
-    return schedule(dispatch, at: scheduler, after: before, isGated: isGated) {
+    return schedule(dispatch, at: scheduler) {
       let other = self.scheduler(of: mode)
       // Before the removed lane is released: other threads reach the dispatch's scheduler by the dispatch.
       dispatch.move(to: other)
@@ -250,10 +250,10 @@ extension Dispatcher {
   @inline(__always)
   @discardableResult
   func schedule(
-    _ dispatch: Dispatch, at scheduler: Scheduler, after before: [Dispatch], isGated: Bool,
-    orAt other: () -> Scheduler
+    _ dispatch: Dispatch, at scheduler: Scheduler, orAt other: () -> Scheduler
   ) -> Scheduler {
     var scheduler = scheduler
+    let (before, isGated) = dispatch.obstacles
     let hasPriority = dispatch.details?.priority != nil
     while true {
       if hasPriority { scheduler.expectPriority() }
@@ -276,8 +276,7 @@ extension Dispatcher {
     // The record may have been used elsewhere before.
     dispatch.leaveScheduler()
     let details = dispatch.makeDetails()
-    let known = details.isKnown ? details.scheduler as? SyncLoop : nil
-    let loop = known ?? SyncLoop(on: thread, of: self)
+    let loop = details.scheduler as? SyncLoop ?? SyncLoop(on: thread, of: self)
     details.scheduler = loop
     // The gate may open only after other dispatches on this dispatcher's queue have run.
     if isGated { details.dispatcher = self }

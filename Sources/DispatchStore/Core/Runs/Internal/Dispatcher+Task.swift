@@ -33,10 +33,10 @@ extension Dispatcher {
         completion, callSite, on: thread)
     }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
-    let after = options.after.isEmpty ? [] : options.unended
+    let isHeldBack = !options.after.isEmpty && !options.unended.isEmpty
     let isControlled = options.isControlled || defaultAdmission != nil
     let isDetached = options.control?.isDetached == true
-    if !isControlled, after.isEmpty, mayRunHere(route, mode), !Task.isCancelled {
+    if !isControlled, !isHeldBack, mayRunHere(route, mode), !Task.isCancelled {
       let place = scheduler(of: mode)
       if place.acquire() {
         let sent = run(
@@ -77,8 +77,8 @@ extension Dispatcher {
     // A block needs the task; a dispatch that only reduces may run here, or on its lane's thread.
     let needsTask = !route._withUnsafeGuaranteedRef(\.onlyReduces) || mode.isMainThread
     return queue(
-      copyAction(type, at: action), to: route, storeIdentifier, mode, options, after, completion,
-      callSite, needsTask: needsTask, on: thread)
+      copyAction(type, at: action), to: route, storeIdentifier, mode, options, completion, callSite,
+      needsTask: needsTask, on: thread)
   }
 
   /// Makes a dispatch that is accepted when this thread leaves its exclusive section.
@@ -125,8 +125,8 @@ extension Dispatcher {
   /// Makes a record for a dispatch that may have to wait for its turn.
   private func queue(
     _ action: any ActionType, to route: Unmanaged<Route>, _ storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchOptions, _ after: [Dispatch], _ completion: Completion?,
-    _ callSite: CallSite, needsTask: Bool, on thread: ThreadState
+    _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite, needsTask: Bool,
+    on thread: ThreadState
   ) -> SentDispatch {
     let dispatch = pool.makeDispatch(on: thread)
     dispatch.begin(
@@ -138,7 +138,7 @@ extension Dispatcher {
     (details.scheduler, details.dispatcher) = (task, self)
     dispatch.enter(task)
     if carriesTaskLocals { dispatch.carried = captureTaskLocals() }
-    dispatch.wait(for: after)
+    if !options.after.isEmpty { dispatch.wait(for: options.unended) }
     note(dispatch, mode, on: thread)
     dispatch.put(action)
     let admitted: AdmittedDispatch?
@@ -160,7 +160,7 @@ extension Dispatcher {
     if Task.isCancelled {
       dispatch.cancel()
     } else {
-      isQueued = start(dispatch, details, after, mode, in: task, needsTask: needsTask)
+      isQueued = start(dispatch, details, mode, in: task, needsTask: needsTask)
     }
     if let admitted { admitted.enter(by: self) }
     guard isQueued else { return .underWay(dispatch) }
@@ -178,14 +178,12 @@ extension Dispatcher {
   ///
   /// - Returns: Whether it runs on the lane's thread.
   private func start(
-    _ dispatch: Dispatch, _ details: DispatchDetails, _ after: [Dispatch], _ mode: Mode,
-    in task: TaskScheduler, needsTask: Bool
+    _ dispatch: Dispatch, _ details: DispatchDetails, _ mode: Mode, in task: TaskScheduler,
+    needsTask: Bool
   ) -> Bool {
-    let isJoining = details.isJoining
-    let place = isJoining ? freeScheduler(of: mode) : scheduler(of: mode)
+    let place = details.isJoining ? freeScheduler(of: mode) : scheduler(of: mode)
     task.move(to: place)
-    let before = isJoining ? dispatch.dispatchesBefore : after
-    if before.isEmpty, task.place.acquire() {
+    if !dispatch.isHeldBack, task.place.acquire() {
       task.place.hold(dispatch)
       switch details.withState({ $0.start() }) {
       case .run: task.start()
@@ -200,7 +198,7 @@ extension Dispatcher {
     if !needsTask {
       details.scheduler = place
       dispatch.enter(place)
-      schedule(dispatch, at: place, after: before, isGated: details.withState(\.isGated)) {
+      schedule(dispatch, at: place) {
         let place = scheduler(of: mode)
         details.scheduler = place
         dispatch.move(to: place)
@@ -208,7 +206,7 @@ extension Dispatcher {
       }
       return true
     }
-    schedule(dispatch, at: task, after: before, isGated: details.withState(\.isGated)) {
+    schedule(dispatch, at: task) {
       let place = scheduler(of: mode)
       task.move(to: place)
       return task
@@ -299,9 +297,9 @@ extension Dispatch {
         break
       case .step(let step):
         step()
-      case .block(let block, let isOnly):
+      case .block(let block):
         // The block's context is bound in the task that runs it. The child tasks of that task must not get a copy.
-        guard isOnly || dispatch.isAlone, !TaskLocalAddress.isCopied else { return block }
+        guard dispatch.isAlone, !TaskLocalAddress.isCopied else { return block }
         await block()
       }
     }
@@ -350,22 +348,12 @@ extension Dispatch {
       wait = try WaitGraph.begin(context, on: self, isSent: true)
     } catch {
       wait = WaitGraph.begin(context, onRefused: self)
-      if !refuse(error) { refusal = error }
+      if !drop(with: error) { refusal = error }
     }
     // A thread that blocks until this task resumes may wait for that queue.
     let queue = schedulerForWaits.sharedQueue
     queue?.beginWait()
     return BlockWait(wait: wait, queue: queue, refusal: refusal)
-  }
-
-  /// Ends the dispatch with an error; returns false if it has begun.
-  private func refuse(_ error: DispatchError) -> Bool {
-    var isWaiting = false
-    cancel { state in
-      isWaiting = state.isWaiting
-      return state.endAcceptance(refusing: error)
-    }
-    return isWaiting
   }
 }
 

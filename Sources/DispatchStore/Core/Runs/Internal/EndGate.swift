@@ -122,7 +122,7 @@ final class PendingEnd: @unchecked Sendable {
   }
 
   private func proceed(_ step: @escaping @Sendable () -> Void) {
-    if isInPause { place.endCancelled(dispatch, step) } else { place.resume(step) }
+    if isInPause { place.endCancelled(step) } else { place.resume(step) }
   }
 }
 

@@ -116,10 +116,7 @@ final class Round: @unchecked Sendable {
   }
 
   /// Whether only one store is running.
-  var isAlone: Bool { hasOneStore || state.withLock(\.isAlone) }
-
-  /// Whether only one store takes part.
-  var hasOneStore: Bool { route.count == 1 }
+  var isAlone: Bool { route.count == 1 || state.withLock(\.isAlone) }
 
   func runsRegardless(at index: Int) -> Bool { route.runsRegardless[index] }
 

@@ -46,8 +46,6 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   var now: Int64? { round.now }
   /// Whether actions that its code dispatches are not cancelled with the dispatch.
   var runsRegardless: Bool { round.runsRegardless(at: index) }
-  /// Whether no other store of the dispatch can run meanwhile.
-  var isOnly: Bool { round.hasOneStore }
   var prerequisiteResults: [StoreResult] { round.prerequisiteResults(at: index) }
 
   // MARK: Steps

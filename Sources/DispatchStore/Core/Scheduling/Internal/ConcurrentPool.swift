@@ -124,9 +124,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     submit(step: .step(step))
   }
 
-  override func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
-    resumeEnd(step)
-  }
+  override func endCancelled(_ step: @escaping @Sendable () -> Void) { resumeEnd(step) }
 
   /// Runs the end of a dispatch of which no store begins.
   override func resumeEnd(_ end: @escaping @Sendable () -> Void) {

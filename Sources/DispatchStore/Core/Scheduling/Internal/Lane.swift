@@ -283,9 +283,7 @@ final class Lane: Scheduler, @unchecked Sendable {
     }
   }
 
-  override func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
-    pool.resumeEnd(step)
-  }
+  override func endCancelled(_ step: @escaping @Sendable () -> Void) { pool.resumeEnd(step) }
 
   override func noteSkipped() {
     yieldPoint(.removeEnded, description)

@@ -181,9 +181,7 @@ final class LaneSet: Scheduler, @unchecked Sendable {
 
   override func releaseParked(_ dispatch: Dispatch) { first.releaseParked(dispatch) }
 
-  override func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) {
-    first.endCancelled(dispatch, step)
-  }
+  override func endCancelled(_ step: @escaping @Sendable () -> Void) { first.endCancelled(step) }
 
   override func turns(of dispatch: Dispatch) -> [(lane: Scheduler, entry: Dispatch)] {
     let places = state.withLock { $0.dispatch === dispatch ? $0.places : [] }

@@ -93,7 +93,7 @@ class Scheduler: @unchecked Sendable {
   func releaseParked(_ dispatch: Dispatch) { resume { self.release(dispatch) } }
 
   /// Runs the step that ends a dispatch cancelled while it waited.
-  func endCancelled(_ dispatch: Dispatch, _ step: @escaping @Sendable () -> Void) { resume(step) }
+  func endCancelled(_ step: @escaping @Sendable () -> Void) { resume(step) }
 
   /// Notes that a waiting dispatch has ended, so that its memory is released in its turn or before.
   func noteSkipped() { inner?.noteSkipped() }

@@ -30,9 +30,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     /// Return to the caller, since the dispatch has ended on its lane's thread.
     case ended
     /// Await an `async` block.
-    ///
-    /// - Parameter isOnly: Whether no other block can go on meanwhile.
-    case block(Block, isOnly: Bool)
+    case block(Block)
   }
 
   typealias Block = nonisolated(nonsending) @Sendable () async -> Void
@@ -136,11 +134,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   func ended() { append(.ended) }
 
   /// Runs an `async` block of the dispatch.
-  ///
-  /// - Parameter isOnly: Whether the dispatch goes to one store.
-  func run(isOnly: Bool, _ block: @escaping Block) {
-    append(.block(block, isOnly: isOnly))
-  }
+  func run(_ block: @escaping Block) { append(.block(block)) }
 
   private func append(_ step: Step) {
     yieldPoint(.resume, description)
