@@ -294,6 +294,28 @@ struct TimeLimitTests {
     #expect(log.all == ["stage", "middle"])
   }
 
+  /// The deadline comes while the end of the last store compares the clock.
+  @Test(arguments: queuedModes)
+  func theEndBeforeTheStoresKnowsThoseThatHaveJustEnded(_ mode: Dispatcher.Mode) async {
+    let (clock, free, hasCompleted) = (clock, Latch(), Latch())
+    let asked = AskedClock(clock)
+    let dispatcher = Dispatcher(clock: asked)
+    dispatcher.addStage()
+    let handle = dispatcher.dispatch(
+      action: Script.suspends { _ in await free.opened() }, mode: mode,
+      options: .timeout(Self.second)
+    ) { _ in hasCompleted.open() }
+    await clock.waitForSleepers(atLeast: 1)
+    asked.questions.record {
+      clock.advance(by: Self.second)
+      hasCompleted.wait()
+    }
+    free.open()
+    let result = await handle.result
+    expectTimedOut(result)
+    #expect(result["stage"].isFinished == true, "\(result)")
+  }
+
   private struct Sell: ActionType {
     typealias Reply = String
   }
@@ -460,5 +482,28 @@ struct TimeLimitTests {
       #expect(ContinuousClock.now - began >= .milliseconds(4))
     }
     await dispatcher.timersAreGone()
+  }
+}
+
+/// A clock that first calls the closures that were recorded, each once, when it is read.
+private final class AskedClock: Clock {
+  typealias Instant = VirtualClock.Instant
+
+  let questions = Recorder<@Sendable () -> Void>()
+  private let clock: VirtualClock
+
+  init(_ clock: VirtualClock) {
+    self.clock = clock
+  }
+
+  var now: Instant {
+    for question in questions.removeAll() { question() }
+    return clock.now
+  }
+
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    try await clock.sleep(until: deadline, tolerance: tolerance)
   }
 }

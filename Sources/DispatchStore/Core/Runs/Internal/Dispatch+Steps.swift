@@ -95,10 +95,11 @@ extension Dispatch {
   /// This is the last step.
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)
-    // The dispatch stays in its round until it waits to be saved: at a deadline, the round knows which stores have started.
+    // The dispatch stays in its round until no deadline can end it, or until it waits to be saved: the round knows how
+    // the stores stand.
     if let gate = round.endGate, round.hasStarted { return save(round, gate) }
-    makeDetails().withState { $0.endWork() }
     settleDeadline()
+    makeDetails().withState { $0.endWork() }
     round.callRemainingHooks()
     let result = round.result
     complete(result, round.session, at: round.scheduler)
