@@ -50,10 +50,10 @@ import Testing
   @Test func aDispatchThatIsMadeOnceTheStoresOfItsParentHaveEndedIsNoPartOfThat() {
     var state = RecorderState(limit: 10, byteLimit: nil)
     let late = DispatchID(rawValue: 3)
-    let scope = DispatchScope()
-    state.begin(move, scope: scope)
+    let session = MiddlewareSession()
+    state.begin(move, session: session)
     _ = state.keep(commit(0, of: move, isTogether: false))
-    scope.noteWaitForSaving()
+    session.noteWaitForSaving()
     state.begin(other)
     _ = state.keep(commit(0, of: other, isTogether: false))
     state.begin(late, countingFor: move)

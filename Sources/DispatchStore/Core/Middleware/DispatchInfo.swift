@@ -1,6 +1,6 @@
 /// A call of `dispatch` or `send`, as hooks receive it.
 public struct DispatchInfo: Sendable {
-  let scope: DispatchScope
+  let session: MiddlewareSession
   /// The store's index, in a hook by store.
   let storeIndex: Int?
   /// The time from the start of the first store to the end, in `dispatchDidEnd`.
@@ -14,26 +14,26 @@ public struct DispatchInfo: Sendable {
   /// The end, in `dispatchDidEnd`, by the dispatcher's clock, in nanoseconds.
   private(set) var ended: Int64 = 0
 
-  init(_ scope: DispatchScope, at storeIndex: Int? = nil) {
-    (self.scope, self.storeIndex) = (scope, storeIndex)
+  init(_ session: MiddlewareSession, at storeIndex: Int? = nil) {
+    (self.session, self.storeIndex) = (session, storeIndex)
   }
 
   /// The identity of the dispatched action, shared by all of its stores.
   ///
   /// For a sequence, the parent of its actions.
-  public var id: DispatchID { scope.id }
+  public var id: DispatchID { session.id }
   /// The dispatcher, for hooks that dispatch.
-  public var dispatcher: Dispatcher { scope.dispatcher }
+  public var dispatcher: Dispatcher { session.dispatcher }
   /// The dispatch inside which this one was made.
-  public var parent: DispatchID? { scope.parent }
+  public var parent: DispatchID? { session.parent }
   /// The actions as dispatched: one, unless it is a sequence.
-  public var actions: [AnyAction] { Array(scope.actions) }
+  public var actions: [AnyAction] { Array(session.actions) }
   /// Whether it was dispatched as a list of actions.
-  package var isSequence: Bool { scope.isSequence }
+  package var isSequence: Bool { session.isSequence }
   /// The mode of the dispatch.
-  public var mode: Dispatcher.Mode { scope.mode }
+  public var mode: Dispatcher.Mode { session.mode }
   /// The source location of the dispatch.
-  public var callSite: CallSite { scope.callSite }
+  public var callSite: CallSite { session.callSite }
 
   /// Binds a task-local value for all code of the dispatch; call it in `dispatchWillBegin`.
   ///
@@ -44,7 +44,7 @@ public struct DispatchInfo: Sendable {
   ///
   /// - Precondition: `dispatchWillBegin` of this dispatch runs.
   public func bind<Value: Sendable>(_ local: TaskLocal<Value>, to value: Value) {
-    scope.bind(CapturedValue(local, value, isBound: true), at: callSite)
+    session.bind(CapturedValue(local, value, isBound: true), at: callSite)
   }
 
   /// Sets the end and both durations.

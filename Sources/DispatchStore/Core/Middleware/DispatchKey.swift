@@ -22,13 +22,13 @@ extension DispatchInfo {
   ///
   /// Stores that run at the same time share it. Each access takes a lock.
   public subscript<Key: DispatchKey>(key: Key.Type) -> Key.Value? {
-    get { scope[key, nil] }
-    nonmutating set { scope[key, nil] = newValue }
+    get { session[key, nil] }
+    nonmutating set { session[key, nil] = newValue }
   }
 
   /// A value that `willDispatch` has kept under a key for this store's run, or nil.
   public subscript<Key: DispatchKey>(byStore key: Key.Type) -> Key.Value? {
-    get { scope[key, storeIndex] }
-    nonmutating set { scope[key, storeIndex] = newValue }
+    get { session[key, storeIndex] }
+    nonmutating set { session[key, storeIndex] = newValue }
   }
 }

@@ -1,15 +1,22 @@
 import Synchronization
 
-/// An action's way through the middlewares: their verdicts by store, and the times for `didDispatch`.
+/// A dispatch's way through the middlewares: their verdicts by store, its times, and the values that hooks keep for it.
 ///
 /// Begun if there are middlewares. The dispatching thread calls `willDispatch`. Then the step that runs the dispatch
-/// has the session, in the inline run or in the round. Reused by its thread, unless a hook has kept it.
-final class MiddlewareSession: DispatchScope, @unchecked Sendable {
+/// has the session, in the inline run or in the round. Reused by its thread, unless a hook has kept it or a list has it.
+final class MiddlewareSession: @unchecked Sendable {
   // because the dispatching thread owns it first, and then the step that runs. A hook may keep an info, so the
-  // fields that infos read change only while the library has the only reference.
-  /// The action as dispatched.
+  // fields that infos read change only while the library has the only reference. The kept values have a lock.
+  @exclusivity(unchecked) private(set) var id = DispatchID(rawValue: 0)
+  @exclusivity(unchecked) private(set) var parent: DispatchID?
+  @exclusivity(unchecked) private(set) var mode = Dispatcher.Mode.sync
+  @exclusivity(unchecked) private(set) var callSite = CallSite(fileID: "", line: 0)
+  /// The action as dispatched; none for a list.
   @exclusivity(unchecked) private(set) var action: any ActionType = NoAction()
-  @exclusivity(unchecked) private var isOfSequence = false
+  /// The actions of a list; nil for an action.
+  @exclusivity(unchecked) private var listed: [any ActionType]?
+  /// Whether this is one action of a sequence.
+  @exclusivity(unchecked) private(set) var isStep = false
   /// Unretained while the inline run in which the session began keeps them alive.
   ///
   /// `keepAlive()` then retains them.
@@ -41,6 +48,21 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
   ///
   /// Nil if all middlewares let all stores have the action.
   @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply]?
+  private let waitedForSaving = Atomic(false)
+  /// Whether the `dispatchWillBegin` hooks run.
+  @exclusivity(unchecked) private var isBeginning = false
+  private let values = Locked(Values())
+
+  private struct Values {
+    var bySlot: [Slot: any Sendable] = [:]
+    var bound: [CapturedTaskLocal] = []
+  }
+
+  private struct Slot: Hashable {
+    let key: ObjectIdentifier
+    /// The store, or nil for a value of all stores.
+    let storeIndex: Int?
+  }
 
   /// The action of a spare session.
   private struct NoAction: ActionType {}
@@ -58,7 +80,7 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
     let session = thread.takeSpareSession() ?? .passRetained(MiddlewareSession())
     session._withUnsafeGuaranteedRef {
       $0.action = action
-      $0.isOfSequence = isStep
+      $0.isStep = isStep
       $0.present = (.passUnretained(dispatcher), chain)
       ($0.hasWholes, $0.followsStores) = chain._withUnsafeGuaranteedRef {
         ($0.hasWholes, $0.followsStores)
@@ -68,6 +90,22 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
       $0.mode = mode
       $0.callSite = callSite
     }
+    return session
+  }
+
+  /// Begins the session of a list, whose stores have hooks in the sessions of its actions.
+  static func begin(
+    listOf actions: [any ActionType], _ chain: Unmanaged<MiddlewareChain>, of dispatch: Dispatch,
+    _ mode: Dispatcher.Mode, by dispatcher: Dispatcher
+  ) -> MiddlewareSession {
+    let session = MiddlewareSession()
+    session.listed = actions
+    session.present = (.passUnretained(dispatcher), chain)
+    session.keepAlive()
+    session.hasWholes = true
+    (session.id, session.parent) = (dispatch.id, dispatch.parent)
+    (session.mode, session.callSite) = (mode, dispatch.callSite)
+    session.began = session.now
     return session
   }
 
@@ -85,8 +123,12 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
     thread.keepSpare(.passRetained(consume session))
   }
 
+  /// Releases what is the program's, before the session is kept for reuse.
   private func clear() {
-    reset()
+    _ = values.exchange(Values())
+    // A lane's key may be the last reference to an object of the program.
+    mode = .sync
+    waitedForSaving.store(false, ordering: .relaxed)
     action = NoAction()
     if kept != nil { kept = nil }
     if replies != nil { replies = nil }
@@ -95,10 +137,20 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
     firstStart.store(.max, ordering: .relaxed)
   }
 
-  override var dispatcher: Dispatcher { present.0.takeUnretainedValue() }
-  override var actions: ShortList<any ActionType> { ShortList(action) }
-  override var isSequence: Bool { false }
-  override var isStep: Bool { isOfSequence }
+  var dispatcher: Dispatcher { present.0.takeUnretainedValue() }
+  /// The actions as dispatched.
+  var actions: ShortList<any ActionType> {
+    if let listed { ShortList(listed) } else { ShortList(action) }
+  }
+  var isSequence: Bool { listed != nil }
+
+  /// Whether its stores have ended, and its end waits until their commits are saved, or has waited.
+  ///
+  /// Other dispatches may have committed meanwhile.
+  var hasWaitedForSaving: Bool { waitedForSaving.load(ordering: .relaxed) }
+
+  /// Notes that its stores have ended, before the wait begins.
+  func noteWaitForSaving() { waitedForSaving.store(true, ordering: .relaxed) }
 
   private func withChain<Result>(_ body: (MiddlewareChain) -> Result) -> Result {
     present.1._withUnsafeGuaranteedRef(body)
@@ -221,21 +273,37 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
 
   // MARK: Whole dispatches
 
-  /// Calls `dispatchWillBegin`, and returns the task-local values that the hooks have bound.
+  /// Calls `dispatchWillBegin`, and returns the task-local values that the hooks have bound, in their order.
   func dispatchBegan() -> [CapturedTaskLocal] {
-    withChain { $0.wholes.isEmpty ? [] : begin($0.wholes) }
+    withChain { chain in
+      if chain.wholes.isEmpty { return [] }
+      isBeginning = true
+      defer { isBeginning = false }
+      let info = DispatchInfo(self)
+      for middleware in chain.wholes { middleware.dispatchWillBegin(info) }
+      return values.withLock { values in
+        defer { values.bound = [] }
+        return values.bound
+      }
+    }
   }
 
   /// Whether there is a watcher.
   var isWatched: Bool { withChain { $0.watcher != nil } }
 
-  /// Shows the dispatch to the watcher, before any hook.
-  func watch(_ record: Dispatch, caller: Dispatch?) {
+  /// Shows the dispatch to the watcher, if there is one: from now on other threads see it, so it gets details.
+  func watch(_ record: Dispatch) {
+    guard isWatched else { return }
+    _ = record.makeDetails()
     let trace = DispatchTrace(
-      record, [action], isSequence: false, mode, caller: caller, at: now)
+      record, Array(actions), isSequence: isSequence, mode,
+      caller: mode.isSync ? record.outer?.dispatch : nil, at: now)
     self.trace = trace
     withChain { $0.watcher?.watch(trace, of: dispatcher) }
   }
+
+  /// Notes that an action of the list has ended.
+  func stepEnded() { trace?.stepEnded(at: now) }
 
   func dispatchEnded(_ result: @autoclosure () -> DispatchResult) {
     withChain { chain in
@@ -250,4 +318,33 @@ final class MiddlewareSession: DispatchScope, @unchecked Sendable {
 
   /// The followers of the dispatch.
   var followers: [any DispatchFollower] { withChain(\.followers) }
+
+  // MARK: Values of hooks
+
+  subscript<Key: DispatchKey>(key: Key.Type, storeIndex: Int?) -> Key.Value? {
+    get {
+      let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
+      return values.withLock { $0.bySlot[slot] } as? Key.Value
+    }
+    set {
+      let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
+      // Released outside the lock, because a deinit may run user code.
+      let former = values.withLock { values in
+        defer { values.bySlot[slot] = newValue }
+        return values.bySlot[slot]
+      }
+      withExtendedLifetime(former) {}
+    }
+  }
+
+  func bind(_ value: CapturedTaskLocal, at callSite: CallSite) {
+    guard isBeginning else {
+      stopProgram(
+        """
+        A middleware bound a task-local value after the dispatch (\(callSite)) had begun, so that some of its code \
+        would not see it. Call bind(_:to:) in dispatchWillBegin.
+        """)
+    }
+    values.withLock { $0.bound.append(value) }
+  }
 }

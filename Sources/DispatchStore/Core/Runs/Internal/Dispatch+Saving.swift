@@ -74,7 +74,7 @@ extension Dispatch {
     details.scheduler = scheduler
     let end = PendingEnd(
       of: self, nil, since: sequence.position, at: gate, from: scheduler, inPause: inPause)
-    sequence.noteWaitForSaving()
+    sequence.session?.noteWaitForSaving()
     details.beginSaving(end, sequenceResult)
     if gate.enter(end) {
       end.leave()
@@ -91,8 +91,7 @@ extension Dispatch {
   ///
   /// - Parameter inPause: Whether it was cancelled between two actions, so that this is no step of its place.
   func endSequence(at place: Scheduler, inPause: Bool) {
-    var dispatch = self
-    _ = Self.endSequence(&dispatch, on: .current)
+    endSequence()
     if inPause { place.releaseParked(self) } else { place.release(self) }
   }
 }

@@ -25,7 +25,7 @@ extension Dispatch {
   }
 
   static func run(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
-    guard dispatch.isAction else { return runSequence(&dispatch, on: thread) }
+    guard dispatch.isAction else { return dispatch.runSequence(on: thread) }
     guard let carried = dispatch.carried else { return runInline(&dispatch, on: thread) }
     return carried.bind { runInline(&dispatch, on: thread) }
   }
@@ -115,6 +115,7 @@ extension Dispatch {
     hasLeft: Bool = false
   ) {
     yieldPoint(.complete, id.description)
+    let session = session ?? sequence?.session
     makeDetails().beginEnding()
     let scheduler = known ?? scheduler
     if let details, details.callsAtStoresEnd {
@@ -126,7 +127,6 @@ extension Dispatch {
       perform(nil) { session.dispatchEnded(self.result ?? result) }
       if !session.followers.isEmpty { beginFollowers(after: session, result) }
     }
-    sequence?.dispatchEnded(self, result)
     yieldBeforeEnd()
     end(result)
     if !hasLeft { scheduler.release(self) }

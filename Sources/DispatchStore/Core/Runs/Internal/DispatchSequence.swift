@@ -1,25 +1,21 @@
 /// The actions of one dispatch.
 ///
 /// Each is a dispatch of its own, and they run one after the other, on the scheduler of the whole.
-final class DispatchSequence: DispatchScope, @unchecked Sendable {
+final class DispatchSequence: @unchecked Sendable {
   // because mutable state belongs to the step that runs, and the rest is constant
-  private let ofDispatcher: Dispatcher
+  let dispatcher: Dispatcher
+  let mode: Dispatcher.Mode
   let storeIdentifier: String?
   private let dispatched: [any ActionType]
   /// The dispatch whose result this one returns; only for a sequence without actions.
   private let joined: Dispatch?
-  private let middlewares: [any Middleware]
-  private let watcher: (any DispatchWatcher)?
-  /// The trace until its end; nil if nothing watches it.
-  @exclusivity(unchecked) private var trace: DispatchTrace?
+  /// The session of the list as a whole; nil if nothing watches it and no hook is called for it.
+  let session: MiddlewareSession?
   private let continuesOnFailure: Bool
   @exclusivity(unchecked) private var steps: [DispatchResult] = []
   /// The details that note its steps; only for a dispatch with a time limit.
   @exclusivity(unchecked) var limited: DispatchDetails?
-  /// Whether all steps have succeeded.
-  ///
-  /// `mayContinue` says whether the last one has.
-  @exclusivity(unchecked) private var isSuccess = true
+  /// Whether the last step has succeeded.
   @exclusivity(unchecked) private var mayContinue = true
   /// The enclosing context on its caller's thread, while it runs there.
   @exclusivity(unchecked) var outer: DispatchContext?
@@ -31,9 +27,6 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   @exclusivity(unchecked) private(set) var position: UInt64 = 0
   /// Whether a store of an action may have read or changed something, so that there is something to wait for.
   @exclusivity(unchecked) private(set) var hasStarted = false
-  /// Times by the dispatcher's clock, if there are middlewares: of the dispatch, and of its first action.
-  @exclusivity(unchecked) private var began: Int64 = 0
-  @exclusivity(unchecked) private var startedAt = Int64.max
 
   /// Makes the sequence of a dispatch.
   ///
@@ -47,32 +40,22 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
       to: WorkAcceptance.self, identifier: nil, isAccepted: dispatch.isAccepted, on: thread)
     (dispatched, self.storeIdentifier, self.joined) = (actions, storeIdentifier, joined)
     (self.continuesOnFailure, self.acceptance) = (continuesOnFailure, acceptance)
-    (middlewares, watcher) = acceptance._withUnsafeGuaranteedRef {
-      route -> ([any Middleware], (any DispatchWatcher)?) in
-      guard joined == nil, !route.hasFailed, route.chain.hasWholes else { return ([], nil) }
-      return (route.chain.wholes, route.chain.watcher)
+    (self.dispatcher, self.mode) = (dispatcher, mode)
+    session = acceptance._withUnsafeGuaranteedRef { route -> MiddlewareSession? in
+      let chain = route.chain
+      guard joined == nil, !route.hasFailed, !chain.wholes.isEmpty || chain.watcher != nil
+      else { return nil }
+      return MiddlewareSession.begin(
+        listOf: actions, .passUnretained(chain), of: dispatch, mode, by: dispatcher)
     }
-    ofDispatcher = dispatcher
-    super.init()
-    (id, parent, self.mode, callSite) = (dispatch.id, dispatch.parent, mode, dispatch.callSite)
-    if !middlewares.isEmpty { began = dispatcher.clock.nanoseconds }
   }
 
   deinit {
-    endAcceptance()
-  }
-
-  /// Stops counting it as outstanding, even if a hook still keeps it.
-  private func endAcceptance() {
     takeAcceptance()?._withUnsafeGuaranteedRef { $0.end() }
   }
 
   /// Takes the route that counts it as outstanding, for the caller to end.
   func takeAcceptance() -> Unmanaged<Route>? { acceptance.take() }
-
-  override var dispatcher: Dispatcher { ofDispatcher }
-  override var actions: ShortList<any ActionType> { ShortList(dispatched) }
-  override var isSequence: Bool { true }
 
   var unretainedDispatcher: Unmanaged<Dispatcher> { .passUnretained(dispatcher) }
 
@@ -99,11 +82,6 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
   /// Whether no action follows the running one.
   var isAtLastAction: Bool { steps.count + 1 == dispatched.count }
 
-  /// Whether all of its actions were dispatched and succeeded.
-  var hasSucceeded: Bool {
-    isSuccess && !isBetweenActions && rejection == nil && joined == nil
-  }
-
   /// The next action; nil at the end, and after an action that did not succeed.
   var next: (any ActionType)? {
     guard isBetweenActions, continuesOnFailure || mayContinue, rejection == nil else { return nil }
@@ -112,7 +90,7 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
 
   /// Notes the time before its first action is dispatched.
   func start() {
-    if !middlewares.isEmpty, steps.isEmpty { startedAt = dispatcher.clock.nanoseconds }
+    if steps.isEmpty, let session { session.noteStart(at: session.now) }
   }
 
   /// Makes the sequence wait at a gate after its last action.
@@ -125,9 +103,8 @@ final class DispatchSequence: DispatchScope, @unchecked Sendable {
     steps.append(result)
     if result.mayHaveStarted { hasStarted = true }
     limited?.withState { $0.notes?.note(result) }
-    if let trace { trace.stepEnded(at: dispatcher.clock.nanoseconds) }
+    session?.stepEnded()
     mayContinue = result.isSuccess
-    isSuccess = isSuccess && result.isSuccess
   }
 
   /// Returns the result of the sequence.
@@ -153,42 +130,14 @@ extension DispatchSequence {
     if error == nil, let result = joined.result { return result }
     return DispatchResult(dispatchID: id, error: error ?? CancellationError())
   }
-
-  /// Calls `dispatchWillBegin`, and returns the task-local values that the hooks have bound.
-  func dispatchBegan() -> [CapturedTaskLocal] {
-    middlewares.isEmpty ? [] : begin(middlewares)
-  }
-
-  /// Lets other threads watch the dispatch, which therefore gets details, and its scheduler.
-  func watch(_ dispatch: Dispatch) {
-    guard let watcher else { return }
-    _ = dispatch.makeDetails()
-    let trace = DispatchTrace(
-      dispatch, dispatched, isSequence: true, mode, caller: mode.isSync ? outer?.dispatch : nil,
-      at: dispatcher.clock.nanoseconds)
-    self.trace = trace
-    watcher.watch(trace, of: dispatcher)
-  }
-
-  func dispatchEnded(_ dispatch: Dispatch, _ result: @autoclosure () -> DispatchResult) {
-    defer { if let trace = trace.take() { watcher?.forget(trace) } }
-    guard !middlewares.isEmpty else { return }
-    let result = result()
-    var info = DispatchInfo(self)
-    info.setTimes(began: began, started: startedAt, ended: dispatcher.clock.nanoseconds)
-    dispatch.perform(nil) {
-      for middleware in middlewares.reversed() { middleware.dispatchDidEnd(info, result: result) }
-    }
-  }
 }
 
 extension Dispatch {
   /// Runs action after action, until one has to wait or none is left.
-  ///
-  /// - Parameter dispatch: The caller's only reference.
-  static func runSequence(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
-    guard dispatch.runSteps(on: thread), !dispatch.awaitsSaving() else { return .continues }
-    return endSequence(&dispatch, on: thread)
+  func runSequence(on thread: ThreadState) -> InlineEnd {
+    guard runSteps(on: thread), !awaitsSaving() else { return .continues }
+    endSequence()
+    return .ended
   }
 
   /// Runs steps in a context of their own.
@@ -215,9 +164,8 @@ extension Dispatch {
   private func continueSequence() {
     // Retained, because nothing else does after the end.
     let scheduler = scheduler
-    var dispatch = self
-    if case .continues = Self.runSequence(&dispatch, on: .current) { return }
-    scheduler.release(dispatch)
+    if case .continues = runSequence(on: .current) { return }
+    scheduler.release(self)
   }
 
   /// Ends a sequence that was cancelled between two actions, also while the queue is suspended.
@@ -337,36 +285,10 @@ extension Dispatch {
     return true
   }
 
-  static func endSequence(
-    _ dispatch: inout Dispatch, on thread: ThreadState
-  ) -> InlineEnd {
-    yieldPoint(.complete, dispatch.id.description)
-    let hasSucceeded = dispatch.completeSequence()
-    dispatch.yieldBeforeEnd()
-    // In this order: once there is no other reference, no other thread can make details.
-    if hasSucceeded, isUniquelyReferencedForReuse(&dispatch), dispatch.isReusable {
-      dispatch.clear()
-      if dispatch.hasDetails { dispatch.releaseDetails() }
-      return .reusable
-    }
-    dispatch.end(dispatch.sequenceResult)
-    return .ended
-  }
-
-  /// Runs the completion and the hooks; returns whether all actions have finished.
-  @inline(never)
-  private func completeSequence() -> Bool {
-    guard let sequence else { return false }
-    if let details {
-      details.settleDeadline(at: callSite)
-      details.beginEnding()
-      tellGate { sequenceResult }
-    }
-    if let completion = completion.take() {
-      perform(nil) { completion.run(sequenceResult) }
-    }
-    sequence.dispatchEnded(self, self.result ?? sequenceResult)
-    return sequence.hasSucceeded
+  /// Completes a sequence; the caller releases its place.
+  func endSequence() {
+    details?.settleDeadline(at: callSite)
+    complete(sequenceResult, hasLeft: true)
   }
 
   var sequenceResult: DispatchResult {

@@ -69,7 +69,8 @@ extension Dispatcher {
       sequence.limited = details
     }
     dispatch.put(sequence)
-    let bound = sequence.dispatchBegan()
-    if !bound.isEmpty { dispatch.bind(bound, by: self) }
+    if let bound = sequence.session?.dispatchBegan(), !bound.isEmpty {
+      dispatch.bind(bound, by: self)
+    }
   }
 }

@@ -181,7 +181,7 @@ extension Dispatcher {
     _ dispatch: Dispatch, to storeIdentifier: String?, in mode: Mode, on thread: ThreadState
   ) {
     if !dispatch.isAction {
-      dispatch.sequence?.watch(dispatch)
+      dispatch.sequence?.session?.watch(dispatch)
     } else if dispatch.needsPreparation {
       prepareStores(of: dispatch, to: storeIdentifier, in: mode, on: thread)
     }

@@ -381,7 +381,7 @@ extension InlineRun.Address {
       pointee.session = session
       if session._withUnsafeGuaranteedRef(\.followsStores) { pointee.isPlain = false }
       if session._withUnsafeGuaranteedRef(\.hasWholes),
-        let bound = begin(session, in: mode, by: dispatcher, on: thread)
+        let bound = begin(session, by: dispatcher, on: thread)
       {
         bound.bind {
           prepareStores(action, to: storeIdentifier, startsAtOnce, by: dispatcher, on: thread)
@@ -412,27 +412,16 @@ extension InlineRun.Address {
   /// - Returns: The task-local values to bind, if the hooks have bound some.
   @inline(never)
   private func begin(
-    _ session: Unmanaged<MiddlewareSession>, in mode: Dispatcher.Mode, by dispatcher: Dispatcher,
-    on thread: ThreadState
+    _ session: Unmanaged<MiddlewareSession>, by dispatcher: Dispatcher, on thread: ThreadState
   ) -> CapturedTaskLocal? {
     let bound = session._withUnsafeGuaranteedRef {
-      if $0.isWatched { watch(session, in: mode, on: thread) }
+      if $0.isWatched { $0.watch(pointee.makeRecord(on: thread)) }
       return $0.dispatchBegan()
     }
     if bound.isEmpty { return nil }
     let record = pointee.makeRecord(on: thread)
     record.bind(bound, by: dispatcher)
     return record.bound
-  }
-
-  /// Lets other threads watch the dispatch from now on, which therefore gets details.
-  private func watch(
-    _ session: Unmanaged<MiddlewareSession>, in mode: Dispatcher.Mode, on thread: ThreadState
-  ) {
-    let record = pointee.makeRecord(on: thread)
-    _ = record.makeDetails()
-    let caller = mode.isSync ? record.outer?.dispatch : nil
-    session._withUnsafeGuaranteedRef { $0.watch(record, caller: caller) }
   }
 
   /// Prepares a queued dispatch, which keeps the session.

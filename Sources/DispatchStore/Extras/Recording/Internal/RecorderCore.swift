@@ -52,12 +52,12 @@ final class RecorderCore: TapeSink {
   /// Notes that a dispatch is under way; returns whether it is the dispatcher's first.
   func begin(_ dispatch: DispatchInfo) -> Bool {
     let isOutside =
-      !dispatch.scope.isStep
+      !dispatch.session.isStep
       && dispatch.parent.map { !DispatchContext.isBlock(of: $0, on: .current) } ?? false
     let known = state.withLock { state in
       state.begin(
         dispatch.id, isOutsideBlocks: isOutside, countingFor: dispatch.parent,
-        scope: dispatch.scope)
+        session: dispatch.session)
       return state.home?.number
     }
     if known == dispatch.dispatcher.number { return false }

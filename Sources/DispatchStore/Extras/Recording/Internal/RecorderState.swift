@@ -27,7 +27,7 @@ struct RecorderState: Sendable {
     /// The dispatch to whose commits its own ones are added; nil if the stores of that one had ended before.
     fileprivate let parent: DispatchID?
     /// The dispatch for its hooks, which says whether it waits for saving; nil once it has ended.
-    fileprivate var scope: DispatchScope?
+    fileprivate var session: MiddlewareSession?
     /// The place of its last commit, and of those of dispatches that were made in it and have ended.
     fileprivate var lastPlace = 0
     /// The place of its first commit that is a part of an atomic action's change.
@@ -49,9 +49,9 @@ struct RecorderState: Sendable {
 
     init(
       isOutsideBlocks: Bool = false, countingFor parent: DispatchID? = nil,
-      scope: DispatchScope? = nil
+      session: MiddlewareSession? = nil
     ) {
-      (self.isOutsideBlocks, self.parent, self.scope) = (isOutsideBlocks, parent, scope)
+      (self.isOutsideBlocks, self.parent, self.session) = (isOutsideBlocks, parent, session)
     }
 
     func add(_ run: consuming Run) { runs.append(run) }
@@ -101,7 +101,7 @@ struct RecorderState: Sendable {
 
     func noteEnd(of dispatch: DispatchInfo, error: (any Error)?) {
       self.dispatch = Ended(
-        id: dispatch.id, parent: dispatch.parent, actions: dispatch.scope.actions,
+        id: dispatch.id, parent: dispatch.parent, actions: dispatch.session.actions,
         isSequence: dispatch.isSequence, mode: dispatch.mode, callSite: dispatch.callSite,
         timeQueued: dispatch.timeQueued, duration: dispatch.duration, error: error)
       end = dispatch.ended
@@ -189,11 +189,11 @@ struct RecorderState: Sendable {
   ///   it that runs after them, such as a completion.
   mutating func begin(
     _ id: DispatchID, isOutsideBlocks: Bool = false, countingFor parent: DispatchID? = nil,
-    scope: DispatchScope? = nil
+    session: MiddlewareSession? = nil
   ) {
-    let isLate = parent.flatMap { underWay[$0]?.scope }?.hasWaitedForSaving == true
+    let isLate = parent.flatMap { underWay[$0]?.session }?.hasWaitedForSaving == true
     underWay[id] = Entry(
-      isOutsideBlocks: isOutsideBlocks, countingFor: isLate ? nil : parent, scope: scope)
+      isOutsideBlocks: isOutsideBlocks, countingFor: isLate ? nil : parent, session: session)
   }
 
   mutating func note(_ run: consuming Run, of id: DispatchID) {
@@ -228,8 +228,8 @@ struct RecorderState: Sendable {
   /// Returns what was noted of a dispatch under way.
   mutating func takeUnderWay(_ id: DispatchID) -> Entry {
     let entry = underWay.removeValue(forKey: id) ?? Entry()
-    // Otherwise the log would keep the dispatcher alive. The caller has the scope, so it is not released here.
-    entry.scope = nil
+    // Otherwise the log would keep the dispatcher alive. The caller has the session, so it is not released here.
+    entry.session = nil
     if let parent = entry.parent, let around = underWay[parent] {
       around.lastPlace = max(around.lastPlace, entry.lastPlace)
     }
