@@ -295,6 +295,32 @@ struct AtomicActionTests {
     #expect(reduced.count == 0 && ledger.models == [0, 0, 0])
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func atADeadlineInAReductionAllOfItsStoresMayHaveStarted(_ mode: Dispatcher.Mode) async {
+    let (clock, began, free) = (VirtualClock(), Latch(), Latch())
+    let ledger = AtomicLedger(dispatcher: Dispatcher(clock: clock)) { store, _, _ in
+      guard store == "b" else { return }
+      began.open()
+      free.wait()
+    }
+    let handle = ledger.dispatcher.dispatch(
+      Shift(), mode: mode, options: [.atomic, .timeout(.seconds(1))])
+    await began.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    let result = await handle.result
+    free.open()
+    #expect(result.dispatchError?.code == .timedOut && result.stores.count == 3)
+    for store in result.stores {
+      guard case .cancelled(hasStarted: true) = store.outcome else {
+        Issue.record("\(result)")
+        continue
+      }
+    }
+    await ledger.dispatcher.drain()
+    #expect(ledger.models == [1, 1, 1])
+  }
+
   @Test(arguments: Way.all)
   func aRetryRunsTheWholeActionAgain(way: Way) async {
     let attempts = Recorder<String>()

@@ -7,9 +7,7 @@ extension InlineRun.Address {
     if route.count == 0 { return nil }
     var startedAt: Int64?
     let isCancelled =
-      !pointee.hasNoDetails
-      && (pointee.isCancelled
-        || !(0..<route.count).allSatisfy { pointee.noteStart(at: $0, of: route) })
+      !pointee.hasNoDetails && (pointee.isCancelled || !pointee.noteStoreStart())
     if isCancelled {
       pointee.atomicOutcome = AtomicOutcome(cancelledAlong: route)
     } else if pointee.isScheduled,

@@ -213,25 +213,11 @@ final class DispatchDetails: @unchecked Sendable {
     if !withState({ $0.keep(timer) }) { dispatcher.timers.remove(timer) }
   }
 
+  /// Whether its result may come at a deadline, before the end of its stores.
+  var mayEndEarly: Bool { callsAtStoresEnd && withState { $0.limit?.endsEarly == true } }
+
   /// Notes that a store of an inline run starts; returns false if the dispatch has timed out.
-  func noteStart(at index: Int, of identifiers: [String]) -> Bool {
-    guard callsAtStoresEnd else { return true }
-    return withState { $0.noteStart(at: index, of: identifiers) }
-  }
-
-  /// Notes that a store of an inline run has ended.
-  func note(_ outcome: StoreOutcome, at index: Int, of identifiers: [String]) {
-    guard callsAtStoresEnd else { return }
-    withState { $0.notes?.note(outcome, at: index, of: identifiers) }
-  }
-
-  /// Begins a sequence; returns whether the sequence is to note its steps.
-  func begin(sequenceOf actionCount: Int) -> Bool {
-    withState { state in
-      state.notes?.actionCount = actionCount
-      return state.limit?.endsEarly == true
-    }
-  }
+  func noteStart() -> Bool { !callsAtStoresEnd || withState { $0.noteStart() } }
 
   /// Returns the result of a dispatch that ends at its deadline.
   func earlyResult(of id: DispatchID) -> DispatchResult? {

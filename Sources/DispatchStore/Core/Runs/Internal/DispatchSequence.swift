@@ -12,9 +12,10 @@ final class DispatchSequence: @unchecked Sendable {
   /// The session of the list as a whole; nil if nothing watches it and no hook is called for it.
   let session: MiddlewareSession?
   private let continuesOnFailure: Bool
+  /// The actions that have ended.
+  ///
+  /// Changes under the lock of the dispatch's details, under which a deadline reads it.
   @exclusivity(unchecked) private var steps: [DispatchResult] = []
-  /// The details that note its steps; only for a dispatch with a time limit.
-  @exclusivity(unchecked) var limited: DispatchDetails?
   /// Whether the last step has succeeded.
   @exclusivity(unchecked) private var mayContinue = true
   /// The enclosing context on its caller's thread, while it runs there.
@@ -98,12 +99,15 @@ final class DispatchSequence: @unchecked Sendable {
     if endGate == nil { (endGate, position) = (gate, gate.position) }
   }
 
+  typealias Progress = (steps: [DispatchResult], actionCount: Int)
+
+  /// The actions that have ended, and the number of all, for an end at the deadline.
+  var progress: Progress { (steps, dispatched.count) }
+
   func append(_ result: DispatchResult) {
     if steps.isEmpty { steps.reserveCapacity(dispatched.count) }
     steps.append(result)
     if result.mayHaveStarted { hasStarted = true }
-    limited?.withState { $0.notes?.note(result) }
-    session?.stepEnded()
     mayContinue = result.isSuccess
   }
 
@@ -265,12 +269,15 @@ extension Dispatch {
 
   private func noteEnd(of step: Dispatch, _ sequence: DispatchSequence) {
     yieldPoint(.closeRound, id.description)
-    let details = makeDetails()
-    details.withState { $0.endWork() }
+    let (details, result) = (makeDetails(), step.result!)
+    details.withState {
+      $0.endWork()
+      sequence.append(result)
+    }
     if step.details?.hasLostCommit == true { details.noteLoss() }
     // Dispatches of the step's blocks are cancelled with the sequence.
     adopt(step)
-    sequence.append(step.result!)
+    sequence.session?.stepEnded()
   }
 
   /// Waits between two actions while the queue is suspended; its lane stays held.

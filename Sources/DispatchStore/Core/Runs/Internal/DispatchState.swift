@@ -67,7 +67,7 @@ struct DispatchState {
 
   /// The result once it has ended, with its stores or at its deadline.
   var result: DispatchResult? {
-    if let early = limit?.early, early.isClaimed { return early.result }
+    if let early = limit?.early { return early.result }
     return resultOfStores
   }
 
@@ -383,13 +383,8 @@ struct DispatchState {
     return true
   }
 
-  /// The notes about its progress, for an end at the deadline; nil if no such end is possible, or it has come.
-  var notes: EarlyEnd? { mutating get { limit?.notes } }
-
   /// Notes that a store of an inline run starts; returns false if the dispatch has ended at its deadline.
-  mutating func noteStart(at index: Int, of identifiers: [String]) -> Bool {
-    limit?.noteStart(at: index, of: identifiers) ?? true
-  }
+  mutating func noteStart() -> Bool { limit?.noteStart() ?? true }
 
   /// Ends it before its stores; returns the closures that wait for the end.
   mutating func endEarly(_ result: DispatchResult) -> [@Sendable () -> Void] {

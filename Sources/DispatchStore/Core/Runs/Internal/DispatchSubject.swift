@@ -65,9 +65,6 @@ extension Dispatcher {
       of: dispatch, subject.actions, to: subject.storeIdentifier,
       continuesOnFailure: subject.continuesOnFailure, in: mode, by: self, on: thread)
     dispatch.leaveRoute()
-    if let details = dispatch.details, details.begin(sequenceOf: subject.actions.count) {
-      sequence.limited = details
-    }
     dispatch.put(sequence)
     if let bound = sequence.session?.dispatchBegan(), !bound.isEmpty {
       dispatch.bind(bound, by: self)

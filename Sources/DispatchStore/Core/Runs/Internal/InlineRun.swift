@@ -296,17 +296,13 @@ struct InlineRun: ~Copyable {
   }
 
   /// Notes that a store starts, for a later end at the deadline; returns false if the deadline has passed.
-  func noteStart(at index: Int, of route: Route) -> Bool {
-    record?._withUnsafeGuaranteedRef {
-      $0.withDetails { $0.noteStart(at: index, of: route.identifiers) }
-    } ?? true
+  func noteStoreStart() -> Bool {
+    record?._withUnsafeGuaranteedRef { $0.withDetails { $0.noteStart() } } ?? true
   }
 
-  /// Notes how a store has ended, for a later end at the deadline.
-  fileprivate func noteEnd(_ outcome: StoreOutcome, at index: Int, of route: Route) {
-    record?._withUnsafeGuaranteedRef {
-      _ = $0.withDetails { $0.note(outcome, at: index, of: route.identifiers) }
-    }
+  /// Whether the result may come before the end of the stores.
+  fileprivate var mayEndEarly: Bool {
+    record?._withUnsafeGuaranteedRef { $0.withDetails(\.mayEndEarly) } == true
   }
 
   /// Whether it runs at a scheduler: no caller waits for it.
@@ -545,7 +541,9 @@ extension InlineRun.Address {
       var (order, first): ([Int]?, Int) = (nil, first)
       let isAtomic = pointee.isAtomic
       if first == 0, route.count > 0,
-        isAtomic && pointee.mayRetry || route.endGate != nil && !pointee.isCancelled
+        isAtomic && pointee.mayRetry
+          || (route.endGate != nil || route.count > 1 && pointee.mayEndEarly)
+            && !pointee.isCancelled
       {
         return InlineRemainder(position: 0, order: nil, begun: nil)
       }
@@ -607,7 +605,7 @@ extension InlineRun.Address {
     {
       return pointee.skip(.failed(error))
     }
-    guard pointee.noteStart(at: index, of: route) else {
+    guard pointee.noteStoreStart() else {
       return lastStarted != nil && route.runsRegardless[index]
         ? nil : pointee.skip(.cancelled(hasStarted: false))
     }
@@ -638,11 +636,7 @@ extension InlineRun.Address {
       return false
     }
     pointee.index = InlineRun.noStore
-    if isLast {
-      pointee.record?._withUnsafeGuaranteedRef { $0.settleDeadline() }
-    } else {
-      pointee.noteEnd(outcome, at: index, of: route)
-    }
+    if isLast { pointee.record?._withUnsafeGuaranteedRef { $0.settleDeadline() } }
     pointee.session?._withUnsafeGuaranteedRef {
       $0.didDispatch(outcome, at: index, along: route)
     }

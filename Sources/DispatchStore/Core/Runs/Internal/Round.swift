@@ -93,24 +93,26 @@ final class Round: @unchecked Sendable {
   var operations: [Operation] { state.withLock(\.operations) }
   var onlyDeliveryIsLeft: Bool { state.withLock { $0.onlyDeliveryIsLeft } }
 
-  var result: DispatchResult { result(hasReplies: true) }
+  var result: DispatchResult { result(isEarly: false) }
 
   /// The result of a dispatch that ends before its stores: without replies if a crash could undo them.
-  var earlyResult: DispatchResult { result(hasReplies: endGate == nil) }
+  var earlyResult: DispatchResult { result(isEarly: true) }
 
-  private func result(hasReplies: Bool) -> DispatchResult {
+  private func result(isEarly: Bool) -> DispatchResult {
     let (outcomes, attempts, hasBegun) = state.withLock { state in
-      let outcomes = state.outcomes
+      var outcomes = state.outcomes
+      // Until the others end, they stand as the leader does.
+      if isEarly, isAtomic { outcomes = outcomes.map { _ in outcomes[leader] } }
       return (outcomes, state.attemptCounts, state.hasBegun(outcomes))
     }
     let (replies, refusal) = dispatch.makeDetails().repliesAndRefusal
     return DispatchResult(
       dispatchID: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
-      replies: hasReplies ? replies : [:],
+      replies: isEarly && endGate != nil ? [:] : replies,
       attempts: !isAtomic
         ? attempts : attempts.map { Array(repeating: $0[leader], count: $0.count) },
       // An atomic action that has failed was undone.
-      hasBegun: hasBegun && !isAtomic,
+      hasBegun: hasBegun && (!isAtomic || isEarly && outcomes.first?.isFailed != true),
       // The timeout, if the deadline has passed.
       error: refusal ?? atomicOutcome?.error)
   }

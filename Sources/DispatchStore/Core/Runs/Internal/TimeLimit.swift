@@ -51,9 +51,9 @@ struct TimeLimit {
   var timer: TimerToken?
   /// Whether the last store has ended, so that a deadline passing now has no effect.
   var isSettled = false
-  /// Whether its store has started, if there is only one.
+  /// Whether the store of an inline run has started; a round knows how each of its stores stands.
   private var hasStarted = false
-  /// The end at the deadline, once there is something to note.
+  /// The end at the deadline, once that has come before the end of the stores.
   private(set) var early: EarlyEnd?
 
   init(
@@ -72,50 +72,27 @@ struct TimeLimit {
   /// Timing of a reduction that goes on in a round without a timer; nil for others.
   var timingInRound: (Dispatcher, Deadline)? { isOfReduction && timer == nil ? timing : nil }
 
-  /// The notes about its progress, for an end at the deadline; nil if no such end is possible, or it has come.
-  var notes: EarlyEnd? {
-    mutating get {
-      guard endsEarly, early?.isClaimed != true else { return nil }
-      return earlyEnd()
-    }
-  }
-
   /// Notes that a store of an inline run starts; returns false if the dispatch has ended at its deadline.
-  mutating func noteStart(at index: Int, of identifiers: [String]) -> Bool {
-    if identifiers.count == 1 {
-      hasStarted = true
-      return early?.isClaimed != true
-    }
-    guard let notes else { return !endsEarly }
-    notes.note(.cancelled(hasStarted: true), at: index, of: identifiers)
-    return true
+  mutating func noteStart() -> Bool {
+    hasStarted = true
+    return early == nil
   }
 
   /// Claims the end for the deadline, before the end of the stores; nil if the result waits for the stores.
   mutating func claimEnd() -> EarlyEnd? {
     guard endsEarly else { return nil }
-    let early = earlyEnd()
-    early.isClaimed = true
-    early.dispatcher = dispatcher
-    return early
-  }
-
-  private mutating func earlyEnd() -> EarlyEnd {
-    if let early { return early }
-    let made = EarlyEnd(hasStarted: hasStarted)
-    early = made
-    return made
+    let claimed = EarlyEnd(of: dispatcher, hasStarted: hasStarted)
+    early = claimed
+    return claimed
   }
 
   /// Whether it no longer concerns the dispatch: it had no effect, and no timer refers to the dispatch.
-  var isOver: Bool { timer == nil && early?.isClaimed != true }
+  var isOver: Bool { timer == nil && early == nil }
 }
 
 /// The data that ends a dispatch at its deadline, while another thread still runs its stores.
 final class EarlyEnd: @unchecked Sendable {
   // because the lock of the dispatch's details guards its mutable state
-  /// Whether the deadline has passed before the end of the stores.
-  var isClaimed = false
   /// The completion and task-local values, taken from the record when the end is claimed.
   var completion: Completion?
   private(set) var carried: CapturedTaskLocal?
@@ -126,34 +103,15 @@ final class EarlyEnd: @unchecked Sendable {
   var result: DispatchResult?
   /// The round of the dispatch, which knows how its stores stand; nil in an inline run, and in a sequence.
   var round: Round?
-  /// The progress of the dispatch, until the deadline.
+  /// The stores of an inline run: one, or none of them has started.
   private var identifiers: [String] = []
-  private var outcomes: [StoreOutcome] = []
-  private var steps: [DispatchResult] = []
-  /// The number of actions of a sequence; nil for an action.
-  var actionCount: Int?
   private let hasStarted: Bool
+  /// The progress of a sequence; nil for an action.
+  private var progress: DispatchSequence.Progress?
 
-  /// - Parameter hasStarted: Whether its only store has started, which is not noted.
-  init(hasStarted: Bool) {
-    self.hasStarted = hasStarted
-  }
-
-  private func begin(_ identifiers: [String]) {
-    self.identifiers = identifiers
-    outcomes = identifiers.map { _ in .cancelled(hasStarted: hasStarted) }
-  }
-
-  /// Notes that a store of an inline run starts or has ended.
-  func note(_ outcome: StoreOutcome, at index: Int, of identifiers: [String]) {
-    if identifiers.count != self.identifiers.count { begin(identifiers) }
-    self.identifiers = identifiers
-    outcomes[index] = outcome
-  }
-
-  /// Notes that an action of a sequence has ended.
-  func note(_ step: DispatchResult) {
-    steps.append(step)
+  /// - Parameter hasStarted: Whether the store of an inline run has started.
+  init(of dispatcher: Dispatcher?, hasStarted: Bool) {
+    (self.dispatcher, self.hasStarted) = (dispatcher, hasStarted)
   }
 
   /// Takes the data for the end from the record, under the details' lock.
@@ -165,22 +123,22 @@ final class EarlyEnd: @unchecked Sendable {
     generation =
       dispatch.route?._withUnsafeGuaranteedRef(\.presentGeneration)
       ?? dispatch.sequence?.generation
-    if outcomes.isEmpty, let route = dispatch.route {
-      begin(route._withUnsafeGuaranteedRef(\.identifiers))
-    }
+    identifiers = dispatch.route?._withUnsafeGuaranteedRef(\.identifiers) ?? []
+    progress = dispatch.sequence?.progress
   }
 
-  /// Returns the noted result of an inline run or a sequence.
+  /// Returns the result of an inline run or a sequence.
   func result(
     of id: DispatchID, replies: [String: any Sendable], _ error: DispatchError?
   ) -> DispatchResult {
-    guard let actionCount else {
+    if let (steps, actionCount) = progress {
       return DispatchResult(
-        dispatchID: id, identifiers: identifiers, outcomes: outcomes, replies: replies,
-        error: error)
+        dispatchID: id, steps: steps, skippedActionCount: actionCount - steps.count, error: error)
     }
     return DispatchResult(
-      dispatchID: id, steps: steps, skippedActionCount: actionCount - steps.count, error: error)
+      dispatchID: id, identifiers: identifiers,
+      outcomes: identifiers.map { _ in .cancelled(hasStarted: hasStarted) }, replies: replies,
+      error: error)
   }
 }
 
