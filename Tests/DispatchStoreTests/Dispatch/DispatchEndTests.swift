@@ -10,15 +10,16 @@ struct DispatchEndTests {
     let log = Recorder<String>()
     let result = await Dispatcher().dispatch(action: Script.adds("x")).result
     var state = DispatchState(isRunning: true)
-    #expect(state.keepRelease { log.record("release") })
+    #expect(state.keep({ log.record("release") }, until: .beforeResult))
     _ = state.beginEnding()
     for release in state.takeReleases() { release() }
     var idle: [Waiter] = []
     #expect(state.wait(Waiter { log.record("waiter") }, removing: &idle))
-    #expect(!state.keepRelease { log.record("lost") })
-    #expect(!state.keepPlaceRelease { log.record("lost") })
+    #expect(!state.keep({ log.record("lost") }, until: .beforeResult))
+    #expect(!state.keep({ log.record("lost") }, until: .placeFree))
+    #expect(state.keep({ log.record("over") }, until: .over))
     for call in state.end(result) { call() }
-    #expect(log.all == ["release", "waiter"])
+    #expect(log.all == ["release", "waiter", "over"])
   }
 
   @Test func waitsWhoseLimitsHavePassedLeaveNothing() async {

@@ -479,21 +479,21 @@ extension Dispatch {
   ///
   /// Whoever reads the result finds released everything that the closure releases.
   func beforeResult(_ release: @escaping @Sendable () -> Void) {
-    if !makeDetails().withState({ $0.keepRelease(release) }) { release() }
+    if !makeDetails().withState({ $0.keep(release, until: .beforeResult) }) { release() }
   }
 
   /// Calls a closure once its place is free: with its result, or before that if its commits are saved meanwhile.
   ///
   /// If its stores have ended, calls it at once.
   func whenPlaceIsFree(_ release: @escaping @Sendable () -> Void) {
-    if !makeDetails().withState({ $0.keepPlaceRelease(release) }) { release() }
+    if !makeDetails().withState({ $0.keep(release, until: .placeFree) }) { release() }
   }
 
   /// Calls back once its stores have ended and none of its code runs.
   ///
   /// If so already, calls back at once.
   func whenOver(_ waiter: @escaping @Sendable () -> Void) {
-    if !makeDetails().withState({ $0.waitUntilOver(waiter) }) { waiter() }
+    if !makeDetails().withState({ $0.keep(waiter, until: .over) }) { waiter() }
   }
 
   /// Calls back once the dispatch has ended, on the thread that ends it.

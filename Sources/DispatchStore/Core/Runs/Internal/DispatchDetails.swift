@@ -63,8 +63,6 @@ final class DispatchDetails: @unchecked Sendable {
     var undelivered = 0
     /// The replies of stores, by their identifiers.
     var replies: [String: any Sendable] = [:]
-    /// Closures to call once its stores have ended, before the completion.
-    var atStoresEnd: [@Sendable () -> Void] = []
     /// The links of the dispatch.
     var family: DispatchFamily?
     /// The deadline inherited from the enclosing block, if this dispatch has no time limit.
@@ -155,7 +153,7 @@ final class DispatchDetails: @unchecked Sendable {
   ///
   /// Call it while a store runs. You may hold that store's lock.
   func atStoresEnd(_ body: @escaping @Sendable () -> Void) {
-    state.withLock { $0.atStoresEnd.append(body) }
+    _ = withState { $0.keep(body, until: .storesEnd) }
     hasCallsAtStoresEnd.store(true, ordering: .releasing)
   }
 
@@ -168,11 +166,7 @@ final class DispatchDetails: @unchecked Sendable {
   func storesEnded() {
     guard callsAtStoresEnd else { return }
     hasCallsAtStoresEnd.store(false, ordering: .relaxed)
-    let bodies = state.withLock { state in
-      defer { state.atStoresEnd = [] }
-      return state.atStoresEnd
-    }
-    for body in bodies { body() }
+    for body in withState({ $0.take(.storesEnd) }) { body() }
   }
 
   // MARK: Time limits

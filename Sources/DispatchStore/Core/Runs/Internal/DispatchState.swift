@@ -47,12 +47,8 @@ struct DispatchState {
   var limit: TimeLimit?
   /// The gate that is to be told of the end; nil once it was, and for most.
   private var toldGate: StartGate?
-  /// Closures to call once its stores have ended, after the waiters.
-  private var overWaiters: [@Sendable () -> Void] = []
-  /// Closures to call once its stores have ended, before its result is published.
-  private var releases: [@Sendable () -> Void] = []
-  /// Closures to call once its place is free.
-  private var placeReleases: [@Sendable () -> Void] = []
+  /// Closures to call at its end, besides the waiters; none for most.
+  private var calls: [(moment: EndMoment, body: @Sendable () -> Void)] = []
 
   /// The data of the phase before it runs; setting it has no effect in other phases.
   private var waiting: Waiting? {
@@ -97,7 +93,7 @@ struct DispatchState {
   /// Whether nothing waits for its end, it was not cancelled, and its limit has no timer left.
   var isUndisturbed: Bool {
     waiters.isEmpty && !isCancelled && refusal == nil && limit?.isOver != false
-      && overWaiters.isEmpty && releases.isEmpty && placeReleases.isEmpty && toldGate == nil
+      && calls.isEmpty && toldGate == nil
   }
 
   /// The number of closures that wait for its end.
@@ -141,7 +137,7 @@ struct DispatchState {
   }
 
   /// Whether its end releases resources that others may wait for.
-  var isHolder: Bool { !releases.isEmpty || !placeReleases.isEmpty }
+  var isHolder: Bool { calls.contains { $0.moment == .placeFree || $0.moment == .beforeResult } }
 
   /// The work that is running.
   var work: DispatchWork {
@@ -431,14 +427,13 @@ struct DispatchState {
   mutating func end(_ result: DispatchResult) -> [@Sendable () -> Void] {
     phase = .ended(result)
     // Most dispatches have none.
-    if waiters.isEmpty, releases.isEmpty, placeReleases.isEmpty, overWaiters.isEmpty { return [] }
+    if waiters.isEmpty, calls.isEmpty { return [] }
     // Closures that were added meanwhile, before anyone hears of the result.
-    let releases = placeReleases + releases
-    defer { (overWaiters, self.releases, placeReleases) = ([], [], []) }
+    let (releases, overCalls) = (takeReleases(), take(.over))
     // If the deadline has claimed the end, it publishes the result, too.
-    if self.result == nil { return releases + overWaiters }
+    if self.result == nil { return releases + overCalls }
     defer { waiters = [] }
-    return releases + waiters.map(\.body) + overWaiters
+    return releases + waiters.map(\.body) + overCalls
   }
 
   /// Adds a closure for the end; returns whether it will be called: false if the dispatch has ended.
@@ -461,40 +456,38 @@ struct DispatchState {
     waiters = waiting
   }
 
-  /// Adds a closure to call before the result is published.
-  ///
-  /// Returns whether it will be called: false if the stores have ended.
-  mutating func keepRelease(_ release: @escaping @Sendable () -> Void) -> Bool {
-    if isEnding { return false }
-    releases.append(release)
+  /// Adds a closure to call at a moment of the end; returns whether it will be called: false if that comes too late.
+  mutating func keep(_ body: @escaping @Sendable () -> Void, until moment: EndMoment) -> Bool {
+    // A store runs that adds one for the end of the stores.
+    if moment == .over ? isOver : moment != .storesEnd && isEnding { return false }
+    calls.append((moment, body))
     return true
   }
 
+  /// Takes the closures for a moment, to be called.
+  mutating func take(_ moment: EndMoment) -> [@Sendable () -> Void] {
+    if calls.isEmpty { return [] }
+    let due = calls.filter { $0.moment == moment }
+    if !due.isEmpty { calls.removeAll { $0.moment == moment } }
+    return due.map(\.body)
+  }
+
+  /// Takes the closures to call before the result is published.
   mutating func takeReleases() -> [@Sendable () -> Void] {
-    defer { releases = [] }
-    return takePlaceReleases() + releases
+    calls.isEmpty ? [] : take(.placeFree) + take(.beforeResult)
   }
+}
 
-  /// Adds a closure to call once its place is free, at the latest before the result is published.
-  ///
-  /// Returns whether it will be called: false if the stores have ended.
-  mutating func keepPlaceRelease(_ release: @escaping @Sendable () -> Void) -> Bool {
-    if isEnding { return false }
-    placeReleases.append(release)
-    return true
-  }
-
-  mutating func takePlaceReleases() -> [@Sendable () -> Void] {
-    defer { placeReleases = [] }
-    return placeReleases
-  }
-
-  /// Adds a closure for the end of its stores; returns whether it will be called: false if they have ended.
-  mutating func waitUntilOver(_ waiter: @escaping @Sendable () -> Void) -> Bool {
-    if isOver { return false }
-    overWaiters.append(waiter)
-    return true
-  }
+/// A moment of the end at which closures are called.
+enum EndMoment {
+  /// All stores have ended; the completion follows.
+  case storesEnd
+  /// The place is free, at the latest before the result is published.
+  case placeFree
+  /// The result is about to be published.
+  case beforeResult
+  /// The stores have ended, and the waiters were called.
+  case over
 }
 
 /// A closure that waits for the end of a dispatch.
