@@ -99,8 +99,7 @@ extension Dispatcher {
     }
     switch consume sent {
     case .ended(let result): return result
-    case .underWay(let dispatch): return await Dispatch.runToEnd(dispatch)
-    case .isQueued(let queued): return await queued.result()
+    case .underWay(let dispatch, let task): return await Dispatch.runToEnd(dispatch, in: task)
     case .detached(let dispatch): return await Dispatch.awaitEnd(of: dispatch)
     case .waits(let admission):
       return await send(

@@ -2,10 +2,8 @@
 @usableFromInline
 enum SentDispatch {
   case ended(DispatchResult)
-  /// The dispatch continues in `runToEnd`.
-  case underWay(Dispatch)
-  /// The dispatch runs on its lane's thread, or on that of its mode if it was made in an exclusive section.
-  case isQueued(QueuedDispatch)
+  /// The dispatch continues in `runToEnd`, with this scheduler for the task.
+  case underWay(Dispatch, TaskScheduler)
   /// The dispatch runs detached, as if not sent, and the task awaits it.
   case detached(Dispatch)
   /// The dispatch begins once its admission control has waited.
@@ -92,7 +90,7 @@ extension Dispatcher {
     let handle = makeInSection(subject, mode, options, completion, callSite, on: thread)
     let dispatch = handle.dispatch!
     if options.control?.isDetached == true { return .detached(dispatch) }
-    return .isQueued(QueuedDispatch(dispatch: dispatch, task: TaskScheduler(at: pool, of: self)))
+    return .underWay(dispatch, TaskScheduler(at: pool, of: self))
   }
 
   /// Whether a task can run a dispatch without a record.
@@ -119,7 +117,7 @@ extension Dispatcher {
     guard let dispatch = handle.dispatch else {
       return .ended(DispatchResult(dispatchID: run.dispatchID, identifiers: identifiers))
     }
-    return run.continuesInTask ? .underWay(dispatch) : .ended(dispatch.result!)
+    return run.continuesInTask ? .underWay(dispatch, run.task!) : .ended(dispatch.result!)
   }
 
   /// Makes a record for a dispatch that may have to wait for its turn.
@@ -153,7 +151,7 @@ extension Dispatcher {
       delay.begin(
         admitted, DispatchSubject(action, to: storeIdentifier), mode, by: self, in: task,
         on: thread)
-      return .underWay(dispatch)
+      return .underWay(dispatch, task)
     }
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
     var isQueued = false
@@ -163,15 +161,14 @@ extension Dispatcher {
       isQueued = start(dispatch, details, mode, in: task, needsTask: needsTask)
     }
     if let admitted { admitted.enter(by: self) }
-    guard isQueued else { return .underWay(dispatch) }
     // Effects of the dispatch begin on the lane's thread, which does not know the block around the task. The dispatch
     // is cancelled with its task alone, which may be an unstructured one.
-    if mayBeOfBlock(dispatch, on: thread),
+    if isQueued, mayBeOfBlock(dispatch, on: thread),
       let block = DispatchContext.linkedBlock(from: thread.run, on: thread), !block.isOver
     {
       dispatch.join(block, follows: true)
     }
-    return .isQueued(QueuedDispatch(dispatch: dispatch, task: task))
+    return .underWay(dispatch, task)
   }
 
   /// Starts a dispatch in its task if its position is free at once, or schedules it.
@@ -235,14 +232,17 @@ extension Dispatch {
   }
 
   /// Runs the steps of a dispatch in its caller's task, which waits for its turn and for other threads.
+  ///
+  /// If the dispatch runs on its lane's thread, or was made in an exclusive section, the task only waits for its end.
   @usableFromInline
   nonisolated(nonsending) static func runToEnd(
-    _ dispatch: consuming Dispatch
+    _ dispatch: consuming Dispatch, in task: TaskScheduler
   ) async -> DispatchResult {
-    guard let task = dispatch.details?.scheduler?.asTask else {
-      return end(dispatch, on: .current)
-    }
     let wait = dispatch.beginWait()
+    if dispatch.details?.scheduler !== task {
+      if let refused = wait?.endIfRefused(dispatch) { return refused }
+      dispatch.whenEnded { task.ended() }
+    }
     await runToEnd(of: dispatch, in: task)
     wait?.end()
     return end(dispatch, on: .current)
@@ -354,28 +354,5 @@ extension Dispatch {
     let queue = schedulerForWaits.sharedQueue
     queue?.beginWait()
     return BlockWait(wait: wait, queue: queue, refusal: refusal)
-  }
-}
-
-/// A sent dispatch that runs on another thread, with the caller's task, which only waits for its end.
-@usableFromInline
-struct QueuedDispatch {
-  let dispatch: Dispatch
-  let task: TaskScheduler
-
-  /// Waits for the end.
-  ///
-  /// If the task is cancelled, so is the dispatch.
-  @usableFromInline
-  nonisolated(nonsending) func result() async -> DispatchResult {
-    let wait = dispatch.beginWait()
-    if let refused = wait?.endIfRefused(dispatch) { return refused }
-    dispatch.whenEnded { [task] in task.ended() }
-    while !dispatch.hasEnded {
-      if task.noticesCancellation() { dispatch.cancel() }
-      if task.next() == nil { await task.wait() }
-    }
-    wait?.end()
-    return dispatch.result!
   }
 }

@@ -1,6 +1,7 @@
 /// Runs the steps of dispatches: the one seam through which every mode schedules work.
 ///
 /// A scheduler decides when a dispatch starts, and runs its later steps.
+@usableFromInline
 class Scheduler: @unchecked Sendable {
   // because it stores nothing; each subclass says why
   /// The scheduler that does whatever this one does not do itself; nil if there is none.

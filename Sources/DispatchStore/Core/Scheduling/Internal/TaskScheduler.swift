@@ -3,6 +3,7 @@
 /// A task takes its turn at a lane, or at the concurrent queue, as any dispatch does. In that turn the task starts,
 /// rather than its action, and has the lane from then on. If a dispatch only reduces and finds its lane busy, it runs
 /// on the lane's thread instead: the task only waits for its end here.
+@usableFromInline
 final class TaskScheduler: Scheduler, @unchecked Sendable {
   // because `state` is locked, and the task alone has access to `wasCancelled`
   /// Blocks that do not run in the caller's task.
