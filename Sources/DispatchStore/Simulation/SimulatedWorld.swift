@@ -6,7 +6,7 @@ package protocol SimulatedWorld: AnyObject, Sendable {
   var width: Int { get }
 
   /// The dispatches that block the world's main queue.
-  var mainHolders: WaitGraph.MainHolders { get }
+  var waitRecords: WaitGraph.WaitRecords { get }
 
   /// The world's threads that are blocked inside the library.
   var blockedThreads: BlockedThreads { get }

@@ -9,7 +9,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   // because only the thread that has the baton changes it
   let options: WorldOptions
   let clock = VirtualClock()
-  let mainHolders = WaitGraph.MainHolders()
+  let waitRecords = WaitGraph.WaitRecords()
   let blockedThreads = BlockedThreads()
   private let pool: FiberPool
   private var threads: [Fiber] = []

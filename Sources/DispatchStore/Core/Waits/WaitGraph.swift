@@ -4,18 +4,18 @@
 /// ring. One lock serves the process, since handles are awaited across dispatchers. Lock order: the graph, then a
 /// lane, a dispatch, a round or an operation.
 package enum WaitGraph {
-  /// The dispatches that hold up the main queue, guarded by the graph's lock, as are the waits of dispatches.
-  package final class MainHolders: Sendable {
+  /// The waits of a process or of a simulated world, besides those that dispatches keep, and the lock of them all.
+  package final class WaitRecords: Sendable {
     fileprivate let lock = Locked(Records())
 
     package init() {}
   }
 
-  private static let ofProcess = MainHolders()
+  private static let ofProcess = WaitRecords()
 
   /// The records of the process, or of the simulated world, which has a main queue of its own.
   private static var records: Locked<Records> {
-    (ThreadState.current.simulated?.world.mainHolders ?? ofProcess).lock
+    (ThreadState.current.simulated?.world.waitRecords ?? ofProcess).lock
   }
 
   fileprivate struct Records {

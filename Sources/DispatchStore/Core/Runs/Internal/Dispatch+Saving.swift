@@ -5,7 +5,7 @@ extension Dispatch {
     yieldPoint(.awaitSaving, id.description)
     let details = makeDetails()
     let scheduler = round.scheduler
-    let end = PendingEnd(of: self, round, since: round.position, at: gate, from: scheduler)
+    let end = PendingEnd(of: self, round, since: round.commitNumber, at: gate, from: scheduler)
     // Before the wait begins: from then on a deadline may end the dispatch on another thread.
     round.session?.noteWaitForSaving()
     details.beginSaving(end, round.result)
@@ -73,7 +73,7 @@ extension Dispatch {
     // Nothing else retains it until the sequence has ended.
     details.scheduler = scheduler
     let end = PendingEnd(
-      of: self, nil, since: sequence.position, at: gate, from: scheduler, inPause: inPause)
+      of: self, nil, since: sequence.commitNumber, at: gate, from: scheduler, inPause: inPause)
     sequence.session?.noteWaitForSaving()
     details.beginSaving(end, sequenceResult)
     if gate.enter(end) {

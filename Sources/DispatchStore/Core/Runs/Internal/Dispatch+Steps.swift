@@ -90,9 +90,7 @@ extension Dispatch {
     if round.begin(after: remainder, begun) { roundClosed(round) }
   }
 
-  /// Completes the dispatch: all stores of a round have ended.
-  ///
-  /// This is the last step.
+  /// Completes the dispatch, or lets it wait until its commits are saved: all stores of a round have ended.
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)
     // The dispatch stays in its round until no deadline can end it, or until it waits to be saved: the round knows how
@@ -304,7 +302,7 @@ extension Dispatch {
     _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {
     let (context, run) = (thread.context, thread.run)
-    thread.context = StoreRunContext(
+    thread.context = CodeContext(
       self, owner: storeRun, early: early,
       outer: isPlanted(.formerCaller) ? outer : DispatchContext.enclosing(run, on: thread))
     thread.run = nil

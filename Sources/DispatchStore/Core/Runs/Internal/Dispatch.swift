@@ -181,7 +181,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Whether this is a dispatch of one action, which has a route.
   var isAction: Bool { route != nil }
 
-  /// Begins on this thread, and is never shared with another.
+  /// Begins on this thread; others take part only once it has details.
   func beginHere(inside outer: DispatchContext?) {
     word.store(DispatchWord.running.bits, ordering: .relaxed)
     activeScheduler = nil

@@ -66,7 +66,7 @@ class DispatchAdmission: @unchecked Sendable {
     for dispatcher: Dispatcher, at callSite: CallSite
   ) async {}
 
-  /// Whether it is ready: `begin` and `send` were called, or have nothing to do.
+  /// Whether `begin` and `send` have no more to do: it has its units of limits, or an earlier answer.
   var isReady: Bool { false }
 
   /// Whether `admit` shares a dispatch with others, which may wait for it or end it before it begins.

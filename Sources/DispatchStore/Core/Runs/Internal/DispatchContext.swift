@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// The context is the cause of new dispatches, and says which dispatches a wait in it blocks.
 ///
-/// A dispatch is itself the context of its inline run (`InlineRun`). Tasks have contexts of their own
-/// (`StoreRunContext`, `TaskContext`), and so have the store runs of a round, which may run concurrently.
+/// A dispatch is itself the context of its inline run (`InlineRun`). Tasks have contexts of their own (`TaskContext`),
+/// and so has the code of a round (`CodeContext`), whose stores may run concurrently, and that of a list or an end.
 @usableFromInline
 class DispatchContext: @unchecked Sendable {
   // because a subclass says why
@@ -270,8 +270,8 @@ struct HoldUps: OptionSet {
   static let taskThread = HoldUps(rawValue: 2)
 }
 
-/// The context of a store run's code in a round, or of a round's hooks and completion.
-final class StoreRunContext: DispatchContext, @unchecked Sendable {
+/// The context of a store run's code in a round, or of hooks and completions outside of an inline run.
+final class CodeContext: DispatchContext, @unchecked Sendable {
   // because all of its properties are constants
   private let ofDispatch: Dispatch
   private let ofOwner: StoreRun?

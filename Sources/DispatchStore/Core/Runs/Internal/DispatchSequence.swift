@@ -25,7 +25,7 @@ final class DispatchSequence: @unchecked Sendable {
   /// The gate at which the sequence waits after its last action; nil for most.
   @exclusivity(unchecked) private(set) var endGate: EndGate?
   /// The number of the last commit before the sequence came to that gate.
-  @exclusivity(unchecked) private(set) var position: UInt64 = 0
+  @exclusivity(unchecked) private(set) var commitNumber: UInt64 = 0
   /// Whether a store of an action may have read or changed something, so that there is something to wait for.
   @exclusivity(unchecked) private(set) var hasStarted = false
 
@@ -96,7 +96,7 @@ final class DispatchSequence: @unchecked Sendable {
 
   /// Makes the sequence wait at a gate after its last action.
   func wait(at gate: EndGate) {
-    if endGate == nil { (endGate, position) = (gate, gate.position) }
+    if endGate == nil { (endGate, commitNumber) = (gate, gate.commitNumber) }
   }
 
   typealias Progress = (steps: [DispatchResult], actionCount: Int)

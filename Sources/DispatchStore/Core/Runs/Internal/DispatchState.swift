@@ -19,7 +19,8 @@ struct DispatchState {
   private struct Waiting {
     /// Whether it is shared, but not yet with its scheduler, so that a cancellation is only noted.
     ///
-    /// True while it is being scheduled, and for a dispatch made inside an exclusive section.
+    /// True while it is being scheduled if its admission has announced it or its delay has ended, and for a dispatch
+    /// made inside an exclusive section.
     var isUnaccepted = false
     /// Whether it begins later, and is not scheduled before.
     var isDelayed = false

@@ -1,4 +1,4 @@
-/// The actions of a dispatch and their target, kept by a dispatch that is accepted later.
+/// The actions of a dispatch and their target: of a list, or of an action that is accepted or begins later.
 struct DispatchSubject: Sendable {
   /// A single action, unless it is a sequence.
   let actions: [any ActionType]
@@ -25,7 +25,7 @@ struct DispatchSubject: Sendable {
   var action: (any ActionType)? { isSequence ? nil : actions[0] }
 }
 
-// Support for dispatches that were made early: in an exclusive section, or with a delay.
+// The way of lists to their actions, and of dispatches that were made early: in an exclusive section, or with a delay.
 extension Dispatcher {
   /// Takes the dispatch to its current stores or actions, and schedules it.
   ///

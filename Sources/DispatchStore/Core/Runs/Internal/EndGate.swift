@@ -29,7 +29,7 @@ class EndGate: @unchecked Sendable {  // because a subclass says why
   }
 
   /// The number of the last commit.
-  var position: UInt64 { fatalError("EndGate is abstract.") }
+  var commitNumber: UInt64 { fatalError("EndGate is abstract.") }
 
   /// Keeps rows as a commit of their own.
   func keep(_ rows: [CompanionRow]) { fatalError("EndGate is abstract.") }
@@ -80,7 +80,7 @@ final class PendingEnd: @unchecked Sendable {
   let start: UInt64
   private let hasLeft = Atomic(false)
   /// The number of commits that must be saved.
-  var position: UInt64 = 0
+  var commitNumber: UInt64 = 0
   /// The number of lanes in which another end comes before this one.
   var missing = 0
   var isSaved = false

@@ -65,11 +65,11 @@ struct InlineRemainder {
   }
 }
 
-/// How an inline run of a queued dispatch ended.
+/// How the step that starts a dispatch ended.
 enum InlineEnd {
   /// All stores finished and no handle exists, so that the record can be reused.
   case reusable
-  /// The dispatch has ended, and its handles have the result.
+  /// The dispatch has ended, or was cancelled and ends elsewhere; its place is free.
   case ended
   /// Later steps continue it. The last one releases the scheduler, perhaps before this is returned.
   case continues

@@ -26,7 +26,7 @@ final class Round: @unchecked Sendable {
   /// How the stores of an atomic action have ended; set by the step of the leader, before others begin.
   private var atomicOutcome: AtomicOutcome?
   /// The number of the last commit before the first store started, if the dispatch waits at a gate.
-  let position: UInt64
+  let commitNumber: UInt64
   let state: Locked<RoundState>
   /// State for a gate at the end; nil for most.
   private let gated: Locked<Gated>?
@@ -67,7 +67,7 @@ final class Round: @unchecked Sendable {
     self.action = action
     retry = dispatch.details?.retry
     runsConcurrently = dispatch.runsConcurrently && !isAtomic
-    position = route.endGate?.position ?? 0
+    commitNumber = route.endGate?.commitNumber ?? 0
     gated = route.endGate == nil ? nil : Locked(Gated())
     state = Locked(RoundState(route.graph, ended: ended, begun: begun, hadBegun: hadBegun))
   }
@@ -133,7 +133,7 @@ final class Round: @unchecked Sendable {
   /// - Parameter begun: The run of the store that has begun, if one has.
   func begin(after remainder: InlineRemainder, _ begun: StoreRun?) -> Bool {
     let others = !isAtomic ? state.withLock { $0.first } : remainder.begun == nil ? [leader] : []
-    if let gate = route.endGate, isHeldBack(at: gate, others) { return false }
+    if let gate = route.endGate, holdBack(at: gate, others) { return false }
     guard let step = remainder.begun?.step, let begun else { return start(others) }
     begun.startedAt = session?.startedAt
     var outcome: StoreOutcome?
@@ -191,8 +191,8 @@ final class Round: @unchecked Sendable {
     return state.withLock { $0.unpark(key) } == nil
   }
 
-  /// Parks the first stores until the gate admits the dispatch.
-  private func isHeldBack(at gate: EndGate, _ indices: [Int]) -> Bool {
+  /// Parks the first stores until the gate admits the dispatch; returns false if it may start them now.
+  private func holdBack(at gate: EndGate, _ indices: [Int]) -> Bool {
     guard !indices.isEmpty else { return false }
     let key = state.withLock { $0.park(indices) }
     let start = HeldStart { _ = self.unpark(key) }
@@ -253,7 +253,7 @@ final class Round: @unchecked Sendable {
     if retry != nil {
       switch state.withLock({ $0.beginAttempt(index) }) {
       case .first: break
-      case .another(let attempt): storeRun = prepare(index, attempt)
+      case .another(let attempt): storeRun = makeAnotherAttempt(index, attempt)
       case .none:
         notePauseCancelled()
         return closed(index)
@@ -426,7 +426,7 @@ final class Round: @unchecked Sendable {
   }
 
   /// Makes another run of a store, and calls its hooks.
-  private func prepare(_ index: Int, _ attempt: Int) -> StoreRun {
+  private func makeAnotherAttempt(_ index: Int, _ attempt: Int) -> StoreRun {
     var reply: MiddlewareChain.Reply?
     if let session {
       dispatch.perform(nil) {

@@ -44,7 +44,7 @@ struct RoundState {
   let graph: StoreGraph
   /// The entries by store index.
   private(set) var entries: [Entry]
-  /// Parked steps that wait for a store's undelivered changes.
+  /// Parked steps that wait for a store's undelivered changes, or for a gate that lets stores start.
   ///
   /// The value is the indices to start.
   private(set) var parked: [Int: [Int]] = [:]

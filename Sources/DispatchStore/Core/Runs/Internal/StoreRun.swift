@@ -3,7 +3,8 @@
 /// It owns the commits of the store's code, and its operation reports here.
 @usableFromInline
 final class StoreRun: CommitOwner, @unchecked Sendable {
-  // because one step at a time has the times, and the rest is constant
+  // because one step at a time has the start and the operation, the end is set before the report of it locks the
+  // round, and the rest is constant
   private let round: Round
   let entry: StoreEntry
   /// The action that the store gets.

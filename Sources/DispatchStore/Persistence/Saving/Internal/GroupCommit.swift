@@ -20,10 +20,10 @@ struct GroupCommit {
     case call(UInt64, @Sendable (PersistenceError?) -> Void)
     case task(UInt64, SavingWait)
 
-    var position: UInt64 {
+    var commitNumber: UInt64 {
       switch self {
-      case .end(let end): end.position
-      case .call(let position, _), .task(let position, _): position
+      case .end(let end): end.commitNumber
+      case .call(let commitNumber, _), .task(let commitNumber, _): commitNumber
       }
     }
 
@@ -61,7 +61,7 @@ struct GroupCommit {
   private var givenUp = 0
   private var order = EndOrder()
   /// The errands, each with the number of the last commit before it.
-  private var errands = FIFO<(position: UInt64, errand: DatabaseErrand)>()
+  private var errands = FIFO<(commitNumber: UInt64, errand: DatabaseErrand)>()
   /// Dispatches that may start once fewer commits are unsaved.
   private(set) var heldBack = WaitingLine<HeldStart>()
   private let limits: PersistenceLimits
@@ -82,7 +82,7 @@ struct GroupCommit {
 
   /// Enters the end of a dispatch; returns whether it may pass now.
   mutating func enter(_ end: PendingEnd) -> Bool {
-    end.position = last
+    end.commitNumber = last
     end.isSaved =
       last == saved || failure != nil || isPlanted(.endBeforeSaved)
       || last == end.start && isPlanted(.readNotSaved)
@@ -168,7 +168,7 @@ struct GroupCommit {
     if let lastAttempt { return .failure(lastAttempt) }
     // Commits before the errands that came later: a store that is registered again waits for its rows. Not all
     // commits: if they keep coming, an errand would wait for ever.
-    if let first = errands.first, first.position <= saved || isPlanted(.releasedBeforeDrained) {
+    if let first = errands.first, first.commitNumber <= saved || isPlanted(.releasedBeforeDrained) {
       _ = errands.popFirst()
       return .errand(first.errand)
     }
@@ -210,10 +210,10 @@ struct GroupCommit {
   }
 
   /// Notes that everything up to a number is saved.
-  mutating func didSave(_ position: UInt64) -> Passing {
-    saved = position
+  mutating func didSave(_ commitNumber: UInt64) -> Passing {
+    saved = commitNumber
     var passing = Passing()
-    pass(&passing) { $0.position <= position }
+    pass(&passing) { $0.commitNumber <= commitNumber }
     while lag < limits.commits, let start = heldBack.popFirst() { passing.resumed.append(start) }
     return passing
   }

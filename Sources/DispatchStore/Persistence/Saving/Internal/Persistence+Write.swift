@@ -20,7 +20,7 @@ extension Persistence {
   func lead(_ end: PendingEnd) {
     yieldPoint(.takeWriter)
     guard state.withLock({ !end.isSaved && $0.commit.take() }) else { return requestWriter() }
-    write { $0.saved >= end.position }
+    write { $0.saved >= end.commitNumber }
   }
 
   /// Writes group after group, until nothing is left or, between two groups, a condition holds.
@@ -61,12 +61,12 @@ extension Persistence {
       fail(error)
       return nil
     case .errand(let errand): writer.current = .errand(errand)
-    case .group(let position):
+    case .group(let commitNumber):
       do {
         let rows = try batches.map { try $0.rows() }
         let work = try further.encoded(by: companionEncoder, for: writer.driver.description)
         writer.current = .group(
-          Writer.Group(position: position, batches: batches, rows: rows, work: work))
+          Writer.Group(commitNumber: commitNumber, batches: batches, rows: rows, work: work))
       } catch {
         fail(
           error as? PersistenceError ?? PersistenceError(.notEncodable, "\(error)", cause: error))
@@ -99,10 +99,10 @@ extension Persistence {
     reportLargeJournal(after: bytes)
     yieldPoint(.noteSaved)
     let passing = state.withLock { state in
-      let count = Int(group.position - state.commit.saved)
+      let count = Int(group.commitNumber - state.commit.saved)
       state.bytesPerCommit = max(bytes / max(count, 1), 1)
       (state.status.group, state.status.lastError) = (writer.owner.group, nil)
-      return state.commit.didSave(group.position)
+      return state.commit.didSave(group.commitNumber)
     }
     pass(passing)
   }

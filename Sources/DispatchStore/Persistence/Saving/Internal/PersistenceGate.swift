@@ -19,7 +19,7 @@ final class PersistenceGate: EndGate, @unchecked Sendable {
     return .replaced("Store \"\(storeIdentifier)\" was not run", [storeIdentifier])
   }
 
-  override var position: UInt64 { persistence.state.withLock(\.commit.last) }
+  override var commitNumber: UInt64 { persistence.state.withLock(\.commit.last) }
 
   override func admit(_ start: HeldStart, mayReject: Bool) -> Admission {
     persistence.state.withLock { state in

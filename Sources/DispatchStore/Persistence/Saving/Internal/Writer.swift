@@ -17,7 +17,7 @@ final class Writer {
   /// The commits that one transaction saves.
   struct Group {
     /// The number of its last commit.
-    let position: UInt64
+    let commitNumber: UInt64
     let batches: [PersistedBatch]
     let rows: [EncodedRows]
     let work: EncodedWork
