@@ -304,7 +304,7 @@ struct TimeLimitTests {
     let handle = dispatcher.dispatch(
       action: Script.suspends { _ in await free.opened() }, mode: mode,
       options: .timeout(Self.second)
-    ) { _ in hasCompleted.open() }
+    ) { hasCompleted.open() }
     await clock.waitForSleepers(atLeast: 1)
     asked.questions.record {
       clock.advance(by: Self.second)
