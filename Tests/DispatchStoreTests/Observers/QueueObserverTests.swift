@@ -42,7 +42,9 @@ struct QueueObserverTests {
     let (dispatcher, store) = (dispatcher, dispatcher.register(store: store))
     let (proceed, ends) = (holdQueue(), Recorder<String>())
     let tokens = [
-      store.observe(.model, initial: true, on: .queue(queue)) { _ in ends.record("whole") },
+      store.observe(.model, initial: true, on: .queue(queue)) {
+        if $0.version == 50 { ends.record("whole") }
+      },
       store.observe(.part(\.rows[0]), on: .queue(queue)) {
         if $0.value == 50 { ends.record("part") }
       },
@@ -98,6 +100,34 @@ struct QueueObserverTests {
     ]
     #expect(await received.first(2).sorted() == ["part 1 3", "whole 0 1 3"])
     withExtendedLifetime(tokens) {}
+  }
+
+  @Test func commitsWhileTheQueueIsBehindComeAfterThePresentModel() async {
+    let (proceed, received) = (holdQueue(), Recorder<[UInt64]>())
+    let token = store.observe(.model, initial: true, on: .queue(queue)) { change in
+      received.record([change.version] + change.commits.map(\.version))
+    }
+    for number in 1...2 { store.updateModel { $0.rows[0] = number } }
+    proceed.open()
+    #expect(await received.first(2) == [[0], [2, 1, 2]])
+    token.cancel()
+  }
+
+  /// The version of the present model is that of the subscription, so the call needs no lock of the store.
+  @Test func aCommitInProgressComesOnceAfterThePresentModel() async {
+    let (store, proceed, received) = (store, holdQueue(), Recorder<[UInt64]>())
+    let token = store.observe(.model, initial: true, on: .queue(queue)) { change in
+      received.record([change.version] + change.commits.map(\.version))
+    }
+    await onOwnThread {
+      store.updateModel {
+        proceed.open()
+        received.waitFor(1)
+        $0.rows[0] = 1
+      }
+    }
+    #expect(await received.first(2) == [[0], [1, 1]])
+    token.cancel()
   }
 
   /// One copy at most, by the commit that finds the observer's snapshot; none where it reads in place.

@@ -1,4 +1,6 @@
 /// An observer of whole models on a queue: one call for all commits that the queue is behind.
+///
+/// The present model with which it may begin has a call of its own before.
 final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRecord,
   @unchecked Sendable
 {
@@ -6,11 +8,17 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
   private let queue: ObserverQueue?
   private weak var storage: ModelStorage<Model, Action>?
   private let body: @Sendable (Change<Model, Action>) -> Void
-  private let kept = Mailbox<StoreCommit<Action>>()
+  private let kept = Mailbox<Notice>()
   /// The storage while a call is scheduled.
   ///
   /// Strong, so that the call is made even if the store goes meanwhile.
   private let scheduled = Locked<ModelStorage<Model, Action>?>(nil)
+
+  private struct Notice {
+    let commit: StoreCommit<Action>
+    /// Whether it is no commit, but names the version with which the observation began.
+    let isInitial: Bool
+  }
 
   init(
     of storage: ModelStorage<Model, Action>, on queue: ObserverQueue?,
@@ -21,18 +29,16 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
   }
 
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
-    guard commit.isPresentModel ? self.kept.request() : self.kept.put(self.commit(commit)) else {
-      return
-    }
+    let isDue = self.kept.put(
+      Notice(
+        commit: StoreCommit(
+          version: commit.version,
+          action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
+          dispatchID: commit.dispatchID),
+        isInitial: commit.isPresentModel))
+    guard isDue else { return }
     scheduled.withLock { $0 = storage }
     kept.schedule(self)
-  }
-
-  private func commit(_ commit: CommitInProgress) -> StoreCommit<Action> {
-    StoreCommit(
-      version: commit.version,
-      action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
-      dispatchID: commit.dispatchID)
   }
 
   override func scheduleCall() { queue?.enqueue(call) }
@@ -42,20 +48,23 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
   private func call() {
     yieldPoint(.callObserver)
     let storage = scheduled.withLock { $0.take() }
-    let commits = kept.takeAll()
-    if mayCall, let storage { body(change(commits, of: storage)) }
+    let notices = kept.takeAll()
+    guard let storage else { return }
+    // The beginning comes apart, so that the version of the first change is that of the subscription.
+    if let first = notices.first, first.isInitial {
+      deliver([first.commit], isInitial: true, of: storage)
+    }
+    deliver(notices.filter { !$0.isInitial }.map(\.commit), isInitial: false, of: storage)
   }
 
-  private func change(
-    _ commits: [StoreCommit<Action>], of storage: ModelStorage<Model, Action>
-  ) -> Change<Model, Action> {
-    let content = ChangeContent.present(PresentModel(of: storage) as PresentValue<Model>)
-    guard let last = commits.last else {
-      let version = storage.withLock { _ in storage.version }
-      return Change(content, version: version, action: nil, dispatchID: nil, isInitial: true)
-    }
-    return Change(
-      content, version: last.version, action: last.action, dispatchID: last.dispatchID,
-      earlier: commits.count > 1 ? Array(commits.dropLast()) : nil)
+  private func deliver(
+    _ commits: [StoreCommit<Action>], isInitial: Bool, of storage: ModelStorage<Model, Action>
+  ) {
+    guard let last = commits.last, mayCall else { return }
+    body(
+      Change(
+        .present(PresentModel(of: storage)), version: last.version, action: last.action,
+        dispatchID: last.dispatchID, isInitial: isInitial,
+        earlier: commits.count > 1 ? Array(commits.dropLast()) : nil))
   }
 }
