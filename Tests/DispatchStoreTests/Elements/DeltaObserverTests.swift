@@ -320,14 +320,30 @@ struct DeltaObserverTests {
     #expect(!store.storage.withLock { $0.isObserved })
   }
 
-  @Test func afterTheLastObserverHasGoneTheCollectionSoonNotesNothing() {
+  @Test func afterTheLastObserverHasGoneTheNextChangeDropsWhatWasNoted() {
     let tokens = [
       store.observe(.deltas(\.parcels)) { _ in }, store.observe(.element(\.parcels, 1)) { _ in },
     ]
     store.updateModel { $0.put(1, 1) }
     #expect(store.model.parcels.log.isRecording)
     for token in tokens { token.cancel() }
-    for step in 0..<2_000 { store.updateModel { $0.parcels[step % 7] = Parcel(amount: step) } }
-    #expect(!store.model.parcels.log.isRecording)
+    store.updateModel { $0.put(1, 2) }
+    let log = store.model.parcels.log
+    #expect(!log.isRecording && log.entries.isEmpty)
+  }
+
+  @Test func onceTheirStoreHasGoneACopyOfTheCollectionNotesNothingForThem() {
+    var (copy, tokens) = (TrackedDictionary<Int, Parcel>(), [ObserverToken]())
+    do {
+      let store = ParcelStore.parcels()
+      tokens.append(store.observe(.deltas(\.parcels)) { _ in })
+      tokens.append(store.observe(.element(\.parcels, 1)) { _ in })
+      store.updateModel { $0.put(1, 1) }
+      copy = store.model.parcels
+    }
+    #expect(copy.log.isRecording)
+    tokens = []
+    copy[1] = nil
+    #expect(!copy.log.isRecording && copy.log.entries.isEmpty)
   }
 }

@@ -13,10 +13,11 @@ struct TrackedDictionaryTests {
   func hasTheElementsOfADictionaryWithTheSameChanges(seed: UInt64) {
     var dice = SeededGenerator(seed: seed)
     var pairs: [(tracked: Tracked, plain: [Int: String])] = [([:], [:])]
+    var readers: [ChangeReader] = []
     for step in 0..<300 {
       let index = dice.roll(pairs.count)
       let key = dice.roll(20)
-      switch dice.roll(9) {
+      switch dice.roll(10) {
       case 0, 1: (pairs[index].tracked[key], pairs[index].plain[key]) = ("\(step)", "\(step)")
       case 2: (pairs[index].tracked[key], pairs[index].plain[key]) = (nil, nil)
       case 3:
@@ -31,7 +32,8 @@ struct TrackedDictionaryTests {
       case 6:
         pairs[index].tracked.merge([(key, "m"), (key + 1, "n")]) { $0 + $1 }
         pairs[index].plain.merge([(key, "m"), (key + 1, "n")]) { $0 + $1 }
-      case 7: _ = begin(pairs[index].tracked)
+      case 7: readers.append(begin(pairs[index].tracked))
+      case 8: if !readers.isEmpty { readers.removeLast() }
       default: if pairs.count < 4 { pairs.append(pairs[index]) }
       }
     }
@@ -44,9 +46,10 @@ struct TrackedDictionaryTests {
 
   @Test func equalityHashingCodingAndReflectionConcernTheElementsAlone() throws {
     var one: Tracked = [1: "a", 2: "b"]
-    _ = begin(one)
+    let reader = begin(one)
     one[3] = "c"
     one[3] = nil
+    #expect(touched(one, since: reader) == "3 was -, 3 was c")
     let other = Tracked([1: "a", 2: "b"])
     #expect(one == other)
     #expect(one.hashValue == other.hashValue)
@@ -90,7 +93,7 @@ struct TrackedDictionaryTests {
   @Test func contentsThatDoNotComeFromTheCheckpointAreUnknown() {
     var tracked: Tracked = [1: "a"]
     let old = tracked
-    _ = begin(tracked)
+    let earlier = begin(tracked)
     tracked[1] = "b"
     let reader = begin(tracked)
     #expect(touched(old, since: reader) == "unknown")
@@ -98,6 +101,7 @@ struct TrackedDictionaryTests {
     var branch = old
     branch[1] = "b"
     #expect(touched(branch, since: reader) == "unknown")
+    #expect(touched(branch, since: earlier) == "1 was a")
   }
 
   /// Also where two values had the same log when one of them was changed without being observed.
@@ -158,15 +162,21 @@ struct TrackedDictionaryTests {
     #expect(touched(tracked, since: reader).split(separator: ",").count == 20_000)
   }
 
-  @Test func withoutAReaderNothingIsNotedAndAfterTheLastOneSoonNothing() {
+  @Test func withoutAReaderNothingIsNotedAndTheNextChangeAfterTheLastOneDropsAll() {
     var tracked: Tracked = [:]
     for key in 0..<100 { tracked[key] = "a" }
     #expect(tracked.log.entries.isEmpty)
     var reader = begin(tracked)
-    tracked[1] = "b"
+    for key in 0..<100 { tracked[key] = "b" }
+    var copy = tracked
     reader.end()
-    for step in 0..<2_000 { tracked[step % 100] = "c" }
+    tracked[1] = "c"
     #expect(!tracked.log.isRecording && tracked.log.entries.isEmpty)
+    copy[1] = "d"
+    #expect(!copy.log.isRecording && copy.log.entries.isEmpty)
+    let next = begin(tracked)
+    tracked[1] = "e"
+    #expect(touched(tracked, since: next) == "1 was c")
   }
 
   @Test func oneReadersEndDoesNotEndTheOthers() {
@@ -181,7 +191,7 @@ struct TrackedDictionaryTests {
     for key in 0..<4_000 { tracked[key] = "b" }
     #expect(touched(tracked, since: reader).split(separator: ",").count == 4_000)
     reader.end()
-    for step in 0..<2_000 { tracked[step] = "c" }
+    tracked[0] = "c"
     #expect(!tracked.log.isRecording && tracked.log.entries.isEmpty)
   }
 
@@ -208,17 +218,18 @@ struct TrackedDictionaryTests {
     for key in 0..<4_000 { tracked[key] = "c" }
     #expect(touched(tracked, since: reader).split(separator: ",").count == 4_000)
     reader.end()
-    for step in 0..<2_000 { tracked[step] = "d" }
+    tracked[0] = "d"
     #expect(!tracked.log.isRecording && tracked.log.entries.isEmpty)
   }
 
   @Test func changesInPlaceCopyNothingOfTheCollection() {
     var tracked = TrackedDictionary(uniqueKeysWithValues: (0..<1_000).map { ($0, Parcel(id: $0)) })
-    _ = begin(tracked)
+    let reader = begin(tracked)
     let place = unsafeBitCast(tracked.elements, to: UInt.self)
     for key in 0..<1_000 { tracked[key]?.amount += 1 }
     for key in 0..<1_000 { tracked[key, default: Parcel()].amount += 1 }
     #expect(unsafeBitCast(tracked.elements, to: UInt.self) == place)
+    withExtendedLifetime(reader) {}
   }
 
   private func begin<Value>(_ tracked: TrackedDictionary<Int, Value>) -> ChangeReader {

@@ -111,7 +111,10 @@ public struct TrackedDictionary<Key: Hashable & Sendable, Value: Sendable>: Send
   @inlinable
   mutating func beginChange() -> Bool {
     if !isKnownUniquelyReferenced(&log) { log = log.copy() }
-    return log.isRecording
+    guard log.isRecording else { return false }
+    guard log.isAbandoned else { return true }
+    log.endRecording()
+    return false
   }
 }
 

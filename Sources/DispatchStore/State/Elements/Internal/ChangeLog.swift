@@ -112,12 +112,12 @@ class ChangeLogState: @unchecked Sendable {
     mark.store(position.number + 1, ordering: .relaxed)
   }
 
-  /// Whether no reader is left.
+  /// Whether it records for readers that have all ended.
   @usableFromInline
-  final var hasNoReader: Bool { readers.isEmpty }
+  final var isAbandoned: Bool { isFollowed && readers.isEmpty && !isHeld }
 
-  /// Stops recording until a reader begins; changes since earlier checkpoints are then unknown.
-  final func endRecording() {
+  /// Takes a position that no checkpoint knows, and notes that no reader is known.
+  final func forgetPosition() {
     position = TrackingCheckpoint(log: Self.nextLog(), number: 0)
     (base, exactFrom) = (position, 0)
     mark.store(0, ordering: .relaxed)
@@ -177,9 +177,15 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
     if isRead { dropRead() }
     entries.append(Entry(key: key, old: old))
     position.number += 1
-    if entries.count >= Self.minimumLimit, entries.count >= limit || hasNoReader {
-      compact(before: key, in: elements)
-    }
+    if entries.count >= limit { compact(before: key, in: elements) }
+  }
+
+  /// Drops all entries, and stops recording until a reader begins; changes since earlier checkpoints are then unknown.
+  @usableFromInline
+  func endRecording() {
+    entries = []
+    limit = Self.minimumLimit
+    forgetPosition()
   }
 
   /// Drops the entries, all of which have been read.
@@ -192,18 +198,12 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
 
   /// Keeps only the first entry of each key, and none of an element that was inserted and removed again.
   ///
-  /// So the entries don't outnumber the elements at `base` and now together. Drops all of them and stops recording if
-  /// no reader is left.
+  /// So the entries don't outnumber the elements at `base` and now together.
   ///
   /// - Parameter last: The key that was noted last: its element may be about to be inserted.
   @usableFromInline
   func compact(before last: Key, in elements: [Key: Value]) {
     if isHeld { return }
-    if hasNoReader {
-      entries = []
-      limit = Self.minimumLimit
-      return endRecording()
-    }
     var keys = Set<Key>(minimumCapacity: entries.count)
     entries.removeAll { entry in
       if !keys.insert(entry.key).inserted { return true }

@@ -7,8 +7,8 @@ import Synchronization
 struct ChangeReader: Sendable {
   /// The mark of the content that was read last; nil if it recorded no changes.
   @usableFromInline var checkpoint: TrackingCheckpoint?
-  /// The readers of that content, of which this is one.
-  private var readers: ChangeLogReaders?
+  /// The place among the readers of that content.
+  private var place: ChangeLogReaders.Place?
 
   @usableFromInline
   init() {}
@@ -19,11 +19,7 @@ struct ChangeReader: Sendable {
   /// the log would know only what is before them.
   @usableFromInline
   mutating func begin(_ log: ChangeLogState) {
-    if readers !== log.readers {
-      readers?.remove()
-      log.readers.add()
-      readers = log.readers
-    }
+    if place?.readers !== log.readers { place = ChangeLogReaders.Place(log.readers) }
     log.markRead()
     checkpoint = log.position
   }
@@ -49,11 +45,10 @@ struct ChangeReader: Sendable {
     return entries
   }
 
-  /// Ends reading; unless there is another reader, recording soon stops.
+  /// Ends reading; unless there is another reader, the next change drops what is recorded, and records nothing.
   @usableFromInline
   mutating func end() {
-    readers?.remove()
-    (checkpoint, readers) = (nil, nil)
+    (checkpoint, place) = (nil, nil)
   }
 }
 
@@ -65,7 +60,17 @@ final class ChangeLogReaders: Sendable {
 
   var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-  func add() { count.add(1, ordering: .relaxed) }
+  /// A reader's place, until its release: a reader may go with its store, while a copy of the content lives on.
+  final class Place: Sendable {
+    let readers: ChangeLogReaders
 
-  func remove() { count.subtract(1, ordering: .relaxed) }
+    init(_ readers: ChangeLogReaders) {
+      self.readers = readers
+      readers.count.add(1, ordering: .relaxed)
+    }
+
+    deinit {
+      readers.count.subtract(1, ordering: .relaxed)
+    }
+  }
 }
