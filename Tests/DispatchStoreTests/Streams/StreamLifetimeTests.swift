@@ -1,6 +1,7 @@
-import DispatchStore
 import Foundation
 import Testing
+
+@testable import DispatchStore
 
 private typealias Counts = AsyncMapSequence<StoreStream<Change<Int, CounterAction>>, Int>
 
@@ -40,6 +41,19 @@ struct StreamLifetimeTests {
     for await count in sequence { seen.append(count) }
     #expect(seen == [2], "What was kept can be taken.")
     for await _ in sequence { Issue.record("The store has gone.") }
+  }
+
+  @Test(arguments: [0, 1])
+  func manyThatHaveEndedKeepNoPlacesInTheirStore(left: Int) {
+    var streams = (0..<10_000).map { _ in store.stream(.part(\.count)) }
+    streams.removeLast(streams.count - left)
+    let places = store.storage.withLock { _ in
+      store.storage.attachment(StoreStreams.self)?._withUnsafeGuaranteedRef {
+        $0.streams.withLock(\.capacity)
+      }
+    }
+    #expect(places.map { $0 <= 64 } == true)
+    withExtendedLifetime(streams) {}
   }
 
   /// A model that was not taken keeps nothing but itself.

@@ -11,7 +11,7 @@ protocol FollowingStream: AnyObject, Sendable {
 /// The streams of a store.
 final class StoreStreams: StoreAttachment, @unchecked Sendable {
   // because its superclass is
-  private let streams = Locked<[ObjectIdentifier: any FollowingStream]>([:])
+  let streams = Locked<[ObjectIdentifier: any FollowingStream]>([:])
 
   func add(_ stream: any FollowingStream) {
     streams.withLock { $0[ObjectIdentifier(stream)] = stream }
@@ -19,7 +19,7 @@ final class StoreStreams: StoreAttachment, @unchecked Sendable {
 
   func remove(_ stream: any FollowingStream) {
     // Released outside of the lock, because what it keeps is the program's.
-    let removed = streams.withLock { $0.removeValue(forKey: ObjectIdentifier(stream)) }
+    let removed = streams.withLock { $0.removeAndShrink(ObjectIdentifier(stream)) }
     withExtendedLifetime(removed) {}
   }
 

@@ -38,7 +38,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   func remove(_ observer: Follower, for key: Key) {
     observers[key]?.remove(observer)
     if observers[key]?.isEmpty == true {
-      observers[key] = nil
+      observers.removeAndShrink(key)
       hidden.remove(key)
     }
   }
