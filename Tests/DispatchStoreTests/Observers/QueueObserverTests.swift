@@ -21,6 +21,10 @@ private final class TableReducer: Reducer<Table, TableAction> {
   }
 }
 
+private struct Held: ModelType {
+  var signal: DeinitSignal?
+}
+
 /// What observers on queues get, and what that costs a commit.
 @Suite(.timeLimit(.minutes(10)))
 struct QueueObserverTests {
@@ -249,6 +253,31 @@ struct QueueObserverTests {
 
   private func observeHolding(_ signal: DeinitSignal) -> ObserverToken {
     store.observe(.part(\.rows[0]), on: .queue(queue)) { _ in withExtendedLifetime(signal) {} }
+  }
+
+  @Test(arguments: [false, true])
+  func valuesThatAreKeptBehindAQueueGoWithTheToken(isCancelledInASection: Bool) {
+    let (proceed, released) = (holdQueue(), Latch())
+    let store = Store<Held, HandledAction>(identifier: "held", model: Held()) {}
+    let token = store.observe(.part(\.signal), on: .queue(queue)) { _ in }
+    store.updateModel { $0.signal = DeinitSignal(released) }
+    store.updateModel { $0.signal = nil }
+    #expect(!released.isOpen)
+    if isCancelledInASection { store.updateModel { _ in token.cancel() } } else { token.cancel() }
+    #expect(released.isOpen)
+    proceed.open()
+  }
+
+  @Test func aStoreThatIsKeptBehindAQueueGoesWithTheToken() {
+    let (proceed, released) = (holdQueue(), Latch())
+    var store: Store<Held, HandledAction>? = Store(identifier: "held", model: Held()) {}
+    let token = store!.observe(.model, on: .queue(queue)) { _ in }
+    store!.updateModel { $0.signal = DeinitSignal(released) }
+    store = nil
+    #expect(!released.isOpen)
+    token.cancel()
+    #expect(released.isOpen)
+    proceed.open()
   }
 
   @Test func aProjectionThatReadsAStoreStopsTheProgramAndNamesIt() async {

@@ -58,9 +58,17 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// Cancels the observer, and removes it from its store.
   final func end(in storage: StoreStorage?) {
     cancel()
+    guard let storage else { return releaseKept() }
     // An exclusive section must not take a second lock.
-    storage?.afterSection { $0.remove(self) }
+    storage.afterSection { storage in
+      storage.remove(self)
+      // Only now, since a commit in progress could keep more.
+      self.releaseKept()
+    }
   }
+
+  /// Releases the kept parts of commits once the observer is cancelled and removed, outside of the store's lock.
+  func releaseKept() {}
 
   /// Whether the observer's own code may be called now.
   final var mayCall: Bool { !isCancelled || isPlanted(.calledAfterCancel) }

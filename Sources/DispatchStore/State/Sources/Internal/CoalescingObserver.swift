@@ -41,6 +41,11 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
     kept.schedule(self)
   }
 
+  override func releaseKept() {
+    _ = kept.takeAll()
+    _ = scheduled.exchange(nil)
+  }
+
   override func scheduleCall() { queue?.enqueue(call) }
 
   override var needsNoTurn: Bool { true }

@@ -51,9 +51,10 @@ class Follower: ObserverRecord, @unchecked Sendable {
 
   /// Ends the observation.
   final func leave(_ storage: StoreStorage?) {
-    if reader.end == nil, detach == nil { return end(in: storage) }
+    guard let storage, reader.end != nil || detach != nil else { return end(in: storage) }
     cancel()
-    storage?.afterSection { storage in
+    storage.afterSection { storage in
+      defer { self.releaseKept() }
       if let detach = self.detach { return detach(storage, self) }
       let thread = ThreadState.current
       storage.lockToRelease(on: thread)
@@ -113,6 +114,8 @@ final class CallingFollower: Follower, @unchecked Sendable {
       if mayCall { call(note, self) }
     }
   }
+
+  override func releaseKept() { _ = kept.takeAll() }
 
   override func scheduleCall() { queue?.enqueue(callOnQueue) }
 
