@@ -117,7 +117,7 @@ struct QueueObserverTests {
     token.cancel()
   }
 
-  /// The version of the present model is that of the subscription, so the call needs no lock of the store.
+  /// The first call has the version of the subscription, so it needs no lock of the store.
   @Test func aCommitInProgressComesOnceAfterThePresentModel() async {
     let (store, proceed, received) = (store, holdQueue(), Recorder<[UInt64]>())
     let token = store.observe(.model, initial: true, on: .queue(queue)) { change in

@@ -19,7 +19,8 @@ extension Dispatcher {
 
   /// Accepts no further dispatch, not even from dispatches under way; these go on to their ends.
   ///
-  /// Everything else is as with `close()`.
+  /// Returns at once, as `close()` does; to wait for those ends, call `drain`. Everything else is
+  /// as with `close()`.
   public func shutDown() {
     endAcceptance(isAtOnce: true)
   }

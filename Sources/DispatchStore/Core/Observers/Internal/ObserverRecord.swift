@@ -67,7 +67,9 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
     }
   }
 
-  /// Releases the kept parts of commits once the observer is cancelled and removed, outside of the store's lock.
+  /// Releases the kept parts of commits, outside of the store's lock.
+  ///
+  /// Called once the observer is cancelled and removed.
   func releaseKept() {}
 
   /// Whether the observer's own code may be called now.

@@ -180,7 +180,9 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
     if entries.count >= limit { compact(before: key, in: elements) }
   }
 
-  /// Drops all entries, and stops recording until a reader begins; changes since earlier checkpoints are then unknown.
+  /// Drops all entries, and stops recording until a reader begins.
+  ///
+  /// Changes since earlier checkpoints are then unknown.
   @usableFromInline
   func endRecording() {
     entries = []

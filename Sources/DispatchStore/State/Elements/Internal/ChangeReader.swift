@@ -45,7 +45,9 @@ struct ChangeReader: Sendable {
     return entries
   }
 
-  /// Ends reading; unless there is another reader, the next change drops what is recorded, and records nothing.
+  /// Ends reading.
+  ///
+  /// Unless there is another reader, the next change drops what is recorded, and records nothing.
   @usableFromInline
   mutating func end() {
     (checkpoint, place) = (nil, nil)
@@ -60,7 +62,9 @@ final class ChangeLogReaders: Sendable {
 
   var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-  /// A reader's place, until its release: a reader may go with its store, while a copy of the content lives on.
+  /// A reader's place, until its release.
+  ///
+  /// An object, since a reader may go with its store, while a copy of the content lives on.
   final class Place: Sendable {
     let readers: ChangeLogReaders
 

@@ -55,7 +55,7 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
     let storage = scheduled.withLock { $0.take() }
     let notices = kept.takeAll()
     guard let storage else { return }
-    // The beginning comes apart, so that the version of the first change is that of the subscription.
+    // The beginning comes apart, with the version of the subscription.
     if let first = notices.first, first.isInitial {
       deliver([first.commit], isInitial: true, of: storage)
     }
