@@ -94,7 +94,7 @@ package struct Shop: Sendable {
     }
   }
 
-  /// The saga of an order: each step is a durable effect, whose action starts the next one.
+  /// Registers an order's charge and refund: durable effects, whose actions say that they are done.
   private func registerPayments(_ calls: DispatchOptions) {
     let backoff = RetryBackoff.exponential(from: .milliseconds(100), upTo: .seconds(60))
       .withFullJitter()
