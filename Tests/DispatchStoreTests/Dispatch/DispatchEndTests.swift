@@ -10,14 +10,18 @@ struct DispatchEndTests {
     let log = Recorder<String>()
     let result = await Dispatcher().dispatch(action: Script.adds("x")).result
     var state = DispatchState(isRunning: true)
-    #expect(state.keep({ log.record("release") }, until: .beforeResult))
+    let isKept = state.keep({ log.record("release") }, until: .beforeResult)
+    #expect(isKept)
     _ = state.beginEnding()
     for release in state.takeReleases() { release() }
     var idle: [Waiter] = []
     #expect(state.wait(Waiter { log.record("waiter") }, removing: &idle))
-    #expect(!state.keep({ log.record("lost") }, until: .beforeResult))
-    #expect(!state.keep({ log.record("lost") }, until: .placeFree))
-    #expect(state.keep({ log.record("over") }, until: .over))
+    let isLateKept = state.keep({ log.record("lost") }, until: .beforeResult)
+    #expect(!isLateKept)
+    let isPlaceKept = state.keep({ log.record("lost") }, until: .placeFree)
+    #expect(!isPlaceKept)
+    let isOverKept = state.keep({ log.record("over") }, until: .over)
+    #expect(isOverKept)
     for call in state.end(result) { call() }
     #expect(log.all == ["release", "waiter", "over"])
   }
