@@ -41,6 +41,24 @@ struct ObserverOrderTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test func theOrderOfRegistrationIsKeptOnceOthersHaveGone() {
+    let store = CounterStore.counter()
+    let received = Recorder<Int>()
+    func observe(_ name: Int) -> ObserverToken {
+      if name.isMultiple(of: 2) {
+        store.observe(.model) { _ in received.record(name) }
+      } else {
+        store.observe(.part(\.count)) { _ in received.record(name) }
+      }
+    }
+    var tokens = (0..<10).map(observe)
+    for token in tokens[1..<8] { token.cancel() }
+    tokens.append(observe(10))
+    store.updateModel { $0.count += 1 }
+    #expect(received.all == [0, 8, 9, 10])
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test func commitOrderIsKeptAmongContendingThreads() async {
     let store = CounterStore.counter()
     let received = Recorder<Change<Counter, CounterAction>>()

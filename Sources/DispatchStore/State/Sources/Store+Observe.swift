@@ -2,7 +2,8 @@ extension Store {
   /// Calls an observer with each change of a source, in commit order, until its token ends.
   ///
   /// An inline observer is called once for each change, on the thread that committed, before `updateModel` returns.
-  /// If that thread must not wait, the store's notifier calls. While it runs, the store's other changes queue up:
+  /// If that thread must not wait, the store's notifier calls. Inline observers are called in order of registration;
+  /// for those of elements see `StateSource.element`. While one runs, the store's other changes queue up:
   ///
   /// - Callers from outside and of `.sync` wait for their turn.
   /// - Actions in lanes and on the concurrent queue leave their changes to the notifier. For a whole model, each
