@@ -41,6 +41,8 @@ struct CompanionRow: Sendable {
   /// Nil removes the row.
   let value: (any CompanionValue)?
   /// Whether the row is still to be saved: asked in the order of commits, since another row may have taken its place.
+  ///
+  /// Called under the persistence's lock, which may be inside a store's: takes only a lock that nests in it.
   var isCurrent: (@Sendable () -> Bool)?
 
   /// The most bytes of a key: PostgreSQL's index refuses long ones, and that would end saving for everybody.
