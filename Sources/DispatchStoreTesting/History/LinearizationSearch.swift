@@ -20,7 +20,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
   }
 
   private struct Configuration: Hashable {
-    let placed: OperationSet
+    let placed: OperationSet.Part
     let state: Specification.State
   }
 
@@ -54,7 +54,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     self.specification = specification
     operations = history
     isReadOnly = history.map { specification.isReadOnly($0.operation) }
-    twins = TwinTable(history)
+    twins = TwinTable(history, isReadOnly: isReadOnly)
     events = EventList(history)
     state = specification.initialState
     placed = OperationSet(capacity: history.count)
@@ -128,7 +128,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     let response = specification.apply(operations[operation].operation, to: &next)
     if let returned = operations[operation].returned, returned.response != response { return false }
     placed.insert(operation)
-    guard tried.insert(Configuration(placed: placed, state: next)).inserted else {
+    guard tried.insert(Configuration(placed: placed.part, state: next)).inserted else {
       placed.remove(operation)
       return false
     }

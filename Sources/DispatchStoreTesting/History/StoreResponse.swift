@@ -8,6 +8,8 @@ public enum StoreResponse<Model: Equatable & Sendable>: Equatable, Sendable {
   case model(Model)
 }
 
+extension StoreResponse: Hashable where Model: Hashable {}
+
 extension StoreResponse: CustomStringConvertible {
   /// The outcome, or the model.
   public var description: String {

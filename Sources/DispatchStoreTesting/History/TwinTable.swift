@@ -2,7 +2,7 @@
 ///
 /// If two twins may both come next, it suffices to try the one that returned first. In an order that begins with the
 /// other one, the two can be exchanged, because all operations between them were called before the earlier return.
-/// Operations that are not `Hashable` have no twins.
+/// Operations that are not `Hashable` have no twins. Neither have read-only ones, of which no order is tried.
 struct TwinTable {
   /// For each operation, the first of its twins.
   ///
@@ -12,14 +12,26 @@ struct TwinTable {
   /// The order of the returns.
   private var rank: [Int]
 
-  init<Operation, Response: Equatable>(_ operations: [RecordedOperation<Operation, Response>]) {
+  /// The hash of a twin.
+  ///
+  /// Responses that are not `Hashable` are compared one by one.
+  private struct Key: Hashable {
+    let operation: AnyHashable
+    let response: AnyHashable?
+  }
+
+  init<Operation, Response: Equatable>(
+    _ operations: [RecordedOperation<Operation, Response>], isReadOnly: [Bool]
+  ) {
     family = Array(operations.indices)
     size = Array(repeating: 0, count: operations.count)
     rank = size
     // The first operation of each family. Families of equal operations differ by their responses.
-    var firsts: [AnyHashable: [Int]] = [:]
+    var firsts: [Key: [Int]] = [:]
     for (index, operation) in operations.enumerated() {
-      if let key = operation.operation as? AnyHashable {
+      if !isReadOnly[index], let hashable = operation.operation as? AnyHashable {
+        let key = Key(
+          operation: hashable, response: operation.returned.flatMap { $0.response as? AnyHashable })
         let first = firsts[key]?.first {
           operations[$0].returned?.response == operation.returned?.response
         }
