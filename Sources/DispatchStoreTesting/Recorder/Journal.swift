@@ -3,7 +3,8 @@ import DispatchStore
 /// The events of a recorder, in order.
 struct Journal: Sendable {
   private(set) var dispatches: [RecordedDispatch] = []
-  private(set) var commits: [RecordedCommit] = []
+  /// The commits of each watched store.
+  private var commits: [ObjectIdentifier: StoreCommits] = [:]
   /// The number of dispatches that have begun and not ended.
   private(set) var underWay = 0
   /// The number of actions that have ended, by type.
@@ -38,11 +39,8 @@ struct Journal: Sendable {
     ended.values.lazy.filter { $0.type is Action.Type }.reduce(0) { $0 + $1.count }
   }
 
-  /// Returns the commits of a watched store after a version, in the order of versions.
-  func commits(of store: ObjectIdentifier, after version: UInt64) -> [RecordedCommit] {
-    let start = commits.lastIndex { $0.store == store && $0.version <= version }
-    return commits[(start.map { $0 + 1 } ?? 0)...].filter { $0.store == store }
-  }
+  /// Returns the commits of a watched store.
+  func commits(of store: ObjectIdentifier) -> StoreCommits { commits[store] ?? StoreCommits() }
 
   mutating func began(_ dispatch: DispatchInfo) {
     underWay += 1
@@ -99,8 +97,7 @@ struct Journal: Sendable {
     _ store: ObjectIdentifier, version: UInt64, _ model: any Sendable, by dispatchID: DispatchID?
   ) {
     events += 1
-    commits.append(
-      RecordedCommit(
-        store: store, version: version, model: model, dispatchID: dispatchID, at: events))
+    commits[store, default: StoreCommits()].append(
+      RecordedCommit(version: version, model: model, dispatchID: dispatchID, at: events))
   }
 }

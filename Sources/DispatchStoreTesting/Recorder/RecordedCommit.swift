@@ -2,7 +2,6 @@ import DispatchStore
 
 /// A commit of a watched store.
 struct RecordedCommit: Sendable {
-  let store: ObjectIdentifier
   let version: UInt64
   let model: any Sendable
   /// The dispatch that made the commit, or nil for a change outside of dispatches.

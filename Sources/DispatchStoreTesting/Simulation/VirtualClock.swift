@@ -37,8 +37,6 @@ public final class VirtualClock: Clock, Sendable {
   }
 
   private struct Sleeper {
-    let number: Int
-    let deadline: Instant
     /// Returns whether there was anything to wake.
     let wake: @Sendable () -> Bool
   }
@@ -51,9 +49,7 @@ public final class VirtualClock: Clock, Sendable {
     var time = Instant(offset: .zero)
     /// The date at the creation of the clock, moved by all jumps.
     var start: Int64
-    var count = 0
-    /// The sleepers, in the reverse order in which they will be woken.
-    var sleepers: [Sleeper] = []
+    var sleepers = TimerHeap<Instant, Sleeper>()
     var observers: [Observer] = []
 
     /// The observers that still exist, which the caller releases outside of the lock.
@@ -104,8 +100,8 @@ public final class VirtualClock: Clock, Sendable {
     try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
         guard sleep.begin(continuation) else { return }
-        let number = call(at: deadline) { sleep.end(.success(())) }
-        sleep.whenCancelled { self.forget(number) }
+        let token = call(at: deadline) { sleep.end(.success(())) }
+        sleep.whenCancelled { self.forget(token) }
       }
     } onCancel: {
       sleep.end(.failure(CancellationError()))
@@ -120,31 +116,26 @@ public final class VirtualClock: Clock, Sendable {
   }
 
   @discardableResult
-  private func call(at deadline: Instant, _ body: @escaping @Sendable () -> Void) -> Int? {
-    let number = add(at: deadline) {
+  private func call(at deadline: Instant, _ body: @escaping @Sendable () -> Void) -> TimerToken? {
+    let token = add(at: deadline) {
       body()
       return true
     }
-    if number == nil { body() }
-    return number
+    if token == nil { body() }
+    return token
   }
 
   /// Adds a sleeper; returns nil if its deadline has passed.
-  private func add(at deadline: Instant, _ body: @escaping @Sendable () -> Bool) -> Int? {
-    state.change { state -> Int? in
+  private func add(at deadline: Instant, _ body: @escaping @Sendable () -> Bool) -> TimerToken? {
+    state.change { state -> TimerToken? in
       guard deadline > state.time else { return nil }
-      state.count += 1
-      let sleeper = Sleeper(number: state.count, deadline: deadline, wake: body)
-      let index = state.sleepers.firstIndex { $0.deadline <= deadline } ?? state.sleepers.endIndex
-      state.sleepers.insert(sleeper, at: index)
-      return sleeper.number
+      return state.sleepers.insert(Sleeper(wake: body), at: deadline)
     }
   }
 
-  private func forget(_ number: Int?) {
-    let forgotten = state.change { state -> Sleeper? in
-      state.sleepers.firstIndex { $0.number == number }.map { state.sleepers.remove(at: $0) }
-    }
+  private func forget(_ token: TimerToken?) {
+    guard let token else { return }
+    let forgotten = state.change { $0.sleepers.remove(token) }
     withExtendedLifetime(forgotten) {}
   }
 
@@ -173,7 +164,7 @@ public final class VirtualClock: Clock, Sendable {
   ) async {
     let end = now.advanced(by: duration)
     while let hasWoken = wake(until: {
-      $0.sleepers.last.map(\.deadline).flatMap { $0 <= end ? $0 : nil }
+      $0.sleepers.earliest().flatMap { $0 <= end ? $0 : nil }
     }) {
       if hasWoken { await settle() }
     }
@@ -184,7 +175,7 @@ public final class VirtualClock: Clock, Sendable {
   ///
   /// - Returns: Whether there was a sleeper.
   func advanceToNextSleeper() -> Bool {
-    wake { $0.sleepers.last?.deadline } != nil
+    wake { $0.sleepers.earliest() } != nil
   }
 
   /// Sets the time, and wakes all sleepers whose deadline has passed.
@@ -192,14 +183,11 @@ public final class VirtualClock: Clock, Sendable {
   /// - Parameter end: Returns the new time. Called under the lock.
   /// - Returns: Whether those sleepers had anything to wake; nil if there was none.
   @discardableResult
-  private func wake(until end: (State) -> Instant?) -> Bool? {
+  private func wake(until end: (inout State) -> Instant?) -> Bool? {
     let woken = state.change { state -> [Sleeper] in
-      guard let end = end(state) else { return [] }
-      let time = max(state.time, end)
-      state.time = time
-      let first = state.sleepers.firstIndex { $0.deadline <= time } ?? state.sleepers.endIndex
-      defer { state.sleepers.removeSubrange(first...) }
-      return state.sleepers[first...].reversed()
+      guard let end = end(&state) else { return [] }
+      state.time = max(state.time, end)
+      return state.sleepers.takeDue(at: state.time)
     }
     if woken.isEmpty { return nil }
     var hasWoken = false
@@ -234,9 +222,9 @@ extension VirtualClock: DatedClock {
   package func alarm(
     at time: Int64, _ body: @escaping @Sendable () -> Bool
   ) -> @Sendable () -> Void {
-    let number = add(at: Instant(offset: .nanoseconds(time)), body)
+    let token = add(at: Instant(offset: .nanoseconds(time)), body)
     // The caller holds a lock that the body takes.
-    if number == nil { DispatchQueue.global().async { _ = body() } }
-    return { [weak self] in self?.forget(number) }
+    if token == nil { DispatchQueue.global().async { _ = body() } }
+    return { [weak self] in self?.forget(token) }
   }
 }

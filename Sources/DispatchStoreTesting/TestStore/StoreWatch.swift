@@ -27,10 +27,7 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
     self.store = store
     self.recorder = recorder
     token = recorder.watch(store)
-    let start = recorder.journal.read {
-      $0.commits(of: ObjectIdentifier(store), after: 0).first
-        ?? $0.commits.first { $0.store == ObjectIdentifier(store) }
-    }
+    let start = recorder.journal.read { $0.commits(of: ObjectIdentifier(store)).first }
     asserted = Awaited(
       Asserted(
         version: start?.version ?? store.version, model: start?.model as? Model ?? store.model))
@@ -39,9 +36,21 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
   var storeIdentity: ObjectIdentifier { ObjectIdentifier(store) }
   var version: UInt64 { asserted.read(\.version) }
 
-  var unasserted: [RecordedCommit] {
+  var unasserted: [RecordedCommit] { find { commits, version in Array(commits.after(version)) } }
+
+  /// Whether a dispatch has made commits that have not been asserted yet.
+  func hasUnasserted(of dispatchID: DispatchID) -> Bool {
+    find { commits, version in
+      commits.last(of: dispatchID, orOutsideBy: nil).map { $0.version > version } ?? false
+    }
+  }
+
+  /// Calls a closure with the store's commits, and the version up to which they are asserted.
+  ///
+  /// Called under the recorder's lock, because commits that are shared meanwhile would be copied.
+  private func find<Value>(_ body: (StoreCommits, UInt64) -> Value) -> Value {
     let version = version
-    return recorder.journal.read { $0.commits(of: storeIdentity, after: version) }
+    return recorder.journal.read { body($0.commits(of: storeIdentity), version) }
   }
 
   /// Marks the commits up to one as asserted, and returns the models before and after them.
@@ -63,18 +72,20 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
       recorder.journal.read { $0[id]?.storeRuns.last { $0.store == storeIdentity }?.endedAt }
     }
     return advance(
-      to: unasserted.last { commit in
-        if let by = commit.dispatchID { return by == dispatchID }
-        return end.map { commit.at <= $0 } ?? (dispatchID == nil)
+      to: find { commits, version in
+        let last = commits.last(of: dispatchID, orOutsideBy: end)
+        return last.flatMap { $0.version > version ? $0 : nil }
       })
   }
 
   /// Marks the next commits as asserted, as long as they are of these dispatches.
   func skip(_ dispatches: Set<DispatchID>) {
-    let commits = unasserted.prefix(while: { commit in
-      commit.dispatchID.map { dispatches.contains($0) } == true
-    })
-    _ = advance(to: commits.last)
+    let last = find { commits, version in
+      commits.after(version).prefix { commit in
+        commit.dispatchID.map { dispatches.contains($0) } == true
+      }.last
+    }
+    _ = advance(to: last)
   }
 
   func skipAll(_ origin: String) -> String? {

@@ -55,7 +55,7 @@ extension TestStore {
         at: place)
     }
     // If the last action has not changed that store, the assertion is about a change outside of dispatches.
-    let cause = found.unasserted.contains { $0.dispatchID == last } ? last : nil
+    let cause = last.flatMap { found.hasUnasserted(of: $0) ? $0 : nil }
     let action = cause.flatMap { id in recorder.journal.read { $0[id]?.action } }
     let (before, after) = found.advance(past: cause)
     let check = ChangeCheck(

@@ -43,6 +43,20 @@ struct VirtualClockTests {
     #expect(try await sleeper.value == .seconds(14))
   }
 
+  /// With their deadlines in the reverse order, and in that of their calls.
+  @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+  func aHundredThousandSleepersWakeWithoutASearchForEach(fromTheLastOn: Bool) {
+    let count = Int(seeds(100_000).upperBound)
+    let clock = VirtualClock()
+    let alarms = (1...count).map { place in
+      clock.alarm(at: Int64(fromTheLastOn ? count - place + 1 : place)) { true }
+    }
+    for giveUp in alarms[0..<count / 2] { giveUp() }
+    #expect(clock.sleeperCount == count - count / 2)
+    clock.advance(by: .seconds(1))
+    #expect(clock.sleeperCount == 0)
+  }
+
   @Test func aLoopOfSleepsIsWokenAsOftenAsItsTimeHasPassed() async throws {
     let clock = VirtualClock()
     let (ticks, tick) = AsyncStream<Duration>.makeStream()

@@ -17,6 +17,25 @@ struct TestStoreTests {
     await testStore.finish()
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func receivesEachOfManyActionsWithoutASearchAmongAll() async {
+    struct Count: ActionType, Equatable { let number: Int }
+    struct CountUp: ActionType { let last: Int }
+    let last = Int(seeds(60_000).upperBound)
+    let testStore = TestStore(
+      Store(identifier: "last", model: 0) {
+        On(Count.self) { model, count in model = count.number }
+        Perform(CountUp.self) { action, context in
+          for number in 1...action.last {
+            context.dispatcher.dispatch(Count(number: number), mode: .serial)
+          }
+        }
+      })
+    await testStore.send(CountUp(last: last))
+    for number in 1...last { await testStore.receive(Count(number: number)) { $0 = number } }
+    await testStore.finish()
+  }
+
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func receivesByKindAndByPredicate(mode: Dispatcher.Mode) async {
     let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)

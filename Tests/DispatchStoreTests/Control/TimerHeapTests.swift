@@ -5,7 +5,7 @@ import Testing
 @Suite("A heap of timers", .timeLimit(.minutes(10)))
 struct TimerHeapTests {
   @Test func givesThemInTheOrderOfTheirDeadlinesAndThenOfTheirInsertion() {
-    var heap = TimerHeap<String>()
+    var heap = TimerHeap<Int64, String>()
     for (name, deadline) in [("c", 30), ("a1", 10), ("b", 20), ("a2", 10), ("d", 40)] {
       _ = heap.insert(name, at: Int64(deadline))
     }
@@ -18,7 +18,7 @@ struct TimerHeapTests {
   }
 
   @Test func oneThatIsRemovedDoesNotFireAndFiresOnceWhereItIsRemovedLate() {
-    var heap = TimerHeap<String>()
+    var heap = TimerHeap<Int64, String>()
     let first = heap.insert("first", at: 10)
     let second = heap.insert("second", at: 20)
     #expect(heap.remove(first) == "first")
@@ -29,7 +29,7 @@ struct TimerHeapTests {
   }
 
   @Test func placesOfRemovedTimersAreAtMostAsManyAsTheOthers() {
-    var heap = TimerHeap<Int>()
+    var heap = TimerHeap<Int64, Int>()
     var kept: [Int] = []
     for number in 0..<10_000 {
       // In an order that is neither the deadlines' nor its reverse.

@@ -10,7 +10,7 @@ struct KeyTable<Run: AnyObject, Record> {
 
   private var entries: [String: Entry] = [:]
   /// The recorded keys by the time at which they are forgotten.
-  private var expiries = TimerHeap<String>()
+  private var expiries = TimerHeap<Int64, String>()
   /// The greatest number of recorded keys.
   var capacity: Int
 

@@ -40,8 +40,8 @@ struct ScheduleState<Member> {
   var longestPause: Int64 = 30_000_000_000
 
   private var isOpen = true
-  private var elapsed = TimerHeap<Entry>()
-  private var dates = TimerHeap<Entry>()
+  private var elapsed = TimerHeap<Int64, Entry>()
+  private var dates = TimerHeap<Int64, Entry>()
   /// The pending entries with names.
   private var names: [String: Token] = [:]
   /// The names of repeating schedules whose last run has not ended.

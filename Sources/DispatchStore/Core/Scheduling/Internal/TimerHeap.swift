@@ -1,5 +1,5 @@
 /// Identifies a timer; never reused.
-struct TimerToken: Equatable {
+package struct TimerToken: Equatable, Sendable {
   let number: UInt64
 }
 
@@ -7,9 +7,9 @@ struct TimerToken: Equatable {
 ///
 /// Each timer has a place in the heap. A removed timer leaves its place as a tombstone. Tombstones stay until they
 /// reach the top, or are more than half of the places.
-struct TimerHeap<Payload> {
+package struct TimerHeap<Deadline: Comparable & Sendable, Payload> {
   private struct Place: Comparable {
-    let deadline: Int64
+    let deadline: Deadline
     let number: UInt64
 
     /// Orders places by deadline; equal deadlines come in the order of insertion.
@@ -26,7 +26,7 @@ struct TimerHeap<Payload> {
   private static var fewPlaces: Int { 64 }
 
   /// The number of timers.
-  var count: Int { pending.count }
+  package var count: Int { pending.count }
 
   /// The number of places, including those of removed timers.
   var placeCount: Int { places.count }
@@ -34,7 +34,9 @@ struct TimerHeap<Payload> {
   /// The payloads, in the order of insertion: a simulation must not depend on the order of hashes.
   var payloads: [Payload] { pending.sorted { $0.key < $1.key }.map(\.value) }
 
-  mutating func insert(_ payload: Payload, at deadline: Int64) -> TimerToken {
+  package init() {}
+
+  package mutating func insert(_ payload: Payload, at deadline: Deadline) -> TimerToken {
     lastNumber += 1
     pending[lastNumber] = payload
     places.insert(Place(deadline: deadline, number: lastNumber))
@@ -45,7 +47,7 @@ struct TimerHeap<Payload> {
   subscript(_ token: TimerToken) -> Payload? { pending[token.number] }
 
   /// Removes a timer; returns its payload, to be released outside of locks, or nil if it has fired.
-  mutating func remove(_ token: TimerToken) -> Payload? {
+  package mutating func remove(_ token: TimerToken) -> Payload? {
     guard let payload = take(token.number) else { return nil }
     if places.count > max(2 * count, Self.fewPlaces) {
       places.filter { [pending] in pending[$0.number] != nil }
@@ -54,7 +56,7 @@ struct TimerHeap<Payload> {
   }
 
   /// The earliest deadline.
-  mutating func earliest() -> Int64? {
+  package mutating func earliest() -> Deadline? {
     while let place = places.minimum {
       if pending[place.number] != nil { return place.deadline }
       _ = places.popMinimum()
@@ -68,7 +70,7 @@ struct TimerHeap<Payload> {
   }
 
   /// Removes the timers whose deadlines have come, and returns their payloads in order.
-  mutating func takeDue(at now: Int64) -> [Payload] {
+  package mutating func takeDue(at now: Deadline) -> [Payload] {
     var due: [Payload] = []
     while let deadline = earliest(), deadline <= now, let place = places.popMinimum() {
       if let payload = take(place.number) { due.append(payload) }
@@ -82,3 +84,5 @@ struct TimerHeap<Payload> {
     return payload
   }
 }
+
+extension TimerHeap: Sendable where Payload: Sendable {}

@@ -4,7 +4,7 @@ final class TimerQueue: Sendable {
   private let clock: DispatcherClock
 
   private struct State {
-    var heap = TimerHeap<Timer>()
+    var heap = TimerHeap<Int64, Timer>()
     let alarm: AlarmSource
     /// The time of the earliest alarm that was set and has not come.
     var nextAlarm: Int64?
