@@ -42,11 +42,17 @@ public struct SimulationControl: Sendable {
     return world.draw(count)
   }
 
-  /// Runs a closure once, at some time, on a separate thread of the simulation.
+  /// Runs a closure once, at a moment that the seed draws, on a separate thread of the simulation.
   ///
-  /// Use it for faults: cancel a handle, unregister a store, release the last reference to it, suspend the queue. The
-  /// run does not end before the closure has run.
+  /// Use it for faults: cancel a handle, unregister a store, release the last reference to it, suspend the queue. In half
+  /// of the seeds it comes before time passes. In the others it comes after a number of steps, and time may have passed:
+  /// in the pause of a retry, say, or once all else has ended. The run does not end before the closure has run.
   public func atSomeTime(_ body: @escaping @Sendable () -> Void) {
+    world.runAtSomeTime(body)
+  }
+
+  /// Runs a closure on a separate thread of the simulation, which starts before time passes.
+  package func startThread(_ body: @escaping @Sendable () -> Void) {
     world.run(.job, body)
   }
 

@@ -16,6 +16,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private var works: WorkList
   private var schedule: Schedule
   private var generator: SeededGenerator
+  /// Draws the moments of `atSomeTime`, in a stream of its own, so that a fault changes no other draw.
+  private var momentGenerator: SeededGenerator
   private var candidates: [Candidate] = []
   private var stepCount = 0
   private var numbers = WorldNumbers()
@@ -25,6 +27,10 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private var (isOver, isWaking, isChoosing) = (false, false, false)
   /// Work added in this step, to be sorted by its number.
   private var numbered: [(UInt64, @Sendable () -> Void)] = []
+  /// The number of steps, and of times that the clock went on because nothing else could.
+  private var moment = 0
+  /// The closures of `atSomeTime` whose moment has not come, in the order of the calls.
+  private var later: [(moment: Int, body: @Sendable () -> Void)] = []
   private var trace = SimulationTrace()
   private let over = Semaphore()
   let outside = Outside()
@@ -43,6 +49,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
       ?? Schedule(seed: options.seed, order: options.order)
     // A separate stream, so that the scenario's draws do not depend on the schedule's.
     generator = SeededGenerator(seed: ~options.seed)
+    momentGenerator = SeededGenerator(seed: ~options.seed ^ 0xFA17)
   }
 
   // MARK: The run
@@ -141,6 +148,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   /// Returns false if no thread can run, or the run has taken too many steps.
   private func switchThread(from fiber: Fiber) -> Bool {
     stepCount += 1
+    moment += 1
     guard stepCount <= options.stepLimit else {
       outside.fail(
         .tooLong, "It has not ended after \(options.stepLimit) steps. " + Self.list(unfinished))
@@ -166,7 +174,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
         })
       handBaton(to: candidates[choice], from: fiber)
       return true
-    } while candidates.isEmpty && (checkQueues(times: Self.mostChecks) || wakeNextSleeper())
+    } while candidates.isEmpty
+      && (checkQueues(times: Self.mostChecks) || wakeNextSleeper() || comeToNextMoment())
     return false
   }
 
@@ -198,7 +207,17 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private func wakeNextSleeper() -> Bool {
     isWaking = true
     defer { isWaking = false }
+    moment += 1
     return clock.advanceToNextSleeper()
+  }
+
+  /// Goes on to the moment of the next closure of `atSomeTime`, since nothing else is left.
+  ///
+  /// Returns false if there is none.
+  private func comeToNextMoment() -> Bool {
+    guard let next = later.map({ $0.moment }).min() else { return false }
+    moment = max(moment, next)
+    return true
   }
 
   private func gatherCandidates() {
@@ -287,6 +306,18 @@ final class World: SimulatedWorld, @unchecked Sendable {
     add(kind, body)
   }
 
+  /// Runs a closure as a job at a moment that the seed draws: now, or after some steps.
+  ///
+  /// Their number is drawn evenly by its order of magnitude, because the length of the run is unknown.
+  func runAtSomeTime(_ body: @escaping @Sendable () -> Void) {
+    guard currentSimulatedThread?.world === self, Bool.random(using: &momentGenerator) else {
+      return run(.job, body)
+    }
+    let magnitude = Int.random(in: 4...12, using: &momentGenerator)
+    let steps = Int.random(in: 0..<(1 << magnitude), using: &momentGenerator)
+    later.append((moment + steps, body))
+  }
+
   func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
     clock.call(after: delay, body)
   }
@@ -299,6 +330,9 @@ final class World: SimulatedWorld, @unchecked Sendable {
     for (_, body) in numbered.sorted(by: { $0.0 < $1.0 }) { add(.job, body) }
     numbered.removeAll(keepingCapacity: true)
     for (kind, body) in outside.takeWorks() { add(kind, body) }
+    while let index = later.firstIndex(where: { $0.moment <= moment }) {
+      add(.job, later.remove(at: index).body)
+    }
   }
 
   private func add(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void) {

@@ -29,7 +29,7 @@ struct SimulatedHost: FuzzHost {
   }
 
   func startThread(_ body: @escaping @Sendable () -> Void) {
-    control.atSomeTime(body)
+    control.startThread(body)
   }
 
   func startThreadLater(_ body: @escaping @Sendable () -> Void) {
@@ -45,7 +45,7 @@ struct SimulatedHost: FuzzHost {
 
   /// The queue's own threads are not of the world.
   func add(to queue: OperationQueue, _ body: @escaping @Sendable () -> Void) {
-    control.atSomeTime(body)
+    control.startThread(body)
   }
 
   func passTime() {

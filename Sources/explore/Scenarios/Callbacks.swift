@@ -14,11 +14,11 @@ extension Scenario {
       "journal",
       late: { operation in
         let number = operation.operation.action.number
-        dispatcher.simulation?.atSomeTime {
+        dispatcher.simulation?.startThread {
           operation.updateModel { $0.entries.append(number + 100) }
           operation.finish()
         }
-        dispatcher.simulation?.atSomeTime {
+        dispatcher.simulation?.startThread {
           let isUpdated: Void? = operation.updateModel { $0.entries.append(number + 200) }
           if isUpdated != nil { updated.with { $0.append(number + 200) } }
         }
@@ -44,7 +44,7 @@ extension Scenario {
         let all = [number, number + 100, number + 300]
         if !all.allSatisfy(delivered.contains) { faults.note("\(number) in \(delivered)") }
       }
-      if number == 2 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
+      if number == 2 { dispatcher.simulation?.startThread { handle.cancel() } }
       _ = await handle.result
     }
     let entries = store.model.entries

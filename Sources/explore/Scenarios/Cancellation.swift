@@ -18,15 +18,15 @@ extension Scenario {
     }
     let held = dispatcher.dispatch(action: Entry.hold(6), mode: .serial(lane: "held"))
     let heldToo = dispatcher.dispatch(action: Entry.hold(7))
-    dispatcher.simulation?.atSomeTime { held.cancel() }
-    dispatcher.simulation?.atSomeTime { heldToo.cancel() }
+    dispatcher.simulation?.startThread { held.cancel() }
+    dispatcher.simulation?.startThread { heldToo.cancel() }
     let first = dispatch(.work(1))
     let second = dispatch(.slow(2))
     let aside = dispatcher.dispatch(action: Entry.work(5))
     let third = dispatch(.note(3), .after(aside, first))
     let fourth = dispatch(.note(4))
-    dispatcher.simulation?.atSomeTime { second.cancel() }
-    dispatcher.simulation?.atSomeTime { third.cancel() }
+    dispatcher.simulation?.startThread { second.cancel() }
+    dispatcher.simulation?.startThread { third.cancel() }
     let results = [
       await first.result, await second.result, await third.result, await fourth.result,
     ]

@@ -12,7 +12,7 @@ extension Scenario {
     let database = MemoryDatabase()
     let first = try await Alarms(dispatcher, database)
     let closes = simulation.draw(below: 2) == 0
-    if closes { simulation.atSomeTime { first.close() } }
+    if closes { simulation.startThread { first.close() } }
     let plans = (1...5).map { AlarmPlan($0, simulation) }
     await concurrently(plans) { first.run($0) }
     if closes {

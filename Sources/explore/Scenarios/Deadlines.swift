@@ -25,7 +25,7 @@ extension Scenario {
       if number % 3 > 0 { handles.with { $0[number] = handle } }
     }
     let simulation = dispatcher.simulation!
-    simulation.atSomeTime { simulation.clock.advance(by: .seconds(1)) }
+    simulation.startThread { simulation.clock.advance(by: .seconds(1)) }
     let limited = 1...8
     async let others: Void = {
       for number in limited where number > 4 {
@@ -84,7 +84,7 @@ extension Scenario {
     }
     let waiting = [11, 12, 13, 21, 22, 23]
     for seconds in 1...4 {
-      dispatcher.simulation!.atSomeTime { clock.advance(by: .seconds(seconds)) }
+      dispatcher.simulation!.startThread { clock.advance(by: .seconds(seconds)) }
     }
     async let others: Void = {
       for number in waiting where number > 20 {

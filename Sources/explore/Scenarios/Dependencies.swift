@@ -28,13 +28,13 @@ extension Scenario {
       return operation
     }
     let after = dispatcher.makePlainJournal("after", waitFor: ["journal"])
-    control?.atSomeTime { needed[0].start() }
-    control?.atSomeTime { needed[1].start() }
-    control?.atSomeTime {
+    control?.startThread { needed[0].start() }
+    control?.startThread { needed[1].start() }
+    control?.startThread {
       needed[2].cancel()
       needed[2].start()
     }
-    control?.atSomeTime {
+    control?.startThread {
       // Operation 5 no longer waits for one that it does not depend on any more.
       guard let operation = made.now[5] else { return }
       operation.removeDependency(needed[0])
@@ -46,7 +46,7 @@ extension Scenario {
       let handle = dispatcher.dispatch(action: Entry.work(number), mode: mode) {
         completions.with { $0[number, default: 0] += 1 }
       }
-      if number == 2 || number == 3 { control?.atSomeTime { handle.cancel() } }
+      if number == 2 || number == 3 { control?.startThread { handle.cancel() } }
       return (number, await handle.result)
     }
     try check(faults.now.isEmpty, "\(faults.now)")

@@ -53,7 +53,7 @@ extension Scenario {
             storeIdentifier: "journal",
             actions: [Entry.work(number + 20), Entry.slow(number + 30)], mode: mode)
           let cancelled = number.isMultiple(of: 2) ? second : whole
-          dispatcher.simulation?.atSomeTime { cancelled.cancel() }
+          dispatcher.simulation?.startThread { cancelled.cancel() }
           await store.send(Entry.slow(number + 40), mode: .serial, options: .limited(by: limited))
           for handle in [first, second, third, whole] {
             await handle.ended()

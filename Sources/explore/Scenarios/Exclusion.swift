@@ -51,19 +51,19 @@ extension Scenario {
             }
           default:
             let handle = dispatcher.dispatch(action: claim, mode: mode, options: options)
-            if !isOrdered, draw % 3 == 0 { simulation.atSomeTime { handle.cancel() } }
+            if !isOrdered, draw % 3 == 0 { simulation.startThread { handle.cancel() } }
             let result = await handle.result
             results.with { $0.append(result) }
           }
         }
       }
       for mode in [Dispatcher.Mode.async, .sync] {
-        simulation.atSomeTime { level.dispatch(.note(1), mode: mode) }
+        simulation.startThread { level.dispatch(.note(1), mode: mode) }
       }
       group.addTask {
         // On a thread that is none of the system's for tasks.
         await withUnsafeContinuation { continuation in
-          simulation.atSomeTime {
+          simulation.startThread {
             let claim = Claim(number: 8, keys: ["a", "c"])
             let result = dispatcher.dispatch(action: claim, mode: .sync, options: claim.options)
               .resultIfEnded!

@@ -36,10 +36,10 @@ extension Scenario {
     }
     // The handle of this chain is kept, too, and the chain ends by itself.
     let ended = dispatcher.dispatch(action: Link(chain: 4, left: 3, isFirst: false))
-    dispatcher.simulation?.atSomeTime { chains[0].cancel() }
-    dispatcher.simulation?.atSomeTime { chains[2].cancel() }
+    dispatcher.simulation?.startThread { chains[0].cancel() }
+    dispatcher.simulation?.startThread { chains[2].cancel() }
     for handle in [chains[1], chains[3], ended] {
-      dispatcher.simulation?.atSomeTime { handle.cancelWithEffects() }
+      dispatcher.simulation?.startThread { handle.cancelWithEffects() }
     }
     for (chain, handle) in (chains + [ended]).enumerated() {
       await handle.ended()

@@ -134,7 +134,7 @@ private struct GroupProgram: Sendable, CustomStringConvertible {
       let completions = Shared(0)
       let handle = dispatcher.dispatch(
         tree.group, then: { _ in completions.with { $0 += 1 } }, onProgress: report)
-      if isCancelled { dispatcher.simulation?.atSomeTime { handle.cancel() } }
+      if isCancelled { dispatcher.simulation?.startThread { handle.cancel() } }
       ended = await handle.result
       if completions.now != 1 { watch.note("\(number) completed \(completions.now) times") }
     case .sent:

@@ -32,8 +32,8 @@ extension Scenario {
           results.with { $0.append(result) }
         }
       }
-      simulation.atSomeTime { dispatcher.cancel(named: 5) }
-      simulation.atSomeTime {
+      simulation.startThread { dispatcher.cancel(named: 5) }
+      simulation.startThread {
         let handle = dispatcher.dispatch(
           action: Entry.slow(150), mode: .sync, options: .idempotencyKey(1, remembered: .zero))
         results.with { $0.append(handle.resultIfEnded!) }

@@ -69,7 +69,7 @@ private func cancelWhileSuspended(
     }
     group.cancelAll()
     handle.cancel()
-    dispatcher.simulation?.atSomeTime { dispatcher.queue.isSuspended = false }
+    dispatcher.simulation?.startThread { dispatcher.queue.isSuspended = false }
     return await group.next()!
   }
   return [(sent, result), (dispatched, await handle.result)]
@@ -127,7 +127,7 @@ private struct Turn: ActionType {
     case .late:
       ActionOperation(action: self, store: store) { operation, action, store in
         watch.enter(action)
-        store.dispatcher?.simulation?.atSomeTime {
+        store.dispatcher?.simulation?.startThread {
           watch.leave(action)
           operation.finish()
         }

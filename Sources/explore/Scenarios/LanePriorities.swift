@@ -31,7 +31,7 @@ extension Scenario {
           }
           let handle = dispatcher.dispatch(
             storeIdentifier: "journal", action: plan.entry, mode: mode, options: options)
-          if plan.isCancelled { simulation.atSomeTime { handle.cancel() } }
+          if plan.isCancelled { simulation.startThread { handle.cancel() } }
           handles.append(handle)
         }
       }

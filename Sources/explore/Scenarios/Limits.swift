@@ -58,8 +58,8 @@ extension Scenario {
         action: Nesting.holds(23), mode: .serial(lane: "c"), options: .named("c")),
       dispatcher.dispatch(action: Nesting.ends(24), mode: .async, options: .timeout(.seconds(1))),
     ]
-    dispatcher.simulation?.atSomeTime { parents[0].cancel() }
-    dispatcher.simulation?.atSomeTime { dispatcher.cancel(named: "c") }
+    dispatcher.simulation?.startThread { parents[0].cancel() }
+    dispatcher.simulation?.startThread { dispatcher.cancel(named: "c") }
     // The deadline of each comes at about the time at which it ends.
     let racing = (31...33).map { number in
       dispatch(

@@ -25,8 +25,8 @@ extension Scenario {
       })
     dispatcher.register(middleware: LoggedHooks("c", log))
     let passing = LoggedHooks("d", log)
-    dispatcher.simulation?.atSomeTime { dispatcher.register(middleware: passing) }
-    dispatcher.simulation?.atSomeTime { dispatcher.unregister(middleware: passing) }
+    dispatcher.simulation?.startThread { dispatcher.register(middleware: passing) }
+    dispatcher.simulation?.startThread { dispatcher.unregister(middleware: passing) }
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .async, .serial, .mainThread]
     let pairs = await concurrently(modes.enumerated()) { place, mode in
       let number = place + 1

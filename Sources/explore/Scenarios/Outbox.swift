@@ -20,8 +20,8 @@ extension Scenario {
     let plans = (1...4).map { Purchase($0, simulation) }
     let interruption = simulation.draw(below: 4)
     switch interruption {
-    case 0: simulation.atSomeTime { cashier.charging.cancel() }
-    case 1: simulation.atSomeTime { dispatcher.close() }
+    case 0: simulation.startThread { cashier.charging.cancel() }
+    case 1: simulation.startThread { dispatcher.close() }
     default: break
     }
     await cashier.run(plans)
@@ -146,7 +146,7 @@ private final class Cashier: Sendable {
       purchase.hasDeadline ? .timeout(.milliseconds(1)) : .named(purchase.number)
     let handle = dispatcher.dispatch(
       action: Place(number: purchase.number), mode: purchase.mode, options: options)
-    if purchase.isCancelled { dispatcher.simulation!.atSomeTime { handle.cancelWithEffects() } }
+    if purchase.isCancelled { dispatcher.simulation!.startThread { handle.cancelWithEffects() } }
     if await handle.result.isSuccess { acknowledged.with { $0.append(purchase.number) } }
     await handle.settled()
   }
@@ -208,7 +208,7 @@ extension Scenario {
     let isShutDown = simulation.draw(below: 2) == 0
     async let closing: Void = {
       try? await simulation.clock.sleep(for: time)
-      simulation.atSomeTime { isShutDown ? office.shutDown() : office.close() }
+      simulation.startThread { isShutDown ? office.shutDown() : office.close() }
     }()
     await concurrently(1...6) { await office.dispatch(action: Place(number: $0)).ended() }
     await closing
@@ -315,7 +315,7 @@ extension Scenario {
           removeAll()
         }
         // At once, as a piece of work begins.
-        simulation.atSomeTime(removeAll)
+        simulation.startThread(removeAll)
       }
     }
     try await persistence.flush()

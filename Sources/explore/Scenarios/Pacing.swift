@@ -37,8 +37,8 @@ extension Scenario {
         }
       }
       let cancelled = 1 + simulation.draw(below: 8)
-      simulation.atSomeTime { dispatcher.cancel(named: cancelled) }
-      simulation.atSomeTime {
+      simulation.startThread { dispatcher.cancel(named: cancelled) }
+      simulation.startThread {
         let result = dispatcher.dispatch(
           action: Entry.work(14), mode: .sync,
           options: .rateLimited(by: limits[0], key: "k"))
@@ -128,7 +128,7 @@ extension Scenario {
       let trials = (0..<2).map { number in
         dispatcher.dispatch(action: Entry.slow(40 + 2 * round + number), options: guarded)
       }
-      for trial in trials { simulation.atSomeTime { trial.cancel() } }
+      for trial in trials { simulation.startThread { trial.cancel() } }
       for trial in trials { await trial.ended() }
     }
     // Once the dependency is well, it closes: whatever came before.

@@ -81,14 +81,14 @@ extension Scenario {
         }
       }
       let cancelled = simulation.draw(below: 4)
-      simulation.atSomeTime { dispatcher.cancel(named: cancelled) }
+      simulation.startThread { dispatcher.cancel(named: cancelled) }
       // A thread of the program's own, that waits for the time.
-      simulation.atSomeTime {
+      simulation.startThread {
         let result = dispatcher.dispatch(
           action: Entry.work(21), mode: .sync, options: .debounced("sync", for: period))
         results.with { $0[21, default: []].append(result.resultIfEnded!) }
       }
-      simulation.atSomeTime {
+      simulation.startThread {
         let result = dispatcher.dispatch(
           action: Entry.work(22), mode: .sync, options: .debounced("sync", for: period))
         results.with { $0[22, default: []].append(result.resultIfEnded!) }

@@ -26,7 +26,7 @@ extension Scenario {
       let question = Question(number: place)
       if place < 5 {
         let handle = dispatcher.dispatch(action: question, mode: mode)
-        if place == 1 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
+        if place == 1 { dispatcher.simulation?.startThread { handle.cancel() } }
         let result = await handle.result
         let replies = result.replies(to: Question.self)
         faults.with { $0 += question.faults(in: result, replies) }
@@ -192,7 +192,7 @@ private final class CallingDesk: ReducingDesk {
         // Which reports that, perhaps after the end of the scenario.
         withExtendedLifetime(dispatcher) {}
       }
-      if action.number == 2 { end() } else { dispatcher?.simulation?.atSomeTime(end) }
+      if action.number == 2 { end() } else { dispatcher?.simulation?.startThread(end) }
     }
   }
 }

@@ -59,7 +59,7 @@ extension Scenario {
         number, failing: 9, number % 2 == 0 ? .async : .serial(lane: "b"),
         number < 33 ? [hour, .timeout(.seconds(2))] : hour)
     }
-    for handle in ended.suffix(2) { dispatcher.simulation?.atSomeTime { handle.cancel() } }
+    for handle in ended.suffix(2) { dispatcher.simulation?.startThread { handle.cancel() } }
     // The deadline comes at about the time at which a pause ends.
     let racing = dispatch(
       41, failing: 9, .serial(lane: "c"),

@@ -50,7 +50,7 @@ extension Scenario {
     let isFenced = simulation.draw(below: 4) == 0
     let isOver = Shared(false)
     if isFenced {
-      simulation.atSomeTime { if !isOver.now { database.becomeOwned() } }
+      simulation.startThread { if !isOver.now { database.becomeOwned() } }
     } else if simulation.draw(below: 2) == 0 {
       database.fail(faults[simulation.draw(below: 3)], afterSteps: steps)
     } else {
@@ -343,7 +343,7 @@ private final class Vault: Sendable {
 
   private func run(_ plan: VaultPlan, _ limit: DispatchLimit) async {
     if plan.isCancelled {
-      dispatcher.simulation!.atSomeTime { self.dispatcher.cancel(named: plan.number) }
+      dispatcher.simulation!.startThread { self.dispatcher.cancel(named: plan.number) }
     }
     let result =
       switch plan.kind {

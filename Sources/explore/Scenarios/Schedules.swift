@@ -11,9 +11,9 @@ extension Scenario {
     let watch = ScheduleWatch(simulation.clock)
     dispatcher.register(middleware: watch)
     _ = dispatcher.makeJournal("journal")
-    simulation.atSomeTime { simulation.clock.jump(by: .seconds(20)) }
-    simulation.atSomeTime { simulation.clock.jump(by: .seconds(-20)) }
-    simulation.atSomeTime { dispatcher.cancelScheduled(named: "0") }
+    simulation.startThread { simulation.clock.jump(by: .seconds(20)) }
+    simulation.startThread { simulation.clock.jump(by: .seconds(-20)) }
+    simulation.startThread { dispatcher.cancelScheduled(named: "0") }
     await concurrently(0..<3) { producer in
       await withTaskGroup { inner in
         for count in 0..<4 {
@@ -62,12 +62,12 @@ extension Scenario {
     dispatcher.every(.seconds(2), name: "short", perform: Tick(number: 1, time: .zero))
     dispatcher.every(.seconds(2), name: "long", perform: Tick(number: 2, time: .seconds(3)))
     let late = Shared(Duration.zero)
-    simulation.atSomeTime {
+    simulation.startThread {
       clock.advance(by: .seconds(3))
       late.with { $0 = clock.now.offset }
     }
     let replacing = Shared([Duration]())
-    simulation.atSomeTime {
+    simulation.startThread {
       // The time may have passed when the schedule starts.
       replacing.with { $0.append(clock.now.offset) }
       dispatcher.every(.seconds(5), name: "short", perform: Tick(number: 3, time: .zero))
@@ -106,7 +106,7 @@ extension Scenario {
     other.register(middleware: watch)
     _ = other.makeJournal("journal")
     let way = simulation.draw(below: 3)
-    simulation.atSomeTime {
+    simulation.startThread {
       switch way {
       case 0: other.close()
       case 1: other.shutDown()

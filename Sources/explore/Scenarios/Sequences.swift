@@ -31,7 +31,7 @@ extension Scenario {
     }()
     let pairs = await concurrently(sequences.enumerated()) { place, sequence in
       let handle = send(sequence.actions, sequence.mode, sequence.options)
-      if place == 1 || place == 4 { dispatcher.simulation?.atSomeTime { handle.cancel() } }
+      if place == 1 || place == 4 { dispatcher.simulation?.startThread { handle.cancel() } }
       return (place, await handle.result)
     }
     let results = Dictionary(uniqueKeysWithValues: pairs)

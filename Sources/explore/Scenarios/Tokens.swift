@@ -47,10 +47,10 @@ extension Scenario {
     let main = store.observe(.part(\.entries.count), on: .main) { record(5, $0.version, $0.value) }
     tokens.with { $0[5] = main }
     let control = dispatcher.simulation
-    control?.atSomeTime { observe(6, .inline, true) }
-    control?.atSomeTime { observe(7, .queue(DispatchQueue(label: "late")), true) }
-    control?.atSomeTime { cancel(3) }
-    control?.atSomeTime { cancel(5) }
+    control?.startThread { observe(6, .inline, true) }
+    control?.startThread { observe(7, .queue(DispatchQueue(label: "late")), true) }
+    control?.startThread { cancel(3) }
+    control?.startThread { cancel(5) }
     await withTaskGroup { group in
       for number in 1...3 {
         group.addTask {

@@ -21,9 +21,9 @@ extension Scenario {
     for plan in plans.joined() { accounts.add(plan.number, in: plan.lanes) }
     let results = Shared([Int: DispatchResult]())
     if simulation.draw(below: 3) == 0 {
-      simulation.atSomeTime {
+      simulation.startThread {
         dispatcher.queue.isSuspended = true
-        simulation.atSomeTime { dispatcher.queue.isSuspended = false }
+        simulation.startThread { dispatcher.queue.isSuspended = false }
       }
     }
     await concurrently(plans) { plans in
@@ -42,7 +42,7 @@ extension Scenario {
           }
           let handle = dispatcher.dispatch(
             storeIdentifier: "journal", action: plan.entry, mode: mode, options: options)
-          if plan.isCancelled { simulation.atSomeTime { handle.cancel() } }
+          if plan.isCancelled { simulation.startThread { handle.cancel() } }
           handles.append((plan.number, handle))
         }
       }

@@ -16,7 +16,7 @@ extension Scenario {
     let after = dispatcher.makePlainJournal("after", waitFor: ["weak"])
     let regardless = dispatcher.makePlainJournal(
       "regardless", waitFor: WaitFor(["weak"], runsRegardless: true))
-    dispatcher.simulation?.atSomeTime { weak.release() }
+    dispatcher.simulation?.startThread { weak.release() }
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .mainThread, .serial(lane: "a")]
     let results = await concurrently(modes.enumerated()) { place, mode in
       let number = place + 1

@@ -74,7 +74,7 @@
     fileprivate var isSeen: Bool { server.simulation.draw(below: 2) == 0 }
 
     fileprivate func run(_ body: @escaping @Sendable () -> Void) {
-      server.simulation.atSomeTime(body)
+      server.simulation.startThread(body)
     }
   }
 

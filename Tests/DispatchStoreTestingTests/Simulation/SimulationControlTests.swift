@@ -31,6 +31,62 @@ struct SimulationControlTests {
     #expect(await seen.all == ["ran", "cancelled"])
   }
 
+  /// The number of steps that were done when a fault came.
+  actor Progress {
+    var all: Set<Int> = []
+    func insert(_ count: Int) { all.insert(count) }
+  }
+
+  private static let orders = [SimulationOrder.uniform, .rare(preemptions: 3), .mixed]
+
+  @Test(arguments: orders)
+  func aFaultComesAlsoAfterTimeHasPassed(order: SimulationOrder) async {
+    struct Wait: ActionType {}
+    let progress = Progress()
+    for seed in 0..<300 {
+      let simulation = Simulation(seed: UInt64(seed), order: order)
+      let scenario: @Sendable (Dispatcher) async throws -> Void = { dispatcher in
+        let waits = dispatcher.register(
+          store: Store(identifier: "waits", model: 0) {
+            Perform(Wait.self) { _, context in
+              for _ in 0..<10 {
+                try await context.dispatcher.simulation?.clock.sleep(for: .seconds(1))
+                try context.updateModel { $0 += 1 }
+              }
+            }
+          })
+        let handle = dispatcher.dispatch(Wait())
+        dispatcher.simulation?.atSomeTime { handle.cancel() }
+        await handle.ended()
+        await progress.insert(waits.model)
+      }
+      let report = await simulation.run(scenario)
+      #expect(report.failure == nil)
+      // The seed alone repeats it.
+      if seed < 20 { #expect(await simulation.run(scenario).trace == report.trace) }
+    }
+    let all = await progress.all
+    #expect(all.contains(0) && !all.isDisjoint(with: 1...4) && !all.isDisjoint(with: 5...9))
+  }
+
+  @Test(arguments: orders)
+  func aFaultComesAlsoInTheMiddleOfALongRun(order: SimulationOrder) async {
+    let progress = Progress()
+    for seed in 0..<200 {
+      let report = await Simulation(seed: UInt64(seed), order: order).run { dispatcher in
+        let notes = dispatcher.makeNotes("notes")
+        dispatcher.simulation?.atSomeTime { notes.inject(model: Notes()) }
+        for number in 1...100 {
+          await dispatcher.dispatch(action: Note.add(number), mode: .serial).ended()
+        }
+        await progress.insert(100 - notes.model.numbers.count)
+      }
+      #expect(report.failure == nil)
+    }
+    #expect(await !progress.all.isDisjoint(with: 1...10))
+    #expect(await !progress.all.isDisjoint(with: 30...99))
+  }
+
   @Test func aStoreIsUnregisteredInTheMiddle() async {
     let seen = Seen()
     for seed in 0..<60 {

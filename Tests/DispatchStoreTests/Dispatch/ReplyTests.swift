@@ -221,7 +221,7 @@ struct ReplyTests {
     {
       ActionOperation(action: action, store: store) { operation, _, store in
         for reply in ["1", "2"] {
-          store.dispatcher?.simulation?.atSomeTime {
+          store.dispatcher?.simulation?.startThread {
             Thread.current.threadDictionary["reply"] = reply
             operation.finish(with: reply)
             Thread.current.threadDictionary["reply"] = nil

@@ -35,7 +35,7 @@ struct ScheduledDateTests {
     try await explore(seeds: 0..<300) { dispatcher in
       let (stage, simulation) = (dispatcher.addStage(), dispatcher.simulation!)
       let date = simulation.clock.date.addingTimeInterval(3_600)
-      simulation.atSomeTime { simulation.clock.jump(by: .seconds(3_600)) }
+      simulation.startThread { simulation.clock.jump(by: .seconds(3_600)) }
       let result = await dispatcher.send(Script.adds("1"), options: .scheduled(at: date)).result
       guard result.isSuccess, simulation.clock.now.offset < .seconds(3_600) else {
         throw StageFright()

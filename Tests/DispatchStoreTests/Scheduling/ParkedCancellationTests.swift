@@ -16,7 +16,7 @@ struct ParkedCancellationTests {
         ? dispatcher.dispatch(
           actions: [Script.adds("2"), Script.adds("3")], mode: .serial, options: .after(first))
         : dispatcher.dispatch(action: Script.adds("2"), mode: .serial, options: .after(first))
-      dispatcher.simulation?.atSomeTime { parked.cancel() }
+      dispatcher.simulation?.startThread { parked.cancel() }
       let next = dispatcher.dispatch(action: Script.adds("next"), mode: .serial)
       await parked.ended()
       guard await next.result.isSuccess else { throw StageFright() }
@@ -33,7 +33,7 @@ struct ParkedCancellationTests {
       let first = dispatcher.dispatch(action: Script.adds("1"), mode: .async)
       let parked = dispatcher.dispatch(
         action: Script.adds("2"), mode: .serial, options: .after(first))
-      dispatcher.simulation?.atSomeTime { parked.cancel() }
+      dispatcher.simulation?.startThread { parked.cancel() }
       await parked.ended()
       while lane.word.now.activity != .idle { await Task.yield() }
       // The step that ends it may come after its result.
