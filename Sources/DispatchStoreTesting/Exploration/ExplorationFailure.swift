@@ -8,7 +8,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   public let runCount: Int
   /// The number of steps in which the shortest failing schedule found differs from the plain one.
   package let switchCount: Int
-  /// The steps of the shortest failing schedule found.
+  /// The steps of the shortest failing schedule found; for a run that took too many steps, its own.
   public let trace: SimulationTrace
 
   /// The seed that fails.
@@ -17,6 +17,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The seed, the failure and the trace.
   public var description: String {
     if trace.steps.isEmpty { return "Seed \(seed) fails: \(failure)" }
+    if failure.kind == .tooLong { return "Seed \(seed) fails: \(failure)\nIts steps:\n\(trace)" }
     return """
       Seed \(seed) fails: \(failure)
       The shortest schedule found that still fails has \(trace.steps.count) steps and differs from the \

@@ -18,7 +18,15 @@ package final class ExplorationProgress: @unchecked Sendable {  // because one t
     shown = .now
     let rate = Double(count) / ((.now - start) / .seconds(1))
     let left = Int(Double(total - count) / max(rate, 1))
-    let line = "\(name): \(count) of \(total) seeds, \(Int(rate)) a second, \(left) s left\n"
-    try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
+    write("\(count) of \(total) seeds, \(Int(rate)) a second, \(left) s left")
+  }
+
+  /// Says that the rest of the seeds is not run, since the exploration returns as if they had passed.
+  func noteCancellation(after count: Int) {
+    write("cancelled after \(count) of \(total) seeds")
+  }
+
+  private func write(_ text: String) {
+    try? FileHandle.standardError.write(contentsOf: Data("\(name): \(text)\n".utf8))
   }
 }

@@ -12,13 +12,16 @@ import Foundation
 ///   - stepLimit: The maximum number of steps. A run that takes more fails.
 ///   - width: The number of actions that the dispatcher's queue runs at once.
 ///   - scenario: Called for each seed, with a dispatcher of a new world. It fails by throwing.
-/// - Throws: `ExplorationFailure`. If the task is cancelled, it returns early without an error.
+/// - Throws: `ExplorationFailure`. If the task is cancelled, it returns early without an error, and writes to standard
+///   error how many seeds were run.
 /// - Precondition: There are seeds.
 public func explore(
   seeds: Range<UInt64>, order: SimulationOrder = .mixed, stepLimit: Int = 100_000, width: Int = 2,
   _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
 ) async throws(ExplorationFailure) {
-  if seeds.isEmpty { stopProgram("There is no seed in \(seeds) to explore.") }
+  if seeds.isEmpty {
+    stopProgram("There is no seed in \(seeds) to explore. Pass a range that has one.")
+  }
   let explorer = Explorer(
     Simulation(seed: 0, order: order, stepLimit: stepLimit, width: width), scenario)
   let seeds = seedOfEnvironment ?? seeds
@@ -30,6 +33,7 @@ public func explore(
     search.close()
   }
   if let failure { throw failure }
+  if search.isCutShort { progress.noteCancellation(after: search.count) }
 }
 
 /// The seed that the environment names, if any.

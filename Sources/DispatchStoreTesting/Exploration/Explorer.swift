@@ -74,12 +74,18 @@ package struct Explorer: Sendable {
   ) -> ExplorationFailure {
     let pool = FiberPool()
     defer { pool.close() }
-    let first = run(seed, on: pool)
+    let first = run(seed, isTraced: former.kind == .tooLong, on: pool)
     guard let failure = first.failure else {
       return ExplorationFailure(
         simulation: simulation(seed), failure: Self.unrepeatable(former), runCount: runs,
         switchCount: 0,
         trace: SimulationTrace())
+    }
+    // Each further run would take as many steps, and the end of this one shows where it goes round.
+    if failure.kind == .tooLong {
+      return ExplorationFailure(
+        simulation: simulation(seed), failure: failure, runCount: runs,
+        switchCount: first.deviations.count, trace: first.trace)
     }
     var left = shorteningLimit
     let shortest = Shortening.shorten(first.deviations) { deviations in
@@ -104,7 +110,8 @@ package struct Explorer: Sendable {
       kind: .leftWorld,
       message: """
         The scenario failed once, and passed when the same seed was run again: it depends on more than the \
-        seed, such as the time of day, hash order, global state or threads that it creates. It failed with: \
+        seed, such as the time of day, Task.sleep, hash order, global state or threads that it creates. It failed \
+        with: \
         \(failure.message)
         """)
   }

@@ -38,6 +38,13 @@ final class SeedSearch: @unchecked Sendable {  // because `lock` guards its stat
     lock.withLock { isClosed = true }
   }
 
+  /// Whether it was closed before all seeds were run, and none of them failed.
+  var isCutShort: Bool {
+    lock.withLock {
+      isClosed && failed == nil && UInt64(ended) < seeds.upperBound - seeds.lowerBound
+    }
+  }
+
   var count: Int { lock.withLock { ended } }
   var firstFailure: (seed: UInt64, failure: SimulationFailure)? { lock.withLock { failed } }
   /// The running seeds, lowest first.

@@ -21,6 +21,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private var candidates: [Candidate] = []
   private var stepCount = 0
   private var numbers = WorldNumbers()
+  /// The world's dispatchers, which runs of effects keep alive.
+  private var dispatchers: [WeakDispatcher] = []
   private var underWay: [DispatchID: String] = [:]
   private var hasBegun = false
   private var hasReturned = false
@@ -34,6 +36,10 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private var trace = SimulationTrace()
   private let over = Semaphore()
   let outside = Outside()
+
+  private struct WeakDispatcher {
+    weak let value: Dispatcher?
+  }
 
   private enum Candidate {
     case thread(Fiber)
@@ -84,7 +90,9 @@ final class World: SimulatedWorld, @unchecked Sendable {
   }
 
   func makeDispatcher(_ name: String, queue: OperationQueue? = nil) -> Dispatcher {
-    Dispatcher(name: name, queue: queue, clock: clock, in: self)
+    let dispatcher = Dispatcher(name: name, queue: queue, clock: clock, in: self)
+    dispatchers.append(WeakDispatcher(value: dispatcher))
+    return dispatcher
   }
 
   // MARK: Steps
@@ -150,8 +158,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     stepCount += 1
     moment += 1
     guard stepCount <= options.stepLimit else {
-      outside.fail(
-        .tooLong, "It has not ended after \(options.stepLimit) steps. " + Self.list(unfinished))
+      outside.fail(.tooLong, tooLong)
       return false
     }
     if stepCount.isMultiple(of: Self.stepsBetweenChecks) { checkQueues(times: 1) }
@@ -272,8 +279,24 @@ final class World: SimulatedWorld, @unchecked Sendable {
       + (hasReturned ? [] : ["the scenario has not returned"])
   }
 
-  private static func list(_ reasons: [String]) -> String {
-    reasons.joined(separator: "; ") + "."
+  private static func sentence(_ beginning: String, _ reasons: [String]) -> String {
+    reasons.isEmpty ? "\(beginning)." : "\(beginning): \(reasons.joined(separator: "; "))."
+  }
+
+  /// The message for a run that has taken too many steps.
+  private var tooLong: String {
+    // Locks are taken here, at which no other thread may go on.
+    isWaking = true
+    defer { isWaking = false }
+    let effects = dispatchers.compactMap(\.value).compactMap { dispatcher -> String? in
+      let runs = dispatcher.runningEffects.joined(separator: ", ")
+      return runs.isEmpty
+        ? nil : "dispatcher \"\(dispatcher.name)\" has effects that go on (\(runs))"
+    }
+    let hint = " Close or drain a dispatcher with long-lived effects at the end of a scenario."
+    return Self.sentence(
+      "It has not ended after \(options.stepLimit) steps", unfinished + effects)
+      + (hasReturned && !effects.isEmpty ? hint : "")
   }
 
   /// Ends the world.
@@ -285,7 +308,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
       outside.awaitEntry(milliseconds: options.isTraced ? 2_000 : 50)
     }
     if !hasReturned || !unfinished.isEmpty {
-      outside.fail(.stalled, "No thread can run. " + Self.list(unfinished) + " " + Self.hint)
+      outside.fail(
+        .stalled, Self.sentence("No thread can run", unfinished) + " " + Self.hint)
     }
     isOver = true
     let idle = threads.filter { $0.isIdle && $0 !== currentSimulatedThread }

@@ -13,18 +13,20 @@ extension TestStore {
     watch.skip(progress.read(\.mistaken))
     let (before, after) = watch.advance(past: id)
     progress.change { $0.last = id }
-    check(before, after, name, change, place)
+    // Why a model has not changed, if the store was unregistered, say.
+    let hint = result.hasResponders ? "" : "\n\nNo store has run \(name)."
+    check(before, after, name, change, place, hint)
   }
 
   func check(
     _ before: Model, _ after: Model, _ name: String, _ change: ((inout Model) throws -> Void)?,
-    _ place: SourcePlace
+    _ place: SourcePlace, _ hint: String = ""
   ) {
     let check = ChangeCheck(
       storeIdentifier: store.identifier, subject: name, before: before, after: after,
       exhaustivity: exhaustivity)
     if let failure = check.failure(of: change) {
-      reporter.report(failure, at: place)
+      reporter.report(failure + hint, at: place)
     } else if change == nil, exhaustivity == .off(showSkipped: true),
       let skipped = check.unexpected("in \(name)")
     {

@@ -49,6 +49,37 @@ struct ExploreTests {
     #expect(failures.count == 1)
   }
 
+  actor Runs {
+    var count = 0
+    func add() { count += 1 }
+  }
+
+  /// Each run of it would take as many steps.
+  @Test func aRunThatDoesNotEndIsRepeatedOnce() async {
+    let runs = Runs()
+    let failure = await #expect(throws: ExplorationFailure.self) {
+      try await explore(seeds: 0..<1, stepLimit: 1_000) { dispatcher in
+        await runs.add()
+        let notes = dispatcher.makeNotes("notes")
+        while true { await notes.dispatch(.add(1), mode: .serial).ended() }
+      }
+    }
+    #expect(failure?.failure.kind == .tooLong)
+    #expect(failure?.description.contains("shortest") == false)
+    #expect(failure?.trace.steps.isEmpty == false)
+    #expect(await runs.count == 2)
+  }
+
+  #if os(Linux)
+    @Test func saysHowManySeedsItHasRunIfItIsCancelled() async throws {
+      let run = try await TestProcess.run([
+        "--testing-library", "swift-testing", "--filter", "cancelledExplorationProbe",
+      ])
+      #expect(!run.failed)
+      #expect(run.output.contains(#/explore: cancelled after \d+ of 1000000000 seeds\n/#))
+    }
+  #endif
+
   @Test func passesWhereNoSeedFails() async throws {
     try await explore(seeds: 0..<200) { dispatcher in
       let notes = dispatcher.makeNotes("notes")

@@ -36,3 +36,10 @@ final class FailureProbeCase: XCTestCase {
   FailureProbe.fail("in the test")
   await FailureProbe.failOnAThread("on a thread")
 }
+
+/// Passes, although most of its seeds are not run.
+@Test(.enabled(if: FailureProbe.isEnabled)) func cancelledExplorationProbe() async throws {
+  let exploration = Task { try await explore(seeds: 0..<1_000_000_000) { _ in } }
+  exploration.cancel()
+  try await exploration.value
+}

@@ -189,11 +189,33 @@ struct SimulationTests {
     #expect(report.failure?.kind == .stalled)
     #expect(
       report.failure?.message == """
-        No thread can run. dispatch #0 (DispatchStoreTestingTests/SimulationTests.swift:\(line), \
+        No thread can run: dispatch #0 (DispatchStoreTestingTests/SimulationTests.swift:\(line), \
         serial) has not ended; drainer 1 has not begun; the scenario has not returned. Something may wait for the \
         world outside, which a simulation can't see: for Task.sleep (sleep on the simulation's clock), a queue, or \
         another thread.
         """)
+  }
+
+  @Test func aRunThatDoesNotEndNamesTheEffectsThatGoOn() async {
+    let line = #line + 4
+    let report = await Simulation(seed: 1, stepLimit: 1_000).run { dispatcher in
+      let clock = dispatcher.simulation!.clock
+      dispatcher.register(
+        effect: .longLived { _ in
+          while true { try await clock.sleep(for: .seconds(1)) }
+        })
+      await dispatcher.makeNotes("notes").dispatch(.add(1), mode: .serial).ended()
+    }
+    #expect(report.failure?.kind == .tooLong)
+    let message = report.failure?.message ?? ""
+    #expect(message.hasPrefix("It has not ended after 1000 steps: "))
+    #expect(
+      message.hasSuffix(
+        """
+        dispatcher "dispatcher" has effects that go on (The long-lived effect \
+        (DispatchStoreTestingTests/SimulationTests.swift:\(line)): 1 run). Close or drain a dispatcher with \
+        long-lived effects at the end of a scenario.
+        """))
   }
 
   @Test func aDispatchFromOutsideFailsTheRun() async {

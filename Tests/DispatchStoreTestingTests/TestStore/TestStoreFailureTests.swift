@@ -51,6 +51,17 @@ struct TestStoreFailureTests {
       ])
   }
 
+  @Test func saysThatNoStoreHasRunTheAction() async {
+    let caught = await failures {
+      let testStore = AccountTest(reducer: AccountReducer())
+      testStore.dispatcher.unregister(store: testStore.store)
+      await testStore.send(.deposit(1)) { $0.balance = 1 }
+      await testStore.finish()
+    }
+    #expect(caught.messages.count == 1)
+    #expect(caught.messages.first?.hasSuffix("\n\nNo store has run .deposit(1).") == true)
+  }
+
   @Test func showsDispatchesWhoseTimeHasNotCome() async {
     let caught = await failures {
       let testStore = AccountTest(

@@ -12,6 +12,11 @@ extension Dispatcher {
     registered.start()
     return EffectRegistration(registered)
   }
+
+  /// The effects that have runs, in words; none while another thread changes the registry.
+  package var runningEffects: [String] {
+    registry.withLockIfFree(\.followers)?.compactMap(\.progress) ?? []
+  }
 }
 
 /// The registration of an effect with a dispatcher; releasing it changes nothing.
