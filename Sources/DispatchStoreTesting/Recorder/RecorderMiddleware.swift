@@ -84,6 +84,8 @@ public final class RecorderMiddleware: Middleware {
 
   /// Records the end of a dispatch.
   public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    // First, so that nobody sees the dispatch ended, and its effects not yet.
+    dispatch.noteFollowers()
     journal.change { $0.ended(dispatch.id, result) }
   }
 }
@@ -99,8 +101,8 @@ extension RecorderMiddleware {
     } while await dueHaveBegun(at: dispatcher) || !isIdle && !Task.isCancelled
   }
 
-  /// Awaits what begins by itself while no dispatch is under way: delayed dispatches whose time has come, and the next
-  /// steps of groups.
+  /// Awaits what goes on by itself while no dispatch is under way: delayed dispatches whose time has come, the next steps
+  /// of groups, and runs of effects.
   ///
   /// Returns early if a dispatch has begun meanwhile. Returns false if there is nothing to await, or the task is
   /// cancelled.
@@ -108,9 +110,10 @@ extension RecorderMiddleware {
     let journal = journal
     let seen = journal.read(\.notices)
     let notice: @Sendable () -> Void = { journal.change { $0.noticed() } }
-    guard dispatcher.whenDueHaveBegun(notice) || dispatcher.whenGroupGoesOn(notice) else {
-      return false
-    }
+    guard
+      dispatcher.whenDueHaveBegun(notice) || dispatcher.whenGroupGoesOn(notice)
+        || dispatcher.whenEffectsGoOn(notice)
+    else { return false }
     _ = await journal.first { $0.notices > seen || !$0.isIdle ? true : nil }
     return !Task.isCancelled
   }

@@ -102,6 +102,7 @@ public final class VirtualClock: Clock, Sendable {
         guard sleep.begin(continuation) else { return }
         let token = call(at: deadline) { sleep.end(.success(())) }
         sleep.whenCancelled { self.forget(token) }
+        sleep.hasBegun()
       }
     } onCancel: {
       sleep.end(.failure(CancellationError()))

@@ -1,3 +1,4 @@
+import DispatchStore
 import Foundation
 
 /// A sleep, which ends once: at its deadline, or when its task is cancelled.
@@ -6,6 +7,7 @@ final class VirtualSleep: @unchecked Sendable {  // because `lock` guards its st
   private var continuation: UnsafeContinuation<Void, any Error>?
   private var onCancel: (() -> Void)?
   private var result: Result<Void, any Error>?
+  private let sleeps = VirtualSleeps.ofTask
 
   /// Stores the continuation.
   ///
@@ -18,6 +20,9 @@ final class VirtualSleep: @unchecked Sendable {  // because `lock` guards its st
     if let result { continuation.resume(with: result) }
     return result == nil
   }
+
+  /// Notes that the clock has the sleep.
+  func hasBegun() { sleeps?.begin() }
 
   /// Sets the closure to call on cancellation.
   ///
@@ -39,6 +44,7 @@ final class VirtualSleep: @unchecked Sendable {  // because `lock` guards its st
     (self.continuation, self.onCancel) = (nil, nil)
     lock.unlock()
     if case .failure = result { onCancel?() }
+    if continuation != nil { sleeps?.end() }
     continuation?.resume(with: result)
   }
 }

@@ -20,9 +20,9 @@ extension TestStore {
       await recorder.idle(at: dispatcher)
     }
     if Task.isCancelled {
-      let open = recorder.dispatches.filter { !$0.hasEnded }
-      let lines = open.map { "\n  \($0)" }.joined()
-      let underWay = open.isEmpty ? "" : " Under way:\n" + lines
+      let open = recorder.dispatches.filter { !$0.hasEnded }.map(\.description)
+      let lines = (open + dispatcher.runningEffects).map { "\n  \($0)" }.joined()
+      let underWay = lines.isEmpty ? "" : " Under way:\n" + lines
       reportCancellation("all dispatches to end", place, underWay)
     }
     reportUnasserted(at: place)

@@ -134,8 +134,11 @@ extension TestStore {
 
   private func reportNothingFollowed(_ name: String, _ place: SourcePlace) {
     if Task.isCancelled { return reportCancellation(name, place) }
+    let effects = dispatcher.runningEffects.map { "\n  \($0)" }.joined()
+    let resting = effects.isEmpty ? "" : "\n\nEffects that rest, or are long-lived:\n\(effects)"
     reporter.report(
-      "Expected to receive \(name), but nothing more followed: the dispatcher is idle.", at: place)
+      "Expected to receive \(name), but nothing more followed: the dispatcher is idle.\(resting)",
+      at: place)
   }
 
   /// Returns the next dispatch that followed, or nil if the dispatcher is idle or the task was cancelled.

@@ -12,7 +12,8 @@ public import DispatchStore
 /// dispatches. The test store reports whatever was not asserted when the test sends the next action, at `finish()`,
 /// and at its release. `finish()` also reports delayed dispatches whose time has not come.
 ///
-/// The test store waits for events of the dispatcher, never for a time, and gives up when the dispatcher is idle.
+/// The test store waits for events of the dispatcher, never for a time, and gives up when the dispatcher is idle: no
+/// dispatch is under way, nor the run of an effect, unless that sleeps on a `VirtualClock` or is long-lived.
 /// Failures point to the caller's line.
 ///
 /// Changes are asserted in commit order, up to the last commit of the action. If an action dispatches another one
@@ -61,6 +62,7 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
     watch = StoreWatch(self.store, recorder)
     progress.change { [watch] in $0.watches.append(watch) }
     dispatcher.followGroups()
+    dispatcher.watchEffects()
     // First, so that it counts a dispatch until all other hooks have run.
     dispatcher.register(first: recorder)
   }
@@ -102,8 +104,8 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
 
   /// A closure that is called when no dispatch is in flight, before the dispatcher counts as idle.
   ///
-  /// Set it if actions follow from sources that the dispatcher does not track, such as an observer on a queue, or a
-  /// task. It must return once those actions have been dispatched.
+  /// Set it if actions follow from sources that the dispatcher does not track, such as an observer on a queue, or an
+  /// unstructured task. It must return once those actions have been dispatched.
   public var settle: (@Sendable () async -> Void)? {
     get { progress.read(\.settle) }
     set { progress.change { $0.settle = newValue } }

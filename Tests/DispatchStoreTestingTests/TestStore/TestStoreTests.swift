@@ -368,6 +368,109 @@ struct TestStoreTests {
     await testStore.finish()
   }
 
+  /// Deposits 2 after each deposit of 1, once a closure has returned and other tasks have had their turns.
+  private func register(
+    with dispatcher: Dispatcher, after wait: @escaping @Sendable () async throws -> Void = {}
+  ) {
+    dispatcher.register(
+      effect: Effect(AccountAction.self) { action, context in
+        guard action == .deposit(1) else { return }
+        try await wait()
+        for _ in 0..<100 { await Task.yield() }
+        await context.send(AccountAction.deposit(2))
+      })
+  }
+
+  @Test(arguments: Dispatcher.Mode.allBuiltIn)
+  func awaitsRunsOfEffects(mode: Dispatcher.Mode) async {
+    let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+    register(with: testStore.dispatcher)
+    await testStore.send(.deposit(1)) { $0.balance = 1 }
+    await testStore.receive(.deposit(2)) { $0.balance = 3 }
+    testStore.dispatcher.dispatch(action: AccountAction.deposit(1), mode: mode)
+    await testStore.receive(.deposit(1)) { $0.balance = 4 }
+    await testStore.receive(.deposit(2)) { $0.balance = 6 }
+    let caught = await failures {
+      await testStore.send(.deposit(1)) { $0.balance = 7 }
+      await testStore.finish()
+    }
+    #expect(caught.messages.count == 1)
+    #expect(caught.messages.first?.hasPrefix("1 action followed, and the test did not") == true)
+  }
+
+  @Test func awaitsARunOfAnEffectOnceItsSleepIsOver() async {
+    let clock = VirtualClock()
+    let testStore = AccountTest(
+      reducer: AccountReducer(), dispatcher: Dispatcher(name: "test", clock: clock))
+    register(with: testStore.dispatcher) { try await clock.sleep(for: .seconds(5)) }
+    await testStore.send(.deposit(1)) { $0.balance = 1 }
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(5))
+    await testStore.receive(.deposit(2)) { $0.balance = 3 }
+    await testStore.finish()
+  }
+
+  @Test func namesTheEffectThatDoesNotEnd() async {
+    let testStore = AccountTest(reducer: AccountReducer())
+    let latch = Latch()
+    register(with: testStore.dispatcher) { await latch.opened() }
+    await testStore.send(.deposit(1)) { $0.balance = 1 }
+    let caught = await failures {
+      let finish = Task { await testStore.finish() }
+      finish.cancel()
+      await finish.value
+    }
+    #expect(caught.messages.count == 1)
+    #expect(
+      caught.messages.first?.contains("Under way:\n\n  The effect on AccountAction (") == true)
+    latch.open()
+    await testStore.receive(.deposit(2)) { $0.balance = 3 }
+    await testStore.finish()
+  }
+
+  /// It would wait for ever: only the test lets time pass.
+  @Test func doesNotAwaitEffectsThatAreLongLivedOrRest() async {
+    struct Order: ActionType {}
+    struct Refused: Error {}
+    let (clock, latch) = (VirtualClock(), Latch())
+    let testStore = TestStore(
+      Store(identifier: "orders", model: 0) { On(Order.self) { count, _ in count += 1 } },
+      dispatcher: Dispatcher(name: "test", clock: clock))
+    let dispatcher = testStore.dispatcher
+    dispatcher.onWarning { _ in }
+    dispatcher.addLedger()
+    dispatcher.register(effect: .longLived { _ in await latch.opened() })
+    // The second run waits for its turn.
+    let inTurn = dispatcher.register(
+      effect: Effect(Order.self, policy: .serial) { _, _ in
+        try await clock.sleep(for: .seconds(5))
+      })
+    dispatcher.register(
+      effect: Effect(Order.self) { _, context in
+        await context.send(LedgerAction.entry("later"), options: .delayed(by: .seconds(1)))
+      })
+    dispatcher.register(
+      effect: DurableEffect("charge", on: Order.self, backoff: .constant(.seconds(1))) {
+        _, context in
+        if context.attempt == 1 { throw Refused() }
+        return LedgerAction.entry("charged")
+      })
+    await testStore.send(Order()) { $0 = 1 }
+    await testStore.send(Order()) { $0 = 2 }
+    let caught = await failures { await testStore.finish() }
+    #expect(caught.messages.count == 1)
+    #expect(caught.messages.first?.hasPrefix("2 dispatches have not begun") == true)
+    clock.advance(by: .seconds(1))
+    var texts: [String] = []
+    for _ in 0..<4 {
+      if case .entry(let text)? = await testStore.receive(LedgerAction.self) { texts.append(text) }
+    }
+    #expect(texts.sorted() == ["charged", "charged", "later", "later"])
+    await testStore.finish()
+    latch.open()
+    inTurn.cancel()
+  }
+
   @Test func withExhaustivityOffChecksNothingElse() async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer(mode: .serial))

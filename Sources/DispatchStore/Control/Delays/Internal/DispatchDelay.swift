@@ -67,13 +67,14 @@ final class DispatchDelay: Sendable {
     if hasEnded { proceed() }
   }
 
-  /// Drops the delay, because the dispatch does not begin.
-  func drop() {
+  /// Drops the delay, because the dispatch does not begin; returns whether it had not ended.
+  @discardableResult
+  func drop() -> Bool {
     let former = state.withLock { state -> State in
       defer { if case .waiting = state { state = .dropped } }
       return state
     }
-    withExtendedLifetime(former) {}
+    return if case .waiting = former { true } else { false }
   }
 }
 

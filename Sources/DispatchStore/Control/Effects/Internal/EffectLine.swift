@@ -25,6 +25,9 @@ struct EffectLine<Run: AnyObject> {
   /// The runs that have a turn, in the order in which they got it.
   var runs: [Run] { running.all }
 
+  /// The runs that have a turn, and those that pause.
+  var begunRuns: [Run] { running.all + pausing.all }
+
   mutating func arrive(_ run: Run, _ policy: EffectPolicy) -> Arrival {
     if policy == .unlessRunning, !isEmpty { return .skip }
     let former = policy == .latest ? runs : []

@@ -22,6 +22,9 @@ struct EffectLines<Run: AnyObject> {
 
   var runCount: Int { lines.values.reduce(0) { $0 + $1.runCount } }
 
+  /// The runs that have a turn or pause, in no order.
+  var begunRuns: [Run] { lines.values.flatMap(\.begunRuns) }
+
   func find(_ key: TypedKey?) -> Found {
     Found(lines: ids[key?.hash ?? 0] ?? [], version: version)
   }

@@ -20,6 +20,9 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   /// under way.
   private let standIn: Dispatch
   private let carried: CapturedTaskLocal?
+  /// Known only if a test waits for runs, and so are the sleeps.
+  let watch: EffectWatch?
+  private let sleeps: VirtualSleeps?
   /// The deadline of the dispatch that the run follows, by the dispatcher's clock.
   private let deadline: Int64?
   private let state = Locked(EffectRunState())
@@ -41,6 +44,8 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     (action, result, self.key, self.work) = (ended.action, ended.result, key, work)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
+    watch = dispatcher.attachment(EffectWatch.self)
+    sleeps = watch.map { watch in VirtualSleeps { watch.runChanged() } }
     // Durable work outlasts the client who has caused it.
     deadline = registered.isDurable ? nil : ended.deadline
     guard ended.lead(to: self, standingIn: standIn) else {
@@ -65,11 +70,15 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     (action, result, key, self.work, deadline) = (work?.action, nil, nil, work, nil)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
+    watch = dispatcher.attachment(EffectWatch.self)
+    sleeps = watch.map { watch in VirtualSleeps { watch.runChanged() } }
   }
 
   var dispatchID: DispatchID { standIn.id }
   var hasEnded: Bool { state.withLock(\.hasEnded) }
   var isActive: Bool { state.withLock(\.isActive) }
+  /// Whether a test waits for the run, which does not pause, and none of whose tasks sleeps.
+  var isAwake: Bool { sleeps?.isEmpty == true && !state.withLock(\.isPausing) }
   /// Whether the run's new dispatches are cancelled, since what follows the client's dispatch is.
   var isBeingCancelled: Bool { standIn.makeDetails().refusesFollowers }
   /// The number of attempts that have begun.
@@ -92,7 +101,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     yieldPoint(.beginEffect)
     guard let attempt = state.withLock({ $0.begin() }) else { return registered.ended(self) }
     let executor = OperationExecutor(dispatcher.pool)
-    let context = TaskContext(following: standIn, of: dispatcher)
+    let context = TaskContext(following: standIn, of: dispatcher, sleeps: sleeps)
     executor.context = context
     let task = Task(executorPreference: executor) {
       await DispatchContext.$inTask.withValue(context) {
@@ -219,6 +228,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     let time = dispatcher.clock.nanoseconds.addingClamped(duration.wholeNanoseconds)
     let timer = dispatcher.timers.add(at: time) { self.timerFired() }
     if !state.withLock({ $0.keep(timer, after: attempt) }) { dispatcher.timers.remove(timer) }
+    watch?.runChanged()
   }
 
   /// Ends the pause, or cancels the run at its deadline: no run has both.

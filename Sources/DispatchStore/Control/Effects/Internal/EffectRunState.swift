@@ -21,6 +21,8 @@ struct EffectRunState {
   private(set) var isLate = false
 
   var hasEnded: Bool { if case .ended = phase { true } else { false } }
+  /// Whether the run pauses, and its timer is set.
+  var isPausing: Bool { if case .pausing(.some) = phase { true } else { false } }
   var isActive: Bool { !isCancelled && !hasEnded }
 
   /// Begins an attempt.

@@ -27,6 +27,7 @@ final class RegisteredEffect: DispatchFollower {
   }
 
   func dispatchEnded(_ ended: EndedDispatch) {
+    defer { ended.dispatcher.attachment(EffectWatch.self)?.hasTold(of: ended.dispatchID) }
     guard case .following(let following) = effect.kind,
       following.runsRegardless || ended.result.isSuccess
     else { return }
@@ -166,6 +167,9 @@ final class RegisteredEffect: DispatchFollower {
 
   var runCount: Int { lines.withLock(\.runCount) }
 
+  /// Whether a test waits for a run that goes on: it does not wait for its turn, and is awake.
+  var isBusy: Bool { !isLongLived && lines.withLock(\.begunRuns).contains(where: \.isAwake) }
+
   var progress: String? {
     let count = runCount
     return count == 0 ? nil : "\(effect.name): \(count) \(count == 1 ? "run" : "runs")"
@@ -175,6 +179,7 @@ final class RegisteredEffect: DispatchFollower {
   func ended(_ run: EffectRun) {
     let next = lines.withLock { $0.ended(run, run.key, at: run.line) }
     next?.beginElsewhere()
+    run.watch?.runChanged()
   }
 
   /// Gives the turn of a run that pauses to the next one.
@@ -184,7 +189,8 @@ final class RegisteredEffect: DispatchFollower {
 
   /// Lets a run attempt again after its pause, once it has a turn.
   func pauseEnded(_ run: EffectRun) {
-    if lines.withLock({ $0.endPause(run, at: run.line) }) { run.beginElsewhere() }
+    if lines.withLock({ $0.endPause(run, at: run.line) }) { return run.beginElsewhere() }
+    run.watch?.runChanged()
   }
 
   func cancel() {

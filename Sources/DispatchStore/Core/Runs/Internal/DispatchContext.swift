@@ -306,6 +306,8 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   private let dispatcher: UInt64?
   /// The dispatch that represents a follower.
   private let following: Dispatch?
+  /// The sleeps of a follower's run, if a test waits for it.
+  let sleeps: VirtualSleeps?
   private let caller: DispatchContext?
   private let ownJobScheduler: Scheduler?
   private let isOnMainQueue: Bool
@@ -316,7 +318,7 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   init(
     _ storeRun: StoreRun, of dispatch: Dispatch, at scheduler: Scheduler, holdsUpMainQueue: Bool
   ) {
-    (dispatcher, following) = (nil, nil)
+    (dispatcher, following, sleeps) = (nil, nil, nil)
     self.storeRun = storeRun
     caller = dispatch.caller
     ownJobScheduler =
@@ -328,9 +330,12 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
 
   /// Creates the context of a follower.
   ///
-  /// - Parameter dispatch: The dispatch that represents the follower, until it has ended.
-  init(following dispatch: Dispatch, of dispatcher: Dispatcher) {
+  /// - Parameters:
+  ///   - dispatch: The dispatch that represents the follower, until it has ended.
+  ///   - sleeps: The sleeps of its run, if a test waits for it.
+  init(following dispatch: Dispatch, of dispatcher: Dispatcher, sleeps: VirtualSleeps?) {
     self.dispatcher = dispatcher.number
+    self.sleeps = sleeps
     following = dispatch
     (storeRun, caller, isOnMainQueue) = (nil, nil, false)
     ownJobScheduler = dispatcher.pool
@@ -345,7 +350,7 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     self.dispatcher = dispatcher.number
     following = dispatch
     self.caller = caller
-    (storeRun, isOnMainQueue) = (nil, false)
+    (storeRun, sleeps, isOnMainQueue) = (nil, nil, false)
     ownJobScheduler = caller?.jobScheduler
     super.init()
     ofAll = caller?.holdUps ?? []

@@ -1,0 +1,74 @@
+/// The knowledge of a test that waits for effects: which are about to follow a dispatch, and when runs end or come to
+/// rest.
+///
+/// Only a dispatcher whose effects are watched has this attachment.
+final class EffectWatch: DispatcherAttachment {
+  private let state = Locked(State())
+
+  private struct State {
+    /// For each dispatch whose hooks know of its end, the number of effects that have not been told.
+    var untold: [DispatchID: Int] = [:]
+    var waiters: [@Sendable () -> Void] = []
+  }
+
+  /// Whether an effect is about to be told of the end of a dispatch.
+  var isAnyUntold: Bool { state.withLock { !$0.untold.isEmpty } }
+
+  /// Notes the effects that follow a dispatch, before its end is known.
+  ///
+  /// May be called several times for one dispatch, before its effects are told.
+  func willTell(_ count: Int, of id: DispatchID) {
+    if count > 0 { state.withLock { $0.untold[id] = count } }
+  }
+
+  /// Notes that an effect has been told, and that its run is in its line.
+  func hasTold(of id: DispatchID) {
+    change { state in
+      guard let count = state.untold[id] else { return }
+      state.untold[id] = count > 1 ? count - 1 : nil
+    }
+  }
+
+  /// Notes that a run has ended or come to rest.
+  func runChanged() { change { _ in } }
+
+  private func change(_ body: (inout State) -> Void) {
+    let waiters = state.withLock { state -> [@Sendable () -> Void] in
+      body(&state)
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter() }
+  }
+
+  /// Calls a closure at the next change.
+  func whenChanged(_ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.waiters.append(body) }
+  }
+}
+
+extension Dispatcher {
+  /// Watches the runs of effects that begin from now on, for `whenEffectsGoOn`.
+  package func watchEffects() { _ = attachment(orAdd: EffectWatch()) }
+
+  /// Calls a closure once a run of an effect has ended or come to rest; returns false if none goes on.
+  ///
+  /// A run rests while one of its tasks sleeps on a virtual clock or in a delayed `send`, and while it waits for its turn
+  /// or for another attempt. Long-lived effects do not count.
+  package func whenEffectsGoOn(_ body: @escaping @Sendable () -> Void) -> Bool {
+    let followers = registry.withLock(\.followers)
+    guard !followers.isEmpty, let watch = attachment(EffectWatch.self) else { return false }
+    // Before the runs are looked at, so that no change is missed.
+    watch.whenChanged(body)
+    return watch.isAnyUntold
+      || followers.contains { ($0 as? RegisteredEffect)?.isBusy == true }
+  }
+}
+
+extension DispatchInfo {
+  /// Notes the effects that follow the dispatch, for `whenEffectsGoOn`; called in `dispatchDidEnd`.
+  package func noteFollowers() {
+    guard let session = scope as? MiddlewareSession else { return }
+    dispatcher.attachment(EffectWatch.self)?.willTell(session.followers.count, of: id)
+  }
+}
