@@ -1,4 +1,5 @@
 import DispatchStoreTesting
+import Foundation
 import Testing
 
 @testable import DispatchStore

@@ -49,3 +49,5 @@ struct MinimumHeap<Element: Comparable> {
     }
   }
 }
+
+extension MinimumHeap: Sendable where Element: Sendable {}

@@ -68,7 +68,6 @@ extension Dispatcher {
 extension DispatchInfo {
   /// Notes the effects that follow the dispatch, for `whenEffectsGoOn`; called in `dispatchDidEnd`.
   package func noteFollowers() {
-    guard let session = scope as? MiddlewareSession else { return }
     dispatcher.attachment(EffectWatch.self)?.willTell(session.followers.count, of: id)
   }
 }
