@@ -147,4 +147,20 @@ struct LaneStateTests {
     #expect(!hasTaskInPlain)
     _ = (takeAll(&state), takeAll(&plain))
   }
+
+  @Test func aClosedWordTakesNothingAndIsWhatItWasAfterwards() {
+    let dispatch = Unmanaged.passRetained(Dispatch())
+    defer { dispatch.release() }
+    for activity in [LaneWord.Activity.idle, .held, .drained, .acquired] {
+      for top in [nil, dispatch] {
+        let closed = LaneWord(top, activity).closed
+        #expect(closed == LaneWord(top, .closed))
+        #expect(closed?.pushing(dispatch) == nil)
+        #expect(closed?.acquiredByTask == nil && closed?.heldByTask == nil)
+        #expect(closed?.releasedByTask(as: .idle) == nil && closed?.requestingDrainer == nil)
+        #expect(closed?.takenInByOther == nil)
+      }
+    }
+    #expect(LaneWord(nil, .retired).closed == nil)
+  }
 }

@@ -14,17 +14,21 @@ final class LaneSet: Scheduler, @unchecked Sendable {
   private let state: Locked<State>
 
   private struct State {
-    var turns: LaneTurns
+    /// The lanes but the first in which the place has not come up, until the dispatch has ended.
+    var waiting: Set<Int>
     /// The dispatch and its places in the lanes but the first, until the dispatch has ended.
     var dispatch: Dispatch?
     var places: [Dispatch] = []
     /// The dispatcher, until the dispatch has ended.
     var dispatcher: Dispatcher?
+
+    /// Whether all places have come up, and hold their lanes.
+    var areFirst: Bool { dispatch != nil && waiting.isEmpty }
   }
 
   init(_ lanes: [Lane], of dispatcher: Dispatcher) {
     self.lanes = lanes
-    state = Locked(State(turns: LaneTurns(laneCount: lanes.count), dispatcher: dispatcher))
+    state = Locked(State(waiting: Set(1..<lanes.count), dispatcher: dispatcher))
   }
 
   private var first: Lane { lanes[0] }
@@ -100,18 +104,21 @@ final class LaneSet: Scheduler, @unchecked Sendable {
   // MARK: Turns
 
   /// Whether the dispatch is first in each lane but its own one.
-  fileprivate var areFirst: Bool { state.withLock(\.turns.areFirst) }
+  fileprivate var areFirst: Bool { state.withLock(\.areFirst) || isPlanted(.firstInOneLane) }
 
   /// Notes that a place has come up, and keeps its lane.
   fileprivate func cameUp(in index: Int) {
-    let ready = state.withLock { $0.turns.cameUp(in: index) ? $0.dispatch : nil }
+    let ready = state.withLock { state in
+      // A gate is asked again and again.
+      state.waiting.remove(index) != nil && state.areFirst ? state.dispatch : nil
+    }
     ready?.gateMayOpen()
   }
 
   /// The lanes that keep the dispatch from starting, in words.
   fileprivate var obstacles: String {
-    let (waiting, places) = state.withLock { ($0.turns.waiting, $0.places) }
-    let texts = waiting.map { index -> String in
+    let (waiting, places) = state.withLock { ($0.waiting, $0.places) }
+    let texts = waiting.sorted().map { index -> String in
       let lane = lanes[index]
       let holder = places.isEmpty ? nil : lane.precedence(of: places[index - 1]).holder
       return "its turn in \(lane.description)"
@@ -123,8 +130,7 @@ final class LaneSet: Scheduler, @unchecked Sendable {
   /// Leaves all lanes but the first one, which its own drainer or task releases.
   private func leave() {
     let (places, dispatcher, dispatch) = state.withLock { state in
-      guard state.turns.leave() else { return ([Dispatch](), nil as Dispatcher?, nil as Dispatch?) }
-      defer { (state.places, state.dispatcher, state.dispatch) = ([], nil, nil) }
+      defer { state = State(waiting: []) }
       return (state.places, state.dispatcher, state.dispatch)
     }
     withExtendedLifetime(dispatch) {
@@ -150,10 +156,7 @@ final class LaneSet: Scheduler, @unchecked Sendable {
 
   override func hold(_ dispatch: Dispatch) {
     let places = makePlaces(of: dispatch, areGated: false)
-    state.withLock { state in
-      state.turns.acquire()
-      (state.dispatch, state.places) = (dispatch, places)
-    }
+    state.withLock { ($0.waiting, $0.dispatch, $0.places) = ([], dispatch, places) }
     first.hold(dispatch)
     for (lane, place) in zip(lanes.dropFirst(), places) { lane.hold(place, of: dispatch) }
     dispatch.whenOver { self.leave() }
