@@ -27,7 +27,7 @@ extension Dispatcher {
   /// Returns false if it is paused already.
   func pause() -> Bool {
     changeRegistry(.unregister) { registry in
-      guard registry.pause == .none else { return false }
+      guard registry.pause == .open else { return false }
       registry.beginPause()
       registry.routes.removeAll()
       return true

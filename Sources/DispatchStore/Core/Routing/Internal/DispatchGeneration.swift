@@ -30,24 +30,14 @@ final class DispatchGeneration: Sendable {
   }
 }
 
-/// Whether a dispatcher accepts dispatches.
-enum Acceptance {
+/// The dispatches that a dispatcher accepts: fewer with each case.
+enum Acceptance: Comparable {
   /// Accepts all dispatches. Can become closed.
   case open
   /// Accepts only dispatches that work under way makes. Can become ended.
   case closed
   /// Accepts no dispatch.
   case ended
-}
-
-/// A pause of a dispatcher.
-enum Pause {
-  /// There is none. Can become `begins`.
-  case none
-  /// Only dispatches that work under way makes are accepted. Can become full, or none.
-  case begins
-  /// No dispatch is under way, and none is accepted. Can become none.
-  case full
 }
 
 /// The action type of a route that leads to no store.

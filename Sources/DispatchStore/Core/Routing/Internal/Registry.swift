@@ -21,15 +21,10 @@ struct Registry {
   /// The routes that were worked out, until a change affects them.
   var routes = RouteTable()
   private(set) var acceptance = Acceptance.open
-  private(set) var pause = Pause.none
-  /// The acceptance that a dispatch meets: a pause accepts no more than a closed dispatcher does.
-  var presentAcceptance: Acceptance {
-    switch pause {
-    case .none: acceptance
-    case .begins: acceptance == .open ? .closed : acceptance
-    case .full: .ended
-    }
-  }
+  /// The acceptance that a pause allows; open if there is none.
+  private(set) var pause = Acceptance.open
+  /// The acceptance that a dispatch meets.
+  var presentAcceptance: Acceptance { max(acceptance, pause) }
   private(set) var generation: DispatchGeneration
   /// Whether a route refers to the current generation.
   private var isGenerationUsed = false
@@ -217,9 +212,9 @@ struct Registry {
   mutating func end() { acceptance = .ended }
 
   /// Accepts only dispatches that work under way makes, until the pause ends.
-  mutating func beginPause() { pause = .begins }
+  mutating func beginPause() { pause = .closed }
 
-  mutating func endPause() { pause = .none }
+  mutating func endPause() { pause = .open }
 
   /// Returns the current generation, for a route.
   mutating func useGeneration() -> DispatchGeneration {
@@ -235,7 +230,7 @@ struct Registry {
       // The caller gets the only reference: releasing it here would end the generation while the lock is locked.
       let last = isPlanted(.earlyDrain) ? nil : former
       if last == nil, acceptance == .closed { acceptance = .ended }
-      if last == nil, pause == .begins { pause = .full }
+      if last == nil, pause == .closed { pause = .ended }
       return last
     }
     let last = generation
