@@ -41,25 +41,11 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     ///
     /// Guarded by the lock, since the task moves to its lane while searches for deadlocks and diagnoses read it.
     var place: Scheduler?
-    /// The first step; usually the only one.
-    private var first: Step?
-    private var others = FIFO<Step>()
+    var steps = FIFO<Step>()
     /// The task's continuation, while it has no step.
     var waiter: UnsafeContinuation<Void, Never>?
     /// The caller has gone on: later steps run on the threads that they come from.
     var isDetached = false
-
-    var hasStep: Bool { first != nil }
-
-    mutating func append(_ step: Step) {
-      if first == nil { first = step } else { others.append(step) }
-    }
-
-    mutating func popStep() -> Step? {
-      guard let step = first.take() else { return nil }
-      first = others.popFirst()
-      return step
-    }
   }
 
   init(at place: Scheduler, of dispatcher: Dispatcher) {
@@ -88,7 +74,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   /// Takes the next step; nil if there is none yet.
   func next() -> Step? {
     yieldPoint(.takeStep)
-    return state.withLock { $0.popStep() }
+    return state.withLock { $0.steps.popFirst() }
   }
 
   /// Whether the task was cancelled since the last call; the task cancels its dispatch itself.
@@ -112,8 +98,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   private nonisolated(nonsending) func waitForStep() async {
     await withUnsafeContinuation { waiter in
       let hasStep = state.withLock { state in
-        if !state.hasStep { state.waiter = waiter }
-        return state.hasStep
+        if state.steps.isEmpty { state.waiter = waiter }
+        return !state.steps.isEmpty
       }
       if hasStep { waiter.resume() }
     }
@@ -123,7 +109,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   func detach() -> Bool {
     yieldPoint(.detach)
     return state.withLock { state in
-      state.isDetached = !state.hasStep
+      state.isDetached = state.steps.isEmpty
       return state.isDetached
     }
   }
@@ -144,7 +130,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   private func appendInPlace(_ step: Step) {
     let (waiter, isDetached) = state.withLock { state in
-      if !state.isDetached { state.append(step) }
+      if !state.isDetached { state.steps.append(step) }
       return (state.waiter.take(), state.isDetached)
     }
     if isDetached, case .step(let step) = step { step() }
