@@ -11,19 +11,9 @@ final class TimerQueue: Sendable {
   }
 
   // Not bare closures, which a generic heap would box whenever one goes in or out.
-  private enum Timer {
-    case always(@Sendable () -> Void)
-    case ifDue(@Sendable () -> Bool)
-
+  private struct Timer {
     /// Returns whether anything was due.
-    func fire() -> Bool {
-      switch self {
-      case .always(let fire):
-        fire()
-        return true
-      case .ifDue(let look): return look()
-      }
-    }
+    let fire: @Sendable () -> Bool
   }
 
   /// The shortest time, in nanoseconds, between an alarm that came early and the next one.
@@ -43,19 +33,18 @@ final class TimerQueue: Sendable {
   ///   - deadline: The deadline, in nanoseconds of the dispatcher's clock.
   ///   - fire: Called on a thread of the clock, with no lock held.
   func add(at deadline: Int64, _ fire: @escaping @Sendable () -> Void) -> TimerToken {
-    insert(.always(fire), at: deadline)
+    addLook(at: deadline) {
+      fire()
+      return true
+    }
   }
 
   /// Adds a timer that may find nothing due.
   ///
   /// - Parameter look: Called on a thread of the clock, with no lock held; returns whether anything was due.
   func addLook(at deadline: Int64, _ look: @escaping @Sendable () -> Bool) -> TimerToken {
-    insert(.ifDue(look), at: deadline)
-  }
-
-  private func insert(_ timer: Timer, at deadline: Int64) -> TimerToken {
     let (token, former) = state.withLock { state -> (TimerToken, AlarmSource.Unset?) in
-      (state.heap.insert(timer, at: deadline), setAlarm(&state))
+      (state.heap.insert(Timer(fire: look), at: deadline), setAlarm(&state))
     }
     former?()
     return token
