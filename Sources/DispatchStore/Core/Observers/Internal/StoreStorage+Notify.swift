@@ -231,27 +231,19 @@ extension StoreStorage: DeliveryTurn {
       withExtendedLifetime(read) {}
       thread.turns.removeLast()
     } else {
-      let end = deliverLeft(after: read, on: thread)
+      let last = deliverLeft(after: read, on: thread)
       thread.turns.removeLast()
-      if case .left(let pool) = end { continueNotifying(pool ?? thread.worker?.pool) }
+      if case .requeue(let pool) = last { continueNotifying(pool ?? thread.worker?.pool) }
     }
     if thread.turns.isEmpty { thread.resumeDeliveredOwners() }
   }
 
-  /// The end of a thread's turn.
-  private enum TurnEnd {
-    /// Nothing is pending, or a waiting thread has the turn.
-    case passed
-    /// More deliveries are left than one thread makes.
-    ///
-    /// A job in this pool makes them.
-    case left(in: ConcurrentPool?)
-  }
-
-  /// Makes a batch of the deliveries that were left.
+  /// Makes a batch of the deliveries that were left, and returns the step that ends this thread's turn.
   ///
   /// Another thread makes the rest.
-  private func deliverLeft(after read: consuming ReadList?, on thread: ThreadState) -> TurnEnd {
+  private func deliverLeft(
+    after read: consuming ReadList?, on thread: ThreadState
+  ) -> NotificationQueue.Next {
     var read = read
     var count = 0
     while true {
@@ -267,11 +259,9 @@ extension StoreStorage: DeliveryTurn {
         resumeDeliveredOwner(on: thread)
       case .handOver(let gate):
         gate.set(.takeTurn)
-        return .passed
-      case .requeue(let pool):
-        return .left(in: pool)
-      case .done:
-        return .passed
+        return next
+      case .requeue, .done:
+        return next
       }
     }
   }
