@@ -12,8 +12,12 @@ enum HelperThreads {
   typealias Work = @Sendable () -> Void
 
   private final class Helper: Sendable {
-    private let work = Locked<Work?>(nil)
+    private let work: Locked<Work?>
     private let hasWork = DispatchSemaphore(value: 0)
+
+    init(_ work: @escaping Work) {
+      self.work = Locked(work)
+    }
 
     func give(_ work: @escaping Work) {
       self.work.withLockOfProcess { $0 = work }
@@ -37,8 +41,10 @@ enum HelperThreads {
         // Another thread has taken this helper out of the list, and gives it work.
         hasWork.wait()
       }
-      return work.withLockOfProcess { $0.take() }
+      return takeWork()
     }
+
+    func takeWork() -> Work? { work.withLockOfProcess { $0.take() } }
   }
 
   /// Runs a closure on a thread that does nothing else meanwhile.
@@ -51,35 +57,27 @@ enum HelperThreads {
     }
   }
 
-  private final class First {
-    let work: Work
-
-    init(_ work: @escaping Work) {
-      self.work = work
-    }
-  }
-
   private static func start(_ work: @escaping Work) -> Bool {
     #if canImport(Glibc)
       var thread = pthread_t()
     #else
       var thread: pthread_t?
     #endif
-    let first = Unmanaged.passRetained(First(work))
+    let helper = Unmanaged.passRetained(Helper(work))
     let error = pthread_create(
       &thread, nil,
       {
         pthread_detach(pthread_self())
         HelperThreads.live($0)
         return nil
-      }, first.toOpaque())
-    if error != 0 { first.release() }
+      }, helper.toOpaque())
+    if error != 0 { helper.release() }
     return error == 0
   }
 
-  private static func live(_ first: UnsafeMutableRawPointer?) {
-    let helper = Helper()
-    var work: Work? = Unmanaged<First>.fromOpaque(first!).takeRetainedValue().work
+  private static func live(_ address: UnsafeMutableRawPointer?) {
+    let helper = Unmanaged<Helper>.fromOpaque(address!).takeRetainedValue()
+    var work = helper.takeWork()
     while let present = work {
       work = nil
       #if canImport(ObjectiveC)

@@ -87,15 +87,18 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
   override var description: String { "the caller's thread" }
 
   override func resume(_ step: @escaping @Sendable () -> Void) {
+    if !append(step) { step() }
+  }
+
+  /// Adds a step; returns false if the caller has left.
+  private func append(_ step: @escaping @Sendable () -> Void) -> Bool {
     yieldPoint(.resume, description)
     condition.lock()
-    guard !isDetached else {
-      condition.unlock()
-      return step()
-    }
+    defer { condition.unlock() }
+    if isDetached { return false }
     steps.append(step)
     condition.signal()
-    condition.unlock()
+    return true
   }
 
   override func unpark(_ dispatch: Dispatch, for dispatcher: Dispatcher?) {
@@ -106,15 +109,7 @@ final class SyncLoop: Scheduler, @unchecked Sendable {
   }
 
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
-    yieldPoint(.resume, description)
-    condition.lock()
-    let isDetached = self.isDetached
-    if !isDetached {
-      steps.append { executor.run(job) }
-      condition.signal()
-    }
-    condition.unlock()
-    if isDetached { executor.runAnywhere(job) }
+    if !append({ executor.run(job) }) { executor.runAnywhere(job) }
   }
 }
 
