@@ -186,7 +186,7 @@ struct LanePriorityTests {
     #expect(it.dispatcher.cancel(named: "all") == 200)
     for task in cancelled { #expect(await task.value.isSuccess == false) }
     let lane = it.dispatcher.scheduler(of: mode) as? Lane
-    let waiting = lane?.state.withLock { $0.waitingCount } ?? 0
+    let waiting = lane?.state.withLock { $0.order(top: nil).waiting.count } ?? 0
     #expect(waiting < 150, "\(waiting) of 201 wait.")
     let normal = await it.queue(it.notes("normal"), mode, .init(), sends: sends)
     free.open()

@@ -84,7 +84,7 @@ struct LaneStateTests {
     push(normal, to: &state)
     #expect(!state.hasPriorities)
     push([low, high], to: &state)
-    #expect(state.hasPriorities && state.waitingCount == 5 && state.hasInbox)
+    #expect(state.hasPriorities && state.order(top: nil).waiting.count == 5 && state.hasInbox)
     #expect(areSame(takeAll(&state), [high] + normal + [low]))
     #expect(!state.hasPriorities && !state.hasInbox && state.rest == .empty)
   }

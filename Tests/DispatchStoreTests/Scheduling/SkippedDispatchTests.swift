@@ -101,7 +101,7 @@ struct SkippedDispatchTests {
       }
     }
     let lane = held.dispatch?.schedulerForWaits as? Lane
-    let waiting = lane?.state.withLock { $0.waitingCount } ?? 0
+    let waiting = lane?.state.withLock { $0.order(top: nil).waiting.count } ?? 0
     #expect(waiting < 500, "\(waiting) of 1,000 wait.")
     free.open()
     #expect(await held.result.isSuccess)

@@ -48,7 +48,7 @@ extension ActionOperation {
     switch withState({ $0.life.start() }) {
     case .run:
       notifyChange(of: "isExecuting")
-      let (requested, hasReturned) = store.calls.callBlock(self, .current)
+      let (requested, hasReturned) = store.calls.callBlock(self)
       if hasReturned { returned(requested) }
     case .end(let outcome):
       block = nil
@@ -59,7 +59,7 @@ extension ActionOperation {
   }
 
   /// Claims the operation for an inline run, and runs it if it may end at once; nil if it was claimed before.
-  func runInline(for dispatch: Dispatch, on thread: ThreadState) -> InlineStep? {
+  func runInline(for dispatch: Dispatch) -> InlineStep? {
     let wasReadinessRead = withState(\.wasReadinessRead)
     if wasReadinessRead, !claim() { return nil }
     let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
@@ -75,7 +75,7 @@ extension ActionOperation {
     switch start {
     case (.run?, _):
       notifyChange(of: "isExecuting")
-      let (requested, _) = store.calls.callBlock(self, thread)
+      let (requested, _) = store.calls.callBlock(self)
       return endInline(requested)
     case (.end(let outcome)?, _):
       block = nil
@@ -92,7 +92,7 @@ extension ActionOperation {
   ///
   /// - Returns: The outcome, if the block's return decides it, and whether the block has returned.
   @inlinable
-  func callBlock(on thread: ThreadState) -> (requested: StoreOutcome?, hasReturned: Bool) {
+  func callBlock() -> (requested: StoreOutcome?, hasReturned: Bool) {
     let block = block.unsafelyUnwrapped
     self.block = nil
     switch block {

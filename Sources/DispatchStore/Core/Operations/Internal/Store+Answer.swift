@@ -12,7 +12,7 @@ extension Store {
     guard isUniquelyReferencedForReuse(&operation), operation.presentStore === self,
       haveSameBytes(operation.actionAddress.pointee, action),
       operation.core.beginInline(for: dispatch), let block = operation.block.take()
-    else { return run(operation, for: action, of: dispatch, on: thread) }
+    else { return run(operation, for: action, of: dispatch) }
     var hasReturned = true
     do {
       switch consume block {
@@ -42,11 +42,10 @@ extension Store {
   /// Runs an operation to which other code may have a reference, or whose block suspends.
   @usableFromInline
   func run(
-    _ operation: ActionOperation<Model, Action>, for action: Action, of dispatch: Dispatch,
-    on thread: ThreadState
+    _ operation: ActionOperation<Model, Action>, for action: Action, of dispatch: Dispatch
   ) -> InlineStep {
     if let error = fault(of: operation, returnedFor: action) { return .ended(.failed(error)) }
-    return operation.runInline(for: dispatch, on: thread)
+    return operation.runInline(for: dispatch)
       ?? .ended(.failed(usedBefore(operation, returnedFor: action)))
   }
 

@@ -41,9 +41,6 @@ struct LaneState {
   /// Notes that a dispatch in the inbox has ended; returns whether the ended ones are to be removed now.
   mutating func noteSkipped() -> Bool { skipped.note() }
 
-  /// The number of dispatches taken in; linear.
-  var waitingCount: Int { prioritized?.inPlaceOrder.count ?? inbox.all.count }
-
   mutating func removeEnded() -> [Dispatch] {
     let (removed, rest) =
       hasPriorities

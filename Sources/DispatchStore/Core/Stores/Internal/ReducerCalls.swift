@@ -30,7 +30,7 @@ final class ReducerCalls: Sendable {
   /// Takes the store as well.
   let answer: @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
   /// Calls the block of an operation, like `ActionOperation.callBlock`.
-  let callBlock: @Sendable (AnyObject, ThreadState) -> (StoreOutcome?, hasReturned: Bool)
+  let callBlock: @Sendable (AnyObject) -> (StoreOutcome?, hasReturned: Bool)
 
   @usableFromInline
   init(
@@ -39,7 +39,7 @@ final class ReducerCalls: Sendable {
     reduceObserved: @escaping @Sendable (UnsafeRawPointer, AnyObject, ThreadState) -> InlineStep,
     apply: @escaping @Sendable (UnsafeRawPointer, AnyObject) -> Answer,
     answer: @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep,
-    callBlock: @escaping @Sendable (AnyObject, ThreadState) -> (StoreOutcome?, hasReturned: Bool)
+    callBlock: @escaping @Sendable (AnyObject) -> (StoreOutcome?, hasReturned: Bool)
   ) {
     self.storage = storage
     self.reduce = reduce
@@ -93,8 +93,8 @@ final class ReducerCalls: Sendable {
         typed(store).answer(
           action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
       },
-      callBlock: { operation, thread in
-        unsafeDowncast(operation, to: ActionOperation<Model, Action>.self).callBlock(on: thread)
+      callBlock: { operation in
+        unsafeDowncast(operation, to: ActionOperation<Model, Action>.self).callBlock()
       })
   }
 }
