@@ -5,11 +5,11 @@
 /// its delivery to the notifier. Has none of the store's types, to save the lookup of generic types.
 struct NotificationQueue {
   private enum State {
-    /// No thread has the delivery turn.
+    /// The delivery turn is free.
     ///
     /// Can become notifying.
     case idle
-    /// The notifier calls observers.
+    /// The turn is taken: the notifier calls observers, or a waiting thread or a job is about to take over from it.
     ///
     /// Can become idle or blocked.
     case notifying
@@ -66,7 +66,7 @@ struct NotificationQueue {
   enum Turn {
     /// There is no observer to notify.
     case none
-    /// The thread is the notifier now: it makes this delivery, then calls `next()`.
+    /// The thread is the notifier now: it makes this delivery, then calls `endTurnIfAlone()`.
     case notify(Delivery)
     /// The thread waits at the gate.
     case wait(Eventual<WaitResult>)
@@ -90,7 +90,8 @@ struct NotificationQueue {
     return false
   }
 
-  /// Makes the thread the notifier, since there is none: it delivers its commit, then calls `next()`.
+  /// Makes the thread the notifier, since there is none: it delivers its commit, then calls
+  /// `endTurnIfAlone()`.
   mutating func takeFreeTurn() { state = .notifying }
 
   /// Ends the turn of a notifier that has delivered its own commit, if nothing is left.

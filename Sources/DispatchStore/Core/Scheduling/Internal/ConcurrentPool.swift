@@ -263,7 +263,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     reinforce(change(.schedule) { $0.queueWasSuspended($1) })
   }
 
-  /// Adds drainers for the starts in the inbox, since the queue may be wider.
+  /// Adds drainers for the starts in the inbox, since the width of the queue was set.
   func queueWasWidened() {
     if isPlanted(.lostWidening) { return }
     var left = width
@@ -388,7 +388,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     return hasWork
   }
 
-  /// Removes a worker; with the last one, the dispatcher is released.
+  /// Removes a worker; with the last one returns the dispatcher, to be released outside of the lock.
   func leave(isSubstitute: Bool) -> (hasLeft: Bool, released: Dispatcher?) {
     change(.leavePool) { state, _ in
       guard state.leave(isSubstitute: isSubstitute) else { return (false, nil) }

@@ -16,7 +16,7 @@ final class JobInbox: Sendable {
 
   private struct Shard {
     var jobs = FIFO<PendingJob>()
-    /// The number of jobs that threads of the system took.
+    /// The number of threads of the system that came for a job.
     var taken = 0
   }
 
@@ -25,7 +25,7 @@ final class JobInbox: Sendable {
   private let helpers = Atomic(0)
   /// The value of `taken` at the last check, if there were jobs then.
   private let checked = Locked<Int?>(nil)
-  /// Whether the system was seen to have no thread for a job, and has taken none since.
+  /// Whether the system was seen to have no thread for a job, and has sent none since.
   private let isScarce = Atomic(false)
   private static let mostHelpers = max(2, ProcessInfo.processInfo.activeProcessorCount)
 

@@ -5,7 +5,7 @@ struct LaneState {
   ///
   /// Not a reference: a dispatch can be reused only if the drainer's reference is the only one.
   private var holder: Unmanaged<Dispatch>?
-  /// The holder, while it is parked; otherwise its drainer has the reference.
+  /// The holder, while it is parked; otherwise its drainer or its task has the reference.
   private var parkedHolder: Dispatch?
   /// Whether the holder is parked and can run now.
   private var isUnparked = false

@@ -8,8 +8,9 @@ struct LaneWord: Equatable {
   enum Activity: UInt {
     /// No thread drains the lane, and it is empty. Becomes drained by a push, acquired by a task.
     case idle
-    /// A dispatch holds the lane and waits for something elsewhere, without a thread. Becomes drained by a step of that
-    /// dispatch; idle, or for a named lane retired, when its task releases the lane.
+    /// A dispatch holds the lane without a drainer: it waits for something elsewhere, or its task runs it. Becomes
+    /// drained by a step of that dispatch, when it can run again, or when its task ends and others wait; idle, or for a
+    /// named lane retired, when its task releases the lane.
     case held
     /// A drainer is there, or was requested. Becomes held, idle or retired when the drainer leaves.
     case drained
@@ -18,7 +19,7 @@ struct LaneWord: Equatable {
     /// A task runs its dispatch on its thread, and has made no record, since the dispatch usually ends soon. Becomes
     /// held with the record; at the end idle or retired, or drained if others came.
     case acquired
-    /// A dispatch enters several lanes at once, by a thread that has the locks of all of them. Becomes what it was.
+    /// A dispatch enters several lanes at once, by a thread that has this lane's lock. Becomes what it was.
     ///
     /// Seen without the lane's lock only.
     case closed
@@ -75,7 +76,7 @@ struct LaneWord: Equatable {
     return isEmpty && isOfTask ? LaneWord(top, activity) : nil
   }
 
-  /// The word with a drainer for the holder's next step; nil if the lane has a drainer, which finds the step.
+  /// The word with a drainer for the holder's next step; nil unless a dispatch holds the lane without one.
   var requestingDrainer: LaneWord? {
     activity == .held || activity == .acquired ? LaneWord(top, .drained) : nil
   }

@@ -76,7 +76,7 @@ struct PoolState {
   /// The workers that have a place, and do not wait.
   var running: Int { begun + substitutes - waiting }
 
-  /// Decides on workers for a job that starts an action, and that was pushed or is left.
+  /// Decides on workers for a start or a step that was pushed, or for what is left.
   mutating func startPushed(_ capacity: Capacity) -> Reinforcement {
     if isSpinning { return notifySpinning() }
     var reinforcement = Reinforcement()

@@ -56,7 +56,7 @@ class Scheduler: @unchecked Sendable {
   /// Runs a later step of a dispatch that was started.
   func resume(_ step: @escaping @Sendable () -> Void) { required.resume(step) }
 
-  /// Runs the last step of a dispatch that was started, and of which no store begins.
+  /// Runs a step that ends a dispatch, and begins no store.
   func resumeEnd(_ end: @escaping @Sendable () -> Void) { resume(end) }
 
   /// Returns a step once it may run; nil if its dispatch no longer needs it, and has perhaps left the scheduler.

@@ -10,8 +10,8 @@ final class SpinWait: Sendable {
   private let isNotified = Atomic(false)
 
   private static let isTaken = Atomic(false)
-  /// Whether a thread of a simulation spins; separate, so that simulations do not depend on other threads of the
-  /// process.
+  /// Whether a thread of a simulation spins for this pool; separate, so that simulations do not depend on other threads
+  /// of the process.
   private let isTakenInWorld = Atomic(false)
   static let isUseful = ProcessInfo.processInfo.activeProcessorCount > 1
   private static let nanoseconds: UInt64 = 20_000

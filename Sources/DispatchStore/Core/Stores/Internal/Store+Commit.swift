@@ -2,7 +2,8 @@ extension Store {
   /// Changes the model inside the exclusive section, then notifies the observers outside of it.
   ///
   /// - Parameters:
-  ///   - owner: The owner, if an operation commits. Otherwise the store run whose block runs on this thread, if any.
+  ///   - owner: The owner, if an operation commits. If nil, and the store is observed, the owner is the store run whose
+  ///     block runs on this thread, if any.
   ///   - action: The action that observers get with the change, if it is not the owner's.
   ///   - reducer: The reducer that is called, which may declare that it has changed nothing.
   @discardableResult
