@@ -47,7 +47,7 @@ struct GateStage: Sendable {
   func queue(
     _ script: Script, _ mode: Dispatcher.Mode, _ options: DispatchOptions, sends: Bool = false
   ) async -> Task<DispatchResult, Never> {
-    let lane = dispatcher.scheduler(of: mode)
+    let lane = dispatcher.scheduler(of: mode) as! Lane
     let count = lane.order.waiting.count
     let task = run(script, mode, options, sends: sends)
     // What is sent to the main queue goes there first.

@@ -104,7 +104,7 @@ struct LanePriorityPairTests {
       it.notes("delayed"), mode, [.priority(.high), .debounced("k", for: .seconds(1))])
     let low = it.run(it.notes("low"), mode, .priority(.low))
     await it.clock.waitForSleepers(atLeast: 1)
-    let lane = it.dispatcher.scheduler(of: mode)
+    let lane = it.dispatcher.scheduler(of: mode) as! Lane
     #expect(lane.order.waiting.count == 1)
     it.clock.advance(by: .seconds(1))
     while lane.order.waiting.count == 1 { await Task.yield() }
@@ -148,7 +148,7 @@ struct LanePriorityPairTests {
     it.dispatcher.usePriorities(in: mode)
     let other = await it.begin("holder", until: outside, .async, .exclusive("k"))
     let waits = it.run(it.notes("waits"), mode, [.exclusive("k"), .priority(.low)])
-    let lane = it.dispatcher.scheduler(of: mode)
+    let lane = it.dispatcher.scheduler(of: mode) as! Lane
     while lane.order.holder == nil { await Task.yield() }
     let high = it.run(it.notes("high"), mode, .priority(.high))
     outside.open()

@@ -209,7 +209,7 @@ struct LanePriorityTests {
     let tasks = [.low, .high].map { it.run(it.notes("\($0)"), mode, .priority($0)) }
     let last = it.dispatcher.dispatch(
       action: it.notes("last"), mode: mode, options: .priority(.veryHigh))
-    let waiting = last.dispatch!.schedulerForWaits.order.waiting
+    let waiting = (last.dispatch!.schedulerForWaits as! Lane).order.waiting
     #expect(waiting.count == 3 && waiting.first === last.dispatch)
     free.open()
     for task in tasks + [holder] { #expect(await task.value.isSuccess) }

@@ -29,7 +29,8 @@ struct RateLimitTests {
       await limit.waiting(isLane ? 1 : index)
       if way.mode == .mainThread, way.sends {
         // Those that a task sends to the main queue come to the lane by themselves.
-        while dispatcher.scheduler(of: .mainThread).order.waiting.count < index - 1 {
+        let lane = dispatcher.scheduler(of: .mainThread) as! Lane
+        while lane.order.waiting.count < index - 1 {
           await Task.yield()
         }
       }

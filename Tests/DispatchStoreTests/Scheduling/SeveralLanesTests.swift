@@ -78,7 +78,7 @@ struct SeveralLanesTests {
 
   /// What the holder of a dispatch's lane waits for at its gate.
   private func gateDescription(before handle: DispatchHandle) -> String? {
-    handle.dispatch?.queuedAt.order.holder?.gateDescription
+    (handle.dispatch?.queuedAt as? Lane)?.order.holder?.gateDescription
   }
 
   // MARK: Order

@@ -267,7 +267,7 @@ struct WaitSearch {
   ///
   /// A dispatch in the inbox that waits for nothing ends once the holder has.
   private mutating func meetLane(
-    _ lane: Scheduler, before entry: Dispatch, of dispatch: Dispatch, from place: Int
+    _ lane: Lane, before entry: Dispatch, of dispatch: Dispatch, from place: Int
   ) {
     yieldPoint(.searchWaits)
     let precedence = isExact ? lane.exactPrecedence(of: entry) : lane.precedence(of: entry)

@@ -4,9 +4,9 @@ extension DiagnosisBuilder {
   /// Each has at most two links, however long the lane is.
   mutating func followLanes() {
     // Kept, so that a dispatch found in a lane has its lane as long as it is looked at.
-    var lanes: [ObjectIdentifier: Scheduler] = [:]
+    var lanes: [ObjectIdentifier: Lane] = [:]
     for sighting in sightings.values where sighting.isWaiting {
-      for (lane, _) in sighting.place?.turns(of: sighting.dispatch) ?? [] where lane is Lane {
+      for (lane, _) in sighting.place?.turns(of: sighting.dispatch) ?? [] {
         lanes[ObjectIdentifier(lane)] = lane
       }
     }
@@ -25,7 +25,7 @@ extension DiagnosisBuilder {
     }
   }
 
-  private mutating func follow(_ order: LaneOrder, of lane: Scheduler) {
+  private mutating func follow(_ order: LaneOrder, of lane: Lane) {
     let name = lane.description
     let isSuspended = lane.isSuspended
     let holder = order.holder.flatMap { placeOfHolder($0) }

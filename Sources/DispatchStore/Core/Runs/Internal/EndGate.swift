@@ -93,8 +93,7 @@ final class PendingEnd: @unchecked Sendable {
   ) {
     (self.dispatch, self.round, self.start, self.gate) = (dispatch, round, start, gate)
     isInPause = inPause
-    let turns = scheduler.place.turns(of: dispatch)
-    lanes = turns.compactMap { ($0.lane as? Lane)?.identity }
+    lanes = scheduler.place.turns(of: dispatch).map { $0.lane.identity }
     let staysHere = round == nil || scheduler.isTask || dispatch.isSynchronous
     place = staysHere ? scheduler : AfterLane.make(scheduler)
   }

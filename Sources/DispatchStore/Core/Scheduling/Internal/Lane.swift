@@ -304,19 +304,27 @@ final class Lane: Scheduler, @unchecked Sendable {
     state.withLock { $0.noteHeldBack(dispatch, by: before, isGated: isGated) }
   }
 
-  override func precedence(of dispatch: Dispatch) -> LanePrecedence {
+  override func turns(of dispatch: Dispatch) -> [(lane: Lane, entry: Dispatch)] {
+    [(self, dispatch)]
+  }
+
+  /// Returns the dispatches that may have to end before a dispatch that waits here can start.
+  func precedence(of dispatch: Dispatch) -> LanePrecedence {
     state.withLock { $0.precedence(of: dispatch) }
   }
 
-  override func exactPrecedence(of dispatch: Dispatch) -> LanePrecedence {
+  /// Returns the dispatches that do have to end before it; linear, if some are held back.
+  func exactPrecedence(of dispatch: Dispatch) -> LanePrecedence {
     state.withLock { $0.exactPrecedence(of: dispatch, top: word.now.top) }
   }
 
-  override func hasTask(before dispatch: Dispatch) -> Bool {
+  /// Whether tasks have their turn before a dispatch; linear.
+  func hasTask(before dispatch: Dispatch) -> Bool {
     state.withLock { $0.hasTask(before: dispatch, top: word.now.top) }
   }
 
-  override var order: LaneOrder { state.withLock { $0.order(top: word.now.top) } }
+  /// The dispatch that has started here, and the dispatches that wait for their turn; linear.
+  var order: LaneOrder { state.withLock { $0.order(top: word.now.top) } }
 
   override var hasWaitingDispatches: Bool { hasPush || state.withLock(\.hasInbox) }
 

@@ -186,7 +186,7 @@ final class LaneSet: Scheduler, @unchecked Sendable {
 
   override func endCancelled(_ step: @escaping @Sendable () -> Void) { first.endCancelled(step) }
 
-  override func turns(of dispatch: Dispatch) -> [(lane: Scheduler, entry: Dispatch)] {
+  override func turns(of dispatch: Dispatch) -> [(lane: Lane, entry: Dispatch)] {
     let places = state.withLock { $0.dispatch === dispatch ? $0.places : [] }
     return [(first, dispatch)] + zip(lanes.dropFirst(), places).map { ($0, $1) }
   }

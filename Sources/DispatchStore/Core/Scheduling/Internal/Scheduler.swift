@@ -120,24 +120,12 @@ class Scheduler: @unchecked Sendable {
   // MARK: For the wait graph
 
   /// The lanes in which a dispatch has its turn here, each with the entry that waits there for it.
-  func turns(of dispatch: Dispatch) -> [(lane: Scheduler, entry: Dispatch)] { [(self, dispatch)] }
+  func turns(of dispatch: Dispatch) -> [(lane: Lane, entry: Dispatch)] { [] }
 
   /// Notes that a dispatch that waits for these, or is to pass a gate, is about to be scheduled.
   func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
     inner?.noteHeldBack(dispatch, by: before, isGated: isGated)
   }
-
-  /// Returns the dispatches that may have to end before a dispatch that waits here can start.
-  func precedence(of dispatch: Dispatch) -> LanePrecedence { LanePrecedence() }
-
-  /// Returns the dispatches that do have to end before it; linear, if some are held back.
-  func exactPrecedence(of dispatch: Dispatch) -> LanePrecedence { LanePrecedence() }
-
-  /// Whether tasks have their turn before a dispatch; linear.
-  func hasTask(before dispatch: Dispatch) -> Bool { false }
-
-  /// The dispatch that has started here, and the dispatches that wait for their turn; linear.
-  var order: LaneOrder { LaneOrder() }
 
   /// Whether dispatches wait for the one that has started.
   var hasWaitingDispatches: Bool { inner?.hasWaitingDispatches ?? false }
