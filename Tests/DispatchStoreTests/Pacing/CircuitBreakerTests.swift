@@ -224,21 +224,61 @@ struct CircuitBreakerTests {
 
   // MARK: What counts
 
-  /// Also if its block goes on.
-  @Test(arguments: GateStage.queuedModes)
-  func aTimeoutCountsAtTheDeadline(mode: Dispatcher.Mode) async {
+  /// Also if its block goes on, and its caller waits for that.
+  @Test(arguments: Way.all)
+  func aTimeoutCountsAtTheDeadline(way: Way) async {
     let (breaker, free, begun) = (breaker(), Latch(), Latch())
-    let timed = dispatcher.dispatch(
-      action: Script.suspends { _ in
+    let timed = stage.run(
+      Script.suspends { _ in
         begun.open()
         await free.opened()
-      }, mode: mode, options: [.guarded(by: breaker), .timeout(.seconds(1))])
+      }, way, [.guarded(by: breaker), .timeout(.seconds(1))])
     await begun.opened()
     await stage.passASecond()
-    #expect(await timed.result.errorCode == .timedOut)
-    #expect(breaker.state == .open)
+    while breaker.state != .open { await Task.yield() }
     free.open()
+    #expect(await timed.value.errorCode == .timedOut)
     await dispatcher.drain()
+    #expect(breaker.statistics.openings == 1)
+  }
+
+  @Test func aTimeoutCountsAtTheDeadlineThoughItBlocksItsCallersThread() async {
+    let (breaker, free, begun) = (breaker(), Latch(), Latch())
+    let timed = dispatcher.begin(
+      Script.runs { _ in
+        begun.open()
+        free.wait()
+      }, .sync, [.guarded(by: breaker), .timeout(.seconds(1))])
+    await begun.opened()
+    await stage.passASecond()
+    while breaker.state != .open { await Task.yield() }
+    free.open()
+    #expect(await timed.value.errorCode == .timedOut)
+    #expect(breaker.statistics.openings == 1)
+  }
+
+  @Test func aTimeoutOfAListCountsAtTheDeadlineThoughItsCallerWaits() async {
+    let (breaker, free, begun) = (breaker(), Latch(), Latch())
+    let (dispatcher, hangs) = (
+      dispatcher,
+      Script.suspends { _ in
+        begun.open()
+        await free.opened()
+      }
+    )
+    let timed = Task {
+      await onOwnThread {
+        dispatcher.dispatch(
+          actions: [hangs], mode: .sync,
+          options: [.guarded(by: breaker), .timeout(.seconds(1))]
+        ).resultIfEnded?.errorCode
+      }
+    }
+    await begun.opened()
+    await stage.passASecond()
+    while breaker.state != .open { await Task.yield() }
+    free.open()
+    #expect(await timed.value == .timedOut)
     #expect(breaker.statistics.openings == 1)
   }
 

@@ -326,10 +326,30 @@ extension Dispatch {
   func timeOutAlone(_ duration: Duration) -> Bool {
     yieldPoint(.timeOut, id.description)
     let error = DispatchError.timedOut(callSite, after: duration, waitingFor: gateDescription)
-    return cancelAlone { state in
+    var dispatcher: Dispatcher?
+    let isCancelled = cancelAlone { state in
       let cancel = state.timeOut(error)
-      if case .endEarly(let early, _) = cancel { early.claim(self) }
+      switch cancel {
+      case .endEarly(let early, _): early.claim(self)
+      case .cancel: dispatcher = state.dispatcherToTellGate
+      case .end, .goOn, .endUnsaved, .none: break
+      }
       return cancel
     }
+    // The caller waits for the stores, which may go on for ever; what the gate protects need not.
+    dispatcher?.pool.submit(end: .step { self.tellGateOfTimeout(error) })
+    return isCancelled
+  }
+
+  /// Tells the gate of a timeout, if a store has begun by then; if none has, the end is not far.
+  private func tellGateOfTimeout(_ error: DispatchError) {
+    let (work, hasStarted) = makeDetails().withState { ($0.work, $0.limit?.hasStarted == true) }
+    let hasBegun =
+      switch work {
+      case .none: hasStarted
+      case .round(let round): round.hasStarted
+      case .step: true
+      }
+    if hasBegun { tellGate { DispatchResult(dispatchID: id, error: error) } }
   }
 }

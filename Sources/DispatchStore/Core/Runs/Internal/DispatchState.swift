@@ -160,6 +160,9 @@ struct DispatchState {
     if isTold { toldGate = gate }
   }
 
+  /// The dispatcher, while a gate is to be told of the end; nil for most.
+  var dispatcherToTellGate: Dispatcher? { toldGate == nil ? nil : limit?.dispatcher }
+
   /// Takes the gate that is to be told of the end.
   mutating func takeToldGate() -> StartGate? { toldGate.take() }
 

@@ -52,7 +52,7 @@ struct TimeLimit {
   /// Whether the last store has ended, so that a deadline passing now has no effect.
   var isSettled = false
   /// Whether the store of an inline run has started; a round knows how each of its stores stands.
-  private var hasStarted = false
+  private(set) var hasStarted = false
   /// The end at the deadline, once that has come before the end of the stores.
   private(set) var early: EarlyEnd?
 
