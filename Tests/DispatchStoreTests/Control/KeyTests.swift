@@ -3,6 +3,10 @@ import Testing
 
 @testable import DispatchStore
 
+private struct Tick: ActionType {
+  var count = 1
+}
+
 @Suite("Only the latest, and only one at a time", .timeLimit(.minutes(10)))
 struct KeyTests {
   let clock = VirtualClock()
@@ -54,6 +58,31 @@ struct KeyTests {
     #expect(await waiting[4].result.isSuccess)
     #expect(stage.model == ["4"])
     await holder.ended()
+  }
+
+  /// Its lane may run it before the task goes on that has sent it.
+  @Test func oneThatFollowsAnotherSentToABusyLaneIsTheNewer() async throws {
+    for seed in 0..<UInt64(Load.count(300)) {
+      var simulation = Simulation(seed: seed)
+      simulation.switchesAtLocks = true
+      let report = await simulation.run { dispatcher in
+        let counter = dispatcher.register(
+          store: Store(identifier: "counter", model: 0) { On(Tick.self) { $0 += $1.count } })
+        dispatcher.addStage()
+        let newer = Recorder<DispatchHandle>()
+        dispatcher.dispatch(action: Tick(), mode: .serial)
+        await dispatcher.send(Tick(), mode: .serial, options: .cancelsPrevious("key")) { _ in
+          let script = Script.suspends { _ in
+            for _ in 0..<4 { await Task.yield() }
+            try Task.checkCancellation()
+          }
+          newer.record(
+            dispatcher.dispatch(action: script, mode: .serial, options: .cancelsPrevious("key")))
+        }
+        guard await newer.all[0].result.isSuccess, counter.model == 2 else { throw StageFright() }
+      }
+      try #require(report.failure == nil, "\(report)")
+    }
   }
 
   @Test func ofSeveralKeysTheLastOneCounts() async {

@@ -139,7 +139,7 @@ extension Dispatcher {
     if !options.after.isEmpty { dispatch.wait(for: options.unended) }
     note(dispatch, mode, on: thread)
     dispatch.put(action)
-    let admitted: AdmittedDispatch?
+    var admitted: AdmittedDispatch?
     do {
       admitted = try admit(dispatch, options, mode, on: thread)
     } catch {
@@ -158,7 +158,7 @@ extension Dispatcher {
     if Task.isCancelled {
       dispatch.cancel()
     } else {
-      isQueued = start(dispatch, details, mode, in: task, needsTask: needsTask)
+      isQueued = start(dispatch, &admitted, details, mode, in: task, needsTask: needsTask)
     }
     if let admitted { admitted.enter(by: self) }
     // Effects of the dispatch begin on the lane's thread, which does not know the block around the task. The dispatch
@@ -175,8 +175,8 @@ extension Dispatcher {
   ///
   /// - Returns: Whether it runs on the lane's thread.
   private func start(
-    _ dispatch: Dispatch, _ details: DispatchDetails, _ mode: Mode, in task: TaskScheduler,
-    needsTask: Bool
+    _ dispatch: Dispatch, _ admitted: inout AdmittedDispatch?, _ details: DispatchDetails,
+    _ mode: Mode, in task: TaskScheduler, needsTask: Bool
   ) -> Bool {
     let place = details.isJoining ? freeScheduler(of: mode) : scheduler(of: mode)
     task.move(to: place)
@@ -193,6 +193,7 @@ extension Dispatcher {
       return false
     }
     if !needsTask {
+      admitted?.announce(by: self)
       details.scheduler = place
       dispatch.enter(place)
       schedule(dispatch, at: place) {
