@@ -113,6 +113,27 @@ struct DispatchLimitTests {
     #expect(limit.statistics.inFlight == 0)
   }
 
+  /// Whichever limit was made first.
+  @Test(arguments: queuedModes, [DispatchLimit.Overflow.reject, .dropNewest])
+  func noneIsDroppedForOneThatAnotherLimitRefuses(
+    mode: Dispatcher.Mode, overflow: DispatchLimit.Overflow
+  ) async {
+    let limit = DispatchLimit(2, overflow: .dropOldest)
+    let other = DispatchLimit(1, overflow: overflow)
+    var handles = await fill(limit, mode, waiting: 1)
+    dispatcher.addStage("other")
+    handles.append(
+      dispatcher.dispatch(
+        storeIdentifier: "other", action: Script.suspends { [free] _ in await free.opened() },
+        options: .limited(by: other)))
+    let refused = dispatcher.dispatch(
+      action: Script.adds("x"), mode: mode, options: .limited(by: limit, other))
+    #expect(await refused.result.errorCode == (overflow == .reject ? .limitExceeded : .dropped))
+    #expect(limit.statistics.dropped == 0 && limit.statistics.inFlight == 2)
+    free.open()
+    for handle in handles { #expect(await handle.result.isSuccess) }
+  }
+
   @Test(arguments: modes)
   func whereAllHaveStartedTheNewestIsDropped(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .dropOldest)

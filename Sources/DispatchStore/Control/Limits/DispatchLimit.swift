@@ -48,8 +48,7 @@ public final class DispatchLimit: Sendable {
   let overflow: Overflow
   /// The name in messages.
   public let name: String
-  /// The rank in the order in which a dispatch takes units of several limits.
-  let number = DispatchLimit.count.wrappingAdd(1, ordering: .relaxed).newValue
+  private let number = DispatchLimit.count.wrappingAdd(1, ordering: .relaxed).newValue
   private static let count = Atomic<UInt64>(0)
   private let state: Locked<State>
   private let clock = DispatcherClock(nil)
@@ -85,6 +84,11 @@ public final class DispatchLimit: Sendable {
         """)
     }
   }
+
+  /// The rank in the order in which a dispatch takes units of several limits: as they were made.
+  ///
+  /// Those that drop the oldest come last, so that nothing is dropped for a dispatch that another limit refuses.
+  var rank: (Int, UInt64) { (overflow == .dropOldest ? 1 : 0, number) }
 
   /// The present counts.
   public var statistics: Statistics {
