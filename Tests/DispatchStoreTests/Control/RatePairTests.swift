@@ -87,6 +87,42 @@ struct RatePairTests {
     #expect(limit.statistics.admitted == 1 && limit.statistics.dropped == 0)
   }
 
+  /// It opens no interval.
+  @Test(arguments: modes)
+  func rateAndBreakerTheFirstOfAnIntervalIsRefusedAtTheCall(mode: Dispatcher.Mode) async {
+    let breaker = CircuitBreaker(failures: 1, pause: .seconds(1))
+    let failing = Script.runs { _ in throw StageFright() }
+    await dispatcher.send(failing, options: .guarded(by: breaker))
+    let limit = DispatchLimit(1, overflow: .dropOldest)
+    let options =
+      [.throttled("k", per: .seconds(60)), .guarded(by: breaker), .limited(by: limit)]
+      as DispatchOptions
+    dispatcher.queue.isSuspended = true
+    let first = dispatch("1", mode, .limited(by: limit))
+    let refused = dispatch("x", mode, options)
+    #expect(refused.resultIfEnded?.errorCode == .circuitOpen)
+    dispatcher.queue.isSuspended = false
+    #expect(await first.result.isSuccess && limit.statistics.dropped == 0)
+    clock.advance(by: .seconds(1))
+    #expect(await dispatch("2", mode, options).result.isSuccess)
+    #expect(stage.model == ["1", "2"])
+  }
+
+  /// It opens no interval.
+  @Test(arguments: modes)
+  func rateAndRateLimitTheFirstOfAnIntervalIsRejectedAtTheCall(mode: Dispatcher.Mode) async {
+    let rate = DispatchOptions.rateLimited(by: RateLimit(1, per: .seconds(1)))
+    #expect(await dispatch("1", mode, rate).result.isSuccess)
+    let options = [.throttled("k", per: .seconds(60)), rate] as DispatchOptions
+    dispatcher.queue.isSuspended = true
+    let rejected = dispatch("x", mode, options)
+    #expect(rejected.resultIfEnded?.errorCode == .rateLimitExceeded)
+    dispatcher.queue.isSuspended = false
+    clock.advance(by: .seconds(1))
+    #expect(await dispatch("2", mode, options).result.isSuccess)
+    #expect(stage.model == ["1", "2"])
+  }
+
   @Test(arguments: modes)
   func rateAndLimitOneThatIsSkippedExtendsItsInterval(mode: Dispatcher.Mode) async {
     let options =

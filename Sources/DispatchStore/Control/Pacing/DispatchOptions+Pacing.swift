@@ -1,8 +1,8 @@
 extension DispatchOptions {
   /// Lets the dispatch begin when its rate limit has a token for it.
   ///
-  /// With `.reject` that is decided at the call; if the dispatch begins later (`delayed`, `debounced`), when its time
-  /// has come. The token comes back if the dispatch does not begin.
+  /// With `.reject` that is decided at the call; if the dispatch begins later (`delayed`, `debounced`), in its turn once
+  /// its time has come. The token comes back if the dispatch does not begin.
   ///
   /// With `.wait` the dispatch waits in its turn, right before it starts: it keeps its place in its lane and its
   /// exclusion keys, without a thread; a `.sync` caller blocks. Waiting ones of a key begin first come, first served.

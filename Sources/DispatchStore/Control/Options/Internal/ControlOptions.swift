@@ -194,11 +194,7 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
       return .skipped(callSite, for: present.callSite, key)
     }
     do throws(DispatchError) {
-      switch values.start {
-      case nil: try values.checkPace(at: callSite, of: dispatcher)
-      case .rate(let rate)?: try rate.check(at: callSite, of: dispatcher)
-      case .schedule?: break
-      }
+      try values.checkStart(at: callSite, of: dispatcher)
       return nil
     } catch {
       return error
@@ -241,7 +237,12 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
       return .begins
     }
     guard let mayWait else { return .begins }
-    return try start.admit(DispatchDelay(of: dispatch, isPossible: mayWait), to: dispatcher)
+    // Check before it opens an interval, which a refused one does not.
+    try values.checkStart(at: dispatch.callSite, of: dispatcher)
+    let admission = try start.admit(
+      DispatchDelay(of: dispatch, isPossible: mayWait), to: dispatcher)
+    if case .begins = admission { try values.pace(dispatch, of: dispatcher) }
+    return admission
   }
 
   override var isFindable: Bool { !values.names.isEmpty || values.group != nil }
@@ -255,6 +256,23 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     guard let key = values.latest else { return [] }
     let joined = dispatch.details?.isJoining == true ? dispatch.dispatchesBefore.last : nil
     return tables.latest.insert(dispatch, key, replacingAllBut: joined)
+  }
+}
+
+extension ControlOptions.Values {
+  /// Throws if a rate, a breaker or a rejecting rate limit refuses a dispatch made now; takes no token.
+  fileprivate func checkStart(
+    at callSite: CallSite, of dispatcher: Dispatcher
+  ) throws(DispatchError) {
+    switch start {
+    case .rate(let rate)?:
+      guard try rate.check(at: callSite, of: dispatcher) else { return }
+    case .schedule?:
+      return
+    case nil:
+      break
+    }
+    try checkPace(at: callSite, of: dispatcher)
   }
 }
 

@@ -3,10 +3,11 @@ struct KeyedRate: Sendable {
   let key: TypedKey
   let rule: RateRule
 
-  /// Throws if a dispatch made now is skipped, however it is admitted.
-  func check(at callSite: CallSite, of dispatcher: Dispatcher) throws(DispatchError) {
-    guard let opener = lines(of: dispatcher).present(key)?.skip(rule) else { return }
-    throw .tooSoon(callSite, after: opener, key)
+  /// Whether a dispatch made now begins at once; throws if it is skipped, however it is admitted.
+  func check(at callSite: CallSite, of dispatcher: Dispatcher) throws(DispatchError) -> Bool {
+    guard let line = lines(of: dispatcher).present(key) else { return rule.edges.isLeading }
+    if let opener = line.skip(rule) { throw .tooSoon(callSite, after: opener, key) }
+    return rule.edges.isLeading && line.isBetweenIntervals
   }
 
   private func lines(of dispatcher: Dispatcher) -> KeyedTable<RateLine> {

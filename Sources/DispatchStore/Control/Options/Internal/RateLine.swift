@@ -64,6 +64,12 @@ final class RateLine: Sendable {
     return opener
   }
 
+  /// Whether a dispatch that comes now opens an interval.
+  var isBetweenIntervals: Bool {
+    let now = clock.nanoseconds
+    return state.withLock { $0.rates.isBetweenIntervals(at: now) }
+  }
+
   /// Whether the line is idle, and no dispatch comes to it any longer.
   var isRetired: Bool { state.withLock(\.isRetired) }
 

@@ -78,6 +78,12 @@ struct RateState<Member: AnyObject> {
     return .wait(replacing: replaced?.member)
   }
 
+  /// Whether a dispatch that comes at this time opens an interval.
+  func isBetweenIntervals(at time: Int64) -> Bool {
+    guard let present = interval else { return true }
+    return pending == nil && present.end <= max(last, time)
+  }
+
   /// Skips a dispatch that comes within an interval and does not wait for its end.
   ///
   /// Returns the call site of the one that has opened the interval; nil, without an effect, for any other dispatch.
