@@ -50,17 +50,16 @@ struct CircuitBreakerTests {
     #expect(figures.admitted == 5 && figures.rejected == 1 && figures.openings == 1)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
-  func oneThatItRefusesSkipsNoOtherWhileItsCompletionRuns(mode: Dispatcher.Mode) async {
-    let (breaker, free) = (await opened(), Latch())
+  @Test(arguments: Way.all)
+  func oneThatItRefusesSkipsNoOtherWhileItsCompletionRuns(way: Way) async {
+    let (breaker, codes) = (await opened(), Recorder<DispatchError.Code?>())
     let options: DispatchOptions = [.guarded(by: breaker), .skippedIfInFlight("one")]
-    let first = dispatcher.dispatch(action: stage.notes("x"), mode: mode, options: options) {
-      free.wait()
+    let (dispatcher, script) = (dispatcher, stage.notes("x"))
+    let first = dispatcher.begin(script, way.mode, options, sends: way.sends) { _ in
+      dispatcher.dispatch(script, options: options) { codes.record($0.errorCode) }
     }
-    let second = dispatcher.dispatch(action: stage.notes("y"), mode: mode, options: options)
-    #expect(await second.result.errorCode == .circuitOpen)
-    free.open()
-    #expect(await first.result.errorCode == .circuitOpen)
+    #expect(await first.value.errorCode == .circuitOpen)
+    #expect(await codes.first(1) == [.circuitOpen])
   }
 
   @Test(arguments: Way.queued)

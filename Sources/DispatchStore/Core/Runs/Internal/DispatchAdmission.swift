@@ -375,14 +375,14 @@ extension Dispatcher {
   ) -> DispatchHandle {
     let result = dispatch.resultBeforeStart(error)
     dispatch.leaveScheduler()
+    // A later cancellation finds nothing to do, and needs no scheduler.
+    let details = dispatch.makeDetails()
+    details.beginEnding()
+    // Keys and units are not held for it until its completion has run: it begins nothing.
+    for release in details.withState({ $0.takeReleases() }) { release() }
     if mode.isSync || dispatch.completion == nil {
       dispatch.complete(result)
     } else {
-      // A later cancellation finds nothing to do, and needs no scheduler.
-      let details = dispatch.makeDetails()
-      details.beginEnding()
-      // Keys and units are not held for it until its completion has run: it begins nothing.
-      for release in details.withState({ $0.takeReleases() }) { release() }
       pool.runSurplusEnds(on: .current)
       pool.resumeEnd { dispatch.complete(result) }
     }
