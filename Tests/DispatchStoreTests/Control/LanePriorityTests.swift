@@ -84,6 +84,26 @@ struct LanePriorityTests {
     #expect(it.log.all.suffix(2) == ["1", "2"])
   }
 
+  /// They refuse it, or let it pass.
+  @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
+  func aBreakerAndARejectingRateLimitHoldNoneBack(_ mode: Dispatcher.Mode, sends: Bool) async {
+    it.dispatcher.usePriorities(in: mode)
+    let holder = await it.begin("holder", until: free, mode, .init())
+    let rate = RateLimit(1, per: .seconds(1))
+    let dispatches: [(name: String, options: DispatchOptions)] = [
+      ("normal", .init()),
+      ("guarded", [.priority(.high), .guarded(by: CircuitBreaker())]),
+      ("rated", [.priority(.veryHigh), .rateLimited(by: rate)]),
+    ]
+    var tasks = [holder]
+    for (name, options) in dispatches {
+      tasks.append(await it.queue(it.notes(name), mode, options, sends: sends))
+    }
+    free.open()
+    for task in tasks { #expect(await task.value.isSuccess) }
+    #expect(order == ["rated", "guarded", "normal"])
+  }
+
   /// Others were taken in when it comes.
   @Test(arguments: forms)
   func oneThatIsDispatchedByTheHolderGoesFirst(_ mode: Dispatcher.Mode, sends: Bool) async {

@@ -2,9 +2,9 @@ extension Dispatcher {
   /// Starts the dispatches of a lane by their priority, `DispatchOptions.priority(_:)`, from now on.
   ///
   /// The highest priority goes first, and equal ones first in, first out; the default is normal. A lower one is
-  /// passed over 16 times in a row at most. A dispatch that waits for others (`after`, conditions, exclusion keys)
-  /// goes after all that were dispatched to the lane before it, and lends these its priority. So it never holds the
-  /// lane before a dispatch that it waits for. In other lanes, priorities have no effect.
+  /// passed over 16 times in a row at most. A dispatch that waits for others (`after`, conditions, exclusion keys), or
+  /// for a token of a rate limit, goes after all that were dispatched to the lane before it, and lends these its
+  /// priority. So it never holds the lane before a dispatch that it waits for. In other lanes, priorities have no effect.
   ///
   /// The setting applies to the lane's key, even while the lane is idle, and to dispatches made after the call.
   ///

@@ -91,10 +91,10 @@ extension Dispatcher {
     admitted.enter(by: self)
     loop.run(dispatch, on: thread) { !delay.hasEnded && details.withState(\.isDelayed) }
     // Check while it is delayed: if it ends in that phase, it needs none of the following.
-    let (before, isGated) = dispatch.obstacles
+    let (before, gateHoldsBack) = dispatch.obstacles
     var wait: WaitGraph.Wait?
     defer { if let wait { WaitGraph.end(wait) } }
-    if isGated || !before.isEmpty, details.withState(\.isDelayed) {
+    if gateHoldsBack || !before.isEmpty, details.withState(\.isDelayed) {
       do {
         wait = try WaitGraph.begin(dispatch)
       } catch {

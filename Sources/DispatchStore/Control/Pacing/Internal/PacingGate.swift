@@ -35,6 +35,10 @@ final class PacingGate: StartGate, @unchecked Sendable {
     return true
   }
 
+  override var holdsBack: Bool {
+    inner != nil || demands.contains { $0.limit.overflow == .wait }
+  }
+
   override func passed(_ dispatch: Dispatch) {
     for demand in demands { demand.begin(dispatch) }
   }

@@ -448,9 +448,9 @@ extension Dispatch {
   /// The dispatches that it waits for before it runs.
   var dispatchesBefore: [Dispatch] { details?.withState(\.before) ?? [] }
 
-  /// The dispatches that it waits for, and whether it has to pass a gate after them.
-  var obstacles: (before: [Dispatch], isGated: Bool) {
-    details?.withState { ($0.before, $0.isGated) } ?? ([], false)
+  /// The dispatches that it waits for, and whether a gate may hold it back after them.
+  var obstacles: (before: [Dispatch], gateHoldsBack: Bool) {
+    details?.withState { ($0.before, $0.gate?.holdsBack == true) } ?? ([], false)
   }
 
   /// Whether it waits for other dispatches.

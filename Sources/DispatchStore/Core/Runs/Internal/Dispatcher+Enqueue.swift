@@ -232,8 +232,8 @@ extension Dispatcher {
     let isKnown = details?.scheduler != nil
     if isEmpty || isKnown { dispatch.makeDetails().scheduler = scheduler }
     // The dispatcher and its pool are not retained either while a dispatch waits for others.
-    let (before, isGated) = dispatch.obstacles
-    if isGated || !before.isEmpty { details?.dispatcher = self }
+    let (before, gateHoldsBack) = dispatch.obstacles
+    if gateHoldsBack || !before.isEmpty { details?.dispatcher = self }
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
     return schedule(dispatch, at: scheduler) {
       let other = self.scheduler(of: mode)
@@ -253,12 +253,12 @@ extension Dispatcher {
     _ dispatch: Dispatch, at scheduler: Scheduler, orAt other: () -> Scheduler
   ) -> Scheduler {
     var scheduler = scheduler
-    let (before, isGated) = dispatch.obstacles
+    let (before, gateHoldsBack) = dispatch.obstacles
     let hasPriority = dispatch.details?.priority != nil
     while true {
       if hasPriority { scheduler.expectPriority() }
-      if isGated || !before.isEmpty {
-        scheduler.noteHeldBack(dispatch, by: before, isGated: isGated)
+      if gateHoldsBack || !before.isEmpty {
+        scheduler.noteHeldBack(dispatch, by: before, isGated: gateHoldsBack)
       }
       if scheduler.schedule(dispatch, for: self) { break }
       scheduler = other()
@@ -272,18 +272,18 @@ extension Dispatcher {
     _ dispatch: Dispatch, _ admitted: AdmittedDispatch?, to storeIdentifier: String?,
     on thread: ThreadState
   ) {
-    let (before, isGated) = dispatch.obstacles
+    let (before, gateHoldsBack) = dispatch.obstacles
     // The record may have been used elsewhere before.
     dispatch.leaveScheduler()
     let details = dispatch.makeDetails()
     let loop = details.scheduler as? SyncLoop ?? SyncLoop(on: thread, of: self)
     details.scheduler = loop
     // The gate may open only after other dispatches on this dispatcher's queue have run.
-    if isGated { details.dispatcher = self }
+    if gateHoldsBack { details.dispatcher = self }
     dispatch.keep(outer: DispatchContext.blocked(on: thread))
     var wait: WaitGraph.Wait?
     defer { if let wait { WaitGraph.end(wait) } }
-    if isGated || !before.isEmpty {
+    if gateHoldsBack || !before.isEmpty {
       do {
         wait = try WaitGraph.begin(dispatch)
       } catch {

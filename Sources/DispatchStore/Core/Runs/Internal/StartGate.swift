@@ -13,6 +13,9 @@ class StartGate: @unchecked Sendable {
   /// No two threads try a dispatch at the same time.
   func letsPass(_ dispatch: Dispatch) -> Bool { fatalError("StartGate is abstract.") }
 
+  /// Whether a dispatch may have to wait at the gate; if not, it starts in its turn, or ends.
+  var holdsBack: Bool { true }
+
   /// Called when the dispatch starts, right after the gate has let it pass.
   func passed(_ dispatch: Dispatch) {}
 

@@ -291,8 +291,8 @@ private final class LaneExtras {
   /// Such a dispatch may hold the lane until others have ended, or needs a thread that waits for one of them.
   func keepsPlace(_ dispatch: Dispatch) -> Bool {
     guard dispatch.details != nil else { return false }
-    let (before, isGated) = dispatch.obstacles
-    return isGated || !before.isEmpty || !beforeTasks.present.isEmpty && dispatch.isOfTask
+    let (before, gateHoldsBack) = dispatch.obstacles
+    return gateHoldsBack || !before.isEmpty || !beforeTasks.present.isEmpty && dispatch.isOfTask
   }
 }
 
