@@ -430,6 +430,29 @@ struct TimeLimitTests {
     #expect(log.all.isEmpty)
   }
 
+  /// Also if it comes to the main actor only then.
+  @Test(arguments: [false, true])
+  func ofWhatIsSentToTheMainActorCountsFromTheCall(isDefault: Bool) async {
+    let dispatcher = Dispatcher(
+      defaults: isDefault ? .timeout(Self.second) : [], clock: clock)
+    dispatcher.addStage()
+    let (script, isHeld, free) = (Script.runs { [log] _ in log.record("ran") }, Latch(), Latch())
+    DispatchQueue.main.async {
+      isHeld.open()
+      free.wait()
+    }
+    await isHeld.opened()
+    let sent = Task.immediate {
+      await dispatcher.send(
+        script, mode: .mainThread, options: isDefault ? [] : .timeout(Self.second)
+      ).result
+    }
+    clock.advance(by: Self.second)
+    free.open()
+    expectTimedOut(await sent.value)
+    #expect(log.all.isEmpty)
+  }
+
   @Test(arguments: Dispatcher.Mode.laneModes)
   func aCompletionAtTheDeadlineMayWaitForItsLane(_ mode: Dispatcher.Mode) async {
     let (free, dispatcher, log) = (Latch(), dispatcher, log)

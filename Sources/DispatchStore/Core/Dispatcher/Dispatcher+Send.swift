@@ -128,24 +128,37 @@ extension Dispatcher {
     _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt
   ) async -> DispatchResult {
+    let callSite = CallSite(fileID: fileID, line: line)
+    // Time counts from the call, also until the task is where the dispatch runs.
+    let deadline = deadline(options, control(options, mode), at: callSite)
     let visit: MainQueueVisit?
     do {
-      let callSite = CallSite(fileID: fileID, line: line)
       visit = mode.isMainThread ? try MainQueueVisit(of: self, at: callSite) : nil
     } catch {
       return refuse(error, type(of: action), to: storeIdentifier, completion, fileID, line)
     }
     return await send(
-      action, to: storeIdentifier, mode, options, completion, fileID, line, after: visit,
-      on: mode.isMainThread ? MainActor.shared : nil)
+      action, to: storeIdentifier, mode, options, completion, fileID, line, until: deadline,
+      after: visit, on: mode.isMainThread ? MainActor.shared : nil)
   }
 
   private func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
     _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt, after visit: MainQueueVisit?, on isolation: isolated (any Actor)?
+    _ line: UInt, until deadline: Deadline?, after visit: MainQueueVisit?,
+    on isolation: isolated (any Actor)?
   ) async -> DispatchResult {
     visit?.end()
+    var options = options
+    if let deadline {
+      let left = deadline.time - clock.nanoseconds
+      if left <= 0 {
+        let error = DispatchError.timedOut(
+          CallSite(fileID: fileID, line: line), after: deadline.duration)
+        return refuse(error, type(of: action), to: storeIdentifier, completion, fileID, line)
+      }
+      options.timeLimit = left
+    }
     return await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
   }
 }
