@@ -26,7 +26,7 @@ struct StallRecordTests {
   /// A diagnosis of dispatches that run or wait, and of which each may wait for others.
   private func diagnosis(
     _ entries: [(waits: Bool, unmoved: Int64)], _ edges: [(Int, Int)] = [],
-    isSuspended: Bool = false
+    isSuspended: Bool = false, waitingForTime: Set<Int> = []
   ) -> Diagnosis {
     Diagnosis(
       dispatcher: "d", isSuspended: isSuspended, hasTable: true,
@@ -36,7 +36,8 @@ struct StallRecordTests {
           actions: [], names: [], mode: .serial, callSite: CallSite(fileID: "A/B.swift", line: 1),
           age: .nanoseconds(entry.unmoved), timeUnmoved: .nanoseconds(entry.unmoved),
           timeLeft: nil, isWaiting: entry.waits, waiterCount: 0, states: [],
-          waitsForQueue: entry.waits && !edges.contains { $0.0 == index + 1 })
+          waitsForQueue: entry.waits && !edges.contains { $0.0 == index + 1 },
+          waitsForTime: waitingForTime.contains(index + 1))
       },
       edges: edges.map { Diagnosis.Edge(from: $0.0, to: $0.1, kind: .lane, label: "behind") },
       cycles: [])
@@ -91,6 +92,14 @@ struct StallRecordTests {
     #expect(!record.note([stall(2)], in: free, at: 20, limit: 10))
     #expect(record.due([stall(2)], at: 20, limit: 10).next == 30)
     #expect(record.note([stall(2)], in: diagnosis([(false, 23), (true, 30)]), at: 30, limit: 10))
+  }
+
+  /// Nor are those behind it.
+  @Test func isNoneWhereItWaitsForTime() {
+    let waits = diagnosis([(true, 30), (true, 20)], [(2, 1)], waitingForTime: [1])
+    for time: Int64 in [10, 20, 30] {
+      #expect(!record.note([stall(1), stall(2)], in: waits, at: time, limit: 10))
+    }
   }
 
   @Test func isLookedAtTwiceWhereItWaitsForNothingThatIsKnown() {

@@ -123,6 +123,27 @@ struct WatchdogTests {
     #expect(reports.count == 0)
   }
 
+  /// However long that takes.
+  @Test(arguments: DiagnosisTests.queuedModes)
+  func reportsNothingThatWaitsForATokenOfARateLimit(mode: Dispatcher.Mode) async {
+    watch()
+    let limit = RateLimit(1, per: .seconds(60), overflow: .wait)
+    func dispatch(_ name: String, _ options: DispatchOptions) -> DispatchHandle {
+      dispatcher.dispatch(action: Script.adds(name), mode: mode, options: options)
+    }
+    #expect(await dispatch("1", .rateLimited(by: limit)).result.isSuccess)
+    let waiting = dispatch("2", .rateLimited(by: limit))
+    let behind = dispatch("3", [])
+    await limit.waiting(1)
+    for _ in 0..<7 { await advance(by: 8) }
+    await clock.waitForSleepers(atLeast: 1)
+    #expect(reports.count == 0 && !waiting.hasEnded)
+    await advance(by: 4)
+    #expect(await waiting.result.isSuccess)
+    #expect(await behind.result.isSuccess)
+    #expect(reports.count == 0)
+  }
+
   @Test func reportsWhatWaitsOnceThatNoLongerMoves() async {
     watch()
     let (began, goesOn, second) = (Latch(), Latch(), Latch())

@@ -61,6 +61,8 @@ extension Diagnosis {
     public let states: [String]
     /// Whether the entry needs the queue, or a thread of it, and nothing else that is known.
     let waitsForQueue: Bool
+    /// Whether the entry waits for nothing but time, as for a token of a rate limit.
+    let waitsForTime: Bool
   }
 
   /// A wait of an entry for another one.

@@ -99,7 +99,7 @@ extension Diagnosis.Entry {
     timeUnmoved = node.moved.map { .nanoseconds(now - $0) }
     timeLeft = node.deadline.map { .nanoseconds(max($0 - now, 0)) }
     (isWaiting, waiterCount) = (node.isWaiting, node.waiterCount)
-    waitsForQueue = node.waitsForQueue
+    (waitsForQueue, waitsForTime) = (node.waitsForQueue, node.waitsForTime)
     states = node.lines.map { $0(name).onOneLine } + Self.standing(node, sighting, at: now)
   }
 

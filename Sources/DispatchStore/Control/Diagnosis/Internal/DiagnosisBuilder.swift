@@ -121,9 +121,11 @@ struct DiagnosisBuilder {
   /// Looks at a dispatch that is held back in its turn by a condition, or by dispatches that have its keys.
   private mutating func lookAtGate(_ dispatch: Dispatch, _ place: Int) {
     guard let text = dispatch.gateDescription else { return }
-    map.update(place) { $0.isHeldBack = true }
+    let gate = dispatch.gate
+    let waitsForTime = gate?.opensWithTime(for: dispatch) == true
+    map.update(place) { ($0.isHeldBack, $0.waitsForTime) = (true, waitsForTime) }
     map.add({ _ in "waits for \(text)" }, to: place)
-    for obstacle in dispatch.gate?.obstacles(of: dispatch, followingLines: false) ?? [] {
+    for obstacle in gate?.obstacles(of: dispatch, followingLines: false) ?? [] {
       map.link(place, to: meet(obstacle.dispatch), .holdsBack, "is held back by")
     }
   }

@@ -107,6 +107,7 @@ private struct StallSearch {
   /// The entries with a known wait.
   private let waiting: Set<Int>
   private var reachingRoots: Set<Int> = []
+  /// The entries that wait for a moving dispatch or for time, or for another such entry.
   private var reachingMoving: Set<Int> = []
   private var holdsUpQueue = false
   private var queueMoves = false
@@ -121,7 +122,9 @@ private struct StallSearch {
     let moving = diagnosis.entries.filter { entry in
       !entry.isWaiting && entry.timeUnmoved.map { $0 < limit } == true
     }
-    add(waitersOf: moving.map(\.number), to: \.reachingMoving)
+    let timed = diagnosis.entries.filter(\.waitsForTime).map(\.number)
+    reachingMoving = Set(timed)
+    add(waitersOf: moving.map(\.number) + timed, to: \.reachingMoving)
     queueMoves = !diagnosis.isSuspended && moving.contains { $0.isOnQueue }
   }
 
@@ -145,7 +148,7 @@ private struct StallSearch {
     }
   }
 
-  /// Whether the dispatch waits for a root, or for a moving one.
+  /// Whether the dispatch waits for a root, for a moving one or for time.
   ///
   /// A dispatch that waits for the queue waits for any dispatch there.
   func waits(_ id: DispatchID) -> Bool {

@@ -17,6 +17,8 @@ struct WaitMap {
     var isWaiting = false
     /// Whether the node needs the queue or a thread of it, and nothing else that is known.
     var waitsForQueue = false
+    /// Whether the node waits for nothing but time.
+    var waitsForTime = false
     /// Whether the dispatch could not start even if it were next.
     var isHeldBack = false
     /// Whether a block is under way that is not known to wait.

@@ -60,6 +60,10 @@ final class PacingGate: StartGate, @unchecked Sendable {
       .filter { $0.dispatch !== dispatch }
   }
 
+  override func opensWithTime(for dispatch: Dispatch) -> Bool {
+    demands.contains { $0.isAwaited(by: dispatch) }
+  }
+
   override func description(of dispatch: Dispatch) -> String {
     if let demand = demands.first(where: { $0.isAwaited(by: dispatch) }) {
       return "a token of the rate limit \(demand.description)"

@@ -42,6 +42,11 @@ class StartGate: @unchecked Sendable {
   ///   for.
   func obstacles(of dispatch: Dispatch, followingLines: Bool) -> [GateObstacle] { [] }
 
+  /// Whether the dispatch waits at this gate for nothing but time, which opens it.
+  ///
+  /// Call it outside of locks, since equality of keys is user code.
+  func opensWithTime(for dispatch: Dispatch) -> Bool { false }
+
   /// Describes the obstacles of the dispatch at this gate.
   ///
   /// Call it outside of locks, since names of keys are user code.

@@ -219,6 +219,10 @@ private final class LanesGate: StartGate, @unchecked Sendable {
     next?.obstacles(of: dispatch, followingLines: followingLines) ?? []
   }
 
+  override func opensWithTime(for dispatch: Dispatch) -> Bool {
+    next?.opensWithTime(for: dispatch) == true
+  }
+
   override func description(of dispatch: Dispatch) -> String {
     let obstacles = lanes.obstacles
     guard obstacles.isEmpty else { return obstacles }
