@@ -162,6 +162,23 @@ struct DispatchLimitTests {
     #expect(stage.model == ["b"])
   }
 
+  /// Not what another limit, or an option, refuses once it has a unit.
+  @Test(arguments: modes)
+  func onlyWhatIsAcceptedCountsAsAdmitted(mode: Dispatcher.Mode) async {
+    let (first, second) = (DispatchLimit(10), DispatchLimit(1))
+    let held = await fill(second, mode)
+    let options = DispatchOptions.limited(by: first, second)
+    for _ in 0..<3 {
+      let refused = dispatcher.dispatch(action: Script.adds("x"), mode: mode, options: options)
+      #expect(await refused.result.errorCode == .limitExceeded)
+    }
+    #expect(first.statistics.admitted == 0 && second.statistics.admitted == 1)
+    free.open()
+    #expect(await held[0].result.isSuccess)
+    #expect(await dispatcher.send(Script.adds("y"), mode: mode, options: options).isSuccess)
+    #expect(first.statistics.admitted == 1 && second.statistics.admitted == 2)
+  }
+
   @Test(arguments: modes)
   func aTaskThatSendsWaitsForItsTurn(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .wait)

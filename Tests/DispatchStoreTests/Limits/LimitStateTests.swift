@@ -83,7 +83,7 @@ struct LimitStateTests {
     #expect(isRemoved && next == nil)
     var isReplaced = state.replace(member)
     #expect(isReplaced)
-    #expect(state.inFlight == 1 && state.droppedCount == 1 && state.admittedCount == 2)
+    #expect(state.inFlight == 1 && state.droppedCount == 1 && state.admittedCount == 1)
     isIn = state.enter()
     #expect(!isIn)
     isReplaced = state.replace(member)

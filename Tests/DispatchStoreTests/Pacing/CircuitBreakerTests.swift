@@ -154,6 +154,24 @@ struct CircuitBreakerTests {
     #expect(one.state == .closed)
   }
 
+  /// A trial of that one is under way.
+  @Test(arguments: Way.queued)
+  func oneThatAnotherBreakerRefusesIsNotAdmitted(way: Way) async {
+    let (other, one, free, begun) = (breaker(), await opened(), Latch(), Latch())
+    clock.advance(by: .seconds(1))
+    let trial = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        begun.open()
+        await free.opened()
+      }, mode: .serial(lane: "trial"), options: .guarded(by: one))
+    await begun.opened()
+    let refused = await stage.run(stage.notes("x"), way, .guarded(by: other, one)).value
+    #expect(refused.errorCode == .circuitOpen)
+    #expect(other.statistics.admitted == 0 && one.statistics.rejected == 1)
+    free.open()
+    #expect(await trial.result.isSuccess)
+  }
+
   // MARK: Half-open
 
   @Test(arguments: Way.queued)

@@ -136,7 +136,10 @@ public final class CircuitBreaker: Sendable {
     let verdict = result.map(verdict(on:)) ?? .none
     guard let now = guarded.withLock(\.clock)?.nanoseconds else { return }
     yieldPoint(.askBreaker, name)
-    change { $0.state.report(verdict, of: pass, at: now) }
+    change { guarded in
+      if result == nil { guarded.admitted -= 1 }
+      guarded.state.report(verdict, of: pass, at: now)
+    }
   }
 
   private func verdict(on result: DispatchResult) -> BreakerState.Verdict {

@@ -65,7 +65,6 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
   mutating func enter() -> Bool {
     guard inFlight < bound, line.isEmpty else { return false }
     inFlight += 1
-    admittedCount += 1
     return true
   }
 
@@ -83,13 +82,14 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
       inFlight -= 1
       return nil
     }
-    admittedCount += 1
     return isPlanted(.lostUnit) ? nil : next
   }
 
   // MARK: Who has the units
 
+  /// Notes that a member has got a unit and is accepted, which a call with a unit may not be in the end.
   mutating func insert(_ member: Member, at time: Int64) {
+    admittedCount += 1
     memberCount += 1
     let entry = Entry(member: member, since: time, number: memberCount)
     members[ObjectIdentifier(member)] = entry
@@ -116,9 +116,7 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
   /// Returns false if the dropped member's end has released the unit before, and another call has got it.
   mutating func replace(_ dropped: Member) -> Bool {
     droppedCount += 1
-    guard remove(dropped) else { return enter() }
-    admittedCount += 1
-    return true
+    return remove(dropped) || enter()
   }
 
   mutating func noteDropped() { droppedCount += 1 }

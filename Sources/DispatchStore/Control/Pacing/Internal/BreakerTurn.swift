@@ -33,8 +33,8 @@ final class BreakerTurn: Sendable {
     }
   }
 
-  /// Reports the end of the dispatch, if the breaker has let it pass.
-  func ended(_ result: DispatchResult) {
+  /// Reports the end of the dispatch, if the breaker has let it pass; without a result, it does not begin.
+  func ended(_ result: DispatchResult?) {
     let former = standing.exchange(.over)
     if case .inside(let pass) = former { breaker.report(result, of: pass) }
   }
