@@ -42,12 +42,15 @@ struct DispatchDelayTests {
     #expect(state.refusal?.code == (isCancelled ? nil : .skipped))
   }
 
-  @Test func isNoLongerDroppedWhileItIsTakenToItsStores() {
+  @Test(arguments: [false, true])
+  func endsOnceItIsTakenToItsStoresIfItIsCancelledOrDroppedMeanwhile(isCancelled: Bool) {
     var state = delayed()
     let begins = state.endDelay(isUnaccepted: true)
-    #expect(begins && !state.isDelayed && !state.isDroppable)
-    #expect(ends(state.cancel()) == nil, "It is noted.")
+    #expect(begins && !state.isDelayed && state.isDroppable)
+    #expect(ends(isCancelled ? state.cancel() : state.skip(Self.error)) == nil, "It is noted.")
+    #expect(!state.isDroppable)
     #expect(ends(state.endAcceptance(refusing: nil)) == false)
+    #expect(state.refusal?.code == (isCancelled ? nil : .skipped))
   }
 
   @Test func waitsAsOthersOnceItHasBegunInItsTask() {

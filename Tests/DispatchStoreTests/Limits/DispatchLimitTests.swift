@@ -113,6 +113,22 @@ struct DispatchLimitTests {
     #expect(limit.statistics.inFlight == 0)
   }
 
+  /// It ends once its scheduler has it.
+  @Test(arguments: queuedModes)
+  func oneWhoseDelayHasJustEndedIsDropped(mode: Dispatcher.Mode) async {
+    let limit = DispatchLimit(2, overflow: .dropOldest)
+    let handles = await fill(limit, mode, waiting: 1)
+    let oldest = handles[1].dispatch!
+    oldest.makeDetails().withState { $0.awaitAcceptance() }
+    let newest = dispatcher.dispatch(
+      action: Script.adds("new"), mode: mode, options: .limited(by: limit))
+    oldest.endAcceptance()
+    #expect(await handles[1].result.errorCode == .dropped)
+    free.open()
+    #expect(await handles[0].result.isSuccess)
+    #expect(await newest.result.isSuccess)
+  }
+
   /// Whichever limit was made first.
   @Test(arguments: queuedModes, [DispatchLimit.Overflow.reject, .dropNewest])
   func noneIsDroppedForOneThatAnotherLimitRefuses(

@@ -151,7 +151,7 @@ extension Dispatch {
     var isDropped = false
     cancel { state in
       isDropped = state.isDroppable
-      return isDropped ? state.endAcceptance(refusing: error) : .none
+      return isDropped ? state.skip(error) : .none
     }
     return isDropped
   }

@@ -116,12 +116,7 @@ struct DispatchState {
   var isWaiting: Bool { waiting != nil }
 
   /// Whether another dispatch may replace it.
-  ///
-  /// False while a thread is taking it to its stores.
-  var isDroppable: Bool {
-    guard let waiting else { return false }
-    return !waiting.isUnaccepted && !waiting.isBetweenActions && !isCancelled
-  }
+  var isDroppable: Bool { waiting?.isBetweenActions == false && !isCancelled }
 
   /// The dispatches that it waits for before it runs.
   var before: [Dispatch] { waiting?.before ?? [] }

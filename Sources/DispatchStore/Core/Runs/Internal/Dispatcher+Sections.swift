@@ -12,7 +12,8 @@ extension Dispatcher {
       let details = dispatch.makeDetails()
       guard !details.withState(\.isCancelled), !isUndone else {
         pool.resumeEnd {
-          dispatch.complete(DispatchResult(dispatchID: dispatch.id, error: CancellationError()))
+          let error: any Error = dispatch.refusal ?? CancellationError()
+          dispatch.complete(DispatchResult(dispatchID: dispatch.id, error: error))
         }
         return
       }
