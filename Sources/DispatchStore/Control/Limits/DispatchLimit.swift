@@ -45,6 +45,8 @@ public final class DispatchLimit: Sendable {
 
   typealias State = LimitState<Dispatch, LimitWaiter>
 
+  /// The number of dispatches that may be in flight.
+  let bound: Int
   let overflow: Overflow
   /// The name in messages.
   public let name: String
@@ -67,7 +69,7 @@ public final class DispatchLimit: Sendable {
   /// - Parameter atEnd: Called when the limit is released.
   init(_ bound: Int, overflow: Overflow, name: String, atEnd: (@Sendable () -> Void)?) {
     Self.check(bound, of: name)
-    self.overflow = overflow
+    (self.bound, self.overflow) = (bound, overflow)
     self.name = name
     self.atEnd = atEnd
     state = Locked(State(bound: bound))
@@ -91,15 +93,20 @@ public final class DispatchLimit: Sendable {
   var rank: (Int, UInt64) { (overflow == .dropOldest ? 1 : 0, number) }
 
   /// The present counts.
+  ///
+  /// Each access takes time linear in the number of dispatches in flight.
   public var statistics: Statistics {
     let now = clock.nanoseconds
     return state.withLock { state in
       Statistics(
-        bound: state.bound, inFlight: state.inFlight, waiting: state.waitingCount,
+        bound: bound, inFlight: state.inFlight, waiting: state.waitingCount,
         admitted: state.admittedCount, rejected: state.rejectedCount, dropped: state.droppedCount,
-        oldest: state.oldest().map { .nanoseconds(now - $0) })
+        oldest: state.oldest.map { .nanoseconds(now - $0) })
     }
   }
+
+  /// The number of dispatches in flight.
+  var inFlight: Int { state.withLock(\.inFlight) }
 
   // MARK: Units
 
@@ -230,7 +237,7 @@ extension DispatchError {
       code: .limitExceeded,
       message: """
         The dispatch at \(callSite) was rejected: as many as \(limit.name) allows are in flight \
-        (\(limit.statistics.bound)).
+        (\(limit.bound)).
         """,
       callSites: [callSite])
   }
@@ -240,7 +247,7 @@ extension DispatchError {
       code: .dropped,
       message: """
         The dispatch at \(callSite) was dropped before it started: more came than \(limit.name) allows in flight \
-        (\(limit.statistics.bound)).
+        (\(limit.bound)).
         """,
       callSites: [callSite])
   }
@@ -252,7 +259,7 @@ extension DispatchError {
       code: .wouldDeadlock,
       message: """
         The dispatch at \(callSite) would have to wait for \(limit.name), which has as many in flight as it allows \
-        (\(limit.statistics.bound)), \(why).
+        (\(limit.bound)), \(why).
         """,
       callSites: [callSite])
   }

@@ -8,52 +8,9 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
   var rejectedCount = 0
   private(set) var droppedCount = 0
   private var line = WaitingLine<Waiter>()
-  private var members: [ObjectIdentifier: Entry] = [:]
-  private var memberCount: UInt64 = 0
-  /// Members in order of arrival.
-  private var order = MemberLine()
+  private var members: [ObjectIdentifier: (member: Member, since: Int64)] = [:]
   /// Members that may be dropped for others, since their schedulers have them.
-  private var droppable = MemberLine()
-
-  private struct Entry {
-    let member: Member
-    let since: Int64
-    /// Distinguishes the entry from a later one at the same address.
-    let number: UInt64
-  }
-
-  /// Members in a row.
-  ///
-  /// Members that have left stay as tombstones: skipped, and removed once they are many.
-  private struct MemberLine {
-    private var ids = FIFO<(id: ObjectIdentifier, number: UInt64)>()
-    private var count = 0
-
-    mutating func append(_ entry: Entry, of members: [ObjectIdentifier: Entry]) {
-      ids.append((ObjectIdentifier(entry.member), entry.number))
-      count += 1
-      guard count > 2 * members.count + 64 else { return }
-      var present = MemberLine()
-      while let next = popFirst(of: members) { present.append(next, of: members) }
-      self = present
-    }
-
-    mutating func first(of members: [ObjectIdentifier: Entry]) -> Entry? {
-      while let (id, number) = ids.first {
-        if let entry = members[id], entry.number == number { return entry }
-        _ = ids.popFirst()
-        count -= 1
-      }
-      return nil
-    }
-
-    mutating func popFirst(of members: [ObjectIdentifier: Entry]) -> Entry? {
-      guard let entry = first(of: members) else { return nil }
-      _ = ids.popFirst()
-      count -= 1
-      return entry
-    }
-  }
+  private var droppable = WaitingLine<Member>()
 
   init(bound: Int) {
     self.bound = bound
@@ -90,15 +47,11 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
   /// Notes that a member has got a unit and is accepted, which a call with a unit may not be in the end.
   mutating func insert(_ member: Member, at time: Int64) {
     admittedCount += 1
-    memberCount += 1
-    let entry = Entry(member: member, since: time, number: memberCount)
-    members[ObjectIdentifier(member)] = entry
-    order.append(entry, of: members)
+    members[ObjectIdentifier(member)] = (member, time)
   }
 
   mutating func allowDropping(_ member: Member) {
-    guard let entry = members[ObjectIdentifier(member)] else { return }
-    droppable.append(entry, of: members)
+    if contains(member) { droppable.append(member) }
   }
 
   /// The members that have units, in no order.
@@ -108,7 +61,8 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
 
   /// Takes a member's unit from it; false if that was done before.
   mutating func remove(_ member: Member) -> Bool {
-    members.removeValue(forKey: ObjectIdentifier(member)) != nil
+    _ = droppable.remove(member)
+    return members.removeValue(forKey: ObjectIdentifier(member)) != nil
   }
 
   /// Hands the unit of a dropped member to the present call.
@@ -124,8 +78,8 @@ struct LimitState<Member: AnyObject, Waiter: AnyObject> {
   /// Takes the oldest member that may be dropped.
   ///
   /// Each is returned once, since a dispatch that has started can't be dropped later.
-  mutating func takeDroppable() -> Member? { droppable.popFirst(of: members)?.member }
+  mutating func takeDroppable() -> Member? { droppable.popFirst() }
 
-  /// The time since which the oldest member is in flight.
-  mutating func oldest() -> Int64? { order.first(of: members)?.since }
+  /// The time since which the oldest member is in flight; linear.
+  var oldest: Int64? { members.values.lazy.map(\.since).min() }
 }

@@ -27,8 +27,7 @@ final class WaitForLimit: Sendable {
 
   /// The reason for the wait, as text that follows "waits for ".
   var text: String {
-    let figures = limit.statistics
-    return "a unit of \"\(limit.name)\" (\(figures.inFlight) of \(figures.bound) are in flight)"
+    "a unit of \"\(limit.name)\" (\(limit.inFlight) of \(limit.bound) are in flight)"
   }
 }
 
