@@ -132,11 +132,16 @@ public final class CircuitBreaker: Sendable {
   }
 
   /// Notes how a dispatch that has passed has ended; without a result, it has not begun.
-  func report(_ result: DispatchResult?, of pass: BreakerState.Pass) {
+  ///
+  /// - Parameter isFirst: Called under the lock; returns whether this is the dispatch's first report.
+  func report(
+    _ result: DispatchResult?, of pass: BreakerState.Pass, if isFirst: () -> Bool = { true }
+  ) {
     let verdict = result.map(verdict(on:)) ?? .none
     guard let now = guarded.withLock(\.clock)?.nanoseconds else { return }
     yieldPoint(.askBreaker, name)
     change { guarded in
+      guard isFirst() else { return }
       if result == nil { guarded.admitted -= 1 }
       guarded.state.report(verdict, of: pass, at: now)
     }

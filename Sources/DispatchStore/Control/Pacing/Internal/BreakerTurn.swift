@@ -34,9 +34,17 @@ final class BreakerTurn: Sendable {
   }
 
   /// Reports the end of the dispatch, if the breaker has let it pass; without a result, it does not begin.
+  ///
+  /// Only the first of several calls counts. It does so in the breaker's lock: after any of them, the breaker shows it.
   func ended(_ result: DispatchResult?) {
-    let former = standing.exchange(.over)
-    if case .inside(let pass) = former { breaker.report(result, of: pass) }
+    let present = standing.withLock { standing in
+      if case .ahead = standing { standing = .over }
+      return standing
+    }
+    guard case .inside(let pass) = present else { return }
+    breaker.report(result, of: pass) {
+      if case .inside = standing.exchange(.over) { true } else { false }
+    }
   }
 }
 

@@ -342,14 +342,18 @@ extension Dispatch {
   }
 
   /// Tells the gate of a timeout, if a store has begun by then; if none has, the end is not far.
+  ///
+  /// The end tells it again, so that the completion never comes first.
   private func tellGateOfTimeout(_ error: DispatchError) {
-    let (work, hasStarted) = makeDetails().withState { ($0.work, $0.limit?.hasStarted == true) }
+    let (gate, work, hasStarted) = makeDetails().withState {
+      ($0.toldGate, $0.work, $0.limit?.hasStarted == true)
+    }
     let hasBegun =
       switch work {
       case .none: hasStarted
       case .round(let round): round.hasStarted
       case .step: true
       }
-    if hasBegun { tellGate { DispatchResult(dispatchID: id, error: error) } }
+    if hasBegun { gate?.ended(self, DispatchResult(dispatchID: id, error: error)) }
   }
 }

@@ -47,7 +47,7 @@ struct DispatchState {
   /// The time limit, if any; set before it is scheduled.
   var limit: TimeLimit?
   /// The gate that is to be told of the end; nil once it was, and for most.
-  private var toldGate: StartGate?
+  private(set) var toldGate: StartGate?
   /// Closures to call at its end, besides the waiters; none for most.
   private var calls: [(moment: EndMoment, body: @Sendable () -> Void)] = []
 

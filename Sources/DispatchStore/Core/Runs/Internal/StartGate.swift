@@ -26,7 +26,8 @@ class StartGate: @unchecked Sendable {
 
   /// Called once with the result, before the completion: at the deadline, or once the stores have ended.
   ///
-  /// If the caller waits for the stores beyond the deadline, the result says no more than that.
+  /// If the caller waits for the stores beyond the deadline, called at both times, perhaps on two threads at once: the
+  /// first call counts, and its result may say no more than that the time is over.
   ///
   /// Called for each dispatch with the gate, whether or not it has passed, under no lock.
   func ended(_ dispatch: Dispatch, _ result: DispatchResult) {}
