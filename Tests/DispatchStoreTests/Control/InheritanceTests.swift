@@ -687,6 +687,29 @@ struct InheritanceTests {
     #expect(await inner.result.isSuccess)
   }
 
+  @Test(arguments: blocks, [false, true])
+  func whatAGroupsCompletionDispatchesIsNotCancelledWithTheBlockAround(
+    _ style: OperationStyle, isRefused: Bool
+  ) async {
+    let (dispatcher, handles, free) = (dispatcher, handles, Latch())
+    let inner = holds("inner", until: free)
+    let groups = Dispatcher()
+    if isRefused { groups.close() }
+    let handle = dispatchOuter(
+      outer(style, until: free) {
+        // An empty group ends within the call.
+        groups.dispatch(ActionGroup {}) { _ in
+          handles.record(
+            dispatcher.dispatch(storeIdentifier: "inner", action: inner, mode: .async))
+        }
+      })
+    let made = await handles.first(1)[0]
+    handle.cancel()
+    free.open()
+    #expect(await made.result.isSuccess)
+    await handle.ended()
+  }
+
   @Test func whatAStoreThatRunsRegardlessDispatchesIsNotCancelled() async {
     let (dispatcher, log, free) = (dispatcher, log, Latch())
     dispatcher.addStage("audit", waitFor: WaitFor(["outer"], runsRegardless: true))

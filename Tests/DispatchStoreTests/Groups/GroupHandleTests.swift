@@ -267,6 +267,25 @@ struct GroupHandleTests {
     #expect(stage.model == ["in the lane"])
   }
 
+  @Test(arguments: Dispatcher.SendMode.laneModes)
+  func aWaitOfACompletionWithinTheCallHoldsUpTheBlockAround(_ mode: Dispatcher.SendMode) async {
+    let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
+    let outer = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        let behind = dispatcher.dispatch(action: Script.adds("behind"), mode: mode.mode)
+        // An empty group ends within the call.
+        dispatcher.dispatch(ActionGroup {}) { _ in
+          let waits = dispatcher.dispatch(
+            action: Script.adds("waits"), mode: .sync, options: .after(behind))
+          codes.record(waits.resultIfEnded?.dispatchError?.code)
+        }
+      }, mode: mode.mode)
+    #expect(await outer.result.isSuccess)
+    #expect(codes.all == [.wouldDeadlock])
+    await dispatcher.dispatch(action: Script.adds("later"), mode: mode.mode).ended()
+    #expect(stage.model == ["behind", "later"])
+  }
+
   @Test(arguments: Dispatcher.SendMode.laneModes, [DispatchOptions(), .detached])
   func sentInTheLaneThatAStepNeedsTheStepIsRefused(
     _ mode: Dispatcher.SendMode, options: DispatchOptions

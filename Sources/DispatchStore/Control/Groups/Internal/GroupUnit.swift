@@ -68,7 +68,13 @@ final class GroupUnit: Sendable {
   ///
   /// A wait there blocks the group, and the code around the call.
   func perform(_ body: () -> Void) {
-    guard let standIn else { return body() }
+    guard let standIn else {
+      // A refused group has no context: the code counts as an observer's, wherever it runs.
+      let thread = ThreadState.current
+      let former = thread.beginNotice()
+      defer { thread.endNotice(former) }
+      return body()
+    }
     standIn.withContext(of: nil, on: .current, body)
   }
 
