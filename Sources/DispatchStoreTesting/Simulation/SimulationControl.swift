@@ -30,7 +30,8 @@ public struct SimulationControl: Sendable {
   package var seed: UInt64 { world.options.seed }
 
   /// Starts an unstructured task of the simulation, for which nothing waits.
-  package func startTask(_ body: @escaping @Sendable () async -> Void) {
+  @discardableResult
+  package func startTask(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     Task(executorPreference: WorldExecutor(world), operation: body)
   }
 

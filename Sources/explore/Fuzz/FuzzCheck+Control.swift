@@ -47,6 +47,9 @@ extension FuzzCheck {
         || program.dispatches[number].controls.contains {
           if case .skippedIfInFlight = $0 { true } else { false }
         }
+    case .rateLimitExceeded: return program.rates.contains(.reject)
+    case .circuitOpen: return program.dispatches[number].controls.contains(.guarded)
+    case .dispatcherClosed: return program.hasClosing
     default: return false
     }
   }
@@ -79,6 +82,11 @@ extension FuzzCheck {
     for (place, limit) in run.present.now.limits.enumerated() {
       check(limit.statistics.inFlight == 0, "limit \(place) has \(limit.statistics) at the end")
     }
+    for (place, rate) in run.present.now.rates.enumerated() {
+      check(rate.statistics.waiting == 0, "rate \(place) has \(rate.statistics) at the end")
+    }
+    let breaker = run.present.now.breaker.statistics
+    check(breaker.trialsInFlight == 0, "the breaker has \(breaker) at the end")
   }
 
   private struct Group: Hashable {

@@ -9,7 +9,8 @@ extension FuzzCheck {
         result.steps.count == plan.steps.count, "group \(place) has \(result.steps.count) results")
       for (number, step) in zip(plan.steps, result.steps) { check(step, number, result, place) }
       let isSuccess = result.steps.allSatisfy(\.outcome.isFinished)
-      check(result.isSuccess == isSuccess, "group \(place) ended with \(result)")
+      let mayBeRefused = plan.steps.isEmpty && !plan.controls.isEmpty
+      check(result.isSuccess == isSuccess || mayBeRefused, "group \(place) ended with \(result)")
       check(plan.steps, "group \(place)", atMost: plan.limit ?? 1)
       let undos = result.compensated.map { step in
         plan.undos.first {
@@ -58,7 +59,8 @@ extension FuzzCheck {
     for (number, handle) in run.present.now.handles {
       let plan = program.dispatches[number]
       guard program.effects[plan.dispatcher]?.policy == .concurrent, !plan.isSequence,
-        handle.resultIfEnded?.isSuccess == true, !isJoined(number), !hasTimeLimit(number)
+        handle.resultIfEnded?.isSuccess == true, !isJoined(number), !hasTimeLimit(number),
+        marks[.shutDown]?[plan.dispatcher] == nil
       else { continue }
       check(runs[plan.actions[0]] == 1, "no effect has followed #\(number)")
     }

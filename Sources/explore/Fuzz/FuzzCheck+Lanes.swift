@@ -11,8 +11,9 @@ extension FuzzCheck {
     var lanes: [Lane: [Int]] = [:]
     for number in spans.keys.sorted() {
       let plan = program.dispatches[number]
-      if plan.mode == .async || plan.mode == .sync { continue }
-      lanes[Lane(dispatcher: plan.dispatcher, mode: plan.mode), default: []].append(number)
+      for lane in plan.lanes {
+        lanes[Lane(dispatcher: plan.dispatcher, mode: lane), default: []].append(number)
+      }
     }
     for (lane, numbers) in lanes { check(lane, numbers) }
   }

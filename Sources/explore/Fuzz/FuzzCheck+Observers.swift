@@ -14,6 +14,13 @@ extension FuzzCheck {
         Int(version) == versions.count && count == versions.count,
         "s\(place) has version \(version) and counts \(count) after \(versions.count) commits")
     }
+    for follower in present.followers {
+      let versions = follower.versions.now
+      let isNewest = follower.kind == .newest
+      check(
+        zip(versions, versions.dropFirst()).allSatisfy { isNewest ? $0 < $1 : $0 + 1 == $1 },
+        "a follower of s\(follower.store) got \(versions)")
+    }
     for place in program.observers.indices {
       let plan = program.observers[place]
       let versions = observed[place, default: []].map(\.version)

@@ -74,7 +74,8 @@ extension FuzzCheck {
   /// dispatch of the block.
   private func mayBeCancelled(_ number: Int) -> Bool {
     if program.dispatches[number].isInGroup { return true }
-    let isAnyCancelled = spans.values.contains(where: \.wasCancelled)
+    let isAnyCancelled =
+      spans.values.contains(where: \.wasCancelled) || marks[.taskCancelled] != nil
     if program.dispatches[number].isSent {
       return program.isControlled || program.hasGroups || isAnyCancelled
     }

@@ -8,6 +8,7 @@ struct FuzzCheck {
   let program: FuzzProgram
   /// By dispatch: the one whose block makes it.
   let makers: [Int: Int]
+  let children: [Int: [FuzzProgram.Child]]
   let madeInTasks: Set<Int>
   /// By action and store.
   private(set) var parts: [Part.Key: Part] = [:]
@@ -16,6 +17,8 @@ struct FuzzCheck {
   /// The commits of each store and the calls of each observer, with their times.
   private(set) var commits: [Int: [(version: Int, action: Int, time: Int)]] = [:]
   private(set) var observed: [Int: [(version: Int, time: Int)]] = [:]
+  /// The times of further events, by their subjects.
+  private(set) var marks: [FuzzEvent.Kind: [Int: [Int]]] = [:]
   private let found = Shared<[String]>([])
 
   /// The fate of one store's part in an action.
@@ -50,6 +53,7 @@ struct FuzzCheck {
     self.run = run
     program = run.program
     makers = program.makers
+    children = program.children
     madeInTasks = program.madeInTasks
     for (time, event) in run.log.allEvents.enumerated() { take(event, at: time) }
   }
@@ -61,6 +65,8 @@ struct FuzzCheck {
     checkLanes()
     checkResults()
     checkControls()
+    checkCancellations()
+    checkEnds()
     checkGroups()
     checkEffects()
     checkObservers()
@@ -96,6 +102,7 @@ struct FuzzCheck {
       if event.subject >= 0 { parts[key, default: Part()].commits.append(time) }
     case .observed(let observer):
       observed[observer, default: []].append((event.version, time))
+    default: marks[event.kind, default: [:]][event.subject, default: []].append(time)
     }
   }
 

@@ -21,13 +21,20 @@ struct FuzzContext {
   /// Whether a dispatch or an exclusive section waits for it.
   var isInsideDispatch = false
 
+  /// Whether it is in no dispatch, nor in what one has started.
+  var isFree = false
+  /// Whether its task will be cancelled.
+  var isTaskCancelled = false
+
   /// The dispatcher of the group whose steps are drawn.
   var groupDispatcher: Int?
 
   /// Whether its thread is to resume a queue after it: it may wait for nothing that is queued there.
   var holdsQueue = false
 
-  static func root(isTask: Bool) -> FuzzContext { FuzzContext(kind: .root(isTask: isTask)) }
+  static func root(isTask: Bool) -> FuzzContext {
+    FuzzContext(kind: .root(isTask: isTask), isFree: true)
+  }
 
   static func observer(_ place: Int) -> FuzzContext {
     FuzzContext(
@@ -39,6 +46,7 @@ struct FuzzContext {
     inner.kind = kind
     inner.groupDispatcher = nil
     inner.depth += 1
+    if kind != .child { inner.isTaskCancelled = false }
     inner.holdsQueue = kind == .suspended || kind == .section && holdsQueue
     switch kind {
     case .root:
@@ -54,6 +62,7 @@ struct FuzzContext {
       inner.isInsideDispatch = true
     case .section, .suspended: inner.hasOwnStore = false
     }
+    if inner.isInsideDispatch { inner.isFree = false }
     return inner
   }
 

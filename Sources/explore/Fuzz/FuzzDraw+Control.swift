@@ -9,6 +9,10 @@ extension FuzzDraw {
       let limit = FuzzProgram.LimitPlan(bound: below(2) + 1, overflow: pick(overflows))
       program.limits.append(limit)
     }
+    if program.isExtended {
+      let overflows: [RateLimit.Overflow] = program.isTame ? [.reject] : [.reject, .wait]
+      program.rates = (0...below(2)).map { _ in pick(overflows) }
+    }
   }
 
   /// - Parameters:
@@ -34,7 +38,10 @@ extension FuzzDraw {
   }
 
   private mutating func control() -> FuzzProgram.Control? {
-    switch below(program.isTame ? 9 : 12) {
+    if program.isExtended, chance(1, in: 4) {
+      return [.guarded, .detached, .rate(below(program.rates.count))][below(3)]
+    }
+    return switch below(program.isTame ? 9 : 12) {
     case 0, 1: program.hasGroups ? nil : .timeLimit(milliseconds: [0, 1, 3, 40][below(4)])
     case 2: .name(below(2))
     case 3: .exclusive(below(2))

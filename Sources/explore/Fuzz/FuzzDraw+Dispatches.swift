@@ -13,6 +13,7 @@ extension FuzzDraw {
     let dispatcher = context.groupDispatcher ?? below(program.dispatchers.count)
     var plan = FuzzProgram.DispatchPlan(dispatcher: dispatcher, mode: mode(context))
     plan.isInGroup = isInGroup
+    if program.isExtended, case .lane = plan.mode, chance(1, in: 3) { plan.mode = .lanes }
     // A group's steps run on threads, and in tasks.
     if isInGroup, plan.mode == .sync || plan.mode == .main { plan.mode = .async }
     plan.isMadeInSection = context.kind == .section
@@ -37,7 +38,9 @@ extension FuzzDraw {
       }
     }
     if program.effects[dispatcher] != nil, chance(1, in: 3) {
-      plan.effect = body(context.inner(.root(isTask: true)))
+      var effect = context.inner(.root(isTask: true))
+      effect.isFree = false
+      plan.effect = body(effect)
     }
     plan.completion =
       switch isInGroup ? 0 : below(4) {
@@ -63,7 +66,8 @@ extension FuzzDraw {
   private mutating func answer(
     _ store: FuzzProgram.StorePlan.Kind, _ context: FuzzContext, isAlone: Bool
   ) -> FuzzProgram.Answer {
-    let choice = below(store == .operates ? 10 : store == .applies ? 3 : 2)
+    let isAsync = context.isTaskCancelled && store == .operates
+    let choice = isAsync ? 9 : below(store == .operates ? 10 : store == .applies ? 3 : 2)
     if store == .applies || (store == .operates && choice == 2) {
       if choice > 0 { return .init(kind: .application, body: body(context.inner(.block))) }
     }

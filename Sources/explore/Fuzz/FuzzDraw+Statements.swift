@@ -20,17 +20,21 @@ extension FuzzDraw {
   private mutating func statement(
     _ context: FuzzContext, _ made: inout [Int]
   ) -> FuzzProgram.Statement? {
-    if context.mayOnlyEnqueue { return dispatch(context, &made) }
+    if context.mayOnlyEnqueue {
+      let isGroup = program.isExtended && program.hasGroups && context.kind == .section
+      return isGroup && chance(1, in: 5) ? group(context) : dispatch(context, &made)
+    }
     if context.depth > 4 {
       return context.hasOwnStore ? .commitOwn(nil) : .commit(store: store(), nil)
     }
-    switch below(program.hasGroups ? 26 : 24) {
+    if program.isExtended, chance(1, in: context.depth == 0 ? 2 : 6) { return extended(context) }
+    switch below(context.isTaskCancelled ? 10 : program.hasGroups ? 26 : 24) {
     case 0..<10: return dispatch(context, &made)
     case 10, 11: return context.hasOwnStore ? .commitOwn(section(context)) : nil
     case 12: return .commit(store: store(), section(context))
     case 13..<16: return wait(context, made)
     case 16: return program.isControlled && chance(1, in: 2) ? control() : cancel()
-    case 17: return .task(body(context.inner(.root(isTask: true))))
+    case 17: return .task(body(context.inner(.root(isTask: true))), isCancelled: false)
     case 18 where context.isAsync:
       return .children((0..<2).map { _ in body(context.inner(.child)) })
     case 19 where context.isAsync: return .yield
@@ -60,12 +64,17 @@ extension FuzzDraw {
     group.limit = chance(1, in: 2) ? below(3) + 1 : nil
     group.continues = chance(1, in: 4)
     group.isCancelled = !group.isSent && chance(1, in: 6)
+    if program.isExtended {
+      // Those that are not for groups have no effect.
+      group.controls = controls(isWaitedFor: false, holdsQueue: context.holdsQueue)
+      if !group.isSent { group.completion = body(context.inner(.completion)) }
+    }
     program.groups.append(group)
     return .group(program.groups.count - 1)
   }
 
-  private mutating func store() -> Int { below(program.stores.count) }
-  private mutating func dispatcher() -> Int { below(program.dispatchers.count) }
+  mutating func store() -> Int { below(program.stores.count) }
+  mutating func dispatcher() -> Int { below(program.dispatchers.count) }
 
   private mutating func section(_ context: FuzzContext) -> FuzzProgram.Body? {
     chance(1, in: 4) ? body(context.inner(.section)) : nil
@@ -75,7 +84,9 @@ extension FuzzDraw {
     _ context: FuzzContext, _ made: inout [Int]
   ) -> FuzzProgram.Statement? {
     guard let number = newDispatch(context) else { return nil }
-    if context.isAsync, chance(1, in: 2), maySend(program.dispatches[number], context) {
+    if context.isAsync, context.isTaskCancelled || chance(1, in: 2),
+      maySend(program.dispatches[number], context)
+    {
       program.dispatches[number].isSent = true
       return .send(number)
     }

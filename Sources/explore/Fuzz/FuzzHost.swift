@@ -12,7 +12,8 @@ protocol FuzzHost: Sendable {
   /// On threads it needs no task, since `.sync` dispatches in tasks may hold all threads that run these.
   func startThreadLater(_ body: @escaping @Sendable () -> Void)
   /// Starts a task for which nothing waits.
-  func startTask(_ body: @escaping @Sendable () async -> Void)
+  @discardableResult
+  func startTask(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never>
   /// Runs a closure in an operation of the program's own on a queue.
   func add(to queue: OperationQueue, _ body: @escaping @Sendable () -> Void)
   /// A simulation's clock goes on at once.
@@ -39,7 +40,7 @@ struct SimulatedHost: FuzzHost {
     }
   }
 
-  func startTask(_ body: @escaping @Sendable () async -> Void) {
+  func startTask(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     control.startTask(body)
   }
 
@@ -70,7 +71,7 @@ struct ThreadsHost: FuzzHost {
     DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(200), execute: body)
   }
 
-  func startTask(_ body: @escaping @Sendable () async -> Void) {
+  func startTask(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     Task(operation: body)
   }
 

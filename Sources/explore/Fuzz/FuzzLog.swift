@@ -9,6 +9,13 @@ struct FuzzEvent: Sendable {
     case began, ended, threw
     /// Events of stores, with the number of the commit; `subject` is the action that it is for, if any.
     case committed
+    /// Events after which nothing of something is to begin, or to happen: of a dispatch, a list of statements, a group, and
+    /// dispatchers.
+    case cancelReturned, taskCancelled, groupCancelled, closed, shutDown, drained
+    /// A dispatch had not ended when its dispatcher was drained.
+    case unended
+    /// Events of groups, and of the effects of actions.
+    case groupEnded, effect
     /// Events of observers, with the number of the commit.
     case observed(Int)
   }

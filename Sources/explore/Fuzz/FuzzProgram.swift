@@ -14,6 +14,8 @@ struct FuzzProgram: Sendable {
   /// Whether dispatches have limits, keys and names.
   var isControlled = false
   var limits: [LimitPlan] = []
+  /// What rate limits do above their rate.
+  var rates: [RateLimit.Overflow] = []
   var dispatchers: [DispatcherPlan] = []
   var stores: [StorePlan] = []
   var observers: [ObserverPlan] = []
@@ -77,6 +79,12 @@ extension FuzzProgram {
   /// Whether all observers on queues have the same one; not drawn, so that seeds draw what they have drawn before.
   var sharesObserverQueue: Bool { seed.isMultiple(of: 2) }
 
+  /// Whether there are cancelled tasks, several lanes, pacing and followers; not drawn, for the same reason.
+  var isExtended: Bool { seed / 2 % 2 == 1 }
+
+  /// Whether statements close dispatchers.
+  var hasClosing: Bool { isExtended && seed / 4 % 2 == 1 }
+
   /// The serial queue that an observer shares with others; nil if there is none.
   func serialPlace(of observer: Int) -> ObserverPlan.Place? {
     switch observers[observer].kind {
@@ -109,7 +117,7 @@ extension FuzzProgram {
   }
 
   struct DispatchPlan: Sendable {
-    enum Mode: Hashable, Sendable { case async, serial, lane(Int), sync, main }
+    enum Mode: Hashable, Sendable { case async, serial, lane(Int), lanes, sync, main }
     enum Completion: Sendable { case none, plain(Body), result(Body) }
 
     var dispatcher: Int
@@ -136,6 +144,16 @@ extension FuzzProgram {
     var hasHandle: Bool { !isSent && !isInGroup }
     /// The calls of the effect that follows it.
     var effect: Body = 0
+
+    var isDetached: Bool { controls.contains(.detached) }
+    /// The lanes that it holds.
+    var lanes: [Mode] {
+      switch mode {
+      case .async, .sync: []
+      case .lanes: [.lane(0), .lane(1)]
+      default: [mode]
+      }
+    }
   }
 
   /// A group of dispatches, each a step or the compensation of one.
@@ -149,6 +167,8 @@ extension FuzzProgram {
     var continues = false
     var isSent = false
     var isCancelled = false
+    var completion: Body = 0
+    var controls: [Control] = []
   }
 
   struct EffectPlan: Sendable {
@@ -166,7 +186,7 @@ extension FuzzProgram {
   enum Control: Hashable, Sendable {
     case timeLimit(milliseconds: Int)
     case name(Int), exclusive(Int), cancelsPrevious(Int), skippedIfInFlight(Int), limit(Int)
-    case debounced(Int), throttled(Int)
+    case debounced(Int), throttled(Int), rate(Int), guarded, detached
     case isUrgent
     /// A store runs again that has failed; so often it fails again.
     case retry(attempts: Int, failures: Int)
@@ -212,6 +232,7 @@ extension FuzzProgram {
     /// Awaits a dispatch, if that has been made.
     case await(Int)
     case cancel(Int)
+    case awaitGroup(Int), cancelGroup(Int)
     case cancelNamed(dispatcher: Int, Int)
     /// In a simulation, some time passes at once.
     case passTime
@@ -220,7 +241,9 @@ extension FuzzProgram {
     /// A commit through the operation.
     case commitOwn(Body?)
     /// A task for which no code waits.
-    case task(Body)
+    ///
+    /// A thread may cancel it at some time.
+    case task(Body, isCancelled: Bool)
     /// Child tasks, for which this one waits.
     case children([Body])
     case yield
@@ -234,5 +257,12 @@ extension FuzzProgram {
     case cancelObserver(Int)
     /// An operation of the program's own on the dispatcher's queue.
     case usersOperation(dispatcher: Int, Body)
+    case close(dispatcher: Int), shutDown(dispatcher: Int)
+    /// Drains it without awaiting that, or by awaiting it.
+    case drain(dispatcher: Int, milliseconds: Int?), awaitDrain(dispatcher: Int)
+    /// Follows a store from its present state on.
+    case follow(store: Int, Follower)
   }
+
+  enum Follower: Hashable, Sendable, CaseIterable { case inline, stream, newest }
 }

@@ -40,7 +40,7 @@ extension FuzzRun {
     if !plan.isMadeInSection { log.note(.returned, number) }
   }
 
-  private func isFirst(_ number: Int) -> Bool {
+  func isFirst(_ number: Int) -> Bool {
     present.with { $0.made.insert(number).inserted }
   }
 
@@ -49,7 +49,11 @@ extension FuzzRun {
       .after(plan.after.compactMap(handleToWaitFor)),
       plan.continuesOnFailure && !plan.isSent ? .continuingOnFailure : [],
     ]
-    return plan.controls.reduce(base) { [$0, option(of: $1)] }
+    return [base, self.options(of: plan.controls)]
+  }
+
+  func options(of controls: [FuzzProgram.Control]) -> DispatchOptions {
+    controls.reduce([]) { [$0, option(of: $1)] }
   }
 
   private func option(of control: FuzzProgram.Control) -> DispatchOptions {
@@ -61,6 +65,10 @@ extension FuzzRun {
     case .skippedIfInFlight(let key): .skippedIfInFlight(key)
     case .limit(let place): limit(place).map { .limited(by: $0) } ?? []
     case .debounced(let key): .debounced(key, for: .milliseconds(2))
+    case .rate(let place):
+      present.now.rates.dropFirst(place).first.map { .rateLimited(by: $0) } ?? []
+    case .detached: .detached
+    case .guarded: .guarded(by: present.now.breaker)
     case .throttled(let key): .throttled(key, per: .milliseconds(2), edges: .both)
     case .isUrgent: .priority(.high)
     case .retry(let attempts, _): .retry(attempts: attempts)
@@ -86,10 +94,12 @@ extension FuzzRun {
       FuzzAction(number: plan.actions[0]), to: plan.target.map { "s\($0)" }, mode: plan.mode.mode,
       options: options, then: completion, fileID: "fuzz", line: UInt(number))
     end()
-    present.with { $0.sent[number] = result.result }
     if result.dispatchError?.code == .wouldDeadlock {
       noteRefusal("send #\(number): \(result.error!)")
+      // It may have begun, and goes on.
+      if plan.isDetached { return }
     }
+    present.with { $0.sent[number] = result.result }
     log.note(.returned, number)
     log.note(.awaited, number)
   }
@@ -135,6 +145,7 @@ extension FuzzProgram.DispatchPlan.Mode {
     case .async: .async
     case .serial: .serial
     case .lane(let key): .serial(lane: key)
+    case .lanes: .serial(lanes: [0, 1])
     case .sync: .sync
     case .main: .mainThread
     }

@@ -98,12 +98,17 @@ extension FuzzRun {
 
   private func haveObserversCaughtUp() -> Bool {
     let present = present.now
-    return program.observers.indices.allSatisfy { place in
-      guard !present.cancelledObservers.contains(place),
-        let store = present.stores[program.observers[place].store]
-      else { return true }
-      return present.observed[place] >= Int(store.version)
+    let followersHave = present.followers.allSatisfy { follower in
+      guard let store = present.stores[follower.store] else { return true }
+      return follower.versions.now.last == Int(store.version)
     }
+    return followersHave
+      && program.observers.indices.allSatisfy { place in
+        guard !present.cancelledObservers.contains(place),
+          let store = present.stores[program.observers[place].store]
+        else { return true }
+        return present.observed[place] >= Int(store.version)
+      }
   }
 
   var unendedDispatches: [Int] {
@@ -128,9 +133,11 @@ extension FuzzRun {
       return present
     }
     for token in former.tokens { token.cancel() }
+    for follower in former.followers { follower.cancel() }
     // Releases one after the other what dictionaries would release in the order of hashes.
     for key in former.operations.keys.sorted() { former.operations[key] = nil }
     for key in former.handles.keys.sorted() { former.handles[key] = nil }
+    for key in former.groupHandles.keys.sorted() { former.groupHandles[key] = nil }
     return former.dispatchers.map { WeakDispatcher(name: $0.name, dispatcher: $0) }
   }
 }

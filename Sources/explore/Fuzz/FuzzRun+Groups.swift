@@ -29,11 +29,32 @@ extension FuzzRun {
       return
     }
     beginActivity()
-    let handle = dispatcher.dispatch(group(place)) { result in
+    let handle = dispatcher.dispatch(
+      group(place), options: options(of: program.groups[place].controls)
+    ) { result in
       self.note(result, of: place)
+      try? self.run(self.program.groups[place].completion)
+      self.log.note(.groupEnded, place)
       self.endActivity()
     }
-    if program.groups[place].isCancelled { handle.cancel() }
+    present.with { $0.groupHandles[place] = handle }
+    if program.groups[place].isCancelled { cancelGroup(place) }
+  }
+
+  func cancelGroup(_ place: Int) {
+    guard let handle = present.now.groupHandles[place] else { return }
+    handle.cancel()
+    log.note(.groupCancelled, place)
+  }
+
+  func awaitGroup(_ place: Int) async {
+    guard let handle = present.now.groupHandles[place] else { return }
+    let end = beginWait("a task awaits group \(place)")
+    let error = await handle.result.error
+    end()
+    if (error as? DispatchError)?.code == .wouldDeadlock, !handle.hasEnded {
+      noteRefusal("await group \(place): \(error!)")
+    }
   }
 
   /// Runs a group in this task.
@@ -42,7 +63,8 @@ extension FuzzRun {
       return
     }
     let end = beginWait("a task sends group \(place)")
-    let result = await dispatcher.send(group(place))
+    let result = await dispatcher.send(
+      group(place), options: options(of: program.groups[place].controls))
     end()
     note(result, of: place)
   }

@@ -25,6 +25,8 @@ extension FuzzRun {
       case .children(let bodies):
         await concurrently(bodies) { try? await self.runAsync($0, for: owner) }
       case .yield: await Task.yield()
+      case .awaitGroup(let place): await awaitGroup(place)
+      case .awaitDrain(let place): await awaitDrain(place)
       default: try run(statement, for: owner)
       }
     }
@@ -50,14 +52,23 @@ extension FuzzRun {
       guard let handle = handle(number) else { return }
       log.note(.cancelled, number)
       handle.cancel()
+      log.note(.cancelReturned, number)
+    case .cancelGroup(let place): cancelGroup(place)
+    case .close(let place): close(place) { $0.close() }
+    case .shutDown(let place):
+      close(place) { $0.shutDown() }
+      log.note(.shutDown, place)
+    case .drain(let place, let milliseconds): drain(place, for: milliseconds)
+    case .follow(let store, let kind): follow(store, kind)
     case .cancelNamed(let place, let name): dispatcher(place)?.cancel(named: name)
     case .passTime: host.passTime()
     case .commit(let place, let section):
       if let store = store(place) { commit(store, place, section) }
     case .commitOwn(let section):
       if let owner { commit(owner.store, owner.place, section, for: owner.action) }
-    case .task(let body):
-      start(host.startTask) { try? await self.runAsync(body) }
+    case .task(let body, isCancelled: true): startCancelledTask(body)
+    case .task(let body, _):
+      startTask { try? await self.runAsync(body) }
     case .fail: if owner?.mayFail != false { throw FuzzError() }
     case .release(let place):
       let store = present.with { present in
@@ -82,16 +93,14 @@ extension FuzzRun {
         try? self.run(body)
         self.endActivity()
       }
-    case .await, .send, .children, .yield: break
+    case .await, .send, .children, .yield, .awaitGroup, .awaitDrain: break
     }
   }
 
-  private func start(
-    _ starter: (@escaping @Sendable () async -> Void) -> Void,
-    _ body: @escaping @Sendable () async -> Void
-  ) {
+  @discardableResult
+  func startTask(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     beginActivity()
-    starter {
+    return host.startTask {
       await body()
       self.endActivity()
     }

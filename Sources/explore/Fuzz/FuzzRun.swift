@@ -35,6 +35,10 @@ final class FuzzRun: Sendable {
   struct Present {
     var dispatchers: [Dispatcher] = []
     var limits: [DispatchLimit] = []
+    var rates: [RateLimit] = []
+    var breaker = CircuitBreaker(failures: 1, pause: .milliseconds(2))
+    var groupHandles: [Int: ActionGroupHandle] = [:]
+    var followers: [FuzzFollower] = []
     var stores: [FuzzStore?] = []
     var tokens: [ObserverToken] = []
     var handles: [Int: DispatchHandle] = [:]
@@ -77,7 +81,8 @@ final class FuzzRun: Sendable {
     makeDispatchers()
     makeStores()
     let limits = program.limits.map { DispatchLimit($0.bound, overflow: $0.overflow) }
-    present.with { $0.limits = limits }
+    let rates = program.rates.map { RateLimit(2, per: .milliseconds(2), overflow: $0) }
+    present.with { ($0.limits, $0.rates) = (limits, rates) }
     for place in program.observers.indices { observe(place) }
   }
 
@@ -113,10 +118,12 @@ final class FuzzRun: Sendable {
         FuzzAction.self, policy: plan.policy, runsRegardless: plan.runsRegardless
       ) { [self] action, _ in
         beginActivity()
+        log.note(.effect, action.number)
         present.with { $0.effectRuns[action.number, default: 0] += 1 }
         let dispatch = program.dispatches[program.actions[action.number].dispatch]
         // On threads nothing could wait for what follows a dispatch without a handle.
         if host is SimulatedHost || dispatch.hasHandle { try? await runAsync(dispatch.effect) }
+        log.note(.effect, action.number)
         endActivity()
       })
   }

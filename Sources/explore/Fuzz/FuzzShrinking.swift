@@ -23,6 +23,7 @@ struct FuzzShrinking {
       }
     }
     for place in program.groups.indices {
+      attempt { $0.groups[place].controls = [] }
       for step in program.groups[place].steps.reversed() {
         attempt { $0.groups[place].undos[step] = nil }
         attempt { $0.groups[place].steps.removeAll { $0 == step } }

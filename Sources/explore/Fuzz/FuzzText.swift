@@ -44,6 +44,7 @@ struct FuzzText {
     for (place, plan) in program.limits.enumerated() {
       write("limit \(place) of \(plan.bound), \(plan.overflow)", 0)
     }
+    for (place, overflow) in program.rates.enumerated() { write("rate \(place), \(overflow)", 0) }
     for (place, plan) in program.observers.enumerated() {
       let serial = program.serialPlace(of: place).map { ", on \($0)" } ?? ""
       write("o\(place) observes s\(plan.store): \(plan.kind)\(serial)", 0)
@@ -79,10 +80,15 @@ struct FuzzText {
     case .commitOwn(let section):
       write("commit to its own store", depth)
       write(section, "in the section:", depth + 1)
-    case .task(let body): write(body, "unstructured task:", depth)
+    case .task(let body, let isCancelled):
+      write(
+        body, isCancelled ? "task that is cancelled at some time:" : "unstructured task:", depth)
     case .children(let bodies):
       for body in bodies { write(body, "child task:", depth) }
-    case .yield, .fail, .passTime: write("\(statement)", depth)
+    case .yield, .fail, .passTime, .awaitGroup, .cancelGroup, .close, .shutDown, .drain,
+      .awaitDrain,
+      .follow:
+      write("\(statement)", depth)
     case .release(let store): write("release s\(store)", depth)
     case .unregister(let store): write("unregister s\(store)", depth)
     case .setWidth(let dispatcher, let width): write("d\(dispatcher) becomes \(width) wide", depth)
@@ -102,6 +108,7 @@ struct FuzzText {
     if plan.continues { line += ", that continues on failure" }
     if plan.isSent { line += ", sent" }
     if plan.isCancelled { line += ", cancelled at once" }
+    line += plan.controls.map { ", \($0)" }.joined()
     write(line, depth)
     for step in plan.steps {
       write(dispatch: step, depth + 1)
@@ -109,6 +116,7 @@ struct FuzzText {
       write("undone by:", depth + 2)
       write(dispatch: undo, depth + 3)
     }
+    write(plan.completion, "completion:", depth + 1)
   }
 
   private mutating func write(dispatch number: Int, _ depth: Int) {
