@@ -46,14 +46,14 @@ enum SectionPlace: CaseIterable {
 }
 
 private final class BodyReducer: Reducer<Int, Ping> {
-  private let body: @Sendable () -> Void
+  private let body: @Sendable () throws -> Void
 
-  init(_ body: @escaping @Sendable () -> Void) {
+  init(_ body: @escaping @Sendable () throws -> Void) {
     self.body = body
   }
 
-  override func reduce(into model: inout Int, action: Ping) {
-    body()
+  override func reduce(into model: inout Int, action: Ping) throws {
+    try body()
   }
 }
 
@@ -291,6 +291,70 @@ struct SectionDispatchTests {
           return await counter.send(.add(1)).result
         })
     }
+    #expect(await tasks.all[0].value.error is CancellationError)
+    #expect(counter.version == 0)
+  }
+
+  /// A dispatch of that moment would be refused: its thread must not block.
+  @Test(arguments: SectionPlace.allCases, Dispatcher.SendMode.everyMode)
+  func sentInAnImmediateTaskWaitsForALimitLikeThatOfAnyTask(
+    place: SectionPlace, mode: Dispatcher.SendMode
+  ) async {
+    let (dispatcher, events) = (Dispatcher(), Recorder<String>())
+    let (limit, free) = (DispatchLimit(1, overflow: .wait), Latch())
+    let counter = dispatcher.register(store: CounterStore.counter("counter"))
+    dispatcher.addStage()
+    let holder = dispatcher.dispatch(
+      Script.suspends { _ in await free.opened() }, mode: .async, options: .limited(by: limit))
+    let tasks = Recorder<Task<DispatchResult, Never>>()
+    place.run(dispatcher, events) {
+      tasks.record(
+        Task.immediate {
+          await counter.send(.add(1), mode: mode, options: .limited(by: limit)).result
+        })
+    }
+    free.open()
+    #expect(await tasks.all[0].value.isSuccess)
+    #expect(await holder.result.isSuccess)
+    #expect(counter.model.count == 1)
+  }
+
+  @Test(arguments: SectionPlace.allCases)
+  func sentInAnImmediateTaskIsNotCancelledWithTheBlockAround(place: SectionPlace) async {
+    let (dispatcher, events, free) = (Dispatcher(), Recorder<String>(), Latch())
+    let counter = dispatcher.register(store: CounterStore.counter("counter"))
+    dispatcher.addStage()
+    let busy = dispatcher.dispatch(
+      Script.suspends { _ in await free.opened() }, mode: .serial(lane: "busy"))
+    let tasks = Recorder<Task<DispatchResult, Never>>()
+    let handles = Recorder<DispatchHandle>()
+    let block = Script.runs { _ in
+      place.run(dispatcher, events) {
+        tasks.record(
+          Task.immediate { await counter.send(.add(1), mode: .serial(lane: "busy")).result })
+      }
+      handles.waitFor(1)
+      handles.all[0].cancel()
+    }
+    let outer = dispatcher.dispatch(block, mode: .async)
+    handles.record(outer)
+    _ = await outer.result
+    free.open()
+    #expect(await tasks.all[0].value.isSuccess)
+    #expect(await busy.result.isSuccess)
+    #expect(counter.model.count == 1)
+  }
+
+  @Test func sentInAnAtomicActionThatIsUndoneItEndsAsCancelled() async {
+    let dispatcher = Dispatcher()
+    let counter = dispatcher.register(store: CounterStore.counter("counter"))
+    let tasks = Recorder<Task<DispatchResult, Never>>()
+    let reducer = BodyReducer {
+      tasks.record(Task.immediate { await counter.send(.add(1)).result })
+      throw CounterFailure()
+    }
+    dispatcher.register(store: ProbeStore(identifier: "failing", model: 0, reducer: reducer))
+    dispatcher.dispatch(Ping(), mode: .sync, options: .atomic)
     #expect(await tasks.all[0].value.error is CancellationError)
     #expect(counter.version == 0)
   }

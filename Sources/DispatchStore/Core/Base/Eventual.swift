@@ -1,6 +1,7 @@
 import Dispatch
 
 /// A value that is set once, and for which closures, tasks and threads can wait.
+@usableFromInline
 final class Eventual<Value: Sendable>: Sendable {
   private let state = Locked(State())
 

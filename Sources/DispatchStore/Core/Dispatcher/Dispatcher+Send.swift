@@ -104,6 +104,9 @@ extension Dispatcher {
     case .waits(let admission):
       return await send(
         action, to: storeIdentifier, mode, options, completion, fileID, line, by: admission)
+    case .inSection(let end):
+      return await send(
+        action, to: storeIdentifier, mode, options, completion, fileID, line, afterSection: end)
     }
   }
 
@@ -118,6 +121,21 @@ extension Dispatcher {
     var options = options
     options.control = admission
     await admission.waitUntilReady(for: self, at: CallSite(fileID: fileID, line: line))
+    return await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
+  }
+
+  /// Sends an action once the exclusive section has been left in which its task began.
+  @usableFromInline
+  @inline(never)
+  nonisolated(nonsending) func send<Action: ActionType>(
+    _ action: Action, to storeIdentifier: String?, _ mode: Mode,
+    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
+    _ line: UInt, afterSection end: Eventual<Bool>
+  ) async -> DispatchResult {
+    guard await !end.value else {
+      return refuse(
+        CancellationError(), type(of: action), to: storeIdentifier, completion, fileID, line)
+    }
     return await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
   }
 

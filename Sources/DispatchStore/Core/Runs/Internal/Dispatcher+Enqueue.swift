@@ -318,9 +318,9 @@ extension Dispatcher {
     return refuse(dispatch, error, .sync)
   }
 
-  /// Ends a dispatch that a task sends to a place that it can't reach.
+  /// Ends a dispatch that a task sends to a place that it can't reach, or from a section that was undone.
   func refuse(
-    _ error: DispatchError, _ type: any ActionType.Type, to storeIdentifier: String?,
+    _ error: any Error, _ type: any ActionType.Type, to storeIdentifier: String?,
     _ completion: Completion?, _ fileID: StaticString, _ line: UInt
   ) -> DispatchResult {
     let thread = ThreadState.current

@@ -8,6 +8,11 @@ enum SentDispatch {
   case detached(Dispatch)
   /// The dispatch begins once its admission control has waited.
   case waits(DispatchAdmission)
+  /// The dispatch begins once the exclusive section of this thread has been left.
+  ///
+  /// Only a task that was made there as an immediate one runs on the thread. The value is whether the section was that
+  /// of an atomic action that was undone.
+  case inSection(Eventual<Bool>)
 }
 
 // Structured dispatches. If the lane is idle, the task acquires it with one atomic operation. An inline run then
@@ -26,9 +31,9 @@ extension Dispatcher {
     let thread = ThreadState.current(by: threadKey)
     checkWorld(on: thread, at: callSite)
     if thread.isInSection {
-      return beginInSection(
-        DispatchSubject(copyAction(type, at: action), to: storeIdentifier), mode, options,
-        completion, callSite, on: thread)
+      let end = Eventual<Bool>()
+      thread.atSectionEnd { end.set($0) }
+      return .inSection(end)
     }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
     let isHeldBack = !options.after.isEmpty && !options.unended.isEmpty
@@ -77,20 +82,6 @@ extension Dispatcher {
     return queue(
       copyAction(type, at: action), to: route, storeIdentifier, mode, options, completion, callSite,
       needsTask: needsTask, on: thread)
-  }
-
-  /// Makes a dispatch that is accepted when this thread leaves its exclusive section.
-  ///
-  /// Only a task that was made there as an immediate one runs on the thread. It waits for the end.
-  @inline(never)
-  private func beginInSection(
-    _ subject: DispatchSubject, _ mode: Mode, _ options: DispatchOptions,
-    _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
-  ) -> SentDispatch {
-    let handle = makeInSection(subject, mode, options, completion, callSite, on: thread)
-    let dispatch = handle.dispatch!
-    if options.control?.isDetached == true { return .detached(dispatch) }
-    return .underWay(dispatch, TaskScheduler(at: pool, of: self))
   }
 
   /// Whether a task can run a dispatch without a record.
@@ -234,7 +225,7 @@ extension Dispatch {
 
   /// Runs the steps of a dispatch in its caller's task, which waits for its turn and for other threads.
   ///
-  /// If the dispatch runs on its lane's thread, or was made in an exclusive section, the task only waits for its end.
+  /// If the dispatch runs on its lane's thread, the task only waits for its end.
   @usableFromInline
   nonisolated(nonsending) static func runToEnd(
     _ dispatch: consuming Dispatch, in task: TaskScheduler
