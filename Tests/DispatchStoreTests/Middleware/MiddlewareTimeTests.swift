@@ -3,6 +3,20 @@ import DispatchStoreTesting
 import Foundation
 import Testing
 
+/// Reduces in the time that a closure takes.
+private final class PassingReducer: Reducer<Int, Ping> {
+  private let pass: @Sendable () -> Void
+
+  init(_ pass: @escaping @Sendable () -> Void) {
+    self.pass = pass
+  }
+
+  override func reduce(into model: inout Int, action: Ping) {
+    pass()
+    model += 1
+  }
+}
+
 /// The times in `didDispatch`, by a clock that the test advances.
 @Suite("The times of a store's part", .timeLimit(.minutes(10)))
 struct MiddlewareTimeTests {
@@ -65,6 +79,22 @@ struct MiddlewareTimeTests {
         "a 2.0 seconds, queued 0.0 seconds", "b 3.0 seconds, queued 2.0 seconds",
         "c 4.0 seconds, queued 5.0 seconds",
       ])
+  }
+
+  private static let atomicOptions: [DispatchOptions] = [
+    .atomic, [.atomic, .timeout(.seconds(60))], [.atomic, .retry(attempts: 2)],
+  ]
+
+  @Test(arguments: Dispatcher.Mode.everyMode, atomicOptions)
+  func ofAnAtomicActionAreThoseOfAllOfIt(mode: Dispatcher.Mode, options: DispatchOptions) async {
+    let clock = clock
+    for name in ["a", "b", "c"] {
+      let reducer = PassingReducer { clock.advance(by: .seconds(2)) }
+      dispatcher.register(store: ProbeStore(identifier: name, model: 0, reducer: reducer))
+    }
+    let handle = dispatcher.dispatch(action: Ping(), mode: mode, options: options)
+    #expect(await handle.result.isSuccess)
+    #expect(times.all == ["a", "b", "c"].map { "\($0) 6.0 seconds, queued 0.0 seconds" })
   }
 
   @Test(arguments: [.async] + Dispatcher.Mode.laneModes, OperationStyle.allCases)

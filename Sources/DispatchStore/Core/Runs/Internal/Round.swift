@@ -5,7 +5,7 @@ import Foundation
 /// A round continues when an inline run has stopped. Its steps run at the dispatch's scheduler. Operations and stores
 /// report to it on any thread, and it turns reports into steps. Each step returns whether it has closed the round.
 final class Round: @unchecked Sendable {
-  // because `atomicOutcome` belongs to the leader's step until other steps follow
+  // because `atomicOutcome` and `atomicStart` belong to the leader's step until other steps follow
   let dispatch: Dispatch
   /// The scheduler of its steps.
   let scheduler: Scheduler
@@ -25,6 +25,8 @@ final class Round: @unchecked Sendable {
   private let leader: Int
   /// How the stores of an atomic action have ended; set by the step of the leader, before others begin.
   private var atomicOutcome: AtomicOutcome?
+  /// The time at which an atomic action began, for the hooks of all its stores; set with the outcome.
+  private var atomicStart: Int64?
   /// The number of the last commit before the first store started, if the dispatch waits at a gate.
   let commitNumber: UInt64
   let state: Locked<RoundState>
@@ -136,6 +138,7 @@ final class Round: @unchecked Sendable {
     if let gate = route.endGate, holdBack(at: gate, others) { return false }
     guard let step = remainder.begun?.step, let begun else { return start(others) }
     begun.startedAt = session?.startedAt
+    atomicStart = begun.startedAt
     var outcome: StoreOutcome?
     switch step {
     case .finished: outcome = .finished
@@ -266,6 +269,7 @@ final class Round: @unchecked Sendable {
   private func start(_ storeRun: StoreRun) -> StoreRunState.Step {
     let index = storeRun.index
     yieldPoint(.start, storeRun.storeIdentifier)
+    if isAtomic, index != leader { storeRun.startedAt = atomicStart }
     let verdict =
       if isAtomic, index != leader {
         atomicOutcome?[index] ?? refusedOutcome(index)
@@ -288,8 +292,11 @@ final class Round: @unchecked Sendable {
   private func startAndRun(_ storeRun: StoreRun) -> StoreOutcome? {
     storeRun.startedAt = now
     if let session, let startedAt = storeRun.startedAt {
-      session.noteStart(of: storeRun.index, at: startedAt)
+      for index in isAtomic ? 0..<route.count : storeRun.index..<storeRun.index + 1 {
+        session.noteStart(of: index, at: startedAt)
+      }
     }
+    if isAtomic { atomicStart = storeRun.startedAt }
     var outcome: StoreOutcome?
     dispatch.perform(storeRun) {
       outcome = isAtomic ? runAtomically(storeRun) : storeRun.start(on: .current)
@@ -488,7 +495,7 @@ final class Round: @unchecked Sendable {
 
   /// Notes that an atomic action was cancelled between two attempts, so that the leader closes next.
   private func notePauseCancelled() {
-    if isAtomic { atomicOutcome = AtomicOutcome(cancelledAlong: route) }
+    if isAtomic { (atomicOutcome, atomicStart) = (AtomicOutcome(cancelledAlong: route), nil) }
   }
 
   /// Prevents further starts before a cancellation.
