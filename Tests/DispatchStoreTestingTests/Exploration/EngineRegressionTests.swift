@@ -60,6 +60,44 @@ struct EngineRegressionTests {
     }
   }
 
+  /// A reducer failed after the deadline, and before the result was made: all stores had the outcome of the first one.
+  @Test(arguments: [Dispatcher.Mode.async, .serial])
+  func atADeadlineNoStoreOfAnAtomicActionHasTheErrorOfAnother(_ mode: Dispatcher.Mode) async throws
+  {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      for name in ["a", "b", "c", "d", "e", "f"] {
+        let reducer = LateReducer { if name == "b" { throw Broken(description: "b") } }
+        dispatcher.register(store: Store(identifier: name, reducer: reducer))
+      }
+      if let simulation = dispatcher.simulation {
+        simulation.atSomeTime { simulation.clock.advance(by: .seconds(2)) }
+      }
+      let result = await dispatcher.dispatch(
+        action: Late(), mode: mode, options: [.atomic, .timeout(.seconds(1))]
+      ).result
+      for store in result.stores where store.storeIdentifier == "b" {
+        guard case .failed(let error) = store.outcome else { continue }
+        try check(error is Broken, "\(result)")
+      }
+    }
+  }
+
+  /// With a time limit each store took a step of its own, which costs more than the reduction.
+  @Test func storesThatOnlyReduceRunInOneStep() async {
+    for seed in 0..<20 {
+      let report = await Simulation(seed: UInt64(seed)).run { dispatcher in
+        for name in ["a", "b", "c"] { _ = dispatcher.makeNotes(name) }
+        let handle = dispatcher.dispatch(
+          action: Note.add(1), mode: .async, options: .timeout(.seconds(60)))
+        await handle.ended()
+      }
+      #expect(report.failure == nil)
+      let starts = report.trace.steps.filter { $0.transition == "start the operation" }
+      #expect(starts.map(\.subject) == ["a", "b", "c"])
+      #expect(Set(starts.map(\.thread)).count == 1)
+    }
+  }
+
   /// A cancellation came after the round had taken the operation from the dispatch, and before the round had
   /// stored it, so neither cancelled the operation.
   @Test(arguments: [Dispatcher.Mode.async, .serial])
@@ -252,6 +290,20 @@ private final class Counted: @unchecked Sendable {  // because `lock` guards the
 
   func add(_ number: Int) { lock.withLock { _ = numbers.insert(number) } }
   func has(_ number: Int) -> Bool { lock.withLock { numbers.contains(number) } }
+}
+
+private struct Late: ActionType {}
+
+private final class LateReducer: Reducer<Notes, Late> {
+  private let body: @Sendable () throws -> Void
+
+  init(_ body: @escaping @Sendable () throws -> Void) {
+    self.body = body
+  }
+
+  override func reduce(into notes: inout Notes, action: Late) throws {
+    try body()
+  }
 }
 
 /// A handle that is set in an exclusive section.

@@ -103,9 +103,17 @@ final class Round: @unchecked Sendable {
   private func result(isEarly: Bool) -> DispatchResult {
     let (outcomes, attempts, hasBegun) = state.withLock { state in
       var outcomes = state.outcomes
-      // Until the others end, they stand as the leader does.
-      if isEarly, isAtomic { outcomes = outcomes.map { _ in outcomes[leader] } }
-      return (outcomes, state.attemptCounts, state.hasBegun(outcomes))
+      // An atomic action that has failed was undone.
+      var isUndone = isAtomic && !isEarly
+      // The others stand as the leader does. Once that has failed, perhaps because of one of them, all stand as at the
+      // deadline.
+      if isEarly, isAtomic, !outcomes.isEmpty {
+        let leading = outcomes[leader]
+        isUndone = leading.isFailed
+        outcomes = Array(
+          repeating: isUndone ? .cancelled(hasStarted: true) : leading, count: outcomes.count)
+      }
+      return (outcomes, state.attemptCounts, !isUndone && state.hasBegun(outcomes))
     }
     let (replies, refusal) = dispatch.makeDetails().repliesAndRefusal
     return DispatchResult(
@@ -113,8 +121,7 @@ final class Round: @unchecked Sendable {
       replies: isEarly && endGate != nil ? [:] : replies,
       attempts: !isAtomic
         ? attempts : attempts.map { Array(repeating: $0[leader], count: $0.count) },
-      // An atomic action that has failed was undone.
-      hasBegun: hasBegun && (!isAtomic || isEarly && outcomes.first?.isFailed != true),
+      hasBegun: hasBegun,
       // The timeout, if the deadline has passed.
       error: refusal ?? atomicOutcome?.error)
   }
@@ -171,10 +178,14 @@ final class Round: @unchecked Sendable {
       }
     }
     while let index = ready.popMinimum() {
-      if isConcurrent {
+      // Stores that only reduce delay each other by less than a step of their own would take.
+      if isConcurrent, !route.onlyReduces {
         while let other = ready.popMinimum() { resume { $0.start([other]) } }
       }
-      if index != unparked, park(index, and: ready.sorted) { return false }
+      if index != unparked, park(index, and: isConcurrent ? [] : ready.sorted) {
+        if isConcurrent { continue }
+        return false
+      }
       let (next, isClosed) = attempt(index)
       if isClosed { return true }
       for index in next { ready.insert(index) }
