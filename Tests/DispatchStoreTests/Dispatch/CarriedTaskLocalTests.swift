@@ -107,6 +107,40 @@ struct CarriedTaskLocalTests {
     for token in tokens { token.cancel() }
   }
 
+  /// A reducer's code binds others around a change, which another thread delivers.
+  @Test(arguments: Dispatcher.SendMode.everyMode)
+  func areThoseOfTheCallAlsoAfterAChangeInsideOfOthers(_ mode: Dispatcher.SendMode) async {
+    let (log, versions, free) = (log, Recorder<UInt64>(), Latch())
+    let reducer = ApplyingReducer { _, store in
+      Request.$id.withValue("inner") { store.updateModel { $0 += 1 } }
+    }
+    let store = dispatcher.register(
+      store: ProbeStore(identifier: "store", model: 0, reducer: reducer))
+    let tokens = [
+      store.observe(.model) { _ in
+        log.record("observer \(Request.id)")
+        free.wait()
+      },
+      store.observe(.model, on: .queue(DispatchQueue(label: "versions"))) {
+        versions.record($0.version)
+      },
+    ]
+    async let notifier: Void = onOwnThread { store.updateModel { $0 += 1 } }
+    _ = await log.first(1)
+    let task = Task { [dispatcher] in
+      await Request.$id.withValue("7") {
+        await dispatcher.send(Ping(), mode: mode) { _ in log.record("then \(Request.id)") }
+          .isSuccess
+      }
+    }
+    await versions.untilRecorded { $0 == 2 }
+    free.open()
+    #expect(await task.value)
+    await notifier
+    #expect(log.all == ["observer none", "observer 7", "then 7"])
+    for token in tokens { token.cancel() }
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func followEachActionOfASequence(_ mode: Dispatcher.Mode) async {
     let log = log

@@ -290,11 +290,13 @@ final class Route: @unchecked Sendable {
       if calls.storage.holdsBack(run) { return .heldBack }
       return calls.reduceObserved(action, store, thread)
     case .application:
-      return calls.storage.holdsBack(run) ? .heldBack : InlineStep(calls.apply(action, store))
+      if calls.storage.holdsBack(run) { return .heldBack }
+      run.pointee.captureTaskLocals(on: thread)
+      return InlineStep(calls.apply(action, store))
     case .operation:
       if calls.storage.holdsBack(run) { return .heldBack }
+      run.pointee.captureTaskLocals(on: thread)
       let record = run.pointee.makeRecord(on: thread)
-      run.pointee.captureTaskLocals(for: record)
       return calls.answer(action, store, record, thread)
     }
   }

@@ -153,6 +153,12 @@ struct InlineRun: ~Copyable {
     }
   }
 
+  /// Captures the values before a store's own code, which may bind others around its changes.
+  mutating func captureTaskLocals(on thread: ThreadState) {
+    guard dispatcher?._withUnsafeGuaranteedRef(\.carriesTaskLocals) == true else { return }
+    captureTaskLocals(for: makeRecord(on: thread))
+  }
+
   /// Whether this run belongs to the dispatch that owns a commit.
   func isOf(_ owner: any CommitOwner) -> Bool {
     record?.toOpaque() == Unmanaged.passUnretained(owner as AnyObject).toOpaque()
