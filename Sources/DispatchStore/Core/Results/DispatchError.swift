@@ -128,6 +128,8 @@ extension DispatchError {
     ///   that continues the group. Don't wait there. The completion may wait.
     /// - A handler that is isolated to the main actor, of a dispatch in another mode than `.mainThread`, for which the
     ///   main queue waits. Dispatch it with `.mainThread`, or don't wait on the main queue.
+    /// - Several limits, or a limit and a lane.
+    /// - `settled()`, awaited in an effect of that dispatch.
     ///
     /// The error also refuses a `.sync` dispatch, or a wait, that would block a thread of the cooperative pool. It
     /// does so if that thread would wait for a dispatch that runs in a task, or for its own turn. Such waits could
