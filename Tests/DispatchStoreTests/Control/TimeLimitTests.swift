@@ -430,6 +430,20 @@ struct TimeLimitTests {
     #expect(log.all.isEmpty)
   }
 
+  @Test func ofWhatAnExclusiveSectionsTaskSendsCountFromTheCall() async {
+    let (dispatcher, log, clock) = (dispatcher, log, clock)
+    let counter = dispatcher.register(store: CounterStore.counter("counter"))
+    let script = Script.runs { _ in log.record("ran") }
+    let task = counter.updateModel { _ in
+      defer { clock.advance(by: Self.second) }
+      return Task.immediate {
+        await dispatcher.send(script, options: .timeout(Self.second)).result
+      }
+    }
+    expectTimedOut(await task.value)
+    #expect(log.all.isEmpty)
+  }
+
   /// Also if it comes to the main actor only then.
   @Test(arguments: [false, true])
   func ofWhatIsSentToTheMainActorCountsFromTheCall(isDefault: Bool) async {

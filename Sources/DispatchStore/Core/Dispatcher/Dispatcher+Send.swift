@@ -132,11 +132,16 @@ extension Dispatcher {
     _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt, afterSection end: Eventual<Bool>
   ) async -> DispatchResult {
-    guard await !end.value else {
-      return refuse(
-        CancellationError(), type(of: action), to: storeIdentifier, completion, fileID, line)
+    let callSite = CallSite(fileID: fileID, line: line)
+    let deadline = deadline(options, control(options, mode), at: callSite)
+    let left: DispatchOptions
+    do {
+      if await end.value { throw CancellationError() }
+      left = try self.options(options, until: deadline, at: callSite)
+    } catch {
+      return refuse(error, type(of: action), to: storeIdentifier, completion, fileID, line)
     }
-    return await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
+    return await send(action, to: storeIdentifier, mode, left, completion, fileID, line)
   }
 
   /// Sends an action on the main actor, or away from it, as its mode requires.
@@ -167,17 +172,24 @@ extension Dispatcher {
     on isolation: isolated (any Actor)?
   ) async -> DispatchResult {
     visit?.end()
-    var options = options
-    if let deadline {
-      let left = deadline.time - clock.nanoseconds
-      if left <= 0 {
-        let error = DispatchError.timedOut(
-          CallSite(fileID: fileID, line: line), after: deadline.duration)
-        return refuse(error, type(of: action), to: storeIdentifier, completion, fileID, line)
-      }
-      options.timeLimit = left
+    let left: DispatchOptions
+    do {
+      left = try self.options(options, until: deadline, at: CallSite(fileID: fileID, line: line))
+    } catch {
+      return refuse(error, type(of: action), to: storeIdentifier, completion, fileID, line)
     }
-    return await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
+    return await send(action, to: storeIdentifier, mode, left, completion, fileID, line)
+  }
+
+  /// Returns the options of a task that has waited, with the time that is left for the dispatch.
+  private func options(
+    _ options: DispatchOptions, until deadline: Deadline?, at callSite: CallSite
+  ) throws(DispatchError) -> DispatchOptions {
+    guard let deadline else { return options }
+    var options = options
+    options.timeLimit = deadline.time - clock.nanoseconds
+    if options.timeLimit <= 0 { throw .timedOut(callSite, after: deadline.duration) }
+    return options
   }
 }
 
