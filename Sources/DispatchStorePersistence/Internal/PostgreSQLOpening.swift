@@ -128,6 +128,10 @@
             // Meanwhile somebody may have become the owner.
             found = try readHolder()
             isEnding = try found.isFree && endLocker()
+            // The locker may have ended by itself meanwhile.
+            if found.isFree, !isEnding, !driver.waits, try lockRow()?.isFree == true {
+              return try takeOver()
+            }
           }
         }
         guard driver.waits || isEnding else { throw inUse(found) }

@@ -112,7 +112,7 @@
       PostgreSQLQuery(
         """
         SELECT pg_terminate_backend(pid) FROM pg_locks JOIN dispatchstore_partitions AS found ON transactionid = found.xmax
-        WHERE name = $1 AND locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted
+        WHERE name = $1 AND locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted AND pid IS NOT NULL
         """, .text(partition))
     }
 

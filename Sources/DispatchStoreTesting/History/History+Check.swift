@@ -8,8 +8,7 @@ extension History {
   /// - Parameters:
   ///   - specification: The object's responses to operations that come one after the other.
   ///   - maxSteps: The number of applied operations after which to give up. A step takes some microseconds. It may
-  ///     store a
-  ///     state, and a bit for each operation, until the end of the check.
+  ///     store a state until the end of the check, and a bit for each operation that overlaps others.
   public func check<Specification: SequentialSpecification>(
     against specification: Specification, maxSteps: Int = 1_000_000
   ) -> HistoryVerdict<Specification>

@@ -339,7 +339,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
     }
     let magnitude = Int.random(in: 4...12, using: &momentGenerator)
     let steps = Int.random(in: 0..<(1 << magnitude), using: &momentGenerator)
-    later.append((moment + steps, body))
+    // Early enough for a scenario that waits for it.
+    later.append((moment + min(steps, options.stepLimit / 4), body))
   }
 
   func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) {

@@ -412,9 +412,13 @@ struct TestStoreTests {
 
   @Test func namesTheEffectThatDoesNotEnd() async {
     let testStore = AccountTest(reducer: AccountReducer())
-    let latch = Latch()
-    register(with: testStore.dispatcher) { await latch.opened() }
+    let (begun, latch) = (Latch(), Latch())
+    register(with: testStore.dispatcher) {
+      begun.open()
+      await latch.opened()
+    }
     await testStore.send(.deposit(1)) { $0.balance = 1 }
+    await begun.opened()
     let caught = await failures {
       let finish = Task { await testStore.finish() }
       finish.cancel()

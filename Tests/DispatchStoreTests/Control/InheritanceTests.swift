@@ -277,48 +277,6 @@ struct InheritanceTests {
     #expect((dispatcher.store(with: "inner") as! Stage).model.isEmpty)
   }
 
-  /// Its time comes during the call of `send`, which refuses the wait while its hooks run on another thread.
-  @Test func whatBeginsWhileTheWaitOfItsSenderIsRefusedGoesOn() async {
-    let (dispatcher, log, clock, handles) = (dispatcher, log, clock, handles)
-    let (begun, isTaken, isRefused) = (Latch(), Latch(), Latch())
-    dispatcher.addStage("former")
-    dispatcher.register(
-      middleware: RecordingMiddleware(
-        will: { _, _, store in
-          if store.identifier == "inner" {
-            isTaken.open()
-            isRefused.wait()
-          }
-          return .pass
-        }))
-    let former = Script.suspends { _ in
-      await withTaskCancellationHandler {
-        begun.open()
-        await isRefused.opened()
-      } onCancel: {
-        clock.advance(by: .seconds(1))
-        isTaken.wait()
-      }
-    }
-    dispatcher.dispatch(storeIdentifier: "former", action: former, options: .cancelsPrevious("key"))
-    await begun.opened()
-    handles.record(
-      dispatchOuter(
-        .suspends { _ in
-          let own = await handles.first(1)[0]
-          let result = await dispatcher.send(
-            Script.adds("x"), to: "inner", mode: .serial,
-            options: [
-              .detached, .delayed(by: .seconds(1)), .cancelsPrevious("key"), .after(own),
-            ])
-          log.record("\(result.dispatchError?.code == .wouldDeadlock)")
-          isRefused.open()
-        }))
-    #expect(await log.first(1) == ["true"])
-    await dispatcher.drain()
-    #expect((dispatcher.store(with: "inner") as! Stage).model == ["x"])
-  }
-
   @Test(arguments: Dispatcher.Mode.everyMode, Form.allCases)
   func whatACancelledBlockDispatchesDoesNotBegin(_ mode: Dispatcher.Mode, _ form: Form) async {
     let (dispatcher, log, handles) = (dispatcher, log, handles)

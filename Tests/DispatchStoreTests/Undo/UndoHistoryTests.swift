@@ -320,6 +320,30 @@ struct UndoHistoryTests {
     #expect(palette.model.title == "half" && !history.canUndo)
   }
 
+  /// The content is then again as at the start of that action, where the history has read.
+  @Test func anActionThatIsUndoneAndAFollowerThatComesAfterItTakeNoStep() async {
+    struct Refused: Error {}
+    let store = register()
+    dispatcher.register(
+      store: Store(identifier: "lock", model: 0) {
+        On(Edit.self) { _, edit in if edit.key == "refused" { throw Refused() } }
+      })
+    let history = UndoHistory(of: store)
+    func edit(_ key: String? = nil, _ shape: Int) -> Bool {
+      let edit = Edit(key) { $0.shapes[shape] = Shape(x: shape) }
+      return dispatcher.dispatch(edit, mode: .sync, options: .atomic).resultIfEnded!.isSuccess
+    }
+    #expect(edit(1))
+    #expect(!edit("refused", 2))
+    let token = store.observe(.element(\.shapes, 3)) { _ in }
+    #expect(edit(4))
+    await history.undo().ended()
+    #expect(Array(store.model.shapes.keys) == [1])
+    await history.undo().ended()
+    #expect(store.model.shapes.isEmpty)
+    token.cancel()
+  }
+
   @Test func aStepIsFoundByEachDispatchThatHasJoinedIt() {
     let rest = ModelRest()
     func commit(_ index: Int, by id: UInt64) -> TapedCommit {

@@ -33,13 +33,6 @@ final class Mailbox<Notice: Sendable>: Sendable {
     }
   }
 
-  /// Requests a call without a notice.
-  ///
-  /// Returns whether the caller must schedule it.
-  func request() -> Bool {
-    state.withLock { $0.request() }
-  }
-
   /// Takes the next notice.
   ///
   /// If there is none, no call is scheduled any longer.

@@ -350,7 +350,8 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     self.dispatcher = dispatcher.number
     following = dispatch
     self.caller = caller
-    (storeRun, sleeps, isOnMainQueue) = (nil, nil, false)
+    (storeRun, isOnMainQueue) = (nil, false)
+    sleeps = (caller as? TaskContext)?.sleeps
     ownJobScheduler = caller?.jobScheduler
     super.init()
     ofAll = caller?.holdUps ?? []

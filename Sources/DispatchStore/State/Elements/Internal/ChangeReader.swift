@@ -18,8 +18,13 @@ struct ChangeReader: Sendable {
   /// Marks it as read: otherwise changes that nobody has read would be before the checkpoint in the log, and a copy of
   /// the log would know only what is before them.
   @usableFromInline
-  mutating func begin(_ log: ChangeLogState) {
+  mutating func begin<Key, Value>(_ log: ChangeLog<Key, Value>) {
     if place?.readers !== log.readers { place = ChangeLogReaders.Place(log.readers) }
+    // An undone action has left the content as it was at the base, where others have read.
+    if log.isFollowed, !log.isRead, log.entries.isEmpty {
+      checkpoint = log.base
+      return
+    }
     log.markRead()
     checkpoint = log.position
   }
