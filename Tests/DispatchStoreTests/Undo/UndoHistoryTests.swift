@@ -329,12 +329,12 @@ struct UndoHistoryTests {
         On(Edit.self) { _, edit in if edit.key == "refused" { throw Refused() } }
       })
     let history = UndoHistory(of: store)
-    func edit(_ key: String? = nil, _ shape: Int) -> Bool {
+    func edit(_ shape: Int, _ key: String? = nil) -> Bool {
       let edit = Edit(key) { $0.shapes[shape] = Shape(x: shape) }
       return dispatcher.dispatch(edit, mode: .sync, options: .atomic).resultIfEnded!.isSuccess
     }
     #expect(edit(1))
-    #expect(!edit("refused", 2))
+    #expect(!edit(2, "refused"))
     let token = store.observe(.element(\.shapes, 3)) { _ in }
     #expect(edit(4))
     await history.undo().ended()

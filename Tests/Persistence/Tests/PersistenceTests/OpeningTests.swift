@@ -25,7 +25,7 @@ import Testing
       let killed = try Folder()
       try FileManager.default.copyItem(
         atPath: folder.database + "-wal", toPath: killed.database + "-wal")
-      if isEmpty { FileManager.default.createFile(atPath: killed.database, contents: nil) }
+      if isEmpty { _ = FileManager.default.createFile(atPath: killed.database, contents: nil) }
       try expect(.moved, "is missing, or empty", "shop.db-wal may have commits") {
         _ = try killed.driver().open()
       }
@@ -54,7 +54,7 @@ import Testing
 
   /// As after a crash in the first opening.
   @Test func aLockFileBesideWhichThereWasNoDatabaseIsNoReason() throws {
-    FileManager.default.createFile(atPath: folder.database + "-owner", contents: nil)
+    _ = FileManager.default.createFile(atPath: folder.database + "-owner", contents: nil)
     #expect(try Opened(folder.driver()).owner == PersistenceOwner(epoch: 1, group: 0))
   }
 

@@ -1,5 +1,6 @@
 import CPostgreSQL
 import Foundation
+import PostgreSQLServer
 import Testing
 
 @testable import DispatchStore
@@ -124,7 +125,8 @@ struct PostgreSQLTakeOverTests {
     for _ in 0..<3 { asked.wait() }
     next.cancelOpening()
     ended.wait()
-    #expect(!hasLocked.withLock(\.self))
+    let lockedMeanwhile = hasLocked.withLock { $0 }
+    #expect(!lockedMeanwhile)
     try first.group { _ in }
   }
 
