@@ -51,9 +51,9 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
   override var needsNoTurn: Bool { true }
 
   private func call() {
-    yieldPoint(.callObserver)
     let storage = scheduled.withLock { $0.take() }
     let notices = kept.takeAll()
+    yieldPoint(.callObserver)
     guard let storage else { return }
     // The beginning comes apart, with the version of the subscription.
     if let first = notices.first, first.isInitial {

@@ -108,9 +108,9 @@ final class CallingFollower: Follower, @unchecked Sendable {
   override func notify(of change: ObservedChange) {
     // The store's lock orders this: a commit's note is kept before its delivery can begin.
     if undelivered.load(ordering: .relaxed) == 0 { return }
-    yieldPoint(.callObserver)
     while let note = kept.take(where: { $0.version <= change.version }) {
       undelivered.subtract(1, ordering: .relaxed)
+      yieldPoint(.callObserver)
       if mayCall { call(note, self) }
     }
   }
@@ -126,8 +126,8 @@ final class CallingFollower: Follower, @unchecked Sendable {
 
   private func callOnQueue() {
     for _ in 0..<Self.batch {
-      yieldPoint(.callObserver)
       guard let note = kept.take() else { return }
+      yieldPoint(.callObserver)
       if mayCall { call(note, self) }
     }
     scheduleCall()
