@@ -12,8 +12,8 @@ public import DispatchStore
 /// dispatches. The test store reports whatever was not asserted when the test sends the next action, at `finish()`,
 /// and at its release. `finish()` also reports delayed dispatches whose time has not come.
 ///
-/// The test store waits for events of the dispatcher, never for a time, and gives up when the dispatcher is idle: no
-/// dispatch is under way, nor the run of an effect, unless that sleeps on a `VirtualClock` or is long-lived.
+/// The test store waits for events of the dispatcher, never for a time. It gives up when no dispatch and no run of an
+/// effect is under way. Runs that sleep on a `VirtualClock`, and long-lived ones, do not count.
 /// Failures point to the caller's line.
 ///
 /// Changes are asserted in commit order, up to the last commit of the action. If an action dispatches another one

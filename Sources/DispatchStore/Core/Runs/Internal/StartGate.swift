@@ -26,8 +26,8 @@ class StartGate: @unchecked Sendable {
 
   /// Called once with the result, before the completion: at the deadline, or once the stores have ended.
   ///
-  /// If the caller waits for the stores beyond the deadline, called at both times, perhaps on two threads at once: the
-  /// first call counts, and its result may say no more than that the time is over.
+  /// If the caller waits for the stores beyond the deadline, called at both times, perhaps on two threads at once. The
+  /// first call counts. Its result may say no more than that the time is over.
   ///
   /// Called for each dispatch with the gate, whether or not it has passed, under no lock.
   func ended(_ dispatch: Dispatch, _ result: DispatchResult) {}
