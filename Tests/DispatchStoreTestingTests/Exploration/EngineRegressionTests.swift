@@ -185,8 +185,9 @@ struct EngineRegressionTests {
     }
   }
 
-  /// A step had come to wait for the caller's lane before the group's wait for the step was known. That was refused.
-  /// The group went on beside the step's block, and did not undo it.
+  /// A step had come to wait for the caller's lane before the group's wait for the step was known.
+  ///
+  /// That was refused. The group went on beside the step's block, and did not undo it.
   @Test func aStepThatHasBegunWhenTheWaitForItIsRefusedIsUndone() async throws {
     try await explore(seeds: seeds(3_000)) { dispatcher in
       let till = dispatcher.register(
@@ -212,7 +213,9 @@ struct EngineRegressionTests {
     }
   }
 
-  /// Nobody knew that a group waits for its steps. So a step waited behind a dispatch that waited for the group.
+  /// Nobody knew that a group waits for its steps.
+  ///
+  /// So a step waited behind a dispatch that waited for the group.
   @Test func aGroupAndADispatchAfterItEndInWhicheverOrderTheyCome() async throws {
     try await explore(seeds: seeds(3_000)) { dispatcher in
       _ = dispatcher.makeNotes("notes")

@@ -251,7 +251,9 @@ struct ElementObserverTests {
     token.cancel()
   }
 
-  /// A history reads hidden commits, too. Elements that can't be compared would count as changed.
+  /// A history reads hidden commits, too.
+  ///
+  /// Elements that can't be compared would count as changed.
   @Test(arguments: Way.all, [false, true])
   func areNotNotifiedOfOtherElementsAfterAHiddenCommit(way: Way, isAtomic: Bool) async {
     let dispatcher = Dispatcher()

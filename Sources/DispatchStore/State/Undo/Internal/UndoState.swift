@@ -134,7 +134,9 @@ struct UndoState {
     return step
   }
 
-  /// Ends undo and redo. The steps are released with the state, since the history may be released in a reducer.
+  /// Ends undo and redo.
+  ///
+  /// The steps are released with the state, since the history may be released in a reducer.
   mutating func close() { isClosed = true }
 
   mutating func removeAll() -> Released {
