@@ -475,6 +475,45 @@ struct TestStoreTests {
     inTurn.cancel()
   }
 
+  /// The ways in which an effect awaits a delayed entry.
+  enum DelayedWait: CaseIterable {
+    case send, detachedSend, dispatch, list, group, groupWithTimeLimit, dispatchedGroup
+
+    func perform(by dispatcher: Dispatcher) async {
+      let entry = LedgerAction.entry("later")
+      let delay = DispatchOptions.delayed(by: .seconds(1))
+      let group = ActionGroup { ActionStep(entry, options: delay) }
+      switch self {
+      case .send: await dispatcher.send(entry, options: delay)
+      case .detachedSend: await dispatcher.send(entry, options: [delay, .detached])
+      case .dispatch: await dispatcher.dispatch(entry, options: delay).ended()
+      case .list: await dispatcher.dispatch(actions: [entry], options: delay).ended()
+      case .group: await dispatcher.send(group)
+      case .groupWithTimeLimit: await dispatcher.send(group, options: .timeout(.seconds(60)))
+      case .dispatchedGroup: await dispatcher.dispatch(group).ended()
+      }
+    }
+  }
+
+  @Test(arguments: DelayedWait.allCases)
+  func doesNotAwaitARunThatAwaitsADelayedDispatch(wait: DelayedWait) async {
+    let clock = VirtualClock()
+    let testStore = AccountTest(
+      reducer: AccountReducer(), dispatcher: Dispatcher(name: "test", clock: clock))
+    testStore.dispatcher.addLedger()
+    testStore.dispatcher.register(
+      effect: Effect(AccountAction.self) { _, context in
+        await wait.perform(by: context.dispatcher)
+      })
+    await testStore.send(.deposit(1)) { $0.balance = 1 }
+    let caught = await failures { await testStore.finish() }
+    #expect(caught.messages.count == 1)
+    #expect(caught.messages.first?.hasPrefix("1 dispatch has not begun") == true)
+    clock.advance(by: .seconds(1))
+    await testStore.receive(LedgerAction.entry("later"))
+    await testStore.finish()
+  }
+
   @Test func withExhaustivityOffChecksNothingElse() async {
     let caught = await failures {
       let testStore = AccountTest(reducer: AccountReducer(mode: .serial))

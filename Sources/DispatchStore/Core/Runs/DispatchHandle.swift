@@ -134,6 +134,7 @@ extension Dispatch {
     let queue = context == nil ? nil : schedulerForWaits.sharedQueue
     queue?.beginWait()
     defer { queue?.endWait() }
+    VirtualSleeps.ofTask?.begin(awaiting: self)
     let taskWait = TaskWait.begin()
     await withUnsafeContinuation { continuation in
       whenEnded { continuation.resume() }

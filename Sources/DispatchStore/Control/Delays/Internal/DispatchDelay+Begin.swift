@@ -34,25 +34,20 @@ extension Dispatcher {
   }
 
   /// Keeps a delayed dispatch until it begins or ends.
-  ///
-  /// - Parameter sleeps: The sleeps of the run of an effect that awaits it, if a test waits for the run.
   private func keep(
     _ dispatch: Dispatch, _ delay: DispatchDelay, _ subject: DispatchSubject, _ mode: Mode,
-    sleeps: VirtualSleeps? = nil, _ proceed: @escaping @Sendable () -> Void
+    _ proceed: @escaping @Sendable () -> Void
   ) {
     let (delayed, id) = (delayedDispatches, dispatch.id)
     delayed.insert(delay, id)
     dispatch.beforeResult {
-      if delay.drop() { sleeps?.end() }
+      delay.drop()
       delayed.remove(id)
     }
     let subject = DelayedDispatch(dispatch, subject, mode)
     for companion in dispatch.makeDetails().companions { companion.noteDelay(subject) }
     dispatch.cancel { $0.delayIsArranged() }
-    delay.whenEnded(subject) {
-      sleeps?.end()
-      proceed()
-    }
+    delay.whenEnded(subject, proceed)
   }
 
   /// Ends the delay; returns false if the dispatch has ended, or times out here.
@@ -122,15 +117,13 @@ extension Dispatcher {
     _ dispatch: Dispatch, after delay: DispatchDelay, _ admitted: AdmittedDispatch,
     _ subject: DispatchSubject, _ mode: Mode, in task: TaskScheduler
   ) {
-    let sleeps = VirtualSleeps.ofTask
     var admitted = admitted
     admitted.announce(by: self)
-    keep(dispatch, delay, subject, mode, sleeps: sleeps) { [self] in
+    keep(dispatch, delay, subject, mode) { [self] in
       task.resume { self.beginDelayed(dispatch, subject, mode, in: task) }
     }
     if Task.isCancelled { dispatch.cancel() }
     admitted.enter(by: self)
-    sleeps?.begin()
   }
 
   private func beginDelayed(

@@ -67,14 +67,13 @@ final class DispatchDelay: Sendable {
     if hasEnded { proceed() }
   }
 
-  /// Drops the delay, because the dispatch does not begin; returns whether it had not ended.
-  @discardableResult
-  func drop() -> Bool {
+  /// Drops the delay, because the dispatch does not begin.
+  func drop() {
     let former = state.withLock { state -> State in
       defer { if case .waiting = state { state = .dropped } }
       return state
     }
-    return if case .waiting = former { true } else { false }
+    withExtendedLifetime(former) {}
   }
 }
 

@@ -53,8 +53,8 @@ extension Dispatcher {
 
   /// Calls a closure once a run of an effect has ended or come to rest; returns false if none goes on.
   ///
-  /// A run rests while one of its tasks sleeps on a virtual clock or in a delayed `send`, and while it waits for its turn
-  /// or for another attempt. Long-lived effects do not count.
+  /// A run rests while one of its tasks sleeps on a virtual clock or awaits a delayed dispatch, and while it waits for its
+  /// turn or for another attempt. Long-lived effects do not count.
   package func whenEffectsGoOn(_ body: @escaping @Sendable () -> Void) -> Bool {
     let followers = registry.withLock(\.followers)
     guard !followers.isEmpty, let watch = attachment(EffectWatch.self) else { return false }

@@ -142,6 +142,7 @@ extension Dispatcher {
       delay.begin(
         admitted, DispatchSubject(action, to: storeIdentifier), mode, by: self, in: task,
         on: thread)
+      VirtualSleeps.ofTask?.begin(awaiting: dispatch)
       return .underWay(dispatch, task)
     }
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
@@ -262,6 +263,7 @@ extension Dispatch {
   nonisolated(nonsending) static func awaitEnd(of dispatch: Dispatch) async -> DispatchResult {
     let wait = dispatch.beginWait()
     if let refused = wait?.endIfRefused(dispatch) { return refused }
+    VirtualSleeps.ofTask?.begin(awaiting: dispatch)
     let taskWait = TaskWait.begin()
     await withUnsafeContinuation { continuation in
       dispatch.whenEnded { continuation.resume() }
