@@ -94,25 +94,32 @@ extension RecorderMiddleware {
   /// Returns once nothing is under way at a dispatcher that the recorder follows, nor about to begin by itself.
   ///
   /// Returns earlier if the task is cancelled.
-  nonisolated(nonsending) func idle(at dispatcher: Dispatcher) async {
+  ///
+  /// - Parameter awaitsEffects: Whether runs of effects count.
+  nonisolated(nonsending) func idle(
+    at dispatcher: Dispatcher, awaitsEffects: Bool = true
+  ) async {
     repeat {
       await idle()
       // A dispatch that was due may have begun in between.
-    } while await dueHaveBegun(at: dispatcher) || !isIdle && !Task.isCancelled
+    } while await dueHaveBegun(at: dispatcher, awaitsEffects: awaitsEffects)
+      || !isIdle && !Task.isCancelled
   }
 
   /// Awaits what goes on by itself while no dispatch is under way: delayed dispatches whose time has come, the next steps
-  /// of groups, and runs of effects.
+  /// of groups, and runs of effects if asked.
   ///
   /// Returns early if a dispatch has begun meanwhile. Returns false if there is nothing to await, or the task is
   /// cancelled.
-  nonisolated(nonsending) func dueHaveBegun(at dispatcher: Dispatcher) async -> Bool {
+  nonisolated(nonsending) func dueHaveBegun(
+    at dispatcher: Dispatcher, awaitsEffects: Bool
+  ) async -> Bool {
     let journal = journal
     let seen = journal.read(\.notices)
     let notice: @Sendable () -> Void = { journal.change { $0.noticed() } }
     guard
       dispatcher.whenDueHaveBegun(notice) || dispatcher.whenGroupGoesOn(notice)
-        || dispatcher.whenEffectsGoOn(notice)
+        || awaitsEffects && dispatcher.whenEffectsGoOn(notice)
     else { return false }
     _ = await journal.first { $0.notices > seen || !$0.isIdle ? true : nil }
     return !Task.isCancelled

@@ -14,11 +14,12 @@ extension TestStore {
     column: UInt = #column
   ) async {
     let place = SourcePlace(fileID, filePath, line, column)
-    await recorder.idle(at: dispatcher)
     if let settle {
+      // Runs of effects may need it to go on.
+      await recorder.idle(at: dispatcher, awaitsEffects: false)
       await settle()
-      await recorder.idle(at: dispatcher)
     }
+    await recorder.idle(at: dispatcher)
     if Task.isCancelled {
       let open = recorder.dispatches.filter { !$0.hasEnded }.map(\.description)
       let lines = (open + dispatcher.runningEffects).map { "\n  \($0)" }.joined()

@@ -144,14 +144,16 @@ extension TestStore {
   /// Returns the next dispatch that followed, or nil if the dispatcher is idle or the task was cancelled.
   private nonisolated(nonsending) func nextFollowed() async -> RecordedDispatch? {
     let progress = progress.read(\.self)
-    if let next = await nextFollowed(progress) { return next }
-    guard let settle = progress.settle else { return nil }
-    await settle()
-    return await nextFollowed(progress)
+    if let settle = progress.settle {
+      // Runs of effects may need it to go on.
+      if let next = await nextFollowed(progress, awaitsEffects: false) { return next }
+      await settle()
+    }
+    return await nextFollowed(progress, awaitsEffects: true)
   }
 
   private nonisolated(nonsending) func nextFollowed(
-    _ progress: TestProgress
+    _ progress: TestProgress, awaitsEffects: Bool
   ) async -> RecordedDispatch? {
     let next = { @Sendable (journal: Journal) -> RecordedDispatch?? in
       if let next = progress.nextFollowed(in: journal) { return .some(next) }
@@ -159,7 +161,7 @@ extension TestStore {
     }
     while true {
       if let found = await recorder.journal.first(next), let found { return found }
-      if await recorder.dueHaveBegun(at: dispatcher) { continue }
+      if await recorder.dueHaveBegun(at: dispatcher, awaitsEffects: awaitsEffects) { continue }
       // A dispatch that was due may have begun in between.
       let isSettled = recorder.journal.read { $0.isIdle && progress.nextFollowed(in: $0) == nil }
       if isSettled || Task.isCancelled { return nil }

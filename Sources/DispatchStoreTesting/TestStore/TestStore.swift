@@ -102,10 +102,10 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
   /// The current model.
   public var model: Model { store.model }
 
-  /// A closure that is called when no dispatch is in flight, before the dispatcher counts as idle.
+  /// A closure that is called when no dispatch is in flight, before the test store awaits runs of effects.
   ///
   /// Set it if actions follow from sources that the dispatcher does not track, such as an observer on a queue, or an
-  /// unstructured task. It must return once those actions have been dispatched.
+  /// unstructured task. It must return once those actions have been dispatched. It may also let runs of effects go on.
   public var settle: (@Sendable () async -> Void)? {
     get { progress.read(\.settle) }
     set { progress.change { $0.settle = newValue } }

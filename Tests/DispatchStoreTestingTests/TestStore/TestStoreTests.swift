@@ -545,6 +545,20 @@ struct TestStoreTests {
     await effect.value
   }
 
+  /// The run would wait for ever: only the closure lets it go on.
+  @Test(arguments: [false, true])
+  func callsTheSettleClosureBeforeItAwaitsRunsOfEffects(receives: Bool) async {
+    let testStore = AccountTest(reducer: AccountReducer())
+    if !receives { testStore.exhaustivity = .off }
+    let server = Latch()
+    testStore.settle = { server.open() }
+    register(with: testStore.dispatcher) { await server.opened() }
+    await testStore.send(.deposit(1)) { $0.balance = 1 }
+    if receives { await testStore.receive(.deposit(2)) { $0.balance = 3 } }
+    await testStore.finish()
+    #expect(testStore.model.balance == 3)
+  }
+
   @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread], 0..<50)
   func receivesWhatIsDueOnceItsClockWasAdvanced(mode: Dispatcher.Mode, round: Int) async {
     let clock = VirtualClock()
