@@ -9,6 +9,7 @@ final class EffectWatch: DispatcherAttachment {
     /// For each dispatch whose hooks know of its end, the number of effects that have not been told.
     var untold: [DispatchID: Int] = [:]
     var waiters: [@Sendable () -> Void] = []
+    var changeCount = 0
   }
 
   /// Whether an effect is about to be told of the end of a dispatch.
@@ -18,7 +19,7 @@ final class EffectWatch: DispatcherAttachment {
   ///
   /// May be called several times for one dispatch, before its effects are told.
   func willTell(_ count: Int, of id: DispatchID) {
-    if count > 0 { state.withLock { $0.untold[id] = count } }
+    if count > 0 { change { $0.untold[id] = count } }
   }
 
   /// Notes that an effect has been told, and that its run is in its line.
@@ -35,15 +36,22 @@ final class EffectWatch: DispatcherAttachment {
   private func change(_ body: (inout State) -> Void) {
     let waiters = state.withLock { state -> [@Sendable () -> Void] in
       body(&state)
+      state.changeCount += 1
       defer { state.waiters = [] }
       return state.waiters
     }
     for waiter in waiters { waiter() }
   }
 
-  /// Calls a closure at the next change.
-  func whenChanged(_ body: @escaping @Sendable () -> Void) {
-    state.withLock { $0.waiters.append(body) }
+  /// The number of changes so far.
+  var changeCount: Int { state.withLock(\.changeCount) }
+
+  /// Calls a closure at the next change; returns the number of those before.
+  func whenChanged(_ body: @escaping @Sendable () -> Void) -> Int {
+    state.withLock { state in
+      state.waiters.append(body)
+      return state.changeCount
+    }
   }
 }
 
@@ -59,9 +67,11 @@ extension Dispatcher {
     let followers = registry.withLock(\.followers)
     guard !followers.isEmpty, let watch = attachment(EffectWatch.self) else { return false }
     // Before the runs are looked at, so that no change is missed.
-    watch.whenChanged(body)
+    let changes = watch.whenChanged(body)
+    // A run that has ended meanwhile may have begun one of an effect that was looked at before.
     return watch.isAnyUntold
       || followers.contains { ($0 as? RegisteredEffect)?.isBusy == true }
+      || watch.changeCount != changes
   }
 }
 

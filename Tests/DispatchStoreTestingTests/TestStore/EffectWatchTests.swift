@@ -1,0 +1,68 @@
+import DispatchStore
+import DispatchStoreTesting
+import Testing
+
+@Suite("What a test store knows of effects")
+struct EffectWatchTests {
+  struct Missed: Error {}
+  struct First: ActionType {}
+  struct Second: ActionType {}
+  struct Other: ActionType {}
+
+  /// Between its looks at two effects, a run of the later one may begin one of the earlier one, and end.
+  @Test func showsARunThatBeginsWhileOthersAreLookedAt() async throws {
+    for seed in seeds(200) {
+      var simulation = Simulation(seed: seed, order: .rare(preemptions: 3))
+      simulation.switchesAtLocks = true
+      let report = await simulation.run { dispatcher in
+        let (second, ended) = (FollowedSecond(), Latch())
+        dispatcher.register(
+          store: Store(identifier: "count", model: 0) {
+            On(First.self) { count, _ in count += 1 }
+            On(Second.self) { count, _ in count += 1 }
+          })
+        dispatcher.watchEffects()
+        dispatcher.register(middleware: second)
+        dispatcher.register(
+          effect: Effect(Second.self) { _, _ in
+            for _ in 0..<10 { await Task.yield() }
+            ended.open()
+          })
+        // They take time to look at.
+        for _ in 0..<20 { dispatcher.register(effect: Effect(Other.self) { _, _ in }) }
+        dispatcher.register(
+          effect: Effect(First.self) { _, context in await context.send(Second()) })
+        await dispatcher.send(First())
+        while true {
+          let changed = Latch()
+          if dispatcher.whenEffectsGoOn({ changed.open() }) {
+            await changed.opened()
+          } else if second.isUnderWay {
+            await second.ended.opened()
+          } else {
+            break
+          }
+        }
+        if !ended.isOpen { throw Missed() }
+      }
+      try #require(report.failure == nil, "\(report)")
+    }
+  }
+}
+
+/// Notes the effects that follow a dispatch before it counts as ended, as the recorder of a test store does.
+private final class FollowedSecond: Middleware {
+  let begun = Latch()
+  let ended = Latch()
+
+  var isUnderWay: Bool { begun.isOpen && !ended.isOpen }
+
+  func dispatchWillBegin(_ dispatch: DispatchInfo) {
+    if dispatch.actions.first is EffectWatchTests.Second { begun.open() }
+  }
+
+  func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    dispatch.noteFollowers()
+    if dispatch.actions.first is EffectWatchTests.Second { ended.open() }
+  }
+}
