@@ -32,7 +32,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   /// Nil if the dispatcher accepts none, or if the followers of the dispatch were cancelled.
   init?(
     of registered: RegisteredEffect, following ended: EndedDispatch, _ key: TypedKey?,
-    _ work: OutboxEntry?, on thread: ThreadState
+    _ work: OutboxEntry?, _ watch: EffectWatch?, on thread: ThreadState
   ) {
     guard
       let standIn = Dispatch.standIn(
@@ -44,7 +44,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     (action, result, self.key, self.work) = (ended.action, ended.result, key, work)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
-    watch = dispatcher.attachment(EffectWatch.self)
+    self.watch = watch
     sleeps = watch.map { watch in VirtualSleeps { watch.runChanged() } }
     // Durable work outlasts the client who has caused it.
     deadline = registered.isDurable ? nil : ended.deadline

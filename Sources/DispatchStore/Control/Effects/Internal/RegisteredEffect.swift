@@ -27,14 +27,15 @@ final class RegisteredEffect: DispatchFollower {
   }
 
   func dispatchEnded(_ ended: EndedDispatch) {
-    defer { ended.dispatcher.attachment(EffectWatch.self)?.hasTold(of: ended.dispatchID) }
+    let watch = ended.dispatcher.attachment(EffectWatch.self)
+    defer { watch?.hasTold(of: ended.dispatchID) }
     guard case .following(let following) = effect.kind,
       following.runsRegardless || ended.result.isSuccess
     else { return }
     let work = durable.flatMap { $0.outbox.take(ended, $0.effect.name) }
     if isDurable, work == nil { return }
     let key = following.key?(ended.action)
-    guard let run = EffectRun(of: self, following: ended, key, work, on: .current) else {
+    guard let run = EffectRun(of: self, following: ended, key, work, watch, on: .current) else {
       // Somebody has cancelled what follows the dispatch, and not the work.
       if let work { outbox?.beginAgain(work, by: ended.dispatcher) }
       return
