@@ -13,7 +13,8 @@ extension Dispatcher {
     return EffectRegistration(registered)
   }
 
-  /// The effects that have runs, in words; none while another thread changes the registry.
+  /// The effects with runs that go on, in words, without runs that wait for their turn; none while another thread changes
+  /// the registry.
   package var runningEffects: [String] {
     registry.withLockIfFree(\.followers)?.compactMap(\.progress) ?? []
   }

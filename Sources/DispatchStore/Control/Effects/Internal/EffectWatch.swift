@@ -23,6 +23,8 @@ final class EffectWatch: DispatcherAttachment {
   }
 
   /// Notes that an effect has been told, and that its run is in its line.
+  ///
+  /// A run of a durable effect that is saved enters its line later, once its cause is saved: no test waits until then.
   func hasTold(of id: DispatchID) {
     change { state in
       guard let count = state.untold[id] else { return }
