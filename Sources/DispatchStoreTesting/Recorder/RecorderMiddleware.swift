@@ -111,8 +111,13 @@ extension RecorderMiddleware {
   ///
   /// Returns early if a dispatch has begun meanwhile. Returns false if there is nothing to await, or the task is
   /// cancelled.
+  ///
+  /// - Parameters:
+  ///   - awaitsEffects: Whether runs of effects count.
+  ///   - hasNews: Whether there is nothing to await any longer: a dispatch may have begun and ended before this looked.
   nonisolated(nonsending) func dueHaveBegun(
-    at dispatcher: Dispatcher, awaitsEffects: Bool
+    at dispatcher: Dispatcher, awaitsEffects: Bool,
+    or hasNews: @escaping @Sendable (Journal) -> Bool = { _ in false }
   ) async -> Bool {
     let journal = journal
     let seen = journal.read(\.notices)
@@ -121,7 +126,7 @@ extension RecorderMiddleware {
       dispatcher.whenDueHaveBegun(notice) || dispatcher.whenGroupGoesOn(notice)
         || awaitsEffects && dispatcher.whenEffectsGoOn(notice)
     else { return false }
-    _ = await journal.first { $0.notices > seen || !$0.isIdle ? true : nil }
+    _ = await journal.first { $0.notices > seen || !$0.isIdle || hasNews($0) ? true : nil }
     return !Task.isCancelled
   }
 }

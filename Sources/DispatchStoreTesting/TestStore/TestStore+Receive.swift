@@ -159,11 +159,18 @@ extension TestStore {
       if let next = progress.nextFollowed(in: journal) { return .some(next) }
       return journal.isIdle ? .some(nil) : nil
     }
+    let hasNext = { @Sendable (journal: Journal) -> Bool in
+      progress.nextFollowed(in: journal) != nil
+    }
     while true {
       if let found = await recorder.journal.first(next), let found { return found }
-      if await recorder.dueHaveBegun(at: dispatcher, awaitsEffects: awaitsEffects) { continue }
+      if await recorder.dueHaveBegun(
+        at: dispatcher, awaitsEffects: awaitsEffects, or: hasNext)
+      {
+        continue
+      }
       // A dispatch that was due may have begun in between.
-      let isSettled = recorder.journal.read { $0.isIdle && progress.nextFollowed(in: $0) == nil }
+      let isSettled = recorder.journal.read { $0.isIdle && !hasNext($0) }
       if isSettled || Task.isCancelled { return nil }
     }
   }

@@ -444,6 +444,22 @@ struct TimeLimitTests {
     #expect(log.all.isEmpty)
   }
 
+  @Test func isNamedAsStatedThoughItsTaskHadToWait() async {
+    let (dispatcher, clock, never) = (dispatcher, clock, Latch())
+    let counter = dispatcher.register(store: CounterStore.counter("counter"))
+    let script = Script.suspends { _ in await never.openedOrCancelled() }
+    let task = counter.updateModel { _ in
+      defer { clock.advance(by: Self.second / 2) }
+      return Task.immediate {
+        await dispatcher.send(script, options: .timeout(Self.second)).result
+      }
+    }
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: Self.second / 2)
+    let error = await task.value.dispatchError
+    #expect(error?.code == .timedOut && error?.timeLimit == Self.second)
+  }
+
   /// Also if it comes to the main actor only then.
   @Test(arguments: [false, true])
   func ofWhatIsSentToTheMainActorCountsFromTheCall(isDefault: Bool) async {

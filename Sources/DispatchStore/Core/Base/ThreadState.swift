@@ -144,6 +144,14 @@ struct ThreadState {
     fields.pointee.hasSectionNotes = true
   }
 
+  /// Returns the end of the current exclusive section, and then whether it was undone; nil outside of sections.
+  func sectionEnd() -> Eventual<Bool>? {
+    guard isInSection else { return nil }
+    let end = Eventual<Bool>()
+    atSectionEnd { end.set($0) }
+    return end
+  }
+
   /// Calls the closures for the section's end: the section has been left, and this thread may run other code.
   @inline(__always)
   func endSection() {

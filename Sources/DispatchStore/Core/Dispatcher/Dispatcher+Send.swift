@@ -133,7 +133,7 @@ extension Dispatcher {
     _ line: UInt, afterSection end: Eventual<Bool>
   ) async -> DispatchResult {
     let callSite = CallSite(fileID: fileID, line: line)
-    let deadline = deadline(options, control(options, mode), at: callSite)
+    let deadline = deadline(options, options.control, at: callSite)
     let left: DispatchOptions
     do {
       if await end.value { throw CancellationError() }
@@ -151,9 +151,13 @@ extension Dispatcher {
     _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt
   ) async -> DispatchResult {
+    if let end = ThreadState.current.sectionEnd() {
+      return await send(
+        action, to: storeIdentifier, mode, options, completion, fileID, line, afterSection: end)
+    }
     let callSite = CallSite(fileID: fileID, line: line)
     // Time counts from the call, also until the task is where the dispatch runs.
-    let deadline = deadline(options, control(options, mode), at: callSite)
+    let deadline = deadline(options, options.control, at: callSite)
     let visit: MainQueueVisit?
     do {
       visit = mode.isMainThread ? try MainQueueVisit(of: self, at: callSite) : nil
@@ -187,8 +191,9 @@ extension Dispatcher {
   ) throws(DispatchError) -> DispatchOptions {
     guard let deadline else { return options }
     var options = options
-    options.timeLimit = deadline.time - clock.nanoseconds
-    if options.timeLimit <= 0 { throw .timedOut(callSite, after: deadline.duration) }
+    let left = deadline.time - clock.nanoseconds
+    if left <= 0 { throw .timedOut(callSite, after: deadline.duration) }
+    (options.timeLimit, options.timeSpent) = (deadline.nanoseconds, deadline.nanoseconds - left)
     return options
   }
 }

@@ -14,6 +14,8 @@ public struct DispatchOptions: Sendable, ExpressibleByArrayLiteral {
   @usableFromInline var control: DispatchAdmission?
   /// The time limit in nanoseconds; `Int64.max` if none was named, and `unlimited` if it is explicitly without one.
   @usableFromInline var timeLimit: Int64
+  /// The nanoseconds of the time limit that have passed, since the task that sends had to wait.
+  @usableFromInline var timeSpent: Int64
 
   /// Makes no options, as `[]` does: the dispatch waits for no other, and a sequence ends on failure.
   @inlinable
@@ -22,6 +24,7 @@ public struct DispatchOptions: Sendable, ExpressibleByArrayLiteral {
     continuesOnFailure = false
     control = nil
     timeLimit = .max
+    timeSpent = 0
   }
 
   /// Whether the dispatch has admission control or says something about its time limit.

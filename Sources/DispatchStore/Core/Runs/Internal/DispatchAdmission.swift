@@ -242,7 +242,8 @@ extension Dispatcher {
       limit = defaultAdmission.timeLimit
     }
     if limit >= DispatchOptions.unlimited { return other }
-    let own = Deadline(after: limit, by: clock.nanoseconds)
+    let own = Deadline(
+      time: clock.nanoseconds.addingClamped(limit - options.timeSpent), nanoseconds: limit)
     return if let other, other.time < own.time { other } else { own }
   }
 

@@ -30,11 +30,7 @@ extension Dispatcher {
     let callSite = CallSite(fileID: fileID, line: line)
     let thread = ThreadState.current(by: threadKey)
     checkWorld(on: thread, at: callSite)
-    if thread.isInSection {
-      let end = Eventual<Bool>()
-      thread.atSectionEnd { end.set($0) }
-      return .inSection(end)
-    }
+    if let end = thread.sectionEnd() { return .inSection(end) }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
     let isHeldBack = !options.after.isEmpty && !options.unended.isEmpty
     let isControlled = options.isControlled || defaultAdmission != nil
