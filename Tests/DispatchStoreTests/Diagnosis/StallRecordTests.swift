@@ -84,6 +84,15 @@ struct StallRecordTests {
     #expect(record.note([stall(1, moved: 7), stall(2)], in: stuck, at: 20, limit: 10))
   }
 
+  /// The first one has got its token, and has not started yet.
+  @Test func isNoneWhereItWaitsForOneThatMayBeAboutToStart() {
+    let (stalls, edges) = ([stall(1), stall(2)], [(2, 1)])
+    let free = diagnosis([(true, 10), (true, 10)], edges)
+    #expect(!record.note(stalls, in: free, at: 10, limit: 10))
+    // It has not started by the next look: then it is one, for both.
+    #expect(record.note([stall(1)], in: free, at: 12, limit: 10))
+  }
+
   @Test func isNoneWhereItMayBeAboutToStart() {
     // What it waited for has ended just now: it has a limit from then on.
     let moving = diagnosis([(false, 3), (true, 10)], [(2, 1)])

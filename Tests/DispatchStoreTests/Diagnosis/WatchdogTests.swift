@@ -141,7 +141,7 @@ struct WatchdogTests {
     await advance(by: 4)
     #expect(await waiting.result.isSuccess)
     #expect(await behind.result.isSuccess)
-    #expect(reports.count == 0)
+    #expect(reports.count == 0, "\(reports.all)")
   }
 
   @Test func reportsWhatWaitsOnceThatNoLongerMoves() async {

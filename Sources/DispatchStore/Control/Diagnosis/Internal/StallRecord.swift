@@ -81,9 +81,11 @@ struct StallRecord {
         switch former?.reason {
         case .waits:
           note.reason = .looksFree
+          search.addMoving(stall.id)
         case nil where search.isAboutToStart(stall.id):
           note.reason = .looksFree
           note.threshold = age.addingClamped(limit / 8)
+          search.addMoving(stall.id)
         case .root, .looksFree, nil:
           isReported = true
           search.addRoot(stall.id)
@@ -135,6 +137,11 @@ private struct StallSearch {
     guard let root = numbers[id] else { return }
     if diagnosis.entry(root).isOnQueue { holdsUpQueue = true }
     add(waitersOf: [root], to: \.reachingRoots)
+  }
+
+  /// Adds a dispatch that may move right now: all entries that wait for it reach a moving one from now on.
+  mutating func addMoving(_ id: DispatchID) {
+    if let number = numbers[id] { add(waitersOf: [number], to: \.reachingMoving) }
   }
 
   private mutating func add(

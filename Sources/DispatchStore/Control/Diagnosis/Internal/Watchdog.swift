@@ -92,14 +92,16 @@ extension Watchdog {
   /// Takes a diagnosis, and decides whether it is reported.
   private func check(_ due: [Stall], _ dispatcher: Dispatcher, _ table: InFlightTable) {
     let diagnosis = Diagnosis.of(dispatcher, table: table, suspectingAfter: limit)
-    let traces = table.all
+    let present = table.all.map(Stall.init)
+    // A dispatch may have moved while the diagnosis was taken.
+    let unmoved = due.filter(Set(present).contains)
     let now = dispatcher.clock.nanoseconds
     let (isReported, next) = state.withLock { state in
-      let isReported = state.stalls.note(due, in: diagnosis, at: now, limit: limit)
-      let (_, next) = state.stalls.due(traces.map(Stall.init), at: now, limit: limit)
+      let isReported = state.stalls.note(unmoved, in: diagnosis, at: now, limit: limit)
+      let (_, next) = state.stalls.due(present, at: now, limit: limit)
       return (isReported && !state.isCancelled, next)
     }
-    if traces.isEmpty {
+    if present.isEmpty {
       rest(dispatcher, table)
     } else {
       setTimer(for: dispatcher, after: pause(until: next, at: now))
