@@ -1,6 +1,6 @@
 import DispatchStore
 
-// What does not begin after a cancellation, and after the end of a dispatcher.
+// Checks that nothing begins after a cancellation, nor after the end of a dispatcher.
 extension FuzzCheck {
   func checkCancellations() {
     for (number, times) in marks[.cancelReturned] ?? [:] { checkCancelled(number, since: times[0]) }
@@ -100,7 +100,7 @@ extension FuzzCheck {
   private func checkDrained(_ dispatcher: Int, at time: Int) {
     for (number, plan) in program.dispatches.enumerated() where plan.dispatcher == dispatcher {
       var times = parts(of: number).flatMap { $0.began + [$0.last ?? -1] }
-      // What was not accepted may complete later.
+      // A dispatch that was not accepted may complete later.
       if !parts(of: number).allSatisfy(\.began.isEmpty) {
         times += (spans[number]?.completed ?? []) + (marks[.unended]?[number] ?? [])
       }

@@ -14,7 +14,7 @@ struct FuzzProgram: Sendable {
   /// Whether dispatches have limits, keys and names.
   var isControlled = false
   var limits: [LimitPlan] = []
-  /// What rate limits do above their rate.
+  /// The rate limits, by their treatment of dispatches above the rate.
   var rates: [RateLimit.Overflow] = []
   var dispatchers: [DispatcherPlan] = []
   var stores: [StorePlan] = []

@@ -1,6 +1,6 @@
 import DispatchStore
 
-/// What one follower of a store has got: the versions, the first of which is that of the state at its begin.
+/// A follower of a store, with the versions that it has got: first that of the state at its beginning.
 struct FuzzFollower: Sendable {
   let store: Int
   let kind: FuzzProgram.Follower

@@ -12,11 +12,7 @@ extension DispatchHandle {
     _ = await result
     // A dispatch that has not ended would deadlock with its caller.
     guard let dispatch, dispatch.hasEnded else { return }
-    let wait = TaskWait.begin()
-    await withUnsafeContinuation { continuation in
-      dispatch.whenSettled { continuation.resume() }
-    }
-    wait?.end()
+    await TaskWait.suspend { dispatch.whenSettled($0) }
     // Kept alive, since the work that goes on is counted on its account while it exists.
     withExtendedLifetime(dispatch) {}
   }

@@ -132,16 +132,15 @@ extension Dispatcher {
     _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt, afterSection end: Eventual<Bool>
   ) async -> DispatchResult {
-    let callSite = CallSite(fileID: fileID, line: line)
-    let deadline = deadline(options, options.control, at: callSite)
-    let left: DispatchOptions
-    do {
-      if await end.value { throw CancellationError() }
-      left = try self.options(options, until: deadline, at: callSite)
-    } catch {
-      return refuse(error, type(of: action), to: storeIdentifier, completion, fileID, line)
+    let deadline = deadline(
+      options, options.control, at: CallSite(fileID: fileID, line: line))
+    if await end.value {
+      return refuse(
+        CancellationError(), type(of: action), to: storeIdentifier, completion, fileID, line)
     }
-    return await send(action, to: storeIdentifier, mode, left, completion, fileID, line)
+    return await send(
+      action, to: storeIdentifier, mode, options, completion, fileID, line, until: deadline,
+      after: nil, on: #isolation)
   }
 
   /// Sends an action on the main actor, or away from it, as its mode requires.
@@ -169,6 +168,7 @@ extension Dispatcher {
       after: visit, on: mode.isMainThread ? MainActor.shared : nil)
   }
 
+  /// Sends an action of a task that has waited, with the time that is left for the dispatch.
   private func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
     _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,

@@ -134,14 +134,15 @@ extension Dispatch {
     let queue = context == nil ? nil : schedulerForWaits.sharedQueue
     queue?.beginWait()
     defer { queue?.endWait() }
-    VirtualSleeps.ofTask?.begin(awaiting: self)
-    let taskWait = TaskWait.begin()
-    await withUnsafeContinuation { continuation in
-      whenEnded { continuation.resume() }
-    }
-    taskWait?.end()
+    await suspendUntilEnd()
     if let wait { WaitGraph.end(wait) }
     // Read under the lock, not passed through the continuation: Thread Sanitizer understands the lock.
     return result!
+  }
+
+  /// Suspends the current task until the end of the dispatch.
+  nonisolated(nonsending) func suspendUntilEnd() async {
+    VirtualSleeps.ofTask?.begin(awaiting: self)
+    await TaskWait.suspend { whenEnded($0) }
   }
 }

@@ -154,19 +154,20 @@ extension DispatchRecorder {
       return (tape: tape, store: store)
     }
     let indices = members.map { $0.tape.index }
-    // Taken for the first store, when all of them are locked; the inner nil if changes are not known. Kept to the end of
-    // this function, since the closures below run in the stores' exclusive sections.
-    let moves = Locked<[Int: RecorderState.Move]??>(nil)
+    // Kept to the end of this function, since the closures below run in the stores' exclusive sections.
+    let moves = Locked(Moves.notTaken)
     let entries = members.compactMap { member in
       let tape = member.tape
       return tape.restoringEntry(of: TimeTravel.self) { [core] model in
         let move: RecorderState.Move? = moves.withLock { moves in
-          if let moves { return moves?[tape.index] }
-          let taken = core.state.withLock {
-            $0.takeMoves(of: indices, from: present, to: mark, of: count)
+          // For the first store, when all of them are locked.
+          if case .notTaken = moves {
+            let taken = core.state.withLock {
+              $0.takeMoves(of: indices, from: present, to: mark, of: count)
+            }
+            moves = taken.map { .known($0) } ?? .unknown
           }
-          moves = .some(taken)
-          return taken?[tape.index]
+          return if case .known(let known) = moves { known[tape.index] } else { nil }
         }
         guard let move, !move.isEmpty else { return false }
         move.apply(to: model)
@@ -179,12 +180,21 @@ extension DispatchRecorder {
       options: dispatcher.withoutDefaults(DispatchOptions()), isPartOfPause: true,
       CallSite(fileID: #fileID, line: #line))
     let error = await handle.result.error
-    if let taken = moves.withLock(\.self) {
-      // Once the first store has changed, all do: an error is then one of saving them.
-      if taken == nil { throw TravelError(.tooFarBack) }
-    } else if let error {
-      throw TravelError(.storesNotSet, cause: error)
+    switch moves.withLock(\.self) {
+    case .notTaken: if let error { throw TravelError(.storesNotSet, cause: error) }
+    case .unknown: throw TravelError(.tooFarBack)
+    // Once the first store has changed, all do: an error is then one of saving them.
+    case .known: break
     }
+  }
+
+  /// The changes by which a travel sets stores, by their indices.
+  private enum Moves: Sendable {
+    /// No store is locked yet. Can become unknown, or known.
+    case notTaken
+    /// Not all changes on the way are known, so that no store is set.
+    case unknown
+    case known([Int: RecorderState.Move])
   }
 
   /// Whether a travel sets a store: one of the dispatcher, or one that was unregistered since it was set.

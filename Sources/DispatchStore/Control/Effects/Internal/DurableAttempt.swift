@@ -101,10 +101,7 @@ struct DurableAttempt {
   }
 
   private var pause: Duration {
-    let failure = FailedAttempt(
-      error: CancellationError(), attempt: entry.progress.attempts, dispatchID: run.dispatchID,
-      storeIndex: 0, isSimulated: run.dispatcher.pool.world != nil)
-    return .nanoseconds(effect.backoff.pause(after: failure))
+    run.pause(of: effect.backoff, after: entry.progress.attempts)
   }
 }
 

@@ -45,7 +45,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
     self.watch = watch
-    sleeps = watch.map { watch in VirtualSleeps { watch.runChanged() } }
+    sleeps = watch?.makeSleeps()
     // Durable work outlasts the client who has caused it.
     deadline = registered.isDurable ? nil : ended.deadline
     guard ended.lead(to: self, standingIn: standIn) else {
@@ -71,7 +71,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
     watch = dispatcher.attachment(EffectWatch.self)
-    sleeps = watch.map { watch in VirtualSleeps { watch.runChanged() } }
+    sleeps = watch?.makeSleeps()
   }
 
   var dispatchID: DispatchID { standIn.id }
@@ -143,21 +143,23 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     } catch {
       if isActive { report(error) }
       guard case .running(let restart, _) = registered.effect.kind else { return nil }
-      return pause(of: restart, after: error, since: began)
+      return pause(of: restart, since: began)
     }
   }
 
   /// The pause after a failure of a run that began at a time; nil if the run is not restarted.
-  private func pause(
-    of restart: EffectRestart, after error: any Error, since began: Int64
-  ) -> Duration? {
+  private func pause(of restart: EffectRestart, since began: Int64) -> Duration? {
     let resets = dispatcher.clock.nanoseconds - began >= restart.resetAfter.wholeNanoseconds
     let failures = state.withLock { $0.countFailure(resets: resets) }
-    guard failures <= restart.limit ?? .max else { return nil }
+    return failures <= restart.limit ?? .max ? pause(of: restart.backoff, after: failures) : nil
+  }
+
+  /// The pause before another attempt, after this number of failures.
+  func pause(of backoff: RetryBackoff, after failures: Int) -> Duration {
     let failure = FailedAttempt(
-      error: error, attempt: failures, dispatchID: id, storeIndex: 0,
+      error: CancellationError(), attempt: failures, dispatchID: dispatchID, storeIndex: 0,
       isSimulated: dispatcher.pool.world != nil)
-    return .nanoseconds(restart.backoff.pause(after: failure))
+    return .nanoseconds(backoff.pause(after: failure))
   }
 
   private func report(_ error: any Error) {

@@ -35,6 +35,9 @@ final class EffectWatch: DispatcherAttachment {
   /// Notes that a run has ended or come to rest.
   func runChanged() { change { _ in } }
 
+  /// Makes the record of a run's sleeps, each of which is a change.
+  func makeSleeps() -> VirtualSleeps { VirtualSleeps { self.runChanged() } }
+
   private func change(_ body: (inout State) -> Void) {
     let waiters = state.withLock { state -> [@Sendable () -> Void] in
       body(&state)

@@ -156,11 +156,7 @@ extension Dispatch {
     // A thread that blocks until this task resumes may wait for that queue.
     let queue = DispatchContext.ofTask == nil ? nil : schedulerForWaits.sharedQueue
     queue?.beginWait()
-    let wait = TaskWait.begin()
-    await withUnsafeContinuation { continuation in
-      whenOver { continuation.resume() }
-    }
-    wait?.end()
+    await TaskWait.suspend { whenOver($0) }
     queue?.endWait()
   }
 }

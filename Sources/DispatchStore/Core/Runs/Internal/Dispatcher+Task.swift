@@ -259,12 +259,7 @@ extension Dispatch {
   nonisolated(nonsending) static func awaitEnd(of dispatch: Dispatch) async -> DispatchResult {
     let wait = dispatch.beginWait()
     if let refused = wait?.endIfRefused(dispatch) { return refused }
-    VirtualSleeps.ofTask?.begin(awaiting: dispatch)
-    let taskWait = TaskWait.begin()
-    await withUnsafeContinuation { continuation in
-      dispatch.whenEnded { continuation.resume() }
-    }
-    taskWait?.end()
+    await dispatch.suspendUntilEnd()
     wait?.end()
     return dispatch.result!
   }

@@ -27,6 +27,17 @@ struct TaskWait {
     return TaskWait(observers: observers)
   }
 
+  /// Suspends the current task until a closure is called, which `register` gets.
+  nonisolated(nonsending) static func suspend(
+    until register: (@escaping @Sendable () -> Void) -> Void
+  ) async {
+    let wait = begin()
+    await withUnsafeContinuation { continuation in
+      register { continuation.resume() }
+    }
+    wait?.end()
+  }
+
   func end() {
     for observer in observers { observer.taskHasWaited() }
   }
