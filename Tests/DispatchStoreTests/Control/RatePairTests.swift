@@ -123,6 +123,37 @@ struct RatePairTests {
     #expect(stage.model == ["1", "2"])
   }
 
+  /// Another dispatch takes the last token between the check of all options and the admission.
+  @Test(arguments: modes)
+  func rateAndRateLimitOneThatIsRejectedAsItBeginsLeavesNoInterval(mode: Dispatcher.Mode) async {
+    let (dispatcher, others) = (dispatcher, Recorder<DispatchHandle>())
+    let (limit, keyed) = (RateLimit(1, per: .seconds(1)), RateLimit(9, per: .seconds(1)))
+    let key = ComparedKey()
+    func options() -> DispatchOptions {
+      [
+        .throttled("k", per: .seconds(60)), .rateLimited(by: limit),
+        .rateLimited(by: keyed, key: key),
+      ]
+    }
+    // The limit compares its keys from now on.
+    #expect(await dispatch("0", mode, .rateLimited(by: keyed, key: key)).result.isSuccess)
+    key.whenComparedNext {
+      let isMade = Latch()
+      Thread.detachNewThread {
+        others.record(
+          dispatcher.dispatch(
+            action: Script.adds("1"), mode: .async, options: .rateLimited(by: limit)))
+        isMade.open()
+      }
+      isMade.wait()
+    }
+    #expect(await dispatch("x", mode, options()).result.errorCode == .rateLimitExceeded)
+    #expect(await others.first(1)[0].result.isSuccess)
+    clock.advance(by: .seconds(1))
+    #expect(await dispatch("2", mode, options()).result.isSuccess)
+    #expect(stage.model == ["0", "1", "2"])
+  }
+
   @Test(arguments: modes)
   func rateAndLimitOneThatIsSkippedExtendsItsInterval(mode: Dispatcher.Mode) async {
     let options =
@@ -292,4 +323,20 @@ struct RatePairTests {
     free.open()
     #expect(await first.result.isSuccess)
   }
+}
+
+/// A key that runs code when it is compared, as another thread that comes meanwhile.
+private final class ComparedKey: Hashable, Sendable {
+  private let body = Locked<(@Sendable () -> Void)?>(nil)
+
+  func whenComparedNext(_ body: @escaping @Sendable () -> Void) {
+    self.body.withLock { $0 = body }
+  }
+
+  static func == (one: ComparedKey, other: ComparedKey) -> Bool {
+    one.body.exchange(nil)?()
+    return true
+  }
+
+  func hash(into hasher: inout Hasher) {}
 }

@@ -33,6 +33,8 @@ struct RateStateTests {
     mutating func pass(to time: Int64) {
       if let due = state.settle(at: time) { begun.append("\(name(due)) @ \(time)") }
     }
+
+    mutating func withdraw(_ number: Int) { state.withdraw(members[number]) }
   }
 
   static func debounce(
@@ -104,6 +106,22 @@ struct RateStateTests {
     #expect(!run.state.isIdle)
     run.pass(to: 50)
     #expect(run.state.isIdle)
+  }
+
+  @Test func anIntervalIsGivenBackUnlessAnotherOneWaitsForItsEnd() {
+    var run = Run()
+    run.come(Self.throttle(10, .leading), at: 0)
+    run.withdraw(0)
+    #expect(run.state.isIdle)
+    run.come(Self.throttle(10, .both), at: 1)
+    run.come(Self.throttle(10, .both), at: 2)
+    run.withdraw(1)
+    #expect(run.state.end == 11)
+    run.pass(to: 11)
+    #expect(run.begun == ["0 = 0", "1 = 1", "2 @ 11"])
+    // Of an earlier interval.
+    run.withdraw(1)
+    #expect(run.state.end == 21)
   }
 
   @Test func trailingTheLastOfAnIntervalBeginsAtItsEndWhereANewOneBegins() {

@@ -239,9 +239,16 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     guard let mayWait else { return .begins }
     // Check before it opens an interval, which a refused one does not.
     try values.checkStart(at: dispatch.callSite, of: dispatcher)
-    let admission = try start.admit(
-      DispatchDelay(of: dispatch, isPossible: mayWait), to: dispatcher)
-    if case .begins = admission { try values.pace(dispatch, of: dispatcher) }
+    let delay = DispatchDelay(of: dispatch, isPossible: mayWait)
+    let admission = try start.admit(delay, to: dispatcher)
+    guard case .begins = admission else { return admission }
+    do throws(DispatchError) {
+      try values.pace(dispatch, of: dispatcher)
+    } catch {
+      // Since the check, another dispatch has taken the token, or opened the breaker.
+      if case .rate(let rate) = start { rate.withdraw(delay, from: dispatcher) }
+      throw error
+    }
     return admission
   }
 

@@ -48,6 +48,11 @@ struct KeyedRate: Sendable {
       throw DispatchError.wouldBlockTasks(callSite, key)
     }
   }
+
+  /// Gives back the interval of a dispatch that was to begin at once, and that another option refuses.
+  func withdraw(_ delay: DispatchDelay, from dispatcher: Dispatcher) {
+    lines(of: dispatcher).present(key)?.withdraw(delay)
+  }
 }
 
 extension DispatchError {

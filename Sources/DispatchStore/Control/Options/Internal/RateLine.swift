@@ -73,6 +73,17 @@ final class RateLine: Sendable {
   /// Whether the line is idle, and no dispatch comes to it any longer.
   var isRetired: Bool { state.withLock(\.isRetired) }
 
+  /// Closes the interval that a dispatch has opened, unless another one waits for its end.
+  func withdraw(_ delay: DispatchDelay) {
+    yieldPoint(.comeAtRate, key.description)
+    let (move, isRetired) = state.withLock { state in
+      state.rates.withdraw(delay)
+      return (state.settled(), state.isRetired)
+    }
+    apply(move)
+    if isRetired { table?.remove(self, of: key) }
+  }
+
   private func leave(_ delay: DispatchDelay) {
     state.withLock { $0.rates.leave(delay) }
   }

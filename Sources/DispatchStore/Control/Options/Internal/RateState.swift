@@ -20,6 +20,8 @@ struct RateState<Member: AnyObject> {
     var end: Int64
     /// The call site of the dispatch that began with the interval, or opened it.
     let opener: CallSite
+    /// The identity of that dispatch, to be compared only while it lives.
+    let openerID: ObjectIdentifier
   }
 
   private struct Pending {
@@ -123,8 +125,15 @@ struct RateState<Member: AnyObject> {
     if pending?.member === member { pending = nil }
   }
 
+  /// Closes the interval that a member has opened that does not begin after all, unless another one waits for its end.
+  mutating func withdraw(_ member: Member) {
+    if pending == nil, interval?.openerID == ObjectIdentifier(member) { interval = nil }
+  }
+
   private static func interval(from time: Int64, _ opener: Pending) -> Interval {
     let length = min(opener.rule.period, max(opener.rule.longest ?? .max, 0))
-    return Interval(begin: time, end: time.addingClamped(length), opener: opener.callSite)
+    return Interval(
+      begin: time, end: time.addingClamped(length), opener: opener.callSite,
+      openerID: ObjectIdentifier(opener.member))
   }
 }
