@@ -9,7 +9,7 @@ extension FuzzCheck {
         result.steps.count == plan.steps.count, "group \(place) has \(result.steps.count) results")
       for (number, step) in zip(plan.steps, result.steps) { check(step, number, result, place) }
       let isSuccess = result.steps.allSatisfy(\.outcome.isFinished)
-      let mayBeRefused = plan.steps.isEmpty && !plan.controls.isEmpty
+      let mayBeRefused = plan.steps.isEmpty && (!plan.controls.isEmpty || program.hasClosing)
       check(result.isSuccess == isSuccess || mayBeRefused, "group \(place) ended with \(result)")
       check(plan.steps, "group \(place)", atMost: plan.limit ?? 1)
       let undos = result.compensated.map { step in

@@ -102,6 +102,42 @@ struct ClosedAtCallTests {
     #expect(stage.model.isEmpty)
   }
 
+  /// Neither what makes an action is called, nor does a group succeed that has nothing to do.
+  @Test(arguments: GroupForm.allCases, [false, true])
+  func aGroupIsRefusedAsAWholeAlsoWithoutSteps(_ form: GroupForm, isShutDown: Bool) async {
+    let (made, reports) = (Recorder<Int>(), Recorder<Int>())
+    if isShutDown { dispatcher.shutDown() } else { dispatcher.close() }
+    let groups = [
+      ActionGroup {},
+      ActionGroup(.concurrent) { ActionGroup {} },
+      ActionGroup {
+        ActionStep { _ in
+          made.record(1)
+          return nil
+        }
+      },
+      ActionGroup { ActionStep(Script.adds("a")).compensated(by: Script.adds("-a")) },
+    ]
+    for group in groups {
+      let result = await form.run(group, by: dispatcher) { ended, _ in reports.record(ended) }
+      #expect((result.error as? DispatchError)?.code == .dispatcherClosed)
+      #expect(result.outcomes.allSatisfy { $0 == "." } && result.failure == nil)
+    }
+    #expect(made.all.isEmpty && reports.all.isEmpty)
+  }
+
+  @Test(arguments: GroupForm.allCases)
+  func aGroupWithoutStepsIsRefusedByItsOptionsToo(_ form: GroupForm) async {
+    let limit = DispatchLimit(1, overflow: .reject)
+    dispatcher.addStage()
+    let full = dispatcher.dispatch(
+      action: Script.suspends { [free] _ in await free.opened() }, options: .limited(by: limit))
+    let result = await form.runHere(ActionGroup {}, by: dispatcher, options: .limited(by: limit))
+    #expect((result.error as? DispatchError)?.code == .limitExceeded)
+    free.open()
+    #expect(await full.result.isSuccess)
+  }
+
   @Test func aSentGroupThatWaitsForAUnitIsRefusedWhenThatComes() async {
     let (dispatcher, limit, stage) = (dispatcher, limit, dispatcher.addStage())
     let held = await hold(.serial)

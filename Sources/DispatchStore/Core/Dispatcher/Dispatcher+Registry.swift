@@ -304,7 +304,7 @@ extension Dispatcher {
   }
 
   /// The error of a dispatch that is not accepted.
-  private var refusal: DispatchError {
+  var refusal: DispatchError {
     // Only a pause refuses dispatches of an open dispatcher.
     if acceptance == .open {
       return DispatchError(

@@ -8,7 +8,7 @@
 final class GroupUnit: Sendable {
   private let dispatcher: Dispatcher
   private let callSite: CallSite
-  /// Nil if the dispatcher accepts nothing any longer, and so no step either.
+  /// Nil if the dispatcher accepts nothing any longer: the group is refused as a whole.
   private let standIn: Dispatch?
   /// The context in which the steps are dispatched.
   let context: TaskContext?
@@ -37,8 +37,12 @@ final class GroupUnit: Sendable {
     self.standIn = standIn
     findable = options.control?.isFindable == true ? standIn : nil
     context = standIn.map { TaskContext(ofGroup: $0, of: dispatcher, inside: caller) }
+    guard let standIn else {
+      refusal = dispatcher.refusal
+      return
+    }
     // A group that starts nothing waits for no limit, and ends no other dispatch.
-    guard let standIn, !isCancelled, !standIn.isCancelled else {
+    guard !isCancelled, !standIn.isCancelled else {
       refusal = nil
       return
     }
@@ -94,7 +98,7 @@ final class GroupUnit: Sendable {
       dispatcher.reportFailure(
         of: UncompensatedGroup(name: name, callSite: callSite, steps: failed))
     }
-    return ActionGroupResult(state, orElse: refusal ?? standIn?.refusal)
+    return ActionGroupResult(state, refusal: refusal, orElse: standIn?.refusal)
   }
 
   /// Ends the unit: the group no longer counts as under way.
