@@ -185,9 +185,7 @@ public final class CircuitBreaker: Sendable {
       // Enqueued under the lock, so that the changes come in order.
       return (result, after != before && onChange != nil && changes.put(after))
     }
-    if isToNotify, let onChange {
-      while let next = changes.take() { onChange(next) }
-    }
+    if isToNotify, let onChange { changes.deliver(onChange) }
     return result
   }
 }

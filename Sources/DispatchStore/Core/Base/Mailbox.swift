@@ -43,6 +43,13 @@ final class Mailbox<Notice: Sendable>: Sendable {
     }
   }
 
+  /// Hands over one notice after the other, for the caller that must schedule a call, until there is none.
+  ///
+  /// No other thread does so meanwhile: what it puts is handed over here, in order.
+  func deliver(_ body: (Notice) -> Void) {
+    while let notice = take() { body(notice) }
+  }
+
   /// Takes the next notice if a condition holds for it.
   ///
   /// For an observer that is called without being scheduled.

@@ -24,6 +24,8 @@ public final class Persistence: Sendable {
   let foundWork = Locked(FoundWork())
   /// The scheduled actions that an earlier process has left.
   let foundSchedules = Locked(FoundSchedules())
+  /// The statuses that observers are yet to be told.
+  let statusNotices = Mailbox<StatusNotice>()
   let timers: TimerQueue
   let clock: DispatcherClock
   let world: (any SimulatedWorld)?

@@ -24,7 +24,8 @@ extension Persistence {
     state.withLock(\.presentStatus)
   }
 
-  /// The status now and after each group that was saved or has failed; the newest one only, for a slow consumer.
+  /// The status now and after each group that was saved or has failed, in order; the newest one only, for a slow
+  /// consumer.
   public var statuses: AsyncStream<PersistenceStatus> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: PersistenceStatus.self, bufferingPolicy: .bufferingNewest(1))
@@ -41,12 +42,25 @@ extension Persistence {
     return stream
   }
 
+  /// Tells observers the present status, or leaves that to the thread that tells them an earlier one.
   func publishStatus() {
-    let observers = state.withLock { $0.statusObservers }
-    if observers.isEmpty { return }
-    let status = status
-    for (_, observer) in observers.sorted(by: { $0.key < $1.key }) { observer.yield(status) }
+    let isMine = state.withLock { state in
+      if state.statusObservers.isEmpty { return false }
+      let observers = state.statusObservers.sorted { $0.key < $1.key }.map(\.value)
+      // Enqueued under the lock, so that the statuses come in order, and to an observer none from before it.
+      return statusNotices.put(StatusNotice(status: state.presentStatus, observers: observers))
+    }
+    guard isMine else { return }
+    statusNotices.deliver { notice in
+      for observer in notice.observers { observer.yield(notice.status) }
+    }
   }
+}
+
+/// A status for those who observed it when it was published.
+struct StatusNotice: Sendable {
+  let status: PersistenceStatus
+  let observers: [AsyncStream<PersistenceStatus>.Continuation]
 }
 
 extension Persistence.State {
