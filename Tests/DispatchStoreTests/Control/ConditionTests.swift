@@ -75,6 +75,49 @@ struct ConditionTests {
     #expect(log.all == ["5 1"])
   }
 
+  private struct Raise: AtomicAction {}
+
+  /// Calls a closure in the exclusive section of each commit, if its value is observed.
+  private struct Watched: Sendable {
+    var count = 0
+    let whenRead: @Sendable (Int) -> Void
+    var value: Int {
+      whenRead(count)
+      return count
+    }
+  }
+
+  /// The check comes when the first store has published its commit, and the second one has not.
+  @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
+  func allOfSeveralHoldAtOnceBesideAnAtomicAction(_ mode: Dispatcher.Mode, sends: Bool) async {
+    let (dispatcher, isBetween, hasBegun) = (Dispatcher(), Latch(), Latch())
+    let first = dispatcher.register(
+      store: Store(identifier: "first", model: 0, reads: .published) {
+        On(Raise.self) { count, _ in count += 1 }
+      })
+    let watched = Watched { count in
+      guard count == 1 else { return }
+      isBetween.open()
+      // Only for a while: a check that waits for the stores can't be seen.
+      for _ in 0..<10_000 where !hasBegun.isOpen { sched_yield() }
+    }
+    let second = dispatcher.register(
+      store: Store(identifier: "second", model: watched, reads: .published) {
+        On(Raise.self) { watched, _ in watched.count += 1 }
+      }, waitFor: ["first"])
+    let token = second.observe(.part(\.value)) { _ in }
+    let raised = Task { await onOwnThread { dispatcher.dispatch(Raise(), mode: .sync) } }
+    await isBetween.opened()
+    let waiting = it.run(
+      .runs { _ in hasBegun.open() }, mode,
+      [.when(first) { $0 == 1 }, .when(second) { $0.count == 0 }], sends: sends)
+    #expect(await raised.value.resultIfEnded?.isSuccess == true)
+    #expect(!hasBegun.isOpen)
+    second.updateModel { $0.count = 0 }
+    #expect(await waiting.value.isSuccess)
+    token.cancel()
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
   func aSavedModelThatIsLoadedCounts(_ mode: Dispatcher.Mode, sends: Bool) async throws {
     let database = MemoryDatabase()

@@ -9,7 +9,8 @@ public enum StoreReads: Sendable {
   /// No read waits for a reduction.
   ///
   /// You can read from any thread, also inside the exclusive section of this store or of another one. You get the
-  /// model of the last commit. Reads of child stores and of a handler's context take the store's lock nevertheless.
+  /// model of the last commit. Reads of child stores and of a handler's context take the store's lock nevertheless, and
+  /// so does the check of a condition (`DispatchOptions.when`).
   ///
   /// Each commit pays for it. The snapshot shares the model's copy-on-write storage, so the next commit copies the
   /// parts that it changes. That is cheap for small models, and for large ones with persistent collections. In those,

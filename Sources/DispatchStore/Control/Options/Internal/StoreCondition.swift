@@ -3,7 +3,7 @@ struct StoreCondition: Sendable {
   let storeIdentifier: String
   /// Reads the store's version.
   let version: @Sendable () -> UInt64
-  /// Reads the version, then the model; the closure calls the program's code, which says whether the condition holds for
+  /// Reads the version and the model; the closure calls the program's code, which says whether the condition holds for
   /// that model.
   let capture: @Sendable () -> (version: UInt64, holds: () -> Bool)
   /// Calls a closure after each commit with which the condition holds, until the token ends.
@@ -13,9 +13,12 @@ struct StoreCondition: Sendable {
     _ store: Store<Model, Action>, _ condition: @escaping @Sendable (Model) -> Bool
   ) {
     storeIdentifier = store.identifier
-    version = { store.version }
+    let storage = store.storage
+    // Under the lock, also if reads are published: an atomic action publishes its stores one after the other.
+    version = { storage.withLock { _ in storage.version } }
     capture = {
-      let (version, model) = (store.version, store.model)
+      yieldPoint(.read, storage.identifier)
+      let (version, model) = storage.withLock { _ in (storage.version, storage.model.pointee) }
       return (version, { condition(model) })
     }
     observe = { body in
