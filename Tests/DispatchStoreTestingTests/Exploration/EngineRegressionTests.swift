@@ -213,6 +213,38 @@ struct EngineRegressionTests {
     }
   }
 
+  /// A compensation had come to wait for the caller's lane before the group's wait for the compensation was known.
+  ///
+  /// That was refused, and the next compensation began beside it.
+  @Test func aSentCompensationThatWaitsForTheLaneOfItsGroupEndsBeforeTheNextBegins() async throws {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let till = dispatcher.register(
+        store: Store(identifier: "till", model: [String]()) {
+          Perform(Order.self) { _, context in
+            _ = await context.dispatcher.send(
+              ActionGroup {
+                ActionStep(Receipt()).compensated(by: Refund())
+                ActionStep(Receipt()).compensated(by: Recall())
+                Decline()
+              })
+          }
+          Perform(Recall.self) { _, context in
+            try context.updateModel { $0.append("recall") }
+            _ = await context.dispatcher.send(Receipt(), mode: .serial(lane: "till"))
+            try context.updateModel { $0.append("recalled") }
+          }
+          On(Refund.self) { till, _ in till.append("refund") }
+          On(Receipt.self) { till, _ in till.append("receipt") }
+          On(Decline.self) { _, _ in throw Declined() }
+        })
+      let order = dispatcher.dispatch(action: Order(), mode: .serial(lane: "till"))
+      let result = await order.result
+      try check(result.isSuccess, "\(result)")
+      let entries = ["receipt", "receipt", "recall", "recalled", "refund"]
+      try check(till.model == entries, "\(till.model)")
+    }
+  }
+
   /// Nobody knew that a group waits for its steps.
   ///
   /// So a step waited behind a dispatch that waited for the group.
@@ -278,7 +310,9 @@ struct EngineRegressionTests {
 private struct Order: ActionType {}
 private struct Charge: ActionType {}
 private struct Refund: ActionType {}
+private struct Recall: ActionType {}
 private struct Receipt: ActionType {}
+private struct Decline: ActionType {}
 private struct Declined: Error {}
 
 /// The first sends the second, which sends the third.

@@ -157,14 +157,7 @@ package enum WaitGraph {
   ///
   /// The dispatch is about to end, but its completion may still wait for others.
   static func begin(_ context: DispatchContext, onRefused target: Dispatch) -> Wait {
-    let mainHolder = holdsUpMainQueue(context) ? context.dispatch : nil
-    return records.withLock { records in
-      let key = records.makeKey()
-      var held = HeldUps(by: context, blocksThread: false)
-      let waiters = record(held.recorded(blocksThread: false), for: .sent(target), key)
-      if let mainHolder { records.add(mainHolder: mainHolder) }
-      return Wait(key: key, waiters: waiters, mainHolder: mainHolder)
-    }
+    records.withLock { record(context, for: .sent(target), in: &$0) }
   }
 
   /// Records the wait of a `.sync` dispatch for those before it, which blocks the caller's thread.
@@ -200,16 +193,19 @@ package enum WaitGraph {
       beginsToWait)
   }
 
-  /// Records that a dispatch without code waits for another one, until that has ended.
+  /// Records that a group waits for a dispatch, until that has ended.
   ///
-  /// Called before the scheduler has the other dispatch. Once it has, `ring(around:)` finds the ring that is closed.
-  static func begin(_ waiter: Dispatch, onUnaccepted target: Dispatch) {
-    yieldPoint(.enterWait, waiter.id.description)
+  /// Called before the scheduler has the dispatch. Once it has, `ring(around:)` finds the ring that is closed, and so do
+  /// later waits of the dispatch itself.
+  ///
+  /// - Parameter group: The context of the group, inside of the code that waits for the group's end.
+  static func begin(_ group: DispatchContext, onUnaccepted target: Dispatch) {
+    yieldPoint(.enterWait, group.dispatch.id.description)
     let wait = records.withLock { records -> Wait in
-      let key = records.makeKey()
       target.makeDetails().isReached = true
-      let held = HeldUp(dispatch: waiter, part: nil, blocksSteps: false)
-      return Wait(key: key, waiters: record([held], for: .dispatch(target), key), mainHolder: nil)
+      let wait = record(group, for: .dispatch(target), in: &records)
+      if blocksTaskThread(group) { records.taskThreadWaits[wait.key] = (group.dispatch, target) }
+      return wait
     }
     target.beforeResult { WaitGraph.end(wait) }
   }
@@ -348,6 +344,18 @@ package enum WaitGraph {
     case .dispatch(let target), .sent(let target): search.overtaking(through: target)
     case .operations(_, let dependencies): search.overtaking(dependencies)
     }
+  }
+
+  /// Records the wait of a context's task, without a search.
+  private static func record(
+    _ context: DispatchContext, for target: Target, in records: inout Records
+  ) -> Wait {
+    let key = records.makeKey()
+    var held = HeldUps(by: context, blocksThread: false)
+    let waiters = record(held.recorded(blocksThread: false), for: target, key)
+    let mainHolder = holdsUpMainQueue(context) ? context.dispatch : nil
+    if let mainHolder { records.add(mainHolder: mainHolder) }
+    return Wait(key: key, waiters: waiters, mainHolder: mainHolder)
   }
 
   /// Records the wait on each held-up dispatch, so that a search need not know the nesting of contexts.

@@ -283,25 +283,29 @@ final class GroupCall: Sendable {
 extension Dispatcher {
   /// - Parameters:
   ///   - isDetachable: Whether the step may outlive its group; if not, its option `detached` has no effect.
-  ///   - group: The dispatch that stands for the group, if that waits for the step where searches see it.
+  ///   - group: The group's context, if searches are to see that it waits for the step before that begins.
   func dispatch(
-    _ action: any ActionType, of step: GroupStep, isDetachable: Bool, in group: Dispatch? = nil
+    _ action: any ActionType, of step: GroupStep, isDetachable: Bool,
+    in group: DispatchContext? = nil
   ) -> DispatchHandle {
     dispatch(
       storeIdentifier: step.storeIdentifier, action: action, mode: step.mode.mode,
-      options: options(of: step, isDetachable, group), fileID: step.fileID, line: step.line)
+      options: options(of: step, isDetachable: isDetachable, in: group), fileID: step.fileID,
+      line: step.line)
   }
 
   func dispatch(
-    _ actions: [any ActionType], of step: GroupStep, isDetachable: Bool, in group: Dispatch? = nil
+    _ actions: [any ActionType], of step: GroupStep, isDetachable: Bool,
+    in group: DispatchContext? = nil
   ) -> DispatchHandle {
     dispatch(
       storeIdentifier: step.storeIdentifier, actions: actions, mode: step.mode.mode,
-      options: options(of: step, isDetachable, group), fileID: step.fileID, line: step.line)
+      options: options(of: step, isDetachable: isDetachable, in: group), fileID: step.fileID,
+      line: step.line)
   }
 
-  private func options(
-    of step: GroupStep, _ isDetachable: Bool, _ group: Dispatch?
+  func options(
+    of step: GroupStep, isDetachable: Bool, in group: DispatchContext?
   ) -> DispatchOptions {
     let options = withoutDefaults(step.options)
     let isDetached = options.control?.isDetached == true

@@ -97,11 +97,14 @@ final class GroupTask: Sendable {
       end = await self.end(
         of: dispatcher.dispatch(action, of: step, isDetachable: !dispatchesSteps), step)
     case .action(let action):
-      // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task.
+      // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task. The wait for
+      // it is known before it begins: refused later, it would go on beside the next one.
+      let options = dispatcher.options(
+        of: step, isDetachable: true, in: compensates ? unit.context : nil)
       end = .dispatched(
         await dispatcher.send(
-          action, to: step.storeIdentifier, mode: step.mode,
-          options: dispatcher.withoutDefaults(step.options), fileID: step.fileID, line: step.line))
+          action, to: step.storeIdentifier, mode: step.mode, options: options, fileID: step.fileID,
+          line: step.line))
     }
     noteCancellation(in: index)
     let move = progress.end(index, compensates: compensates, end)

@@ -12,10 +12,10 @@ final class GroupUnit: Sendable {
   private let standIn: Dispatch?
   /// The context in which the steps are dispatched.
   let context: TaskContext?
-  /// The dispatch that stands for the group, if others can get its handle and wait for it.
+  /// The context, if others can get the group's handle and wait for it.
   ///
-  /// For a group in a task, the task's waits for its steps are known as waits of that dispatch.
-  let findable: Dispatch?
+  /// For a group in a task, the task's waits for its steps are known as waits of that context.
+  let findable: TaskContext?
   /// The error that keeps the group from beginning; nil for most groups.
   let refusal: (any Error)?
   /// The name in messages.
@@ -35,8 +35,8 @@ final class GroupUnit: Sendable {
     self.callSite = callSite
     self.name = name
     self.standIn = standIn
-    findable = options.control?.isFindable == true ? standIn : nil
     context = standIn.map { TaskContext(ofGroup: $0, of: dispatcher, inside: caller) }
+    findable = options.control?.isFindable == true ? context : nil
     guard let standIn else {
       refusal = dispatcher.refusal
       return

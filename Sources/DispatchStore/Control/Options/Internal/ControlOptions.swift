@@ -34,8 +34,8 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     /// Whether bounds apply that might reject it, those of the dispatcher's lanes and queue and those of what is
     /// unsaved; false if that would leave work half done.
     var takesBounds = true
-    /// The stand-in of its group, which waits for the dispatch; nil if nothing can wait for the group itself.
-    var group: Dispatch?
+    /// The context of its group, whose wait for the dispatch is known before that begins; nil for most.
+    var group: DispatchContext?
     /// Whether it is a run of a repeating schedule, which may wait for saving, but is not rejected for it.
     var isRepeated = false
     /// Deadlines at instants; the soonest one counts.
