@@ -185,6 +185,35 @@ struct EngineRegressionTests {
     }
   }
 
+  /// A lane started a reduction whose task was cancelled while it waited: the thread that cancels it with its task had not
+  /// come yet.
+  @Test func aReductionWhoseTaskIsCancelledWhileItWaitsDoesNotStart() async throws {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let (notes, goOn) = (dispatcher.makeNotes("notes"), AsyncStream<Void>.makeStream())
+      dispatcher.register(
+        store: Store(identifier: "holder", model: 0) {
+          Perform(Order.self) { _, _ in
+            for await _ in goOn.stream {}
+          }
+        })
+      let holder = dispatcher.dispatch(action: Order(), mode: .serial(lane: "a"))
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          let result = await notes.send(.add(1), mode: .serial(lane: "a")).result
+          try check(result.error is CancellationError, "\(result)")
+        }
+        // Time passes once no thread can run: the task waits for its turn.
+        try await dispatcher.simulation?.clock.sleep(for: .seconds(1))
+        group.cancelAll()
+        goOn.continuation.finish()
+        try await group.waitForAll()
+      }
+      let result = await holder.result
+      try check(result.isSuccess, "\(result)")
+      try check(notes.model.numbers.isEmpty, "\(notes.model)")
+    }
+  }
+
   /// A step had come to wait for the caller's lane before the group's wait for the step was known.
   ///
   /// That was refused. The group went on beside the step's block, and did not undo it.

@@ -26,6 +26,16 @@ struct DispatchEndTests {
     #expect(log.all == ["release", "waiter", "over"])
   }
 
+  @Test func doesNotStartOnceItsTaskIsCancelled() {
+    var state = DispatchState(isRunning: false)
+    state.isTaskCancelled = true
+    guard case .skip = state.start(),
+      case .end(wasParked: false, wasDelayed: false) = state.cancel()
+    else {
+      return #expect(Bool(false))
+    }
+  }
+
   @Test func waitsWhoseLimitsHavePassedLeaveNothing() async {
     let (dispatcher, free) = (Dispatcher(), Latch())
     dispatcher.addStage()

@@ -40,7 +40,7 @@ struct DispatchState {
   private var phase: Phase
   private var waiters: [Waiter] = []
   private(set) var isCancelled = false
-  /// Whether the task that sent the dispatch is cancelled, so that nothing begins which its block dispatches.
+  /// Whether the task that sent the dispatch is cancelled, so that it does not start, nor what its block dispatches.
   var isTaskCancelled = false
   /// The error of a cancellation because of a deadlock or a passed deadline.
   private(set) var refusal: DispatchError?
@@ -226,7 +226,7 @@ struct DispatchState {
     // A sequence that was cancelled between two actions goes on to its end.
     if case .running = phase { return .park }
     if case .saving = phase { return .park }
-    guard var waiting, !isCancelledUnaccepted else { return .skip }
+    guard var waiting, !isAboutToEnd else { return .skip }
     if waiting.missing == 0, waiting.turn == nil {
       phase = .running(.none)
       return .run
@@ -251,7 +251,7 @@ struct DispatchState {
   /// Notes that a thread has tried its gate.
   mutating func tried(_ isOpen: Bool) -> GateTrial {
     guard isGated else { return .skip }
-    if isOpen, !isCancelledUnaccepted {
+    if isOpen, !isAboutToEnd {
       phase = .running(.none)
       return .run
     }
@@ -262,7 +262,7 @@ struct DispatchState {
   /// Notes that its gate may have opened; returns whether to start it again, at the position that it keeps.
   mutating func gateMayOpen() -> Bool {
     let isParked = waiting?.turn?.mayOpen() == true
-    return isParked && !isCancelledUnaccepted
+    return isParked && !isAboutToEnd
   }
 
   /// Pauses between two actions; returns false if it is cancelled, and continues to its end.
@@ -279,11 +279,11 @@ struct DispatchState {
     guard var waiting else { return false }
     waiting.missing = isPlanted(.oneBeforeIsEnough) ? 0 : waiting.missing - 1
     phase = .waiting(waiting)
-    return waiting.isParked && waiting.missing == 0 && !isCancelledUnaccepted
+    return waiting.isParked && waiting.missing == 0 && !isAboutToEnd
   }
 
-  /// Whether the end of its acceptance will end it.
-  private var isCancelledUnaccepted: Bool { waiting?.isUnaccepted == true && isCancelled }
+  /// Whether a thread is about to end it: one that ends its acceptance, or one that cancels it with its task.
+  private var isAboutToEnd: Bool { waiting?.isUnaccepted == true && isCancelled || isTaskCancelled }
 
   enum Cancel {
     /// The dispatch ends now, without having run.
