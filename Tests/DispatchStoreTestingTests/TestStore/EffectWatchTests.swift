@@ -8,6 +8,32 @@ struct EffectWatchTests {
   struct First: ActionType {}
   struct Second: ActionType {}
   struct Other: ActionType {}
+  struct Placed: CodableAction {}
+
+  /// A test store took the dispatcher for idle while the database was slow.
+  @Test(.timeLimit(.minutes(1))) func showsARunThatWaitsUntilItsCauseIsSaved() async throws {
+    let (database, dispatcher, begun) = (MemoryDatabase(), Dispatcher(name: "test"), Latch())
+    try await database.open(for: dispatcher, actions: ActionCoder(Placed.self))
+    dispatcher.register(
+      store: Store(identifier: "count", model: 0) { On(Placed.self) { count, _ in count += 1 } })
+    dispatcher.watchEffects()
+    dispatcher.register(
+      effect: DurableEffect("charge", on: Placed.self) { _, _ in
+        begun.open()
+        return nil
+      })
+    database.hold()
+    await dispatcher.send(Placed())
+    #expect(dispatcher.whenEffectsGoOn {})
+    #expect(!begun.isOpen)
+    database.release()
+    while true {
+      let changed = Latch()
+      guard dispatcher.whenEffectsGoOn({ changed.open() }) else { break }
+      await changed.opened()
+    }
+    #expect(begun.isOpen)
+  }
 
   /// Between its looks at two effects, a run of the later one may begin one of the earlier one, and end.
   @Test func showsARunThatBeginsWhileOthersAreLookedAt() async throws {

@@ -8,12 +8,15 @@ final class EffectWatch: DispatcherAttachment {
   private struct State {
     /// For each dispatch whose hooks know of its end, the number of effects that have not been told.
     var untold: [DispatchID: Int] = [:]
+    /// The number of runs of durable effects that wait until their causes are saved, and are in no line before.
+    var unsavedCount = 0
     var waiters: [@Sendable () -> Void] = []
     var changeCount = 0
   }
 
-  /// Whether an effect is about to be told of the end of a dispatch.
-  var isAnyUntold: Bool { state.withLock { !$0.untold.isEmpty } }
+  /// Whether a run is about to enter its line: an effect is about to be told of the end of a dispatch, or what has caused
+  /// the run is not saved.
+  var isAnyAhead: Bool { state.withLock { !$0.untold.isEmpty || $0.unsavedCount > 0 } }
 
   /// Notes the effects that follow a dispatch, before its end is known.
   ///
@@ -22,15 +25,19 @@ final class EffectWatch: DispatcherAttachment {
     if count > 0 { change { $0.untold[id] = count } }
   }
 
-  /// Notes that an effect has been told, and that its run is in its line.
-  ///
-  /// A run of a durable effect that is saved enters its line later, once its cause is saved: no test waits until then.
+  /// Notes that an effect has been told, and that its run is in its line, or waits until its cause is saved.
   func hasTold(of id: DispatchID) {
     change { state in
       guard let count = state.untold[id] else { return }
       state.untold[id] = count > 1 ? count - 1 : nil
     }
   }
+
+  /// Notes that a run waits until its cause is saved.
+  func willBeSaved() { state.withLock { $0.unsavedCount += 1 } }
+
+  /// Notes that the run has entered its line, or has ended since saving has failed.
+  func wasSaved() { change { $0.unsavedCount -= 1 } }
 
   /// Notes that a run has ended or come to rest.
   func runChanged() { change { _ in } }
@@ -74,7 +81,7 @@ extension Dispatcher {
     // Before the runs are looked at, so that no change is missed.
     let changes = watch.whenChanged(body)
     // A run that has ended meanwhile may have begun one of an effect that was looked at before.
-    return watch.isAnyUntold
+    return watch.isAnyAhead
       || followers.contains { ($0 as? RegisteredEffect)?.isBusy == true }
       || watch.changeCount != changes
   }

@@ -66,8 +66,10 @@ final class RegisteredEffect: DispatchFollower {
       return arrive(run, following) { $0.begin() }
     }
     // Not before the cause is durable: a crash could undo it. No turn is held meanwhile.
+    run.watch?.willBeSaved()
     keeper.whenSaved { isSaved in
       if isSaved { self.arrive(run, following) { $0.beginElsewhere() } } else { run.end() }
+      run.watch?.wasSaved()
     }
   }
 
