@@ -207,7 +207,7 @@ public final class Persistence: Sendable {
   /// - Parameter limit: The longest time to wait for a database that is locked, full or away, and for observers and
   ///   handlers; nil to wait until everything is saved. After it, commits that are not saved are lost, and their
   ///   dispatches end with `persistenceFailed`. An attempt under way is awaited. With PostgreSQL, a server that is silent
-  ///   may take twice the `patience` of its settings.
+  ///   may take twice the `patience` of its settings, and the time to connect, which is half the `lease` by default.
   /// - Throws: A `PersistenceError` if saving has failed. Its code is `closed` if commits are not saved, because the time
   ///   was over or because they came after the call. The database is closed nevertheless.
   public func close(timeout limit: Duration? = nil) async throws {

@@ -259,6 +259,29 @@ struct PostgreSQLOwnerTests {
     try opened.group { _ in }
   }
 
+  @Test func closingAwaitsTheAttemptUnderWayAtASilentServerAndOneLook() async throws {
+    let (isSilent, waits, isOver) = (Locked(false), Locked(0), DispatchSemaphore(value: 0))
+    let driver = database.driver { (_) throws(PostgreSQLFailure) in
+      guard isSilent.withLock(\.self) else { return }
+      let isFirst = waits.withLock { waits in
+        waits += 1
+        return waits == 1
+      }
+      if isFirst { isOver.wait() }
+      throw PostgreSQLFailure(sqlState: "08006", message: "silence", isLost: true)
+    }
+    let persistence = try await Persistence(PersistenceDatabase { driver })
+    isSilent.withLock { $0 = true }
+    let attempt = Task { try await persistence.perform { _ in } }
+    while waits.withLock(\.self) == 0 { await Task.yield() }
+    let closing = Task { try await persistence.close(timeout: .zero) }
+    while persistence.state.withLock({ $0.commit.lastAttempt == nil }) { await Task.yield() }
+    isOver.signal()
+    try await closing.value
+    _ = await attempt.result
+    #expect(waits.withLock(\.self) == 2)
+  }
+
   @Test func theOutcomeIsUnknownIfAnotherProcessHasSavedSince() throws {
     for groups in [0, 2] {
       let database = try Database()

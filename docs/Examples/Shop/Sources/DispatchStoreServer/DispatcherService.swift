@@ -26,7 +26,7 @@ public struct DispatcherService: Service {
   ///   - dispatcher: The dispatcher.
   ///   - persistence: The persistence to close after the drain.
   ///   - timeout: The longest time of the drain, and then of closing the persistence. If a PostgreSQL server is silent,
-  ///     closing takes up to twice its `patience` more.
+  ///     closing takes up to twice its `patience`, and the time to connect, more.
   ///   - logger: Gets the report.
   public init(
     _ dispatcher: Dispatcher, persistence: Persistence? = nil,
