@@ -267,6 +267,26 @@ struct GroupHandleTests {
     #expect(stage.model == ["in the lane"])
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.SendMode.everyMode)
+  func itsCompletionMayNotWaitForTheBlockThatAwaitsIt(_ mode: Dispatcher.SendMode) async {
+    let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
+    let (outers, isKnown) = (Recorder<DispatchHandle>(), Latch())
+    let outer = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        await isKnown.opened()
+        let handle = dispatcher.dispatch(
+          ActionGroup { Script.suspends { _ in await Task.yield() } },
+          then: { _ in codes.record(outers.all[0].wait().errorCode) })
+        codes.record((await handle.result.error as? DispatchError)?.code)
+      }, mode: mode.mode)
+    outers.record(outer)
+    isKnown.open()
+    #expect(await outer.result.isSuccess)
+    // The wait that comes second is refused.
+    #expect(await codes.first(2).filter { $0 == .wouldDeadlock }.count == 1)
+    await dispatcher.drain()
+  }
+
   @Test(arguments: Dispatcher.SendMode.laneModes)
   func aWaitOfACompletionWithinTheCallHoldsUpTheBlockAround(_ mode: Dispatcher.SendMode) async {
     let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
