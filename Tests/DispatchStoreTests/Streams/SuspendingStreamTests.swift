@@ -103,14 +103,46 @@ struct SuspendingStreamTests {
       for _ in 0..<64 {
         group.addTask { [store] in
           store.updateModel { $0.count += 1 }
-          sync(store)
+          addInSync(to: store)
         }
       }
     }
     #expect(store.version == 128)
     withExtendedLifetime(changes) {}
+  }
 
-    func sync(_ store: CounterStore) { store.dispatch(.add(1), mode: .sync) }
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.everyMode)
+  func noAsyncBlockBlocksItsThread(mode: Dispatcher.Mode) async {
+    let changes = await versions(0)
+    let other = registerBlock { addInSync(to: $0) }
+    let handle = other.dispatch(Ping(), mode: mode)
+    #expect(await handle.result.isSuccess)
+    #expect(store.version == 1)
+    withExtendedLifetime(changes) {}
+  }
+
+  /// The actor's job runs on the block's thread, and the consumer needs the actor.
+  @Test(.timeLimit(.minutes(1)), arguments: scheduled)
+  func noAsyncBlockBlocksTheActorOfAConsumer(mode: Dispatcher.Mode) async {
+    let (clerk, changes) = (Clerk(), store.stream(.part(\.count), buffering: .suspending(0)))
+    let consumer = Task { await clerk.follow(changes) }
+    await store.streamsCaughtUp()
+    let other = registerBlock { await clerk.add(to: $0) }
+    let handle = other.dispatch(Ping(), mode: mode)
+    #expect(await handle.result.isSuccess)
+    #expect(await consumer.value?.version == 1)
+  }
+
+  /// A store that answers with an `async` block, which gets the followed one.
+  private func registerBlock(
+    _ body: @escaping @Sendable (CounterStore) async -> Void
+  ) -> ProbeStore {
+    dispatcher.register(
+      store: ProbeStore(
+        identifier: "block", model: 0,
+        reducer: ClosureReducer { [store] action, block in
+          ActionOperation(action: action, store: block) { _, _ async in await body(store) }
+        }))
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -261,4 +293,18 @@ struct SuspendingStreamTests {
     #expect(result.isSuccess)
     #expect(store.model.count == 5)
   }
+}
+
+private func addInSync(to store: CounterStore) { store.dispatch(.add(1), mode: .sync) }
+
+/// Follows a store in its isolation, in which it also changes the store.
+private actor Clerk {
+  func follow(
+    _ changes: StoreStream<Change<Int, CounterAction>>
+  ) async -> Change<Int, CounterAction>? {
+    for await change in changes { return change }
+    return nil
+  }
+
+  func add(to store: CounterStore) { addInSync(to: store) }
 }

@@ -17,7 +17,8 @@ enum StreamHold: Sendable {
       owner.commitDeferred()
       return .owner(owner)
     }
-    if thread.isTaskThread || MainQueue.isCurrent { return nil }
+    // Not `isTaskThread`: a job of an `async` block blocks the task, or the actor, that it runs for.
+    if withUnsafeCurrentTask(body: { $0 != nil }) || MainQueue.isCurrent { return nil }
     let gate = Eventual<Void>()
     kept.wait(at: gate)
     return .thread(gate)
