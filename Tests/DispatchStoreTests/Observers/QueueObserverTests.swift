@@ -226,6 +226,24 @@ struct QueueObserverTests {
     token?.cancel()
   }
 
+  /// It keeps the value that was read, and no store.
+  @Test(.timeLimit(.minutes(1)))
+  func aChangeWhoseValueWasReadKeepsNoStore() async {
+    let (seen, released) = (Recorder<Change<Held, HandledAction>>(), Latch())
+    var store: Store<Held, HandledAction>? = Store(identifier: "brief", model: Held()) {}
+    let token = store!.observe(.model, on: .queue(queue)) { change in
+      _ = change.value
+      seen.record(change)
+    }
+    store!.updateModel { $0.signal = nil }
+    let read = await seen.first(1)
+    token.cancel()
+    store!.updateModel { $0.signal = DeinitSignal(released) }
+    store = nil
+    await released.opened()
+    #expect(read[0].value.signal == nil)
+  }
+
   /// The projection of each commit, in order, also where its delivery was left to the notifier.
   @Test func anInlineProjectionIsDeliveredWithItsOwnCommit() {
     let (store, received) = (store, Recorder<String>())

@@ -78,6 +78,35 @@ struct StreamLifetimeTests {
     #expect(await coming.next() == nil)
   }
 
+  enum Keeper: CaseIterable { case unreadChange, hungQueue, group }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Keeper.allCases)
+  func streamsEndWithTheirStoreAlsoIfItsModelIsKept(keeper: Keeper) async {
+    var store: CounterStore? = .counter("short")
+    let (queue, seen) = (
+      DispatchQueue(label: "kept"), Recorder<Change<Counter, CounterAction>>()
+    )
+    if keeper == .hungQueue { queue.suspend() }
+    let token = store!.observe(.model, on: .queue(queue)) { seen.record($0) }
+    let group: StoreGroup<Counter>? = keeper == .group ? StoreGroup(store!) : nil
+    var counts = store!.stream(.part(\.count)).map(\.value).makeAsyncIterator()
+    var models = store!.stream(.model).map(\.value).makeAsyncIterator()
+    let waiting = store!.stream(.part(\.notes))
+    let consumer = Task { for await _ in waiting {} }
+    store!.updateModel { $0.count = 1 }
+    if keeper != .hungQueue { _ = await seen.first(1) }
+    store = nil
+    #expect(await counts.next() == 1)
+    #expect(await counts.next() == nil)
+    #expect(await models.next()?.count == 1)
+    #expect(await models.next() == nil)
+    await consumer.value
+    if keeper == .hungQueue { queue.resume() }
+    #expect(await seen.first(1)[0].value.count == 1)
+    token.cancel()
+    withExtendedLifetime(group) {}
+  }
+
   /// The last model differs from the one that was taken by a commit that no observer is to see.
   @Test func aCommitOfWhichObserversAreNotNotifiedIsNoChangeWhereTheStoreGoes() async {
     let dispatcher = Dispatcher(name: "silent")

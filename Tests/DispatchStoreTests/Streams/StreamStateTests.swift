@@ -126,16 +126,29 @@ struct StreamStateTests {
     #expect(drain(&state) == [1, 2])
     #expect(suspends(&state, "second"))
     #expect(state.wake().waiter == nil)
-    #expect(state.end() == "second")
+    state.end()
+    #expect(state.wake().waiter == "second")
   }
 
   @Test func whatWasKeptCanBeTakenOnceTheStoreHasGone() {
     var (state, _) = filled(.unbounded, 1...2)
-    #expect(state.end() == nil)
+    state.end()
+    #expect(state.wake().waiter == nil)
     #expect(!state.push(3) { nil }.isKept)
     #expect(drain(&state) == [1, 2])
     guard case .end = state.next() else { return #expect(Bool(false)) }
     #expect(!suspends(&state, "consumer"))
+  }
+
+  @Test func theLastElementComesInThePlaceOfOneThatWasNotTaken() {
+    var (state, _) = filled(.newest(1), 1...1)
+    state.replaceKept(by: 2)
+    state.end()
+    #expect(state.wake().dropped == [1])
+    #expect(drain(&state) == [2])
+    state = begun(.newest(1))
+    state.replaceKept(by: 3)
+    #expect(drain(&state) == [3])
   }
 
   @Test func aClosedStreamReturnsWhatItKeptAndTakesNothing() {
@@ -148,7 +161,7 @@ struct StreamStateTests {
     #expect(released.holds == ["2"])
     #expect(!state.push(3) { "3" }.isKept)
     #expect(state.release().holds.isEmpty)
-    _ = state.end()
+    state.end()
     guard case .end = state.next() else { return #expect(Bool(false)) }
   }
 

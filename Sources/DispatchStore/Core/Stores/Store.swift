@@ -136,6 +136,10 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
     self.calls = calls
     operationType = ObjectIdentifier(ActionOperation<Model, Action>.self)
   }
+
+  deinit {
+    storage.afterSection { $0.storeGoes() }
+  }
 }
 
 extension Store where Model: ModelType {

@@ -32,7 +32,8 @@ public struct Change<Value: Sendable, Action: ActionType>: Sendable {
   ///
   /// It may be later than the commits for a whole model: on a queue it is read here, by the first use, and in a stream
   /// with `.newest(1)` when the consumer takes the change. It is a snapshot: while you hold it, the next commit copies.
-  /// To read a part of a large model in place, use `Store.withModel`.
+  /// To read a part of a large model in place, use `Store.withModel`. A change on a queue of which you have not used
+  /// `value` keeps the store's model, even once the store is gone.
   @inlinable
   public var value: Value {
     switch content {
@@ -96,22 +97,39 @@ class PresentValue<Value: Sendable>: @unchecked Sendable {
 final class PresentModel<Model: Sendable, Action: ActionType>: PresentValue<Model>,
   @unchecked Sendable
 {
-  // because the store's lock guards `taken`
-  private let storage: ModelStorage<Model, Action>
-  private var taken: Model?
+  // because its superclass is
+  private enum State {
+    /// The model is not read yet.
+    ///
+    /// Can become taken.
+    case present(ModelStorage<Model, Action>)
+    /// The first use has read this model, and nothing of the store is kept.
+    case taken(Model)
+  }
+
+  private let state: Locked<State>
 
   init(of storage: ModelStorage<Model, Action>) {
-    self.storage = storage
+    state = Locked(.present(storage))
     super.init()
   }
 
   override var value: Model {
-    ExclusiveSection.check(storage, "read", on: .current)
-    yieldPoint(.read, storage.identifier)
-    return storage.withLock { _ in
-      if let taken { return taken }
-      let present = storage.model.pointee
-      taken = present
+    switch state.withLock(\.self) {
+    case .taken(let model): return model
+    case .present(let storage):
+      ExclusiveSection.check(storage, "read", on: .current)
+      yieldPoint(.read, storage.identifier)
+      let present = storage.withLock { _ in storage.model.pointee }
+      return withExtendedLifetime(storage) { take(present) }
+    }
+  }
+
+  /// Keeps the model that was read, unless another thread was faster; returns the one that is kept.
+  private func take(_ present: Model) -> Model {
+    state.withLock { state in
+      if case .taken(let model) = state { return model }
+      state = .taken(present)
       return present
     }
   }

@@ -43,7 +43,7 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// - Parameter kept: Collects the work for after the lock is released.
   func modelWasLoaded(_ model: UnsafeRawPointer, version: UInt64, _ kept: inout KeptCommit) {}
 
-  /// Receives the last model when the store is released.
+  /// Receives the last model when the store goes, under the store's lock.
   func storeGoes(_ commit: CommitInProgress) {}
 
   /// Receives a change from the notifier.
@@ -94,8 +94,6 @@ struct CommitInProgress {
   let owner: (any CommitOwner)?
   /// Whether this is no commit, but the model that an observer gets first.
   @usableFromInline var isPresentModel = false
-  /// Whether it is no commit, but the model with which the store goes.
-  @usableFromInline var isLastModel = false
   /// Whether it is a part of an atomic action's change.
   var isTogether = false
   /// Whether `shouldNotifyObservers` hides it.

@@ -341,6 +341,22 @@ extension StoreStorage: DeliveryTurn {
     withObservers { $0.remove(observer) }
   }
 
+  /// Passes the last model to observers, and ends the streams, since the store goes.
+  ///
+  /// The storage itself may stay: a change of a whole model keeps it until its value is read, a queue until its observer
+  /// is called, and a group as long as it exists.
+  func storeGoes() {
+    let streams: [any FollowingStream] = withLock { notifications in
+      let last = CommitInProgress(
+        model: modelAddress, action: modelAddress, version: version, owner: nil)
+      ObserverList.forEach(in: notifications.observersOutOfTurn.slots) { observer, _ in
+        observer.storeGoes(last)
+      }
+      return attachment(StoreStreams.self)?._withUnsafeGuaranteedRef { $0.all } ?? []
+    }
+    for stream in streams { stream.end() }
+  }
+
   /// Releases the threads that wait for the turn, because the notifier begins to wait inside the library.
   func notifierBeginsToWait() {
     yieldPoint(.beginWait, identifier)

@@ -6,6 +6,8 @@ protocol FollowingStream: AnyObject, Sendable {
   func watch(_ watch: CatchUp) -> Bool
   /// Stops waiting for the consumer.
   func remove(_ watch: CatchUp)
+  /// Ends the stream, since the store is gone; what was kept can still be taken.
+  func end()
 }
 
 /// The streams of a store.
@@ -23,7 +25,7 @@ final class StoreStreams: StoreAttachment, @unchecked Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  fileprivate var all: [any FollowingStream] { streams.withLock { Array($0.values) } }
+  var all: [any FollowingStream] { streams.withLock { Array($0.values) } }
 }
 
 /// A wait until the consumers of streams have caught up.

@@ -40,10 +40,6 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
   }
 
   deinit {
-    let last = CommitInProgress(
-      model: model, action: UnsafeRawPointer(model), version: version, owner: nil,
-      isLastModel: true)
-    forEachObserverOutOfTurn { $0.storeGoes(last) }
     model.deinitialize(count: 1)
   }
 }

@@ -15,7 +15,6 @@ private final class CommitWatch<Model: Sendable>: ObserverRecord, @unchecked Sen
   override var keepsHidden: Bool { true }
 
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
-    if commit.isLastModel { return }
     let model = commit.model.assumingMemoryBound(to: Model.self).pointee
     body(model, commit.version, commit.dispatchID)
     kept.schedule(self)

@@ -1,6 +1,6 @@
 /// The observer of one subscription to a stream.
 ///
-/// Only the store keeps it alive; its release ends the stream.
+/// Only the store keeps it alive.
 final class StreamFollower: Follower, @unchecked Sendable {
   // because its superclass is, and the store's lock guards `lastNote`
   private let stream: StreamStorage
@@ -15,10 +15,6 @@ final class StreamFollower: Follower, @unchecked Sendable {
   ) {
     (self.stream, self.merges) = (stream, merges && reader.merge != nil)
     super.init(reader, isInTurn: false, initial: initial, note: note)
-  }
-
-  deinit {
-    stream.end()
   }
 
   override func put(
@@ -47,12 +43,10 @@ final class StreamFollower: Follower, @unchecked Sendable {
     return reader.merge?(earlier, value).map(note.with)
   }
 
-  /// Replaces a note that was not taken by one with the last model.
+  /// Replaces a note that was not taken by one with the last model; the consumer skips a commit that it has taken.
   override func storeGoes(_ commit: CommitInProgress) {
     guard let lastNote, let readLast = reader.readLast else { return }
-    // In the place of a note that was not taken; the consumer skips a commit that it has taken.
-    _ = stream.takeBack()
-    _ = stream.push(lastNote.with(readLast(commit))) { nil }
+    stream.replaceKept(by: lastNote.with(readLast(commit)))
   }
 
   /// Resumes the consumer from this thread, or ends waits for it.

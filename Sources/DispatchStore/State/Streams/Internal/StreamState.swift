@@ -57,7 +57,7 @@ struct StreamState<Element, Waiter, Hold> {
   /// - Parameter hold: Makes the producer wait, if it can. Called if the consumer lags too far behind.
   mutating func push(_ element: Element, hold: () -> Hold?) -> Push {
     isMerging = false
-    guard case .open = life else { return Push() }
+    guard isOpen else { return Push() }
     switch buffering {
     case .unbounded: break
     case .newest(let bound):
@@ -89,6 +89,14 @@ struct StreamState<Element, Waiter, Hold> {
     return waiter != nil && !watches.isEmpty
   }
 
+  /// Keeps the last element in the place of the only one that is kept, if the consumer has not taken that.
+  mutating func replaceKept(by last: Element) {
+    guard isOpen else { return }
+    if let first = kept.popFirst() { dropped.append(first) }
+    kept.append(last)
+    count = 1
+  }
+
   private mutating func dropFirst() {
     if let first = kept.popFirst() { dropped.append(first) }
     count -= 1
@@ -108,12 +116,9 @@ struct StreamState<Element, Waiter, Hold> {
     if case .open = life { true } else { false }
   }
 
-  /// Notes that the store is gone.
-  ///
-  /// Returns the consumer to resume.
-  mutating func end() -> Waiter? {
-    if case .open = life { life = .ended }
-    return waiter.take()
+  /// Notes that the store is gone; `wake()` follows.
+  mutating func end() {
+    if isOpen { life = .ended }
   }
 
   // MARK: Waits for the consumer

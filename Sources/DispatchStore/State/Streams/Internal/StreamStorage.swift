@@ -29,6 +29,11 @@ final class StreamStorage: Sendable {
   /// Says if `wake()` must follow outside of it.
   func mergedAway() -> Bool { state.withLock { $0.mergedAway() } }
 
+  /// Keeps the last element in the place of one that was not taken, under the store's lock; `end()` follows outside.
+  func replaceKept(by last: KeptNote) {
+    state.withLock { $0.replaceKept(by: last) }
+  }
+
   /// Resumes the consumer, or ends waits for it, and releases the dropped elements.
   func wake() {
     let (waiter, dropped, caughtUp) = state.withLock { $0.wake() }
@@ -39,7 +44,8 @@ final class StreamStorage: Sendable {
 
   /// Ends the stream, since the store is gone.
   func end() {
-    resume(state.withLock { $0.end() })
+    state.withLock { $0.end() }
+    wake()
   }
 
   private func resume(_ waiter: UnsafeContinuation<Void, Never>?) {

@@ -59,7 +59,7 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   }
 
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
-    if commit.isPresentModel || commit.isLastModel { return }
+    if commit.isPresentModel { return }
     guard let last = last.take() else { return }
     let rest = last.rest.next(commit.model)
     var changes = ShortList<(any PartChange)?>()
