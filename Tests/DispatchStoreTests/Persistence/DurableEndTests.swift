@@ -25,6 +25,24 @@ struct DurableEndTests {
     #expect(hooks.all.last == "ended" || hooks.all.contains("ended"))
   }
 
+  @Test func isThatForObserversOfStoreGroups() async throws {
+    let stage = try await PersistenceStage()
+    let counter = stage.dispatcher.register(store: .counter("counter"))
+    let (group, seen) = (StoreGroup(stage.wallet, counter), Recorder<DispatchID?>())
+    let token = group.observe(on: .queue(DispatchQueue(label: "views"))) {
+      seen.record($0.dispatchID)
+    }
+    stage.database.hold()
+    let saved = stage.dispatcher.dispatch(Deposit(account: "a", amount: 5))
+    await stage.reached(1)
+    let other = counter.dispatch(.add(1))
+    #expect(await seen.first(1) == [other.dispatchID])
+    #expect(group.snapshot().dispatchesUnderWay == [saved.dispatchID])
+    stage.database.release()
+    #expect(await seen.first(2) == [other.dispatchID, saved.dispatchID])
+    token.cancel()
+  }
+
   @Test(arguments: Way.all)
   func ofAFailedStoreThatIsNotRetriedComesOnceItsCommitsAreSaved(way: Way) async throws {
     let stage = try await PersistenceStage()

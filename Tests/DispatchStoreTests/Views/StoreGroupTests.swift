@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 import Foundation
 import Synchronization
 import Testing
@@ -139,6 +140,59 @@ struct StoreGroupTests {
     #expect(counts.all == [1, 2, 3])
     #expect(equal.right.model.count == 3)
     withExtendedLifetime(token) {}
+  }
+
+  @Test(arguments: Way.all.filter { $0.mode != .sync && $0.mode != .serial })
+  func noDispatchWaitsWhileAnotherThreadCallsTheObserver(way: Way) async {
+    let pair = PairedStores()
+    let (seen, free) = (Recorder<DispatchID?>(), Latch())
+    let token = StoreGroup(pair.left, pair.right).observe { change in
+      seen.record(change.dispatchID)
+      if seen.count == 1 { free.wait() }
+    }
+    let first = pair.left.dispatch(Ping(), mode: .serial)
+    _ = await seen.first(1)
+    let result: DispatchResult
+    if way.sends {
+      result = await pair.right.send(Ping(), mode: way.mode).result
+    } else {
+      let second = pair.right.dispatch(Ping(), mode: way.mode)
+      result = await second.result
+    }
+    #expect(result.isSuccess)
+    #expect(seen.all == [first.dispatchID])
+    free.open()
+    #expect(await seen.first(2) == [first.dispatchID, result.dispatchID])
+    token.cancel()
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func aDispatchThatEndsAtItsDeadlineCompletesBeforeTheCall(mode: Dispatcher.Mode) async {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let (committed, free) = (Latch(), Latch())
+    let store = dispatcher.register(
+      store: ProbeStore(
+        identifier: "slow", model: 0,
+        reducer: ClosureReducer { action, store in
+          ActionOperation(action: action, store: store) { _, store async in
+            store.updateModel { $0 += 1 }
+            committed.open()
+            await free.opened()
+          }
+        }))
+    let (seen, completed) = (Recorder<DispatchID?>(), Recorder<Int>())
+    let token = StoreGroup(store).observe { seen.record($0.dispatchID) }
+    let handle = store.dispatch(Ping(), mode: mode, options: .timeout(.seconds(1))) { _ in
+      completed.record(seen.count)
+    }
+    await committed.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    #expect(await completed.first(1) == [0])
+    free.open()
+    #expect(await seen.first(1) == [handle.dispatchID])
+    token.cancel()
   }
 
   @Test func onceForEachOfManyContendingDispatches() async {

@@ -6,9 +6,9 @@
 ///       …
 ///     }
 ///
-/// A dispatch that changes stores of the group, however often, makes one call, before its completion. A dispatch that
-/// changes none makes no call. A change outside a dispatch makes a call at once. Each action of a sequence, and each
-/// nested dispatch, counts separately. Like other observers, these don't see a commit if
+/// A dispatch that changes stores of the group, however often, makes one call. A dispatch that changes none makes no
+/// call. A change outside a dispatch makes a call at once. Each action of a sequence, and each nested dispatch, counts
+/// separately. Like other observers, these don't see a commit if
 /// `shouldNotifyObservers(for:in:)` excludes it or the reducer calls `unchanged()`.
 ///
 /// The group retains the models and not the stores. You can use it from any thread. While it exists, a commit of its
@@ -47,14 +47,15 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
   /// Calls an observer once for each dispatch that has changed stores of the group, and for each change outside a
   /// dispatch, until its token ends.
   ///
-  /// Calls come one after the other. The call for a dispatch comes once all of its stores have ended, before its
-  /// completion. An inline observer is called on the thread that is about to run the completion or, for a change
-  /// outside a dispatch, on the thread that made it.
+  /// Calls come one after the other. The call for a dispatch comes once all of its stores have ended and its commits
+  /// are saved, before its completion. An inline observer is called on the thread that is about to run the completion
+  /// or, for a change outside a dispatch, on the thread that made it, perhaps before inline observers of the store.
   ///
   /// If another thread is calling the group's inline observers, a caller from outside or of `.sync` waits for its
-  /// turn. A thread of a lane or of the concurrent queue leaves the call to that thread and continues, as in
-  /// `Store.observe`. No dispatch waits for an observer on a queue. The observer may dispatch in every mode, change
-  /// stores, and cancel itself or others. The token keeps the group alive.
+  /// turn. A thread of a lane or of the concurrent queue leaves the call to that thread and continues: the completion
+  /// may come before the call. So it does if the dispatch ends at its deadline. No dispatch waits for an observer on a
+  /// queue. The observer may dispatch in every mode, change stores, and cancel itself or others. The token keeps the
+  /// group alive.
   ///
   /// A change has a snapshot of the stores at the time of the call, perhaps with later changes, too. Its only commit
   /// names the dispatch; its version is the number of the call for the group.

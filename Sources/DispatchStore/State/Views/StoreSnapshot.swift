@@ -7,7 +7,8 @@ public struct StoreSnapshot<each Model: Sendable>: Sendable {
   public let models: (repeat each Model)
   /// The versions of the models, in the order of the stores.
   public let versions: [UInt64]
-  /// The dispatches that had changed one of the stores and whose stores had not all ended, in ascending order.
+  /// The dispatches that had changed one of the stores, and whose stores had not all ended or were not saved, in
+  /// ascending order.
   ///
   /// The snapshot may have only a part of their changes. A group knows only the dispatches that have changed a store
   /// since the group was made. Nil if the snapshot was not taken by a `StoreGroup`, because then they are not known.
