@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 import Foundation
 import Testing
 
@@ -59,6 +60,38 @@ struct SuspendingStreamTests {
     }
     await sender.value
     token.cancel()
+  }
+
+  @Test(arguments: Way.all)
+  func aDispatchWhoseLimitPassesBeforeTheConsumerComesTimesOut(way: Way) async {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let store = dispatcher.register(store: .counter("limited"))
+    var changes = store.stream(.part(\.count), initial: true, buffering: .suspending(0))
+      .makeAsyncIterator()
+    _ = await changes.next()
+    let committed = Latch()
+    let token = store.observe(.part(\.count)) { _ in committed.open() }
+    let result = dispatcher.begin(
+      action: CounterAction.add(1), way.mode, .timeout(.seconds(1)), sends: way.sends)
+    await committed.opened()
+    clock.advance(by: .seconds(1))
+    #expect(await changes.next()?.version == 1)
+    #expect(await result.value.errorCode == .timedOut)
+    #expect(store.model.count == 1)
+    token.cancel()
+  }
+
+  @Test(arguments: scheduled)
+  func aCompletionThatCommitsDoesNotWait(mode: Dispatcher.Mode) async {
+    let changes = await versions(0)
+    let other = dispatcher.register(store: .counter("other"))
+    let handle = other.dispatch(.add(1), mode: mode) { [store] _ in
+      for _ in 1...10 { store.updateModel { $0.count += 1 } }
+    }
+    await handle.ended()
+    #expect(store.version == 10)
+    withExtendedLifetime(changes) {}
   }
 
   @Test func aLaneGoesOnAfterTheDelivery() async {

@@ -24,14 +24,16 @@ public enum StreamBuffering: Sendable, Equatable {
   ///
   /// - A dispatch in a lane, on the concurrent queue, on the main queue or by `send` does not end yet. Its
   ///   `didDispatch`, its completion and the dispatches behind it in its lane come later. No thread waits, and
-  ///   `updateModel` returns at once.
+  ///   `updateModel` returns at once. A time limit goes on: the dispatch may time out, although its change is made.
+  /// - A commit of a hook or completion of such a dispatch does not wait. Nor does one of an inline observer that
+  ///   another thread has called with a change of such a dispatch.
   /// - A commit from outside of dispatches, or in a `.sync` dispatch, blocks its thread. It does so after the observers
   ///   were notified.
   /// - A commit on a thread that runs a task, or on the main queue, does not wait, because the consumer may need that
   ///   thread. This covers a `.sync` dispatch and `updateModel` there, but not `send`, which waits.
   ///
   /// The buffer thus holds at most the bound, and one change for each commit of a running dispatch or a blocked
-  /// thread. The commits of such tasks and of the main queue come on top.
+  /// thread. The commits that don't wait come on top.
   ///
   /// Before the first `next()` nobody waits: all is kept. Between two changes, a consumer can itself dispatch to the
   /// store in every mode, and await the result. While the task that called `next` last waits inside the library, no
