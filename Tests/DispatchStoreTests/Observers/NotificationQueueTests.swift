@@ -164,6 +164,24 @@ struct NotificationQueueTests {
     #expect(commit() == "leave", "The notifier waits.")
     queue.notifierHasWaited()
     #expect(commit() == "wait")
+    #expect(queue.notifierBeginsToWait().gates.count == 1)
+    queue.notifierHasWaited()
+    #expect(queue.next().word == "notify 2")
+    #expect(commit() == "wait")
+    #expect(queue.notifierBeginsToWait().gates.count == 1)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  mutating func aWaitOfTheNotifierTakesAsLongHoweverManyChangesArePending() {
+    addObserver()
+    _ = commit()
+    for _ in 1...50_000 { _ = commit(mayWait: false) }
+    for _ in 1...50_000 {
+      _ = queue.notifierBeginsToWait()
+      queue.notifierHasWaited()
+      _ = queue.next()
+    }
+    #expect(queue.next().word == "done")
   }
 
   @Test mutating func anObserverIsNotifiedFromTheNextCommitOn() {

@@ -103,6 +103,19 @@ struct StreamStateTests {
     #expect(state.release().holds == ["6"])
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func aWaitOfTheConsumerTakesAsLongHoweverManyElementsAreKept() {
+    var state = State(.suspending(0))
+    for element in 1...100_000 { _ = state.push(element) { nil } }
+    var released: [String] = []
+    for _ in 1...100_000 {
+      _ = state.next()
+      released += state.consumerBeginsToWait()
+      state.consumerHasWaited()
+    }
+    #expect(released.isEmpty)
+  }
+
   @Test func theConsumerSuspendsOnlyWhereNothingHasComeAndIsResumedOnce() {
     var state = State(.unbounded)
     guard case .none = state.next() else { return #expect(Bool(false)) }

@@ -41,7 +41,8 @@ struct FIFO<Element> {
     return removed
   }
 
-  mutating func updateAll(_ body: (inout Element) -> Void) {
-    for index in head..<elements.count { body(&elements[index]!) }
+  /// Updates the elements behind this many others.
+  mutating func update(behind count: Int, _ body: (inout Element) -> Void) {
+    for index in (head + count)..<elements.count { body(&elements[index]!) }
   }
 }

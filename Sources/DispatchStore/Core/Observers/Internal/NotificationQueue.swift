@@ -44,6 +44,8 @@ struct NotificationQueue {
   private(set) var observersOutOfTurn = ObserverList()
   private var state = State.idle
   private var pending = FIFO<Pending>()
+  /// The number of the first pending deliveries that the notifier has released when it waited: nothing waits for them.
+  private var releasedCount = 0
   /// The number of changes that were left to the notifier and are not delivered, including the one in delivery.
   private var leftCount = 0
   private var isDeliveringLeft = false
@@ -246,14 +248,17 @@ struct NotificationQueue {
     }
     isDeliveringLeft = true
     deliveredOwner = first.delivery.owner
-    return .notify(pending.popFirst()!.delivery, isOwn: first.isOwn)
+    return .notify(popFirst(), isOwn: first.isOwn)
   }
 
   /// Takes the first pending delivery.
   ///
   /// Called by the thread to which the turn was just passed.
-  mutating func takeTurn() -> Delivery {
-    pending.popFirst()!.delivery
+  mutating func takeTurn() -> Delivery { popFirst() }
+
+  private mutating func popFirst() -> Delivery {
+    releasedCount = max(0, releasedCount - 1)
+    return pending.popFirst()!.delivery
   }
 
   /// The waiters to resume because the notifier is blocked.
@@ -270,7 +275,7 @@ struct NotificationQueue {
     var (unblocked, left) = (Unblocked(), 0)
     // The notifier's observers may wait for a dispatch behind the owner of the change in delivery.
     if let owner = deliveredOwner.take() { unblocked.owners.append(owner) }
-    pending.updateAll { pending in
+    pending.update(behind: releasedCount) { pending in
       if let gate = pending.gate {
         unblocked.gates.append(gate)
         left += 1
@@ -279,6 +284,7 @@ struct NotificationQueue {
       }
       pending = Pending(delivery: pending.delivery.withoutOwner, gate: nil)
     }
+    releasedCount = pending.count
     leftCount += left
     return unblocked
   }

@@ -23,8 +23,8 @@ struct StreamState<Element, Waiter, Hold> {
   /// Whether an element was taken back to be merged with the next one: the consumer has not dealt with it.
   private var isMerging = false
   private var dropped: [Element] = []
-  /// For each element beyond the bound, in order: the hold of its producer, if it waits.
-  private var holds = FIFO<Hold?>()
+  /// The producers that wait, in order, each with the position from which on the consumer is close enough.
+  private var holds = FIFO<(end: Int, hold: Hold)>()
   private var waiter: Waiter?
   /// The consumer's current waits inside the library.
   ///
@@ -65,7 +65,9 @@ struct StreamState<Element, Waiter, Hold> {
     case .oldest(let bound):
       if count == bound { return Push() }
     case .suspending(let bound):
-      if count >= bound { holds.append(hasBegun && consumerWaits == 0 ? hold() : nil) }
+      if count >= bound, hasBegun, consumerWaits == 0, let hold = hold() {
+        holds.append((position + count - bound + 1, hold))
+      }
     }
     kept.append(element)
     count += 1
@@ -167,7 +169,7 @@ struct StreamState<Element, Waiter, Hold> {
     if let element = kept.popFirst() {
       count -= 1
       position += 1
-      return .element(element, holds.popFirst() ?? nil)
+      return .element(element, takeHold())
     }
     return isOpen ? .none : .end
   }
@@ -219,12 +221,14 @@ struct StreamState<Element, Waiter, Hold> {
     consumerWaits = max(0, consumerWaits - 1)
   }
 
+  /// Takes the producer whose element has just come within the bound.
+  private mutating func takeHold() -> Hold? {
+    guard let first = holds.first, first.end <= position else { return nil }
+    return holds.popFirst()?.hold
+  }
+
   private mutating func releaseHolds() -> [Hold] {
-    var released: [Hold] = []
-    holds.updateAll { hold in
-      if let hold { released.append(hold) }
-      hold = nil
-    }
-    return released
+    defer { holds = FIFO() }
+    return holds.all.map(\.hold)
   }
 }
