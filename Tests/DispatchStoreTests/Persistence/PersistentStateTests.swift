@@ -600,6 +600,21 @@ struct PersistentStateTests {
     #expect(await seen.first(2) == [1, 2])
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func isNotKeptForAnObserverThatIsCancelledWhileTheDatabaseIsAway() async throws {
+    let (stage, released) = (try await PersistenceStage(), Latch())
+    stage.database.hold()
+    let token = observe(stage.wallet, DeinitSignal(released))
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    token.cancel()
+    await released.opened()
+    stage.database.release()
+  }
+
+  private func observe(_ wallet: WalletStore, _ signal: DeinitSignal) -> ObserverToken {
+    wallet.observe(.model, when: .durable) { _ in withExtendedLifetime(signal) {} }
+  }
+
   @Test func isObservedBeforeThePersistenceHasClosed() async throws {
     let stage = try await PersistenceStage()
     let (seen, mayGoOn) = (Recorder<UInt64>(), DispatchSemaphore(value: 0))

@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 /// The moment at which an observer is called.
 public enum ObservationMoment: Sendable {
@@ -78,23 +77,33 @@ private final class InMemory: StoreAttachment, @unchecked Sendable {}  // becaus
 final class SavedDeliveries: Sendable {
   private let queue = DispatchQueue(label: "DispatchStore.saved")
   private let world: (any SimulatedWorld)?
-  private let waiting = Locked(FIFO<Delivery>())
-  private let isCancelled = Atomic(false)
+  private let state = Locked(State())
 
-  /// A call; the lock of the list guards its state.
+  private typealias Call = @Sendable () -> Void
+
+  private struct State {
+    /// The calls whose commits may be unsaved, or come after such ones.
+    var waiting = FIFO<(delivery: Delivery, call: Call)>()
+    /// The calls that the queue is about to make.
+    var due = FIFO<Call>()
+    var isCancelled = false
+  }
+
+  /// The commit of a call; the lock of the list guards its state.
+  ///
+  /// It does not keep the call: whoever saves the commit keeps it as long as the database is away.
   final class Delivery: @unchecked Sendable {
-    fileprivate let body: @Sendable () -> Void
     /// Nil while the commit is neither saved nor given up.
     fileprivate var isSaved: Bool?
 
-    fileprivate init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    fileprivate init() {}
   }
 
   init(in world: (any SimulatedWorld)?) { self.world = world }
 
-  func add(_ body: @escaping @Sendable () -> Void) -> Delivery {
-    let delivery = Delivery(body)
-    waiting.withLock { $0.append(delivery) }
+  func add(_ call: @escaping @Sendable () -> Void) -> Delivery {
+    let delivery = Delivery()
+    state.withLock { if !$0.isCancelled { $0.waiting.append((delivery, call)) } }
     return delivery
   }
 
@@ -102,26 +111,35 @@ final class SavedDeliveries: Sendable {
   ///
   /// Threads may come in another order than the commits, so a delivery waits for those before it.
   func end(_ delivery: Delivery, isSaved: Bool) {
-    var given: [Delivery] = []
-    waiting.withLock { waiting in
+    var given: [Call] = []
+    state.withLock { state in
       delivery.isSaved = isSaved
-      while waiting.first?.isSaved != nil, let first = waiting.popFirst() {
-        if first.isSaved == true { enqueue(first) } else { given.append(first) }
+      while let isSaved = state.waiting.first?.delivery.isSaved,
+        let first = state.waiting.popFirst()
+      {
+        guard isSaved else {
+          given.append(first.call)
+          continue
+        }
+        state.due.append(first.call)
+        // Under the lock, so that nothing which waits for the calls that are due comes before them.
+        whenDelivered { self.callNext() }
       }
     }
     // Calls that were given up are released outside of the lock.
     withExtendedLifetime(given) {}
   }
 
-  /// Called under the lock, so that the queue has the order of the list.
-  private func enqueue(_ delivery: Delivery) {
-    let call: @Sendable () -> Void = {
-      if !self.isCancelled.load(ordering: .sequentiallyConsistent) { delivery.body() }
-    }
-    whenDelivered(call)
+  private func callNext() {
+    let call = state.withLock { $0.due.popFirst() }
+    call?()
   }
 
-  func cancel() { isCancelled.store(true, ordering: .sequentiallyConsistent) }
+  /// Releases all calls, also those whose commits can't be saved now.
+  func cancel() {
+    let former = state.exchange(State(isCancelled: true))
+    withExtendedLifetime(former) {}
+  }
 
   /// Calls a closure once the observer has been called with everything that was saved before.
   func whenDelivered(_ body: @escaping @Sendable () -> Void) {
