@@ -35,6 +35,25 @@ final class ParcelCopy: Sendable {
   }
 }
 
+/// An element whose comparison with the one after the next waits.
+private struct Slow: Equatable, Sendable {
+  let number: Int
+  let entered: Latch
+  let goOn: Latch
+
+  static func == (one: Slow, other: Slow) -> Bool {
+    if one.number + 2 == other.number {
+      one.entered.open()
+      one.goOn.wait()
+    }
+    return one.number == other.number
+  }
+}
+
+private struct SlowBook: ModelType {
+  var all = TrackedDictionary<Int, Slow>()
+}
+
 /// Observers of what commits change in a collection.
 @Suite(.timeLimit(.minutes(10)))
 struct DeltaObserverTests {
@@ -165,6 +184,29 @@ struct DeltaObserverTests {
     store.updateModel { $0.put(2, 2) }
     await copy.reached(3)
     #expect(copy.deltas.allSatisfy { $0.inserted.keys.sorted() == [2] })
+    token.cancel()
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func areMergedUnderNoLockThatTheirQueueNeeds() async {
+    let (entered, goOn, isFree) = (Latch(), Latch(), Latch())
+    let store = Store<SlowBook, HandledAction>(identifier: "slow", model: SlowBook()) {}
+    store.updateModel { $0.all[1] = Slow(number: 0, entered: entered, goOn: goOn) }
+    let (held, numbers) = (holdQueue(), Recorder<Int?>())
+    let token = store.observe(.deltas(\.all), on: .queue(held.queue)) {
+      numbers.record($0.value.changed[1]?.new.number)
+    }
+    store.updateModel { $0.all[1] = Slow(number: 1, entered: entered, goOn: goOn) }
+    async let merged: Void = onOwnThread {
+      store.updateModel { $0.all[1] = Slow(number: 2, entered: entered, goOn: goOn) }
+    }
+    await entered.opened()
+    held.queue.async { isFree.open() }
+    held.proceed.open()
+    await isFree.opened()
+    goOn.open()
+    await merged
+    #expect(await numbers.first(1) == [2])
     token.cancel()
   }
 

@@ -23,14 +23,9 @@ final class Mailbox<Notice: Sendable>: Sendable {
     }
   }
 
-  /// Adds a notice into which the one that waits, if any, is merged.
-  ///
-  /// Returns whether the caller must schedule a call.
-  func put(_ merged: (_ waiting: Notice?) -> Notice) -> Bool {
-    state.withLock { state in
-      state.notices.append(merged(state.notices.popFirst()))
-      return state.request()
-    }
+  /// Takes back the only notice, so that the next one can be merged with it; `put(_:)` follows.
+  func takeBack() -> Notice? {
+    state.withLock { $0.notices.popFirst() }
   }
 
   /// Takes the next notice.

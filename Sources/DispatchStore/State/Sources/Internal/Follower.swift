@@ -91,17 +91,20 @@ final class CallingFollower: Follower, @unchecked Sendable {
     if isInTurn {
       undelivered.add(1, ordering: .relaxed)
       _ = self.kept.put(note)
-    } else if reader.merge == nil ? self.kept.put(note) : putMerged(note) {
+    } else if self.kept.put(merged(note)) {
       kept.schedule(self)
     }
     return true
   }
 
-  private func putMerged(_ note: KeptNote) -> Bool {
-    kept.put { waiting in
-      guard let earlier = waiting?.value, let value = note.value else { return note }
-      return note.with(reader.merge?(earlier, value) ?? earlier)
-    }
+  /// Merges a note with the one that waits, if the source can.
+  ///
+  /// Not under the mailbox's lock, because elements may be compared: the store's lock keeps other commits out. A call
+  /// on the queue that finds nothing meanwhile is scheduled again.
+  private func merged(_ note: KeptNote) -> KeptNote {
+    guard let merge = reader.merge, let earlier = kept.takeBack()?.value, let value = note.value
+    else { return note }
+    return note.with(merge(earlier, value) ?? earlier)
   }
 
   /// Delivers the notes of a commit; notes and deliveries are both in commit order.

@@ -1,7 +1,7 @@
 /// A kept value with its type.
 @usableFromInline
 final class TypedValue<Value: Sendable>: KeptValue, @unchecked Sendable {
-  // because its superclass is, and only its maker, or a thread with the lock of its buffer, changes the value
+  // because its superclass is, and only its maker, or the follower that has taken it back, changes the value
   @exclusivity(unchecked) @usableFromInline var value: Value
 
   @inlinable
