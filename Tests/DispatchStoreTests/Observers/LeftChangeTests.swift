@@ -98,6 +98,26 @@ struct LeftChangeTests {
     }
   }
 
+  /// Each commit is left, and held back.
+  @Test(arguments: 0..<3)
+  func anOperationDoesNotWaitForChangesThatAStreamHoldsBack(mode: Int) async {
+    await #expect(processExitsWith: .success) { [mode] in
+      alarm(60)
+      let (mode, held, commits) = (scheduledModes[mode], HeldStore(), Recorder<Int>())
+      var changes = held.store.stream(.model, initial: true, buffering: .suspending(0))
+        .makeAsyncIterator()
+      _ = await changes.next()
+      held.commits = 60
+      held.afterCommit { commits.record(0) }
+      await held.begin()
+      let handle = held.dispatch(mode)
+      _ = await commits.first(60)
+      held.end()
+      for _ in 0...60 { _ = await changes.next() }
+      #expect(await handle.result.isSuccess)
+    }
+  }
+
   /// It returns although more was left than it delivers for others; a job delivers the rest.
   @Test func aNotifierThatHasDelivered64OfOthersHandsTheRestOver() async {
     await #expect(processExitsWith: .success) {

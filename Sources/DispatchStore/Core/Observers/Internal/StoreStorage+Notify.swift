@@ -157,9 +157,10 @@ extension StoreStorage: DeliveryTurn {
       let isNotifier = thread.turns.contains { $0._withUnsafeGuaranteedRef { $0 === self } }
       return isNotifier ? .isNotifier : .leaves
     }
+    // The owner also counts changes that streams hold back, so not it alone decides.
     let waits =
-      DispatchContext.mayBlock(on: thread) || (owner?.undeliveredCount ?? left) >= Self.leftLimit
-      || left >= Self.leftLimitOfStore
+      DispatchContext.mayBlock(on: thread) || left >= Self.leftLimitOfStore
+      || left >= Self.leftLimit && (owner?.undeliveredCount ?? left) >= Self.leftLimit
     return waits ? .waits : .leaves
   }
 

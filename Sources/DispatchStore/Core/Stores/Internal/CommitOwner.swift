@@ -9,16 +9,17 @@ protocol CommitOwner: AnyObject, Sendable {
   /// The dispatch that ends after its commits are delivered.
   var waiting: Dispatch? { get }
 
-  /// The number of its commits that were left to the notifier and are not delivered.
+  /// The number of its deferred commits: not delivered by the notifier, or held back by a stream.
   ///
   /// Called under the store's lock.
   var undeliveredCount: Int { get }
 
-  /// Notes that the delivery of a commit was left to the notifier.
+  /// Notes that the delivery of a commit was left to the notifier, or that a stream holds it back.
   ///
   /// Called under the store's lock.
   func commitDeferred()
 
-  /// Notes that the owner need not wait for such a commit any longer: the notifier has delivered it, or is blocked.
+  /// Notes that the owner need not wait for such a commit any longer: the notifier has delivered it, or is blocked, or
+  /// the stream's consumer has come.
   func commitDelivered()
 }
