@@ -60,7 +60,12 @@
     }
 
     override func receive(_ value: Downstream.Input) {
-      lock.withLock { newest = value }
+      let former = lock.withLock {
+        defer { if subscriber != nil { newest = value } }
+        return newest
+      }
+      // Outside the lock, as in `cancel()`.
+      withExtendedLifetime(former) {}
       send()
     }
 
@@ -87,8 +92,8 @@
     func cancel() {
       // Released outside the lock, because releasing these may run the program's code.
       let released = lock.withLock {
-        defer { (subscriber, observe, token) = (nil, nil, nil) }
-        return (subscriber, observe, token)
+        defer { (subscriber, observe, token, newest) = (nil, nil, nil, nil) }
+        return (subscriber, observe, token, newest)
       }
       released.2?.cancel()
     }

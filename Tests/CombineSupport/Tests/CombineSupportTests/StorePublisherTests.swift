@@ -100,6 +100,18 @@ struct StorePublisherTests {
     subscription.cancel()
   }
 
+  @Test func aCancelledSubscriptionKeepsNoModel() {
+    let store = Store<Held, HandledAction>(identifier: "held", model: Held()) {}
+    let (probe, released) = (OneValueProbe<Held>(), Values<Int>())
+    store.publisher.subscribe(probe)
+    store.updateModel { $0.mark = Mark(released) }
+    probe.subscription?.cancel()
+    #expect(released.all.isEmpty)
+    store.updateModel { $0.mark = nil }
+    #expect(released.all == [1])
+    withExtendedLifetime(probe) {}
+  }
+
   @Test func anObservableObjectChangesOnTheMainQueue() async {
     let store = makeStore()
     let (changes, continuation) = AsyncStream<Bool>.makeStream()
@@ -135,6 +147,38 @@ struct StorePublisherTests {
     await store.binding(get: \.count, send: { TallyAction.add($0) }).write(3)
     #expect(files.all == [#fileID, #fileID])
   }
+}
+
+private struct Held: ModelType {
+  var mark: Mark?
+}
+
+/// Notes its release.
+private final class Mark: Sendable {
+  private let released: Values<Int>
+
+  init(_ released: Values<Int>) {
+    self.released = released
+  }
+
+  deinit {
+    released.append(1)
+  }
+}
+
+/// A subscriber that requests one value.
+private final class OneValueProbe<Input>: Subscriber {
+  typealias Failure = Never
+  private(set) var subscription: (any Subscription)?
+
+  func receive(subscription: any Subscription) {
+    self.subscription = subscription
+    subscription.request(.max(1))
+  }
+
+  func receive(_ input: Input) -> Subscribers.Demand { .none }
+
+  func receive(completion: Subscribers.Completion<Never>) {}
 }
 
 /// A subscriber that requests by hand.
