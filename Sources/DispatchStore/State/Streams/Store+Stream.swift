@@ -21,7 +21,7 @@ extension Store {
   ) -> StoreStream<Change<Value, Action>> {
     buffering.check()
     return StoreStream { [weak self] in
-      guard let self else { return StoreStream<Change<Value, Action>>.Iterator() }
+      guard let self else { return StoreStream<Change<Value, Action>>.Iterator(nil) { _ in nil } }
       let reader = self.reader(of: source, buffering)
       return StoreStream<Change<Value, Action>>.Iterator(
         subscribe(reader.reader, initial, buffering, note: TypedNote<Action>.note)

@@ -47,21 +47,16 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
   ///
   /// Releasing it ends the subscription.
   public struct Iterator: AsyncIteratorProtocol {
-    @usableFromInline let subscription: StreamSubscription
+    /// Nil if the store had gone when it was to begin.
+    @usableFromInline let subscription: StreamSubscription?
     /// Converts a kept note, outside of locks.
     ///
     /// Nil skips it.
     @usableFromInline let receive: (KeptNote) -> Element?
 
     @inlinable
-    init(_ subscription: StreamSubscription, receive: @escaping (KeptNote) -> Element?) {
+    init(_ subscription: StreamSubscription?, receive: @escaping (KeptNote) -> Element?) {
       (self.subscription, self.receive) = (subscription, receive)
-    }
-
-    /// Makes an iterator for a store that has gone.
-    @inlinable
-    init() {
-      self.init(StreamSubscription()) { _ in nil }
     }
 
     /// Returns the next change, or nil at the end.
@@ -71,9 +66,9 @@ public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> Element? {
-      while let note = await subscription.next() {
+      while let note = await subscription?.next() {
         guard let element = receive(note) else { continue }
-        subscription.hasDelivered()
+        subscription?.hasDelivered()
         return element
       }
       return nil

@@ -22,13 +22,6 @@ final class StreamSubscription: @unchecked Sendable {  // because one task at a 
     self.beginsWithPresent = beginsWithPresent
   }
 
-  /// Makes a subscription to a store that has gone.
-  @usableFromInline
-  init() {
-    (stream, isSuspending, beginsWithPresent) = (StreamStorage(.unbounded), false, false)
-    stream.end()
-  }
-
   deinit {
     end()
   }
