@@ -310,24 +310,6 @@ final class Route: @unchecked Sendable {
     targets[index].entry._withUnsafeGuaranteedRef(body)
   }
 
-  /// Passes an action to a store by a call of its reducer, if that needs no operation.
-  ///
-  /// If the reducer makes an operation, this does nothing and returns nil. If the store was held weakly and is gone,
-  /// its part ends as cancelled.
-  func answerWithoutOperation(
-    _ action: UnsafeRawPointer, at index: Int, on thread: ThreadState
-  ) -> StoreOutcome? {
-    let entry = entries[index]
-    let kind = entry.overrides.answer
-    if kind == .operation { return nil }
-    let strong = entry.calls.flatMap { calls in entry.object.map { (calls, $0) } }
-    guard let (calls, store) = strong ?? entry.target else { return .cancelled(hasStarted: false) }
-    if kind == .application { return InlineStep(calls.apply(action, store)).outcome }
-    let answer = calls.reduce(action, thread)
-    guard case .observed = answer else { return InlineStep(answer).outcome }
-    return calls.reduceObserved(action, store, thread).outcome
-  }
-
   /// Returns the error of a store that must not run because of how its prerequisites ended, or nil.
   ///
   /// - Parameter outcomes: By store index.

@@ -65,6 +65,23 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// Whether the entry belongs to a store.
   final func isOf(_ store: AnyObject) -> Bool { self.store === store }
 
+  /// Passes an action to the store by a call of its reducer, if that needs no operation.
+  ///
+  /// If the reducer makes an operation, this does nothing and returns nil. If the store was held weakly and is gone,
+  /// its part ends as cancelled.
+  final func answerWithoutOperation(
+    _ action: any ActionType, on thread: ThreadState
+  ) -> StoreOutcome? {
+    if overrides.answer == .operation { return nil }
+    guard let (calls, store) = target else { return .cancelled(hasStarted: false) }
+    return withAddress(of: action) { address in
+      if overrides.answer == .application { return InlineStep(calls.apply(address, store)).outcome }
+      let answer = calls.reduce(address, thread)
+      guard case .observed = answer else { return InlineStep(answer).outcome }
+      return calls.reduceObserved(address, store, thread).outcome
+    }
+  }
+
   // MARK: Operations, which are of the store's types
 
   /// Calls the reducer for an operation, and claims the operation.
@@ -186,7 +203,7 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
 
   override var store: (any StoreType)? { typed }
 
-  override var target: (ReducerCalls, AnyObject)? { typed.map { ($0.calls, $0) } }
+  override var target: (ReducerCalls, AnyObject)? { typed.map { (calls ?? $0.calls, $0) } }
 
   override var storage: StoreStorage? { typed?.storage }
 

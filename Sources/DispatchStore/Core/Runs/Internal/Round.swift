@@ -327,13 +327,6 @@ final class Round: @unchecked Sendable {
     return outcome[leader.index]
   }
 
-  /// Takes the action to a store; returns nil, without an effect, if its reducer makes an operation.
-  func answerWithoutOperation(
-    _ action: any ActionType, at index: Int, on thread: ThreadState
-  ) -> StoreOutcome? {
-    withAddress(of: action) { route.answerWithoutOperation($0, at: index, on: thread) }
-  }
-
   private func follow(
     _ storeRun: StoreRun, _ step: StoreRunState.Step
   ) -> (next: [Int], isClosed: Bool) {

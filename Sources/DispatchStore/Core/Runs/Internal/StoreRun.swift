@@ -53,7 +53,7 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   /// Takes the action to the store, as far as this thread can; the outcome, if it has one at once.
   func start(on thread: ThreadState) -> StoreOutcome? {
-    if let outcome = round.answerWithoutOperation(action, at: index, on: thread) { return outcome }
+    if let outcome = entry.answerWithoutOperation(action, on: thread) { return outcome }
     switch entry.makeOperation(for: action) {
     case .ended(let outcome): return outcome
     case .made(let operation): return take(operation)
