@@ -58,36 +58,6 @@ extension ActionOperation {
     }
   }
 
-  /// Claims the operation for an inline run, and runs it if it may end at once; nil if it was claimed before.
-  func runInline(for dispatch: Dispatch) -> InlineStep? {
-    let wasReadinessRead = withState(\.wasReadinessRead)
-    if wasReadinessRead, !claim() { return nil }
-    let start = withState { state -> (OperationState.Start?, isClaimed: Bool) in
-      guard wasReadinessRead || state.life.claim() else { return (nil, false) }
-      let isTask = state.life.isPending && state.isSuspending
-      guard !state.hasDependencies, !isTask else { return (nil, true) }
-      let start = state.life.start()
-      // An operation that ends without its block gets no reference to the dispatch, because it may outlive that.
-      if case .run = start { state.dispatch = dispatch }
-      state.callSite = dispatch.callSite
-      return (start, true)
-    }
-    switch start {
-    case (.run?, _):
-      notifyChange(of: "isExecuting")
-      let (requested, _) = store.calls.callBlock(self)
-      return endInline(requested)
-    case (.end(let outcome)?, _):
-      block = nil
-      notifyDependents()
-      return InlineStep(outcome)
-    case (nil, isClaimed: true):
-      return .unfinished(self)
-    default:
-      return nil
-    }
-  }
-
   /// Calls the block, in code compiled for the store's types if that of `ReducerCalls` is.
   ///
   /// - Returns: The outcome, if the block's return decides it, and whether the block has returned.

@@ -12,7 +12,7 @@ extension Store {
     guard isUniquelyReferencedForReuse(&operation), operation.presentStore === self,
       haveSameBytes(operation.actionAddress.pointee, action),
       operation.core.beginInline(for: dispatch), let block = operation.block.take()
-    else { return run(operation, for: action, of: dispatch) }
+    else { return claimForRound(operation, for: action) }
     var hasReturned = true
     do {
       switch consume block {
@@ -39,14 +39,13 @@ extension Store {
     return .finished
   }
 
-  /// Runs an operation to which other code may have a reference, or whose block suspends.
+  /// Claims an operation that a round is to run: other code may have a reference to it, or its block suspends.
   @usableFromInline
-  func run(
-    _ operation: ActionOperation<Model, Action>, for action: Action, of dispatch: Dispatch
+  func claimForRound(
+    _ operation: ActionOperation<Model, Action>, for action: Action
   ) -> InlineStep {
-    if let error = fault(of: operation, returnedFor: action) { return .ended(.failed(error)) }
-    return operation.runInline(for: dispatch)
-      ?? .ended(.failed(usedBefore(operation, returnedFor: action)))
+    if let error = claim(operation, returnedFor: action) { return .ended(.failed(error)) }
+    return .unfinished(operation)
   }
 
   /// Calls `reduce(into:action:)`, as one commit of which observers are notified.

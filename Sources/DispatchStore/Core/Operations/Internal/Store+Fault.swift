@@ -1,7 +1,9 @@
 extension Store {
-  /// The error of an operation that was made for another action or store; nil for a valid one.
-  func fault(
-    of operation: ActionOperation<Model, Action>, returnedFor action: Action
+  /// Claims an operation for a dispatch.
+  ///
+  /// Returns the error if it was made for another action or store, or was used before.
+  func claim(
+    _ operation: ActionOperation<Model, Action>, returnedFor action: Action
   ) -> DispatchError? {
     if operation.store !== self {
       return invalid("was made for store \"\(operation.store.identifier)\"", action)
@@ -9,13 +11,8 @@ extension Store {
     if !operation.withState({ $0.isReduction }), isOther(operation.action, than: action) {
       return invalid("was made for another action, \(operation.action)", action)
     }
-    return nil
-  }
-
-  func usedBefore(
-    _ operation: ActionOperation<Model, Action>, returnedFor action: Action
-  ) -> DispatchError {
-    invalid(
+    if operation.claim() { return nil }
+    return invalid(
       operation.isInQueue ? "is in an OperationQueue" : "was started or returned before", action)
   }
 

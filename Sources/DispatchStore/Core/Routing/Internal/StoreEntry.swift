@@ -229,12 +229,7 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
       return .ended(.cancelled(hasStarted: false))
     }
     let operation = store.reducer.operation(for: action, in: store)
-    if let error = store.fault(of: operation, returnedFor: action) {
-      return .ended(.failed(error))
-    }
-    guard operation.claim() else {
-      return .ended(.failed(store.usedBefore(operation, returnedFor: action)))
-    }
+    if let error = store.claim(operation, returnedFor: action) { return .ended(.failed(error)) }
     return .made(operation)
   }
 

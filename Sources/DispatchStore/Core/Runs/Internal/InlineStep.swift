@@ -4,7 +4,7 @@ enum InlineStep {
   case finished
   /// The store ended with another outcome.
   indirect case ended(StoreOutcome)
-  /// The operation, an `ActionOperation` of the store's types, waits for others, or is to be run in a task.
+  /// The operation, an `ActionOperation` of the store's types, was claimed; a round is to run it.
   case unfinished(AnyObject)
   /// The operation has been started, and ends later.
   case running(AnyObject)
