@@ -74,12 +74,6 @@ extension ActionOperation {
     return "The operation for \(action)" + (callSite.map { " (\($0))" } ?? "")
   }
 
-  /// The dispatch or store run that owns the operation's commits.
-  @usableFromInline
-  var commitOwner: (any CommitOwner)? {
-    withState { $0.commitOwner }
-  }
-
   /// Updates the model through the operation.
   func update<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value

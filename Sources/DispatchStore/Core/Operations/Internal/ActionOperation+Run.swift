@@ -48,7 +48,7 @@ extension ActionOperation {
     switch withState({ $0.life.start() }) {
     case .run:
       notifyChange(of: "isExecuting")
-      let (requested, hasReturned) = store.calls.callBlock(self)
+      let (requested, hasReturned) = callBlock()
       if hasReturned { returned(requested) }
     case .end(let outcome):
       block = nil
@@ -58,11 +58,10 @@ extension ActionOperation {
     }
   }
 
-  /// Calls the block, in code compiled for the store's types if that of `ReducerCalls` is.
+  /// Calls the block.
   ///
   /// - Returns: The outcome, if the block's return decides it, and whether the block has returned.
-  @inlinable
-  func callBlock() -> (requested: StoreOutcome?, hasReturned: Bool) {
+  private func callBlock() -> (requested: StoreOutcome?, hasReturned: Bool) {
     let block = block.unsafelyUnwrapped
     self.block = nil
     switch block {
@@ -70,12 +69,12 @@ extension ActionOperation {
       control(block)
       return (nil, true)
     case .returning(let block):
-      return (outcome { try block(actionAddress.pointee, presentStore.unsafelyUnwrapped) }, true)
+      return (outcome { try block(action, store) }, true)
     case .reducing(let reducer):
-      let (owner, action) = (commitOwner, actionAddress.pointee)
+      let (owner, action) = (withState(\.commitOwner), self.action)
       return (
         outcome {
-          try presentStore.unsafelyUnwrapped.commit(for: owner, action: action, by: reducer) {
+          try store.commit(for: owner, action: action, by: reducer) {
             try reducer.reduce(into: &$0, action: action)
           }
         }, true
@@ -89,8 +88,7 @@ extension ActionOperation {
     }
   }
 
-  @inlinable
-  func outcome(of block: () throws -> Void) -> StoreOutcome {
+  private func outcome(of block: () throws -> Void) -> StoreOutcome {
     do {
       try block()
       return .finished
@@ -114,8 +112,7 @@ extension ActionOperation {
     }
   }
 
-  @usableFromInline
-  func runTask(
+  private func runTask(
     _ block:
       @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
     _ isolation: (any Actor)?

@@ -41,6 +41,7 @@ struct OperationCore: @unchecked Sendable {
       return (watch, watches.isEmpty ? onReady.take() : nil)
     }
 
+    /// The dispatch or store run that owns the operation's commits.
     var commitOwner: (any CommitOwner)? { storeRun ?? dispatch }
   }
 

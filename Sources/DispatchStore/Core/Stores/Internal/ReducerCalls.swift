@@ -29,8 +29,6 @@ final class ReducerCalls: Sendable {
   ///
   /// Takes the store as well.
   let answer: @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
-  /// Calls the block of an operation, like `ActionOperation.callBlock`.
-  let callBlock: @Sendable (AnyObject) -> (StoreOutcome?, hasReturned: Bool)
 
   @usableFromInline
   init(
@@ -38,15 +36,13 @@ final class ReducerCalls: Sendable {
     reduce: @escaping @Sendable (UnsafeRawPointer, ThreadState) -> Answer,
     reduceObserved: @escaping @Sendable (UnsafeRawPointer, AnyObject, ThreadState) -> InlineStep,
     apply: @escaping @Sendable (UnsafeRawPointer, AnyObject) -> Answer,
-    answer: @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep,
-    callBlock: @escaping @Sendable (AnyObject) -> (StoreOutcome?, hasReturned: Bool)
+    answer: @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
   ) {
     self.storage = storage
     self.reduce = reduce
     self.reduceObserved = reduceObserved
     self.apply = apply
     self.answer = answer
-    self.callBlock = callBlock
   }
 
   /// Makes the calls of a reducer.
@@ -92,9 +88,6 @@ final class ReducerCalls: Sendable {
       answer: { action, store, dispatch, thread in
         typed(store).answer(
           action.assumingMemoryBound(to: Action.self).pointee, of: dispatch, on: thread)
-      },
-      callBlock: { operation in
-        unsafeDowncast(operation, to: ActionOperation<Model, Action>.self).callBlock()
       })
   }
 }

@@ -101,8 +101,7 @@ class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchec
         let store = Self.typed(store)
         let handled = HandledAction(action, handler: self, of: store.storage.lockRank)
         return store.answer(handled, of: dispatch, on: thread)
-      },
-      callBlock: store.calls.callBlock)
+      })
   }
 
   /// Casts without a check, because a checked cast would take as long as a reduction.

@@ -33,7 +33,7 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
           return .done
         },
         reduceObserved: { _, _, _ in Self.isAtomic() }, apply: { _, _ in Self.isAtomic() },
-        answer: { _, _, _, _ in Self.isAtomic() }, callBlock: { _ in Self.isAtomic() }))
+        answer: { _, _, _, _ in Self.isAtomic() }))
   }
 
   private static func isAtomic() -> Never {
