@@ -396,19 +396,6 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     }
   }
 
-  /// Takes back a drainer that found a start after it had left; returns whether it is back.
-  func reenter(for released: Dispatcher?) -> Bool {
-    let (isBack, reinforcement) = change(.recheck) { state, capacity in
-      let isBack = state.reenter(capacity)
-      // If the queue has become narrower, all drainers that stay may be waiting.
-      let reinforcement = isBack ? [] : state.startPushed(capacity)
-      if retainedDispatcher == nil, !state.isIdle { retainedDispatcher = released }
-      return (isBack, reinforcement)
-    }
-    reinforce(reinforcement)
-    return isBack
-  }
-
   /// Moves a drainer to the end of the queue.
   func requeueDrainer() {
     // A step that was left to this drainer may now be held back by the queue.

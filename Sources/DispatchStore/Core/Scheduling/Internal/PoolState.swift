@@ -250,13 +250,6 @@ struct PoolState {
     return true
   }
 
-  /// Takes back a drainer that has left; returns false if others have its place.
-  mutating func reenter(_ capacity: Capacity) -> Bool {
-    guard running < capacity.width, drainers < capacity.drainers else { return false }
-    drainers += 1
-    return true
-  }
-
   /// Whether substitutes may start actions; if not, drainers take all starts.
   func substitutesMayStart(_ capacity: Capacity) -> Bool {
     capacity.maySubstitute && running <= capacity.places

@@ -40,8 +40,7 @@ final class PoolWorker {
       case .run(let job): left -= job.run(in: pool, on: thread)
       case .suspended: return requeue()
       case .nothing:
-        guard isSubstitute ? substituteLeaves() : drainerLeaves() else { continue }
-        return queue.placeIsFree(after: pool)
+        if leave() { return queue.placeIsFree(after: pool) }
       }
     }
     requeue()
@@ -85,26 +84,18 @@ final class PoolWorker {
     return !isSubstitute && pool.holdsStartsBack && !pool.starts.isEmpty ? .suspended : .nothing
   }
 
-  /// Removes a substitute that has found no start; returns whether it has left.
+  /// Removes the worker, which has found no job; returns whether it has left.
   ///
-  /// A pushing thread, while others wait, may still count this worker. So the worker checks once more after it has
-  /// left.
-  private func substituteLeaves() -> Bool {
-    let (hasLeft, released) = pool.leave(isSubstitute: true)
-    guard hasLeft else { return false }
-    yieldPoint(.recheck)
-    if !pool.starts.isEmpty { pool.submitRest(for: released) }
-    return true
-  }
-
-  private func drainerLeaves() -> Bool {
-    if pool.spinForWork(on: thread) { return false }
-    let (hasLeft, released) = pool.leave(isSubstitute: false)
+  /// A thread that pushes a start may still count this worker. So the worker checks once more after it has left, and
+  /// asks for another one.
+  private func leave() -> Bool {
+    if !isSubstitute, pool.spinForWork(on: thread) { return false }
+    let (hasLeft, released) = pool.leave(isSubstitute: isSubstitute)
     guard hasLeft else { return false }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     yieldPoint(.recheck, on: thread)
-    guard !pool.starts.isEmpty, !isPlanted(.lostStart) else { return true }
-    return !pool.reenter(for: released)
+    if !pool.starts.isEmpty, !isPlanted(.lostStart) { pool.submitRest(for: released) }
+    return true
   }
 
   private func requeue() {
