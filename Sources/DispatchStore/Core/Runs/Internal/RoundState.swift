@@ -34,6 +34,20 @@ struct RoundState {
       if case .waiting = phase { true } else { false }
     }
 
+    /// Whether a step, an operation, a pause or an end of the store is under way.
+    var isActive: Bool {
+      switch phase {
+      case .underWay: !run.isDelivery
+      case .pausing, .repeating: true
+      case .waiting, .closed: false
+      }
+    }
+
+    /// Whether only the delivery of its commits is left.
+    var isDelivery: Bool {
+      if case .underWay = phase { run.isDelivery } else { false }
+    }
+
     /// Puts the store under way once more, to close it with an outcome.
     mutating func close(with outcome: StoreOutcome) {
       phase = .underWay
@@ -50,9 +64,6 @@ struct RoundState {
   private(set) var parked: [Int: [Int]] = [:]
   private var lastParked = 0
   private var open: Int
-  /// Stores with a step, an operation or an end under way.
-  private var active = 0
-  private var undeliveredStores = 0
   private(set) var isCancelled = false
   /// Whether a store's reducer has been called.
   ///
@@ -84,7 +95,6 @@ struct RoundState {
     if let begun {
       entries[begun].phase = .underWay
       entries[begun].begunCount = 1
-      active = 1
     }
   }
 
@@ -168,10 +178,15 @@ struct RoundState {
   }
 
   /// Whether only deferred commits are still to be delivered.
-  var onlyDeliveryIsLeft: Bool { active == 0 && undeliveredStores > 0 }
+  var onlyDeliveryIsLeft: Bool {
+    !entries.contains(where: \.isActive) && entries.contains(where: \.isDelivery)
+  }
 
   /// Whether only one store is running.
-  var isAlone: Bool { active == 1 && undeliveredStores == 0 && parked.isEmpty }
+  var isAlone: Bool {
+    parked.isEmpty && entries.count(where: \.isActive) == 1
+      && !entries.contains(where: \.isDelivery)
+  }
 
   /// The action of a step that starts a store.
   enum Start {
@@ -187,8 +202,6 @@ struct RoundState {
   ///
   /// - Parameter verdict: The outcome that middlewares have decided, if any.
   mutating func start(_ index: Int, verdict: StoreOutcome? = nil) -> Start {
-    // A store that is retried is already active.
-    if case .waiting = entries[index].phase { active += 1 }
     entries[index].phase = .underWay
     entries[index].run = StoreRunState()
     if let verdict { return .end(verdict) }
@@ -220,19 +233,6 @@ struct RoundState {
 
   // MARK: A store under way
 
-  /// Makes a transition of a store's run.
-  private mutating func change<Result>(
-    _ index: Int, _ transition: (inout StoreRunState) -> Result
-  ) -> Result {
-    let wasDelivery = entries[index].run.isDelivery
-    let result = transition(&entries[index].run)
-    if !wasDelivery, entries[index].run.isDelivery {
-      active -= 1
-      undeliveredStores += 1
-    }
-    return result
-  }
-
   /// Makes a transition for a report of an attempt.
   ///
   /// Reports of former attempts are ignored.
@@ -242,7 +242,7 @@ struct RoundState {
     guard case .underWay = entries[index].phase, attempt == entries[index].attempt else {
       return .wait
     }
-    return change(index, transition)
+    return transition(&entries[index].run)
   }
 
   /// Notes an operation that is about to run, or was started; returns whether the dispatch is cancelled.
@@ -262,7 +262,7 @@ struct RoundState {
   /// Notes that the step which starts the store has returned, with an outcome if it ended without an operation.
   mutating func startReturned(_ index: Int, _ outcome: StoreOutcome? = nil) -> StoreRunState.Step {
     guard case .underWay = entries[index].phase else { return .wait }
-    return change(index) { $0.startReturned(outcome) }
+    return entries[index].run.startReturned(outcome)
   }
 
   mutating func becameReady(_ index: Int, of attempt: Int = 1) -> StoreRunState.Step {
@@ -270,7 +270,7 @@ struct RoundState {
   }
 
   mutating func operationEnded(_ index: Int, _ outcome: StoreOutcome) -> StoreRunState.Step {
-    change(index) { $0.operationEnded(outcome) }
+    entries[index].run.operationEnded(outcome)
   }
 
   /// Begins a commit of a task that the operation started; returns false if the operation has ended.
@@ -283,7 +283,7 @@ struct RoundState {
 
   /// Ends the commit of a task, which is delivered or left to a notifier.
   mutating func endTaskCommit(_ index: Int) -> StoreRunState.Step {
-    change(index) { $0.endTaskCommit() }
+    entries[index].run.endTaskCommit()
   }
 
   mutating func commitDeferred(_ index: Int) {
@@ -295,7 +295,7 @@ struct RoundState {
   }
 
   mutating func commitDelivered(_ index: Int) -> StoreRunState.Step {
-    change(index) { $0.commitDelivered() }
+    entries[index].run.commitDelivered()
   }
 
   // MARK: The end of a store
@@ -303,7 +303,6 @@ struct RoundState {
   /// Closes a store after `didDispatch`; returns the stores that may start now, and the operation to release.
   mutating func closed(_ index: Int) -> (next: [Int], isClosed: Bool, operation: Operation?) {
     guard let outcome = closingOutcome(index) else { return ([], false, nil) }
-    if entries[index].run.isDelivery { undeliveredStores -= 1 } else { active -= 1 }
     let next = note(outcome, of: index)
     return (next, isClosed, entries[index].run.operation.take())
   }
@@ -330,10 +329,6 @@ struct RoundState {
     guard let outcome = closingOutcome(index), !isCancelled || isPlanted(.pauseAfterCancel)
     else { return nil }
     let operation = entries[index].run.operation.take()
-    if entries[index].run.isDelivery {
-      undeliveredStores -= 1
-      active += 1
-    }
     entries[index].phase = pauses ? .pausing(outcome) : .repeating(outcome)
     entries[index].run = StoreRunState()
     entries[index].attempt += 1
