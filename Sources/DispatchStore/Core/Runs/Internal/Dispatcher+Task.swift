@@ -278,7 +278,7 @@ extension Dispatch {
       switch step {
       case .start:
         start(dispatch, in: task, on: .current)
-      case .cancel, .ended:
+      case .look:
         break
       case .step(let step):
         step()

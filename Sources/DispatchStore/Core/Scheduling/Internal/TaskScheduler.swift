@@ -25,11 +25,9 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   enum Step {
     /// Start the action, since the dispatch has its turn.
     case start
-    /// Look at cancellation, as before each step: the task was cancelled while it waited.
-    case cancel
+    /// Look at the dispatch and at cancellation, as before each step: one of them has ended the wait.
+    case look
     case step(@Sendable () -> Void)
-    /// Return to the caller, since the dispatch has ended on its lane's thread.
-    case ended
     /// Await an `async` block.
     case block(Block)
   }
@@ -90,7 +88,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     if wasCancelled {
       await waitForStep()
     } else {
-      await withCancellationHandler(waitForStep) { appendInPlace(.cancel) }
+      await withCancellationHandler(waitForStep) { appendInPlace(.look) }
     }
     wait?.end()
   }
@@ -118,7 +116,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   func start() { append(.start) }
 
   /// Resumes the task, since its dispatch has ended on its lane's thread.
-  func ended() { append(.ended) }
+  func ended() { append(.look) }
 
   /// Runs an `async` block of the dispatch.
   func run(_ block: @escaping Block) { append(.block(block)) }
