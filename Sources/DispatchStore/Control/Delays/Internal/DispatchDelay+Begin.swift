@@ -93,7 +93,7 @@ extension Dispatcher {
       do {
         wait = try WaitGraph.begin(dispatch)
       } catch {
-        dispatch.skip(with: error)
+        dispatch.drop(with: error)
       }
     }
     guard endDelay(of: dispatch, isUnaccepted: false) else {

@@ -30,7 +30,7 @@ final class PacingGate: StartGate, @unchecked Sendable {
       for breaker in breakers { try breaker.enter(dispatch, of: dispatcher) }
     } catch {
       for breaker in breakers { breaker.ended(nil) }
-      dispatch.skip(with: error)
+      dispatch.drop(with: error)
       return false
     }
     return true

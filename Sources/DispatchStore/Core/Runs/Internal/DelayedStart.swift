@@ -51,11 +51,6 @@ extension Dispatcher {
 }
 
 extension Dispatch {
-  /// Ends a dispatch before it begins, because a later one replaces it or it would wait forever.
-  func skip(with error: DispatchError) {
-    cancel { $0.skip(error) }
-  }
-
   /// Releases the route to its former stores.
   func leaveRoute() {
     route.take()?._withUnsafeGuaranteedRef { $0.end() }

@@ -147,6 +147,7 @@ extension Dispatch {
   }
 
   /// Ends the dispatch with an error if it has not started; returns false if it has started or ended.
+  @discardableResult
   func drop(with error: DispatchError) -> Bool {
     var isDropped = false
     cancel { state in

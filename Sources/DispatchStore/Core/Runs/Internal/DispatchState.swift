@@ -197,7 +197,7 @@ struct DispatchState {
 
   /// Ends it with an error before it begins.
   mutating func skip(_ error: DispatchError) -> Cancel {
-    guard isWaiting, !isCancelled else { return .none }
+    guard isDroppable else { return .none }
     refusal = refusal ?? error
     return cancel()
   }
