@@ -153,7 +153,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     }
   }
 
-  override func resumeStart(_ claim: @escaping Claim) {
+  override func resumeStart(_ claim: @escaping @Sendable () -> (@Sendable () -> Void)?) {
     submit(start: .step { claim()?() })
   }
 

@@ -59,21 +59,14 @@ class Scheduler: @unchecked Sendable {
   /// Runs a step that ends a dispatch, and begins no store.
   func resumeEnd(_ end: @escaping @Sendable () -> Void) { resume(end) }
 
-  /// Returns a step once it may run; nil if its dispatch no longer needs it, and has perhaps left the scheduler.
-  typealias Claim = @Sendable () -> (@Sendable () -> Void)?
-
   /// Runs a step that starts the action of a dispatch; suspension holds it back.
-  func resumeStart(_ claim: @escaping Claim) {
-    guard !needsMainQueue, let workers else { return resumeClaimed(claim) }
-    workers.resumeStart {
-      self.resumeClaimed(claim)
-      return nil
-    }
-  }
-
-  /// Runs a step that may run now, unless it is no longer needed.
-  final func resumeClaimed(_ claim: Claim) {
-    if let step = claim() { resume(step) }
+  ///
+  /// - Parameter claim: Returns the step once it may run; nil if its dispatch no longer needs it, and has perhaps left
+  ///   the scheduler.
+  func resumeStart(_ claim: @escaping @Sendable () -> (@Sendable () -> Void)?) {
+    let start: @Sendable () -> Void = { if let step = claim() { self.resume(step) } }
+    guard !needsMainQueue, let workers else { return start() }
+    workers.submit(start: .step(start))
   }
 
   /// Starts a parked dispatch again, now that it can run.
