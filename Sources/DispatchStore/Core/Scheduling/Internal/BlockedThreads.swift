@@ -14,12 +14,8 @@ package final class BlockedThreads: Sendable {
   static let mostLent = 2_048
   /// Whether a refused wait was reported, since half as many were blocked.
   private let hasReported = Atomic(false)
-  private let state = Locked(State())
-
-  private struct State {
-    var queues: [ObjectIdentifier: SharedQueue] = [:]
-    var pools: [ConcurrentPool] = []
-  }
+  /// The pools of all dispatchers, which have the queues.
+  private let pools = Locked([ConcurrentPool]())
 
   package init() {}
 
@@ -60,40 +56,41 @@ package final class BlockedThreads: Sendable {
   package func checkQueues() -> Bool {
     let threadsBlock = !isEmpty
     var isNecessary = threadsBlock
-    for pool in state.withLock(\.pools) where pool.check(threadsBlock: threadsBlock) {
+    for pool in pools.withLock({ $0 }) where pool.check(threadsBlock: threadsBlock) {
       isNecessary = true
     }
     return isNecessary
   }
 
   /// Whether some queue has a drainer to begin.
-  var hasQueuedWork: Bool { state.withLock { $0.pools.contains(where: \.isQueued) } }
+  var hasQueuedWork: Bool { pools.withLock { $0.contains(where: \.isQueued) } }
 
   // MARK: Queues
 
   /// Returns the shared record of a queue, if some dispatcher uses the queue.
   func find(_ queue: OperationQueue) -> SharedQueue? {
-    state.withLock { $0.queues[ObjectIdentifier(queue)] }
+    pools.withLock { Self.find(queue, in: $0) }
+  }
+
+  private static func find(_ queue: OperationQueue, in pools: [ConcurrentPool]) -> SharedQueue? {
+    pools.first { $0.queue === queue }?.shared
   }
 
   func attach(_ pool: ConcurrentPool, to queue: OperationQueue) {
-    state.withLock { state in
-      let shared = state.queues[ObjectIdentifier(queue)] ?? SharedQueue(queue)
-      state.queues[ObjectIdentifier(queue)] = shared
+    pools.withLock { pools in
+      let shared = Self.find(queue, in: pools) ?? SharedQueue(queue)
       // Joined before the monitor, or blocking threads, find the pool.
       pool.join(shared)
       shared.add(pool)
       (queue as? PoolQueue)?.attach(shared)
-      state.pools.append(pool)
+      pools.append(pool)
     }
   }
 
   func detach(_ pool: ConcurrentPool, from shared: SharedQueue) {
-    state.withLock { state in
-      state.pools.removeAll { $0 === pool }
-      if shared.remove(pool) { return }
-      state.queues[ObjectIdentifier(shared.queue)] = nil
-      (shared.queue as? PoolQueue)?.attach(nil)
+    pools.withLock { pools in
+      pools.removeAll { $0 === pool }
+      if !shared.remove(pool) { (shared.queue as? PoolQueue)?.attach(nil) }
     }
   }
 }
