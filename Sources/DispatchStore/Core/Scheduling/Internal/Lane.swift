@@ -392,8 +392,8 @@ final class Lane: Scheduler, @unchecked Sendable {
       case .heldBack:
         submit(isStart: true, for: dispatcher)
         return count + 1
-      case .left(let departure):
-        departure.complete(self)
+      case .left(let isEmpty):
+        if isEmpty { retire() }
         return count + 1
       }
     }
@@ -408,18 +408,8 @@ final class Lane: Scheduler, @unchecked Sendable {
     case start(Dispatch)
     /// A dispatch could start, but the queue is suspended, or this thread may not start it.
     case heldBack
-    case left(Departure)
-  }
-
-  /// The work of a drainer that has left, done outside the lock.
-  private struct Departure {
-    /// Released together with the departure.
-    var retainedDispatcher: Dispatcher?
-    var isRetired = false
-
-    func complete(_ lane: Lane) {
-      if isRetired { lane.retire() }
-    }
+    /// The drainer has left the lane, which is empty or held.
+    case left(isEmpty: Bool)
   }
 
   private func next(
@@ -428,22 +418,24 @@ final class Lane: Scheduler, @unchecked Sendable {
     let hasEnded = ended != nil
     defer { recycle(&ended, on: thread) }
     yieldPoint(.takeNext, on: thread, description)
+    var released: Dispatcher?
     return state.withLock { state in
       if hasEnded { state.holderEnded() }
       if !mayLeave, state.rest == .empty {
         state.takeIn(word.change(\.takenIn)?.top)
         if state.rest == .empty { return .empty }
       }
-      switch rest(of: &state) {
-      case (.step, _): return .step(state.takeStep())
+      switch rest(of: &state, &released) {
+      case .step: return .step(state.takeStep())
       // Read after the pushes were taken in, so that a suspension before a push is seen here.
-      case (.start, _):
+      case .start:
         if state.hasPriorities, hasPush, !isPlanted(.latePriorities) {
           state.takeIn(word.change(\.takenIn)?.top)
         }
         let mayNow = mayStart || state.startsTask
         return mayNow && !isSuspended ? .start(state.takeStart()) : .heldBack
-      case (.held, let departure), (.empty, let departure): return .left(departure!)
+      case .held: return .left(isEmpty: false)
+      case .empty: return .left(isEmpty: true)
       }
     }
   }
@@ -455,16 +447,16 @@ final class Lane: Scheduler, @unchecked Sendable {
     let hasEnded = ended != nil
     defer { recycle(&ended, on: thread) }
     yieldPoint(.pause, on: thread, description)
-    let (rest, departure) = state.withLock { state in
+    var released: Dispatcher?
+    let rest = state.withLock { state in
       if hasEnded { state.holderEnded() }
-      return self.rest(of: &state)
+      return self.rest(of: &state, &released)
     }
-    if let departure {
-      departure.complete(self)
-    } else if rest == .start, !isMain, isOnQueue || isPlanted(.lostBatch) {
-      pool.putBack(self)
-    } else {
-      submit(isStart: rest == .start, for: dispatcher)
+    switch rest {
+    case .held: break
+    case .empty: retire()
+    case .start where !isMain && (isOnQueue || isPlanted(.lostBatch)): pool.putBack(self)
+    case .start, .step: submit(isStart: rest == .start, for: dispatcher)
     }
   }
 
@@ -477,29 +469,26 @@ final class Lane: Scheduler, @unchecked Sendable {
   }
 
   /// Returns what is left to do; if that is nothing, the drainer has left.
-  private func rest(of state: inout LaneState) -> (LaneState.Rest, Departure?) {
+  ///
+  /// - Parameter released: Receives the dispatcher of an empty lane, to be released outside the lock.
+  private func rest(of state: inout LaneState, _ released: inout Dispatcher?) -> LaneState.Rest {
     while true {
       let rest = state.rest
-      guard rest == .held || rest == .empty else { return (rest, nil) }
-      if let departure = leave(rest) { return (rest, departure) }
+      if rest == .step || rest == .start || leave(rest, &released) { return rest }
       state.takeIn(word.change(\.takenIn)?.top)
     }
   }
 
-  /// Leaves the lane; returns nil if a dispatch was pushed that can start.
-  private func leave(_ rest: LaneState.Rest) -> Departure? {
+  /// Leaves the lane; returns false if a dispatch was pushed that can start.
+  private func leave(_ rest: LaneState.Rest, _ released: inout Dispatcher?) -> Bool {
     yieldPoint(.leave, description)
-    if rest == .held {
-      _ = word.change { $0.leaving(as: .held) }
-      return Departure()
-    }
+    if rest == .held { return word.change { $0.leaving(as: .held) } != nil }
     // Cleared before the word changes: after that, the next thread that requests a drainer sets it.
-    let departure = Departure(retainedDispatcher: retainedDispatcher.take(), isRetired: name != nil)
+    released = retainedDispatcher.take()
     let hasLeft =
       isPlanted(.lostWakeUp)
       ? leaveInTwoSteps(as: ending) : word.change { $0.leaving(as: ending) } != nil
-    if hasLeft { return departure }
-    retainedDispatcher = departure.retainedDispatcher
-    return nil
+    if !hasLeft { retainedDispatcher = released.take() }
+    return hasLeft
   }
 }
