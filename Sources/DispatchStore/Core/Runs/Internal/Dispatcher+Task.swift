@@ -114,17 +114,12 @@ extension Dispatcher {
     on thread: ThreadState
   ) -> SentDispatch {
     let dispatch = pool.makeDispatch(on: thread)
-    dispatch.begin(
-      .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
-      completion, callSite)
+    begin(dispatch, to: route, mode, options, completion, callSite, on: thread)
     // The dispatch gets its position only after admission, because a named lane must be used once it is looked up.
     let task = TaskScheduler(at: pool, of: self)
     let details = dispatch.makeDetails()
     (details.scheduler, details.dispatcher) = (task, self)
     dispatch.enter(task)
-    if carriesTaskLocals { dispatch.carried = captureTaskLocals() }
-    if !options.after.isEmpty { dispatch.wait(for: options.unended) }
-    note(dispatch, mode, on: thread)
     dispatch.put(action)
     var admitted: AdmittedDispatch?
     do {
