@@ -3,25 +3,17 @@
 /// A dispatch without replies needs no record. One with a reply has details, because other threads may reply, too.
 @usableFromInline
 enum ReplyRecord {
-  /// Notes a reply of the store whose reducer runs here.
+  /// Notes a reply of a store; without an identifier, of the one whose reducer runs here.
   @inlinable
-  static func note<Reply: Sendable>(_ reply: Reply) {
-    if Reply.self != Void.self { noteOfRunningStore(reply) }
-  }
-
-  /// Notes a reply of a store.
-  @inlinable
-  static func note<Reply: Sendable>(_ reply: Reply, of storeIdentifier: @autoclosure () -> String) {
+  static func note<Reply: Sendable>(
+    _ reply: Reply, of storeIdentifier: @autoclosure () -> String? = nil
+  ) {
     if Reply.self != Void.self { noteValue(reply, of: storeIdentifier()) }
   }
 
   @usableFromInline
-  static func noteOfRunningStore(_ reply: any Sendable) {
-    if let storeIdentifier = runningStore { noteValue(reply, of: storeIdentifier) }
-  }
-
-  @usableFromInline
-  static func noteValue(_ reply: any Sendable, of storeIdentifier: String) {
+  static func noteValue(_ reply: any Sendable, of storeIdentifier: String?) {
+    guard let storeIdentifier = storeIdentifier ?? runningStore else { return }
     let thread = ThreadState.current
     // No record is made in an exclusive section.
     guard thread.exclusive == nil else {
@@ -66,23 +58,19 @@ extension RunningOperation {
   ///
   /// Otherwise the same as `finish()`.
   public func finish(with reply: Action.Reply) {
-    operation.finish(keepingReply: {
-      $0.waiting?.makeDetails().keep(reply, of: operation.store.identifier)
-    })
+    operation.finish(keeping: reply)
   }
 }
 
 extension ActionOperation {
-  /// Ends the operation as finished, with a reply.
+  /// Ends the operation as finished, once its reply is kept.
   ///
   /// Ignored with its reply if another finish came first.
-  ///
-  /// - Parameter keep: Keeps the reply before the operation can end.
-  fileprivate func finish(keepingReply keep: (any CommitOwner) -> Void) {
+  fileprivate func finish(keeping reply: Action.Reply) {
     yieldPoint(.finish, store.identifier)
     let (isFirst, owner) = withState { ($0.life.beginReply(), $0.commitOwner) }
     guard isFirst else { return finish() }
-    if let owner { keep(owner) }
+    owner?.waiting?.makeDetails().keep(reply, of: store.identifier)
     yieldPoint(.finish, store.identifier)
     returned(nil)
   }
