@@ -44,10 +44,8 @@ final class MiddlewareSession: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var startedAt: Int64?
   /// The trace until the end of the dispatch; nil if nothing watches it.
   @exclusivity(unchecked) private var trace: DispatchTrace?
-  /// The replies by store index.
-  ///
-  /// Nil if all middlewares let all stores have the action.
-  @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply]?
+  /// The replies by store index; none if all middlewares let all stores have the action.
+  @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply] = [:]
   private let waitedForSaving = Atomic(false)
   /// Whether the `dispatchWillBegin` hooks run.
   @exclusivity(unchecked) private var isBeginning = false
@@ -131,7 +129,7 @@ final class MiddlewareSession: @unchecked Sendable {
     waitedForSaving.store(false, ordering: .relaxed)
     action = NoAction()
     if kept != nil { kept = nil }
-    if replies != nil { replies = nil }
+    if hasReplies { replies = [:] }
     startsAtOnce = false
     startedAt = nil
     firstStart.store(.max, ordering: .relaxed)
@@ -159,11 +157,11 @@ final class MiddlewareSession: @unchecked Sendable {
   // MARK: Stores
 
   /// Whether a middleware did more than let the action pass.
-  var hasReplies: Bool { replies != nil }
+  var hasReplies: Bool { !replies.isEmpty }
 
   /// Returns the reply for a store, or nil if the middlewares let the action pass.
   func reply(at index: Int) -> MiddlewareChain.Reply? {
-    replies == nil ? nil : replies?[index]
+    hasReplies ? replies[index] : nil
   }
 
   /// Returns the action for the store at an index.
@@ -178,7 +176,9 @@ final class MiddlewareSession: @unchecked Sendable {
     if hasWholes, let trace { trace.prepare(route.identifiers) }
     if followsStores {
       for index in 0..<route.count {
-        route.withEntry(at: index) { willDispatch(action, at: index, to: $0) }
+        if let reply = route.withEntry(at: index, { willDispatch(action, at: index, to: $0) }) {
+          replies[index] = reply
+        }
       }
     }
     began = now
@@ -186,26 +186,16 @@ final class MiddlewareSession: @unchecked Sendable {
     if startsAtOnce, !followsStores, route.count > 0 { noteStart(at: began) }
   }
 
-  private func willDispatch(_ action: any ActionType, at index: Int, to entry: StoreEntry) {
-    guard let reply = reply(to: action, at: index, of: entry) else { return }
-    if replies == nil { replies = [:] }
-    replies?[index] = reply
-  }
-
-  private func reply(
-    to action: any ActionType, at index: Int, of entry: StoreEntry
+  /// Calls `willDispatch` for one store.
+  ///
+  /// Does not keep the reply: if this is another attempt, other steps read `replies`.
+  func willDispatch(
+    _ action: any ActionType, at index: Int, to entry: StoreEntry
   ) -> MiddlewareChain.Reply? {
     let info = DispatchInfo(self, at: index)
     return withChain { chain in
       entry.withStoreForHooks { chain.willDispatch(info, action: action, in: $0) }
     }
-  }
-
-  /// Calls `willDispatch` for another attempt of a store.
-  ///
-  /// Does not store the reply, because other steps read `replies`.
-  func willDispatch(at index: Int, to entry: StoreEntry) -> MiddlewareChain.Reply? {
-    reply(to: action, at: index, of: entry)
   }
 
   /// The present time, by the dispatcher's clock.

@@ -441,7 +441,7 @@ final class Round: @unchecked Sendable {
     var reply: MiddlewareChain.Reply?
     if let session {
       dispatch.perform(nil) {
-        reply = session.willDispatch(at: index, to: route.entries[index])
+        reply = session.willDispatch(action, at: index, to: route.entries[index])
       }
     }
     return storeRun(
