@@ -1,6 +1,6 @@
 import Foundation
 
-extension ActionOperation {
+extension ActionOperation: StoreOperation {
   @inline(__always)
   func withState<Result>(_ body: (inout OperationCore.State) -> Result) -> Result {
     core.withState(body)
@@ -12,9 +12,7 @@ extension ActionOperation {
     withState { $0.life.claim() } && !isInQueue
   }
 
-  /// Assigns the operation to a store run, whose `operationEnded` it calls later.
-  ///
-  /// Returns the outcome if it has ended.
+  @usableFromInline
   func join(_ storeRun: StoreRun) -> StoreOutcome? {
     withState { state in
       state.dispatch = nil
@@ -25,7 +23,7 @@ extension ActionOperation {
     }
   }
 
-  /// Assigns the operation to a store run, and checks whether it is ready.
+  @usableFromInline
   func enter(_ storeRun: StoreRun) -> StoreRunStart {
     // If it was added to a queue before it was claimed, the queue may have run it.
     if let outcome = join(storeRun) { return .ended(outcome) }
@@ -43,7 +41,7 @@ extension ActionOperation {
     return .ready
   }
 
-  /// Calls the block, or ends at once if the operation was finished or cancelled before.
+  @usableFromInline
   func run() {
     switch withState({ $0.life.start() }) {
     case .run:

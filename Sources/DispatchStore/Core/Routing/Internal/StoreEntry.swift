@@ -82,25 +82,10 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
     }
   }
 
-  // MARK: Operations, which are of the store's types
-
   /// Calls the reducer for an operation, and claims the operation.
   func makeOperation(for action: any ActionType) -> OperationAnswer {
     fatalError("StoreEntry is abstract.")
   }
-
-  /// Assigns a claimed operation to a store run; an operation that is not ready calls back once it is.
-  func enter(_ operation: AnyObject, for storeRun: StoreRun) -> StoreRunStart {
-    fatalError("StoreEntry is abstract.")
-  }
-
-  /// Assigns an operation that an inline run has started to a store run.
-  func takeOver(_ operation: AnyObject, for storeRun: StoreRun) -> StoreRunStart {
-    fatalError("StoreEntry is abstract.")
-  }
-
-  /// Runs an operation that is ready.
-  func run(_ operation: AnyObject) { fatalError("StoreEntry is abstract.") }
 
   // MARK: Commits of atomic actions
 
@@ -142,7 +127,7 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
 
 /// A reducer's answer to a round.
 enum OperationAnswer {
-  case made(AnyObject)
+  case made(any StoreOperation)
   /// There is no operation.
   case ended(StoreOutcome)
 }
@@ -222,8 +207,6 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
     return refined.isSame(as: waitFor) ? nil : refined
   }
 
-  // MARK: Operations
-
   override func makeOperation(for action: any ActionType) -> OperationAnswer {
     guard let store = typed, let action = typed(action) else {
       return .ended(.cancelled(hasStarted: false))
@@ -231,24 +214,6 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
     let operation = store.reducer.operation(for: action, in: store)
     if let error = store.claim(operation, returnedFor: action) { return .ended(.failed(error)) }
     return .made(operation)
-  }
-
-  override func enter(_ operation: AnyObject, for storeRun: StoreRun) -> StoreRunStart {
-    Self.typed(operation).enter(storeRun)
-  }
-
-  override func takeOver(_ operation: AnyObject, for storeRun: StoreRun) -> StoreRunStart {
-    // The store run first: until it knows the operation, a cancellation reaches the operation through its dispatch.
-    storeRun.started(operation)
-    return Self.typed(operation).join(storeRun).map(StoreRunStart.ended) ?? .waiting
-  }
-
-  override func run(_ operation: AnyObject) {
-    Self.typed(operation).run()
-  }
-
-  private static func typed(_ operation: AnyObject) -> ActionOperation<Model, Action> {
-    unsafeDowncast(operation, to: ActionOperation<Model, Action>.self)
   }
 
   // MARK: Commits of atomic actions

@@ -4,10 +4,10 @@ enum InlineStep {
   case finished
   /// The store ended with another outcome.
   indirect case ended(StoreOutcome)
-  /// The operation, an `ActionOperation` of the store's types, was claimed; a round is to run it.
-  case unfinished(AnyObject)
+  /// The operation was claimed; a round is to run it.
+  case unfinished(any StoreOperation)
   /// The operation has been started, and ends later.
-  case running(AnyObject)
+  case running(any StoreOperation)
   /// The store has not begun, because its earlier changes must be delivered first.
   case heldBack
 

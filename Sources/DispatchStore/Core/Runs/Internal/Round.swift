@@ -1,5 +1,3 @@
-import Foundation
-
 /// The progress of one action through stores that can't all end at once.
 ///
 /// A round continues when an inline run has stopped. Its steps run at the dispatch's scheduler. Operations and stores
@@ -92,7 +90,7 @@ final class Round: @unchecked Sendable {
   /// The number of the dispatcher.
   var dispatcher: UInt64 { route.dispatcher }
   var isCancelled: Bool { state.withLock { $0.isCancelled } }
-  var operations: [Operation] { state.withLock(\.operations) }
+  var operations: [any StoreOperation] { state.withLock(\.operations) }
   var onlyDeliveryIsLeft: Bool { state.withLock { $0.onlyDeliveryIsLeft } }
 
   var result: DispatchResult { result(isEarly: false) }
@@ -459,9 +457,8 @@ final class Round: @unchecked Sendable {
     resume(state.withLock(transition), of: storeRun)
   }
 
-  func started(_ operation: AnyObject, of storeRun: StoreRun) {
+  func started(_ operation: any StoreOperation, of storeRun: StoreRun) {
     yieldPoint(.started, storeRun.storeIdentifier)
-    let operation = unsafeDowncast(operation, to: Operation.self)
     if state.withLock({ $0.started(operation, at: storeRun.index) }) {
       cancel(operation, at: storeRun.index)
     }
@@ -507,7 +504,7 @@ final class Round: @unchecked Sendable {
     state.withLock { $0.startNoMore() }
   }
 
-  private func cancel(_ operation: Operation, at index: Int) {
+  private func cancel(_ operation: any StoreOperation, at index: Int) {
     // A store that runs regardless and has not started would otherwise never run.
     if !route.runsRegardless[index] || operation.isExecuting { operation.cancel() }
   }

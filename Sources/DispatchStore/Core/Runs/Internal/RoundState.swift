@@ -1,5 +1,3 @@
-import Foundation
-
 /// The progress of one action through its stores, without threads.
 struct RoundState {
   enum Phase {
@@ -246,7 +244,7 @@ struct RoundState {
   }
 
   /// Notes an operation that is about to run, or was started; returns whether the dispatch is cancelled.
-  mutating func started(_ operation: Operation, at index: Int) -> Bool {
+  mutating func started(_ operation: any StoreOperation, at index: Int) -> Bool {
     entries[index].run.operation = operation
     return isCancelled
   }
@@ -301,7 +299,9 @@ struct RoundState {
   // MARK: The end of a store
 
   /// Closes a store after `didDispatch`; returns the stores that may start now, and the operation to release.
-  mutating func closed(_ index: Int) -> (next: [Int], isClosed: Bool, operation: Operation?) {
+  mutating func closed(
+    _ index: Int
+  ) -> (next: [Int], isClosed: Bool, operation: (any StoreOperation)?) {
     guard let outcome = closingOutcome(index) else { return ([], false, nil) }
     let next = note(outcome, of: index)
     return (next, isClosed, entries[index].run.operation.take())
@@ -325,7 +325,7 @@ struct RoundState {
   /// Ends an attempt that another one is to follow, after `didDispatch`.
   ///
   /// - Returns: The operation to release; nil if the dispatch is cancelled, and the store closes.
-  mutating func retry(_ index: Int, pauses: Bool) -> Operation?? {
+  mutating func retry(_ index: Int, pauses: Bool) -> (any StoreOperation)?? {
     guard let outcome = closingOutcome(index), !isCancelled || isPlanted(.pauseAfterCancel)
     else { return nil }
     let operation = entries[index].run.operation.take()
@@ -379,7 +379,7 @@ struct RoundState {
   }
 
   /// The operations that run or wait for their dependencies.
-  var operations: [Operation] { entries.compactMap(\.run.operation) }
+  var operations: [any StoreOperation] { entries.compactMap(\.run.operation) }
 
   /// Prevents further starts; `cancel()` follows.
   mutating func startNoMore() {
@@ -389,7 +389,7 @@ struct RoundState {
   /// The operations and steps that a cancellation affects.
   struct Cancelled {
     /// The running operations, with their store indices.
-    var operations: [(index: Int, operation: Operation)] = []
+    var operations: [(index: Int, operation: any StoreOperation)] = []
     /// The stores that parked steps were to start.
     var parked: [[Int]] = []
     /// Whether no store has started, so that none will.

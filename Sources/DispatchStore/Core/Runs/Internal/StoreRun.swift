@@ -14,7 +14,7 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   /// Set if a failed store runs again.
   let repeated: Repeated?
   /// The operation that was made and is to be run.
-  private var operation: AnyObject?
+  private var operation: (any StoreOperation)?
   /// The start of the store by the dispatcher's clock, and the end of its operation; nil without middlewares.
   var startedAt: Int64?
   var endedAt: Int64?
@@ -63,18 +63,16 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   /// Continues with an operation that an inline run has claimed.
   ///
   /// - Parameter isRunning: Whether the inline run has started it.
-  func takeOver(_ operation: AnyObject, isRunning: Bool) -> StoreOutcome? {
+  func takeOver(_ operation: any StoreOperation, isRunning: Bool) -> StoreOutcome? {
     guard isRunning else { return take(operation) }
-    return follow(entry.takeOver(operation, for: self))
+    // The round first: until it knows the operation, a cancellation reaches the operation through its dispatch.
+    started(operation)
+    return operation.join(self)
   }
 
-  private func take(_ operation: AnyObject) -> StoreOutcome? {
+  private func take(_ operation: any StoreOperation) -> StoreOutcome? {
     self.operation = operation
-    return follow(entry.enter(operation, for: self))
-  }
-
-  private func follow(_ start: StoreRunStart) -> StoreOutcome? {
-    switch start {
+    switch operation.enter(self) {
     case .ended(let outcome): return outcome
     case .waiting: break
     case .ready: run()
@@ -84,13 +82,13 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   /// Runs the operation, all of whose dependencies have finished.
   func run() {
-    if let operation = operation.take() { entry.run(operation) }
+    operation.take()?.run()
   }
 
   // MARK: Reports of its operation and of stores, on any thread
 
   /// Makes the operation known to the round, so that a cancellation reaches it.
-  func started(_ operation: AnyObject) { round.started(operation, of: self) }
+  func started(_ operation: any StoreOperation) { round.started(operation, of: self) }
 
   /// Reports that all dependencies of the operation have finished.
   func becameReady() { round.report(self, .becameReady) { $0.becameReady(index, of: attempt) } }
@@ -158,14 +156,4 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   ///
   /// Call it on the thread that starts it.
   var holdsUpMainQueue: Bool { dispatch.isSynchronous && MainQueue.isCurrent }
-}
-
-/// The result of entering an operation for a store run.
-enum StoreRunStart {
-  /// The operation had ended before.
-  case ended(StoreOutcome)
-  /// The dependencies have not finished; `becameReady` follows.
-  case waiting
-  /// The operation may run.
-  case ready
 }

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The state machine of one store in a dispatch, from its start to the end of its operation and commits, without
 /// threads.
 struct StoreRunState {
@@ -29,7 +27,7 @@ struct StoreRunState {
   private(set) var undelivered = 0
   private var wasUndelivered = false
   /// The running operation, which a cancellation cancels.
-  var operation: Operation?
+  var operation: (any StoreOperation)?
 
   /// Whether only the delivery of its commits is left, or has just ended.
   ///
