@@ -192,6 +192,16 @@ struct ThreadState {
     fields.pointee.context.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
   }
 
+  /// Runs code in a context, or outside of all of them, with no inline run around it.
+  func within<Value, Failure: Error>(
+    _ context: DispatchContext?, _ body: () throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    let (outer, run) = (self.context, self.run)
+    (self.context, self.run) = (context, nil)
+    defer { (self.context, self.run) = (outer, run) }
+    return try body()
+  }
+
   /// Whether code of a dispatch runs here; tasks that run outside their executors do not count.
   var isInside: Bool { fields.pointee.run != nil || fields.pointee.context != nil }
 

@@ -61,11 +61,8 @@ final class GroupUnit: Sendable {
   func dispatching<Result>(_ body: () -> Result) -> Result {
     guard let standIn else { return body() }
     let thread = ThreadState.current
-    let (context, run) = (thread.context, thread.run)
-    thread.context = GroupContext(standIn, outer: DispatchContext.enclosing(run, on: thread))
-    thread.run = nil
-    defer { (thread.context, thread.run) = (context, run) }
-    return body()
+    let outer = DispatchContext.enclosing(thread.run, on: thread)
+    return thread.within(GroupContext(standIn, outer: outer), body)
   }
 
   /// Runs the completion as code of the group, which passes nothing on to dispatches made there.

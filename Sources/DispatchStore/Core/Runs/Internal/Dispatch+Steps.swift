@@ -302,13 +302,9 @@ extension Dispatch {
     of storeRun: StoreRun?, on thread: ThreadState, early: EarlyEnd? = nil,
     _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let (context, run) = (thread.context, thread.run)
-    thread.context = CodeContext(
-      self, owner: storeRun, early: early,
-      outer: isPlanted(.formerCaller) ? outer : DispatchContext.enclosing(run, on: thread))
-    thread.run = nil
-    defer { (thread.context, thread.run) = (context, run) }
-    return try body()
+    let outer =
+      isPlanted(.formerCaller) ? self.outer : DispatchContext.enclosing(thread.run, on: thread)
+    return try thread.within(CodeContext(self, owner: storeRun, early: early, outer: outer), body)
   }
 
   // MARK: The end of its time

@@ -147,11 +147,7 @@ class DispatchContext: @unchecked Sendable {
   /// Runs code that is not of the dispatch whose code runs here.
   @discardableResult
   static func outside<Result>(_ body: () -> Result) -> Result {
-    let thread = ThreadState.current
-    let (context, run) = (thread.context, thread.run)
-    (thread.context, thread.run) = (nil, nil)
-    defer { (thread.context, thread.run) = (context, run) }
-    return $inTask.withValue(nil, operation: body)
+    ThreadState.current.within(nil) { $inTask.withValue(nil, operation: body) }
   }
 
   // MARK: Inheritance through blocks

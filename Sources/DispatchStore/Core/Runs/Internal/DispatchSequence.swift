@@ -153,15 +153,10 @@ extension Dispatch {
   @inline(never)
   private func runSteps(on thread: ThreadState) -> Bool {
     guard let sequence else { fatalError("A dispatch of several actions has a sequence.") }
-    let (context, run) = (thread.context, thread.run)
-    if isSynchronous || carried != nil || DispatchContext.enclosing(run, on: thread) != nil {
-      var hasEnded = false
-      perform(nil) { hasEnded = runSteps(of: sequence, on: thread) }
-      return hasEnded
+    if isSynchronous || carried != nil || DispatchContext.enclosing(thread.run, on: thread) != nil {
+      return perform(nil) { runSteps(of: sequence, on: thread) }
     }
-    (thread.context, thread.run) = (self, nil)
-    defer { (thread.context, thread.run) = (context, run) }
-    return runSteps(of: sequence, on: thread)
+    return thread.within(self) { runSteps(of: sequence, on: thread) }
   }
 
   /// Continues after an action that another thread has ended.

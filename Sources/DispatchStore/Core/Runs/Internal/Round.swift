@@ -144,16 +144,12 @@ final class Round: @unchecked Sendable {
     guard let step = remainder.begun?.step, let begun else { return start(others) }
     begun.startedAt = session?.startedAt
     atomicStart = begun.startedAt
-    var outcome: StoreOutcome?
-    switch step {
-    case .finished: outcome = .finished
-    case .ended(let ended): outcome = ended
-    case .unfinished(let operation), .running(let operation):
-      var isRunning = false
-      if case .running = step { isRunning = true }
-      dispatch.perform(begun) { outcome = begun.takeOver(operation, isRunning: isRunning) }
-    case .heldBack: break
-    }
+    let outcome: StoreOutcome? =
+      switch step {
+      case .finished, .ended, .heldBack: step.outcome
+      case .unfinished(let operation): dispatch.perform(begun) { begun.take(operation) }
+      case .running(let operation): dispatch.perform(begun) { begun.takeOver(operation) }
+      }
     let (next, isClosed) = follow(
       begun, state.withLock { $0.startReturned(begun.index, outcome) })
     return isClosed || start(next.isEmpty ? others : (others + next).sorted())
@@ -306,11 +302,9 @@ final class Round: @unchecked Sendable {
       }
     }
     if isAtomic { atomicStart = storeRun.startedAt }
-    var outcome: StoreOutcome?
-    dispatch.perform(storeRun) {
-      outcome = isAtomic ? runAtomically(storeRun) : storeRun.start(on: .current)
+    return dispatch.perform(storeRun) {
+      isAtomic ? runAtomically(storeRun) : storeRun.start(on: .current)
     }
-    return outcome
   }
 
   /// Takes the action through all stores; returns the leader's outcome.
@@ -436,11 +430,8 @@ final class Round: @unchecked Sendable {
 
   /// Makes another run of a store, and calls its hooks.
   private func makeAnotherAttempt(_ index: Int, _ attempt: Int) -> StoreRun {
-    var reply: MiddlewareChain.Reply?
-    if let session {
-      dispatch.perform(nil) {
-        reply = session.willDispatch(action, at: index, to: route.entries[index])
-      }
+    let reply = session.flatMap { session in
+      dispatch.perform(nil) { session.willDispatch(action, at: index, to: route.entries[index]) }
     }
     return storeRun(
       at: index, again: StoreRun.Repeated(attempt: attempt, reply: reply, began: session?.now))

@@ -60,17 +60,15 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
     }
   }
 
-  /// Continues with an operation that an inline run has claimed.
-  ///
-  /// - Parameter isRunning: Whether the inline run has started it.
-  func takeOver(_ operation: any StoreOperation, isRunning: Bool) -> StoreOutcome? {
-    guard isRunning else { return take(operation) }
+  /// Continues with an operation that an inline run has started.
+  func takeOver(_ operation: any StoreOperation) -> StoreOutcome? {
     // The round first: until it knows the operation, a cancellation reaches the operation through its dispatch.
     started(operation)
     return operation.join(self)
   }
 
-  private func take(_ operation: any StoreOperation) -> StoreOutcome? {
+  /// Continues with an operation that was claimed.
+  func take(_ operation: any StoreOperation) -> StoreOutcome? {
     self.operation = operation
     switch operation.enter(self) {
     case .ended(let outcome): return outcome

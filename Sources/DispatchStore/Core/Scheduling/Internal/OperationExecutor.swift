@@ -52,13 +52,12 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
   /// The context on the thread's stack does not enclose the job: the thread may be that of a `.sync` caller.
   func run(_ job: UnownedJob) {
     let thread = ThreadState.current
-    let (outer, run) = (thread.context, thread.run)
-    (thread.context, thread.run) = (context, nil)
-    defer { (thread.context, thread.run) = (outer, run) }
-    guard let own else { return job.runSynchronously(on: asUnownedTaskExecutor()) }
-    let former = (thread.operationQueue, thread.ownOperation)
-    (thread.operationQueue, thread.ownOperation) = (own.queue, own.operation)
-    defer { (thread.operationQueue, thread.ownOperation) = former }
-    job.runSynchronously(on: asUnownedTaskExecutor())
+    thread.within(context) {
+      guard let own else { return job.runSynchronously(on: asUnownedTaskExecutor()) }
+      let former = (thread.operationQueue, thread.ownOperation)
+      (thread.operationQueue, thread.ownOperation) = (own.queue, own.operation)
+      defer { (thread.operationQueue, thread.ownOperation) = former }
+      job.runSynchronously(on: asUnownedTaskExecutor())
+    }
   }
 }
