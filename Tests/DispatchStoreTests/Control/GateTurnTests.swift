@@ -43,7 +43,7 @@ struct GateTurnTests {
     _ = reach(&state)
     let isStarted = state.gateMayOpen()
     #expect(!isStarted)
-    guard case .tryAgain = state.tried(false), case .park = state.tried(false) else {
+    guard case .tryGate = state.tried(false), case .park = state.tried(false) else {
       return #expect(Bool(false))
     }
   }

@@ -213,7 +213,7 @@ struct DispatchState {
   enum Start {
     /// Run the actions now.
     case run
-    /// Keep the position until the dispatches that it waits for have ended.
+    /// Keep the position until the dispatches that it waits for have ended, or its gate may open.
     case park
     /// Keep the position, and try this gate on this thread.
     case tryGate(StartGate)
@@ -237,26 +237,15 @@ struct DispatchState {
     return gate.map(Start.tryGate) ?? .park
   }
 
-  enum GateTrial {
-    /// Run the actions now.
-    case run
-    /// Stay parked until the gate may open.
-    case park
-    /// Try again, because the gate may have opened meanwhile.
-    case tryAgain
-    /// Skip the dispatch, which was cancelled meanwhile and ends elsewhere.
-    case skip
-  }
-
-  /// Notes that a thread has tried its gate.
-  mutating func tried(_ isOpen: Bool) -> GateTrial {
-    guard isGated else { return .skip }
+  /// Notes that a thread has tried its gate, which may have opened meanwhile.
+  mutating func tried(_ isOpen: Bool) -> Start {
+    guard let gate else { return .skip }
     if isOpen, !isAboutToEnd {
       phase = .running(.none)
       return .run
     }
     let mayHaveOpened = waiting?.turn?.end() == true
-    return mayHaveOpened && !isOpen ? .tryAgain : .park
+    return mayHaveOpened && !isOpen ? .tryGate(gate) : .park
   }
 
   /// Notes that its gate may have opened; returns whether to start it again, at the position that it keeps.

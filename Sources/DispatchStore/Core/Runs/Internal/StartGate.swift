@@ -150,7 +150,7 @@ extension Dispatch {
         gate.passed(self)
         return true
       case .park: return false
-      case .tryAgain: continue
+      case .tryGate: continue
       case .skip:
         // The end may have come before the gate's latest note about this dispatch.
         gate.leave(self)
