@@ -209,7 +209,7 @@ struct InlineRun: ~Copyable {
   mutating func recordToCancel(on thread: ThreadState) -> Dispatch? {
     if place != nil, thread.exclusive == nil { return makeContext(on: thread) }
     guard let record = record?.takeUnretainedValue() else { return nil }
-    let isLinked = !isOnCallersThread || !record.mayLink
+    let isLinked = isScheduled || !record.mayLink
     // An action of a `.sync` list is cancelled with the list.
     let isDecisive = isLinked || record.details?.isCancellable == true || record.isCancelled
     return isDecisive ? record : nil
@@ -220,17 +220,12 @@ struct InlineRun: ~Copyable {
   /// Dispatches made here then descend from that one, too.
   mutating func linkedRecord(on thread: ThreadState) -> Dispatch {
     let record = makeContext(on: thread)
-    if isOnCallersThread {
-      record.link(to: DispatchContext.linkedBlock(from: outer, on: thread))
-    } else {
+    if isScheduled {
       record.linkToCaller()
+    } else {
+      record.link(to: DispatchContext.linkedBlock(from: outer, on: thread))
     }
     return record
-  }
-
-  /// Whether it began without a record and not in a task.
-  private var isOnCallersThread: Bool {
-    place == nil && record?._withUnsafeGuaranteedRef { $0.isSynchronous } != false
   }
 
   // MARK: Progress

@@ -36,13 +36,11 @@ final class SharedQueue: Sendable {
 
   /// Removes a pool; returns whether another pool is left.
   func remove(_ pool: ConcurrentPool) -> Bool {
-    let (removed, isUsed) = state.withLock { state -> (ConcurrentPool?, Bool) in
-      let index = state.pools.firstIndex { $0 === pool }
-      defer { isShared.store(state.pools.count > 1, ordering: .relaxed) }
-      let removed = index.map { state.pools.remove(at: $0) }
-      return (removed, !state.pools.isEmpty)
+    state.withLock { state in
+      state.pools.removeAll { $0 === pool }
+      isShared.store(state.pools.count > 1, ordering: .relaxed)
+      return !state.pools.isEmpty
     }
-    return withExtendedLifetime(removed) { isUsed }
   }
 
   // MARK: Waits
