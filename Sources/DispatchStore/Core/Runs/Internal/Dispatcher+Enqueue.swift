@@ -329,19 +329,21 @@ extension Dispatcher {
     return refuse(error, to: route, completion, callSite, on: thread).resultIfEnded!
   }
 
-  /// Ends a dispatch that can't run.
+  /// Ends a dispatch that can't run, at the latest when this thread leaves its exclusive section.
   ///
   /// Its completion runs here, with the error.
   func refuse(
     _ error: DispatchError, _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchHandle {
     let thread = ThreadState.current
-    if thread.isInSection {
-      return refuseInSection(error, completion, callSite, on: thread)
-    }
     let dispatch = Dispatch()
     begin(dispatch, to: nil, .sync, DispatchOptions(), completion, callSite, on: thread)
-    dispatch.fail(with: error)
+    if thread.isInSection {
+      dispatch.makeDetails().withState { $0.awaitAcceptance() }
+      thread.atSectionEnd { _ in dispatch.fail(with: error) }
+    } else {
+      dispatch.fail(with: error)
+    }
     return DispatchHandle(dispatch)
   }
 }

@@ -6,7 +6,9 @@ extension Dispatcher {
     _ subject: DispatchSubject, _ mode: Mode, _ options: DispatchOptions,
     _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
   ) -> DispatchHandle {
-    let dispatch = makeUnaccepted(mode, completion, callSite, on: thread)
+    let dispatch = Dispatch()
+    begin(dispatch, to: nil, mode, DispatchOptions(), completion, callSite, on: thread)
+    dispatch.makeDetails().withState { $0.awaitAcceptance() }
     let terms = DispatchTerms(options, mode, of: self, on: thread, dispatch)
     thread.atSectionEnd { [self] isUndone in
       let details = dispatch.makeDetails()
@@ -49,25 +51,5 @@ extension Dispatcher {
       }
     }
     return DispatchHandle(dispatch)
-  }
-
-  /// Makes a dispatch that can't run.
-  ///
-  /// It ends when this thread leaves its exclusive section.
-  func refuseInSection(
-    _ error: DispatchError, _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
-  ) -> DispatchHandle {
-    let dispatch = makeUnaccepted(.sync, completion, callSite, on: thread)
-    thread.atSectionEnd { _ in dispatch.fail(with: error) }
-    return DispatchHandle(dispatch)
-  }
-
-  private func makeUnaccepted(
-    _ mode: Mode, _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
-  ) -> Dispatch {
-    let dispatch = Dispatch()
-    begin(dispatch, to: nil, mode, DispatchOptions(), completion, callSite, on: thread)
-    dispatch.makeDetails().withState { $0.awaitAcceptance() }
-    return dispatch
   }
 }
