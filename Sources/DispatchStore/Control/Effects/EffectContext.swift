@@ -71,8 +71,8 @@ public struct EffectContext: Sendable {
       It was not dispatched. Await in the effect what is to be sent, or send it through the dispatcher.
       """
     dispatcher.report(.effectEnded, message)
-    return dispatcher.refuse(
-      DispatchError(code: .effectEnded, message: message, callSites: [callSite]), completion,
+    return dispatcher.makeFailed(
+      with: DispatchError(code: .effectEnded, message: message, callSites: [callSite]), completion,
       callSite)
   }
 }

@@ -135,8 +135,9 @@ extension Dispatcher {
     let deadline = deadline(
       options, options.control, at: CallSite(fileID: fileID, line: line))
     if await end.value {
-      return refuse(
-        CancellationError(), type(of: action), to: storeIdentifier, completion, fileID, line)
+      return refuseSend(
+        of: type(of: action), to: storeIdentifier, with: CancellationError(), completion, fileID,
+        line)
     }
     return await send(
       action, to: storeIdentifier, mode, options, completion, fileID, line, until: deadline,
@@ -161,7 +162,8 @@ extension Dispatcher {
     do {
       visit = mode.isMainThread ? try MainQueueVisit(of: self, at: callSite) : nil
     } catch {
-      return refuse(error, type(of: action), to: storeIdentifier, completion, fileID, line)
+      return refuseSend(
+        of: type(of: action), to: storeIdentifier, with: error, completion, fileID, line)
     }
     return await send(
       action, to: storeIdentifier, mode, options, completion, fileID, line, until: deadline,
@@ -180,7 +182,8 @@ extension Dispatcher {
     do {
       left = try self.options(options, until: deadline, at: CallSite(fileID: fileID, line: line))
     } catch {
-      return refuse(error, type(of: action), to: storeIdentifier, completion, fileID, line)
+      return refuseSend(
+        of: type(of: action), to: storeIdentifier, with: error, completion, fileID, line)
     }
     return await send(action, to: storeIdentifier, mode, left, completion, fileID, line)
   }

@@ -47,6 +47,6 @@ extension Store {
         dispatcher, or with one that is gone. Register it, and keep the dispatcher.
         """,
       storeIdentifiers: [identifier])
-    return Dispatcher.default.refuse(error, completion, callSite)
+    return Dispatcher.default.makeFailed(with: error, completion, callSite)
   }
 }

@@ -113,7 +113,7 @@ public final class UndoHistory: Sendable {
         kept, and one of these is not.
         """,
       storeIdentifiers: tapes.compactMap { $0.storeOfTape?.identifier })
-    return Dispatcher.default.refuse(error, nil, callSite)
+    return Dispatcher.default.makeFailed(with: error, nil, callSite)
   }
 }
 

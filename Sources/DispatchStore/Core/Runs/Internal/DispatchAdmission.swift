@@ -363,30 +363,4 @@ extension Dispatcher {
         until: deadline, of: self, endsEarly: endsEarly,
         isOfReduction: !endsEarly && details.retry == nil && dispatch.isReduction))
   }
-
-  /// Ends a dispatch that was not admitted.
-  ///
-  /// No hook was called, and none will be.
-  ///
-  /// The completion runs on a thread of the library; for `.sync` and in tasks it runs here. Without a completion
-  /// nothing is enqueued. `PendingEnds` bounds the number of refused dispatches that are enqueued.
-  @inline(never)
-  func refuse(
-    _ dispatch: Dispatch, _ error: any Error, _ mode: Mode
-  ) -> DispatchHandle {
-    let result = dispatch.resultBeforeStart(error)
-    dispatch.leaveScheduler()
-    // A later cancellation finds nothing to do, and needs no scheduler.
-    let details = dispatch.makeDetails()
-    details.beginEnding()
-    // Keys and units are not held for it until its completion has run: it begins nothing.
-    for release in details.withState({ $0.takeReleases() }) { release() }
-    if mode.isSync || dispatch.completion == nil {
-      dispatch.complete(result)
-    } else {
-      pool.runSurplusEnds(on: .current)
-      pool.resumeEnd { dispatch.complete(result) }
-    }
-    return DispatchHandle(dispatch)
-  }
 }

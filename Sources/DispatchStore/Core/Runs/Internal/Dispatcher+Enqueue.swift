@@ -18,13 +18,13 @@ extension Dispatcher {
     let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)
     if thread.isInSection {
-      refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
+      stopInSection(type, to: storeIdentifier, on: thread, at: callSite)
     }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
     if DispatchContext.isInside(on: thread),
       let error = refusal(of: route, on: thread, at: callSite)
     {
-      return refuse(error, to: route, completion, callSite, on: thread)
+      return makeRefused(along: route, with: error, completion, callSite, on: thread)
     }
     var run = InlineRun(
       action, to: route, of: .passUnretained(self), completion, callSite, on: thread)
@@ -82,7 +82,7 @@ extension Dispatcher {
     checkWorld(on: thread, at: callSite)
     if thread.isInSection {
       if mode.isSync {
-        refuseInExclusiveSection(type, to: storeIdentifier, on: thread, at: callSite)
+        stopInSection(type, to: storeIdentifier, on: thread, at: callSite)
       }
       return makeInSection(
         DispatchSubject(action(), to: storeIdentifier), mode, options, completion, callSite,
@@ -122,7 +122,7 @@ extension Dispatcher {
     options.control = options.control?.ofList(actions)
     if thread.isInSection {
       if mode.isSync, let first = actions.first {
-        refuseInExclusiveSection(type(of: first), to: storeIdentifier, on: thread, at: callSite)
+        stopInSection(type(of: first), to: storeIdentifier, on: thread, at: callSite)
       }
       return makeInSection(subject, mode, options, completion, callSite, on: thread)
     }
@@ -139,7 +139,7 @@ extension Dispatcher {
     _ dispatch: Dispatch, _ subject: @autoclosure () -> DispatchSubject, isSequence: Bool,
     to storeIdentifier: String?, _ mode: Mode, _ options: DispatchOptions, on thread: ThreadState
   ) -> DispatchHandle {
-    if let error = dispatch.refusalOfRoute { return refuse(dispatch, error, mode) }
+    if let error = dispatch.refusalOfRoute { return endUnadmitted(dispatch, with: error, mode) }
     let admitted: AdmittedDispatch?
     do {
       if mode.isSync,
@@ -149,7 +149,7 @@ extension Dispatcher {
       }
       admitted = try admit(dispatch, options, mode, on: thread)
     } catch {
-      return refuse(dispatch, error, mode)
+      return endUnadmitted(dispatch, with: error, mode)
     }
     if let admitted, let delay = admitted.delay {
       delay.begin(admitted, subject(), mode, by: self, in: nil, on: thread)
@@ -296,7 +296,8 @@ extension Dispatcher {
     loop.run(dispatch, on: thread)
   }
 
-  private func refuseInExclusiveSection(
+  /// Stops the program: a dispatch that blocks is made in an exclusive section.
+  private func stopInSection(
     _ type: any ActionType.Type, to storeIdentifier: String?, on thread: ThreadState,
     at callSite: CallSite
   ) {
@@ -305,45 +306,5 @@ extension Dispatcher {
       to: storeIdentifier.map { [$0] }
         ?? registry.withLock { $0.responders(to: type) }.map(\.identifier),
       on: thread, at: callSite)
-  }
-
-  /// Ends a `.sync` or sent dispatch before it was admitted.
-  @inline(never)
-  func refuse(
-    _ error: any Error, to route: Unmanaged<Route>, _ completion: Completion?, _ callSite: CallSite,
-    on thread: ThreadState
-  ) -> DispatchHandle {
-    let dispatch = Dispatch()
-    begin(dispatch, to: route, .sync, DispatchOptions(), completion, callSite, on: thread)
-    return refuse(dispatch, error, .sync)
-  }
-
-  /// Ends a dispatch that a task sends to a place that it can't reach, or from a section that was undone.
-  func refuse(
-    _ error: any Error, _ type: any ActionType.Type, to storeIdentifier: String?,
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
-  ) -> DispatchResult {
-    let thread = ThreadState.current
-    let route = route(to: type, identifier: storeIdentifier, on: thread)
-    let callSite = CallSite(fileID: fileID, line: line)
-    return refuse(error, to: route, completion, callSite, on: thread).resultIfEnded!
-  }
-
-  /// Ends a dispatch that can't run, at the latest when this thread leaves its exclusive section.
-  ///
-  /// Its completion runs here, with the error.
-  func refuse(
-    _ error: DispatchError, _ completion: Completion?, _ callSite: CallSite
-  ) -> DispatchHandle {
-    let thread = ThreadState.current
-    let dispatch = Dispatch()
-    begin(dispatch, to: nil, .sync, DispatchOptions(), completion, callSite, on: thread)
-    if thread.isInSection {
-      dispatch.makeDetails().withState { $0.awaitAcceptance() }
-      thread.atSectionEnd { _ in dispatch.fail(with: error) }
-    } else {
-      dispatch.fail(with: error)
-    }
-    return DispatchHandle(dispatch)
   }
 }

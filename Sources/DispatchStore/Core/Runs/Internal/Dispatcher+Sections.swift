@@ -25,7 +25,7 @@ extension Dispatcher {
         to: known.map { type(of: $0) } ?? WorkAcceptance.self,
         identifier: known == nil ? nil : subject.storeIdentifier, on: thread)
       if let error = dispatch.refusalOfRoute {
-        _ = refuse(dispatch, error, mode)
+        _ = endUnadmitted(dispatch, with: error, mode)
         return
       }
       if known == nil { dispatch.leaveRoute() }
@@ -35,7 +35,7 @@ extension Dispatcher {
       do {
         admitted = try admit(dispatch, terms, mode)
       } catch {
-        _ = refuse(dispatch, error, mode)
+        _ = endUnadmitted(dispatch, with: error, mode)
         return
       }
       if let admitted, let delay = admitted.delay {

@@ -46,7 +46,8 @@ extension Dispatcher {
       }
     }
     if let error = route._withUnsafeGuaranteedRef(\.refusal) {
-      return .ended(refuse(error, to: route, completion, callSite, on: thread).resultIfEnded!)
+      return .ended(
+        makeRefused(along: route, with: error, completion, callSite, on: thread).resultIfEnded!)
     }
     var options = options
     if isControlled {
@@ -55,7 +56,8 @@ extension Dispatcher {
       // Before the dispatch takes a unit or ends others, since it runs nothing.
       if !isDetached, options.control?.isReady == false, Task.isCancelled {
         return .ended(
-          refuse(CancellationError(), to: route, completion, callSite, on: thread).resultIfEnded!)
+          makeRefused(along: route, with: CancellationError(), completion, callSite, on: thread)
+            .resultIfEnded!)
       }
       let deadline = deadline(options, options.control, at: callSite)
       switch options.control?.send(to: self, at: callSite, until: deadline) {
@@ -127,7 +129,7 @@ extension Dispatcher {
     } catch {
       dispatch.leaveScheduler()
       details.scheduler = nil
-      return .ended(refuse(dispatch, error, .sync).resultIfEnded!)
+      return .ended(endUnadmitted(dispatch, with: error, .sync).resultIfEnded!)
     }
     if let admitted, let delay = admitted.delay {
       delay.begin(
