@@ -93,7 +93,7 @@ extension Dispatcher {
         action, to: storeIdentifier, mode, options, completion, fileID, line)
     }
     let sent = withUnsafePointer(to: action) {
-      begin(
+      beginSend(
         UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, mode, options, completion,
         fileID, line)
     }

@@ -70,10 +70,9 @@ extension Dispatch {
       return DispatchResult(dispatchID: id, error: error)
     }
     // Represents this wait, in the graph and in messages, as a dispatch without an action.
-    let waiter = Dispatch()
-    waiter.begin(
-      .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: nil, nil,
-      callSite)
+    let waiter = Dispatch(
+      standIn: .make(on: thread), parent: DispatchContext.currentTransaction(on: thread),
+      at: callSite)
     waiter.wait(for: [self])
     waiter.makeDetails().scheduler = CallerThread.any
     waiter.keep(outer: DispatchContext.blocked(on: thread))

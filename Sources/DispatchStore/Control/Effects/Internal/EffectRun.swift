@@ -297,7 +297,7 @@ extension Dispatch {
       return nil
     }
     let standIn = Dispatch()
-    standIn.begin(id, parent: parent, to: route, nil, callSite)
+    standIn.setUp(id, parent: parent, to: route, nil, callSite)
     standIn.beginHere(inside: nil)
     standIn.enter(dispatcher.pool)
     _ = standIn.makeDetails()

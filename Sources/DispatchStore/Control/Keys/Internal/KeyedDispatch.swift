@@ -33,8 +33,7 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     let (settling, settled): (Dispatch, DispatchResult?) = state.withLock { state in
       if state.committed == nil { return (dispatch, nil) }
       if let settling = state.settling { return (settling, nil) }
-      let settling = Dispatch()
-      settling.begin(.make(on: .current), parent: nil, to: nil, nil, dispatch.callSite)
+      let settling = Dispatch(standIn: .make(on: .current), at: dispatch.callSite)
       state.settling = settling
       return (settling, state.settled)
     }

@@ -7,7 +7,7 @@ extension InlineRun.Address {
     if route.count == 0 { return nil }
     var startedAt: Int64?
     let isCancelled =
-      !pointee.hasNoDetails && (pointee.isCancelled || !pointee.noteStoreStart())
+      !pointee.hasNoDetails && (pointee.isCancelled || !pointee.claimStoreStart())
     if isCancelled {
       pointee.atomicOutcome = AtomicOutcome(cancelledAlong: route)
     } else if pointee.isScheduled,

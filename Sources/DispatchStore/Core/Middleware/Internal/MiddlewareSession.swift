@@ -183,7 +183,7 @@ final class MiddlewareSession: @unchecked Sendable {
     }
     began = now
     self.startsAtOnce = startsAtOnce
-    if startsAtOnce, !followsStores, route.count > 0 { noteStart(at: began) }
+    if startsAtOnce, !followsStores, route.count > 0 { noteFirstStart(at: began) }
   }
 
   /// Calls `willDispatch` for one store.
@@ -215,12 +215,12 @@ final class MiddlewareSession: @unchecked Sendable {
   /// Notes that a store starts.
   func noteStart(of index: Int, at time: Int64) {
     guard hasWholes else { return }
-    noteStart(at: time)
+    noteFirstStart(at: time)
     if let trace { trace.storeStarts(index, at: time) }
   }
 
   /// Notes that the first store starts.
-  func noteStart(at time: Int64) {
+  func noteFirstStart(at time: Int64) {
     firstStart.min(time, ordering: .relaxed)
   }
 

@@ -85,7 +85,7 @@ extension Dispatch {
   }
 
   /// Continues with a round after an inline run has stopped.
-  func begin(_ round: Round, after remainder: InlineRemainder, _ begun: StoreRun?) {
+  func continueIn(_ round: Round, after remainder: InlineRemainder, _ begun: StoreRun?) {
     yieldPoint(.beginRound, id.description)
     if round.begin(after: remainder, begun) { roundClosed(round) }
   }

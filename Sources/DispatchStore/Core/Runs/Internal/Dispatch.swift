@@ -44,8 +44,14 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   // MARK: Before it runs
 
-  /// Begins a new dispatch; the route counts it as outstanding.
-  func begin(
+  /// Makes a record without an action, which stands in for a wait, or for a place in a lane.
+  convenience init(standIn id: DispatchID, parent: DispatchID? = nil, at callSite: CallSite) {
+    self.init()
+    setUp(id, parent: parent, to: nil, nil, callSite)
+  }
+
+  /// Sets up a new or reused record for a dispatch, which the route counts as outstanding.
+  func setUp(
     _ id: DispatchID, parent: DispatchID?, to route: Unmanaged<Route>?,
     _ completion: Completion?, _ callSite: CallSite
   ) {

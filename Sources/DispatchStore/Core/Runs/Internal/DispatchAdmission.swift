@@ -302,7 +302,7 @@ extension Dispatcher {
       details.retry = admission.retryRule.map { StoreRetry(rule: $0, dispatcher: self) }
     }
     if let deadline = terms.deadline { try put(deadline, dispatch, mode) }
-    let delay = try admission.flatMap { try begin(dispatch, by: $0, mode) }
+    let delay = try admission.flatMap { try decide(on: dispatch, by: $0, mode) }
     // A joining dispatch runs nothing.
     if dispatch.details?.isJoining != true, let gate = admission?.gate(for: self) {
       dispatch.wait(at: gate)
@@ -313,8 +313,8 @@ extension Dispatcher {
   }
 
   /// Makes a dispatch known if necessary, and decides; returns the delay if it begins later.
-  private func begin(
-    _ dispatch: Dispatch, by admission: DispatchAdmission, _ mode: Mode
+  private func decide(
+    on dispatch: Dispatch, by admission: DispatchAdmission, _ mode: Mode
   ) throws -> (any DelayedStart)? {
     var mayWait: Bool?
     if admission.makesKnown {

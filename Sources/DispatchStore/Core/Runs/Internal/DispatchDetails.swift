@@ -210,8 +210,8 @@ final class DispatchDetails: @unchecked Sendable {
   /// Whether its result may come at a deadline, before the end of its stores.
   var mayEndEarly: Bool { callsAtStoresEnd && withState { $0.limit?.endsEarly == true } }
 
-  /// Notes that a store of an inline run starts; returns false if the dispatch has timed out.
-  func noteStart() -> Bool { !callsAtStoresEnd || withState { $0.noteStart() } }
+  /// Notes that a store of an inline run starts; returns false if the dispatch has ended at its deadline.
+  func claimStoreStart() -> Bool { !callsAtStoresEnd || withState { $0.claimStoreStart() } }
 
   /// Returns the result of a dispatch that ends at its deadline.
   func earlyResult(of id: DispatchID) -> DispatchResult? {

@@ -90,8 +90,8 @@ final class DispatchSequence: @unchecked Sendable {
   }
 
   /// Notes the time before its first action is dispatched.
-  func start() {
-    if steps.isEmpty, let session { session.noteStart(at: session.now) }
+  func noteFirstStart() {
+    if steps.isEmpty, let session { session.noteFirstStart(at: session.now) }
   }
 
   /// Makes the sequence wait at a gate after its last action.
@@ -177,7 +177,7 @@ extension Dispatch {
     // for.
     let dispatcher = sequence.unretainedDispatcher
     while !isCancelled, let action = sequence.next {
-      sequence.start()
+      sequence.noteFirstStart()
       let route = dispatcher._withUnsafeGuaranteedRef {
         $0.route(
           to: type(of: action), identifier: sequence.storeIdentifier, isAccepted: true, on: thread)
@@ -223,7 +223,7 @@ extension Dispatch {
     on thread: ThreadState
   ) -> Dispatch {
     let step = thread.spareDispatches.pop() ?? Dispatch()
-    step.begin(.make(on: thread), parent: id, to: route, nil, callSite)
+    step.setUp(.make(on: thread), parent: id, to: route, nil, callSite)
     step.isStep = true
     step.put(action)
     if isSynchronous {

@@ -368,7 +368,7 @@ struct DispatchState {
   }
 
   /// Notes that a store of an inline run starts; returns false if the dispatch has ended at its deadline.
-  mutating func noteStart() -> Bool { limit?.noteStart() ?? true }
+  mutating func claimStoreStart() -> Bool { limit?.claimStoreStart() ?? true }
 
   /// Ends it before its stores; returns the closures that wait for the end.
   mutating func endEarly(_ result: DispatchResult) -> [@Sendable () -> Void] {

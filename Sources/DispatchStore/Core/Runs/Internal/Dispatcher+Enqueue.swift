@@ -101,7 +101,7 @@ extension Dispatcher {
     _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
   ) -> DispatchHandle {
     let dispatch = pool.makeDispatch(on: thread)
-    begin(dispatch, to: route, mode, options, completion, callSite, on: thread)
+    setUp(dispatch, to: route, mode, options, completion, callSite, on: thread)
     dispatch.put(action())
     return admit(
       dispatch, DispatchSubject(action(), to: storeIdentifier), isSequence: false,
@@ -128,7 +128,7 @@ extension Dispatcher {
     }
     let dispatch = pool.makeDispatch(on: thread)
     let acceptance = route(to: WorkAcceptance.self, identifier: nil, on: thread)
-    begin(dispatch, to: acceptance, mode, options, completion, callSite, on: thread)
+    setUp(dispatch, to: acceptance, mode, options, completion, callSite, on: thread)
     return admit(
       dispatch, subject, isSequence: true, to: storeIdentifier, mode, options, on: thread)
   }
@@ -164,11 +164,12 @@ extension Dispatcher {
     return DispatchHandle(dispatch)
   }
 
-  func begin(
+  /// Sets up the record of a dispatch that this thread makes.
+  func setUp(
     _ dispatch: Dispatch, to route: Unmanaged<Route>?, _ mode: Mode, _ options: DispatchOptions,
     _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
   ) {
-    dispatch.begin(
+    dispatch.setUp(
       .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), to: route,
       completion, callSite)
     if !options.after.isEmpty { dispatch.wait(for: options.unended) }

@@ -33,7 +33,7 @@ extension Dispatcher {
     _ callSite: CallSite, on thread: ThreadState
   ) -> DispatchHandle {
     let dispatch = Dispatch()
-    begin(dispatch, to: route, .sync, DispatchOptions(), completion, callSite, on: thread)
+    setUp(dispatch, to: route, .sync, DispatchOptions(), completion, callSite, on: thread)
     return endUnadmitted(dispatch, with: error, .sync)
   }
 
@@ -57,7 +57,7 @@ extension Dispatcher {
   ) -> DispatchHandle {
     let thread = ThreadState.current
     let dispatch = Dispatch()
-    begin(dispatch, to: nil, .sync, DispatchOptions(), completion, callSite, on: thread)
+    setUp(dispatch, to: nil, .sync, DispatchOptions(), completion, callSite, on: thread)
     if thread.isInSection {
       dispatch.makeDetails().withState { $0.awaitAcceptance() }
       thread.atSectionEnd { _ in dispatch.fail(with: error) }

@@ -7,7 +7,7 @@ extension Dispatcher {
     _ completion: Completion?, _ callSite: CallSite, on thread: ThreadState
   ) -> DispatchHandle {
     let dispatch = Dispatch()
-    begin(dispatch, to: nil, mode, DispatchOptions(), completion, callSite, on: thread)
+    setUp(dispatch, to: nil, mode, DispatchOptions(), completion, callSite, on: thread)
     dispatch.makeDetails().withState { $0.awaitAcceptance() }
     let terms = DispatchTerms(options, mode, of: self, on: thread, dispatch)
     thread.atSectionEnd { [self] isUndone in

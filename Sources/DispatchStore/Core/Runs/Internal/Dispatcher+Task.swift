@@ -22,7 +22,7 @@ enum SentDispatch {
 extension Dispatcher {
   /// Runs an action on this thread, until its task has to wait.
   @usableFromInline
-  func begin(
+  func beginSend(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
     _ mode: Mode, _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt
@@ -116,7 +116,7 @@ extension Dispatcher {
     on thread: ThreadState
   ) -> SentDispatch {
     let dispatch = pool.makeDispatch(on: thread)
-    begin(dispatch, to: route, mode, options, completion, callSite, on: thread)
+    setUp(dispatch, to: route, mode, options, completion, callSite, on: thread)
     // The dispatch gets its position only after admission, because a named lane must be used once it is looked up.
     let task = TaskScheduler(at: pool, of: self)
     let details = dispatch.makeDetails()

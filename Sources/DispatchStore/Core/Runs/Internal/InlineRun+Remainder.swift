@@ -31,6 +31,6 @@ extension InlineRun.Address {
     let begun = remainder.begun.map { round.storeRun(at: $0.index) }
     if details.begin(.round(round), begun) { round.cancel() }
     details.startTimerInRound { record.timerFired() }
-    record.begin(round, after: remainder, begun)
+    record.continueIn(round, after: remainder, begun)
   }
 }

@@ -114,7 +114,7 @@ struct InlineRun: ~Copyable {
     if let record { return record.takeUnretainedValue() }
     let made = thread.spareDispatches.pop() ?? Dispatch()
     let parent = DispatchContext.dispatchID(of: outer, on: thread)
-    made.begin(dispatchID, parent: parent, to: route, nil, callSite)
+    made.setUp(dispatchID, parent: parent, to: route, nil, callSite)
     made.beginHere(inside: DispatchContext.around(parent, outer, on: thread))
     record = .passRetained(made)
     if let place { made.enter(place.takeUnretainedValue()) }
@@ -248,7 +248,7 @@ struct InlineRun: ~Copyable {
   }
 
   /// Notes that the current store has begun.
-  fileprivate mutating func begin(_ step: InlineStep) {
+  fileprivate mutating func noteBegun(_ step: InlineStep) {
     begun = step
     isPlain = false
   }
@@ -292,13 +292,13 @@ struct InlineRun: ~Copyable {
   }
 
   /// Notes that the first store starts, if whole dispatches have hooks.
-  fileprivate func noteStart() {
-    session?._withUnsafeGuaranteedRef { if $0.hasWholes { $0.noteStart(at: $0.now) } }
+  fileprivate func noteFirstStart() {
+    session?._withUnsafeGuaranteedRef { if $0.hasWholes { $0.noteFirstStart(at: $0.now) } }
   }
 
-  /// Notes that a store starts, for a later end at the deadline; returns false if the deadline has passed.
-  func noteStoreStart() -> Bool {
-    record?._withUnsafeGuaranteedRef { $0.withDetails { $0.noteStart() } } ?? true
+  /// Notes that a store starts; returns false if the dispatch has ended at its deadline.
+  func claimStoreStart() -> Bool {
+    record?._withUnsafeGuaranteedRef { $0.withDetails { $0.claimStoreStart() } } ?? true
   }
 
   /// Whether the result may come before the end of the stores.
@@ -378,7 +378,7 @@ extension InlineRun.Address {
       pointee.session = session
       if session._withUnsafeGuaranteedRef(\.followsStores) { pointee.isPlain = false }
       if session._withUnsafeGuaranteedRef(\.hasWholes),
-        let bound = begin(session, by: dispatcher, on: thread)
+        let bound = callWholeHooks(of: session, by: dispatcher, on: thread)
       {
         bound.bind {
           prepareStores(action, to: storeIdentifier, startsAtOnce, by: dispatcher, on: thread)
@@ -408,8 +408,8 @@ extension InlineRun.Address {
   ///
   /// - Returns: The task-local values to bind, if the hooks have bound some.
   @inline(never)
-  private func begin(
-    _ session: Unmanaged<MiddlewareSession>, by dispatcher: Dispatcher, on thread: ThreadState
+  private func callWholeHooks(
+    of session: Unmanaged<MiddlewareSession>, by dispatcher: Dispatcher, on thread: ThreadState
   ) -> CapturedTaskLocal? {
     let bound = session._withUnsafeGuaranteedRef {
       if $0.isWatched { $0.watch(pointee.makeRecord(on: thread)) }
@@ -502,8 +502,8 @@ extension InlineRun.Address {
         case .done: continue
         case .observed:
           pointee.index = position
-          pointee.begin(route.reduceObserved(action, at: position, on: thread))
-        case .failed(let error): pointee.begin(.ended(.of(thrown: error)))
+          pointee.noteBegun(route.reduceObserved(action, at: position, on: thread))
+        case .failed(let error): pointee.noteBegun(.ended(.of(thrown: error)))
         }
         return position
       }
@@ -549,7 +549,7 @@ extension InlineRun.Address {
         return InlineRemainder(position: 0, order: nil, begun: nil)
       }
       if isAtomic { return runAtomically(route, on: thread) }
-      if first == 0, route.count > 0, pointee.isUndisturbed { pointee.noteStart() }
+      if first == 0, route.count > 0, pointee.isUndisturbed { pointee.noteFirstStart() }
       if pointee.needsConcurrentOrder {
         guard route.isInlineConcurrently || pointee.isCancelled else {
           return InlineRemainder(position: 0, order: nil, begun: nil)
@@ -606,7 +606,7 @@ extension InlineRun.Address {
     {
       return pointee.skip(.failed(error))
     }
-    guard pointee.noteStoreStart() else {
+    guard pointee.claimStoreStart() else {
       return lastStarted != nil && route.runsRegardless[index]
         ? nil : pointee.skip(.cancelled(hasStarted: false))
     }

@@ -10,9 +10,8 @@ struct MainQueueVisit {
   /// Nil outside of blocks: there the wait blocks nothing. Throws `wouldDeadlock`.
   init?(of dispatcher: Dispatcher, at callSite: CallSite) throws(DispatchError) {
     guard let context = DispatchContext.ofTask else { return nil }
-    let errand = Dispatch()
-    errand.begin(
-      .make(on: .current), parent: context.dispatch.id, to: nil, nil, callSite)
+    let errand = Dispatch(
+      standIn: .make(on: .current), parent: context.dispatch.id, at: callSite)
     errand.makeDetails().scheduler = dispatcher.freeScheduler(of: .mainThread)
     wait = try WaitGraph.begin(context, on: errand)
   }

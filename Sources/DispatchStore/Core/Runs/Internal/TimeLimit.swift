@@ -73,7 +73,7 @@ struct TimeLimit {
   var timingInRound: (Dispatcher, Deadline)? { isOfReduction && timer == nil ? timing : nil }
 
   /// Notes that a store of an inline run starts; returns false if the dispatch has ended at its deadline.
-  mutating func noteStart() -> Bool {
+  mutating func claimStoreStart() -> Bool {
     hasStarted = true
     return early == nil
   }

@@ -63,8 +63,7 @@ final class LaneSet: Scheduler, @unchecked Sendable {
 
   private func makePlaces(of dispatch: Dispatch, areGated: Bool) -> [Dispatch] {
     (1..<lanes.count).map { index in
-      let place = Dispatch()
-      place.begin(dispatch.id, parent: nil, to: nil, nil, dispatch.callSite)
+      let place = Dispatch(standIn: dispatch.id, at: dispatch.callSite)
       let details = place.makeDetails()
       details.priority = dispatch.details?.priority
       if areGated { details.withState { $0.wait(at: PlaceGate(of: self, in: index)) } }
