@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The state machine of one dispatch that several threads take part in, without threads.
 struct DispatchState {
   private enum Phase {
@@ -463,49 +461,5 @@ struct DispatchState {
   /// Takes the closures to call before the result is published.
   mutating func takeReleases() -> [@Sendable () -> Void] {
     calls.isEmpty ? [] : take(.placeFree) + take(.beforeResult)
-  }
-}
-
-/// A moment of the end at which closures are called.
-enum EndMoment {
-  /// All stores have ended; the completion follows.
-  case storesEnd
-  /// The place is free, at the latest before the result is published.
-  case placeFree
-  /// The result is about to be published.
-  case beforeResult
-  /// The stores have ended, and the waiters were called.
-  case over
-}
-
-/// A closure that waits for the end of a dispatch.
-struct Waiter {
-  let body: @Sendable () -> Void
-  /// The dispatch that waits; nil for other waiters.
-  let details: DispatchDetails?
-
-  init(for details: DispatchDetails? = nil, _ body: @escaping @Sendable () -> Void) {
-    (self.details, self.body) = (details, body)
-  }
-
-  /// Whether the dispatch that waits has ended, as one that was cancelled has, so that the closure does nothing.
-  var isIdle: Bool { details?.hasEnded.load(ordering: .acquiring) == true }
-}
-
-/// The running work of a dispatch, besides an inline run.
-enum DispatchWork {
-  case none
-  /// A single action, store by store.
-  case round(Round)
-  /// The dispatch of one action of a sequence.
-  case step(Dispatch)
-
-  /// The round of the action, or of the sequence's present one.
-  var round: Round? {
-    switch self {
-    case .none: nil
-    case .round(let round): round
-    case .step(let dispatch): dispatch.details?.withState(\.work).round
-    }
   }
 }

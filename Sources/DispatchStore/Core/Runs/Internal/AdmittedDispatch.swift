@@ -1,0 +1,56 @@
+/// An admitted dispatch, with the actions before and after its scheduler gets it.
+struct AdmittedDispatch {
+  private let dispatch: Dispatch
+  private let admission: DispatchAdmission?
+  private let parent: Dispatch?
+  private let isInLane: Bool
+  /// The dispatches that it replaces, once it is announced.
+  private var older: [Dispatch]?
+  /// The delay; nil if the dispatch begins at once.
+  let delay: (any DelayedStart)?
+
+  init(
+    _ dispatch: Dispatch, by admission: DispatchAdmission?,
+    inBlockOf parent: Dispatch?, isInLane: Bool, after delay: (any DelayedStart)? = nil
+  ) {
+    self.dispatch = dispatch
+    self.delay = delay
+    self.parent = parent
+    self.isInLane = isInLane
+    self.admission = admission
+  }
+
+  /// Makes the dispatch known before a scheduler gets it.
+  ///
+  /// The scheduler may start it at once, and its block already finds it.
+  ///
+  /// A cancellation before the scheduler has it is noted, and takes effect in `enter`.
+  mutating func announce(by dispatcher: Dispatcher) {
+    guard let admission else { return }
+    // A delayed dispatch can be ended as it is.
+    if delay == nil { dispatch.makeDetails().withState { $0.awaitAcceptance() } }
+    older = admission.announce(dispatch, of: dispatcher)
+  }
+
+  private var isAnnounced: Bool { older != nil }
+
+  /// Called when the scheduler has the dispatch, or is about to run it on this thread.
+  func enter(by dispatcher: Dispatcher) {
+    if delay == nil, let admission {
+      let isFound = admission.isFindable || admission.makesKnown
+      if isAnnounced {
+        // Another thread may already wait for this handle. It could not yet know what the dispatch would wait behind.
+        if isFound { dispatch.accepted(isInLane: isInLane) } else { dispatch.endAcceptance() }
+      } else if admission.makesKnown {
+        dispatch.accepted(isInLane: true)
+      }
+    }
+    admission?.entered(dispatch, of: dispatcher)
+    for older in older ?? admission?.announce(dispatch, of: dispatcher) ?? [] { older.cancel() }
+    if let parent { dispatch.join(parent) }
+    if let details = dispatch.details {
+      yieldPoint(.setTimer, dispatch.id.description)
+      details.startTimer(startsHere: dispatch.isSynchronous) { [dispatch] in dispatch.timerFired() }
+    }
+  }
+}

@@ -1,0 +1,26 @@
+/// The context of a store run's code in a round, or of hooks and completions outside of an inline run.
+final class CodeContext: DispatchContext, @unchecked Sendable {
+  // because all of its properties are constants
+  private let ofDispatch: Dispatch
+  private let ofOwner: StoreRun?
+  private let around: DispatchContext?
+  /// The number of the dispatcher; only for a completion at the deadline.
+  private let early: UInt64?
+
+  init(
+    _ dispatch: Dispatch, owner: StoreRun?, early: EarlyEnd? = nil, outer: DispatchContext?
+  ) {
+    ofDispatch = dispatch
+    ofOwner = owner
+    around = outer
+    self.early = early?.generation?.dispatcher
+  }
+
+  override var isEarly: Bool { early != nil }
+  // The record belongs to the thread that still runs its stores, or has ended.
+  override var dispatcherUnderWay: UInt64? { early ?? super.dispatcherUnderWay }
+
+  override var dispatch: Dispatch { ofDispatch }
+  override var owner: StoreRun? { ofOwner }
+  override var outer: DispatchContext? { around }
+}

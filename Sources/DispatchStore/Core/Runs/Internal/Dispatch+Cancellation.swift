@@ -1,0 +1,192 @@
+// The ends that come before the stores': a cancellation, a refusal, a deadline.
+extension Dispatch {
+  func cancel() {
+    cancel { $0.cancel() }
+  }
+
+  /// Ends the dispatch with an error if it has not started; returns false if it has started or ended.
+  @discardableResult
+  func drop(with error: DispatchError) -> Bool {
+    var isDropped = false
+    cancel { state in
+      isDropped = state.isDroppable
+      return isDropped ? state.skip(error) : .none
+    }
+    return isDropped
+  }
+
+  /// Applies a pending cancellation once the scheduler has the dispatch.
+  ///
+  /// Refuses it if a dispatch that already waits for it closes a deadlock cycle.
+  func accepted(isInLane: Bool) {
+    // An early waiter could not see what the dispatch would wait behind.
+    let mayWait = (isInLane || isHeldBack || isGated) && !isPlanted(.lateRing)
+    endAcceptance(refusing: mayWait ? WaitGraph.ring(around: self)?.error : nil)
+  }
+
+  /// Applies a cancellation or refusal that came after the dispatch was announced and before its scheduler had it.
+  func endAcceptance(refusing error: DispatchError? = nil) {
+    cancel { $0.endAcceptance(refusing: error) }
+  }
+
+  func cancel(_ transition: (inout DispatchState) -> DispatchState.Cancel) {
+    if cancelAlone(transition) { cancelChildren() }
+  }
+
+  /// Cancels this dispatch alone; returns whether the caller is to cancel the dispatches that its blocks made.
+  func cancelAlone(_ transition: (inout DispatchState) -> DispatchState.Cancel) -> Bool {
+    let details = makeDetails()
+    yieldPoint(.cancel, id.description)
+    let (cancel, scheduler) = details.withScheduler(queuedAt: { queuedAt }) { life, scheduler in
+      (transition(&life), scheduler)
+    }
+    switch cancel {
+    case .end(_, wasDelayed: true):
+      // A dispatch that was refused or has timed out has failed: its companions learn that when it ends.
+      if details.withState({ $0.refusal.map { $0.code == .skipped } ?? true }) {
+        for companion in details.companions { companion.cancelledBeforeItsTime() }
+      }
+      scheduler?.endCancelled { self.endDelayed() }
+    case .end(let wasParked, _):
+      scheduler?.endCancelled {
+        self.endWaiting(wasParked, at: scheduler!, on: .current)
+      }
+    case .cancel(let work):
+      cancelWork(work)
+    case .endEarly(let early, let work):
+      // Stop further starts before the result says which stores have started.
+      if case .round(let round) = work { round.startNoMore() }
+      endEarly(early)
+      cancelWork(work)
+    case .goOn:
+      scheduler?.endCancelled { self.endPaused(at: scheduler!) }
+    case .endUnsaved(let end):
+      end.resumeEarly()
+      return false
+    case .none:
+      return false
+    }
+    return true
+  }
+
+  /// Cancels its work, for the same reason as the dispatch itself.
+  func cancelWork(_ work: DispatchWork) {
+    switch work {
+    case .none: break
+    case .round(let round): round.cancel()
+    case .step(let step):
+      if let error = refusal, error.code == .timedOut {
+        step.timeOut(error.timeLimit ?? .zero)
+      } else {
+        step.cancel()
+      }
+    }
+  }
+
+  /// Ends a dispatch that was cancelled while it waited: each store's part ends as cancelled.
+  private func endWaiting(
+    _ wasParked: Bool, at scheduler: Scheduler, on thread: ThreadState
+  ) {
+    leaveScheduler()
+    if let sequence {
+      complete(sequence.result(of: id, cutBy: CancellationError(), refusal: refusal))
+    } else {
+      var dispatch = self
+      _ = bound { Self.runInline(&dispatch, on: thread) }
+    }
+    if wasParked { scheduler.releaseParked(self) } else { scheduler.noteSkipped() }
+  }
+
+  /// Ends a dispatch that was cancelled before it began.
+  ///
+  /// No hook was called, and none will be.
+  private func endDelayed() {
+    leaveScheduler()
+    complete(resultBeforeStart(refusal ?? CancellationError()))
+  }
+
+  /// Returns the result of a dispatch that never reaches its stores.
+  func resultBeforeStart(_ error: any Error) -> DispatchResult {
+    if let recorded = error as? RecordedResult { return recorded.result }
+    let identifiers = route?._withUnsafeGuaranteedRef(\.identifiers) ?? []
+    return DispatchResult(
+      dispatchID: id, identifiers: identifiers,
+      outcomes: identifiers.map { _ in .cancelled(hasStarted: false) }, error: error)
+  }
+
+  /// Ends the dispatch at its deadline, on a thread of the library, while its stores continue.
+  ///
+  /// From here on this must not read the record's state, which belongs to the step that runs the stores.
+  private func endEarly(_ early: EarlyEnd) {
+    let details = makeDetails()
+    let end: @Sendable () -> Void = {
+      yieldPoint(.complete, self.id.description)
+      defer { (early.generation, early.dispatcher) = (nil, nil) }
+      guard let result = details.earlyResult(of: self.id) else { return }
+      self.tellGate { result }
+      if let completion = details.withState({ _ in early.completion.take() }) {
+        self.withContext(of: nil, on: .current, early: early) {
+          if let carried = early.carried {
+            carried.bind { completion.run(result) }
+          } else {
+            completion.run(result)
+          }
+        }
+      }
+      details.endEarly(result)
+    }
+    early.dispatcher?.pool.submit(end: .step(end))
+  }
+
+  /// Ends a dispatch that can't run at all.
+  func fail(with error: DispatchError) {
+    complete(DispatchResult(dispatchID: id, error: error), takeSession())
+  }
+
+  // MARK: A deadline that has passed
+
+  /// Called when the deadline has passed.
+  func timerFired() {
+    if let limit = details?.withState(\.limit) { timeOut(limit.deadline.duration) }
+  }
+
+  /// Times the dispatch out after this duration, unless it has ended.
+  func timeOut(_ duration: Duration) {
+    if timeOutAlone(duration) { cancelChildren() }
+  }
+
+  /// Times out this dispatch alone; returns whether the caller is to cancel the dispatches that its blocks made.
+  func timeOutAlone(_ duration: Duration) -> Bool {
+    yieldPoint(.timeOut, id.description)
+    let error = DispatchError.timedOut(callSite, after: duration, waitingFor: gateDescription)
+    var dispatcher: Dispatcher?
+    let isCancelled = cancelAlone { state in
+      let cancel = state.timeOut(error)
+      switch cancel {
+      case .endEarly(let early, _): early.claim(self)
+      case .cancel: dispatcher = state.dispatcherToTellGate
+      case .end, .goOn, .endUnsaved, .none: break
+      }
+      return cancel
+    }
+    // The caller waits for the stores, which may go on for ever; what the gate protects need not.
+    dispatcher?.pool.submit(end: .step { self.tellGateOfTimeout(error) })
+    return isCancelled
+  }
+
+  /// Tells the gate of a timeout, if a store has begun by then; if none has, the end is not far.
+  ///
+  /// The end tells it again, so that the completion never comes first.
+  private func tellGateOfTimeout(_ error: DispatchError) {
+    let (gate, work, hasStarted) = makeDetails().withState {
+      ($0.toldGate, $0.work, $0.limit?.hasStarted == true)
+    }
+    let hasBegun =
+      switch work {
+      case .none: hasStarted
+      case .round(let round): round.hasStarted
+      case .step: true
+      }
+    if hasBegun { gate?.ended(self, DispatchResult(dispatchID: id, error: error)) }
+  }
+}

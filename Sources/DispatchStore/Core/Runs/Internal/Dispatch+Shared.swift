@@ -1,0 +1,82 @@
+import Synchronization
+
+// Called by other threads.
+extension Dispatch {
+  var hasEnded: Bool { withDetails { $0.hasEnded.load(ordering: .acquiring) } ?? false }
+
+  var result: DispatchResult? { hasEnded ? details?.withState(\.result) : nil }
+
+  /// The result of its stores once they have ended.
+  var resultOfStores: DispatchResult? { details?.withState(\.resultOfStores) }
+
+  var isCancelled: Bool { withDetails { $0.withState(\.isCancelled) } ?? false }
+
+  /// Whether commits of the inline run's current store are undelivered.
+  var hasUndeliveredCommits: Bool { withDetails(\.hasUndeliveredCommits) ?? false }
+
+  /// The error of a cancellation because of a deadlock or a passed deadline.
+  var refusal: DispatchError? { details?.withState(\.refusal) }
+
+  /// The dispatches that it waits for before it runs.
+  var dispatchesBefore: [Dispatch] { details?.withState(\.before) ?? [] }
+
+  /// The dispatches that it waits for, and whether a gate may hold it back after them.
+  var obstacles: (before: [Dispatch], gateHoldsBack: Bool) {
+    details?.withState { ($0.before, $0.gate?.holdsBack == true) } ?? ([], false)
+  }
+
+  /// Whether it waits for other dispatches.
+  var isHeldBack: Bool { !dispatchesBefore.isEmpty }
+
+  /// Whether this is a sequence without actions.
+  var isEmpty: Bool { sequence?.isEmpty ?? false }
+
+  /// Whether a `.sync` caller may return, because only deferred deliveries by notifiers are left.
+  var onlyDeliveryIsLeft: Bool { details?.withState(\.work).round?.onlyDeliveryIsLeft ?? false }
+
+  /// Whether only one store of a round is running.
+  var isAlone: Bool { details?.withState(\.work).round?.isAlone ?? false }
+
+  /// Whether its stores have ended.
+  ///
+  /// That may be after the dispatch has ended at its deadline.
+  var isOver: Bool { details?.withState(\.isOver) ?? false }
+
+  /// Whether it has not begun, and was not cancelled.
+  var isWaiting: Bool { makeDetails().withState(\.isWaiting) }
+
+  /// Calls a closure once its stores have ended, before the result is published.
+  ///
+  /// If they have ended, calls it at once.
+  ///
+  /// Whoever reads the result finds released everything that the closure releases.
+  func beforeResult(_ release: @escaping @Sendable () -> Void) {
+    if !makeDetails().withState({ $0.keep(release, until: .beforeResult) }) { release() }
+  }
+
+  /// Calls a closure once its place is free: with its result, or before that if its commits are saved meanwhile.
+  ///
+  /// If its stores have ended, calls it at once.
+  func whenPlaceIsFree(_ release: @escaping @Sendable () -> Void) {
+    if !makeDetails().withState({ $0.keep(release, until: .placeFree) }) { release() }
+  }
+
+  /// Calls back once its stores have ended and none of its code runs.
+  ///
+  /// If so already, calls back at once.
+  func whenOver(_ waiter: @escaping @Sendable () -> Void) {
+    if !makeDetails().withState({ $0.keep(waiter, until: .over) }) { waiter() }
+  }
+
+  /// Calls back once the dispatch has ended, on the thread that ends it.
+  ///
+  /// If it has ended already, calls back at once.
+  ///
+  /// - Parameter waiting: The dispatch that waits; once that has ended, it need not be called back.
+  func whenEnded(for waiting: Dispatch? = nil, _ waiter: @escaping @Sendable () -> Void) {
+    if details != nil { yieldPoint(.await, id.description) }
+    let details = makeDetails()
+    if isPlanted(.forgottenWaiter) { return forgetWaiter(waiter) }
+    if !details.wait(Waiter(for: waiting?.makeDetails(), waiter)) { waiter() }
+  }
+}

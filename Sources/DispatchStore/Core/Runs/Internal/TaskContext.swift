@@ -1,0 +1,92 @@
+import Synchronization
+
+/// The context of an `async` block, or of a follower of a dispatch, in its task and in tasks made there.
+final class TaskContext: DispatchContext, @unchecked Sendable {
+  // because `address` is atomic, and all else is constant
+  /// Nil for a follower.
+  private let storeRun: StoreRun?
+  /// The number of a follower's dispatcher.
+  private let dispatcher: UInt64?
+  /// The dispatch that represents a follower.
+  private let following: Dispatch?
+  /// The sleeps of a follower's run, if a test waits for it.
+  let sleeps: VirtualSleeps?
+  private let caller: DispatchContext?
+  private let ownJobScheduler: Scheduler?
+  private let isOnMainQueue: Bool
+  private var ofAll = HoldUps()
+  /// The address of the block's task-local binding, until the block has returned.
+  private let address = Atomic<UInt>(0)
+
+  init(
+    _ storeRun: StoreRun, of dispatch: Dispatch, at scheduler: Scheduler, holdsUpMainQueue: Bool
+  ) {
+    (dispatcher, following, sleeps) = (nil, nil, nil)
+    self.storeRun = storeRun
+    caller = dispatch.caller
+    ownJobScheduler =
+      scheduler.isTask ? caller?.jobScheduler : scheduler.needsMainQueue ? nil : scheduler
+    isOnMainQueue = holdsUpMainQueue
+    super.init()
+    ofAll = ownHoldUps.union(caller?.holdUps ?? [])
+  }
+
+  /// Creates the context of a follower.
+  ///
+  /// - Parameters:
+  ///   - dispatch: The dispatch that represents the follower, until it has ended.
+  ///   - sleeps: The sleeps of its run, if a test waits for it.
+  init(following dispatch: Dispatch, of dispatcher: Dispatcher, sleeps: VirtualSleeps?) {
+    self.dispatcher = dispatcher.number
+    self.sleeps = sleeps
+    following = dispatch
+    (storeRun, caller, isOnMainQueue) = (nil, nil, false)
+    ownJobScheduler = dispatcher.pool
+  }
+
+  /// Creates the context of a group's steps.
+  ///
+  /// - Parameters:
+  ///   - dispatch: The dispatch that represents the group, until it has ended.
+  ///   - caller: The context that waits for the group.
+  init(ofGroup dispatch: Dispatch, of dispatcher: Dispatcher, inside caller: DispatchContext?) {
+    self.dispatcher = dispatcher.number
+    following = dispatch
+    self.caller = caller
+    (storeRun, isOnMainQueue) = (nil, false)
+    sleeps = (caller as? TaskContext)?.sleeps
+    ownJobScheduler = caller?.jobScheduler
+    super.init()
+    ofAll = caller?.holdUps ?? []
+  }
+
+  override var passesOn: Bool { storeRun == nil || super.passesOn }
+
+  override var dispatcherUnderWay: UInt64? {
+    guard let dispatcher else { return super.dispatcherUnderWay }
+    return dispatch.hasEnded ? nil : dispatcher
+  }
+
+  override var dispatch: Dispatch { following ?? storeRun.unsafelyUnwrapped.dispatch }
+  override var owner: StoreRun? { storeRun }
+  override var outer: DispatchContext? { caller }
+  override var isOfBlock: Bool { true }
+  override var jobScheduler: Scheduler? { ownJobScheduler }
+  override var holdsUpMainQueue: Bool { isOnMainQueue }
+  override var knownHoldUps: HoldUps? { ofAll }
+
+  override var waitsForTask: Bool {
+    let address = address.load(ordering: .relaxed)
+    return address != 0 && address == TaskLocalAddress.current(of: Self.$inTask)
+  }
+
+  /// Notes that the block runs in the current task, which has bound the context.
+  func begin() {
+    address.store(TaskLocalAddress.current(of: Self.$inTask), ordering: .relaxed)
+  }
+
+  /// Forgets the address once the block has returned, because a later value may reuse it.
+  func end() {
+    address.store(0, ordering: .relaxed)
+  }
+}
