@@ -13,7 +13,7 @@ extension InlineRun.Address {
     } else if pointee.isScheduled,
       route.entries.contains(where: { $0.storage?.mayHoldBack == true })
     {
-      return InlineRemainder(position: 0, order: nil, begun: nil)
+      return .all
     } else {
       pointee.session?._withUnsafeGuaranteedRef { session in
         for index in 0..<route.count { session.start(index) }

@@ -50,23 +50,11 @@ extension Dispatcher {
         makeRefused(along: route, with: error, completion, callSite, on: thread).resultIfEnded!)
     }
     var options = options
-    if isControlled {
-      pool.runSurplusEnds(on: thread)
-      options.control = control(options, mode)
-      // Before the dispatch takes a unit or ends others, since it runs nothing.
-      if !isDetached, options.control?.isReady == false, Task.isCancelled {
-        return .ended(
-          makeRefused(along: route, with: CancellationError(), completion, callSite, on: thread)
-            .resultIfEnded!)
-      }
-      let deadline = deadline(options, options.control, at: callSite)
-      switch options.control?.send(to: self, at: callSite, until: deadline) {
-      case nil: break
-      case .ready(let admission): options.control = admission
-      case .waits(let admission):
-        route._withUnsafeGuaranteedRef { $0.end() }
-        return .waits(admission)
-      }
+    if isControlled,
+      let sent = askAdmission(
+        &options, isDetached, mode, along: route, completion, callSite, on: thread)
+    {
+      return sent
     }
     if isDetached {
       route._withUnsafeGuaranteedRef { $0.end() }
@@ -80,6 +68,32 @@ extension Dispatcher {
     return queue(
       copyAction(type, at: action), to: route, storeIdentifier, mode, options, completion, callSite,
       needsTask: needsTask, on: thread)
+  }
+
+  /// Asks the admission control, which may take units of limits; nil if the dispatch is to be made now.
+  private func askAdmission(
+    _ options: inout DispatchOptions, _ isDetached: Bool, _ mode: Mode,
+    along route: Unmanaged<Route>, _ completion: Completion?, _ callSite: CallSite,
+    on thread: ThreadState
+  ) -> SentDispatch? {
+    pool.runSurplusEnds(on: thread)
+    options.control = control(options, mode)
+    // Before the dispatch takes a unit or ends others, since it runs nothing.
+    if !isDetached, options.control?.isReady == false, Task.isCancelled {
+      return .ended(
+        makeRefused(along: route, with: CancellationError(), completion, callSite, on: thread)
+          .resultIfEnded!)
+    }
+    let deadline = deadline(options, options.control, at: callSite)
+    switch options.control?.send(to: self, at: callSite, until: deadline) {
+    case nil: return nil
+    case .ready(let admission):
+      options.control = admission
+      return nil
+    case .waits(let admission):
+      route._withUnsafeGuaranteedRef { $0.end() }
+      return .waits(admission)
+    }
   }
 
   /// Whether a task can run a dispatch without a record.

@@ -63,52 +63,60 @@ extension InlineRun.Address {
     from first: Int, on thread: ThreadState
   ) -> InlineRemainder? {
     pointee.route._withUnsafeGuaranteedRef { route in
-      var (order, first): ([Int]?, Int) = (nil, first)
       let isAtomic = pointee.isAtomic
-      if first == 0, route.count > 0,
-        isAtomic && pointee.mayRetry
-          || (route.endGate != nil || route.count > 1 && pointee.mayEndEarly)
-            && !pointee.isCancelled
-      {
-        return InlineRemainder(position: 0, order: nil, begun: nil)
-      }
+      let isFirst = first == 0 && route.count > 0
+      if isFirst, needsRound(for: route, isAtomic: isAtomic) { return .all }
       if isAtomic { return runAtomically(route, on: thread) }
-      if first == 0, route.count > 0, pointee.isUndisturbed { pointee.noteFirstStart() }
+      if isFirst, pointee.isUndisturbed { pointee.noteFirstStart() }
+      var order: [Int]?
       if pointee.needsConcurrentOrder {
-        guard route.isInlineConcurrently || pointee.isCancelled else {
-          return InlineRemainder(position: 0, order: nil, begun: nil)
-        }
+        guard route.isInlineConcurrently || pointee.isCancelled else { return .all }
         order = route.concurrentOrder
       }
-      if let begun = pointee.begun.take() {
-        guard end(begun, at: first, of: route, isLast: first + 1 == route.count) else {
-          return InlineRemainder(position: first, order: order, begun: (first, begun))
-        }
-        first += 1
-      }
-      var lastStarted = first > 0 ? first - 1 : nil
-      for position in first..<route.count {
-        let index = order?[position] ?? position
-        pointee.index = index
-        let step: InlineStep
-        if pointee.isUndisturbed {
-          lastStarted = index
-          step = route.answer(pointee.action, at: index, in: self, on: thread)
-        } else if let answer = answer(at: index, of: route, &lastStarted, on: thread) {
-          step = answer
-        } else {
-          return InlineRemainder(position: position, order: order, begun: nil)
-        }
-        if case .finished = step, pointee.isUndisturbed { continue }
-        let failed = if case .ended(.failed) = step { lastStarted == index } else { false }
-        guard !(failed && pointee.mayRetry),
-          end(step, at: index, of: route, isLast: position + 1 == route.count)
-        else {
-          return InlineRemainder(position: position, order: order, begun: (index, step))
-        }
-      }
-      return nil
+      return runStores(along: route, from: first, in: order, on: thread)
     }
+  }
+
+  /// Whether all stores are left to a round.
+  private func needsRound(for route: Route, isAtomic: Bool) -> Bool {
+    if isAtomic, pointee.mayRetry { return true }
+    let endsApart = route.endGate != nil || route.count > 1 && pointee.mayEndEarly
+    return endsApart && !pointee.isCancelled
+  }
+
+  /// Runs store after store, as long as each ends at once.
+  private func runStores(
+    along route: Route, from first: Int, in order: [Int]?, on thread: ThreadState
+  ) -> InlineRemainder? {
+    var first = first
+    if let begun = pointee.begun.take() {
+      guard end(begun, at: first, of: route, isLast: first + 1 == route.count) else {
+        return InlineRemainder(position: first, order: order, begun: (first, begun))
+      }
+      first += 1
+    }
+    var lastStarted = first > 0 ? first - 1 : nil
+    for position in first..<route.count {
+      let index = order?[position] ?? position
+      pointee.index = index
+      let step: InlineStep
+      if pointee.isUndisturbed {
+        lastStarted = index
+        step = route.answer(pointee.action, at: index, in: self, on: thread)
+      } else if let answer = answer(at: index, of: route, &lastStarted, on: thread) {
+        step = answer
+      } else {
+        return InlineRemainder(position: position, order: order, begun: nil)
+      }
+      if case .finished = step, pointee.isUndisturbed { continue }
+      let failed = if case .ended(.failed) = step { lastStarted == index } else { false }
+      guard !(failed && pointee.mayRetry),
+        end(step, at: index, of: route, isLast: position + 1 == route.count)
+      else {
+        return InlineRemainder(position: position, order: order, begun: (index, step))
+      }
+    }
+    return nil
   }
 
   /// Returns the answer of a store that may be skipped, because of a verdict, an earlier failure or a cancellation.

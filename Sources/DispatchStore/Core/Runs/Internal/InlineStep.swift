@@ -48,6 +48,9 @@ struct InlineRemainder {
     if case .heldBack? = begun?.step { self.begun = nil } else { self.begun = begun }
   }
 
+  /// All stores, none of which has begun.
+  static var all: InlineRemainder { InlineRemainder(position: 0, order: nil, begun: nil) }
+
   /// The number of stores that have ended, with the one at that position.
   var endedCount: Int { position + (begun?.step.outcome == nil ? 0 : 1) }
 
