@@ -51,11 +51,4 @@ extension WaitFor {
     return "waiting for \(stores.isEmpty ? "no store" : stores)"
       + (runsRegardless ? ", running regardless" : "")
   }
-
-  /// Whether both are equal; cheaper than `==` if both are empty.
-  func isSame(as other: WaitFor) -> Bool {
-    runsRegardless == other.runsRegardless
-      && (storeIdentifiers.isEmpty
-        ? other.storeIdentifiers.isEmpty : storeIdentifiers == other.storeIdentifiers)
-  }
 }

@@ -34,7 +34,7 @@ final class Route: @unchecked Sendable {
   /// Whether the stores can run one after the other on the concurrent queue in the order of their indices.
   let isPlainConcurrently: Bool
   /// Whether no registered store responds.
-  let isUnanswered: Bool
+  var isUnanswered: Bool { registered.isEmpty }
   var count: Int { Int(truncatingIfNeeded: storeCount) }
   /// The number of stores, from the first on, that only reduce.
   var reductionCount: Int { Int(truncatingIfNeeded: plainCount) }
@@ -148,7 +148,6 @@ final class Route: @unchecked Sendable {
     }
     self.failure = failure
     hasFailed = failure != nil
-    isUnanswered = registered.isEmpty
     self.registered = registered
     self.chain = chain
     entries = failure == nil ? order.map { $0.order.map { registered[$0] } } ?? [] : []
@@ -196,7 +195,7 @@ final class Route: @unchecked Sendable {
     (registered, chain, dispatcher) = (route.registered, route.chain, route.dispatcher)
     generation = route.generation.retain()
     (failure, unknown) = (route.failure, route.unknown)
-    (hasFailed, isUnanswered, isAtomic) = (route.hasFailed, route.isUnanswered, route.isAtomic)
+    (hasFailed, isAtomic) = (route.hasFailed, route.isAtomic)
     needsPreparation = route.needsPreparation
     (hasRefinements, hasWeakStores) = (route.hasRefinements, route.hasWeakStores)
     concurrentOrder = route.concurrentOrder

@@ -204,7 +204,7 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
     let refined = read(action) {
       store.reducer.waitFor(for: $0, in: store, declared: waitFor)
     }
-    return refined.isSame(as: waitFor) ? nil : refined
+    return refined == waitFor ? nil : refined
   }
 
   override func makeOperation(for action: any ActionType) -> OperationAnswer {

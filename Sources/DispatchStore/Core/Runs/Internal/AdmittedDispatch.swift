@@ -32,13 +32,11 @@ struct AdmittedDispatch {
     older = admission.announce(dispatch, of: dispatcher)
   }
 
-  private var isAnnounced: Bool { older != nil }
-
   /// Called when the scheduler has the dispatch, or is about to run it on this thread.
   func enter(by dispatcher: Dispatcher) {
     if delay == nil, let admission {
       let isFound = admission.isFindable || admission.makesKnown
-      if isAnnounced {
+      if older != nil {
         // Another thread may already wait for this handle. It could not yet know what the dispatch would wait behind.
         if isFound { dispatch.accepted(isInLane: isInLane) } else { dispatch.endAcceptance() }
       } else if admission.makesKnown {

@@ -117,22 +117,16 @@ final class DispatchSequence: @unchecked Sendable {
   func result(
     of id: DispatchID, cutBy error: (any Error)?, refusal: DispatchError? = nil
   ) -> DispatchResult {
-    if let joined { return result(of: joined, id, refusal ?? rejection ?? error) }
+    if let joined {
+      let error: (any Error)? = refusal ?? rejection ?? error
+      if error == nil, let result = joined.result { return result }
+      return DispatchResult(dispatchID: id, error: error ?? CancellationError())
+    }
     let results = steps
     return DispatchResult(
       dispatchID: id, steps: results, skippedActionCount: dispatched.count - results.count,
       error: refusal ?? rejection ?? results.lazy.compactMap(\.error).first
         ?? (isBetweenActions ? error : nil))
-  }
-}
-
-extension DispatchSequence {
-  /// Returns the result of the joined dispatch, if the wait for it succeeded.
-  private func result(
-    of joined: Dispatch, _ id: DispatchID, _ error: (any Error)?
-  ) -> DispatchResult {
-    if error == nil, let result = joined.result { return result }
-    return DispatchResult(dispatchID: id, error: error ?? CancellationError())
   }
 }
 

@@ -34,15 +34,12 @@ extension Dispatcher {
     dispatch.route = route(
       to: known.map { type(of: $0) } ?? WorkAcceptance.self,
       identifier: known == nil ? nil : subject.storeIdentifier, on: thread)
-    if let error = dispatch.refusalOfRoute {
-      _ = endUnadmitted(dispatch, with: error, mode)
-      return
-    }
-    if known == nil { dispatch.leaveRoute() }
-    if !options.after.isEmpty { dispatch.wait(for: options.unended) }
-    if let action = subject.action { dispatch.put(action) }
     var admitted: AdmittedDispatch?
     do {
+      if let error = dispatch.refusalOfRoute { throw error }
+      if known == nil { dispatch.leaveRoute() }
+      if !options.after.isEmpty { dispatch.wait(for: options.unended) }
+      if let action = subject.action { dispatch.put(action) }
       admitted = try admit(dispatch, terms, mode)
     } catch {
       _ = endUnadmitted(dispatch, with: error, mode)
