@@ -56,14 +56,6 @@ struct Inheritance {
 }
 
 extension Dispatch: FamilyMember {
-  /// Links the dispatch, which runs on its caller's thread and begins to wait, to the enclosing block.
-  ///
-  /// The dispatch is then cancelled with that block.
-  @inline(never)
-  func joinBlock(on thread: ThreadState) {
-    link(to: DispatchContext.linkedBlock(from: thread.run, on: thread))
-  }
-
   /// Links the dispatch, which runs in its caller's task, to the enclosing block before its own block dispatches
   /// something.
   func linkToCaller() {
@@ -172,7 +164,7 @@ extension DispatchDetails {
       return self.inheritance(present, life, for: child)
     }
     guard let inheritance else { return false }
-    child.pass(inheritance, after: .zero)
+    child.pass(inheritance)
     // The child may have ended meanwhile.
     child.details.leaveFamily()
     return true
@@ -212,11 +204,11 @@ extension DispatchFamily {
 
 extension DispatchFamily.Child {
   /// Applies the state of a new parent to this child.
-  fileprivate func pass(_ inheritance: Inheritance, after duration: Duration) {
+  fileprivate func pass(_ inheritance: Inheritance) {
     if inheritance.isCancelled {
-      DispatchFamily.cancel([self], inheritance.hasTimedOut, after: duration, false)
+      DispatchFamily.cancel([self], inheritance.hasTimedOut, after: .zero, false)
     }
-    if inheritance.refusesFollowers { DispatchFamily.cancel([self], false, after: duration, true) }
+    if inheritance.refusesFollowers { DispatchFamily.cancel([self], false, after: .zero, true) }
   }
 }
 
@@ -242,7 +234,7 @@ extension DispatchDetails {
     var rest = withFamily { family, _ in [family?.parent, self].compactMap(\.self) }
     while let details = rest.popLast() {
       let change = details.leave(waits: true)
-      if let (child, inheritance) = change.moved { child.pass(inheritance, after: .zero) }
+      if let (child, inheritance) = change.moved { child.pass(inheritance) }
       resume(change.waiters)
       rest += change.next
     }

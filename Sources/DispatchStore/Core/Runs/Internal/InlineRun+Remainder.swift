@@ -19,7 +19,8 @@ extension InlineRun.Address {
     let (details, scheduler) = record.makeDetails(
       forRoundsOf: dispatcher, in: pointee.task, on: thread)
     if record.isSynchronous, DispatchContext.isInside(on: thread) {
-      record.joinBlock(on: thread)
+      // The dispatch begins to wait, and from now on is cancelled with the enclosing block.
+      record.link(to: DispatchContext.linkedBlock(from: thread.run, on: thread))
     }
     // A task that was cancelled between two of its stores must begin no block.
     if scheduler.isTask, Task.isCancelled { record.cancel() }

@@ -129,16 +129,13 @@ extension InlineRun.Address {
   ) -> InlineStep? {
     let reply = pointee.session?._withUnsafeGuaranteedRef { $0.reply(at: index) }
     if let decided = reply?.outcome { return pointee.skip(decided) }
-    if pointee.isCancelled {
-      return lastStarted != nil && route.runsRegardless[index]
-        ? nil : pointee.skip(.cancelled(hasStarted: false))
-    }
-    if !pointee.outcomes.isEmpty,
+    let isCancelled = pointee.isCancelled
+    if !isCancelled, !pointee.outcomes.isEmpty,
       let error = route.dependencyFailure(at: index, pointee.outcomes)
     {
       return pointee.skip(.failed(error))
     }
-    guard pointee.claimStoreStart() else {
+    if isCancelled || !pointee.claimStoreStart() {
       return lastStarted != nil && route.runsRegardless[index]
         ? nil : pointee.skip(.cancelled(hasStarted: false))
     }
