@@ -156,8 +156,13 @@ package enum WaitGraph {
   /// Records that the task of a context awaits a refused dispatch.
   ///
   /// The dispatch is about to end, but its completion may still wait for others.
-  static func begin(_ context: DispatchContext, onRefused target: Dispatch) -> Wait {
-    records.withLock { record(context, for: .sent(target), in: &$0) }
+  ///
+  /// - Parameter drop: Decides that the dispatch ends. Called under the graph's lock: a search that finds the wait must not
+  ///   find the dispatch in its lane.
+  static func begin<Decision>(
+    _ context: DispatchContext, onRefused target: Dispatch, _ drop: () -> Decision
+  ) -> (Wait, Decision) {
+    records.withLock { (record(context, for: .sent(target), in: &$0), drop()) }
   }
 
   /// Records the wait of a `.sync` dispatch for those before it, which blocks the caller's thread.

@@ -7,12 +7,18 @@ extension Dispatch {
   /// Ends the dispatch with an error if it has not started; returns false if it has started or ended.
   @discardableResult
   func drop(with error: DispatchError) -> Bool {
+    guard let decision = decideDrop(with: error) else { return false }
+    cancel(decision)
+    return true
+  }
+
+  func decideDrop(with error: DispatchError) -> CancelDecision? {
     var isDropped = false
-    cancel { state in
+    let decision = decide { state in
       isDropped = state.isDroppable
-      return isDropped ? state.skip(error) : .none
+      return state.skip(error)
     }
-    return isDropped
+    return isDropped ? decision : nil
   }
 
   /// Applies a pending cancellation once the scheduler has the dispatch.
@@ -30,19 +36,29 @@ extension Dispatch {
   }
 
   func cancel(_ transition: (inout DispatchState) -> DispatchState.Cancel) {
-    if cancelAlone(transition) { cancelChildren() }
+    cancel(decide(transition))
+  }
+
+  func cancel(_ decision: CancelDecision) {
+    if cancelAlone(decision) { cancelChildren() }
+  }
+
+  /// A decision to cancel a dispatch, with the scheduler that it had.
+  typealias CancelDecision = (cancel: DispatchState.Cancel, scheduler: Scheduler?)
+
+  /// Decides how to cancel the dispatch, and runs no code of the program.
+  func decide(_ transition: (inout DispatchState) -> DispatchState.Cancel) -> CancelDecision {
+    yieldPoint(.cancel, id.description)
+    return makeDetails().withScheduler(queuedAt: { queuedAt }) { (transition(&$0), $1) }
   }
 
   /// Cancels this dispatch alone; returns whether the caller is to cancel the dispatches that its blocks made.
-  func cancelAlone(_ transition: (inout DispatchState) -> DispatchState.Cancel) -> Bool {
-    let details = makeDetails()
-    yieldPoint(.cancel, id.description)
-    let (cancel, scheduler) = details.withScheduler(queuedAt: { queuedAt }) { life, scheduler in
-      (transition(&life), scheduler)
-    }
-    switch cancel {
+  func cancelAlone(_ decision: CancelDecision) -> Bool {
+    let scheduler = decision.scheduler
+    switch decision.cancel {
     case .end(_, wasDelayed: true):
       // A dispatch that was refused or has timed out has failed: its companions learn that when it ends.
+      let details = makeDetails()
       if details.withState({ $0.refusal.map { $0.code == .skipped } ?? true }) {
         for companion in details.companions { companion.cancelledBeforeItsTime() }
       }
@@ -160,7 +176,7 @@ extension Dispatch {
     yieldPoint(.timeOut, id.description)
     let error = DispatchError.timedOut(callSite, after: duration, waitingFor: gateDescription)
     var dispatcher: Dispatcher?
-    let isCancelled = cancelAlone { state in
+    let isCancelled = cancelAlone(decide { state in
       let cancel = state.timeOut(error)
       switch cancel {
       case .endEarly(let early, _): early.claim(self)
@@ -168,7 +184,7 @@ extension Dispatch {
       case .end, .goOn, .endUnsaved, .none: break
       }
       return cancel
-    }
+    })
     // The caller waits for the stores, which may go on for ever; what the gate protects need not.
     dispatcher?.pool.submit(end: .step { self.tellGateOfTimeout(error) })
     return isCancelled

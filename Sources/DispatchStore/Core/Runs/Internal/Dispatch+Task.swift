@@ -130,8 +130,9 @@ extension Dispatch {
     do {
       wait = try WaitGraph.begin(context, on: self, isSent: true)
     } catch {
-      wait = WaitGraph.begin(context, onRefused: self)
-      if !drop(with: error) { refusal = error }
+      let (refused, drop) = WaitGraph.begin(context, onRefused: self) { decideDrop(with: error) }
+      wait = refused
+      if let drop { cancel(drop) } else { refusal = error }
     }
     // A thread that blocks until this task resumes may wait for that queue.
     let queue = schedulerForWaits.sharedQueue

@@ -110,7 +110,7 @@ extension Dispatch: FamilyMember {
     let isCancelled =
       timedOut
       ? timeOutAlone(details?.withState(\.limit)?.deadline.duration ?? duration)
-      : cancelAlone { $0.cancel() }
+      : cancelAlone(decide { $0.cancel() })
     // A dispatch that was about to end is not cancelled, and its children must be.
     return isCancelled || details?.withState(\.isEnding) == true
   }
