@@ -222,6 +222,62 @@ struct TrackedDictionaryTests {
     #expect(!tracked.log.isRecording && tracked.log.entries.isEmpty)
   }
 
+  /// No reader reads what an action touches that declares to change nothing.
+  @Test(arguments: [false, true], [2, 3_000])
+  func aReaderThatBeginsLeavesTheOthersWhatTheyHaveNotRead(isCopied: Bool, count: Int) {
+    var tracked = Tracked(uniqueKeysWithValues: (0..<4_000).map { ($0, "a") })
+    var copies: [Tracked] = []
+    let earlier = begin(tracked)
+    tracked[0]?.append("")
+    tracked[-1]?.append("")
+    if isCopied { copies.append(tracked) }
+    let later = begin(tracked)
+    for key in 1...count {
+      tracked[key]?.append("!")
+      if isCopied, key < 3 { copies.append(tracked) }
+    }
+    func keys(since reader: ChangeReader) -> [Int]? {
+      reader.checkpoint.flatMap { tracked.log.entries(since: $0) }?.map(\.key)
+    }
+    #expect(keys(since: later) == Array(1...count))
+    // Whether it is compacted or not, an element that was not there and is not there need not be in it.
+    #expect(keys(since: earlier)?.filter { $0 >= 0 } == Array(0...count))
+    withExtendedLifetime(copies) {}
+  }
+
+  @Test func aReaderThatBeginsBeforeAnActionIsUndoneLosesNothingEither() {
+    var tracked: Tracked = [1: "a", 2: "b"]
+    let earlier = begin(tracked)
+    tracked[1]?.append("")
+    let later = begin(tracked)
+    let hold = ChangeLogHold()
+    for _ in 0..<2 {
+      hold.advance()
+      tracked.hold(by: hold)
+      tracked[2] = "x"
+      tracked.undoHeld()
+      hold.advance()
+      tracked.endHold()
+    }
+    let last = begin(tracked)
+    tracked[2] = "c"
+    #expect(touched(tracked, since: last) == "2 was b")
+    #expect(touched(tracked, since: earlier) == "1 was a, 2 was b")
+    #expect(touched(tracked, since: later) == "2 was b")
+  }
+
+  @Test func whatIsNotReadIsBoundedAlsoIfReadersBeginAllTheTime() {
+    var tracked: Tracked = [0: "a"]
+    let reader = begin(tracked)
+    for key in 1..<10_000 {
+      tracked[key]?.append("")
+      tracked[0]?.append("")
+      _ = begin(tracked)
+    }
+    #expect(tracked.log.entries.count < 1_100)
+    #expect(touched(tracked, since: reader).contains("0 was a"))
+  }
+
   @Test func changesInPlaceCopyNothingOfTheCollection() {
     var tracked = TrackedDictionary(uniqueKeysWithValues: (0..<1_000).map { ($0, Parcel(id: $0)) })
     let reader = begin(tracked)

@@ -50,6 +50,19 @@ private func makeStore(
   return undoesInPlace ? store.undoesInPlace(\.shapes) : store
 }
 
+/// What may begin to follow a drawing's shapes.
+private enum Newcomer: CaseIterable {
+  case element, deltas, history
+
+  func follow(_ drawing: DrawingStore) -> AnyObject {
+    switch self {
+    case .element: drawing.observe(.element(\.shapes, 3)) { _ in }
+    case .deltas: drawing.observe(.deltas(\.shapes)) { _ in }
+    case .history: UndoHistory(of: drawing)
+    }
+  }
+}
+
 /// The number of elements that changes of a test have taken over when they were merged.
 private let moved = Locked(0)
 
@@ -342,6 +355,34 @@ struct UndoHistoryTests {
     await history.undo().ended()
     #expect(store.model.shapes.isEmpty)
     token.cancel()
+  }
+
+  /// Whatever begins to follow the dictionary, while a snapshot shares its storage or not.
+  @Test(arguments: Newcomer.allCases, [false, true])
+  private func anActionThatOnlyTouchesElementsAndAFollowerThatComesAfterItTakeNoStep(
+    newcomer: Newcomer, hasSnapshot: Bool
+  ) async {
+    let store = register()
+    let history = UndoHistory(of: store)
+    let resets = Locked(0)
+    let token = store.observe(.deltas(\.shapes)) { change in
+      if change.value.isReset { resets.withLock { $0 += 1 } }
+    }
+    edit { $0.shapes[1] = Shape(x: 1) }
+    edit {
+      $0.shapes[1]?.x += 0
+      $0.shapes[7]?.x += 1
+      Reduction.unchanged()
+    }
+    let snapshot = hasSnapshot ? store.model : nil
+    let follower = newcomer.follow(store)
+    edit { $0.shapes[2] = Shape(x: 2) }
+    await history.undo().ended()
+    #expect(Array(store.model.shapes.keys) == [1])
+    await history.undo().ended()
+    #expect(store.model.shapes.isEmpty && store.version == 4)
+    #expect(resets.withLock(\.self) == 0)
+    withExtendedLifetime((snapshot, follower, token)) {}
   }
 
   @Test func aStepIsFoundByEachDispatchThatHasJoinedIt() {

@@ -30,10 +30,15 @@ class ChangeLogState: @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline final var position: TrackingCheckpoint
   /// The position of the content before the first entry.
   @exclusivity(unchecked) @usableFromInline final var base: TrackingCheckpoint
+  /// The position at which a reader has begun while others had entries to read; else `base`.
+  @exclusivity(unchecked) @usableFromInline final var middle: TrackingCheckpoint
+  /// The index of the first entry after `middle`.
+  @exclusivity(unchecked) @usableFromInline final var middleIndex = 0
   /// The number since which there is exactly one entry per change.
   @exclusivity(unchecked) @usableFromInline final var exactFrom: UInt64
-  /// Zero if no reader is known; else one more than the number of the content that was last read.
+  /// Zero if no reader is known; else twice one more than the number of the content that was last read.
   ///
+  /// One more if a reader has only begun there, and others have yet to read the entries.
   /// Readers set it while other values share the log. The mark affects only how much is kept, never correctness.
   private final let mark: Atomic<UInt64>
   /// The readers of this log and its copies.
@@ -50,7 +55,7 @@ class ChangeLogState: @unchecked Sendable {
 
   init() {
     position = TrackingCheckpoint(log: Self.nextLog(), number: 0)
-    base = position
+    (base, middle) = (position, position)
     exactFrom = 0
     mark = Atomic(0)
     readers = ChangeLogReaders()
@@ -58,15 +63,21 @@ class ChangeLogState: @unchecked Sendable {
 
   /// Copies the state for a value with the same content, at a new position.
   ///
-  /// - Parameter mark: The other log's mark, read once, because a reader may set it meanwhile.
-  init(copying other: ChangeLogState, _ mark: UInt64) {
-    let number = other.position.number
-    position = TrackingCheckpoint(log: Self.nextLog(), number: number + 1)
+  /// - Parameters:
+  ///   - mark: The other log's mark, read once, because a reader may set it meanwhile.
+  ///   - count: The number of the other log's entries.
+  init(copying other: ChangeLogState, _ mark: UInt64, _ count: Int) {
+    let isRead = mark == other.readMark
+    position = TrackingCheckpoint(log: Self.nextLog(), number: other.position.number + 1)
     // Without a known reader, the other content may have changed unrecorded.
-    base = mark == 0 ? position : mark == number + 1 ? other.position : other.base
+    base = mark == 0 ? position : isRead ? other.position : other.base
+    (middle, middleIndex) =
+      mark == 0 || isRead
+      ? (base, 0)
+      : mark == other.begunMark ? (other.position, count) : (other.middle, other.middleIndex)
     exactFrom = position.number
     (hold, heldIn) = (other.hold, other.heldIn)
-    heldFrom = mark == number + 1 ? 0 : other.heldFrom
+    heldFrom = isRead ? 0 : other.heldFrom
     self.mark = Atomic(mark)
     readers = other.readers
   }
@@ -102,14 +113,32 @@ class ChangeLogState: @unchecked Sendable {
   @usableFromInline
   final var isFollowed: Bool { mark.load(ordering: .relaxed) != 0 }
 
+  /// The mark of the current content, once it was read.
+  fileprivate final var readMark: UInt64 { 2 * (position.number + 1) }
+
+  /// The mark of the current content, if a reader has only begun there.
+  fileprivate final var begunMark: UInt64 { readMark + 1 }
+
   /// Whether all entries have been read, as far as this log knows.
+  final var isRead: Bool { presentMark == readMark }
+
+  /// Whether a reader has read the current content, or has begun there.
   @usableFromInline
-  final var isRead: Bool { mark.load(ordering: .relaxed) == position.number + 1 }
+  final var isMarked: Bool { presentMark | 1 == begunMark }
+
+  /// Whether others have yet to read the entries before the mark.
+  @usableFromInline
+  final var isUnread: Bool { presentMark & 1 == 1 }
 
   /// Records that all entries have been read.
   @usableFromInline
   final func markRead() {
-    mark.store(position.number + 1, ordering: .relaxed)
+    mark.store(readMark, ordering: .relaxed)
+  }
+
+  /// Records that a reader begins with the current content, and that others have yet to read the entries.
+  final func markBegun() {
+    mark.store(begunMark, ordering: .relaxed)
   }
 
   /// Whether it records for readers that have all ended.
@@ -119,7 +148,7 @@ class ChangeLogState: @unchecked Sendable {
   /// Takes a position that no checkpoint knows, and notes that no reader is known.
   final func forgetPosition() {
     position = TrackingCheckpoint(log: Self.nextLog(), number: 0)
-    (base, exactFrom) = (position, 0)
+    beginEntries()
     mark.store(0, ordering: .relaxed)
   }
 
@@ -127,6 +156,7 @@ class ChangeLogState: @unchecked Sendable {
   @usableFromInline
   final func beginEntries() {
     (base, exactFrom) = (position, position.number)
+    (middle, middleIndex) = (base, 0)
   }
 }
 
@@ -160,9 +190,9 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
   }
 
   private init(copying other: ChangeLog, _ mark: UInt64) {
-    entries = mark == other.position.number + 1 ? [] : other.entries
+    entries = mark == other.readMark ? [] : other.entries
     limit = other.limit
-    super.init(copying: other, mark)
+    super.init(copying: other, mark, other.entries.count)
   }
 
   /// Returns the log for a value that has the same content, and is about to change.
@@ -174,7 +204,7 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
   /// - Parameter elements: The present elements; that with the key may be about to change.
   @inlinable
   func note(_ key: Key, _ old: Value?, in elements: [Key: Value]) {
-    if isRead { dropRead() }
+    if isMarked { dropRead() }
     entries.append(Entry(key: key, old: old))
     position.number += 1
     if entries.count >= limit { compact(before: key, in: elements) }
@@ -190,9 +220,13 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
     forgetPosition()
   }
 
-  /// Drops the entries, all of which have been read.
+  /// Drops the entries, or, if others have yet to read them, notes the place at which a reader has begun.
   @inlinable
   func dropRead() {
+    if isUnread {
+      (middle, middleIndex) = (position, entries.count)
+      return
+    }
     entries.removeAll(keepingCapacity: entries.count < Self.minimumLimit)
     limit = Self.minimumLimit
     beginEntries()
@@ -200,16 +234,26 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
 
   /// Keeps only the first entry of each key, and none of an element that was inserted and removed again.
   ///
-  /// So the entries don't outnumber the elements at `base` and now together.
+  /// Before `middle` and after it apart, so the entries don't outnumber the elements at `base`, there and now together.
   ///
   /// - Parameter last: The key that was noted last: its element may be about to be inserted.
   @usableFromInline
   func compact(before last: Key, in elements: [Key: Value]) {
     if isHeld { return }
-    var keys = Set<Key>(minimumCapacity: entries.count)
-    entries.removeAll { entry in
-      if !keys.insert(entry.key).inserted { return true }
-      return entry.old == nil && elements[entry.key] == nil && entry.key != last
+    func compacted(_ part: ArraySlice<Entry>, keeping needed: Set<Key>) -> [Entry] {
+      var keys = Set<Key>(minimumCapacity: part.count)
+      return part.filter { entry in
+        if !keys.insert(entry.key).inserted { return false }
+        return entry.old != nil || elements[entry.key] != nil || needed.contains(entry.key)
+      }
+    }
+    let later = compacted(entries[middleIndex...], keeping: [last])
+    if middleIndex > 0 {
+      let needed = Set(later.map(\.key)).union([last])
+      let earlier = compacted(entries[..<middleIndex], keeping: needed)
+      (entries, middleIndex) = (earlier + later, earlier.count)
+    } else {
+      entries = later
     }
     limit = 2 * max(entries.count, Self.minimumLimit / 2)
     exactFrom = position.number
@@ -220,6 +264,7 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
   func entries(since checkpoint: TrackingCheckpoint) -> [Entry]? {
     if checkpoint == position { return [] }
     if checkpoint == base { return entries }
+    if checkpoint == middle { return Array(entries[middleIndex...]) }
     guard checkpoint.log == position.log, checkpoint.number >= exactFrom else { return nil }
     return Array(entries.suffix(Int(position.number - checkpoint.number)))
   }
@@ -228,7 +273,7 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
 
   @inlinable
   func keep(for hold: ChangeLogHold) {
-    if isRead { dropRead() }
+    if isMarked { dropRead() }
     keep(for: hold, from: entries.count)
   }
 

@@ -13,20 +13,20 @@ struct ChangeReader: Sendable {
   @usableFromInline
   init() {}
 
-  /// Begins with the current content.
+  /// Begins with the current content, and leaves other readers what they have yet to read.
   ///
-  /// Marks it as read: otherwise changes that nobody has read would be before the checkpoint in the log, and a copy of
-  /// the log would know only what is before them.
+  /// That is what an action has touched that was undone, or that has declared to change nothing.
   @usableFromInline
   mutating func begin<Key, Value>(_ log: ChangeLog<Key, Value>) {
     if place?.readers !== log.readers { place = ChangeLogReaders.Place(log.readers) }
-    // An undone action has left the content as it was at the base, where others have read.
-    if log.isFollowed, !log.isRead, log.entries.isEmpty {
-      checkpoint = log.base
-      return
-    }
-    log.markRead()
     checkpoint = log.position
+    if !log.isFollowed || log.isRead || log.readers.isAlone { return log.markRead() }
+    if log.entries.count == log.middleIndex {
+      // The content is the same again, once an action was undone.
+      checkpoint = log.middle
+    } else {
+      log.markBegun()
+    }
   }
 
   /// Returns the elements that were changed since the last call, perhaps back to their old value.
@@ -66,6 +66,9 @@ final class ChangeLogReaders: Sendable {
   private let count = Atomic(0)
 
   var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
+
+  /// Whether there is only one.
+  var isAlone: Bool { count.load(ordering: .relaxed) == 1 }
 
   /// A reader's place, until its release.
   ///
