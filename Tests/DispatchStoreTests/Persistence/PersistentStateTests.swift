@@ -355,6 +355,28 @@ struct PersistentStateTests {
     #expect(database.rows(ofStore: "wallet", part: 1) == ["a": "1"])
   }
 
+  /// Dispatches to it would not wait until their commits are saved.
+  @Test func isNotThatOfTheSameStoreIfItComesInBetweenInMemory() async throws {
+    let database = MemoryDatabase()
+    try await saveWallet(in: database)
+    let (dispatcher, wallet) = (Dispatcher(name: "second"), WalletStore.wallet())
+    let persistence = try await database.open(for: dispatcher)
+    database.hold()
+    let persisted = Task {
+      try await dispatcher.register(store: wallet, persisted: .elements(\.all))
+    }
+    while persistence.state.withLock({ $0.records["wallet"] == nil }) { await Task.yield() }
+    dispatcher.register(store: wallet)
+    database.release()
+    let error = await #expect(throws: PersistenceError.self) { try await persisted.value }
+    #expect(error?.code == .alreadyRegistered)
+    #expect(await dispatcher.send(Deposit(account: "a", amount: 1)).result.isSuccess)
+    dispatcher.unregister(store: wallet)
+    try await dispatcher.register(store: wallet, persisted: .elements(\.all))
+    await dispatcher.send(Deposit(account: "a", amount: 1))
+    #expect(database.rows(ofStore: "wallet", part: 1) == ["a": "1"])
+  }
+
   /// An action, or a list of one, runs while another store takes the identifier, and a second one waits behind it.
   @Test(arguments: [true, false], [true, false])
   func isNotAcknowledgedOfAStoreThatWasReplaced(isKeyed: Bool, isSequence: Bool) async throws {
@@ -704,6 +726,43 @@ struct PersistentStateTests {
     }
     let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
     #expect(message.contains("Store \"wallet\" can't be registered with dispatcher \"other\""))
+  }
+
+  /// Also if the dispatcher has no database itself: a dispatch waits for one, and an atomic action has one transaction.
+  @Test func isNotInAnotherDatabaseThanThatOfOtherStoresOfItsDispatcher() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      let (first, second) = (try await PersistenceStage(), try await PersistenceStage())
+      let other = try await second.dispatcher.register(
+        store: .wallet("other"), persisted: .elements(\.all))
+      first.dispatcher.unregister(store: first.wallet)
+      second.dispatcher.unregister(store: other)
+      let third = Dispatcher(name: "third")
+      // One after the other, they may be there.
+      third.register(store: other)
+      third.unregister(store: other)
+      third.register(store: first.wallet)
+      third.register(store: other)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("Store \"other\" can't be registered with dispatcher \"third\""))
+  }
+
+  /// Its store has the former record, with which no commit is saved.
+  @Test func thatWasDeletedIsSavedOnceItsStoreIsRegisteredAsPersistentAgain() async throws {
+    let stage = try await PersistenceStage()
+    let (dispatcher, wallet) = (stage.dispatcher, stage.wallet)
+    dispatcher.unregister(store: wallet)
+    try await stage.persistence.delete("wallet")
+    dispatcher.register(store: wallet)
+    let error = await dispatcher.send(Deposit(account: "a", amount: 1)).result.dispatchError
+    #expect(error?.code == .persistenceFailed)
+    #expect(error?.message.contains("can only be registered again with persisted:") == true)
+    dispatcher.unregister(store: wallet)
+    try await dispatcher.register(store: wallet, persisted: .elements(\.all))
+    #expect(await dispatcher.send(Deposit(account: "a", amount: 1)).result.isSuccess)
+    #expect(stage.saved == ["a": "1"])
   }
 
   @Test func isNotObservedOnceAnotherStoreHasItsIdentifier() async throws {

@@ -1,3 +1,4 @@
+import Dispatch
 import DispatchStoreTesting
 import Testing
 
@@ -131,6 +132,61 @@ struct SavedElementTests {
     }
     #expect(error?.code == .alreadyRegistered)
     #expect(try await next.savedElement(\.all, "a") == nil)
+  }
+
+  /// Its store may be registered again at any time, with the state that is saved.
+  @Test func isNeverThatOfALostCommit() async throws {
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    let persistence = try await database.open(for: dispatcher)
+    let shelf = Store(identifier: "shelf", model: Shelf(), reads: .published) {
+      On(Close.self) { shelf, close in shelf.all[Label(name: close.account)] = nil }
+    }
+    try await dispatcher.register(store: shelf, persisted: .elements(\.all))
+    shelf.updateModel { $0.all[Label(name: "a")] = 1 }
+    try await persistence.flush()
+    let record = try #require(shelf.storage.presentKeeper as? PersistedRecord)
+    dispatcher.unregister(store: shelf)
+    database.hold()
+    let (isLoaded, isFirst) = (DispatchSemaphore(value: 0), Locked(true))
+    let again = Task {
+      defer { isLoaded.signal() }
+      try await dispatcher.register(store: shelf, persisted: .elements(\.all))
+    }
+    while !persistence.state.withLock({ _ in record.isReplaced }) { await Task.yield() }
+    shelf.updateModel { $0.all[Label(name: "a")] = 2 }
+    let key = Label(name: "a") {
+      guard isFirst.exchange(false) else { return }
+      database.release()
+      isLoaded.wait()
+    }
+    let error = await #expect(throws: PersistenceError.self) {
+      try await shelf.savedElement(\.all, key)
+    }
+    #expect(error?.code == .alreadyRegistered)
+    database.release()
+    try await again.value
+    #expect(try await shelf.savedElement(\.all, key) == 1)
+  }
+
+  private struct Shelf: ModelType, Codable { var all = TrackedDictionary<Label, Int>() }
+
+  /// A key that calls a closure if it is looked up outside of an exclusive section.
+  private struct Label: PersistentKey, Codable {
+    enum CodingKeys: String, CodingKey { case name }
+
+    let name: String
+    var whenLookedUp: (@Sendable () -> Void)?
+
+    var persistentText: String { name }
+
+    static func key(ofPersistentText text: String) -> Label? { Label(name: text) }
+
+    static func == (one: Label, other: Label) -> Bool { one.name == other.name }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(name)
+      if ThreadState.current.exclusive == nil { whenLookedUp?() }
+    }
   }
 
   @Test func isThePresentOneOfAStoreThatIsNotSaved() async throws {

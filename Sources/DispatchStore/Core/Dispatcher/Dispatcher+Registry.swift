@@ -12,12 +12,13 @@ extension Dispatcher {
   /// - Returns: The store registered under its identifier: this one, or one of the same type that was registered
   ///   before. The earlier store stays registered, with its own `waitFor` and ownership. If it is another store, or
   ///   if these differ, that is reported as a warning.
-  /// - Precondition: No store of another type has the identifier; no other dispatcher has the store.
+  /// - Precondition: No store of another type has the identifier; no other dispatcher has the store. It is not saved in
+  ///   another database than the dispatcher's stores.
   @discardableResult
   public func register<Model, Action>(
     store: Store<Model, Action>, waitFor: WaitFor = [], ownership: StoreOwnership = .strong
   ) -> Store<Model, Action> {
-    for attachment in presentAttachments { attachment.willRegister(store.storage, with: self) }
+    let gate = store.storage.presentKeeper?.gate
     let found = changeRegistry(.register) { registry -> Found in
       let home = store.enter(self)
       guard home === self else { return .elsewhere(home) }
@@ -25,11 +26,13 @@ extension Dispatcher {
         if present !== store { store.leaveDispatcher() }
         return .present(present, entry)
       }
+      guard registry.mayInsert(with: gate) else { return .savedElsewhere }
       let former = registry.remove(store.identifier)
       registry.insert { sequence in
         store.reducer.makeEntry(
           of: store,
-          StoreRegistration(sequence: sequence, waitFor: waitFor, ownership: ownership))
+          StoreRegistration(
+            sequence: sequence, waitFor: waitFor, ownership: ownership, endGate: gate))
       }
       return .none(former: former, released: registry.takeWeakEntries())
     }
@@ -57,6 +60,13 @@ extension Dispatcher {
         Store "\(store.identifier)" can't be registered with dispatcher "\(name)": it belongs to \
         dispatcher "\(home.name)". Unregister it there first, or make a store for each.
         """)
+    case .savedElsewhere:
+      stopProgram(
+        """
+        Store "\(store.identifier)" can't be registered with dispatcher "\(name)": it is saved in another database than \
+        that dispatcher's stores. Register it with persisted: at a dispatcher that has the database, or make another \
+        store.
+        """)
     }
   }
 
@@ -70,7 +80,8 @@ extension Dispatcher {
       let successor = store.reducer.makeEntry(
         of: store,
         StoreRegistration(
-          sequence: entry.sequence, waitFor: entry.waitFor, ownership: entry.ownership))
+          sequence: entry.sequence, waitFor: entry.waitFor, ownership: entry.ownership,
+          endGate: entry.endGate))
       registry.replace(entry, by: successor)
       return (entry, present)
     }
@@ -89,6 +100,8 @@ extension Dispatcher {
     case present(any StoreType, StoreEntry)
     /// The store belongs to another dispatcher.
     case elsewhere(Dispatcher)
+    /// The store is saved in another database than the dispatcher's stores.
+    case savedElsewhere
   }
 
   /// Unregisters a store; dispatches in flight still run it.
@@ -273,6 +286,11 @@ extension Dispatcher {
     let route = Route([], chain: chain, failure: error, in: generation)
     route.retire(after: 1)
     return Unmanaged.passUnretained(route)
+  }
+
+  /// The gate at which dispatches to a registered store wait after their stores; nil for most.
+  func endGate(ofStore identifier: String) -> EndGate? {
+    registry.withLock { $0.entry(identifier)?.endGate }
   }
 
   func wasRegistered(_ identifier: String) -> Bool {

@@ -170,14 +170,10 @@ public final class Dispatcher: Sendable {
 protocol DispatcherAttachment: AnyObject, Sendable {
   /// Called when the dispatcher closes, with no lock held, and perhaps again; not if it was closed before.
   func closed(_ dispatcher: Dispatcher)
-
-  /// Called with no lock held before a store is registered.
-  func willRegister(_ storage: StoreStorage, with dispatcher: Dispatcher)
 }
 
 extension DispatcherAttachment {
   func closed(_ dispatcher: Dispatcher) {}
-  func willRegister(_ storage: StoreStorage, with dispatcher: Dispatcher) {}
 }
 
 extension [any DispatcherAttachment] {

@@ -203,10 +203,8 @@ extension DispatchRecorder {
   ) -> Bool {
     if let home = store.dispatcherOfTape { return home === dispatcher }
     if !wasSet { return false }
-    // Refused if its identifier is another store's: its state can't be saved. Under the lock, since the store may be
-    // registered meanwhile, which sets the gate.
-    let storage = store.storageOfTape
-    return storage.withLock { _ in storage.endGate }?.refusalOfStore == nil
+    // Refused if its identifier is another store's: its state can't be saved.
+    return store.storageOfTape.presentKeeper?.gate.refusalOfStore == nil
   }
 }
 

@@ -9,18 +9,6 @@ private final class DispatcherPersistence: DispatcherAttachment {
   init(_ persistence: Persistence?, isDeclared: Bool) {
     (self.persistence, self.isDeclared) = (persistence, isDeclared)
   }
-
-  /// Refuses a store of another persistence: a dispatch waits at one gate, and an atomic action has one transaction.
-  func willRegister(_ storage: StoreStorage, with dispatcher: Dispatcher) {
-    guard let persistence, let record = storage.presentKeeper as? PersistedRecord,
-      record.persistence !== persistence
-    else { return }
-    stopProgram(
-      """
-      Store "\(storage.identifier)" can't be registered with dispatcher "\(dispatcher.name)": it is saved in another \
-      database than that dispatcher's stores. Register it with persisted:, or make another store.
-      """)
-  }
 }
 
 extension Dispatcher {
@@ -55,6 +43,7 @@ extension Dispatcher {
     }
     attach(DispatcherPersistence(persistence, isDeclared: true))
     if let persistence {
+      registry.withLock { $0.use(persistence) }
       attach(persistence.keyTable)
       let keeper = persistence.companionKeeper
       attach(Outbox(of: name, clock, in: world, savedBy: keeper, found: persistence.foundWork))
@@ -125,8 +114,10 @@ extension Dispatcher {
     }
     do {
       try await record.begin()
-      // A store that is not persistent may have come in between.
-      guard register(store: store, waitFor: waitFor, ownership: ownership) === store else {
+      // A store that is not persistent may have come in between, or this one, which then waits for no saving.
+      guard register(store: store, waitFor: waitFor, ownership: ownership) === store,
+        endGate(ofStore: store.identifier) === record.gate
+      else {
         throw PersistenceError.alreadyRegistered(store.identifier)
       }
     } catch {

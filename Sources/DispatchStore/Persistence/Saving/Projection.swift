@@ -120,7 +120,7 @@ extension Persistence {
         PersistedChanges<Model, Action>, borrowing DatabaseTransaction
       ) throws -> Void
   ) {
-    guard let record = store.storage.keeper as? PersistedStore<Model, Action>,
+    guard let record = store.storage.presentKeeper as? PersistedStore<Model, Action>,
       record.persistence === self
     else {
       stopProgram(

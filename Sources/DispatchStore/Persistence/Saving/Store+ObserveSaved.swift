@@ -25,7 +25,7 @@ extension Store {
     _ source: StateSource<Model, Value>, when moment: ObservationMoment,
     _ body: @escaping @Sendable (Change<Value, Action>) -> Void
   ) -> ObserverToken {
-    let persistence = (storage.keeper as? PersistedRecord)?.persistence
+    let persistence = (storage.presentKeeper as? PersistedRecord)?.persistence
     let isInMemory = persistence == nil && staysInMemory
     guard persistence != nil || isInMemory else {
       stopProgram(

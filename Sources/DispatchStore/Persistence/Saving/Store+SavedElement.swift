@@ -18,11 +18,8 @@ extension Store where Model: Codable {
     _ path: any KeyPath<Model, TrackedDictionary<Key, Value>> & Sendable, _ key: Key,
     timeout limit: Duration? = nil
   ) async throws -> Value? {
-    let element = withModel { $0[keyPath: path][key] }
-    guard let record = storage.keeper as? PersistedStore<Model, Action> else { return element }
-    // After the read, so that no change that it has seen is missed.
-    let version = storage.withLock { _ in record.lastChange(of: key, in: path) }
-    guard version > record.savedVersion.now else { return element }
+    let (element, record, version) = elementAndRecord(path, key)
+    guard let record, version > record.savedVersion.now else { return element }
     try await record.persistence.flush(timeout: limit)
     guard version <= record.savedVersion.now else {
       throw PersistenceError(
@@ -32,5 +29,20 @@ extension Store where Model: Codable {
         """)
     }
     return element
+  }
+
+  /// Returns an element, the record that saves the store, if there is one, and the version of the element's last change.
+  ///
+  /// All of one moment: if the store is registered again, its model and its record are replaced together.
+  private func elementAndRecord<Key: PersistentKey, Value: Sendable & Codable>(
+    _ path: any KeyPath<Model, TrackedDictionary<Key, Value>> & Sendable, _ key: Key
+  ) -> (element: Value?, record: PersistedStore<Model, Action>?, version: UInt64) {
+    let thread = ThreadState.current
+    storage.lockToRead(on: thread)
+    defer { storage.unlockUnchanged(on: thread) }
+    let record = storage.keeper as? PersistedStore<Model, Action>
+    return (
+      storage.model.pointee[keyPath: path][key], record, record?.lastChange(of: key, in: path) ?? 0
+    )
   }
 }

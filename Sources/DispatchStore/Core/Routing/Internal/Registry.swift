@@ -10,6 +10,8 @@ struct Registry {
   private var awaited: [String: Awaited] = [:]
   /// The action types to which no store has responded.
   private var unanswered: Set<ObjectIdentifier> = []
+  /// The database that saves stores, and the number of these stores; one more if it is the dispatcher's own.
+  private var database: (identity: ObjectIdentifier, useCount: Int)?
   private var weakCount = 0
   /// The number of weakly held stores above which released ones are looked for.
   private var weakLimit = Self.leastWeakLimit
@@ -76,6 +78,24 @@ struct Registry {
     unanswered.insert(ObjectIdentifier(type)).inserted
   }
 
+  /// Whether a store with this gate may be inserted.
+  ///
+  /// A dispatch waits at one gate, and an atomic action has one transaction.
+  func mayInsert(with gate: EndGate?) -> Bool {
+    guard let gate, let database else { return true }
+    return database.identity == ObjectIdentifier(gate.database)
+  }
+
+  /// Notes that a database saves one more store, or is the dispatcher's own.
+  mutating func use(_ database: AnyObject) {
+    self.database = (ObjectIdentifier(database), (self.database?.useCount ?? 0) + 1)
+  }
+
+  private mutating func endUse() {
+    guard let (identity, useCount) = database else { return }
+    database = useCount > 1 ? (identity, useCount - 1) : nil
+  }
+
   mutating func insert(_ makeEntry: (_ sequence: UInt64) -> StoreEntry) {
     sequence += 1
     let entry = makeEntry(sequence)
@@ -86,6 +106,7 @@ struct Registry {
         1
     }
     if entry.ownership == .weak { weakCount += 1 }
+    if let gate = entry.endGate { use(gate.database) }
     index(entry)
     routes.remove(concerning: entry, isAwaited: awaited[entry.identifier] != nil)
   }
@@ -97,6 +118,7 @@ struct Registry {
       if awaited[identifier]!.declarers == 0 { awaited[identifier] = nil }
     }
     if entry.ownership == .weak { weakCount -= 1 }
+    if entry.endGate != nil { endUse() }
     entry.departed()
     unindex(entry)
     routes.remove(concerning: entry, isAwaited: false)

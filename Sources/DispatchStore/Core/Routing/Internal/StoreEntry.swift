@@ -138,6 +138,8 @@ struct StoreRegistration {
   let sequence: UInt64
   let waitFor: WaitFor
   let ownership: StoreOwnership
+  /// The gate at which dispatches to the store wait after their stores; nil for most.
+  let endGate: EndGate?
 }
 
 /// Passes the address of an action to a closure.
@@ -178,7 +180,7 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
       waitFor: registration.waitFor, ownership: registration.ownership,
       overrides: overrides ?? ReducerOverrides(of: store.reducer),
       calls: isStrong ? calls ?? store.calls : nil, strongStore: isStrong ? store : nil,
-      endGate: store.storage.endGate)
+      endGate: registration.endGate)
   }
 
   final var typed: Store<Model, Action>? { strong ?? weakly }

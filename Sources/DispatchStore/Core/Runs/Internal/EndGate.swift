@@ -4,6 +4,9 @@
 /// place becomes free: its lane goes on. Its `didDispatch`, its completion and its result follow once the gate lets it
 /// pass, in the order of its lane.
 class EndGate: @unchecked Sendable {  // because a subclass says why
+  /// The database in which commits are saved.
+  var database: AnyObject { fatalError("EndGate is abstract.") }
+
   /// The error with which stores are not run any longer; nil if nothing has failed.
   var refusal: DispatchError? { fatalError("EndGate is abstract.") }
 

@@ -260,11 +260,6 @@ class StoreStorage: @unchecked Sendable {
     withObserversLocked { _ in self.keeper = keeper }
   }
 
-  /// The gate at which dispatches to this store wait after their stores; nil for most.
-  ///
-  /// Read without the lock: the keeper is set before the store is registered, and goes only if that fails.
-  final var endGate: EndGate? { keeper?.gate }
-
   /// The keeper, for a thread that may not have the lock.
   final var presentKeeper: CommitKeeper? {
     // Inside a section without the lock, since that of another store is locked already.

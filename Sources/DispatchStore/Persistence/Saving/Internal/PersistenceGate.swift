@@ -10,6 +10,8 @@ final class PersistenceGate: EndGate, @unchecked Sendable {
     (self.persistence, self.storeIdentifier) = (persistence, storeIdentifier)
   }
 
+  override var database: AnyObject { persistence }
+
   override var refusal: DispatchError? {
     persistence.state.withLock(\.commit.failure).map { .refused($0) }
   }
@@ -59,7 +61,8 @@ extension DispatchError {
       code: .persistenceFailed,
       message: """
         \(consequence): a store was unregistered, and since then its rows were deleted, or another store has been \
-        registered under its identifier. Dispatch the action again: it goes to the stores that are registered then.
+        registered under its identifier. Dispatch the action again: it goes to the stores that are registered then. The \
+        former store itself can only be registered again with persisted:.
         """, storeIdentifiers: storeIdentifiers, isAfterCommit: isAfterCommit)
   }
 

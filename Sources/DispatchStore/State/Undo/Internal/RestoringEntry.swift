@@ -22,7 +22,9 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
     let none = ObjectIdentifier(storage)
     super.init(
       store,
-      StoreRegistration(sequence: UInt64(index), waitFor: [], ownership: .strong),
+      StoreRegistration(
+        sequence: UInt64(index), waitFor: [], ownership: .strong,
+        endGate: storage.presentKeeper?.gate),
       actionType: actionType, overrides: ReducerOverrides(.reduction),
       calls: ReducerCalls(
         on: storage,
