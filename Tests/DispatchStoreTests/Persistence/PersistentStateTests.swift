@@ -793,6 +793,40 @@ struct PersistentStateTests {
     token.cancel()
   }
 
+  /// A slow observer before it is still called with a commit that came during the registration, so no row has it.
+  @Test func isNotObservedOfALostCommitOnceItsStoreIsRegisteredAgain() async throws {
+    let stage = try await PersistenceStage()
+    let (dispatcher, wallet, seen) = (stage.dispatcher, stage.wallet, Recorder<UInt64>())
+    let (hasBegun, mayGoOn) = (Latch(), Latch())
+    let slow = wallet.observe(.part(\.note)) { change in
+      if change.version != 2 { return }
+      hasBegun.open()
+      mayGoOn.wait()
+    }
+    let token = wallet.observe(.part(\.note), when: .durable) { seen.record($0.version) }
+    await dispatcher.send(SetNote(note: "1"))
+    for round in 0..<2 {
+      dispatcher.unregister(store: wallet)
+      if round == 0 { stage.database.hold() }
+      let record = try #require(wallet.storage.presentKeeper as? PersistedRecord)
+      let again = Task {
+        _ = try await dispatcher.register(store: wallet, persisted: .elements(\.all))
+      }
+      while !stage.persistence.state.withLock({ _ in record.isReplaced }) { await Task.yield() }
+      if round == 0 {
+        Thread { wallet.updateModel { $0.note = "2" } }.start()
+        await hasBegun.opened()
+        stage.database.release()
+      }
+      try await again.value
+    }
+    mayGoOn.open()
+    await dispatcher.send(SetNote(note: "3"))
+    try await stage.persistence.close()
+    #expect(seen.all == [1, 5])
+    for token in [slow, token] { token.cancel() }
+  }
+
   @Test(arguments: 0..<2)
   func isSavedWithTheVersionThatItsRegistrationHasRaised(form: Int) async throws {
     let stage = try await PersistenceStage(form: Self.forms[form])

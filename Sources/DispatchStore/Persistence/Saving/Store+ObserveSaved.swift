@@ -40,14 +40,13 @@ extension Store {
     withExtendedLifetime(others) {}
     let observation = observe(source, on: .inline) { [weak storage = self.storage] change in
       let (delivery, version) = (deliveries.add { body(change) }, change.version)
-      // The record of the commit: if the store was registered again, it has another one since.
       guard let record = storage?.savedRecord else {
         return deliveries.end(delivery, isSaved: isInMemory)
       }
       let savedVersion = record.savedVersion
       record.persistence.afterSaving { error in
-        // A store that was replaced commits without being saved.
-        deliveries.end(delivery, isSaved: error == nil && version <= savedVersion.now)
+        // A store that was replaced commits without being saved; it may have been registered again since.
+        deliveries.end(delivery, isSaved: error == nil && savedVersion.contains(version))
       }
     }
     return ObserverToken {
@@ -67,7 +66,7 @@ extension Store {
 }
 
 extension StoreStorage {
-  /// The record that keeps the store's commits to be saved.
+  /// The record that keeps the store's commits now; that of an earlier commit may have been another one.
   fileprivate var savedRecord: PersistedRecord? { withLock { _ in keeper } as? PersistedRecord }
 }
 

@@ -20,8 +20,8 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     get { ownGate.isReplaced }
     set { ownGate.isReplaced = newValue }
   }
-  /// The version up to which its commits are saved.
-  let savedVersion = SavedVersion()
+  /// The version up to which its commits are saved; set with the store's lock, before it is the store's keeper.
+  var savedVersion = SavedVersion()
   /// The row of the model as it was saved last.
   var savedModel: Data?
   var hasReportedSize = false

@@ -112,41 +112,46 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     attach(to: store, model, saved.version)
   }
 
-  /// Begins to keep the store's commits, from its present model on or from a saved one.
+  /// Sets the store to a saved model, and begins to keep its commits.
   ///
   /// A store's version never falls: its observers would take a commit for one that they have had.
-  private func attach(to store: Store<Model, Action>, _ model: Model? = nil, _ saved: UInt64 = 0) {
-    // A replaced model is released outside of the lock.
+  private func attach(to store: Store<Model, Action>, _ model: Model, _ saved: UInt64) {
+    // The replaced model is released outside of the lock.
     var former = model
     var kept = KeptCommit()
     store.storage.lock.lock()
-    if former != nil {
-      swap(&store.storage.model.pointee, &former!)
-      let present = store.storage.version
-      let version = present > 0 ? max(saved, present + 1) : saved
-      store.storage.version = version
-      savedVersion.rise(to: saved)
-      // A store that was selected from may have version 0 before and after.
-      store.storage.attachment(SelectorMemos.self)?._withUnsafeGuaranteedRef { $0.forgetVersions() }
-      store.storage.forEachObserverOutOfTurn {
-        $0.modelWasLoaded(store.storage.model, version: version, &kept)
-      }
+    swap(&store.storage.model.pointee, &former)
+    let present = store.storage.version
+    let version = present > 0 ? max(saved, present + 1) : saved
+    store.storage.version = version
+    // A store that was selected from may have version 0 before and after.
+    store.storage.attachment(SelectorMemos.self)?._withUnsafeGuaranteedRef { $0.forgetVersions() }
+    store.storage.forEachObserverOutOfTurn {
+      $0.modelWasLoaded(store.storage.model, version: version, &kept)
     }
     // Loaded elements are saved, also if the version has risen.
-    let unsaved = former == nil ? store.storage.version : saved
-    parts = form.parts.map {
-      $0.makeChanges(store.storage.model, unsaved, savedIn: savedVersion)
-    }
-    isFirstKeeper = store.storage.keeper == nil
-    takeProjections(of: store.storage.keeper)
-    store.storage.setKeeper(self)
-    let hasRisen = former != nil && store.storage.version > saved
-    if hasRisen { keepVersion(of: store) }
+    beginKeeping(of: store, since: saved)
+    savedVersion.rise(to: saved)
+    if version > saved { keepVersion(of: store) }
     let published = store.storage.publish()
     store.storage.lock.unlock()
     withExtendedLifetime((former, published)) {}
     store.storage.scheduleCalls(kept)
-    if hasRisen { persistence.requestWriter() }
+    if version > saved { persistence.requestWriter() }
+  }
+
+  /// Begins to keep the store's commits, in place of an earlier registration's keeper; called under the store's lock.
+  ///
+  /// - Parameter version: The version up to which any element may have been changed.
+  private func beginKeeping(of store: Store<Model, Action>, since version: UInt64) {
+    let (storage, former) = (store.storage, store.storage.keeper)
+    let isNotified = storage.withNotifications { $0.isDelivered && !$0.isIdle }
+    savedVersion = SavedVersion(
+      from: storage.version, after: isNotified ? (former as? PersistedRecord)?.savedVersion : nil)
+    parts = form.parts.map { $0.makeChanges(storage.model, version, savedIn: savedVersion) }
+    isFirstKeeper = former == nil
+    takeProjections(of: former)
+    storage.setKeeper(self)
   }
 
   /// Keeps the version that loading has raised, as a commit without changes; called under the store's lock.
@@ -178,8 +183,10 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   private func save(
     _ store: Store<Model, Action>, _ driver: any PersistenceDriver
   ) throws -> SavedStore {
+    store.storage.lock.lock()
     // A further attempt keeps the changes since the first one.
-    if !store.storage.withLock({ _ in store.storage.keeper === self }) { attach(to: store) }
+    if store.storage.keeper !== self { beginKeeping(of: store, since: store.storage.version) }
+    store.storage.lock.unlock()
     do {
       let (model, version) = store.storage.withLock { _ in
         (store.storage.model.pointee, store.storage.version)
