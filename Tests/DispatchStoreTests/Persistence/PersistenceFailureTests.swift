@@ -80,6 +80,40 @@ struct PersistenceFailureTests {
     while persistence() != nil { await Task.yield() }
   }
 
+  /// Nobody will save them, however long the program runs on.
+  @Test func keepNothingOfCommitsThatComeAfterwards() async throws {
+    final class Part: Codable, Sendable {}
+    struct Parts: ModelType, Codable { var all = TrackedDictionary<String, Part>() }
+    struct WeakPart { weak let part: Part? }
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    let persistence = try await database.open(for: dispatcher)
+    let store: Store<Parts, HandledAction> = Store(identifier: "parts", model: Parts()) {
+      On(Close.self) { $0.all[$1.account] = nil }
+    }
+    try await dispatcher.register(store: store, persisted: .elements(\.all))
+    persistence.project(store) { _, _ in }
+    var parts: [WeakPart] = []
+    func change(_ key: String) {
+      let part = Part()
+      parts.append(WeakPart(part: part))
+      store.updateModel { $0.all[key] = part }
+      store.updateModel { $0.all[key] = nil }
+    }
+    database.hold()
+    database.failAtCommit(.inputOutput)
+    store.updateModel { $0.all["a"] = Part() }
+    while persistence.state.withLock({ !$0.dirty.isEmpty }) { await Task.yield() }
+    // For the group after the one that fails.
+    change("b")
+    database.release()
+    await #expect(throws: PersistenceError.self) { try await persistence.flush() }
+    for number in 1...1_000 { change("\(number)") }
+    #expect(parts.count { $0.part != nil } == 0)
+    await #expect(throws: PersistenceError.self) {
+      try await store.savedElement(\.all, "c")
+    }
+  }
+
   @Test(arguments: Way.all, [MemoryDatabase.Fault.busy, .full])
   func thatPassAreOvercome(way: Way, fault: MemoryDatabase.Fault) async throws {
     let stage = try await PersistenceStage()

@@ -54,9 +54,10 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     // All of them are commits of one dispatch.
     var loser: Dispatch?
     let needsWriter = persistence.state.withLock { state -> Bool in
+      let isSaving = state.commit.failure == nil
       var (isKept, isLost) = (false, false)
       for record in records {
-        switch record.keep() {
+        switch record.keep(isSaving: isSaving) {
         case .nothing: break
         case .lost(let dispatch):
           isLost = true
@@ -64,8 +65,10 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
         case .kept:
           isKept = true
           // After a failure nobody would take it from the list, and it keeps the persistence.
-          if !record.isDirty, state.commit.failure == nil { state.dirty.append(record) }
-          record.isDirty = true
+          if isSaving, !record.isDirty {
+            state.dirty.append(record)
+            record.isDirty = true
+          }
         }
       }
       if isKept || isLost || !rows.isEmpty {
@@ -90,8 +93,8 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     case lost(Dispatch)
   }
 
-  /// Keeps the commit that was read, under the persistence's lock.
-  func keep() -> Kept { fatalError("PersistedRecord is abstract.") }
+  /// Keeps the commit that was read, under the persistence's lock; after a failure only notes that there was one.
+  func keep(isSaving: Bool) -> Kept { fatalError("PersistedRecord is abstract.") }
 
   /// Forgets the commit that was read.
   func forgetRead() { fatalError("PersistedRecord is abstract.") }

@@ -14,6 +14,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   private var model: Model?
   private var version: UInt64 = 0
   private var commits: [StoreCommit<Action>] = []
+  /// Whether no commit is kept any longer, so that none has to be read; the store's lock guards it.
+  private var isOver = false
   /// Whether nothing has kept the store's commits before; the store's lock guards it.
   private var isFirstKeeper = false
   /// The commit in progress, until it is kept; then the model before it, to be released outside of the lock.
@@ -54,9 +56,12 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     )
   }
 
-  override func keep() -> Kept {
+  override func keep(isSaving: Bool) -> Kept {
     guard let commit = now?.commit else { return .nothing }
+    // Unless the writer has yet to take what was kept before.
+    isOver = (isReplaced || !isSaving) && !isDirty
     if isReplaced { return now?.dispatch.map(Kept.lost) ?? .nothing }
+    if !isSaving { return .kept }
     swap(&model, &now!.model)
     version = commit.version
     for part in parts { part.keep() }
@@ -67,6 +72,10 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   override func forgetRead() {
     now = nil
     for part in parts { part.forgetRead() }
+    if isOver {
+      for part in parts { part.end() }
+      parts = []
+    }
   }
 
   override func take() -> PersistedBatch {

@@ -202,7 +202,7 @@ extension Persistence {
   func fail(
     with makeError: (_ lag: UInt64) -> PersistenceError
   ) -> (lag: UInt64, error: PersistenceError) {
-    var unsaved: (dirty: [PersistedRecord], work: WorkRows) = ([], WorkRows())
+    var unsaved: (batches: [PersistedBatch], work: WorkRows) = ([], WorkRows())
     let (passing, lag, error) = state.withLock { state in
       let lag = state.commit.lag
       let error = state.commit.failure ?? makeError(lag)
@@ -211,7 +211,8 @@ extension Persistence {
         (state.status.lastError, state.status.hasFailed) = (error, true)
       }
       // Released outside of the lock. Records keep the persistence.
-      swap(&unsaved.dirty, &state.dirty)
+      unsaved.batches = state.dirty.map { $0.take() }
+      state.dirty = []
       swap(&unsaved.work, &state.work)
       return (passing, lag, error)
     }
