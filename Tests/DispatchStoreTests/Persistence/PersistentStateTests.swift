@@ -847,12 +847,17 @@ struct PersistentStateTests {
     let (coder, dispatcher) = (HookedCoder(), Dispatcher(name: "bank"))
     let wallet = WalletStore.wallet()
     try await MemoryDatabase().open(for: dispatcher, coder: coder)
+    let history = UndoHistory(of: wallet)
+    wallet.updateModel { $0.note = "x" }
     coder.hook.withLock { $0 = { throw Refused() } }
     await #expect(throws: PersistenceError.self) {
       try await dispatcher.register(store: wallet, persisted: .elements(\.all))
     }
     let log = wallet.model.all.log
     #expect(!log.isFollowed || log.isAbandoned)
+    // An atomic action may assign another dictionary, and what was done before can be undone.
+    #expect(wallet.storage.withLock { _ in wallet.storage.partsUndoneInPlace.isEmpty })
+    #expect(history.canUndo)
   }
 
   @Test func isObservedInItsOrderHoweverManyThreadsCommit() async throws {

@@ -106,7 +106,6 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   /// Loads the saved state into the store, or saves the store's if there is none.
   func begin() async throws {
     guard let store else { return }
-    form.undoesInPlace(in: store)
     let persistence = persistence
     let (saved, model) = try await persistence.perform { driver -> (SavedStore, Model?) in
       guard var saved = try driver.store(self.savedIdentifier) else {
@@ -116,6 +115,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       try self.migrate(&saved, driver)
       return (saved, try self.load(saved, driver))
     }
+    // Not before, since a store that can't be saved stays as it is.
+    form.undoesInPlace(in: store)
     guard let model else { return savedVersion.rise(to: saved.version) }
     number = saved.number
     attach(to: store, model, saved.version)
