@@ -117,6 +117,22 @@ struct UndoesInPlaceTests {
     #expect(message.contains("replaceContents(with:)"))
   }
 
+  /// Its content would be that of the copy by which the rest of the model is undone.
+  @Test func aDictionaryInAnObjectStopsTheProgram() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = Store(model: Shared()) { On(withoutReply: Change.self) { _, _ in } }
+        .undoesInPlace(\.items)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("it leads through an object"))
+  }
+
+  private final class Shared: @unchecked Sendable {  // because it is used by one thread
+    var items = TrackedDictionary<Int, Item>()
+  }
+
   /// More changes than a log keeps without compacting it.
   @Test func manyChangesAreUndone() async {
     let dispatcher = Dispatcher()

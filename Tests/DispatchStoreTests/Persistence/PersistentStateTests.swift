@@ -728,6 +728,34 @@ struct PersistentStateTests {
     #expect(message.contains("Store \"wallet\" can't be registered with dispatcher \"other\""))
   }
 
+  @Test func isNotInTwoRowsForEachElement() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = PersistedForm<Wallet>.elements(\.all, \.all)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("persisted: .elements(…) names a dictionary twice"))
+  }
+
+  @Test func isNotThatOfADictionaryInAnObject() async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) {
+      _ = PersistedForm<Ledger>.elements(\.book.all)
+    }
+    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+    #expect(message.contains("it leads through an object"))
+  }
+
+  private struct Ledger: Codable, Sendable {
+    var book = Book()
+
+    final class Book: Codable, @unchecked Sendable {  // because it is used by one thread
+      var all = TrackedDictionary<String, Int>()
+    }
+  }
+
   /// Also if the dispatcher has no database itself: a dispatch waits for one, and an atomic action has one transaction.
   @Test func isNotInAnotherDatabaseThanThatOfOtherStoresOfItsDispatcher() async {
     let result = await #expect(

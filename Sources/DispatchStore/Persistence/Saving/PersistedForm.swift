@@ -11,11 +11,21 @@ public struct PersistedForm<Model: Sendable & Codable>: Sendable {
   /// them: add new ones at the end. `Model` is encoded with these dictionaries empty.
   ///
   /// A dictionary that you assign as a whole is compared with all of its saved rows; `replaceContents(with:)` is faster.
+  ///
+  /// - Precondition: Each dictionary is named once, and is in no object.
   public static func elements<each Key: PersistentKey, each Value: Sendable & Codable>(
     _ paths: repeat any WritableKeyPath<Model, TrackedDictionary<each Key, each Value>> & Sendable
   ) -> PersistedForm {
     var parts: [PersistedPart<Model>] = []
     repeat parts.append(DictionaryPart(each paths, number: parts.count + 1))
+    let named = parts.map { $0.undo.path as AnyKeyPath }
+    if Set(named).count < named.count {
+      stopProgram(
+        """
+        persisted: .elements(…) names a dictionary twice: \(named). It would have two rows for each element, which \
+        can't be loaded. Name each once.
+        """)
+    }
     return PersistedForm(parts: parts)
   }
 

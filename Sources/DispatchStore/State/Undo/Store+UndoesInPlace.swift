@@ -19,6 +19,7 @@ extension Store {
   ///
   /// - Parameter path: The dictionary, by properties.
   /// - Returns: The store.
+  /// - Precondition: The dictionary is in no object.
   @discardableResult
   @inlinable
   public func undoesInPlace<Key, Value>(

@@ -1,9 +1,14 @@
 extension PartUndo {
   /// Makes the means to undo the changes of a dictionary by the log of its changes.
+  ///
+  /// - Precondition: The dictionary is in no object, of which a copy of the model would have the same one.
   @inlinable
   static func dictionary<Model: Sendable, Key, Value>(
     _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> PartUndo {
+    let isInObject =
+      (path as AnyKeyPath) is ReferenceWritableKeyPath<Model, TrackedDictionary<Key, Value>>
+    if isInObject { stopInObject(path) }
     let part = WritablePart(path)
     let hold = ChangeLogHold()
     let none = TrackedDictionary<Key, Value>()
@@ -31,6 +36,17 @@ extension PartUndo {
         }
       },
       track: { DictionaryTracker(path, none) })
+  }
+}
+
+extension PartUndo {
+  @usableFromInline
+  static func stopInObject(_ path: AnyKeyPath) -> Never {
+    stopProgram(
+      """
+      undoesInPlace and persisted: .elements(…) can't name \(path): it leads through an object, so a copy of the model \
+      has the same dictionary, which could not be emptied alone. Keep the dictionary in a struct.
+      """)
   }
 }
 
