@@ -181,10 +181,12 @@ struct PersistentStateTests {
     let wallet = Store(identifier: "dispatchstore.work", model: Wallet()) {
       On(Deposit.self) { _, _ in }
     }
-    for attempt in 0..<2 {
+    let inMemory = Dispatcher(name: "memory", persistence: nil)
+    for attempt in 0..<3 {
       let error = await #expect(throws: PersistenceError.self) {
-        if attempt == 1 { return try await stage.persistence.delete("dispatchstore.work") }
-        try await stage.dispatcher.register(store: wallet, persisted: .elements(\.all))
+        if attempt == 2 { return try await stage.persistence.delete("dispatchstore.work") }
+        let dispatcher = attempt == 1 ? inMemory : stage.dispatcher
+        try await dispatcher.register(store: wallet, persisted: .elements(\.all))
       }
       #expect(error?.code == .alreadyRegistered)
     }
@@ -483,13 +485,20 @@ struct PersistentStateTests {
     }
   }
 
-  @Test func isOfOneStoreAtATime() async throws {
-    let stage = try await PersistenceStage()
-    let error = await #expect(throws: PersistenceError.self) {
-      try await stage.dispatcher.register(store: .wallet(), persisted: .model)
+  @Test(arguments: [true, false])
+  func isOfOneStoreAtATime(hasDatabase: Bool) async throws {
+    let stage = try await hasDatabase ? PersistenceStage() : nil
+    let dispatcher = stage?.dispatcher ?? Dispatcher(name: "bank", persistence: nil)
+    let first = WalletStore.wallet("first")
+    try await dispatcher.register(store: first, persisted: .model)
+    for other in [WalletStore.wallet("first"), first] {
+      let error = await #expect(throws: PersistenceError.self) {
+        try await dispatcher.register(store: other, persisted: .elements(\.all))
+      }
+      #expect(error?.code == .alreadyRegistered)
+      #expect(error?.message.contains("\"first\"") == true)
+      #expect(other.storage.withLock { _ in other.storage.partsUndoneInPlace.isEmpty })
     }
-    #expect(error?.code == .alreadyRegistered)
-    #expect(error?.message.contains("\"wallet\"") == true)
   }
 
   @Test func isSelectedOnceItIsLoadedWhateverWasSelectedBefore() async throws {

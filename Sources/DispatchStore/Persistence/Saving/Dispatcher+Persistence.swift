@@ -91,23 +91,27 @@ extension Dispatcher {
     persisted form: PersistedForm<Model>, as type: PersistedType? = nil
   ) async throws -> Store<Model, Action> {
     let attached = attachment(orAdd: DispatcherPersistence(nil, isDeclared: false))
-    guard let persistence = attached.persistence else {
-      if attached.isDeclared {
-        store.stayInMemory()
-        form.undoesInPlace(in: store)
-        return register(store: store, waitFor: waitFor, ownership: ownership)
-      }
+    if attached.persistence == nil, !attached.isDeclared {
       stopProgram(
         """
         Store "\(store.identifier)" can't be saved: dispatcher "\(name)" has no persistence. Make it with \
         Dispatcher(name:persistence:), or with nil to keep its stores in memory.
         """)
     }
-    let record = PersistedStore(
-      store, form, as: type ?? PersistedType(store.identifier), in: persistence)
     guard self.store(with: store.identifier) == nil else {
       throw PersistenceError.alreadyRegistered(store.identifier)
     }
+    if let refusal = PersistenceError.refusal(of: store.identifier) { throw refusal }
+    guard let persistence = attached.persistence else {
+      store.stayInMemory()
+      form.undoesInPlace(in: store)
+      guard register(store: store, waitFor: waitFor, ownership: ownership) === store else {
+        throw PersistenceError.alreadyRegistered(store.identifier)
+      }
+      return store
+    }
+    let record = PersistedStore(
+      store, form, as: type ?? PersistedType(store.identifier), in: persistence)
     if let refusal = persistence.claim(store.identifier, for: record) { throw refusal }
     if isPlanted(.servedBeforeLoaded) {
       register(store: store, waitFor: waitFor, ownership: ownership)
@@ -130,6 +134,17 @@ extension Dispatcher {
 }
 
 extension PersistenceError {
+  /// The error for a store with the identifier of the library's own rows; nil for any other one.
+  fileprivate static func refusal(of identifier: String) -> PersistenceError? {
+    if identifier.inFormC != WorkRows.storeIdentifier { return nil }
+    return PersistenceError(
+      .alreadyRegistered,
+      """
+      Store "\(identifier)" can't be registered or deleted: the rows of idempotency keys, schedules and durable effects \
+      have that identifier. Choose another one.
+      """)
+  }
+
   static func alreadyRegistered(_ identifier: String) -> PersistenceError {
     PersistenceError(
       .alreadyRegistered,
@@ -159,14 +174,7 @@ extension Persistence {
   func claim(
     _ identifier: String, for record: PersistedRecord?, adding errand: DatabaseErrand? = nil
   ) -> PersistenceError? {
-    if identifier.inFormC == WorkRows.storeIdentifier {
-      return PersistenceError(
-        .alreadyRegistered,
-        """
-        Store "\(identifier)" can't be registered or deleted: the rows of idempotency keys, schedules and durable effects \
-        have that identifier. Choose another one.
-        """)
-    }
+    if let refusal = PersistenceError.refusal(of: identifier) { return refusal }
     let (present, isBeginning) = state.withLock { state -> (PersistedRecord?, Bool) in
       let present = state.records[identifier]?.record
       return (present, present?.isBeginning == true)
