@@ -54,6 +54,19 @@ import Testing
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
+  func theLastHandlerOfAPartCountsHoweverItsPathIsWritten(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let desktop = dispatcher.addDesktop {
+      Part(\.drawer.papers) { On(Raise.self) { papers, action in papers += 10 * action.by } }
+      Part(\.drawer) {
+        Part(\.papers) { On(Raise.self) { papers, action in papers += action.by } }
+      }
+    }
+    await dispatcher.dispatch(action: Raise(by: 3), mode: mode).ended()
+    #expect(desktop.model == Desktop(drawer: .init(papers: 3)))
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func anAbsentPartChangesNothing(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     let desktop = dispatcher.addDesktop {

@@ -22,8 +22,8 @@ extension Store where Action == HandledAction {
   ///
   /// A new handler replaces the one that its action type had.
   ///
-  /// A dispatch in flight keeps the handlers that the store had when it was dispatched. In a registered store, only
-  /// the routes of these action types and of the store's identifier change.
+  /// A dispatch in flight keeps the handlers that the store had when it was dispatched. In a registered store, the routes
+  /// of all action types that it handles are made anew: add several handlers in one call.
   public func handle(@ListBuilder<Handlers<Model>> _ handlers: () -> [Handlers<Model>]) {
     let handlers = Handlers(handlers())
     changeHandlers { $0.add(handlers) }

@@ -49,9 +49,14 @@ class Handler<Model: Sendable>: @unchecked Sendable {
 
   /// Returns the handler's path from a model that contains this model.
   ///
-  /// An optional's value is another part than the optional, with the same key path.
+  /// An optional's value is another part than the optional, with the same key path. Other paths are joined, so that a part
+  /// has one path, however it is written.
   final func pathInWhole(_ path: AnyKeyPath, _ mayBeAbsent: Bool) -> [AnyKeyPath] {
-    [path] + (mayBeAbsent ? [\Model.self as AnyKeyPath] : []) + self.path
+    if mayBeAbsent { return [path, \Model.self as AnyKeyPath] + self.path }
+    guard let first = self.path.first, let joined = path.appending(path: first) else {
+      return [path] + self.path
+    }
+    return [joined] + self.path.dropFirst()
   }
 
   /// Returns one handler that calls several handlers of the same type, in order.
