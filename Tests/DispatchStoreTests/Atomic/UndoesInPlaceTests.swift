@@ -277,6 +277,33 @@ struct UndoesInPlaceTests {
     #expect(undone == nil && replaced == nil)
   }
 
+  /// The reply shares the notes of the dictionary.
+  @Test func theElementsOfAFinishedActionAreReleasedWithItsReply() async {
+    final class Box: Sendable {}
+    struct Model: Sendable { var items = TrackedDictionary<Int, Box>() }
+    struct Put: AtomicAction {
+      typealias Reply = TrackedDictionary<Int, Box>
+      let box: Box?
+    }
+    let dispatcher = Dispatcher()
+    dispatcher.register(
+      store: Store(identifier: "boxes", model: Model()) {
+        On(Put.self) { model, put in
+          model.items[1] = put.box
+          return model.items
+        }
+      }
+    ).undoesInPlace(\.items)
+    weak var replaced: Box?
+    do {
+      let box = Box()
+      replaced = box
+      dispatcher.dispatch(Put(box: box), mode: .sync)
+      dispatcher.dispatch(Put(box: nil), mode: .sync)
+    }
+    #expect(replaced == nil)
+  }
+
   @Test func aComputedDictionaryIsUndone() async {
     struct Model: Sendable {
       private var stored = TrackedDictionary<Int, Int>()

@@ -190,7 +190,8 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
   }
 
   private init(copying other: ChangeLog, _ mark: UInt64) {
-    entries = mark == other.readMark ? [] : other.entries
+    let isNeeded = mark == 0 ? other.isHeld : mark != other.readMark
+    entries = isNeeded ? other.entries : []
     limit = other.limit
     super.init(copying: other, mark, other.entries.count)
   }

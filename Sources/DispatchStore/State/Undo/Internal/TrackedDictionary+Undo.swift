@@ -28,9 +28,13 @@ extension TrackedDictionary {
   @usableFromInline
   var forgottenCount: Int { isPlanted(.undoForgetsElement) ? 1 : 0 }
 
-  /// Drops what was recorded for the hold only.
+  /// Drops what was recorded for the hold only, once that has ended.
   @inlinable
   mutating func endHold() {
-    if isKnownUniquelyReferenced(&log) { log.endHold() }
+    if isKnownUniquelyReferenced(&log) {
+      log.endHold()
+    } else if !log.isFollowed, !log.entries.isEmpty {
+      log = log.copy()
+    }
   }
 }
