@@ -43,6 +43,8 @@ struct ActionCoderTests {
     #expect(try text(Move.by(2)) == #"{"payload":{"by":{"_0":2}},"type":"move"}"#)
     #expect(try text(FetchTodos.action(3)) == #"{"payload":3,"type":"FetchTodos"}"#)
     #expect(try text(ClearTodos.action()) == #"{"type":"ClearTodos"}"#)
+    // As an observer of a store of handlers gets it.
+    #expect(try text(HandledAction(Move.by(2))) == text(Move.by(2)))
   }
 
   @Test func decodesWhatItHasEncodedInEachForm() throws {

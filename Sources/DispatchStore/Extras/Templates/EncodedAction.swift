@@ -10,9 +10,9 @@ public struct EncodedAction: Codable, Sendable {
     case type, payload
   }
 
-  /// Makes an encoded form of an action.
+  /// Makes an encoded form of an action; one in its wrapping (`HandledAction`), as observers get it, is taken out of it.
   public init(_ action: AnyAction) {
-    self.action = action
+    self.action = HandledAction.unwrapped(action)
   }
 
   /// Encodes the action's name and the action.
