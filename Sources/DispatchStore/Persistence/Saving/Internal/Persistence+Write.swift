@@ -216,6 +216,7 @@ extension Persistence {
       swap(&unsaved.work, &state.work)
       return (passing, lag, error)
     }
+    withExtendedLifetime(unsaved) {}
     pass(passing)
     return (lag, error)
   }
