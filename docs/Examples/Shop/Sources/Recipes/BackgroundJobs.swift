@@ -45,12 +45,13 @@ func openBilling(_ path: String) async throws -> (Dispatcher, Persistence) {
   return (Dispatcher(name: "billing", persistence: persistence), persistence)
 }
 
-/// From anywhere: an invoice in a week, saved once this returns, which may be cancelled by its name until then.
+/// From anywhere: an invoice in a week, saved once this returns; throws if the dispatcher drains.
 func issueLater(
   _ invoice: Int, by dispatcher: Dispatcher, savedIn persistence: Persistence
 ) async throws {
-  dispatcher.dispatch(
+  let issue = dispatcher.dispatch(
     Issue(invoice: invoice),
     options: [.delayed(by: .seconds(7 * 86_400), name: "invoice \(invoice)"), .detached])
+  try issue.resultIfEnded?.get()  // It may have been refused, which `flush()` does not tell.
   try await persistence.flush()
 }

@@ -31,6 +31,18 @@ import Testing
     try await persistence.close()
   }
 
+  @Test func anInvoiceForLaterIsRefusedOnceTheServiceEnds() async throws {
+    let dispatcher = Dispatcher(name: "test", clock: VirtualClock())
+    let persistence = try await MemoryDatabase().open(
+      for: dispatcher, actions: ActionCoder(Issue.self, Remind.self))
+    _ = try await startBilling(dispatcher) { _, _ in }
+    await dispatcher.drain()
+    await #expect(throws: DispatchError.self) {
+      try await issueLater(7, by: dispatcher, savedIn: persistence)
+    }
+    try await persistence.close()
+  }
+
   @Test func anInvoiceThatWasSentIsNotMailedAgain() async throws {
     let dispatcher = Dispatcher(name: "test", clock: VirtualClock())
     let persistence = try await MemoryDatabase().open(
