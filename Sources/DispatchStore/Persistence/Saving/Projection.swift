@@ -101,7 +101,7 @@ extension Persistence {
   ///
   ///     persistence.project(orders) { changes, transaction in
   ///       for (id, _, order) in changes.elements(\.all) ?? [] where order?.isPaid == true {
-  ///         try transaction.execute("INSERT INTO paid (id) VALUES (?)", id)
+  ///         try transaction.execute("INSERT INTO paid VALUES (?) ON CONFLICT DO NOTHING", id)
   ///       }
   ///     }
   ///
