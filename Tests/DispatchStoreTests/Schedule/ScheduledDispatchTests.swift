@@ -167,6 +167,27 @@ struct ScheduledDispatchTests {
     #expect(scene.log.all == ["runs 1"])
   }
 
+  @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
+  func aHookMayWaitForAnotherOneOfItsLane(_ mode: Dispatcher.Mode, isDebounced: Bool) async {
+    let (dispatcher, second) = (scene.dispatcher, scene.runs("2"))
+    let options: @Sendable (String) -> DispatchOptions = { key in
+      isDebounced ? .debounced(key, for: Self.second) : .delayed(by: Self.second)
+    }
+    let middleware = RecordingMiddleware(will: { _, action, _ in
+      if "\(action)" == "1" {
+        dispatcher.dispatch(second, mode: mode, options: options("second")).wait()
+      }
+      return .pass
+    })
+    dispatcher.register(middleware: middleware)
+    let first = dispatcher.dispatch(scene.runs("1"), mode: mode, options: options("first"))
+    await scene.pass(Self.second)
+    await scene.pass(Self.second)
+    #expect(await first.result.isSuccess)
+    #expect(scene.log.all == ["runs 2", "runs 1"])
+    #expect(await scene.nothingRemains())
+  }
+
   @Test func withSyncATasksThreadIsNotBlocked() {
     let handle = scene.dispatcher.dispatch(
       scene.runs("1"), mode: .sync, options: .delayed(by: Self.second))

@@ -35,8 +35,8 @@ struct ThreadState {
     var deliveredOwners = FIFO<any CommitOwner>()
     /// The store runs whose ends wait for this thread's commits, innermost last; nil for one that no longer waits.
     var taskCommits: [StoreRun?] = []
-    /// The end of a dispatch that runs here, while later ends of its lanes wait for it.
-    var pendingEnd: PendingEnd?
+    /// The turns in which code runs here, innermost last.
+    var laneTurns: [any LaneTurn] = []
     /// The thread in its simulated world, which keeps it alive; nil outside a simulation.
     unowned(unsafe) var simulated: (any SimulatedThread)?
     /// The pool worker that takes jobs on this thread.
@@ -210,9 +210,17 @@ struct ThreadState {
     nonmutating _modify { yield &fields.pointee.deliveredOwners }
   }
 
-  var pendingEnd: PendingEnd? {
-    get { fields.pointee.pendingEnd }
-    nonmutating set { fields.pointee.pendingEnd = newValue }
+  /// Runs code in a turn, and leaves that at the end, or before the code blocks this thread.
+  func hold(_ turn: any LaneTurn, _ body: () -> Void) {
+    fields.pointee.laneTurns.append(turn)
+    body()
+    fields.pointee.laneTurns.removeLast()
+    turn.leave()
+  }
+
+  /// Leaves all turns before this thread blocks, perhaps until those behind them have ended.
+  func leaveLaneTurns() {
+    for turn in fields.pointee.laneTurns { turn.leave() }
   }
 
   var taskCommits: [StoreRun?] {

@@ -121,7 +121,8 @@ final class DelayedDispatches: DispatcherAttachment {
 
   /// Begins a dispatch of a lane on the concurrent queue, after those of that lane whose delays have ended before.
   ///
-  /// One after the other, since two threads could enter the lane in the wrong order.
+  /// One after the other, since two threads could enter the lane in the wrong order. One whose hook blocks lets the next
+  /// one begin, for which it may wait.
   func begin(in lane: TypedKey, on pool: ConcurrentPool, _ start: @escaping Start) {
     let hash = lane.hash
     let isOnly = state.withLock { state in
@@ -134,14 +135,18 @@ final class DelayedDispatches: DispatcherAttachment {
 
   private func run(_ start: @escaping Start, _ hash: Int, on pool: ConcurrentPool) {
     pool.resume {
-      start()
-      let next = self.state.withLock { state -> Start? in
-        let next = state.starts[hash]?.popFirst()
-        if next == nil { state.starts[hash] = nil }
-        return next
-      }
-      if let next { self.run(next, hash, on: pool) }
+      let turn = StartTurn { self.startNext(hash, on: pool) }
+      ThreadState.current.hold(turn, start)
     }
+  }
+
+  private func startNext(_ hash: Int, on pool: ConcurrentPool) {
+    let next = state.withLock { state -> Start? in
+      let next = state.starts[hash]?.popFirst()
+      if next == nil { state.starts[hash] = nil }
+      return next
+    }
+    if let next { run(next, hash, on: pool) }
   }
 
   func runIsDue() { state.withLock { $0.dueRunCount += 1 } }
@@ -162,6 +167,15 @@ final class DelayedDispatches: DispatcherAttachment {
       return true
     }
   }
+}
+
+/// The turn of a dispatch that begins after its delay; used by one thread.
+private final class StartTurn: LaneTurn {
+  private var startNext: (() -> Void)?
+
+  init(_ startNext: @escaping () -> Void) { self.startNext = startNext }
+
+  func leave() { startNext.take()?() }
 }
 
 extension Dispatcher {

@@ -38,12 +38,7 @@ extension Dispatch {
 
   /// Completes a dispatch whose end has passed its gate.
   func finish(_ end: PendingEnd) {
-    let thread = ThreadState.current
-    let around = thread.pendingEnd
-    thread.pendingEnd = end
-    completeSaved(end)
-    thread.pendingEnd = around
-    end.leave()
+    ThreadState.current.hold(end) { completeSaved(end) }
   }
 
   /// Ends the wait for saving; returns false if the dispatch has timed out, and another step completes it.

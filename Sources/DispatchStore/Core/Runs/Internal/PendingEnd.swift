@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The end of a dispatch that waits at a gate.
-final class PendingEnd: @unchecked Sendable {
+final class PendingEnd: LaneTurn, @unchecked Sendable {
   // because the gate's lock guards its mutable state
   let dispatch: Dispatch
   /// The round of an action; nil for a sequence, which keeps its lane.

@@ -9,6 +9,12 @@ protocol DeliveryTurn: AnyObject {
   func notifierHasWaited()
 }
 
+/// The turn of a dispatch to begin or to end, among those of its lane.
+protocol LaneTurn: AnyObject {
+  /// Gives the turn to the next dispatch; does nothing if that was done before.
+  func leave()
+}
+
 /// The time in which a thread blocks inside the library.
 ///
 /// The thread gives up its place in the queue, since it may wait for any queued work. Threads that wait for one of
@@ -64,7 +70,7 @@ struct BlockingRegion {
     taskWait = .begin()
     if !isPlanted(.turnKept) { for turn in turns { turn.notifierBeginsToWait() } }
     thread.leaveDeliveredOwners()
-    thread.pendingEnd.take()?.leave()
+    thread.leaveLaneTurns()
     blockedThreads = .here(on: thread)
     worker = isPlanted(.placeNotLent) ? nil : thread.worker
     isJobHelper = thread.isJobHelper
