@@ -22,8 +22,9 @@ extension Scenario {
       for number in 0..<8 {
         let (key, mode) = (1 + number % 2, modes[number % 4])
         group.addTask {
-          let options =
-            [.idempotencyKey(key, remembered: .zero), .named(number)] as DispatchOptions
+          var options: DispatchOptions = [.idempotencyKey(key, remembered: .zero), .named(number)]
+          // All of its key have it, so that they join before it skips them.
+          if key == 2 { options = [options, .skippedIfInFlight(key)] }
           let action = Entry.slow(key * 100 + number)
           let result =
             number < 4 && mode != .mainThread

@@ -158,7 +158,12 @@ struct JoinTests {
     let value: Int
   }
 
-  @Test func ofManyAtOnceOneRuns() async {
+  @Test(
+    arguments: [
+      [], .skippedIfInFlight("bank"),
+      [.skippedIfInFlight("bank"), .limited(by: DispatchLimit(4))],
+    ] as [DispatchOptions])
+  func ofManyAtOnceOneRuns(_ besides: DispatchOptions) async {
     for round in 0..<100 {
       let (free, dispatcher) = (Latch(), dispatcher)
       let script = holds("\(round)", until: free)
@@ -167,8 +172,7 @@ struct JoinTests {
         results.record(
           dispatcher.dispatch(
             action: script, mode: index % 2 == 0 ? .async : .serial,
-            options: .idempotencyKey(round, remembered: .zero))
-        )
+            options: [.idempotencyKey(round, remembered: .zero), besides]))
       }
       free.open()
       var transactions: Set<DispatchID> = []

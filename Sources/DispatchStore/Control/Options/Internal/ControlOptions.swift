@@ -143,54 +143,50 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override func begin(
     for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> DispatchAdmission {
-    if let answered = answered(by: dispatcher) { return answered }
-    guard let limited = limited(for: dispatcher, at: callSite, until: deadline) else { return self }
-    limited.enterBlocking(for: dispatcher, on: .current, at: callSite)
-    return limited
+    let options = ready(for: dispatcher, at: callSite, until: deadline) ?? self
+    (options as? LimitedAdmission)?.enterBlocking(for: dispatcher, on: .current, at: callSite)
+    return options
   }
 
   override func send(
     to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
   ) -> SendAdmission? {
-    if let answered = answered(by: dispatcher) { return .ready(answered) }
-    return limited(for: dispatcher, at: callSite, until: deadline)?.enterSending(at: callSite)
+    guard let options = ready(for: dispatcher, at: callSite, until: deadline) else { return nil }
+    return (options as? LimitedAdmission)?.enterSending(at: callSite) ?? .ready(options)
   }
 
   override var isReady: Bool { answer != nil }
   override var makesKnown: Bool { values.key != nil || values.start != nil }
 
-  /// The options of a dispatch whose key has an answer: it runs nothing, and needs no limit's unit.
+  /// The options of a dispatch with limits once it has an answer, or its units; nil if it has no limits.
   ///
-  /// Nil if it has no limits. Its admission then looks for the answer.
-  private func answered(by dispatcher: Dispatcher) -> ControlOptions? {
-    guard answer == nil, !values.limits.isEmpty, let key = values.key,
-      let answer = dispatcher.idempotencyTable.answer(key.text)
-    else { return nil }
-    return ControlOptions(values, answer: answer)
-  }
-
-  /// The admission with its limits; nil if there are none.
-  ///
-  /// A dispatch that has timed out, or that other options refuse now, waits for no unit, and drops no other dispatch.
-  private func limited(
+  /// One whose key has an answer runs nothing, and needs no unit. One that has timed out, or that other options refuse
+  /// now, waits for no unit, and drops no other dispatch.
+  private func ready(
     for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
-  ) -> LimitedAdmission? {
+  ) -> ControlOptions? {
     guard answer == nil, !values.limits.isEmpty else { return nil }
+    // Before the key, which the one in flight has begun before it came there.
+    let present = values.single.flatMap { dispatcher.controlTables.singles.present($0) }
+    if let key = values.key, let answer = dispatcher.idempotencyTable.answer(key.text) {
+      return ControlOptions(values, answer: answer)
+    }
     return LimitedAdmission(
       values, until: deadline,
-      refusal: refusal(at: callSite, by: dispatcher, until: deadline))
+      refusal: refusal(at: callSite, by: dispatcher, beside: present, until: deadline))
   }
 
   /// The reason why a dispatch made now does not begin, whatever its limits say; nil if its admission is to decide.
   ///
   /// A reason counts as it does in the admission, which it prevents: a debounce is extended, a rejection noted.
   private func refusal(
-    at callSite: CallSite, by dispatcher: Dispatcher, until deadline: Deadline?
+    at callSite: CallSite, by dispatcher: Dispatcher, beside present: Dispatch?,
+    until deadline: Deadline?
   ) -> DispatchError? {
     if let deadline, deadline.time <= dispatcher.clock.nanoseconds {
       return .timedOut(callSite, after: deadline.duration)
     }
-    if let key = values.single, let present = dispatcher.controlTables.singles.present(key) {
+    if let key = values.single, let present {
       return .skipped(callSite, for: present.callSite, key)
     }
     do throws(DispatchError) {
@@ -217,20 +213,16 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     if !values.companions.isEmpty { dispatch.makeDetails().companions += values.companions }
     // A dispatch that can't begin is no leader, and does not come at its rate or time.
     let key = mayWait == nil ? nil : values.key
-    var known = answer
-    if let single = values.single {
-      // A repeat runs nothing, so that it is answered beside whatever is in flight.
-      if let key, known == nil { known = dispatcher.idempotencyTable.answer(key.text) }
-      if known == nil,
-        let present = dispatcher.controlTables.singles.insertUnlessPresent(dispatch, single)
-      {
-        throw DispatchError.skipped(dispatch.callSite, for: present.callSite, single)
-      }
-    }
     if let key,
-      let leader = try dispatcher.idempotencyTable.admit(dispatch, key, values.listed, known)
+      let leader = try dispatcher.idempotencyTable.admit(dispatch, key, values.listed, answer)
     {
       return .joins(leader)
+    }
+    // After the key: a repeat runs nothing, so that it is answered beside whatever is in flight, and skips no other.
+    if let single = values.single,
+      let present = dispatcher.controlTables.singles.insertUnlessPresent(dispatch, single)
+    {
+      throw DispatchError.skipped(dispatch.callSite, for: present.callSite, single)
     }
     guard let start = values.start else {
       try values.pace(dispatch, of: dispatcher)
