@@ -227,6 +227,26 @@ struct EffectLifecycleTests {
     #expect(await dispatcher.drain().isComplete)
   }
 
+  @Test(arguments: [false, true])
+  func afterAShutDownNoneBeginsThatWaitsForItsTurn(isKeyed: Bool) async {
+    let (log, free) = (log, Latch())
+    let body: @Sendable (Cue, EffectContext) async throws -> Void = { _, _ in
+      log.record("effect")
+      await free.opened()
+    }
+    dispatcher.register(
+      effect: isKeyed
+        ? Effect(Cue.self, policy: .serial, per: { $0.number }, body)
+        : Effect(Cue.self, policy: .serial, body))
+    let handles = (0..<3).map { _ in dispatcher.dispatch(action: Cue(), mode: .sync) }
+    _ = await log.first(1)
+    dispatcher.shutDown()
+    free.open()
+    for handle in handles { await handle.settled() }
+    #expect(log.all == ["effect"])
+    #expect(await dispatcher.drain().isComplete)
+  }
+
   @Test func aDispatcherThatIsDroppedLivesUntilTheirRunsHaveEnded() async {
     let (log, free) = (log, Latch())
     weak var weakDispatcher: Dispatcher?

@@ -99,6 +99,8 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   /// Begins an attempt on this thread.
   func begin() {
     yieldPoint(.beginEffect)
+    // A shut-down may have come while the run waited for its turn. Durable work is given up by its outbox.
+    if work == nil, dispatcher.isShutDown { cancel() }
     guard let attempt = state.withLock({ $0.begin() }) else { return registered.ended(self) }
     let executor = OperationExecutor(dispatcher.pool)
     let context = TaskContext(following: standIn, of: dispatcher, sleeps: sleeps)
