@@ -144,6 +144,64 @@ struct WatchdogTests {
     #expect(reports.count == 0, "\(reports.all)")
   }
 
+  enum Waiting: CaseIterable { case awaits, sends, comesAfter }
+
+  /// However late that is.
+  @Test(arguments: DiagnosisTests.queuedModes, Waiting.allCases)
+  func reportsNothingThatWaitsForADelayedDispatch(
+    mode: Dispatcher.Mode, waiting: Waiting
+  ) async {
+    watch()
+    let (dispatcher, action) = (dispatcher, Script.adds("delayed"))
+    let later = DispatchOptions.delayed(by: .seconds(60))
+    let lane = Dispatcher.Mode.serial(lane: "waiting")
+    let waiter: DispatchHandle
+    switch waiting {
+    case .awaits:
+      let delayed = dispatcher.dispatch(action: action, mode: mode, options: later)
+      waiter = dispatcher.dispatch(
+        action: Script.suspends { _ in await delayed.ended() }, mode: lane)
+    case .sends:
+      waiter = dispatcher.dispatch(
+        action: Script.suspends { _ in
+          await dispatcher.send(action, mode: mode, options: later)
+        }, mode: lane)
+    case .comesAfter:
+      let delayed = dispatcher.dispatch(action: action, mode: mode, options: later)
+      waiter = dispatcher.dispatch(
+        action: Script.adds("after"), mode: lane, options: .after(delayed))
+    }
+    while dispatcher.diagnosis().edges.isEmpty { await Task.yield() }
+    let states = dispatcher.diagnosis().entries.flatMap(\.states)
+    #expect(states.contains { $0.hasPrefix("waits for its time") }, "\(states)")
+    #expect(!states.contains { $0.contains("queue") }, "\(states)")
+    for _ in 0..<7 { await advance(by: 8) }
+    await clock.waitForSleepers(atLeast: 1)
+    #expect(reports.count == 0 && !waiter.hasEnded)
+    await advance(by: 4)
+    #expect(await waiter.result.isSuccess)
+    #expect(reports.count == 0, "\(reports.all)")
+  }
+
+  @Test(arguments: DiagnosisTests.queuedModes)
+  func reportsNothingThatPausesBeforeAnotherAttempt(mode: Dispatcher.Mode) async {
+    watch()
+    let attempts = Recorder<Int>()
+    let failing = dispatcher.dispatch(
+      action: Script.runs { _ in
+        attempts.record(attempts.count)
+        if attempts.count == 1 { throw StageFright() }
+      }, mode: mode, options: .retry(attempts: 2, backoff: .constant(.seconds(60))))
+    _ = await attempts.first(1)
+    while !dispatcher.diagnosis().description.contains("pauses before") { await Task.yield() }
+    for _ in 0..<7 { await advance(by: 8) }
+    await clock.waitForSleepers(atLeast: 1)
+    #expect(reports.count == 0 && !failing.hasEnded)
+    await advance(by: 4)
+    #expect(await failing.result.isSuccess)
+    #expect(reports.count == 0, "\(reports.all)")
+  }
+
   @Test func reportsWhatWaitsOnceThatNoLongerMoves() async {
     watch()
     let (began, goesOn, second) = (Latch(), Latch(), Latch())

@@ -61,7 +61,7 @@ extension Diagnosis {
     public let states: [String]
     /// Whether the entry needs the queue, or a thread of it, and nothing else that is known.
     let waitsForQueue: Bool
-    /// Whether the entry waits for nothing but time, as for a token of a rate limit.
+    /// Whether the entry waits for nothing but time: for a token of a rate limit, say, or since it is delayed.
     let waitsForTime: Bool
   }
 

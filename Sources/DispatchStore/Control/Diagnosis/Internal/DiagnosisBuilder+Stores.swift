@@ -16,6 +16,7 @@ extension DiagnosisBuilder {
     case .undelivered:
       map.add({ _ in "\(name) has changes that were left to its notifier" }, to: place)
     case .pausing(let attempt):
+      map.update(place) { $0.waitsForTime = true }
       map.add({ _ in "\(name) pauses before its attempt \(attempt)" }, to: place)
     case .closing:
       map.add({ _ in "the hooks of \(name) are called" }, to: place)

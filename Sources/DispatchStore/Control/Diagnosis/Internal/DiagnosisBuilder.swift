@@ -22,6 +22,7 @@ struct DiagnosisBuilder {
     var scheduler: Scheduler?
     var place: Scheduler?
     var isWaiting = false
+    var isDelayed = false
     var before: [Dispatch] = []
     var work = DispatchWork.none
     var isOver = false
@@ -87,8 +88,8 @@ struct DiagnosisBuilder {
       (waiters, deadline) = (life.waiterCount, life.limit?.deadline.time)
       return Sighting(
         dispatch: dispatch, scheduler: scheduler, place: scheduler?.place,
-        isWaiting: life.isWaiting, before: life.before, work: life.work, isOver: life.isOver,
-        isCancelled: life.isCancelled, hasTimedOut: life.refusal != nil)
+        isWaiting: life.isWaiting, isDelayed: life.isDelayed, before: life.before, work: life.work,
+        isOver: life.isOver, isCancelled: life.isCancelled, hasTimedOut: life.refusal != nil)
     }
     sightings[place] = sighting
     map.update(place) {
@@ -110,7 +111,10 @@ struct DiagnosisBuilder {
       map.link(place, to: awaited, .awaits, "waits for")
       map.add({ "\(store ?? "its code") waits for the end of \($0(awaited))" }, to: place)
     }
-    if sighting.isWaiting {
+    if sighting.isDelayed {
+      map.update(place) { $0.waitsForTime = true }
+      map.add({ _ in "waits for its time: it is delayed or scheduled" }, to: place)
+    } else if sighting.isWaiting {
       lookAtGate(dispatch, place)
       lookAtTurn(sighting, place)
     } else {
