@@ -434,6 +434,21 @@ struct SavedScheduleTests {
     await next.reached { $0.reminded == [1] }
   }
 
+  @Test func thatRepeatAreLeftToTheNextCallInAPause() async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.every(.seconds(3_600), name: "c", perform: CleanUp())
+    try await first.persistence.flush()
+    database.crash()
+    clock.advance(by: .seconds(3_660))
+    let next = try await Office(database, clock, resumes: false)
+    #expect(next.dispatcher.pause())
+    next.dispatcher.resumeWork()
+    #expect(next.dispatcher.schedules.count == 0)
+    next.dispatcher.endPause()
+    next.dispatcher.resumeWork()
+    await next.reached { $0.cleaned == 1 }
+  }
+
   @Test func areReplacedByName() async throws {
     let first = try await Office(database, clock)
     for order in 1...3 {

@@ -11,6 +11,8 @@ extension Dispatcher {
 
   private func resume(_ record: ScheduleRecord<any ActionType>) {
     if let interval = record.interval {
+      // In a pause, an overdue run would be refused, and lost.
+      guard registry.withLock(\.presentAcceptance) == .open else { return }
       let repeated = RepeatedAction(
         action: record.action, name: record.name, storeIdentifier: record.store,
         mode: record.mode.mode, isResumed: true, completion: nil, fileID: #fileID, line: #line)
