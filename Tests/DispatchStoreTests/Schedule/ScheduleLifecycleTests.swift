@@ -53,6 +53,28 @@ struct ScheduleLifecycleTests {
     for handle in handles { #expect(await handle.result.isSuccess) }
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode, DispatchLimit.Overflow.allCases)
+  func repeatingSchedulesTakeNoDefaultUnit(
+    _ mode: Dispatcher.Mode, _ overflow: DispatchLimit.Overflow
+  ) async throws {
+    let (clock, limit) = (VirtualClock(), DispatchLimit(1, overflow: overflow))
+    let dispatcher = Dispatcher(
+      defaults: .limited(by: limit),
+      limits: DispatchLimits(perLane: 1, overflow: overflow, queue: limit), clock: clock)
+    dispatcher.register(
+      store: Store(identifier: "count", model: 0) { On(Tick.self) { $0 += $1.by } })
+    let unit = try #require(limit.enter(orWait: LimitWaiter(for: limit)))
+    let ends = Recorder<DispatchResult>()
+    dispatcher.every(Self.second, name: "k", perform: Tick(by: 1), mode: mode) { ends.record($0) }
+    for count in 1...2 {
+      await clock.waitForSleepers(atLeast: 1)
+      clock.advance(by: Self.second)
+      let end = await ends.first(count)[count - 1]
+      #expect(end.isSuccess, "\(end)")
+    }
+    unit.leave()
+  }
+
   @Test(arguments: End.allCases)
   func repeatingSchedulesStop(_ end: End) async {
     scene.dispatcher.every(Self.second, name: "k", perform: scene.runs("1"))

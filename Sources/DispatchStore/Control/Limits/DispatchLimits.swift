@@ -1,8 +1,8 @@
 /// Limits for all dispatches of a dispatcher, whatever their options say.
 ///
 /// Four kinds of dispatches are not counted: `.sync` ones, which no queue holds; compensations and the actions that
-/// durable effects return, because a refusal would leave work half done; and delayed or scheduled ones, because they may
-/// wait for a week.
+/// durable effects return, because a refusal would leave work half done; and delayed, scheduled or repeating ones, because
+/// they come at their time, when nobody is there to be refused.
 public struct DispatchLimits: Sendable {
   /// The limit of each lane by itself, including the default one and the main queue.
   var lane: (bound: Int, overflow: DispatchLimit.Overflow)?

@@ -11,7 +11,8 @@ extension Dispatcher {
   ///   that is sooner counts.
   /// - Its own `retry` replaces the default one.
   /// - Any limits of its own replace the default ones, which `.sync` does not have.
-  /// - A `delayed` or `scheduled` dispatch has no default time limit and no default limits.
+  /// - A `delayed` or `scheduled` dispatch has no default time limit and no default limits. Nor have runs of `every` a
+  ///   default limit.
   ///
   /// They apply once per dispatch. To a sequence or a group they apply as a whole, and not to its steps or compensations.
   /// They don't apply to a long-lived effect, only to what it dispatches.

@@ -36,7 +36,7 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var takesBounds = true
     /// The context of its group, whose wait for the dispatch is known before that begins; nil for most.
     var group: DispatchContext?
-    /// Whether it is a run of a repeating schedule, which may wait for saving, but is not rejected for it.
+    /// Whether it is a run of a repeating schedule.
     var isRepeated = false
     /// Deadlines at instants; the soonest one counts.
     var deadlines: [@Sendable (DispatcherClock, CallSite) -> Deadline] = []
@@ -49,8 +49,10 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     /// Whether the end does not wait until its commits are saved; the last one that says so counts.
     var endsUnsaved: Bool?
 
-    /// Whether it begins at a time, perhaps in a week, so that default time limits, limits and bounds are not for it.
+    /// Whether it begins at a time, perhaps in a week, so that default time limits are not for it.
     var isScheduled: Bool { if case .schedule? = start { true } else { false } }
+    /// Whether its time was set before, so that nobody is there to be refused: default limits and bounds are not for it.
+    var isOfSchedule: Bool { isScheduled || isRepeated }
 
     /// Takes the object that has the values: as an argument, all of them would be copied.
     mutating func add(_ options: ControlOptions) {
@@ -136,9 +138,7 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override var retryRule: (any RetryRule)? { values.retry }
 
   override var endsUnsaved: Bool { values.endsUnsaved == true }
-  override var mayBeRejected: Bool {
-    values.takesBounds && !values.isScheduled && !values.isRepeated
-  }
+  override var mayBeRejected: Bool { values.takesBounds && !values.isOfSchedule }
 
   override func begin(
     for dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?

@@ -36,10 +36,10 @@ final class DispatcherControl: DefaultAdmission, @unchecked Sendable {
     var values = (own as? ControlOptions)?.values ?? ControlOptions.Values()
     if values.takesDefaults {
       values.retry = values.retry ?? defaults.retry
-      let takesLimits = !values.namesLimits && !values.isScheduled && mode?.isSync != true
+      let takesLimits = !values.namesLimits && !values.isOfSchedule && mode?.isSync != true
       if takesLimits { values.limits = defaults.limits }
     }
-    if let mode, values.takesBounds, !values.isScheduled { addBounds(of: mode, to: &values) }
+    if let mode, values.takesBounds, !values.isOfSchedule { addBounds(of: mode, to: &values) }
     return own == nil && values.retry == nil && values.limits.isEmpty ? nil : ControlOptions(values)
   }
 

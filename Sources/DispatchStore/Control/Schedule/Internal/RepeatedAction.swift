@@ -31,9 +31,13 @@ final class RepeatedAction: Sendable {
   }
 
   private func begin(by dispatcher: Dispatcher, then ended: @escaping @Sendable () -> Void) {
+    let saved = dispatcher.savedSchedules?.run(of: self, by: dispatcher)
+    let options = DispatchOptions().controlled {
+      $0.isRepeated = true
+      if let saved { $0.companions = [saved] }
+    }
     let handle = dispatcher.dispatch(
-      self.action, to: self.storeIdentifier, mode: self.mode,
-      options: dispatcher.savedSchedules?.options(forRunOf: self, by: dispatcher) ?? [],
+      self.action, to: self.storeIdentifier, mode: self.mode, options: options,
       fileID: self.fileID, line: self.line)
     // A run that has timed out goes on until its stores have ended.
     if let dispatch = handle.dispatch { dispatch.beforeResult(ended) } else { ended() }

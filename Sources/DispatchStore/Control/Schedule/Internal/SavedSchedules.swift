@@ -135,19 +135,13 @@ final class SavedSchedules: DispatcherAttachment {
     state.withLock { $0.records.takeOver(name, by: number) }
   }
 
-  /// The options for a run of a repeating schedule, whose commit saves the time of the next run.
-  func options(forRunOf action: RepeatedAction, by dispatcher: Dispatcher) -> DispatchOptions {
-    var run: SavedRun?
-    if let (due, number) = dispatcher.schedules.next(of: action),
+  /// The companion of a run of a repeating schedule; nil if the schedule is not saved.
+  func run(of action: RepeatedAction, by dispatcher: Dispatcher) -> SavedRun? {
+    guard let (due, number) = dispatcher.schedules.next(of: action),
       var record = state.withLock({ $0.records[action.name, number] })
-    {
-      record.due = due
-      run = SavedRun(record, number, in: self)
-    }
-    return DispatchOptions().controlled {
-      $0.isRepeated = true
-      if let run { $0.companions = [run] }
-    }
+    else { return nil }
+    record.due = due
+    return SavedRun(record, number, in: self)
   }
 
   /// The removal of a record's row; nil if another one has replaced it.
