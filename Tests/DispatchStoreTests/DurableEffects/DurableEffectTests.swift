@@ -790,6 +790,34 @@ struct DurableEffectTests {
     }
   }
 
+  @Test(arguments: [true, false])
+  func areNotAttemptedOnceAnotherProcessHasTheirDatabase(fails: Bool) async throws {
+    let (begun, latch) = (Recorder<Int>(), Latch())
+    let (dispatcher, warnings, opened) = try await open(isPersistent: true)
+    let persistence = try #require(opened)
+    let registration = dispatcher.register(
+      effect: DurableEffect(
+        "charge", on: OrderPlaced.self, backoff: .none, maxConcurrentRuns: 1
+      ) { order, _ in
+        begun.record(order.id)
+        await latch.opened()
+        if fails { throw BankIsClosed() }
+        return nil
+      })
+    for id in 0..<3 { await dispatcher.send(OrderPlaced(id: id)) }
+    _ = await begun.first(1)
+    try await persistence.flush()
+    database.becomeOwned()
+    await dispatcher.send(OrderPlaced(id: 3))
+    await #expect(throws: PersistenceError.self) { try await persistence.flush() }
+    latch.open()
+    while registration.runCount > 0 { await Task.yield() }
+    #expect(begun.count == 1)
+    #expect(dispatcher.pendingEffects.count == (fails ? 4 : 3))
+    #expect(dispatcher.deadLetters.isEmpty)
+    #expect(!warnings.all.contains { $0.kind == .effectFailed || $0.kind == .deadLetter })
+  }
+
   @Test func makeTheirActionAtomic() async throws {
     let service = try await PaymentService(nil, ChargingBank())
     service.dispatcher.register(

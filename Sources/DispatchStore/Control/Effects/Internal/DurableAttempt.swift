@@ -8,6 +8,8 @@ struct DurableAttempt {
   /// Makes the attempt; returns the pause before another one, if that follows.
   func make() async -> Duration? {
     yieldPoint(.beginEffect)
+    // Nothing would be saved of it, and the database may have an owner that does the work.
+    if hasFailedToSave { return nil }
     let (end, before) = (OutboxEnd(entry), entry.progress)
     if before.wasLeft, await !outbox.countAhead(entry, of: effect.attemptCount) {
       let progress = entry.progress
@@ -30,13 +32,13 @@ struct DurableAttempt {
     return nil
   }
 
-  /// Whether the dispatcher ends, so that the next process does the work; the error may be that of another one.
+  private var hasFailedToSave: Bool { outbox.keeper?.hasFailed() == true }
+
+  /// Whether the next process does the work, since this one saves nothing any longer, or the dispatcher ends; the error
+  /// may be that of another one.
   private func isOfTheEnd(_ error: any Error) -> Bool {
-    switch (error as? DispatchError)?.code {
-    case .dispatcherClosed?: run.dispatcher.isClosed
-    case .persistenceFailed?: outbox.keeper?.hasFailed() == true
-    default: false
-    }
+    hasFailedToSave
+      || (error as? DispatchError)?.code == .dispatcherClosed && run.dispatcher.isClosed
   }
 
   private func work(_ number: Int) async throws -> (any ActionType)? {
