@@ -60,6 +60,22 @@ struct EffectPolicyTests {
     #expect(log.all.last == "-1")
   }
 
+  /// However many of them have not ended yet.
+  @Test func latestCancelsEachRunOnce() {
+    final class Run {}
+    var (line, cancelled) = (EffectLine<Run>(), [ObjectIdentifier]())
+    let runs = (0..<1_000).map { _ in Run() }
+    for (number, run) in runs.enumerated() {
+      if case .begin(let former?) = line.arrive(run, .latest) {
+        cancelled.append(ObjectIdentifier(former))
+      }
+      // One that ends on its own is not cancelled.
+      if number == 500 { _ = line.ended(run) }
+    }
+    let others = runs.indices.filter { $0 != 500 && $0 != 999 }
+    #expect(cancelled == others.map { ObjectIdentifier(runs[$0]) })
+  }
+
   @Test func unlessRunningSkipsTheLater() async {
     register(.unlessRunning)
     let first = dispatch(0)

@@ -2,8 +2,8 @@
 struct EffectLine<Run: AnyObject> {
   /// The treatment of a new run.
   enum Arrival {
-    /// The run begins, and these are cancelled.
-    case begin(cancelling: [Run])
+    /// The run begins, and the one before it is cancelled, if there is one.
+    case begin(cancelling: Run?)
     /// The run waits for its turn.
     case wait
     /// The run is skipped.
@@ -30,7 +30,8 @@ struct EffectLine<Run: AnyObject> {
 
   mutating func arrive(_ run: Run, _ policy: EffectPolicy) -> Arrival {
     if policy == .unlessRunning, !isEmpty { return .skip }
-    let former = policy == .latest ? runs : []
+    // Earlier runs were cancelled when the last one came.
+    let former = policy == .latest ? running.last : nil
     return takeTurn(run) ? .begin(cancelling: former) : .wait
   }
 

@@ -78,7 +78,7 @@ final class RegisteredEffect: DispatchFollower {
   ) {
     switch enterLine(run, following) {
     case .begin(let former):
-      for run in former { run.cancel() }
+      former?.cancel()
       begin(run)
     case .wait:
       break

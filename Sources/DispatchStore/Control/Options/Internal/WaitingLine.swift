@@ -13,6 +13,9 @@ struct WaitingLine<Member: AnyObject> {
   /// The objects, first to last; linear.
   var all: [Member] { order.all.compactMap { members[$0] } }
 
+  /// The object that came last; nil if it has left.
+  var last: Member? { members[lastTicket] }
+
   func contains(_ member: Member) -> Bool { tickets[ObjectIdentifier(member)] != nil }
 
   mutating func append(_ member: Member) {
