@@ -125,6 +125,25 @@ struct ScheduledDispatchTests {
     #expect(await scene.nothingRemains())
   }
 
+  @Test(arguments: [false, true])
+  func itsDelayCountsFromTheCallIfItWaitsForAUnit(sends: Bool) async throws {
+    let (dispatcher, script) = (scene.dispatcher, scene.runs("1"))
+    let limit = DispatchLimit(1, overflow: .wait)
+    let unit = try #require(limit.enter(orWait: LimitWaiter(for: limit)))
+    let options: DispatchOptions = [.limited(by: limit), .delayed(by: .seconds(10))]
+    let task = Task {
+      if sends { return await dispatcher.send(script, options: options).result }
+      return await onOwnThread { dispatcher.dispatch(script, options: options) }.result
+    }
+    while limit.statistics.waiting == 0 { await Task.yield() }
+    scene.clock.advance(by: .seconds(6))
+    unit.leave()
+    while dispatcher.scheduled.isEmpty { await Task.yield() }
+    await scene.pass(.seconds(4))
+    #expect(await task.value.isSuccess)
+    #expect(await scene.nothingRemains())
+  }
+
   @Test func aListBeginsAsAWhole() async {
     let actions: [AnyAction] = [scene.runs("1"), scene.runs("2")]
     let handle = scene.dispatcher.dispatch(

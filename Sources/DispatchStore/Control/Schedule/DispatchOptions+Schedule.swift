@@ -53,7 +53,8 @@ extension DispatchOptions {
   public static func scheduled(
     at date: Date, name: String? = nil, missed: MissedRuns = .once
   ) -> DispatchOptions {
-    scheduled(ScheduleRule(begin: .at(date.unixNanoseconds), name: name, missed: missed))
+    scheduled(
+      ScheduleRule(begin: .at(.date(date.unixNanoseconds)), name: name, missed: missed))
   }
 
   private static func scheduled(_ rule: ScheduleRule) -> DispatchOptions {

@@ -25,7 +25,7 @@ extension Dispatcher {
       guard let saved = savedSchedules else { return }
       dispatch(
         record, SavedSchedule(of: record, in: saved),
-        by: ScheduleRule(begin: .at(record.due), name: record.name, missed: record.missed))
+        by: ScheduleRule(begin: .at(.date(record.due)), name: record.name, missed: record.missed))
     }
   }
 

@@ -171,6 +171,10 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     if let key = values.key, let answer = dispatcher.idempotencyTable.answer(key.text) {
       return ControlOptions(values, answer: answer)
     }
+    var values = values
+    if case .schedule(let rule)? = values.start {
+      values.start = .schedule(rule.called(at: dispatcher.clock.moment))
+    }
     return LimitedAdmission(
       values, until: deadline,
       refusal: refusal(at: callSite, by: dispatcher, beside: present, until: deadline))

@@ -3,11 +3,10 @@ struct ScheduleRule: Sendable {
   enum Begin {
     /// Nanoseconds of the dispatcher's clock from the call on.
     case after(Int64)
-    /// Nanoseconds since 1970.
-    case at(Int64)
+    case at(ScheduleTime)
   }
 
-  let begin: Begin
+  private(set) var begin: Begin
   let name: String?
   let missed: MissedRuns
   /// Whether the dispatch is saved if it has a name; if not, nothing is saved under its name.
@@ -17,8 +16,15 @@ struct ScheduleRule: Sendable {
     switch begin {
     // Never earlier than now, so that a difference to a later moment does not overflow.
     case .after(let time): .elapsed(moment.elapsed.addingClamped(max(time, 0)))
-    case .at(let date): .date(date)
+    case .at(let time): time
     }
+  }
+
+  /// Returns the rule of a call that is made at a moment, and is admitted later.
+  func called(at moment: Moment) -> ScheduleRule {
+    var rule = self
+    rule.begin = .at(time(at: moment))
+    return rule
   }
 
   func admit(_ delay: DispatchDelay, to dispatcher: Dispatcher) throws -> Admission {
