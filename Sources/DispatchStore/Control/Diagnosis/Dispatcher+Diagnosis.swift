@@ -20,7 +20,7 @@ extension Dispatcher {
   /// ```
   ///
   /// A part is a store, an attempt, or an action of a sequence. A commit alone is none, since its dispatch is not
-  /// noted. A dispatch that waits for a moving one has not stalled.
+  /// noted. A dispatch that waits for a moving one of this dispatcher has not stalled.
   ///
   /// The report names each dispatch with its waits, and the deadlocks (`Diagnosis`). It comes once for a stall, and
   /// again each time that the stall has lasted twice as long. Dispatches that come to wait for the same one are not
