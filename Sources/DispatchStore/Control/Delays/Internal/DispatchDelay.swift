@@ -113,7 +113,7 @@ final class DelayedDispatches: DispatcherAttachment {
 
   func remove(_ id: DispatchID) {
     let (removed, waiters) = state.withLock {
-      ($0.delays.removeValue(forKey: id), $0.takeWaiters())
+      ($0.delays.removeAndShrink(id), $0.takeWaiters())
     }
     withExtendedLifetime(removed) {}
     for waiter in waiters { waiter() }

@@ -43,7 +43,7 @@ final class InFlightTable: DispatchWatcher {
 
   func forget(_ trace: DispatchTrace) {
     // The objects of the entry are released outside the lock.
-    let removed = shard(of: trace.id).withLock { $0.removeValue(forKey: trace.id) }
+    let removed = shard(of: trace.id).withLock { $0.removeAndShrink(trace.id) }
     withExtendedLifetime(removed) {}
   }
 

@@ -37,6 +37,9 @@ final class KeyedTable<Member: AnyObject & Sendable>: Sendable {
 
   var count: Int { shards.reduce(0) { $0 + $1.withLock(\.count) } }
 
+  /// The number of keys for which there is memory.
+  var capacity: Int { shards.reduce(0) { $0 + $1.withLock(\.entries.capacity) } }
+
   /// The objects of all keys, in no order.
   var all: [Member] {
     let entries = shards.flatMap { shard in shard.withLock { $0.entries.values.flatMap(\.self) } }
@@ -89,7 +92,11 @@ final class KeyedTable<Member: AnyObject & Sendable>: Sendable {
     shard(of: key).withLock { shard in
       let present = shard.entries[key.hash] ?? []
       let others = present.filter { entry in !gone.contains { $0 === entry } }
-      shard.entries[key.hash] = others.isEmpty ? nil : others
+      if others.isEmpty {
+        shard.entries.removeAndShrink(key.hash)
+      } else {
+        shard.entries[key.hash] = others
+      }
       shard.count -= present.count - others.count
     }
     // Releases the program's keys outside of the lock.

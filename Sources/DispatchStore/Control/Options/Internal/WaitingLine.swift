@@ -27,8 +27,8 @@ struct WaitingLine<Member: AnyObject> {
 
   mutating func popFirst() -> Member? {
     while let ticket = order.popFirst() {
-      guard let member = members.removeValue(forKey: ticket) else { continue }
-      tickets[ObjectIdentifier(member)] = nil
+      guard let member = members.removeAndShrink(ticket) else { continue }
+      tickets.removeAndShrink(ObjectIdentifier(member))
       return member
     }
     return nil
@@ -36,8 +36,8 @@ struct WaitingLine<Member: AnyObject> {
 
   /// Takes an object out of the line; false if it was not there.
   mutating func remove(_ member: Member) -> Bool {
-    guard let ticket = tickets.removeValue(forKey: ObjectIdentifier(member)) else { return false }
-    members[ticket] = nil
+    guard let ticket = tickets.removeAndShrink(ObjectIdentifier(member)) else { return false }
+    members.removeAndShrink(ticket)
     if order.count > 2 * members.count + 64 { order.removeAll { members[$0] == nil } }
     return true
   }

@@ -80,7 +80,7 @@ struct ScheduleState<Member> {
   /// Removes a pending entry; does nothing if its time has come.
   mutating func remove(_ token: Token) -> Entry? {
     let entry = token.isDate ? dates.remove(token.timer) : elapsed.remove(token.timer)
-    if let name = entry?.name, names[name] == token { names[name] = nil }
+    if let name = entry?.name, names[name] == token { names.removeAndShrink(name) }
     return entry
   }
 
@@ -105,7 +105,7 @@ struct ScheduleState<Member> {
   private mutating func begin(_ entry: Entry, at moment: Moment) -> Bool {
     guard let name = entry.name else { return true }
     guard let repetition = entry.repetition, case .elapsed(let time) = entry.due else {
-      names[name] = nil
+      names.removeAndShrink(name)
       return true
     }
     let (runs, next) = repetition.advance(from: time, at: moment.elapsed)
