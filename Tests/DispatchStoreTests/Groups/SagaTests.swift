@@ -464,6 +464,37 @@ struct SagaTests {
     #expect(stage.model == ["late", "-late"])
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
+  func aCompensationFollowsTheBlockOfOneThatHasTimedOut(_ form: GroupForm.InMode) async {
+    let (clock, began, isCancelled, free) = (VirtualClock(), Latch(), Latch(), Latch())
+    let dispatcher = Dispatcher(clock: clock)
+    let stage = dispatcher.addStage()
+    let late = Script.suspends { stage in
+      began.open()
+      await isCancelled.openedOrCancelled()
+      await free.opened()
+      stage.updateModel { $0.append("late") }
+    }
+    let group = ActionGroup {
+      ActionStep(Script.adds("a")).compensated(by: Script.adds("-a"))
+      ActionStep(Script.adds("b"), mode: form.mode)
+        .compensated(by: late, options: .timeout(.seconds(1)))
+      failure
+    }
+    let task = Task { await form.run(group, by: dispatcher) }
+    await began.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    await isCancelled.opened()
+    // Comes after the end of the compensation, if that does not wait for its block.
+    for _ in 0..<20 { await dispatcher.dispatch(action: Script.runs { _ in }).ended() }
+    free.open()
+    let result = await task.value
+    #expect(stage.model == ["a", "b", "late", "-a"])
+    let errors = result.compensated.map { $0.compensation?.error as? DispatchError }
+    #expect(errors.map { $0?.code } == [.timedOut, nil])
+  }
+
   @Test(arguments: GroupForm.InMode.all)
   func aCompensationHasOptionsOfItsOwn(_ form: GroupForm.InMode) async {
     let attempts = Recorder<Int>()

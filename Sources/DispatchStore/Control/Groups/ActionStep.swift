@@ -77,7 +77,8 @@ public struct ActionStep: Sendable {
   ///   - action: The action.
   ///   - storeIdentifier: The only store to run; nil for all that respond.
   ///   - mode: The place at which the compensation runs, and the order; nil for the step's mode.
-  ///   - options: Further options of the compensation, such as attempts or a time limit of its own.
+  ///   - options: Further options of the compensation, such as attempts or a time limit of its own. At that limit it is
+  ///     cancelled, and ends once its block has.
   ///   - ifOnlyBegun: Whether to compensate, too, if this step began in a store and then failed, timed out or was
   ///     cancelled: its effect may have happened. The compensation then awaits the end of the step's block.
   ///   - fileID: The call site's file.
@@ -119,8 +120,10 @@ public struct ActionStep: Sendable {
     _ work: GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.SendMode?,
     _ options: DispatchOptions, _ ifOnlyBegun: Bool, _ fileID: StaticString, _ line: UInt
   ) -> ActionStep {
-    // Full bounds must not keep a finished step from being undone.
-    let options = ([options, .detached] as DispatchOptions).controlled { $0.takesBounds = false }
+    // Full bounds must not keep a finished step from being undone. And the next compensation follows this one's block.
+    let options = ([options, .detached] as DispatchOptions).controlled {
+      ($0.takesBounds, $0.endsWithStores) = (false, true)
+    }
     return ActionStep(
       step.compensated(
         by: GroupStep(

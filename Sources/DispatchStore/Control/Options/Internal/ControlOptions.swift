@@ -34,6 +34,8 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     /// Whether bounds apply that might reject it, those of the dispatcher's lanes and queue and those of what is
     /// unsaved; false if that would leave work half done.
     var takesBounds = true
+    /// Whether it ends no earlier than its stores, also at its deadline; true for compensations.
+    var endsWithStores = false
     /// The context of its group, whose wait for the dispatch is known before that begins; nil for most.
     var group: DispatchContext?
     /// Whether it is a run of a repeating schedule.
@@ -73,6 +75,7 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
       namesLimits = namesLimits || options.values.namesLimits
       takesDefaults = takesDefaults && options.values.takesDefaults
       takesBounds = takesBounds && options.values.takesBounds
+      endsWithStores = endsWithStores || options.values.endsWithStores
       group = options.values.group ?? group
       isRepeated = isRepeated || options.values.isRepeated
       Self.append(options.values.deadlines, to: &deadlines)
@@ -118,6 +121,7 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
   override var isOnlyAtomic: Bool { self === ControlOptions.atomic }
   static let atomic = DispatchOptions().controlled { $0.isAtomic = true }.control
 
+  override var mayEndEarly: Bool { !values.endsWithStores }
   override var takesDefaultTimeLimit: Bool { !values.isScheduled }
 
   override func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? {

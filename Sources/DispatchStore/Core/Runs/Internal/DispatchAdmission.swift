@@ -22,6 +22,9 @@ class DispatchAdmission: @unchecked Sendable {
   /// Returns the deadline of a dispatch made now, apart from its options.
   func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? { nil }
 
+  /// Whether its result may come at its deadline, before the end of its stores.
+  var mayEndEarly: Bool { true }
+
   /// Whether the dispatcher's default time limit applies.
   var takesDefaultTimeLimit: Bool { true }
 

@@ -101,7 +101,9 @@ extension Dispatcher {
       details.priority = admission.priority(in: mode, of: self)
       details.retry = admission.retryRule.map { StoreRetry(rule: $0, dispatcher: self) }
     }
-    if let deadline = terms.deadline { try put(deadline, dispatch, mode) }
+    if let deadline = terms.deadline {
+      try put(deadline, dispatch, mode, mayEndEarly: admission?.mayEndEarly != false)
+    }
     let delay = try admission.flatMap { try decide(on: dispatch, by: $0, mode) }
     // A joining dispatch runs nothing.
     if dispatch.details?.isJoining != true, let gate = admission?.gate(for: self) {
@@ -150,17 +152,17 @@ extension Dispatcher {
   }
 
   private func put(
-    _ deadline: Deadline, _ dispatch: Dispatch, _ mode: Mode
+    _ deadline: Deadline, _ dispatch: Dispatch, _ mode: Mode, mayEndEarly: Bool
   ) throws(DispatchError) {
     let details = dispatch.makeDetails()
     guard deadline.time > clock.nanoseconds else {
       throw .timedOut(dispatch.callSite, after: deadline.duration)
     }
-    // Not if a caller's thread or task waits for the stores.
-    let endsEarly = !mode.isSync && details.scheduler?.isTask != true
+    // A caller's thread or task waits for the stores.
+    let isAwaited = mode.isSync || details.scheduler?.isTask == true
     details.put(
       TimeLimit(
-        until: deadline, of: self, endsEarly: endsEarly,
-        isOfReduction: !endsEarly && details.retry == nil && dispatch.isReduction))
+        until: deadline, of: self, endsEarly: mayEndEarly && !isAwaited,
+        isOfReduction: isAwaited && details.retry == nil && dispatch.isReduction))
   }
 }
