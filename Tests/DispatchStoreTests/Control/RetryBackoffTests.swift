@@ -8,11 +8,7 @@ struct RetryBackoffTests {
     _ backoff: RetryBackoff, _ count: Int = 5, transaction: UInt64 = 7, isSimulated: Bool = false
   ) -> [Int64] {
     (1...count).map { attempt in
-      backoff.pause(
-        after: FailedAttempt(
-          error: StageFright(), attempt: attempt,
-          dispatchID: DispatchID(rawValue: transaction), storeIndex: 0,
-          isSimulated: isSimulated))
+      backoff.pause(after: attempt, seed: isSimulated ? transaction &* 1_048_576 : nil)
     }
   }
 

@@ -56,18 +56,18 @@ public struct RetryBackoff: Sendable {
     return backoff
   }
 
-  /// The pause after a failed attempt, in nanoseconds.
-  func pause(after failure: FailedAttempt) -> Int64 {
-    let longest = longestPause(after: failure.attempt)
+  /// The pause after so many failed attempts, in nanoseconds.
+  ///
+  /// - Parameter seed: In a simulation, the seed of a draw that is the system's otherwise.
+  func pause(after attempt: Int, seed: UInt64?) -> Int64 {
+    let longest = longestPause(after: attempt)
     switch jitter {
     case .none:
       return longest
     case .seeded(let source):
       return source.draw(upTo: longest)
-    case .system where failure.isSimulated:
-      let number = failure.dispatchID.rawValue &* 1_048_576 &+ UInt64(failure.storeIndex) &* 1_024
-      return SeededJitter(number &+ UInt64(failure.attempt)).draw(upTo: longest)
     case .system:
+      if let seed { return SeededJitter(seed &+ UInt64(attempt)).draw(upTo: longest) }
       return longest > 0 ? .random(in: 0...longest) : 0
     }
   }

@@ -158,10 +158,8 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
 
   /// The pause before another attempt, after this number of failures.
   func pause(of backoff: RetryBackoff, after failures: Int) -> Duration {
-    let failure = FailedAttempt(
-      error: CancellationError(), attempt: failures, dispatchID: dispatchID, storeIndex: 0,
-      isSimulated: dispatcher.pool.world != nil)
-    return .nanoseconds(backoff.pause(after: failure))
+    let seed = dispatcher.pool.world.map { _ in dispatchID.rawValue &* 1_048_576 }
+    return .nanoseconds(backoff.pause(after: failures, seed: seed))
   }
 
   private func report(_ error: any Error) {

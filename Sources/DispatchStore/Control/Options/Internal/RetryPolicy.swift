@@ -6,7 +6,7 @@ struct RetryPolicy: RetryRule {
 
   func pause(after failure: FailedAttempt) -> Int64? {
     guard failure.attempt < attemptCount, isRetried(failure.error) else { return nil }
-    return backoff.pause(after: failure)
+    return backoff.pause(after: failure.attempt, seed: failure.seed)
   }
 
   /// Whether an error is neither one of the library's own nor that of a cancelled wait.

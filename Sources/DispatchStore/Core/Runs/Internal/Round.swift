@@ -396,9 +396,10 @@ final class Round: @unchecked Sendable {
     guard let retry, case .failed(let error) = outcome, atomicOutcome?.mayRepeat != false,
       let attempt = state.withLock({ $0.failedAttempt(storeRun.index) })
     else { return nil }
-    let failure = FailedAttempt(
-      error: atomicOutcome?.error ?? error, attempt: attempt, dispatchID: dispatch.id,
-      storeIndex: storeRun.index, isSimulated: retry.dispatcher.pool.world != nil)
+    let seed = retry.dispatcher.pool.world.map { _ in
+      dispatch.id.rawValue &* 1_048_576 &+ UInt64(storeRun.index) &* 1_024
+    }
+    let failure = FailedAttempt(error: atomicOutcome?.error ?? error, attempt: attempt, seed: seed)
     return dispatch.perform(nil) { retry.rule.pause(after: failure) }
   }
 

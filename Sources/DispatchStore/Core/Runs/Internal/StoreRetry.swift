@@ -11,9 +11,8 @@ struct FailedAttempt {
   let error: any Error
   /// The number of the attempt, from 1.
   let attempt: Int
-  let dispatchID: DispatchID
-  let storeIndex: Int
-  let isSimulated: Bool
+  /// In a simulation, the seed from which its pause may be drawn.
+  let seed: UInt64?
 }
 
 /// The rule and the dispatcher, with its timers, by which failed stores are retried.
