@@ -183,7 +183,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
       outbox.giveUp(work, by: dispatcher)
       if state.withLock(\.isCancelled) {
         // Somebody has cancelled the run, and not the work.
-        elsewhere { outbox.goOn(work, by: self.dispatcher) }
+        elsewhere { outbox.beginIfPending(work, by: self.dispatcher) }
       } else if isRevived {
         elsewhere { outbox.begin(work, by: self.dispatcher) }
       }

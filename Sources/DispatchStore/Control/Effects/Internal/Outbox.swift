@@ -120,14 +120,8 @@ final class Outbox: DispatcherAttachment {
     if let effect, entry.action != nil, entry.beginRun() { effect.begin(entry, by: dispatcher) }
   }
 
-  /// Ends a cancelled run of work, and begins another one, unless it is done, given up or left to the next process.
-  func beginAgain(_ entry: OutboxEntry, by dispatcher: Dispatcher) {
-    _ = entry.endRun()
-    goOn(entry, by: dispatcher)
-  }
-
-  /// Begins another run of work, unless it is done, given up or left to the next process.
-  func goOn(_ entry: OutboxEntry, by dispatcher: Dispatcher) {
+  /// Begins another run of work whose run was cancelled, unless it is done, given up or left to the next process.
+  func beginIfPending(_ entry: OutboxEntry, by dispatcher: Dispatcher) {
     let isPending = state.withLock { state in
       !state.isClosed && state.entries[entry.key] === entry
         && state.effects[entry.effect]?.effect?.isRegistered == true

@@ -37,7 +37,10 @@ final class RegisteredEffect: DispatchFollower {
     let key = following.key?(ended.action)
     guard let run = EffectRun(of: self, following: ended, key, work, watch, on: .current) else {
       // Somebody has cancelled what follows the dispatch, and not the work.
-      if let work { outbox?.beginAgain(work, by: ended.dispatcher) }
+      if let work {
+        _ = work.endRun()
+        outbox?.beginIfPending(work, by: ended.dispatcher)
+      }
       return
     }
     begin(run, following)
