@@ -7,7 +7,7 @@ extension Dispatcher {
     let saved = savedSchedules
     // In this order: what an earlier process has left moves from there to the table.
     let left = saved?.left ?? []
-    let pending = schedules.all.compactMap { ScheduledAction($0, saved) }
+    let pending = schedules.pending(saved)
     let names = Set(pending.compactMap(\.name))
     let waiting = left.filter { !names.contains($0.name) }.map { ScheduledAction($0) }
     return (pending + waiting).sorted { $0.due < $1.due }

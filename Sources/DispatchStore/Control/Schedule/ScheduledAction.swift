@@ -20,19 +20,23 @@ public struct ScheduledAction: Sendable, CustomStringConvertible {
   public let isSaved: Bool
 
   /// Nil for a dispatch that has ended, or is about to wait.
-  init?(_ pending: ScheduleTable.Pending, _ saved: SavedSchedules?) {
-    isSaved = pending.name.map { saved?.contains($0) == true } ?? false
-    (name, due) = (pending.name, Date(unixNanoseconds: pending.unix))
-    interval = pending.interval.map { .nanoseconds($0) }
-    if case .repeated(let repeated) = pending.member {
+  init?(
+    _ entry: ScheduleState<ScheduleTable.Member>.Entry, at moment: Moment, _ saved: SavedSchedules?
+  ) {
+    switch entry.member {
+    case .repeated(let repeated):
       (actions, storeIdentifier) = ([repeated.action], repeated.storeIdentifier)
       mode = repeated.mode
-    } else if let delayed = pending.delayed {
+    case .dispatch(let delay, _):
+      // A cancelled dispatch stays in the table until it has ended.
+      guard delay.dispatch.isWaiting, let delayed = delay.subject else { return nil }
       (actions, storeIdentifier) = (delayed.actions, delayed.storeIdentifier)
       mode = delayed.mode
-    } else {
-      return nil
     }
+    name = entry.name
+    due = Date(unixNanoseconds: entry.due.unix(at: moment))
+    interval = entry.repetition.map { .nanoseconds($0.interval) }
+    isSaved = entry.name.map { saved?.contains($0) == true } ?? false
   }
 
   /// Makes that of an action which an earlier process has left, and nobody has resumed.

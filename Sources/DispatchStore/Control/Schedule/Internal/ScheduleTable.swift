@@ -252,12 +252,34 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     }
   }
 
-  func withSchedule<Result>(_ body: (ScheduleState<Member>) -> Result) -> Result {
+  // MARK: Facts
+
+  private func withSchedule<Result>(_ body: (Schedule) -> Result) -> Result {
     state.withLock { body($0.schedule) }
   }
 
-  /// The pending entries, with the present time.
-  var entries: ([ScheduleState<Member>.Entry], Moment) {
-    (withSchedule(\.entries), clock.moment)
+  /// The number of pending entries.
+  var count: Int { withSchedule(\.count) }
+
+  /// The pending actions, but for a dispatch that has ended, or is about to wait.
+  ///
+  /// - Parameter saved: The schedules that are saved.
+  func pending(_ saved: SavedSchedules?) -> [ScheduledAction] {
+    let (entries, moment) = (withSchedule(\.entries), clock.moment)
+    return entries.compactMap { ScheduledAction($0, at: moment, saved) }
+  }
+}
+
+extension Dispatcher {
+  var schedules: ScheduleTable {
+    var isNew = false
+    func make() -> ScheduleTable {
+      isNew = true
+      return ScheduleTable(of: self)
+    }
+    let table = attachment(orAdd: make())
+    // A dispatcher that was closed before has not told this table.
+    if isNew, isClosed { table.closed(self) }
+    return table
   }
 }
