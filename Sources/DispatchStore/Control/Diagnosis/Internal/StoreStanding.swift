@@ -1,5 +1,3 @@
-import Foundation
-
 /// The standing of one store in its round.
 struct StoreStanding {
   enum Phase {
@@ -22,7 +20,7 @@ struct StoreStanding {
   let phase: Phase
   /// The stores that it waits for.
   let prerequisites: [String]
-  let operation: Operation?
+  let operation: (any StoreOperation)?
 }
 
 extension Round {

@@ -37,7 +37,7 @@ struct KeyedRate: Sendable {
         if isPlanted(.keptDelayed) {
           replaced.end()
         } else {
-          replaced.dispatch.skip(
+          replaced.dispatch.drop(
             with: .replaced(replaced.dispatch.callSite, by: callSite, key))
         }
       }

@@ -157,7 +157,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
 
   private func replace(_ former: Schedule.Entry?, by callSite: CallSite) {
     guard let former, case .dispatch(let delay, _) = former.member else { return }
-    delay.dispatch.skip(
+    delay.dispatch.drop(
       with: .replaced(delay.dispatch.callSite, by: callSite, named: former.name!))
   }
 
