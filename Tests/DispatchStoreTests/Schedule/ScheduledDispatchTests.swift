@@ -192,15 +192,19 @@ struct ScheduledDispatchTests {
     let options: @Sendable (String) -> DispatchOptions = { key in
       isDebounced ? .debounced(key, for: Self.second) : .delayed(by: Self.second)
     }
+    let isMade = Latch()
     let middleware = RecordingMiddleware(will: { _, action, _ in
       if "\(action)" == "1" {
-        dispatcher.dispatch(second, mode: mode, options: options("second")).wait()
+        let handle = dispatcher.dispatch(second, mode: mode, options: options("second"))
+        isMade.open()
+        handle.wait()
       }
       return .pass
     })
     dispatcher.register(middleware: middleware)
     let first = dispatcher.dispatch(scene.runs("1"), mode: mode, options: options("first"))
     await scene.pass(Self.second)
+    await isMade.opened()
     await scene.pass(Self.second)
     #expect(await first.result.isSuccess)
     #expect(scene.log.all == ["runs 2", "runs 1"])
