@@ -101,6 +101,33 @@ struct ChangedFormTests {
     #expect(migrated.model.all.dictionary == ["tea": price])
   }
 
+  struct Notes: ModelType, Codable { var all = TrackedDictionary<Int, PlainValue>() }
+
+  private func saveNote(_ note: PlainValue, as type: PersistedType) async throws {
+    database.crash()
+    let dispatcher = Dispatcher()
+    dispatchers.record(dispatcher)
+    try await database.open(for: dispatcher)
+    let notes = Notes(all: TrackedDictionary([1: note]))
+    try await dispatcher.register(
+      store: Store(identifier: "notes", model: notes) { On(Open.self) { _, _ in } },
+      persisted: .elements(\.all), as: type)
+  }
+
+  static let equalNotes: [(PlainValue, PlainValue)] = [
+    ("cafe\u{301}", "caf\u{E9}"), (["place": ["cafe\u{301}"]], ["place": ["caf\u{E9}"]]),
+    (["cafe\u{301}": 1], ["caf\u{E9}": 1]), ([.double(-0.0)], [.double(0.0)]),
+  ]
+
+  @Test(arguments: equalNotes)
+  func saveWhatAMigrationChangesToTheByte(_ old: PlainValue, _ new: PlainValue) async throws {
+    try await saveNote(old, as: PersistedType("notes"))
+    let type = PersistedType("notes", version: 2) { row in if row.part == 1 { row.value = new } }
+    try await saveNote(old, as: type)
+    let row = try #require(database.rows(ofStore: "notes", part: 1)["1"])
+    #expect(try Data(row.utf8) == JSONPersistenceCoder().encode(new))
+  }
+
   struct Item: Codable, Equatable, Sendable {
     var price: Decimal, currency: String?
     /// Not rounded: one number that is written in another way, one beyond a `Decimal`, and none.

@@ -71,6 +71,30 @@ public enum PlainValue: Hashable, Sendable {
   }
 }
 
+extension PlainValue {
+  /// Whether another tree is the same to the byte.
+  ///
+  /// For `==`, texts are equal in any Unicode form, and zeros with any sign.
+  func isIdentical(to other: PlainValue) -> Bool {
+    switch (self, other) {
+    case (.double(let value), .double(let other)):
+      value.bitPattern == other.bitPattern
+    case (.string(let text), .string(let other)):
+      text.utf8.elementsEqual(other.utf8)
+    case (.array(let values), .array(let others)):
+      values.elementsEqual(others) { $0.isIdentical(to: $1) }
+    case (.object(let values), .object(let others)):
+      values.count == others.count
+        && values.allSatisfy { name, value in
+          guard let index = others.index(forKey: name) else { return false }
+          let other = others[index]
+          return name.utf8.elementsEqual(other.key.utf8) && value.isIdentical(to: other.value)
+        }
+    default: self == other
+    }
+  }
+}
+
 extension PlainValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
   ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral

@@ -331,7 +331,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
         """, cause: error)
     }
     // A plain value may have lost digits of a number, so a row that the migration has not changed stays as it is.
-    if row.value == before { return value }
+    if row.value.isIdentical(to: before) { return value }
     let plain = try coder.encode(before, at: { key })
     guard plain == value || ExactNumbers.read(plain) == ExactNumbers.read(value) else {
       throw PersistenceError(
