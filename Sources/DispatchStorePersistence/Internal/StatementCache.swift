@@ -1,7 +1,7 @@
 #if SQLite
   /// The most recently used statements of the user's, by their text.
   struct StatementCache {
-    private var entries: [String: (statement: SQLiteStatement, lastUse: Int)] = [:]
+    private var entries: [String: (sql: String, statement: SQLiteStatement, lastUse: Int)] = [:]
     private var uses = 0
     private let capacity: Int
 
@@ -15,9 +15,10 @@
       _ sql: String, prepare: (String) throws -> SQLiteStatement
     ) rethrows -> SQLiteStatement {
       uses += 1
-      if let statement = entries[sql]?.statement {
+      // By bytes: for the dictionary, texts are equal in any Unicode form.
+      if let entry = entries[sql], entry.sql.utf8.elementsEqual(sql.utf8) {
         entries[sql]?.lastUse = uses
-        return statement
+        return entry.statement
       }
       let statement = try prepare(sql)
       // So few entries that looking at each costs less than compiling one statement.
@@ -26,7 +27,7 @@
       {
         entries[oldest] = nil
       }
-      entries[sql] = (statement, uses)
+      entries[sql] = (sql, statement, uses)
       return statement
     }
   }

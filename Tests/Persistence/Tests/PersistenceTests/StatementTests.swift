@@ -177,6 +177,13 @@ import Testing
     }
   }
 
+  @Test func aStatementRunsInTheUnicodeFormInWhichItIsWritten() throws {
+    for text in ["caf\u{E9}", "cafe\u{301}", "caf\u{E9}"] {
+      let bytes = text.utf8.map { String(format: "%02X", $0) }.joined()
+      #expect(try query("SELECT hex('\(text)')") == [[.text(bytes)]])
+    }
+  }
+
   @Test func theCacheForgetsTheStatementThatWasNotUsedForLongest() throws {
     let connection = try SQLiteConnection(path: folder.file("other.db"))
     var cache = StatementCache(capacity: 2)
