@@ -14,6 +14,25 @@ extension Dispatcher {
       action, to: storeIdentifier, mode: SendMode(mode)!, options: options, then: completion,
       fileID: fileID, line: line)
   }
+
+  /// Sends an action, or dispatches it and awaits the end; `.sync` is always dispatched.
+  nonisolated(nonsending) func result<Action: ActionType>(
+    of action: Action, to storeIdentifier: String? = nil, mode: Mode,
+    options: DispatchOptions = [], isSent: Bool,
+    then completion: (@Sendable (DispatchResult) -> Void)? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) async -> DispatchResult {
+    guard isSent, let sendMode = SendMode(mode) else {
+      return await dispatch(
+        action, to: storeIdentifier, mode: mode, options: options, then: completion,
+        fileID: fileID, line: line
+      ).result
+    }
+    return await send(
+      action, to: storeIdentifier, mode: sendMode, options: options, then: completion,
+      fileID: fileID, line: line
+    ).result
+  }
 }
 
 extension Store {

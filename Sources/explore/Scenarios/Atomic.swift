@@ -41,14 +41,9 @@ extension Scenario {
     let results = Shared([Int: DispatchResult]())
     await withTaskGroup { group in
       for posting in postings {
-        let mode = posting.mode
         group.addTask {
-          let result: DispatchResult
-          if posting.isSent, let mode = Dispatcher.SendMode(mode) {
-            result = await dispatcher.send(posting, mode: mode).result
-          } else {
-            result = await dispatcher.dispatch(posting, mode: mode).result
-          }
+          let result = await dispatcher.result(
+            of: posting, mode: posting.mode, isSent: posting.isSent)
           results.with { $0[posting.number] = result }
           checkSum("a caller")
         }

@@ -130,13 +130,9 @@ extension Scenario {
       for (index, mode) in modes.enumerated() where first < 10 || mode != .mainThread {
         let (number, options) = (first + index, DispatchOptions.timeout(.seconds(1)))
         let action = index % 2 == 0 ? Entry.work(number) : .slow(number)
-        if first > 10 {
-          results.append(
-            (number, await dispatcher.send(action, mode: mode, options: options).result))
-        } else {
-          let handle = dispatcher.dispatch(action: action, mode: mode, options: options)
-          results.append((number, await handle.result))
-        }
+        let result = await dispatcher.result(
+          of: action, mode: mode, options: options, isSent: first > 10)
+        results.append((number, result))
       }
       return results
     }

@@ -25,11 +25,9 @@ extension Scenario {
           var options: DispatchOptions = [.idempotencyKey(key, remembered: .zero), .named(number)]
           // All of its key have it, so that they join before it skips them.
           if key == 2 { options = [options, .skippedIfInFlight(key)] }
-          let action = Entry.slow(key * 100 + number)
-          let result =
-            number < 4 && mode != .mainThread
-            ? await dispatcher.send(action, mode: .init(mode)!, options: options)
-            : await dispatcher.dispatch(action: action, mode: mode, options: options).result
+          let result = await dispatcher.result(
+            of: Entry.slow(key * 100 + number), mode: mode, options: options,
+            isSent: number < 4 && mode != .mainThread)
           results.with { $0.append(result) }
         }
       }

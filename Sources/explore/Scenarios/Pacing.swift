@@ -24,15 +24,10 @@ extension Scenario {
         var options =
           [.rateLimited(by: limits[number % 2], key: "k"), .named(number)] as DispatchOptions
         if number > 8 { options = [options, .timeout(.seconds(1 + simulation.draw(below: 3)))] }
-        let way = number == 1 ? 2 : simulation.draw(below: 2)
+        let isSent = number != 1 && simulation.draw(below: 2) == 0
         group.addTask { [options] in
-          let result =
-            switch way {
-            case 0: await dispatcher.send(Entry.work(number), mode: mode, options: options).result
-            default:
-              await dispatcher.dispatch(action: Entry.work(number), mode: mode, options: options)
-                .result
-            }
+          let result = await dispatcher.result(
+            of: Entry.work(number), mode: mode, options: options, isSent: isSent)
           results.with { $0[number] = result }
         }
       }
@@ -93,10 +88,8 @@ extension Scenario {
         let options = [guarded, .timeout(.seconds(2)), .named(number % 3)] as DispatchOptions
         group.addTask {
           try? await simulation.clock.sleep(for: .milliseconds(500 * pause))
-          let result =
-            sends
-            ? await dispatcher.send(action, mode: mode, options: options).result
-            : await dispatcher.dispatch(action: action, mode: mode, options: options).result
+          let result = await dispatcher.result(
+            of: action, mode: mode, options: options, isSent: sends)
           if result.dispatchError?.code == .circuitOpen { refused.with { $0.append(number) } }
         }
       }

@@ -110,8 +110,7 @@ private struct LedgerPlan: Sendable {
   }
 
   private func run(_ action: some ActionType, by dispatcher: Dispatcher) async -> DispatchResult {
-    let options: DispatchOptions = isKeyed ? .idempotencyKey("\(number)") : []
-    if isSent { return await dispatcher.send(action, mode: mode, options: options).result }
-    return await dispatcher.dispatch(action, mode: mode, options: options).result
+    await dispatcher.result(
+      of: action, mode: mode, options: isKeyed ? .idempotencyKey("\(number)") : [], isSent: isSent)
   }
 }

@@ -48,17 +48,12 @@ extension Scenario {
     let completions = Shared([Int]())
     @Sendable func dispatch(_ number: Int, _ options: DispatchOptions, _ way: Int) async {
       let mode = modes[number % 4]
-      let completion: @Sendable (DispatchResult) -> Void = { _ in
+      let result = await dispatcher.result(
+        of: number % 3 == 0 ? Entry.slow(number) : .work(number), mode: mode, options: options,
+        isSent: way == 0 && mode != .mainThread
+      ) { _ in
         completions.with { $0.append(number) }
       }
-      let action = number % 3 == 0 ? Entry.slow(number) : .work(number)
-      let result =
-        if way == 0, mode != .mainThread {
-          await dispatcher.send(action, mode: mode, options: options, then: completion).result
-        } else {
-          await dispatcher.dispatch(action, mode: mode, options: options, then: completion)
-            .result
-        }
       results.with { $0[number, default: []].append(result) }
     }
     // Each number has a key, and comes at some time; of each key the last ones are not disturbed.

@@ -359,17 +359,10 @@ private final class Vault: Sendable {
   private func run(
     _ action: some ActionType, _ plan: VaultPlan, _ limit: DispatchLimit
   ) async -> DispatchResult {
-    let completed: @Sendable (DispatchResult) -> Void = { self.completed(plan, $0) }
-    if plan.isSent {
-      return await dispatcher.send(
-        action, to: plan.identifier, mode: plan.mode, options: plan.options(limit),
-        then: completed
-      ).result
-    }
-    return await dispatcher.dispatch(
-      action, to: plan.identifier, mode: plan.mode, options: plan.options(limit),
-      then: completed
-    ).result
+    await dispatcher.result(
+      of: action, to: plan.identifier, mode: plan.mode, options: plan.options(limit),
+      isSent: plan.isSent
+    ) { self.completed(plan, $0) }
   }
 
   private func runSequence(_ plan: VaultPlan, _ limit: DispatchLimit) async -> DispatchResult {

@@ -52,13 +52,11 @@ extension Scenario {
     let books = Books(dispatcher)
     let simulation = dispatcher.simulation!
     let entries = (1...6).map { BookEntry($0, simulation) }
-    let handles = Shared([Int: DispatchID]())
     let results = Shared([Int: DispatchResult]())
     await withTaskGroup { group in
       for entry in entries {
         group.addTask {
-          let (id, result) = await entry.make(dispatcher)
-          handles.with { $0[entry.number] = id }
+          let result = await entry.make(dispatcher)
           results.with { $0[entry.number] = result }
         }
       }
@@ -70,7 +68,7 @@ extension Scenario {
       let result = results.now[entry.number]!
       let isRefused = result.dispatchError?.code == .dispatcherPaused
       try check(result.isSuccess || isRefused, "\(entry) ended as \(result)")
-      let noted = log.entries.filter { $0.id == handles.now[entry.number]?.number }
+      let noted = log.entries.filter { $0.id == result.dispatchID.number }
       try check(noted.count == (isRefused ? 0 : 1), "\(entry) is noted \(noted.count) times")
       for store in books.stores {
         let has = !isRefused && entry.changes(store.identifier)
@@ -140,22 +138,13 @@ private struct BookEntry: Sendable {
 
   func changes(_ identifier: String) -> Bool { store == nil || store == identifier }
 
-  func make(_ dispatcher: Dispatcher) async -> (DispatchID, DispatchResult) {
+  func make(_ dispatcher: Dispatcher) async -> DispatchResult {
     if let store {
-      return await make(BookRound(number: number, amount: amount), to: store, dispatcher)
+      let round = BookRound(number: number, amount: amount)
+      return await dispatcher.result(of: round, to: store, mode: mode, isSent: isSent)
     }
-    return await make(BookTransfer(number: number, amount: amount), to: nil, dispatcher)
-  }
-
-  private func make<Action: ActionType>(
-    _ action: Action, to store: String?, _ dispatcher: Dispatcher
-  ) async -> (DispatchID, DispatchResult) {
-    if isSent, let mode = Dispatcher.SendMode(mode) {
-      let result = await dispatcher.send(action, to: store, mode: mode).result
-      return (result.dispatchID, result)
-    }
-    let handle = dispatcher.dispatch(action, to: store, mode: mode)
-    return (handle.dispatchID, await handle.result)
+    let transfer = BookTransfer(number: number, amount: amount)
+    return await dispatcher.result(of: transfer, mode: mode, isSent: isSent)
   }
 }
 
