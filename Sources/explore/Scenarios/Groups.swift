@@ -12,7 +12,10 @@ extension Scenario {
       if ![.noResponder, .notCompensated].contains(warning.kind) { watch.note("\(warning)") }
     }
     dispatcher.makeStore("chores", of: Chore.self) { $0.operation(in: $1, watch) }
-    dispatcher.register(middleware: ChoreVeto())
+    dispatcher.register(
+      middleware: WillHook { _, action, _ in
+        (action as? Chore)?.way == .vetoed ? .veto(reason: "drawn") : .pass
+      })
     let draw: (Int) -> Int = { dispatcher.simulation?.draw(below: $0) ?? $0 - 1 }
     let runs = (0..<2).map { GroupProgram(number: $0, draw) }
     await concurrently(runs) { await $0.run(by: dispatcher, watch) }
@@ -216,14 +219,6 @@ private struct Chore: ActionType {
         try await store.dispatcher?.simulation?.clock.sleep(for: .seconds(10))
       }
     }
-  }
-}
-
-private final class ChoreVeto: Middleware {
-  func willDispatch(
-    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
-  ) -> MiddlewareVerdict {
-    (action as? Chore)?.way == .vetoed ? .veto(reason: "drawn") : .pass
   }
 }
 

@@ -53,6 +53,23 @@ extension Scenario {
   }
 }
 
+/// Calls a closure before each store runs an action.
+final class WillHook: Middleware {
+  typealias Body = @Sendable (DispatchInfo, AnyAction, AnyStore) throws -> MiddlewareVerdict
+
+  private let body: Body
+
+  init(_ body: @escaping Body) {
+    self.body = body
+  }
+
+  func willDispatch(
+    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
+  ) throws -> MiddlewareVerdict {
+    try body(transaction, action, store)
+  }
+}
+
 /// The middlewares whose `willDispatch` was called and `didDispatch` not yet, by transaction and store.
 final class HookLog: Sendable {
   private let open = Shared([String: [String]]())

@@ -14,12 +14,16 @@ extension Scenario {
     let accepted = Shared([Int]())
     let handles = Shared([Int: DispatchHandle]())
     dispatcher.register(
-      middleware: SectionHook { number in
+      middleware: WillHook { _, action, store in
+        guard store.identifier == "target", let number = (action as? Entry)?.number else {
+          return .pass
+        }
         // Stops the program while the section is held.
         _ = source.model
         accepted.with { $0.append(number) }
         // The dispatches of 2 cancel themselves, behind the dispatch that holds their lane.
         if number % 10 == 2 { handles.now[number]?.cancel() }
+        return .pass
       })
     let token = source.observe(.model) { change in
       if change.value.entries.last == 1 { source.dispatch(.note(9), mode: .sync) }
@@ -53,21 +57,5 @@ extension Scenario {
       }
     }
     withExtendedLifetime(token) {}
-  }
-}
-
-/// Calls a closure with the numbers of the target's actions.
-private final class SectionHook: Middleware {
-  private let body: @Sendable (Int) -> Void
-
-  init(_ body: @escaping @Sendable (Int) -> Void) {
-    self.body = body
-  }
-
-  func willDispatch(
-    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
-  ) -> MiddlewareVerdict {
-    if store.identifier == "target", let entry = action as? Entry { body(entry.number) }
-    return .pass
   }
 }

@@ -6,8 +6,12 @@ extension Scenario {
   static let tasks = Scenario(
     name: "tasks", summary: "an async block ends its operation, and child tasks inherit the cause"
   ) { dispatcher in
-    let parents = Parents()
-    dispatcher.register(middleware: parents)
+    let parents = Shared([Int: DispatchID]())
+    dispatcher.register(
+      middleware: WillHook { dispatch, action, _ in
+        if let entry = action as? Entry { parents.with { $0[entry.number] = dispatch.parent } }
+        return .pass
+      })
     let store = dispatcher.makeStore("errands", of: Errand.self) { action, store in
       ActionOperation(action: action, store: store) { action, store async throws in
         guard case .of(let number) = action, let dispatcher = store.dispatcher else { return }
@@ -41,7 +45,7 @@ extension Scenario {
       try check(outcome.isFinished == hasRun, "\(result): \(store.model.entries)")
       try check(hasRun || outcome.isCancelled, "\(result)")
       for child in notes.model.entries where child / 10 == number {
-        try check(parents.of.now[child] == handle.dispatchID, "\(child) has another parent")
+        try check(parents.now[child] == handle.dispatchID, "\(child) has another parent")
       }
       if hasRun {
         let children = notes.model.entries.filter { $0 / 10 == number }
@@ -60,16 +64,4 @@ enum Errand: ActionType {
 private actor Tally {
   private(set) var count = 0
   func add() { count += 1 }
-}
-
-/// Records the parent of each action.
-final class Parents: Middleware {
-  let of = Shared([Int: DispatchID]())
-
-  func willDispatch(
-    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
-  ) -> MiddlewareVerdict {
-    if let entry = action as? Entry { of.with { $0[entry.number] = transaction.parent } }
-    return .pass
-  }
 }

@@ -23,14 +23,12 @@ extension Scenario {
     try check(Set(entries).count == entries.count, "\(entries): an action ran in both stores")
     try check(stays.model.entries.sorted() == [1, 2, 3], "\(stays.model.entries)")
     try check(middlewares.open.now == 0, "\(middlewares.open.now) without didDispatch")
-    try check(middlewares.faults.now.isEmpty, "\(middlewares.faults.now)")
   }
 }
 
 /// Counts the store runs that have begun and not ended.
 final class Bracket: Middleware {
   let open = Shared(0)
-  let faults = Shared([String]())
 
   func willDispatch(
     transaction: DispatchInfo, action: AnyAction, in store: AnyStore
