@@ -52,3 +52,11 @@ func concurrently<Items: Sequence, Value: Sendable>(
 func check(_ isKept: Bool, _ promise: @autoclosure () -> String) throws {
   if !isKept { throw Broken(description: promise()) }
 }
+
+/// Checks that the entries of each producer, which are those of its ten, are in order.
+func checkOrder(_ entries: [Int], of producers: ClosedRange<Int> = 1...3) throws {
+  for producer in producers {
+    let own = entries.filter { $0 / 10 == producer }
+    try check(own == own.sorted(), "\(own) is not the order of producer \(producer)")
+  }
+}

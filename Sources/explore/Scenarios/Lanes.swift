@@ -29,10 +29,7 @@ extension Scenario {
     let entries = store.model.entries
     try check(overlaps.now == 0, "two actions of the lane ran at once")
     try check(entries.count == 9, "\(entries) instead of nine entries")
-    for producer in 1...3 {
-      let own = entries.filter { $0 / 10 == producer }
-      try check(own == own.sorted(), "\(own) is not the order of producer \(producer)")
-    }
+    try checkOrder(entries)
     try check(
       completions.now.count == 9 && completions.now.values.allSatisfy { $0 == 1 },
       "completions ran \(completions.now.sorted { $0.key < $1.key })")
@@ -54,10 +51,7 @@ extension Scenario {
     _ = await (first, second, other)
     let entries = store.model.entries
     try check(entries.sorted() == [10, 11, 12, 20, 21, 22, 30], "\(entries)")
-    for chain in [10, 20] {
-      let own = entries.filter { $0 / 10 == chain / 10 }
-      try check(own == own.sorted(), "\(own) is not the order of the chain")
-    }
+    try checkOrder(entries, of: 1...2)
   }
 
   /// Lanes that run empty and are used again.
@@ -82,9 +76,6 @@ extension Scenario {
     let entries = store.model.entries
     try check(inLane.most <= 1, "two actions of lane a ran at once")
     try check(entries.sorted() == [11, 12, 21, 22, 31, 32, 40], "\(entries)")
-    for producer in 1...3 {
-      let own = entries.filter { $0 / 10 == producer }
-      try check(own == own.sorted(), "\(own) is not the order of producer \(producer)")
-    }
+    try checkOrder(entries)
   }
 }

@@ -43,10 +43,7 @@ extension Scenario {
     try check(inLane.most <= 1, "two actions of the lane ran at once")
     let own = [11, 12, 13, 21, 22, 23, 31, 32, 33]
     try check(entries.filter { $0 != 41 }.sorted() == own + [50], "\(entries)")
-    for producer in 1...3 {
-      let made = entries.filter { $0 / 10 == producer }
-      try check(made == made.sorted(), "\(made) is not the order of producer \(producer)")
-    }
+    try checkOrder(entries)
     let hasRun = entries.contains(41)
     try check(outcome.now?.isFinished == hasRun, "\(entries): \(String(describing: outcome.now))")
     try check(hasRun || outcome.now?.isCancelled == true, "\(String(describing: outcome.now))")

@@ -52,14 +52,11 @@ extension Scenario {
     try check(!isRefused.now || !isBlockRefused.now, "both are refused")
     let own = (isBlockRefused.now ? [] : [9]) + [11, 12, 13, 21, 22, 23, 31, 32, 33]
     try check(entries.filter { $0 != 41 }.sorted() == own, "\(entries)")
-    for producer in 1...3 {
-      let made = entries.filter { $0 / 10 == producer }
-      try check(made == made.sorted(), "\(made) is not the order of producer \(producer)")
-      for number in made {
-        // The task's own value, or none on the lane's thread.
-        let value = bound.now[number] ?? -1
-        try check(value == producer || value == 0, "\(number) ran with \(value)")
-      }
+    try checkOrder(entries)
+    for number in entries where (1...3).contains(number / 10) {
+      // The task's own value, or none on the lane's thread.
+      let value = bound.now[number] ?? -1
+      try check(value == number / 10 || value == 0, "\(number) ran with \(value)")
     }
     observer.cancel()
   }
