@@ -181,10 +181,12 @@ private struct Chore: ActionType {
     in store: Store<Journal, Chore>, _ watch: GroupWatch
   ) -> ActionOperation<Journal, Chore> {
     switch way {
-    case .note, .vetoed:
+    case .note, .vetoed, .fail, .giveUp:
       ActionOperation(action: self, store: store) { action, _ in
         watch.begin(action)
         watch.end(action)
+        if action.way == .fail { throw Refused() }
+        if action.way == .giveUp { throw CancellationError() }
       }
     case .work:
       ActionOperation(action: self, store: store) { action, store in
@@ -198,18 +200,6 @@ private struct Chore: ActionType {
         await Task.yield()
         store.updateModel { $0.entries.append(action.number) }
         watch.end(action)
-      }
-    case .fail:
-      ActionOperation(action: self, store: store) { action, _ in
-        watch.begin(action)
-        watch.end(action)
-        throw Refused()
-      }
-    case .giveUp:
-      ActionOperation(action: self, store: store) { action, _ in
-        watch.begin(action)
-        watch.end(action)
-        throw CancellationError()
       }
     case .hold:
       ActionOperation(action: self, store: store) { action, store async throws in
