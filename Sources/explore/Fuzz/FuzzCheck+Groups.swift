@@ -68,21 +68,20 @@ extension FuzzCheck {
 
   /// Whether a dispatch may have joined another one, and run nothing itself.
   func isJoined(_ number: Int) -> Bool {
-    let plan = program.dispatches[number]
-    guard
-      let join = plan.controls.first(where: { if case .idempotencyKey = $0 { true } else { false } }
-      )
-    else { return false }
+    guard let join = idempotencyKey(number) else { return false }
     return parts(of: number).allSatisfy(\.began.isEmpty)
       && program.dispatches.indices.contains {
-        $0 != number && program.dispatches[$0].dispatcher == plan.dispatcher
+        $0 != number
+          && program.dispatches[$0].dispatcher == program.dispatches[number].dispatcher
           && program.dispatches[$0].controls.contains(join)
       }
   }
 
   /// Whether a dispatch has an idempotency key, by which it is atomic if it only reduces.
-  func isKeyed(_ number: Int) -> Bool {
-    program.dispatches[number].controls.contains {
+  func isKeyed(_ number: Int) -> Bool { idempotencyKey(number) != nil }
+
+  private func idempotencyKey(_ number: Int) -> FuzzProgram.Control? {
+    program.dispatches[number].controls.first {
       if case .idempotencyKey = $0 { true } else { false }
     }
   }

@@ -72,9 +72,10 @@ final class FuzzOperatingReducer: FuzzApplyingReducer {
 extension FuzzRun {
   /// A block of a store begins: in each attempt anew.
   private func owner(_ action: FuzzAction, _ store: FuzzStore, _ place: Int) -> FuzzOwner {
+    let key = FuzzCheck.Part.Key(action: action.number, store: place)
     let attempt = present.with { present in
-      present.attempts[AttemptKey(action: action.number, store: place), default: 0] += 1
-      return present.attempts[AttemptKey(action: action.number, store: place)]!
+      present.attempts[key, default: 0] += 1
+      return present.attempts[key]!
     }
     var owner = FuzzOwner(action: action.number, store: store, place: place)
     let controls = program.dispatches[program.actions[action.number].dispatch].controls

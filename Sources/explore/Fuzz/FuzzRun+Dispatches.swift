@@ -13,24 +13,18 @@ extension FuzzRun {
     let end = plan.mode == .sync ? beginWait("a thread is in .sync dispatch #\(number)") : {}
     let handle: DispatchHandle
     // The call site names the dispatch: `fuzz:12` is #12.
-    switch (plan.completion, plan.isSequence) {
-    case (.result(let body), true):
-      handle = dispatcher.dispatch(
-        storeIdentifier: target, actions: actions, mode: plan.mode.mode, options: options,
-        then: { self.complete(number, body) }, fileID: "fuzz", line: UInt(number))
-    case (.result(let body), false):
-      handle = dispatcher.dispatch(
-        actions[0], to: target, mode: plan.mode.mode, options: options,
-        then: { (_: DispatchResult) in self.complete(number, body) }, fileID: "fuzz",
-        line: UInt(number))
-    case (_, true):
+    if plan.isSequence {
       handle = dispatcher.dispatch(
         storeIdentifier: target, actions: actions, mode: plan.mode.mode, options: options,
         then: completion(number), fileID: "fuzz", line: UInt(number))
-    case (_, false):
+    } else if case .plain = plan.completion {
       handle = dispatcher.dispatch(
         storeIdentifier: target, action: actions[0], mode: plan.mode.mode, options: options,
         then: completion(number), fileID: "fuzz", line: UInt(number))
+    } else {
+      handle = dispatcher.dispatch(
+        actions[0], to: target, mode: plan.mode.mode, options: options,
+        then: completionWithResult(number), fileID: "fuzz", line: UInt(number))
     }
     end()
     present.with { $0.handles[number] = handle }
@@ -63,7 +57,8 @@ extension FuzzRun {
     case .exclusive(let key): .exclusive(key)
     case .cancelsPrevious(let key): .cancelsPrevious(key)
     case .skippedIfInFlight(let key): .skippedIfInFlight(key)
-    case .limit(let place): limit(place).map { .limited(by: $0) } ?? []
+    case .limit(let place):
+      present.now.limits.dropFirst(place).first.map { .limited(by: $0) } ?? []
     case .debounced(let key): .debounced(key, for: .milliseconds(2))
     case .rate(let place):
       present.now.rates.dropFirst(place).first.map { .rateLimited(by: $0) } ?? []
@@ -85,14 +80,9 @@ extension FuzzRun {
     let options = options(of: plan)
     log.note(.called, number)
     let end = beginWait("a task sends #\(number)")
-    let completion: (@Sendable (DispatchResult) -> Void)? =
-      switch plan.completion {
-      case .none: nil
-      case .plain(let body), .result(let body): { _ in self.complete(number, body) }
-      }
     let result = await dispatcher.send(
       FuzzAction(number: plan.actions[0]), to: plan.target.map { "s\($0)" }, mode: plan.mode.mode,
-      options: options, then: completion, fileID: "fuzz", line: UInt(number))
+      options: options, then: completionWithResult(number), fileID: "fuzz", line: UInt(number))
     end()
     if result.dispatchError?.code == .wouldDeadlock {
       noteRefusal("send #\(number): \(result.error!)")
@@ -105,8 +95,15 @@ extension FuzzRun {
   }
 
   private func completion(_ number: Int) -> (@Sendable () -> Void)? {
-    guard case .plain(let body) = program.dispatches[number].completion else { return nil }
-    return { self.complete(number, body) }
+    switch program.dispatches[number].completion {
+    case .none: return nil
+    case .plain(let body), .result(let body): return { self.complete(number, body) }
+    }
+  }
+
+  private func completionWithResult(_ number: Int) -> (@Sendable (DispatchResult) -> Void)? {
+    guard let completion = completion(number) else { return nil }
+    return { _ in completion() }
   }
 
   private func complete(_ number: Int, _ body: FuzzProgram.Body) {

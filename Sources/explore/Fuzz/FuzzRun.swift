@@ -48,7 +48,7 @@ final class FuzzRun: Sendable {
     var made: Set<Int> = []
     var madeGroups: Set<Int> = []
     var groups: [Int: ActionGroupResult] = [:]
-    var attempts: [AttemptKey: Int] = [:]
+    var attempts: [FuzzCheck.Part.Key: Int] = [:]
     /// By action: how often its effect has run.
     var effectRuns: [Int: Int] = [:]
     /// Dispatches that were made in an exclusive section which has been left.
@@ -67,11 +67,6 @@ final class FuzzRun: Sendable {
       observed = Array(repeating: 0, count: observerCount)
       observerCalls = observed
     }
-  }
-
-  struct AttemptKey: Hashable {
-    var action: Int
-    var store: Int
   }
 
   init(_ program: FuzzProgram, on host: any FuzzHost) {
@@ -154,9 +149,6 @@ final class FuzzRun: Sendable {
   }
   func store(_ place: Int) -> FuzzStore? {
     present.with { $0.stores.indices.contains(place) ? $0.stores[place] : nil }
-  }
-  func limit(_ place: Int) -> DispatchLimit? {
-    present.with { $0.limits.indices.contains(place) ? $0.limits[place] : nil }
   }
   func handle(_ dispatch: Int) -> DispatchHandle? { present.now.handles[dispatch] }
 
