@@ -26,6 +26,16 @@ final class Shared<Value>: @unchecked Sendable {  // because `lock` guards the v
   }
 }
 
+extension Shared<Int> {
+  /// Adds a number, and returns the sum.
+  func add(_ number: Int) -> Int {
+    with {
+      $0 += number
+      return $0
+    }
+  }
+}
+
 extension Shared<[String]> {
   func note(_ fault: String) {
     with { $0.append(fault) }

@@ -180,10 +180,7 @@ final class FuzzRun: Sendable {
 
   /// Notes that code begins to wait inside the library; returns what notes the end.
   func beginWait(_ description: String) -> () -> Void {
-    let number = waitCount.with { count -> Int in
-      count += 1
-      return count
-    }
+    let number = waitCount.add(1)
     waits.with { $0[number] = description }
     return { [waits] in waits.with { $0[number] = nil } }
   }

@@ -45,10 +45,7 @@ extension Scenario {
     let token = dispatcher.register(
       effect: .longLived(restart: .onFailure(limit: 2, backoff: .constant(.seconds(1)))) {
         context in
-        let tick = ticks.with { ticks in
-          ticks += 1
-          return ticks
-        }
+        let tick = ticks.add(1)
         await context.send(Entry.note(100 + tick), to: "journal")
         if tick < 3 { throw Refused() }
         try await dispatcher.simulation?.clock.sleep(for: .seconds(3_600))

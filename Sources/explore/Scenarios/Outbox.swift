@@ -384,11 +384,7 @@ extension Scenario {
     _ dispatcher: Dispatcher, _ database: MemoryDatabase, _ refusals: Shared<Int>
   ) async throws -> Persistence {
     @Sendable func refuse() throws {
-      let left = refusals.with { left in
-        left -= 1
-        return left
-      }
-      if left >= 0 { throw Broken(description: "refused") }
+      if refusals.add(-1) >= 0 { throw Broken(description: "refused") }
     }
     dispatcher.onWarning { _ in }
     let persistence = try await database.open(

@@ -104,12 +104,7 @@ extension Scenario {
     let faults = Shared([String]())
     private let lastNumber = Shared(0)
 
-    func nextNumber() -> Int {
-      lastNumber.with {
-        $0 += 1
-        return $0
-      }
-    }
+    func nextNumber() -> Int { lastNumber.add(1) }
   }
 
   /// A process of a service that owns the partition at times.
