@@ -63,9 +63,8 @@ package struct Explorer: Sendable {
     _ seed: UInt64, as deviations: [Schedule.Deviation]? = nil, isTraced: Bool = false,
     on pool: FiberPool
   ) -> SimulationReport {
-    var options = WorldOptions(simulation(seed), mutant: mutant)
-    options.deviations = deviations
-    options.isTraced = isTraced
+    let options = WorldOptions(
+      simulation: simulation(seed), mutant: mutant, isTraced: isTraced, deviations: deviations)
     return World(options, on: pool).run(scenario)
   }
 

@@ -41,7 +41,7 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
       semaphore.wait()
       guard let world = present else { return }
       begin()
-      CrashNote.set(world.options.seed)
+      CrashNote.set(world.options.simulation.seed)
       world.runWorks(on: self)
       CrashNote.set(nil)
       leaveSimulation()

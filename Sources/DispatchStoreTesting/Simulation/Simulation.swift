@@ -51,17 +51,8 @@ public struct Simulation: Sendable {
     CrashNote.install()
     let pool = FiberPool()
     defer { pool.close() }
-    var options = WorldOptions(self, mutant: mutant)
-    options.isTraced = true
+    let options = WorldOptions(simulation: self, mutant: mutant, isTraced: true)
     return World(options, on: pool).run(scenario)
-  }
-}
-
-extension WorldOptions {
-  init(_ simulation: Simulation, mutant: Mutant? = nil) {
-    self.init(
-      seed: simulation.seed, order: simulation.order, stepLimit: simulation.stepLimit,
-      width: simulation.width, switchesAtLocks: simulation.switchesAtLocks, mutant: mutant)
   }
 }
 

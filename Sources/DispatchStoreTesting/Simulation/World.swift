@@ -49,13 +49,13 @@ final class World: SimulatedWorld, @unchecked Sendable {
   init(_ options: WorldOptions, on pool: FiberPool) {
     self.options = options
     self.pool = pool
-    works = WorkList(width: options.width)
+    works = WorkList(width: options.simulation.width)
     schedule =
-      options.deviations.map { Schedule(seed: options.seed, deviations: $0) }
-      ?? Schedule(seed: options.seed, order: options.order)
+      options.deviations.map { Schedule(seed: options.simulation.seed, deviations: $0) }
+      ?? Schedule(seed: options.simulation.seed, order: options.simulation.order)
     // A separate stream, so that the scenario's draws do not depend on the schedule's.
-    generator = SeededGenerator(seed: ~options.seed)
-    momentGenerator = SeededGenerator(seed: ~options.seed ^ 0xFA17)
+    generator = SeededGenerator(seed: ~options.simulation.seed)
+    momentGenerator = SeededGenerator(seed: ~options.simulation.seed ^ 0xFA17)
   }
 
   // MARK: The run
@@ -66,14 +66,14 @@ final class World: SimulatedWorld, @unchecked Sendable {
   func run(
     _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
   ) -> SimulationReport {
-    guard hasYieldPoints else { return .unavailable(seed: options.seed) }
+    guard hasYieldPoints else { return .unavailable(seed: options.simulation.seed) }
     start(scenario)
     hasBegun = true
     takeIn()
     handBaton(to: .work(0), from: nil)
     over.wait()
     return SimulationReport(
-      seed: options.seed, failure: outside.failure, stepCount: stepCount, trace: trace,
+      seed: options.simulation.seed, failure: outside.failure, stepCount: stepCount, trace: trace,
       deviations: schedule.deviations)
   }
 
@@ -107,7 +107,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   func comeToLock(_ fiber: Fiber) {
     // The condition of a waiting thread may come to a lock, too, while the world chooses.
-    if options.switchesAtLocks, !isChoosing, !isWaking { yield(fiber, .lock) { "" } }
+    if options.simulation.switchesAtLocks, !isChoosing, !isWaking { yield(fiber, .lock) { "" } }
   }
 
   func wait(_ fiber: Fiber, for reason: String, until condition: @escaping () -> Bool) {
@@ -157,7 +157,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private func switchThread(from fiber: Fiber) -> Bool {
     stepCount += 1
     moment += 1
-    guard stepCount <= options.stepLimit else {
+    guard stepCount <= options.simulation.stepLimit else {
       outside.fail(.tooLong, tooLong)
       return false
     }
@@ -239,7 +239,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   ///
   /// In every other world, the system has no thread for a queue while threads block in the library.
   private var holdsOperationsBack: Bool {
-    !options.seed.isMultiple(of: 2) && !blockedThreads.isEmpty
+    !options.simulation.seed.isMultiple(of: 2) && !blockedThreads.isEmpty
   }
 
   private func handBaton(to candidate: Candidate, from fiber: Fiber?) {
@@ -295,7 +295,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     }
     let hint = " Close or drain a dispatcher with long-lived effects at the end of a scenario."
     return Self.sentence(
-      "It has not ended after \(options.stepLimit) steps", unfinished + effects)
+      "It has not ended after \(options.simulation.stepLimit) steps", unfinished + effects)
       + (hasReturned && !effects.isEmpty ? hint : "")
   }
 
@@ -321,7 +321,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   // MARK: SimulatedWorld
 
-  var width: Int { options.width }
+  var width: Int { options.simulation.width }
 
   func run(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void) {
     guard currentSimulatedThread?.world === self else {
@@ -340,7 +340,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     let magnitude = Int.random(in: 4...12, using: &momentGenerator)
     let steps = Int.random(in: 0..<(1 << magnitude), using: &momentGenerator)
     // Early enough for a scenario that waits for it.
-    later.append((moment + min(steps, options.stepLimit / 4), body))
+    later.append((moment + min(steps, options.simulation.stepLimit / 4), body))
   }
 
   func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
