@@ -58,23 +58,14 @@ public struct Simulation: Sendable {
 
 /// Runs a closure that blocks on a new thread.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-  let end = End<Value>()
+  let end = Awaited<Value?>(nil)
   await withUnsafeContinuation { continuation in
     Thread.detachNewThread {
-      end.value = body()
+      let value = body()
+      end.change { $0 = value }
       continuation.resume()
     }
   }
   // Read under the lock, not passed through the continuation, because Thread Sanitizer understands the lock.
-  return end.value!
-}
-
-private final class End<Value: Sendable>: @unchecked Sendable {  // because `lock` guards the value
-  private let lock = NSLock()
-  private var stored: Value?
-
-  var value: Value? {
-    get { lock.withLock { stored } }
-    set { lock.withLock { stored = newValue } }
-  }
+  return end.read { $0! }
 }

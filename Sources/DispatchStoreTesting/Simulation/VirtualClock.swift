@@ -36,10 +36,8 @@ public final class VirtualClock: Clock, Sendable {
     }
   }
 
-  private struct Sleeper {
-    /// Returns whether there was anything to wake.
-    let wake: @Sendable () -> Bool
-  }
+  /// Wakes a sleeper, and returns whether there was anything to wake.
+  private typealias Sleeper = @Sendable () -> Bool
 
   private struct Observer {
     weak let object: (any DateObserver)?
@@ -130,7 +128,7 @@ public final class VirtualClock: Clock, Sendable {
   private func add(at deadline: Instant, _ body: @escaping @Sendable () -> Bool) -> TimerToken? {
     state.change { state -> TimerToken? in
       guard deadline > state.time else { return nil }
-      return state.sleepers.insert(Sleeper(wake: body), at: deadline)
+      return state.sleepers.insert(body, at: deadline)
     }
   }
 
@@ -192,7 +190,7 @@ public final class VirtualClock: Clock, Sendable {
     }
     if woken.isEmpty { return nil }
     var hasWoken = false
-    for sleeper in woken where sleeper.wake() { hasWoken = true }
+    for wake in woken where wake() { hasWoken = true }
     return hasWoken
   }
 
