@@ -20,7 +20,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private var momentGenerator: SeededGenerator
   private var candidates: [Candidate] = []
   private var stepCount = 0
-  private var numbers = WorldNumbers()
+  /// The next dispatch identifier, and the last number that was made: both are equal in each run.
+  private var (nextIdentifier, lastNumber) = (UInt64(0), UInt64(0))
   /// The world's dispatchers, which runs of effects keep alive.
   private var dispatchers: [WeakDispatcher] = []
   private var underWay: [DispatchID: String] = [:]
@@ -369,13 +370,20 @@ final class World: SimulatedWorld, @unchecked Sendable {
     Int.random(in: 0..<count, using: &generator)
   }
 
-  func makeIdentifiers() -> Range<UInt64> { numbers.nextIdentifiers() }
+  func makeIdentifiers() -> Range<UInt64> {
+    defer { nextIdentifier += 100 }
+    return nextIdentifier..<nextIdentifier + 100
+  }
+
   private static let hint = """
     Something may wait for the world outside, which a simulation can't see: for Task.sleep (sleep on the simulation's \
     clock), a queue, or another thread.
     """
 
-  func makeNumber() -> UInt64 { numbers.next() }
+  func makeNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
 
   func began(_ dispatch: DispatchID, _ description: @autoclosure () -> String) {
     underWay[dispatch] = description()
