@@ -41,17 +41,6 @@ package struct FailureReporter: Sendable {
 /// - Parameters:
 ///   - handler: Called with each failure and note, on the thread that reports, instead of the framework.
 ///   - body: The code that may fail.
-package func withFailureHandler<Value>(
-  _ handler: @escaping @Sendable (TestFailure) -> Void, _ body: () throws -> Value
-) rethrows -> Value {
-  try FailureReporter.$scoped.withValue(FailureReporter.Handler(handler), operation: body)
-}
-
-/// Catches failures inside the closure, in its tasks, and of reporters that were made there.
-///
-/// - Parameters:
-///   - handler: Called with each failure and note, on the thread that reports, instead of the framework.
-///   - body: The code that may fail.
 package nonisolated(nonsending) func withFailureHandler<Value>(
   _ handler: @escaping @Sendable (TestFailure) -> Void,
   _ body: nonisolated(nonsending) () async throws -> Value

@@ -55,7 +55,7 @@ struct FailureReportingTests {
     let (outer, inner) = (CaughtFailures(), CaughtFailures())
     await withFailureHandler({ outer.add($0) }) {
       FailureReporter().report("1", at: FailureProbe.place)
-      withFailureHandler({ inner.add($0) }) {
+      await withFailureHandler({ inner.add($0) }) {
         FailureReporter().report("2", at: FailureProbe.place)
       }
       await Task { FailureReporter().report("3", at: FailureProbe.place) }.value
@@ -66,7 +66,7 @@ struct FailureReportingTests {
 
   @Test func isCaughtFromAThreadByTheHandlerOfWhereTheReporterWasMade() async {
     let caught = CaughtFailures()
-    let reporter = withFailureHandler({ caught.add($0) }) { FailureReporter() }
+    let reporter = await withFailureHandler({ caught.add($0) }) { FailureReporter() }
     await withUnsafeContinuation { continuation in
       Thread.detachNewThread {
         reporter.report("on a thread", at: FailureProbe.place)
