@@ -14,10 +14,6 @@ struct AuthorsModel: ResumableModel, Equatable, Codable, Sendable {
   var authors: TrackedDictionary<ByteString, Author> = [:]
   var progress: SavedProgress?
 
-  init(progress: SavedProgress? = nil) {
-    self.progress = progress
-  }
-
   /// The commits of all authors.
   var commits: Int { authors.values.reduce(0) { $0 + $1.commits } }
 

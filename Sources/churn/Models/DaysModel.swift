@@ -5,10 +5,6 @@ struct DaysModel: ResumableModel, Equatable, Codable, Sendable {
   var commits: TrackedDictionary<Day, Int> = [:]
   var progress: SavedProgress?
 
-  init(progress: SavedProgress? = nil) {
-    self.progress = progress
-  }
-
   mutating func take(_ commit: Commit) {
     commits[commit.day, default: 0] += 1
   }

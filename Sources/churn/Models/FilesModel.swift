@@ -54,10 +54,6 @@ struct FilesModel: ResumableModel, Equatable, Codable, Sendable {
   private(set) var changes = 0
   var progress: SavedProgress?
 
-  init(progress: SavedProgress? = nil) {
-    self.progress = progress
-  }
-
   mutating func take(_ change: Change) {
     changes += 1
     files[change.path, default: File(firstAuthor: change.author)].take(change)

@@ -5,10 +5,6 @@ struct FoldersModel: ResumableModel, Equatable, Codable, Sendable {
   var churn: TrackedDictionary<Path, Int> = [:]
   var progress: SavedProgress?
 
-  init(progress: SavedProgress? = nil) {
-    self.progress = progress
-  }
-
   mutating func take(_ change: Change) {
     let lines = change.lines.map { $0.added + $0.deleted } ?? 0
     let folder = change.path.folder

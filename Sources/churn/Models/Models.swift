@@ -5,20 +5,6 @@ struct Models: Equatable, Sendable {
   var folders = FoldersModel()
   var days = DaysModel()
 
-  init() {}
-
-  /// The models at the beginning of a replay that is saved.
-  init(progress: SavedProgress?) {
-    files = FilesModel(progress: progress)
-    authors = AuthorsModel(progress: progress)
-    folders = FoldersModel(progress: progress)
-    days = DaysModel(progress: progress)
-  }
-
-  init(files: FilesModel, authors: AuthorsModel, folders: FoldersModel, days: DaysModel) {
-    (self.files, self.authors, self.folders, self.days) = (files, authors, folders, days)
-  }
-
   /// How far each model has come in a saved replay; empty if the replay is not saved.
   var progresses: [SavedProgress] {
     [files.progress, authors.progress, folders.progress, days.progress].compactMap(\.self)

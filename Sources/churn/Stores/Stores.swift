@@ -26,7 +26,10 @@ struct Stores: Sendable {
   init(
     hooks: [Hook], savedBy open: (Dispatcher) async throws -> Persistence, _ progress: SavedProgress
   ) async throws {
-    self.init(unregistered: Models(progress: progress))
+    self.init(
+      unregistered: Models(
+        files: FilesModel(progress: progress), authors: AuthorsModel(progress: progress),
+        folders: FoldersModel(progress: progress), days: DaysModel(progress: progress)))
     persistence = try await open(dispatcher)
     try await dispatcher.register(store: files, persisted: .elements(\.files))
     try await dispatcher.register(
