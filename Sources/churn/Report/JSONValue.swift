@@ -21,37 +21,12 @@ indirect enum JSONValue {
   /// The document on one line, without a newline.
   var line: String {
     var text = ""
-    writeLine(to: &text)
+    write(to: &text, indentation: nil)
     return text
   }
 
-  private func writeLine(to text: inout String) {
-    switch self {
-    case .array(let elements):
-      Self.writeList(elements, in: ("[", "]"), to: &text) { $0.writeLine(to: &$1) }
-    case .object(let members):
-      Self.writeList(members, in: ("{", "}"), to: &text) { member, text in
-        Self.writeQuoted(member.name, to: &text)
-        text += ":"
-        member.value.writeLine(to: &text)
-      }
-    default: write(to: &text, indentation: "")
-    }
-  }
-
-  private static func writeList<Element>(
-    _ elements: [Element], in brackets: (open: String, close: String), to text: inout String,
-    _ write: (Element, inout String) -> Void
-  ) {
-    text += brackets.open
-    for (index, element) in elements.enumerated() {
-      if index > 0 { text += "," }
-      write(element, &text)
-    }
-    text += brackets.close
-  }
-
-  private func write(to text: inout String, indentation: String) {
+  /// - Parameter indentation: That of the line on which the value begins; nil to write all on one line.
+  private func write(to text: inout String, indentation: String?) {
     switch self {
     case .null: text += "null"
     case .bool(let value): text += value ? "true" : "false"
@@ -59,32 +34,31 @@ indirect enum JSONValue {
     case .double(let value): text += value.isFinite ? "\(value)" : "null"
     case .string(let value): Self.writeQuoted(value, to: &text)
     case .array(let elements):
-      Self.writeLines(elements, in: ("[", "]"), to: &text, indentation) { element, text, inner in
+      Self.writeList(elements, in: ("[", "]"), to: &text, indentation) { element, text, inner in
         element.write(to: &text, indentation: inner)
       }
     case .object(let members):
-      Self.writeLines(members, in: ("{", "}"), to: &text, indentation) { member, text, inner in
+      Self.writeList(members, in: ("{", "}"), to: &text, indentation) { member, text, inner in
         Self.writeQuoted(member.name, to: &text)
-        text += ": "
+        text += inner == nil ? ":" : ": "
         member.value.write(to: &text, indentation: inner)
       }
     }
   }
 
-  private static func writeLines<Element>(
+  private static func writeList<Element>(
     _ elements: [Element], in brackets: (open: String, close: String), to text: inout String,
-    _ indentation: String, _ write: (Element, inout String, String) -> Void
+    _ indentation: String?, _ write: (Element, inout String, String?) -> Void
   ) {
-    guard !elements.isEmpty else {
-      text += brackets.open + brackets.close
-      return
-    }
-    let inner = indentation + "  "
+    let inner = indentation.map { $0 + "  " }
+    text += brackets.open
     for (index, element) in elements.enumerated() {
-      text += (index == 0 ? brackets.open : ",") + "\n" + inner
+      if index > 0 { text += "," }
+      if let inner { text += "\n" + inner }
       write(element, &text, inner)
     }
-    text += "\n" + indentation + brackets.close
+    if let indentation, !elements.isEmpty { text += "\n" + indentation }
+    text += brackets.close
   }
 
   private static func writeQuoted(_ value: String, to text: inout String) {
