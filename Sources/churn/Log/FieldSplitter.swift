@@ -19,7 +19,7 @@ struct FieldSplitter {
     _ block: Span<UInt8>, into machine: inout some FieldConsumer
   ) throws(LogError) {
     var start = 0
-    while let end = Self.firstNUL(in: block, from: start) {
+    while let end = RecordSyntax.index(of: 0, in: block, from: start) {
       let piece = block.extracting(start..<end)
       let length = begun.count + piece.count
       if begun.isEmpty {
@@ -38,15 +38,6 @@ struct FieldSplitter {
 
   private mutating func append(_ piece: Span<UInt8>) {
     piece.withUnsafeBufferPointer { begun.append(contentsOf: $0) }
-  }
-
-  private static func firstNUL(in block: Span<UInt8>, from start: Int) -> Int? {
-    var index = start
-    while index < block.count {
-      if block[index] == 0 { return index }
-      index += 1
-    }
-    return nil
   }
 }
 

@@ -104,7 +104,7 @@ enum RecordSyntax {
     return value
   }
 
-  private static func index(of byte: UInt8, in field: Span<UInt8>, from start: Int) -> Int? {
+  static func index(of byte: UInt8, in field: Span<UInt8>, from start: Int) -> Int? {
     var index = start
     while index < field.count {
       if field[index] == byte { return index }
