@@ -8,10 +8,8 @@ enum FollowLine {
   case reset(store: String, version: UInt64)
   /// An answer of a store, after a commit with this number.
   case answer(store: String, version: UInt64, change: Change, key: FollowedKey, value: JSONValue?)
-  /// The replay has ended: the lines since its beginning give its answers.
-  case end(ReplayTitle, commits: Int, changes: Int)
-  /// The replay was ended early: the lines since its beginning give the answers up to there.
-  case cut(ReplayTitle, commits: Int, changes: Int)
+  /// The replay has ended, perhaps early: the lines since its beginning give its answers up to there.
+  case end(ReplayTitle, isCut: Bool, commits: Int, changes: Int)
 
   /// The effect on an answer.
   enum Change: String { case inserted, changed, removed }
@@ -31,20 +29,12 @@ enum FollowLine {
     case .answer(let store, let version, let change, let key, let value):
       Self.head(store, version, change.rawValue) + key.members
         + (value.map { [("value", $0)] } ?? [])
-    case .end(let title, let commits, let changes):
-      Self.last("end", title, commits, changes)
-    case .cut(let title, let commits, let changes):
-      Self.last("cut", title, commits, changes)
+    case .end(let title, let isCut, let commits, let changes):
+      [
+        (isCut ? "cut" : "end", .string(title.mode)), ("round", .int(title.round)),
+        ("commits", .int(commits)), ("changes", .int(changes)),
+      ]
     }
-  }
-
-  private static func last(
-    _ word: String, _ title: ReplayTitle, _ commits: Int, _ changes: Int
-  ) -> [(name: String, value: JSONValue)] {
-    [
-      (word, .string(title.mode)), ("round", .int(title.round)), ("commits", .int(commits)),
-      ("changes", .int(changes)),
-    ]
   }
 
   private static func head(

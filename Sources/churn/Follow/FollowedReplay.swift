@@ -84,10 +84,7 @@ final class FollowedReplay: @unchecked Sendable {
     for _ in 1...2 { queue.sync {} }
     let commits = stores.authors.withModel(\.commits)
     let changes = stores.files.withModel(\.changes)
-    let line: FollowLine =
-      isCut
-      ? .cut(title, commits: commits, changes: changes)
-      : .end(title, commits: commits, changes: changes)
+    let line = FollowLine.end(title, isCut: isCut, commits: commits, changes: changes)
     file.write(line.text)
     try file.check()
   }

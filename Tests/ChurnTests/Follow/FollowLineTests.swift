@@ -37,10 +37,10 @@ import Testing
       FollowLine.replay(title, copies: 3).text
         == #"{"replay":"serial","round":1,"rounds":2,"copies":3}"# + "\n")
     #expect(
-      FollowLine.end(title, commits: 5, changes: 7).text
+      FollowLine.end(title, isCut: false, commits: 5, changes: 7).text
         == #"{"end":"serial","round":1,"commits":5,"changes":7}"# + "\n")
     #expect(
-      FollowLine.cut(title, commits: 5, changes: 7).text
+      FollowLine.end(title, isCut: true, commits: 5, changes: 7).text
         == #"{"cut":"serial","round":1,"commits":5,"changes":7}"# + "\n")
   }
 
