@@ -20,7 +20,7 @@ struct GitComparison: Equatable, Sendable {
     do {
       try splitter.split(numstat.span, into: &records)
     } catch {
-      throw Failure(.unavailable, "git diff: \(error.failure.message)")
+      throw Failure(.unavailable, "git diff: \(error.message)")
     }
     guard splitter.unfinished.isEmpty, !records.hasMalformed else {
       throw Failure(.unavailable, "git diff printed something else than its numstat records")

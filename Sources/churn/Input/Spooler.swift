@@ -56,8 +56,7 @@ struct Spooler {
       return try parse()
     } catch {
       source.stop()
-      let failure = error.failure
-      throw Failure(failure.code, "\(source.name): \(failure.message)")
+      throw Failure(.dataError, "\(source.name): \(error.message)")
     }
   }
 

@@ -12,30 +12,21 @@ enum LogError: Error, Equatable {
   /// The log ends at byte `end`, before the lines of this many paths that the commit announced.
   case incomplete(end: Int, owed: Int, in: CommitPlace)
 
-  var failure: Failure {
+  var message: String {
     switch self {
-    case .empty:
-      Failure(.dataError, "the log is empty")
+    case .empty: "the log is empty"
     case .foreign(let offset):
-      Failure(
-        .dataError,
-        "this is no log that churn can read: byte \(offset) does not begin a commit; "
-          + "'churn --help' prints the command that saves one")
+      "this is no log that churn can read: byte \(offset) does not begin a commit; "
+        + "'churn --help' prints the command that saves one"
     case .endlessField(let offset):
-      Failure(
-        .dataError,
-        "this is no log that churn can read: the field at byte \(offset) is longer than "
-          + "\(FieldSplitter.longestField) bytes")
+      "this is no log that churn can read: the field at byte \(offset) is longer than "
+        + "\(FieldSplitter.longestField) bytes"
     case .cut(let end, let record, let place):
-      Failure(
-        .dataError,
-        "the log is cut: it ends at byte \(end), in the middle of the record that begins at byte "
-          + "\(record), \(place)")
+      "the log is cut: it ends at byte \(end), in the middle of the record that begins at byte "
+        + "\(record), \(place)"
     case .incomplete(let end, let owed, let place):
-      Failure(
-        .dataError,
-        "the log is cut: it ends at byte \(end), where \(owed) records of lines are still to come, "
-          + "\(place)")
+      "the log is cut: it ends at byte \(end), where \(owed) records of lines are still to come, "
+        + "\(place)"
     }
   }
 }

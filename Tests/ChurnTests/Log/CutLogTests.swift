@@ -63,7 +63,7 @@ import Testing
         try Parsed(bytes, blockLength: blockLength)
       }
       if bytes.count > 1 {
-        #expect(error?.failure.message.contains("no log that churn can read") == true)
+        #expect(error?.message.contains("no log that churn can read") == true)
       }
     }
   }
