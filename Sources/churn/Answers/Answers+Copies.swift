@@ -36,7 +36,7 @@ private struct Share {
     _ counts: [Key: Int], _ figure: Figure
   ) throws(Failure) -> [Key: Int] {
     var shares: [Key: Int] = [:]
-    for (key, count) in counts { shares[key] = try of(count, figure, key: key.printable) }
+    for (key, count) in counts { shares[key] = try of(count, figure, key: key.description) }
     return shares
   }
 
@@ -48,7 +48,7 @@ private struct Share {
       throw disagreement(figure, nil, "\(values.count) keys in all, \(first.count) in the first")
     }
     for (path, value) in values where first[Path(path.name)] != value {
-      throw disagreement(figure, path.printable, "not as in the first copy")
+      throw disagreement(figure, path.description, "not as in the first copy")
     }
     return first
   }

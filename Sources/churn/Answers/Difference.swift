@@ -49,16 +49,12 @@ extension Answers {
     guard values != expected else { return nil }
     let keys = Set(values.keys).union(expected.keys).filter { values[$0] != expected[$0] }.sorted()
     let examples = keys.prefix(Difference.shownExamples).map { key in
-      "'\(key.printable)' \(shown(values[key])) instead of \(shown(expected[key]))"
+      "'\(key)' \(shown(values[key])) instead of \(shown(expected[key]))"
     }
     return Difference(figure: figure, count: keys.count, examples: Array(examples))
   }
 
   private func shown<Value>(_ value: Value?) -> String {
-    switch value {
-    case nil: "none"
-    case let name as ByteString: name.printable
-    case let value?: "\(value)"
-    }
+    value.map { "\($0)" } ?? "none"
   }
 }

@@ -39,7 +39,7 @@ struct GitComparison: Equatable, Sendable {
     guard own != git else { return }
     differing += 1
     if examples.count < Self.shownExamples {
-      examples.append("'\(path.printable)' \(shown(own)) here, \(shown(git)) in git")
+      examples.append("'\(path)' \(shown(own)) here, \(shown(git)) in git")
     }
   }
 

@@ -68,7 +68,7 @@ struct Spooler {
       return try work()
     } catch {
       guard length > 0 else { throw error }
-      let commit = summary.lastHash.map { ", up to commit \($0.printable)" } ?? ""
+      let commit = summary.lastHash.map { ", up to commit \($0)" } ?? ""
       throw Failure(error.code, "\(error.message); \(length) bytes had come\(commit)")
     }
   }

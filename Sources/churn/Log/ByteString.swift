@@ -25,7 +25,7 @@ struct ByteString: Sendable {
   var text: String { String(decoding: bytes, as: UTF8.self) }
 
   /// The text on one line, safe to show on a terminal: control characters as `\u{1B}`.
-  var printable: String {
+  var description: String {
     var shown = ""
     for scalar in text.unicodeScalars {
       if scalar.properties.generalCategory == .control || scalar.properties.isBidiControl {

@@ -40,8 +40,8 @@ enum CommitPlace: Equatable, Sendable, CustomStringConvertible {
   var description: String {
     switch self {
     case .beforeFirst: "in the header of the first commit"
-    case .within(let hash): "in commit \(hash.printable)"
-    case .after(let hash): "in the header of the commit after \(hash.printable)"
+    case .within(let hash): "in commit \(hash)"
+    case .after(let hash): "in the header of the commit after \(hash)"
     }
   }
 }

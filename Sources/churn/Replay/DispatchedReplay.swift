@@ -121,8 +121,8 @@ struct DispatchedReplay: Replayer {
   ) throws -> Failure {
     let action =
       switch try history.event(at: failure.number) {
-      case .changed(let change): "a change of '\(change.path.printable)'"
-      case .committed(let commit): "a commit by '\(commit.author.printable)'"
+      case .changed(let change): "a change of '\(change.path)'"
+      case .committed(let commit): "a commit by '\(commit.author)'"
       case nil: "event \(failure.number)"
       }
     return Failure(

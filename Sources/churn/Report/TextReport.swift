@@ -30,8 +30,8 @@ struct TextReport {
     }
     var table = Table([.right, .left, .left])
     for (path, lines) in top(sizes) {
-      let author = answers.lastAuthorByFile[path]?.printable ?? ""
-      table.add(Numbers.grouped(lines), path.printable, "last touched by \(author)")
+      let author = answers.lastAuthorByFile[path]?.description ?? ""
+      table.add(Numbers.grouped(lines), path.description, "last touched by \(author)")
     }
     return "Biggest files, lines\n\(table.text)"
   }
@@ -42,7 +42,7 @@ struct TextReport {
 
   private func ranking<Key: FigureKey>(_ title: String, _ counts: [Key: Int]) -> String {
     var table = Table([.right, .left])
-    for (key, count) in top(counts) { table.add(Numbers.grouped(count), key.printable) }
+    for (key, count) in top(counts) { table.add(Numbers.grouped(count), key.description) }
     return "\(title)\n\(table.text)"
   }
 
@@ -110,7 +110,7 @@ extension TextReport {
     guard let git = findings.git else { return nil }
     let files = Numbers.counted(git.compared, "text file")
     let leftAside = "\(Numbers.grouped(git.leftAside)) that were binary not compared"
-    let commit = findings.log.lastHash.map { " at \($0.printable.prefix(12))" } ?? ""
+    let commit = findings.log.lastHash.map { " at \($0.description.prefix(12))" } ?? ""
     guard git.isEqual else {
       return "Git\(commit)\n  \(files), \(Numbers.grouped(git.differing)) of them NOT as in git: "
         + "\(git.examples.joined(separator: "; ")); \(leftAside)\n"

@@ -54,7 +54,7 @@ struct ReplayDatabase: Sendable {
       throw Failure(
         .dataError,
         "'\(name)' holds the replay of another history: its first commit is "
-          + "\(progress.firstCommit.printable), and its copies are \(progress.copies)")
+          + "\(progress.firstCommit), and its copies are \(progress.copies)")
     }
     let taken = progresses.map(\.taken)
     guard let first = taken.min(), let last = taken.max(), last <= history.eventCount else {

@@ -27,8 +27,8 @@ import Testing
       for place in share {
         let lane =
           switch batch[place] {
-          case .changed(let change): "path \(change.path.printable)"
-          case .committed(let commit): "author \(commit.author.printable)"
+          case .changed(let change): "path \(change.path)"
+          case .committed(let commit): "author \(commit.author)"
           }
         producers[lane, default: []].insert(producer)
       }
