@@ -1,10 +1,12 @@
+import DispatchStoreTesting
+
 @testable import churn
 
 extension TestLog {
   /// Commits in which a few authors change, delete and bring back a few paths, over and over: nearly
   /// every change follows another of the same path closely, so that a lost order shows.
   static func contested(commits: Int) -> TestLog {
-    var random = RandomNumbers(state: 7)
+    var random = SeededGenerator(seed: 7)
     var log = TestLog()
     for number in 1...commits {
       let author = "\("ABCD".randomElement(using: &random)!) <a@example.org>"
@@ -18,23 +20,9 @@ extension TestLog {
     return log
   }
 
-  private static func textEntry(_ path: String, using random: inout RandomNumbers) -> Entry {
+  private static func textEntry(_ path: String, using random: inout SeededGenerator) -> Entry {
     Entry(
       path, ["A", "M", "M", "D"].randomElement(using: &random)!,
       added: .random(in: 0...9, using: &random), deleted: .random(in: 0...9, using: &random))
-  }
-}
-
-/// The same numbers in every run: a failure can be looked at again.
-private struct RandomNumbers: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    // SplitMix64: https://prng.di.unimi.it/splitmix64.c
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }
