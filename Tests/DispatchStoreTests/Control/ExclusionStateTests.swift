@@ -115,7 +115,7 @@ struct ExclusionStateTests {
   /// Beside a model that looks at all members each time.
   @Test(arguments: 0..<200)
   func doesWhatAPlainModelDoes(seed: UInt64) {
-    var random = Generator(state: seed)
+    var random = SeededGenerator(seed: seed)
     var state = State()
     var model = PlainExclusion()
     let members = (0..<12).map(Member.init)
@@ -141,17 +141,6 @@ struct ExclusionStateTests {
     }
     for member in members { _ = state.leave(member) }
     #expect(state.isEmpty)
-  }
-}
-
-private struct Generator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    var value = (state ^ state >> 33) &* 0xFF51_AFD7_ED55_8CCD
-    value ^= value >> 33
-    return value
   }
 }
 
