@@ -5,12 +5,8 @@ import Testing
 
 @Suite("Names of dispatches", .timeLimit(.minutes(10)))
 struct NameTests {
-  let dispatcher = Dispatcher()
+  let dispatcher = makeStage().dispatcher
   let log = Recorder<String>()
-
-  init() {
-    dispatcher.addStage()
-  }
 
   /// A block that runs until it is cancelled, or the latch opens.
   private func holds(until latch: Latch) -> Script {

@@ -13,13 +13,9 @@ struct CancellationLoadTests {
     let outcome: StoreOutcome?
   }
 
-  let dispatcher = Dispatcher()
+  let dispatcher = makeStage().dispatcher
   let ran = Recorder<Int>()
   private let ends = Recorder<End>()
-
-  init() {
-    dispatcher.addStage()
-  }
 
   private func dispatch(_ index: Int, _ mode: Dispatcher.Mode) -> DispatchHandle {
     dispatcher.dispatch(Script.runs { [ran] _ in ran.record(index) }, mode: mode) { [ends] result in

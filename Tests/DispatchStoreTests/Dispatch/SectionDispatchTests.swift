@@ -408,8 +408,7 @@ struct SectionDispatchTests {
   /// Where it is to wait itself, as well.
   @Test(arguments: [Dispatcher.Mode.async] + Dispatcher.Mode.laneModes)
   func endsWhereItWaitsForOneThatWaitsForIt(mode: Dispatcher.Mode) async {
-    let dispatcher = Dispatcher()
-    let stage = dispatcher.addStage()
+    let (dispatcher, stage) = makeStage()
     let held = dispatcher.register(store: CounterStore.counter("held"))
     let (handles, released) = (Recorder<DispatchHandle>(), Latch())
     let awaited = Recorder<DispatchError.Code?>()

@@ -420,12 +420,8 @@ struct SendTests {
 /// A structured dispatch inside an operation that it would wait for is refused.
 @Suite("Structured dispatch: wouldDeadlock", .timeLimit(.minutes(10)))
 struct SendDeadlockTests {
-  let dispatcher = Dispatcher()
+  let dispatcher = makeStage().dispatcher
   let results = Recorder<DispatchResult>()
-
-  init() {
-    dispatcher.addStage()
-  }
 
   /// Sends or dispatches a block; either holds the lane.
   private func run(

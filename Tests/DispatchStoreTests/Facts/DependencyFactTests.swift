@@ -6,12 +6,8 @@ import Testing
 /// to 4 and 12 of the design.
 @Suite("Facts about dependencies", .timeLimit(.minutes(10)))
 struct DependencyFactTests {
-  let dispatcher = Dispatcher()
+  let dispatcher = makeStage().dispatcher
   let log = Recorder<String>()
-
-  init() {
-    dispatcher.addStage()
-  }
 
   // 1. addDependency loses wake-ups where the dependency runs or finishes at that moment.
 

@@ -138,8 +138,7 @@ struct OldMistakeTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aListOfActionsRunsForwards(_ mode: Dispatcher.Mode) async {
-    let dispatcher = Dispatcher()
-    let stage = dispatcher.addStage()
+    let (dispatcher, stage) = makeStage()
     let actions = ["first", "second", "third"].map { Script.adds($0) }
     _ = await dispatcher.dispatch(actions: actions, mode: mode).result
     #expect(stage.model == ["first", "second", "third"])

@@ -19,12 +19,8 @@ extension Script {
 /// Operations that a reducer returned with dependencies on operations that it made.
 @Suite("Dependencies of a returned operation", .timeLimit(.minutes(10)))
 struct ReturnedDependencyTests {
-  let dispatcher = Dispatcher(queue: .wide(1))
+  let dispatcher = makeStage(Dispatcher(queue: .wide(1))).dispatcher
   let log = Recorder<String>()
-
-  init() {
-    dispatcher.addStage()
-  }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func areWaitedForInEveryMode(_ mode: Dispatcher.Mode) async {

@@ -60,8 +60,7 @@ struct AsyncModeTests {
   }
 
   @Test func neverRunsOnTheMainQueue() async {
-    let dispatcher = Dispatcher()
-    let stage = dispatcher.addStage()
+    let (dispatcher, stage) = makeStage()
     let places = Recorder<Bool>()
     let middleware = RecordingMiddleware(did: { _, _, _ in places.record(Here.isMainQueue) })
     dispatcher.register(middleware: middleware)

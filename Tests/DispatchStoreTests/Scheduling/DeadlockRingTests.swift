@@ -6,12 +6,8 @@ import Testing
 /// Rings of waits that pass through hooks, deliveries, tasks, several lanes and dependencies are refused.
 @Suite("Rings of waits", .timeLimit(.minutes(10)))
 struct DeadlockRingTests {
-  let dispatcher = Dispatcher()
+  let dispatcher = makeStage().dispatcher
   let results = Recorder<DispatchResult>()
-
-  init() {
-    dispatcher.addStage()
-  }
 
   /// Dispatches `.sync` after a dispatch on a lane; the result.
   private static func waitsBehind(

@@ -5,12 +5,8 @@ import Testing
 /// A wait for what can't end before the waiting dispatch has is refused at once.
 @Suite("wouldDeadlock", .timeLimit(.minutes(10)))
 struct DeadlockTests {
-  let dispatcher = Dispatcher()
+  let dispatcher = makeStage().dispatcher
   let log = Recorder<String>()
-
-  init() {
-    dispatcher.addStage()
-  }
 
   /// Expects the error, and that its message names the lane and the lines of the call sites.
   private func expect(

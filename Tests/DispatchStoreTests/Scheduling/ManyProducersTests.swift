@@ -6,12 +6,8 @@ import Testing
 struct ManyProducersTests {
   static let producers = 64
 
-  let dispatcher = Dispatcher()
+  let dispatcher = makeStage().dispatcher
   let log = Recorder<Int>()
-
-  init() {
-    dispatcher.addStage()
-  }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func loseNothingAndOnLanesKeepTheirOwnOrder(_ mode: Dispatcher.Mode) async {

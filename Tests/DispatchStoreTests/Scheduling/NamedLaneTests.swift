@@ -5,12 +5,8 @@ import Testing
 
 @Suite("Named lanes", .timeLimit(.minutes(10)))
 struct NamedLaneTests {
-  let dispatcher = Dispatcher(queue: .wide(1))
+  let dispatcher = makeStage(Dispatcher(queue: .wide(1))).dispatcher
   let log = Recorder<String>()
-
-  init() {
-    dispatcher.addStage()
-  }
 
   /// Holds the lane of `holder` and expects that `other` runs meanwhile.
   private func expectConcurrency(_ holder: Dispatcher.Mode, _ other: Dispatcher.Mode) async {

@@ -6,12 +6,8 @@ import Testing
 struct SuspensionTests {
   static let heldModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
 
-  let dispatcher = Dispatcher(queue: .wide(2))
+  let dispatcher = makeStage(Dispatcher(queue: .wide(2))).dispatcher
   let log = Recorder<String>()
-
-  init() {
-    dispatcher.addStage()
-  }
 
   private func records(_ name: String) -> Script {
     .runs(name) { [log] _ in log.record(name) }

@@ -58,6 +58,15 @@ final class ScriptReducer: Reducer<[String], Script> {
   }
 }
 
+/// Makes a stage that a dispatcher has.
+///
+/// Suites bind both with `var`, because a struct can't bind two properties at once with `let`.
+func makeStage(
+  _ dispatcher: Dispatcher = Dispatcher()
+) -> (dispatcher: Dispatcher, stage: Stage) {
+  (dispatcher, dispatcher.addStage())
+}
+
 extension Dispatcher {
   /// Registers a store that runs scripts.
   @discardableResult
