@@ -10,13 +10,8 @@ struct OrderTests {
     "second did stage", "first did stage", "completion", "await",
   ]
 
-  let dispatcher = Dispatcher()
-  let stage: Stage
+  var (dispatcher, stage) = makeStage()
   let log = Recorder<String>()
-
-  init() {
-    stage = dispatcher.addStage()
-  }
 
   private func script(_ kind: BlockKind) -> Script {
     let log = log

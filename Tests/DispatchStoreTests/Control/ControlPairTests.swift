@@ -8,15 +8,8 @@ import Testing
 struct ControlPairTests {
   static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 
-  let clock = VirtualClock()
-  let dispatcher: Dispatcher
-  let stage: Stage
+  var (clock, dispatcher, stage) = makeClockedStage()
   let attempts = Recorder<Int>()
-
-  init() {
-    dispatcher = Dispatcher(clock: clock)
-    stage = dispatcher.addStage()
-  }
 
   /// Dispatches one that fails once, and returns it in the pause after that.
   private func pausing(

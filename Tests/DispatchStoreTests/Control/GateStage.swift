@@ -3,21 +3,21 @@ import Testing
 
 @testable import DispatchStore
 
+/// Makes a stage that a dispatcher on a virtual clock has.
+func makeClockedStage() -> (clock: VirtualClock, dispatcher: Dispatcher, stage: Stage) {
+  let clock = VirtualClock()
+  let (dispatcher, stage) = makeStage(Dispatcher(clock: clock))
+  return (clock, dispatcher, stage)
+}
+
 /// A dispatcher on a virtual clock, with a stage and a log, for tests of what dispatches wait for before they start.
 struct GateStage: Sendable {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
   /// In which a task that sends begins on its own thread.
   static let inlineModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
 
-  let clock = VirtualClock()
-  let dispatcher: Dispatcher
-  let stage: Stage
+  var (clock, dispatcher, stage) = makeClockedStage()
   let log = Recorder<String>()
-
-  init() {
-    dispatcher = Dispatcher(clock: clock)
-    stage = dispatcher.addStage()
-  }
 
   /// A block that notes its begin and its end, and waits for a latch between them.
   func holds(_ name: String, until free: Latch) -> Script {

@@ -7,15 +7,8 @@ import Testing
 @Suite("Joins", .timeLimit(.minutes(10)))
 struct JoinTests {
 
-  let clock = VirtualClock()
-  let dispatcher: Dispatcher
-  let stage: Stage
+  var (clock, dispatcher, stage) = makeClockedStage()
   let log = Recorder<String>()
-
-  init() {
-    dispatcher = Dispatcher(clock: clock)
-    stage = dispatcher.addStage()
-  }
 
   /// A block that runs until it is cancelled, or the latch opens.
   private func holds(_ name: String, until free: Latch, failing: Bool = false) -> Script {

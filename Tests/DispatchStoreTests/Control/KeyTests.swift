@@ -9,15 +9,8 @@ private struct Tick: ActionType {
 
 @Suite("Only the latest, and only one at a time", .timeLimit(.minutes(10)))
 struct KeyTests {
-  let clock = VirtualClock()
-  let dispatcher: Dispatcher
-  let stage: Stage
+  var (clock, dispatcher, stage) = makeClockedStage()
   let log = Recorder<String>()
-
-  init() {
-    dispatcher = Dispatcher(clock: clock)
-    stage = dispatcher.addStage()
-  }
 
   /// A block that runs until it is cancelled, or the latch opens.
   private func holds(_ name: String, until free: Latch = Latch()) -> Script {

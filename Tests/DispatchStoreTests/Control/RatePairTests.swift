@@ -9,15 +9,8 @@ import Testing
 struct RatePairTests {
   static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 
-  let clock = VirtualClock()
-  let dispatcher: Dispatcher
-  let stage: Stage
+  var (clock, dispatcher, stage) = makeClockedStage()
   let attempts = Recorder<Int>()
-
-  init() {
-    dispatcher = Dispatcher(clock: clock)
-    stage = dispatcher.addStage()
-  }
 
   private func dispatch(
     _ name: String, _ mode: Dispatcher.Mode, _ options: DispatchOptions

@@ -8,15 +8,8 @@ import Testing
 struct RateTests {
   static let second = Duration.seconds(1)
 
-  let clock = VirtualClock()
-  let dispatcher: Dispatcher
-  let stage: Stage
+  var (clock, dispatcher, stage) = makeClockedStage()
   let log = Recorder<String>()
-
-  init() {
-    dispatcher = Dispatcher(clock: clock)
-    stage = dispatcher.addStage()
-  }
 
   private func runs(_ name: String) -> Script {
     .runs(name) { [log] _ in log.record("runs \(name)") }

@@ -8,15 +8,8 @@ struct RetryTests {
   static let second = Duration.seconds(1)
   static let growing = RetryBackoff.exponential(from: second)
 
-  let clock = VirtualClock()
-  let dispatcher: Dispatcher
-  let stage: Stage
+  var (clock, dispatcher, stage) = makeClockedStage()
   let log = Recorder<String>()
-
-  init() {
-    dispatcher = Dispatcher(clock: clock)
-    stage = dispatcher.addStage()
-  }
 
   private func times(_ text: String) -> Int { log.all.count(where: { $0 == text }) }
 

@@ -9,15 +9,8 @@ struct TimeLimitTests {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
   static let second = Duration.seconds(1)
 
-  let clock = VirtualClock()
-  let dispatcher: Dispatcher
-  let stage: Stage
+  var (clock, dispatcher, stage) = makeClockedStage()
   let log = Recorder<String>()
-
-  init() {
-    dispatcher = Dispatcher(clock: clock)
-    stage = dispatcher.addStage()
-  }
 
   private struct Add: ActionType {}
 

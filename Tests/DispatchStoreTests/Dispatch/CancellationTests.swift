@@ -6,13 +6,8 @@ import Testing
 struct CancellationTests {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 
-  let dispatcher = Dispatcher()
-  let stage: Stage
+  var (dispatcher, stage) = makeStage()
   let log = Recorder<String>()
-
-  init() {
-    stage = dispatcher.addStage()
-  }
 
   /// Whether the stage's operation had started, where it ended as cancelled.
   private func hasStarted(_ result: DispatchResult) -> Bool? {

@@ -4,12 +4,7 @@ import Testing
 
 @Suite("Handles", .timeLimit(.minutes(10)))
 struct HandleTests {
-  let dispatcher = Dispatcher()
-  let stage: Stage
-
-  init() {
-    stage = dispatcher.addStage()
-  }
+  var (dispatcher, stage) = makeStage()
 
   /// A statement that uses no result, without a warning, which would be an error.
   @Test(arguments: Dispatcher.Mode.everyMode)

@@ -5,13 +5,8 @@ import Testing
 /// Waiting for a handle on a thread, and closures that it calls at the end.
 @Suite(.timeLimit(.minutes(10)))
 struct HandleWaitTests {
-  private let dispatcher = Dispatcher()
-  private let stage: Stage
+  private var (dispatcher, stage) = makeStage()
   private let finish = Latch()
-
-  init() {
-    stage = dispatcher.addStage()
-  }
 
   /// An action that ends once `finish` is opened.
   private var held: Script { Script.suspends { [finish] _ in await finish.opened() } }
@@ -68,8 +63,7 @@ struct HandleWaitTests {
     let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
-      let dispatcher = Dispatcher()
-      let stage = dispatcher.addStage()
+      let (dispatcher, stage) = makeStage()
       let finish = Latch()
       let handle = dispatcher.dispatch(action: Script.suspends { _ in await finish.opened() })
       stage.updateModel { _ in _ = handle.wait(for: .seconds(1)) }

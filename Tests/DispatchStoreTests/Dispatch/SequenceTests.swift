@@ -5,12 +5,10 @@ import Testing
 /// `dispatch(actions:)`.
 @Suite("Sequences", .timeLimit(.minutes(10)))
 struct SequenceTests {
-  let dispatcher = Dispatcher()
-  let stage: Stage
+  var (dispatcher, stage) = makeStage()
   let log = Recorder<String>()
 
   init() {
-    stage = dispatcher.addStage()
     dispatcher.register(store: .counter("counter"))
   }
 

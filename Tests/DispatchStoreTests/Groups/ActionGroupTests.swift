@@ -5,13 +5,8 @@ import Testing
 /// Groups of steps, in both forms.
 @Suite("Groups", .timeLimit(.minutes(10)))
 struct ActionGroupTests {
-  let dispatcher = Dispatcher()
-  let stage: Stage
+  var (dispatcher, stage) = makeStage()
   let log = Recorder<String>()
-
-  init() {
-    stage = dispatcher.addStage()
-  }
 
   private func fails(_ name: String = "failure") -> Script {
     .runs(name) { _ in throw StageFright() }

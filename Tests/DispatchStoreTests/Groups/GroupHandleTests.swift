@@ -5,12 +5,7 @@ import Testing
 /// What a group's handle does: cancel, await; and waits that can't end.
 @Suite("Group handles", .timeLimit(.minutes(10)))
 struct GroupHandleTests {
-  let dispatcher = Dispatcher()
-  let stage: Stage
-
-  init() {
-    stage = dispatcher.addStage()
-  }
+  var (dispatcher, stage) = makeStage()
 
   private func holds(_ began: Latch) -> Script {
     .suspends { _ in

@@ -5,12 +5,7 @@ import Testing
 /// Steps that are undone where a later one does not finish.
 @Suite("Sagas", .timeLimit(.minutes(10)))
 struct SagaTests {
-  let dispatcher = Dispatcher()
-  let stage: Stage
-
-  init() {
-    stage = dispatcher.addStage()
-  }
+  var (dispatcher, stage) = makeStage()
 
   private func step(_ name: String, in mode: Dispatcher.SendMode = .async) -> ActionStep {
     ActionStep(Script.adds(name), mode: mode).compensated(by: Script.adds("-\(name)"))

@@ -5,13 +5,8 @@ import Testing
 /// What a reducer may not return.
 @Suite("An operation that can't run", .timeLimit(.minutes(10)))
 struct InvalidOperationTests {
-  let dispatcher = Dispatcher()
-  let stage: Stage
+  var (dispatcher, stage) = makeStage()
   let log = Recorder<String>()
-
-  init() {
-    stage = dispatcher.addStage()
-  }
 
   private func expectInvalid(
     _ script: some ActionType, _ words: String, in mode: Dispatcher.Mode,

@@ -5,12 +5,10 @@ import Testing
 /// How an operation ends, inside a dispatcher.
 @Suite("How a dispatched operation ends", .timeLimit(.minutes(10)))
 struct OutcomeTests {
-  let dispatcher = Dispatcher()
-  let stage: Stage
+  var (dispatcher, stage) = makeStage()
   let warnings: Recorder<DispatchWarning.Kind>
 
   init() {
-    stage = dispatcher.addStage()
     warnings = dispatcher.recordWarnings()
   }
 

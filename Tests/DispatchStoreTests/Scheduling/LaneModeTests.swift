@@ -5,13 +5,8 @@ import Testing
 /// What holds for every mode that has a lane: `serial`, named lanes and `mainThread`.
 @Suite("Lanes", .timeLimit(.minutes(10)))
 struct LaneModeTests {
-  let dispatcher = Dispatcher(queue: .wide(4))
-  let stage: Stage
+  var (dispatcher, stage) = makeStage(Dispatcher(queue: .wide(4)))
   let log = Recorder<String>()
-
-  init() {
-    stage = dispatcher.addStage()
-  }
 
   @Test(arguments: Dispatcher.Mode.laneModes)
   func oneDispatchAtATimeInDispatchOrder(_ mode: Dispatcher.Mode) async {

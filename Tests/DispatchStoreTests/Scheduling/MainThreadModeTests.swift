@@ -4,13 +4,8 @@ import Testing
 
 @Suite("mainThread", .timeLimit(.minutes(10)))
 struct MainThreadModeTests {
-  let dispatcher = Dispatcher()
-  let stage: Stage
+  var (dispatcher, stage) = makeStage()
   let log = Recorder<String>()
-
-  init() {
-    stage = dispatcher.addStage()
-  }
 
   @MainActor @Test func isAlwaysEnqueuedAlsoFromTheMainQueue() async {
     #expect(Here.isMainQueue)

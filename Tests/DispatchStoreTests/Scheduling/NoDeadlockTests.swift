@@ -6,13 +6,8 @@ import Testing
 /// Waits that can end are not refused, and end.
 @Suite("What would not deadlock", .timeLimit(.minutes(10)))
 struct NoDeadlockTests {
-  let dispatcher = Dispatcher(queue: .wide(1))
+  var (dispatcher, stage) = makeStage(Dispatcher(queue: .wide(1)))
   let log = Recorder<String>()
-  let stage: Stage
-
-  init() {
-    stage = dispatcher.addStage()
-  }
 
   @Test(arguments: Dispatcher.Mode.laneModes)
   func anUnstructuredTaskMayAwaitTheLaneOfTheBlockThatMadeIt(_ mode: Dispatcher.Mode) async {

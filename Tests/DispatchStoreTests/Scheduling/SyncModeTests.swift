@@ -4,13 +4,8 @@ import Testing
 
 @Suite("sync", .timeLimit(.minutes(10)))
 struct SyncModeTests {
-  let dispatcher = Dispatcher(queue: .wide(1))
-  let stage: Stage
+  var (dispatcher, stage) = makeStage(Dispatcher(queue: .wide(1)))
   let log = Recorder<String>()
-
-  init() {
-    stage = dispatcher.addStage()
-  }
 
   /// Dispatches a block of each kind, and expects all of it on this thread before the return.
   private static func expectAllOnThisThread(_ dispatcher: Dispatcher, _ stage: Stage) {
