@@ -12,8 +12,7 @@ struct LeftChangeTests {
   func anotherStoresActionsRunMeanwhile(mode: Int) async {
     await #expect(processExitsWith: .success) { [mode] in
       alarm(60)
-      let (mode, held) = (scheduledModes[mode], HeldStore())
-      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let (mode, held) = (scheduledModes[mode], HeldStore(width: 1))
       let other = held.dispatcher.register(store: .counter("other"))
       await held.begin()
       let handles = (0..<10).map { _ in held.dispatch(mode) }
@@ -58,8 +57,7 @@ struct LeftChangeTests {
   func noFurtherActionOfTheStoreStartsMeanwhile(mode: Int) async {
     await #expect(processExitsWith: .success) { [mode] in
       alarm(60)
-      let (mode, held) = (scheduledModes[mode], HeldStore())
-      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let (mode, held) = (scheduledModes[mode], HeldStore(width: 1))
       let first = await held.leaveOne(mode)
       let others = (0..<20).map { _ in held.dispatch(.serial(lane: UUID())) }
       // Behind them all on the one thread.
@@ -80,8 +78,7 @@ struct LeftChangeTests {
   func anOperationThatHasLeft64Waits(mode: Int) async {
     await #expect(processExitsWith: .success) { [mode] in
       alarm(60)
-      let (mode, held) = (scheduledModes[mode], HeldStore())
-      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let (mode, held) = (scheduledModes[mode], HeldStore(width: 1))
       let other = held.dispatcher.register(store: .counter("other"))
       let commits = Recorder<Int>()
       held.commits = 100
@@ -122,7 +119,7 @@ struct LeftChangeTests {
   @Test func aNotifierThatHasDelivered64OfOthersHandsTheRestOver() async {
     await #expect(processExitsWith: .success) {
       alarm(60)
-      let (held, more) = (HeldStore(), Latch())
+      let (held, more) = (HeldStore(width: 2), Latch())
       let commits = Recorder<Int>()
       held.commits = 60
       held.afterCommit { commits.record(0) }
@@ -133,7 +130,6 @@ struct LeftChangeTests {
         begun.record(0)
         proceed.wait()
       }
-      held.dispatcher.queue.maxConcurrentOperationCount = 2
       let handles = (0..<2).map { held.dispatch(.serial(lane: $0)) }
       _ = await begun.first(2)
       await held.begin()
@@ -154,30 +150,7 @@ struct LeftChangeTests {
   func aNotifierMayWaitForAnActionThatIsHeldBack(mode: Int) async {
     await #expect(processExitsWith: .success) { [mode] in
       alarm(60)
-      let (mode, held) = (scheduledModes[mode], HeldStore())
-      held.dispatcher.queue.maxConcurrentOperationCount = 1
-      let other = held.dispatcher.register(store: .counter("other"))
-      let (returned, behind) = (Latch(), Recorder<DispatchHandle>())
-      held.afterCommit { returned.open() }
-      let ends = Recorder<Bool>()
-      let token = held.store.observe(.model) { change in
-        guard change.version == 1 else { return }
-        other.dispatch(.add(1), mode: .sync, options: .after(behind.all[0])) {
-          ends.record($0.isSuccess)
-        }
-      }
-      await held.begin()
-      let first = held.dispatch(mode)
-      await returned.opened()
-      behind.record(held.dispatch(.serial(lane: "behind")))
-      // It was held back, or will be.
-      await held.runAnother(.serial(lane: "x"))
-      held.end()
-      #expect(await ends.first(1) == [true])
-      #expect(await first.result.isSuccess)
-      await held.returned.opened()
-      #expect(held.delivered.all == [1, 2, 3])
-      token.cancel()
+      await waitInTheNotifier(forTheLastOf: 1, behind: scheduledModes[mode])
     }
   }
 
@@ -186,30 +159,7 @@ struct LeftChangeTests {
   func aNotifierMayWaitForTheLastOfManyActionsThatAreHeldBack(mode: Int) async {
     await #expect(processExitsWith: .success) { [mode] in
       alarm(60)
-      let (mode, held) = (scheduledModes[mode], HeldStore())
-      held.dispatcher.queue.maxConcurrentOperationCount = 1
-      let other = held.dispatcher.register(store: .counter("other"))
-      let (returned, behind) = (Latch(), Recorder<DispatchHandle>())
-      held.afterCommit { returned.open() }
-      let ends = Recorder<Bool>()
-      let token = held.store.observe(.model) { change in
-        guard change.version == 1 else { return }
-        other.dispatch(.add(1), mode: .sync, options: .after(behind.all[199])) {
-          ends.record($0.isSuccess)
-        }
-      }
-      await held.begin()
-      let first = held.dispatch(mode)
-      await returned.opened()
-      for _ in 0..<200 { behind.record(held.dispatch(.serial(lane: UUID()))) }
-      // All have been held back by the time that the one thread comes to this one.
-      await held.runAnother(.serial(lane: "x"))
-      held.end()
-      #expect(await ends.first(1) == [true])
-      #expect(await first.result.isSuccess)
-      for handle in behind.all { #expect(await handle.result.isSuccess) }
-      #expect(await held.delivered.first(202) == Array(1...202))
-      token.cancel()
+      await waitInTheNotifier(forTheLastOf: 200, behind: scheduledModes[mode])
     }
   }
 
@@ -244,8 +194,7 @@ struct LeftChangeTests {
   func whatIsHeldBackDoesNotStartWhileTheQueueIsSuspended(mode: Int) async {
     await #expect(processExitsWith: .success) { [mode] in
       alarm(60)
-      let (mode, held) = (scheduledModes[mode], HeldStore())
-      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let (mode, held) = (scheduledModes[mode], HeldStore(width: 1))
       let first = await held.leaveOne(mode)
       let behind = (0..<3).map { _ in held.dispatch(.serial(lane: UUID())) }
       // The thread comes to this one after those.
@@ -265,8 +214,7 @@ struct LeftChangeTests {
   func whatIsHeldBackAndCancelledEndsWhileTheQueueIsSuspended(mode: Int) async {
     await #expect(processExitsWith: .success) { [mode] in
       alarm(60)
-      let (mode, held) = (scheduledModes[mode], HeldStore())
-      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let (mode, held) = (scheduledModes[mode], HeldStore(width: 1))
       let first = await held.leaveOne(mode)
       let behind = (0..<3).map { _ in held.dispatch(.serial(lane: UUID())) }
       // Parked once this returns.
@@ -294,8 +242,7 @@ struct LeftChangeTests {
   @Test func whatIsHeldBackAndCancelledEndsWhileAHandlerBlocksAllPlaces() async {
     await #expect(processExitsWith: .success) {
       alarm(60)
-      let (held, began, free) = (HeldStore(), Latch(), Latch())
-      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let (held, began, free) = (HeldStore(width: 1), Latch(), Latch())
       held.dispatcher.addStage()
       let first = await held.leaveOne(.async)
       let behind = held.dispatch(.async)
@@ -322,8 +269,7 @@ struct LeftChangeTests {
     await #expect(processExitsWith: .success) { [mode] in
       alarm(60)
       let mode = scheduledModes[mode]
-      let held = HeldStore(waitFor: WaitFor(["vetoed"], runsRegardless: true))
-      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let held = HeldStore(width: 1, waitFor: WaitFor(["vetoed"], runsRegardless: true))
       held.dispatcher.addProbe("vetoed", to: Recorder<String>())
       held.dispatcher.register(
         middleware: RecordingMiddleware(will: { _, _, store in
@@ -359,8 +305,7 @@ struct LeftChangeTests {
   @Test func anyNumberOfThoseThatAreHeldBackMayBeCancelled() async {
     await #expect(processExitsWith: .success) {
       alarm(60)
-      let held = HeldStore()
-      held.dispatcher.queue.maxConcurrentOperationCount = 1
+      let held = HeldStore(width: 1)
       let first = await held.leaveOne(.async)
       let behind = (0..<20_000).map { held.dispatch(.serial(lane: $0)) }
       let last = held.dispatch(.serial(lane: "last"))
@@ -421,6 +366,34 @@ struct LeftChangeTests {
 
 private let scheduledModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
 
+/// Lets a notifier wait for the last of so many actions, which are held back behind one that has left it a change.
+private func waitInTheNotifier(forTheLastOf count: Int, behind mode: Dispatcher.Mode) async {
+  let held = HeldStore(width: 1)
+  let other = held.dispatcher.register(store: .counter("other"))
+  let (returned, behind) = (Latch(), Recorder<DispatchHandle>())
+  held.afterCommit { returned.open() }
+  let ends = Recorder<Bool>()
+  let token = held.store.observe(.model) { change in
+    guard change.version == 1 else { return }
+    other.dispatch(.add(1), mode: .sync, options: .after(behind.all[count - 1])) {
+      ends.record($0.isSuccess)
+    }
+  }
+  await held.begin()
+  let first = held.dispatch(mode)
+  await returned.opened()
+  for _ in 0..<count { behind.record(held.dispatch(.serial(lane: UUID()))) }
+  // All have been held back by the time that the one thread comes to this one.
+  await held.runAnother(.serial(lane: "x"))
+  held.end()
+  #expect(await ends.first(1) == [true])
+  #expect(await first.result.isSuccess)
+  for handle in behind.all { #expect(await handle.result.isSuccess) }
+  await held.returned.opened()
+  #expect(await held.delivered.first(count + 2) == Array(1...count + 2))
+  token.cancel()
+}
+
 /// A store whose notifier, an outside thread, is held in its first delivery.
 private final class HeldStore: @unchecked Sendable {
   // because what changes is set before anything is dispatched
@@ -434,7 +407,8 @@ private final class HeldStore: @unchecked Sendable {
   private var before: @Sendable () -> Void = {}
   private var after: @Sendable () -> Void = {}
 
-  init(waitFor: WaitFor = []) {
+  init(width: Int? = nil, waitFor: WaitFor = []) {
+    if let width { dispatcher.queue.maxConcurrentOperationCount = width }
     let reducer = ApplyingReducer { [unowned self] action, store in
       guard action.name.isEmpty else { return }
       before()
