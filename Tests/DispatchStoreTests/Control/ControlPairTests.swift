@@ -147,10 +147,8 @@ struct ControlPairTests {
     let (bank, ended, names) = (DispatchLimit(1, overflow: .wait), Latch(), Recorder<String>())
     let (started, free) = (Latch(), Latch())
     let held = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        started.open()
-        await free.opened()
-      }, mode: .serial(lane: "held"), options: [.limited(by: bank), .timeout(nil)])
+      action: Script.holds(opening: started, until: free), mode: .serial(lane: "held"),
+      options: [.limited(by: bank), .timeout(nil)])
     await started.opened()
     let group = ActionGroup {
       ActionStep(
@@ -219,10 +217,7 @@ struct ControlPairTests {
     }
     let (started, free) = (Latch(), Latch())
     let held = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        started.open()
-        await free.opened()
-      }, mode: .serial(lane: "held"),
+      action: Script.holds(opening: started, until: free), mode: .serial(lane: "held"),
       options: refusal == .breaker || refusal == .deadline ? [] : options)
     await started.opened()
     var holders: [DispatchHandle] = []
@@ -259,10 +254,8 @@ struct ControlPairTests {
     let (limit, dispatcher) = (DispatchLimit(1, overflow: .wait), dispatcher)
     let (started, free, singleStarted, singleFree) = (Latch(), Latch(), Latch(), Latch())
     let held = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        started.open()
-        await free.opened()
-      }, mode: .serial(lane: "held"), options: .limited(by: limit))
+      action: Script.holds(opening: started, until: free), mode: .serial(lane: "held"),
+      options: .limited(by: limit))
     await started.opened()
     let inFlight = Recorder<Int>()
     let waits = Task {
@@ -272,10 +265,8 @@ struct ControlPairTests {
     }
     while limit.statistics.waiting == 0 { await Task.yield() }
     let single = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        singleStarted.open()
-        await singleFree.opened()
-      }, mode: .serial(lane: "single"), options: .skippedIfInFlight("k"))
+      action: Script.holds(opening: singleStarted, until: singleFree),
+      mode: .serial(lane: "single"), options: .skippedIfInFlight("k"))
     await singleStarted.opened()
     free.open()
     #expect(await waits.value.errorCode == .skipped)
@@ -315,10 +306,8 @@ struct ControlPairTests {
     let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
     let started = Latch()
     let held = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        started.open()
-        await free.opened()
-      }, mode: mode, options: [.limited(by: limit), .named("job")])
+      action: Script.holds(opening: started, until: free), mode: mode,
+      options: [.limited(by: limit), .named("job")])
     await started.opened()
     let sent = Task.immediate {
       await dispatcher.send(
@@ -337,10 +326,8 @@ struct ControlPairTests {
     let started = Latch()
     let held = dispatcher.dispatch(
       storeIdentifier: "stage",
-      action: Script.suspends { _ in
-        started.open()
-        await free.opened()
-      }, mode: .async, options: .limited(by: limit))
+      action: Script.holds(opening: started, until: free), mode: .async,
+      options: .limited(by: limit))
     await started.opened()
     return held
   }

@@ -383,11 +383,7 @@ struct InheritanceTests {
       case .delayed: .delayed(by: .seconds(1), name: "k")
       }
     let (dispatcher, log, free, started) = (dispatcher, log, Latch(), Latch())
-    let held = dispatchOuter(
-      .suspends { _ in
-        started.open()
-        await free.opened()
-      })
+    let held = dispatchOuter(.holds(opening: started, until: free))
     await started.opened()
     // It waits behind the one that holds the lane, and so it may be dropped.
     func dispatchOther() -> DispatchHandle {

@@ -127,10 +127,7 @@ struct DiagnosisTests {
   func showsABlockThatBlocksItsThread(mode: Dispatcher.Mode) async {
     let (started, free) = (Latch(), world.free)
     let handle = dispatcher.dispatch(
-      action: Script.runs { _ in
-        started.open()
-        free.wait()
-      }, mode: mode)
+      action: Script.blocks(opening: started, until: free), mode: mode)
     await started.opened()
     let states = dispatcher.diagnosis().states(of: handle)
     #expect(states.contains("runs store \"stage\" since 0 ms (on a thread)"), "\(states)")
@@ -198,10 +195,8 @@ struct DiagnosisTests {
     let delayed: @Sendable () -> Void = {
       dispatcher.dispatch(
         storeIdentifier: "inner",
-        action: Script.runs { _ in
-          started.open()
-          free.wait()
-        }, mode: .sync, options: .delayed(by: .milliseconds(1)))
+        action: Script.blocks(opening: started, until: free), mode: .sync,
+        options: .delayed(by: .milliseconds(1)))
     }
     let caller = Task {
       await onOwnThread {
@@ -319,10 +314,7 @@ struct DiagnosisTests {
     let world = DiagnosisWorld(width: 1)
     let (started, free) = (Latch(), world.free)
     let blocks = world.dispatcher.dispatch(
-      action: Script.runs { _ in
-        started.open()
-        free.wait()
-      }, mode: .async)
+      action: Script.blocks(opening: started, until: free), mode: .async)
     await started.opened()
     let next = world.add(.async)
     let states = world.dispatcher.diagnosis().states(of: next)
@@ -336,10 +328,7 @@ struct DiagnosisTests {
     let whole = dispatcher.dispatch(
       actions: [
         Script.adds("first"),
-        Script.suspends { _ in
-          started.open()
-          await free.opened()
-        },
+        Script.holds(opening: started, until: free),
       ], mode: mode)
     await started.opened()
     let diagnosis = dispatcher.diagnosis()
@@ -474,11 +463,7 @@ struct DiagnosisTests {
     let plain = Dispatcher()
     plain.addStage()
     let (started, free) = (Latch(), world.free)
-    let other = plain.dispatch(
-      action: Script.suspends { _ in
-        started.open()
-        await free.opened()
-      }, mode: .serial)
+    let other = plain.dispatch(action: Script.holds(opening: started, until: free), mode: .serial)
     await started.opened()
     let next = world.add(.serial, .after(other))
     let diagnosis = dispatcher.diagnosis()

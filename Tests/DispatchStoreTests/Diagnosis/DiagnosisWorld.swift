@@ -24,10 +24,7 @@ struct DiagnosisWorld {
     let (started, free) = (Latch(), free)
     let handle = dispatcher.dispatch(
       storeIdentifier: store ?? "stage",
-      action: Script.suspends { _ in
-        started.open()
-        await free.opened()
-      }, mode: mode, options: options)
+      action: Script.holds(opening: started, until: free), mode: mode, options: options)
     await started.opened()
     return handle
   }

@@ -24,10 +24,7 @@ struct WatchdogTests {
 
   private func hold(_ mode: Dispatcher.Mode) async {
     let (started, free, dispatcher) = (Latch(), free, dispatcher)
-    let action = Script.suspends { _ in
-      started.open()
-      await free.opened()
-    }
+    let action = Script.holds(opening: started, until: free)
     if mode == .sync {
       Thread { dispatcher.dispatch(action: action, mode: mode) }.start()
     } else {
@@ -208,14 +205,8 @@ struct WatchdogTests {
     let (dispatcher, free) = (dispatcher, free)
     dispatcher.dispatch(
       actions: [
-        Script.suspends { _ in
-          began.open()
-          await goesOn.opened()
-        },
-        Script.suspends { _ in
-          second.open()
-          await free.opened()
-        },
+        Script.holds(opening: began, until: goesOn),
+        Script.holds(opening: second, until: free),
       ], mode: .serial)
     await began.opened()
     dispatcher.dispatch(action: Script.adds("x"), mode: .serial)

@@ -42,10 +42,7 @@ struct CancellationLoadTests {
     let (began, mayGoOn) = (Latch(), Latch())
     // This dispatch holds the lane until all the others are pending.
     let holder = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        began.open()
-        await mayGoOn.opened()
-      }, mode: mode)
+      action: Script.holds(opening: began, until: mayGoOn), mode: mode)
     await began.opened()
     let handles = (0..<total).map { dispatch($0, mode) }
     await onOwnThreads(8) { thread in

@@ -16,10 +16,7 @@ struct SendTests {
   private func hold(_ mode: Dispatcher.Mode, until latch: Latch) async -> DispatchHandle {
     dispatcher.addStage("holder")
     let held = Latch()
-    let script = Script.suspends { _ in
-      held.open()
-      await latch.opened()
-    }
+    let script = Script.holds(opening: held, until: latch)
     let handle = dispatcher.dispatch(storeIdentifier: "holder", action: script, mode: mode)
     await held.opened()
     return handle
@@ -542,11 +539,7 @@ struct SendDeadlockTests {
   private func holdInTask(_ mode: Dispatcher.Mode, until latch: Latch) async -> Task<Void, Never> {
     let (dispatcher, held) = (dispatcher, Latch())
     let task = Task {
-      _ = await dispatcher.send(
-        Script.suspends { _ in
-          held.open()
-          await latch.opened()
-        }, mode: mode)
+      _ = await dispatcher.send(Script.holds(opening: held, until: latch), mode: mode)
     }
     await held.opened()
     return task

@@ -206,10 +206,7 @@ struct SequenceTests {
     _ mode: Dispatcher.Mode
   ) async {
     let (began, goOn) = (Latch(), Latch())
-    let first = Script.suspends { _ in
-      began.open()
-      await goOn.opened()
-    }
+    let first = Script.holds(opening: began, until: goOn)
     let handle = dispatcher.dispatch(actions: [first, records("second")], mode: mode)
     await began.opened()
     dispatcher.queue.isSuspended = true

@@ -478,11 +478,7 @@ struct DurableEffectTests {
     service.dispatcher.addStage()
     let handle = service.dispatcher.dispatch(OrderPlaced())
     #expect(await handle.result.isSuccess)
-    let holder = service.dispatcher.dispatch(
-      action: Script.suspends { _ in
-        isFull.open()
-        await free.opened()
-      })
+    let holder = service.dispatcher.dispatch(action: Script.holds(opening: isFull, until: free))
     await handle.settled()
     #expect(bank.keys.all.count == 1 && service.orders.model.paid == [1])
     #expect(service.warnings.all.isEmpty && limit.statistics.inFlight == 1)

@@ -58,12 +58,7 @@ struct GroupHandleTests {
     let (began, goOn) = (Latch(), Latch())
     let handle = dispatcher.dispatch(
       ActionGroup {
-        ActionStep(
-          Script.suspends { _ in
-            began.open()
-            await goOn.opened()
-          }
-        ).compensated(by: Script.adds("-"))
+        ActionStep(Script.holds(opening: began, until: goOn)).compensated(by: Script.adds("-"))
         ActionGroup {}
       })
     await began.opened()
@@ -220,12 +215,7 @@ struct GroupHandleTests {
   func aStepBehindADispatchThatIsAfterItsGroupIsRefused(_ form: GroupForm) async {
     let (dispatcher, began, goOn) = (dispatcher, Latch(), Latch())
     let group = ActionGroup {
-      ActionStep(
-        Script.suspends { _ in
-          began.open()
-          await goOn.opened()
-        }
-      ).compensated(by: Script.adds("undone"))
+      ActionStep(Script.holds(opening: began, until: goOn)).compensated(by: Script.adds("undone"))
       ActionStep(Script.adds("in the lane"), mode: .serial(lane: "a"))
     }
     let running = Task { await form.runHere(group, by: dispatcher, options: .named("group")) }
@@ -429,11 +419,7 @@ struct GroupHandleTests {
     let (began, goOn) = (Latch(), Latch())
     let handle = dispatcher.dispatch(
       ActionGroup {
-        ActionStep(
-          Script.suspends { _ in
-            began.open()
-            await goOn.opened()
-          }, mode: mode)
+        ActionStep(Script.holds(opening: began, until: goOn), mode: mode)
         ActionStep(Script.adds("second"), mode: mode)
       })
     await began.opened()

@@ -577,10 +577,7 @@ struct SagaTests {
     let (dispatcher, limit) = (dispatcher, DispatchLimit(1, overflow: .wait))
     let (began, free, ended) = (Latch(), Latch(), Latch())
     let holder = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        began.open()
-        await free.opened()
-      }, options: .limited(by: limit))
+      action: Script.holds(opening: began, until: free), options: .limited(by: limit))
     await began.opened()
     let group = ActionGroup {
       ActionStep(Script.adds("a"))
@@ -788,10 +785,7 @@ struct SagaTests {
     let (dispatcher, limit, stage) = (dispatcher, DispatchLimit(1), stage)
     let (began, goOn) = (Latch(), Latch())
     let first = ActionGroup {
-      Script.suspends { _ in
-        began.open()
-        await goOn.opened()
-      }
+      Script.holds(opening: began, until: goOn)
     }
     let task = Task { await run(first, form, by: dispatcher, .limited(by: limit)) }
     await began.opened()

@@ -210,11 +210,7 @@ struct StatesHookTests {
     let recorder = StateRecorder<[String], Script>()
     dispatcher.register(recorder.hook)
     let (started, end) = (Latch(), Latch())
-    let handle = stage.dispatch(
-      .suspends { _ in
-        started.open()
-        await end.opened()
-      })
+    let handle = stage.dispatch(.holds(opening: started, until: end))
     await started.opened()
     clock.advance(by: .seconds(2))
     end.open()

@@ -222,11 +222,7 @@ struct CloseTests {
   @Test(arguments: Dispatcher.Mode.laneModes)
   func aQueuedListRunsAlsoAfterAShutDown(mode: Dispatcher.Mode) async {
     let (stage, began, free) = (dispatcher.addStage(), Latch(), Latch())
-    dispatcher.dispatch(
-      action: Script.suspends { _ in
-        began.open()
-        await free.opened()
-      }, mode: mode)
+    dispatcher.dispatch(action: Script.holds(opening: began, until: free), mode: mode)
     await began.opened()
     let list = dispatcher.dispatch(actions: [Script.adds("a"), Script.adds("b")], mode: mode)
     dispatcher.shutDown()

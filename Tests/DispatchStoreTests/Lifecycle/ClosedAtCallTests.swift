@@ -82,10 +82,7 @@ struct ClosedAtCallTests {
     let limit = DispatchLimit(1, overflow: overflow)
     let (started, free) = (Latch(), free)
     let full = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        started.open()
-        await free.opened()
-      }, options: .limited(by: limit))
+      action: Script.holds(opening: started, until: free), options: .limited(by: limit))
     await started.opened()
     dispatcher.close()
     let options = [.limited(by: limit), .cancelsPrevious("key"), .named("key")] as DispatchOptions

@@ -70,10 +70,7 @@ struct DrainTests {
     let other = Dispatcher()
     other.addStage()
     let (started, free, completes, goesOn) = (Latch(), Latch(), Latch(), Latch())
-    let script = Script.suspends { _ in
-      started.open()
-      await free.opened()
-    }
+    let script = Script.holds(opening: started, until: free)
     let next = Script.runs { _ in log.record("next") }
     let completion: @Sendable () -> Void = {
       completes.open()

@@ -77,10 +77,7 @@ struct DispatchLimitTests {
       )
       let (started, free) = (Latch(), free)
       let limit = DispatchLimit(1, overflow: .reject)
-      let holds = Script.runs { _ in
-        started.open()
-        free.wait()
-      }
+      let holds = Script.blocks(opening: started, until: free)
       let held = narrow.dispatch(action: holds, mode: mode, options: .limited(by: limit))
       await started.opened()
       let above = narrow.dispatch(
@@ -245,10 +242,7 @@ struct DispatchLimitTests {
     dispatcher.addStage()
     let started = Latch()
     let held = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        started.open()
-        await free.opened()
-      }, mode: mode, options: .limited(by: limit))
+      action: Script.holds(opening: started, until: free), mode: mode, options: .limited(by: limit))
     await started.opened()
     let task = Task.immediate {
       await dispatcher.send(
@@ -428,10 +422,7 @@ struct DispatcherLimitTests {
     let dispatcher = Dispatcher(limits: DispatchLimits(perLane: 2))
     let (free, started) = (Latch(), Latch())
     dispatcher.addStage()
-    let holds = Script.suspends { _ in
-      started.open()
-      await free.opened()
-    }
+    let holds = Script.holds(opening: started, until: free)
     let held = dispatcher.dispatch(action: holds, mode: mode)
     await started.opened()
     let second = dispatcher.dispatch(action: Script.adds("a"), mode: mode)

@@ -45,10 +45,7 @@ struct LimitLoadTests {
     let dispatcher = Dispatcher(queue: .wide(1))
     dispatcher.addStage()
     let (started, free, completions) = (Latch(), Latch(), Locked(0))
-    let holds = Script.runs { _ in
-      started.open()
-      free.wait()
-    }
+    let holds = Script.blocks(opening: started, until: free)
     let held = dispatcher.dispatch(action: holds)
     await started.opened()
     let (options, count) = (flood.options, 5_000)
@@ -71,10 +68,7 @@ struct LimitLoadTests {
     let dispatcher = Dispatcher(queue: .wide(1))
     dispatcher.addStage()
     let (started, free, completions) = (Latch(), Latch(), Locked(0))
-    let holds = Script.runs { _ in
-      started.open()
-      free.wait()
-    }
+    let holds = Script.blocks(opening: started, until: free)
     let options = DispatchOptions.limited(by: DispatchLimit(1, overflow: .reject))
     let held = dispatcher.dispatch(action: holds, options: options)
     await started.opened()

@@ -99,10 +99,7 @@ struct DispatchMiddlewareTests {
       action: Script.suspends { _ in await first.opened() }, mode: .serial)
     dispatcher.register(middleware: tracer)
     let handle = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        started.open()
-        await second.opened()
-      }, mode: .serial)
+      action: Script.holds(opening: started, until: second), mode: .serial)
     clock.advance(by: .seconds(3))
     first.open()
     _ = await before.result

@@ -247,10 +247,7 @@ struct LeftChangeTests {
       let first = await held.leaveOne(.async)
       let behind = held.dispatch(.async)
       // The thread comes to this one after that.
-      let script = Script.runs { _ in
-        began.open()
-        free.wait()
-      }
+      let script = Script.blocks(opening: began, until: free)
       let blocking = held.dispatcher.dispatch(script, mode: .async)
       await began.opened()
       behind.cancel()

@@ -160,10 +160,8 @@ struct CircuitBreakerTests {
     let (other, one, free, begun) = (breaker(), await opened(), Latch(), Latch())
     clock.advance(by: .seconds(1))
     let trial = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        begun.open()
-        await free.opened()
-      }, mode: .serial(lane: "trial"), options: .guarded(by: one))
+      action: Script.holds(opening: begun, until: free), mode: .serial(lane: "trial"),
+      options: .guarded(by: one))
     await begun.opened()
     let refused = await stage.run(stage.notes("x"), way, .guarded(by: other, one)).value
     #expect(refused.errorCode == .circuitOpen)
@@ -246,10 +244,8 @@ struct CircuitBreakerTests {
   func aTimeoutCountsAtTheDeadline(way: Way) async {
     let (breaker, free, begun) = (breaker(), Latch(), Latch())
     let timed = stage.run(
-      Script.suspends { _ in
-        begun.open()
-        await free.opened()
-      }, way, [.guarded(by: breaker), .timeout(.seconds(1))])
+      Script.holds(opening: begun, until: free), way,
+      [.guarded(by: breaker), .timeout(.seconds(1))])
     await begun.opened()
     await stage.passASecond()
     while breaker.state != .open { await Task.yield() }
@@ -262,10 +258,8 @@ struct CircuitBreakerTests {
   @Test func aTimeoutCountsAtTheDeadlineThoughItBlocksItsCallersThread() async {
     let (breaker, free, begun) = (breaker(), Latch(), Latch())
     let timed = dispatcher.begin(
-      Script.runs { _ in
-        begun.open()
-        free.wait()
-      }, .sync, [.guarded(by: breaker), .timeout(.seconds(1))])
+      Script.blocks(opening: begun, until: free), .sync,
+      [.guarded(by: breaker), .timeout(.seconds(1))])
     await begun.opened()
     await stage.passASecond()
     while breaker.state != .open { await Task.yield() }
@@ -278,10 +272,7 @@ struct CircuitBreakerTests {
     let (breaker, free, begun) = (breaker(), Latch(), Latch())
     let (dispatcher, hangs) = (
       dispatcher,
-      Script.suspends { _ in
-        begun.open()
-        await free.opened()
-      }
+      Script.holds(opening: begun, until: free)
     )
     let timed = Task {
       await onOwnThread {
@@ -371,10 +362,7 @@ struct CircuitBreakerTests {
   func atADeadlineItIsToldBeforeTheCompletion(mode: Dispatcher.Mode) async {
     let (breaker, free, begun) = (breaker(), Latch(), Latch())
     let states = Recorder<CircuitBreaker.State>()
-    let script = Script.suspends { _ in
-      begun.open()
-      await free.opened()
-    }
+    let script = Script.holds(opening: begun, until: free)
     dispatcher.dispatch(
       script, mode: mode, options: [.guarded(by: breaker), .timeout(.seconds(1))]
     ) { _ in states.record(breaker.state) }

@@ -36,11 +36,7 @@ struct AsyncModeTests {
     let dispatcher = Dispatcher(queue: .wide(2))
     dispatcher.addStage()
     let (began, released) = (Latch(), Latch())
-    let blocking = dispatcher.dispatch(
-      action: Script.runs { _ in
-        began.open()
-        released.wait()
-      })
+    let blocking = dispatcher.dispatch(action: Script.blocks(opening: began, until: released))
     await began.opened()
     for _ in 0..<100 {
       _ = await dispatcher.dispatch(action: Script.adds("other")).result

@@ -81,10 +81,7 @@ struct QueueWidthTests {
     let (dispatcher, crowd, ends) = (dispatcher(width: 1), Crowd(of: 2), EventCount(of: 41))
     let (began, grown) = (Latch(), Latch())
     dispatcher.dispatch(
-      action: Script.runs { _ in
-        began.open()
-        grown.wait()
-      }, mode: kind.mode(100)
+      action: Script.blocks(opening: began, until: grown), mode: kind.mode(100)
     ) { ends.add() }
     await began.opened()
     let script = Script.runs { _ in crowd.stay() }
@@ -105,10 +102,7 @@ struct QueueWidthTests {
   private func blockOnTheNext(_ dispatcher: Dispatcher, _ kind: Kind) async -> DispatchHandle {
     let (began, next) = (Latch(), Latch())
     let handle = dispatcher.dispatch(
-      action: Script.runs { _ in
-        began.open()
-        next.wait()
-      }, mode: kind.mode(0))
+      action: Script.blocks(opening: began, until: next), mode: kind.mode(0))
     await began.opened()
     dispatcher.dispatch(action: Script.runs { _ in next.open() }, mode: kind.mode(1))
     return handle
@@ -168,10 +162,7 @@ struct QueueWidthTests {
     func dispatch(_ script: Script, to lane: String) -> DispatchHandle {
       dispatcher.dispatch(storeIdentifier: lane, action: script, mode: .serial(lane: lane))
     }
-    let first = Script.runs { _ in
-      began.open()
-      grown.wait()
-    }
+    let first = Script.blocks(opening: began, until: grown)
     _ = dispatch(first, to: "a")
     await began.opened()
     for lane in ["a", "b"] {

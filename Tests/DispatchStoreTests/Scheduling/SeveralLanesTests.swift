@@ -150,10 +150,7 @@ struct SeveralLanesTests {
     let handle = dispatcher.dispatch(
       actions: [
         notes("first"),
-        Script.suspends { _ in
-          started.open()
-          await free.opened()
-        }, notes("last"),
+        Script.holds(opening: started, until: free), notes("last"),
       ], mode: Self.both)
     await started.opened()
     let behind = dispatcher.dispatch(action: notes("behind"), mode: .serial(lane: "b"))

@@ -18,11 +18,7 @@ struct SkippedDispatchTests {
   private func hold(_ mode: Dispatcher.Mode, until free: Latch) async -> DispatchHandle {
     dispatcher.addStage()
     let began = Latch()
-    let handle = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        began.open()
-        await free.opened()
-      }, mode: mode)
+    let handle = dispatcher.dispatch(action: Script.holds(opening: began, until: free), mode: mode)
     await began.opened()
     if mode == .async { dispatcher.queue.isSuspended = true }
     return handle

@@ -54,10 +54,7 @@ struct SuspensionTests {
   func whatWasStartedEnds(_ mode: Dispatcher.Mode, _ queuesBeforeSuspension: Bool) async {
     let (began, released) = (Latch(), Latch())
     let started = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        began.open()
-        await released.opened()
-      }, mode: mode)
+      action: Script.holds(opening: began, until: released), mode: mode)
     await began.opened()
     var next: [DispatchHandle] = []
     if queuesBeforeSuspension, mode != .async {

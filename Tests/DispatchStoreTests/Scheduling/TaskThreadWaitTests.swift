@@ -91,10 +91,7 @@ private struct TaskThreads {
     let (held, free, codes) = (Latch(), Latch(), Recorder<DispatchError.Code?>())
     let (dispatcher, lane) = (dispatcher, Dispatcher.Mode.serial(lane: "held"))
     let holder = Task {
-      let holds = Script.suspends { _ in
-        held.open()
-        await free.opened()
-      }
+      let holds = Script.holds(opening: held, until: free)
       return await dispatcher.send(
         holds, to: "stage", mode: isGated ? .async : lane,
         options: isGated ? .exclusive("key") : .after())

@@ -43,6 +43,22 @@ struct Script: ActionType, CustomStringConvertible {
     }
   }
 
+  /// An `async` block that opens a latch, and goes on until another one opens.
+  static func holds(opening began: Latch, until free: Latch) -> Script {
+    suspends { _ in
+      began.open()
+      await free.opened()
+    }
+  }
+
+  /// A block that opens a latch, and blocks its thread until another one opens.
+  static func blocks(opening began: Latch, until free: Latch) -> Script {
+    runs { _ in
+      began.open()
+      free.wait()
+    }
+  }
+
   /// Adds its name to the store's model.
   static func adds(_ name: String) -> Script {
     runs(name) { store in store.updateModel { $0.append(name) } }
