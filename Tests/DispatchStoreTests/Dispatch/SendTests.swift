@@ -184,10 +184,7 @@ struct SendTests {
     let (began, dispatcher) = (Latch(), dispatcher)
     dispatcher.addStage()
     let task = Task {
-      let block = Script.suspends { _ in
-        began.open()
-        try await Task.sleep(for: .seconds(3_600))
-      }
+      let block = Script.endless(opening: began)
       return await dispatcher.send(block, mode: mode)
     }
     await began.opened()

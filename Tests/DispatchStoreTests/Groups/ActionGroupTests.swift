@@ -170,11 +170,7 @@ struct ActionGroupTests {
     let began = Latch()
     let group = ActionGroup(.concurrent(limit: 2)) {
       ActionGroup {
-        ActionStep(
-          Script.suspends { _ in
-            began.open()
-            try await Task.sleep(for: .seconds(3_600))
-          }, mode: .serial(lane: 1))
+        ActionStep(Script.endless(opening: began), mode: .serial(lane: 1))
         Script.adds("skipped")
       }
       ActionStep(

@@ -7,19 +7,12 @@ import Testing
 struct GroupHandleTests {
   var (dispatcher, stage) = makeStage()
 
-  private func holds(_ began: Latch) -> Script {
-    .suspends { _ in
-      began.open()
-      try await Task.sleep(for: .seconds(3_600))
-    }
-  }
-
   @Test(arguments: Dispatcher.SendMode.everyMode)
   func cancelsWhatRunsAndStartsNothingMore(_ mode: Dispatcher.SendMode) async {
     let (began, completions) = (Latch(), Recorder<ActionGroupResult>())
     let handle = dispatcher.dispatch(
       ActionGroup {
-        ActionStep(holds(began), mode: mode)
+        ActionStep(Script.endless(opening: began), mode: mode)
         Script.adds("skipped")
         ActionGroup(.concurrent) { Script.adds("skipped") }
       }
@@ -104,7 +97,9 @@ struct GroupHandleTests {
 
   @Test func aListOfActionsInASentGroupIsCancelledWithTheTask() async {
     let (dispatcher, began) = (dispatcher, Latch())
-    let group = ActionGroup { ActionStep([holds(began), Script.adds("skipped")]) }
+    let group = ActionGroup {
+      ActionStep([Script.endless(opening: began), Script.adds("skipped")])
+    }
     let task = Task { await dispatcher.send(group) }
     await began.opened()
     task.cancel()

@@ -150,11 +150,7 @@ struct SagaTests {
     let handle = dispatcher.dispatch(
       ActionGroup {
         ActionStep(Script.adds("a"), mode: mode).compensated(by: undo)
-        ActionStep(
-          Script.suspends { _ in
-            began.open()
-            try await Task.sleep(for: .seconds(3_600))
-          }, mode: mode)
+        ActionStep(Script.endless(opening: began), mode: mode)
         step("skipped", in: mode)
       })
     await began.opened()
@@ -180,11 +176,7 @@ struct SagaTests {
     let group = ActionGroup {
       ActionStep(Script.adds("a"), mode: mode).compensated(by: undo)
       ActionGroup(.concurrent) {
-        ActionStep(
-          Script.suspends { _ in
-            began.open()
-            try await Task.sleep(for: .seconds(3_600))
-          }, mode: mode)
+        ActionStep(Script.endless(opening: began), mode: mode)
       }
       step("skipped", in: mode)
     }
@@ -198,13 +190,6 @@ struct SagaTests {
   }
 
   // MARK: Compensations always run
-
-  private static let endless: @Sendable (Latch) -> Script = { began in
-    Script.suspends { _ in
-      began.open()
-      try await Task.sleep(for: .seconds(3_600))
-    }
-  }
 
   /// A dispatch whose block runs a group, and notes how that has ended.
   private func around(
@@ -226,7 +211,7 @@ struct SagaTests {
     let (handle, results) = around(
       ActionGroup {
         step("a", in: form.mode)
-        ActionStep(Self.endless(began), mode: form.mode)
+        ActionStep(Script.endless(opening: began), mode: form.mode)
         step("skipped", in: form.mode)
       }, form.form)
     await began.opened()
@@ -245,7 +230,7 @@ struct SagaTests {
     dispatcher.addStage("outer")
     let group = ActionGroup {
       step("a", in: form.mode)
-      ActionStep(Self.endless(began), mode: form.mode)
+      ActionStep(Script.endless(opening: began), mode: form.mode)
       step("skipped", in: form.mode)
     }
     dispatcher.dispatch(
@@ -616,7 +601,7 @@ struct SagaTests {
     let group = ActionGroup {
       step("a", in: form.mode)
       ActionStep(
-        Self.endless(began), mode: form.mode, options: isStepDetached ? .detached : [])
+        Script.endless(opening: began), mode: form.mode, options: isStepDetached ? .detached : [])
       step("skipped", in: form.mode)
     }
     let task = Task { await run(group, form.form, by: dispatcher, .timeout(.seconds(1))) }
@@ -638,7 +623,7 @@ struct SagaTests {
     let group = ActionGroup {
       step("a", in: form.mode)
       ActionStep(
-        Self.endless(began), mode: form.mode, options: isStepDetached ? .detached : [])
+        Script.endless(opening: began), mode: form.mode, options: isStepDetached ? .detached : [])
       step("skipped", in: form.mode)
     }
     let task = Task { await run(group, form.form, by: dispatcher, .named("order")) }
@@ -684,7 +669,7 @@ struct SagaTests {
     let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
     dispatcher.addStage()
     let group = ActionGroup {
-      ActionStep(Self.endless(began), to: "stage", mode: mode)
+      ActionStep(Script.endless(opening: began), to: "stage", mode: mode)
       step("skipped", in: mode)
     }
     let handle = await begin(group, in: place, of: dispatcher, .timeout(.seconds(1)))
@@ -702,7 +687,7 @@ struct SagaTests {
   ) async {
     let (dispatcher, began) = (dispatcher, Latch())
     let group = ActionGroup {
-      ActionStep(Self.endless(began), to: "stage", mode: mode)
+      ActionStep(Script.endless(opening: began), to: "stage", mode: mode)
       step("skipped", in: mode)
     }
     let handle = await begin(group, in: place, of: dispatcher, .named("order"))
@@ -754,7 +739,7 @@ struct SagaTests {
     let group = ActionGroup {
       step("a", in: mode)
       ActionGroup(.concurrent) {
-        ActionStep(Self.endless(began), mode: .serial(lane: "endless"))
+        ActionStep(Script.endless(opening: began), mode: .serial(lane: "endless"))
         ActionStep(fails, mode: mode)
       }
     }

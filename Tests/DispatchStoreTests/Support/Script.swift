@@ -51,6 +51,14 @@ struct Script: ActionType, CustomStringConvertible {
     }
   }
 
+  /// An `async` block that opens a latch, and ends only once it is cancelled.
+  static func endless(opening began: Latch) -> Script {
+    suspends { _ in
+      began.open()
+      try await Task.sleep(for: .seconds(3_600))
+    }
+  }
+
   /// A block that opens a latch, and blocks its thread until another one opens.
   static func blocks(opening began: Latch, until free: Latch) -> Script {
     runs { _ in
