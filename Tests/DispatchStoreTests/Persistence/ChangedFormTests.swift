@@ -168,6 +168,39 @@ struct ChangedFormTests {
     }
   }
 
+  struct Gauge: ModelType, Codable {
+    var level = 0.0, unread = 0.0, drift: Float = 0, unit: String?
+    var read = Date(timeIntervalSinceReferenceDate: 0)
+  }
+
+  struct Read: ActionType {}
+
+  private func gauge(as type: PersistedType) async throws -> Store<Gauge, HandledAction> {
+    database.crash()
+    let dispatcher = Dispatcher()
+    dispatchers.record(dispatcher)
+    try await database.open(for: dispatcher)
+    return try await dispatcher.register(
+      store: Store(identifier: "gauge", model: Gauge()) {
+        On(Read.self) { gauge, _ in
+          gauge.level = -0.0
+          gauge.drift = -0.0
+          gauge.read = Date(timeIntervalSinceReferenceDate: -0.0)
+        }
+      }, persisted: .model, as: type)
+  }
+
+  @Test func keepTheSignOfAZeroInARowThatAMigrationChanges() async throws {
+    await (try gauge(as: PersistedType("gauge"))).send(Read())
+    let migrated = try await gauge(
+      as: PersistedType("gauge", version: 2) { row in row.value["unit"] = "m" }
+    ).model
+    #expect(migrated.unit == "m")
+    #expect(migrated.level.sign == .minus && migrated.drift.sign == .minus)
+    #expect(migrated.read.timeIntervalSinceReferenceDate.sign == .minus)
+    #expect(migrated.unread.sign == .plus)
+  }
+
   @Test func saveNoDecimalThatTheyCouldNotLoad() async throws {
     let prices = try await prices(as: PersistedType("prices"))
     let result = await prices.send(Price(price: .nan))

@@ -26,8 +26,10 @@ extension PlainValue: Codable {
       self = .null
     } else if let value = value(Bool.self) {
       self = .bool(value)
-    } else if let value = value(Int64.self) {
-      self = .integer(value)
+    } else if let number = value(Int64.self) {
+      // JSON has the number -0.0 as -0, which can be read as an integer, too.
+      let isNegativeZero = number == 0 && value(Double.self)?.sign == .minus
+      self = isNegativeZero ? .double(-0.0) : .integer(number)
     } else if let value = value(UInt64.self) {
       self = .unsigned(value)
     } else if let value = value(Double.self) {
