@@ -169,6 +169,45 @@ struct IdempotencyKeyTests {
   }
 
   @Test(arguments: Way.all)
+  func areForgottenIfNothingHasRun(_ way: Way) async throws {
+    dispatcher.unregister(store: shop)
+    let early = await run(Buy(), way, .idempotencyKey("key"))
+    #expect(early.isSuccess && !early.hasResponders)
+    #expect(dispatcher.idempotencyKeys.count == 0)
+    dispatcher.register(store: shop)
+    let again = await run(Buy(), way, .idempotencyKey("key"))
+    #expect(try again.reply("shop") as Int == 1)
+    #expect(dispatcher.idempotencyKeys.count == 1)
+  }
+
+  @Test(arguments: [true, false])
+  func ofListsAreForgottenIfNothingHasRun(isPartKnown: Bool) async {
+    dispatcher.unregister(store: shop)
+    dispatcher.register(
+      store: Store(identifier: "slow", model: 0) {
+        On(SlowBuy.self) { count, _ in
+          count += 1
+          return count
+        }
+      })
+    let actions: [any ActionType] = isPartKnown ? [Buy(), SlowBuy()] : [Buy(), Buy(item: "milk")]
+    let early = await dispatcher.dispatch(actions: actions, options: .idempotencyKey("key")).result
+    #expect(early.isSuccess)
+    #expect(dispatcher.idempotencyKeys.count == (isPartKnown ? 1 : 0))
+  }
+
+  @Test(arguments: Way.all)
+  func areRememberedIfAnEffectFollows(_ way: Way) async {
+    dispatcher.unregister(store: shop)
+    let runs = Recorder<String>()
+    dispatcher.register(effect: Effect(Buy.self) { buy, _ in runs.record(buy.item) })
+    for _ in 0..<2 { #expect(await run(Buy(), way, .idempotencyKey("key")).isSuccess) }
+    _ = await runs.first(1)
+    await dispatcher.drain()
+    #expect(runs.all == ["tea"])
+  }
+
+  @Test(arguments: Way.all)
   func rememberAChangeWhoseDeadlineHasPassedMeanwhile(_ way: Way) async {
     dispatcher.register(
       store: Store(identifier: "slow", model: 0) { [clock] in

@@ -145,6 +145,23 @@ struct PersistedKeyTests {
     return result
   }
 
+  /// A repeat would run that one again, although the store that replies is there by then.
+  @Test func areRememberedIfOneOfTheStoresHasRun() async throws {
+    let dispatcher = Dispatcher(name: "bank")
+    let persistence = try await database.open(for: dispatcher)
+    let log = try await dispatcher.register(
+      store: Store(identifier: "log", model: 0) {
+        On(withoutReply: Withdraw.self) { count, _ in count += 1 }
+      }, persisted: .model)
+    #expect(await dispatcher.send(Withdraw(), options: .idempotencyKey("a")).isSuccess)
+    #expect(rows.keys.sorted() == ["a"])
+    let replying = dispatcher.register(
+      store: Store(identifier: "replying", model: 0) { On(Withdraw.self) { sum, _ in sum } })
+    #expect(await dispatcher.send(Withdraw(), options: .idempotencyKey("a")).isSuccess)
+    #expect(log.model == 1 && replying.model == 0)
+    withExtendedLifetime(persistence) {}
+  }
+
   @Test func areThoseOfARenamedTypeWithTheSameName() async throws {
     #expect(try await send(Acquire(amount: 3)).isSuccess)
     #expect(try await send(Purchase(amount: 3)).isSuccess)

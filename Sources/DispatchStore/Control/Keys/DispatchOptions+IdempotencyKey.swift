@@ -15,6 +15,8 @@ extension DispatchOptions {
   /// saved at their end: if the process dies before, a repeat runs the action again. The same holds for a sequence, also
   /// of one action: give the key to one action that makes all of the changes.
   ///
+  /// A dispatch to which no store responds, and that no effect follows, has run nothing: its key is forgotten at the end.
+  ///
   /// Without persistence, the dispatcher remembers the key in memory. `Dispatcher.idempotencyKeys` bounds their number.
   ///
   /// - Parameters:

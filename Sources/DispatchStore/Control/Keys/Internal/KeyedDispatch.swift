@@ -4,6 +4,7 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   let key: IdempotencyKey
   let action: KeyedAction
   let dispatch: Dispatch
+  private weak let dispatcher: Dispatcher?
   private let table: IdempotencyTable
   /// Whether the dispatch ends before its commits are saved, if it has any; repeats that come later wait for that.
   private let endsUnsaved: Bool
@@ -19,9 +20,11 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   }
 
   init(
-    _ key: IdempotencyKey, _ action: KeyedAction, _ dispatch: Dispatch, in table: IdempotencyTable
+    _ key: IdempotencyKey, _ action: KeyedAction, _ dispatch: Dispatch, by dispatcher: Dispatcher,
+    in table: IdempotencyTable
   ) {
     (self.key, self.action, self.dispatch, self.table) = (key, action, dispatch, table)
+    self.dispatcher = dispatcher
     endsUnsaved = dispatch.details?.endsUnsaved == true && table.maySave(dispatch)
   }
 
@@ -69,11 +72,17 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
 
   /// The result to remember: of a success, or if asked for, of an error of the program's own; nil for any other.
   private func outcome(of result: DispatchResult) -> DispatchResult? {
-    guard let error = result.error else { return result }
+    guard let error = result.error else { return hasRun(result) ? result : nil }
     // The deadline has passed while the stores were finishing: the change is there, and must not be made again.
     if let finished = result.withFinishedStores { return finished }
     let isOwn = !(error is CancellationError || error is DispatchError)
     return isOwn && key.remembersFailures ? result : nil
+  }
+
+  /// Whether a store has responded, or an effect follows: if the action ran again, that would happen twice.
+  private func hasRun(_ result: DispatchResult) -> Bool {
+    result.hasResponders
+      || action.types.contains { type in dispatcher?.isFollowed(type) == true }
   }
 
   override func ended(_ result: DispatchResult) {

@@ -222,7 +222,8 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     // A dispatch that can't begin is no leader, and does not come at its rate or time.
     let key = mayWait == nil ? nil : values.key
     if let key,
-      let leader = try dispatcher.idempotencyTable.admit(dispatch, key, values.listed, answer)
+      let leader = try dispatcher.idempotencyTable.admit(
+        dispatch, key, values.listed, answer, by: dispatcher)
     {
       return .joins(leader)
     }

@@ -206,8 +206,7 @@ final class SavedSchedules: DispatcherAttachment {
   /// Whether neither a store nor an effect answers the action of a record.
   func isUnanswered(_ name: String, _ number: Int) -> Bool {
     guard let record = state.withLock({ $0.records[name, number] }), let owner else { return false }
-    let type = type(of: record.action)
-    return !owner.registry.withLock(\.followers).contains { $0.responds(to: type) }
+    return !owner.isFollowed(type(of: record.action))
   }
 
   // MARK: Failures
