@@ -421,6 +421,106 @@ struct SavedScheduleTests {
     await next.reached { $0.reminded == [1] && $0.cleaned == 1 }
   }
 
+  /// Runs a block of an accepted dispatch once the dispatcher is closed, and returns the drain's report.
+  private func drain(
+    _ office: Office, _ block: @escaping @Sendable (Dispatcher) async -> Void
+  ) async -> DrainReport {
+    let (dispatcher, began, goOn) = (office.dispatcher, Latch(), Latch())
+    dispatcher.addStage()
+    dispatcher.dispatch(
+      storeIdentifier: "stage",
+      action: Script.suspends { _ in
+        began.open()
+        await goOn.opened()
+        await block(dispatcher)
+      })
+    await began.opened()
+    dispatcher.close()
+    goOn.open()
+    return await dispatcher.drain()
+  }
+
+  @Test(
+    arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a"), .mainThread], [false, true])
+  func thatAreMadeWhileTheDispatcherDrainsAreLeftToTheNextProcess(
+    _ mode: Dispatcher.Mode, isSent: Bool
+  ) async throws {
+    let (first, ends) = (try await Office(database, clock), Recorder<DispatchResult>())
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(5), name: "r"))
+    let report = await drain(first) { dispatcher in
+      for (order, time) in [(2, .seconds(10)), (3, .zero)] as [(Int, Duration)] {
+        let options = DispatchOptions.delayed(by: time, name: order == 2 ? "r" : "s")
+        if isSent {
+          ends.record(
+            await dispatcher.send(Remind(order: order), mode: mode, options: options).result)
+        } else {
+          ends.record(
+            await dispatcher.dispatch(Remind(order: order), mode: mode, options: options).result)
+        }
+      }
+      await dispatcher.send(Remind(order: 4))
+    }
+    #expect(report.isComplete && report.scheduleCount == 2)
+    #expect(ends.count == 2 && ends.all.allSatisfy { $0.error is CancellationError })
+    try await first.persistence.close()
+    #expect(rows.keys.sorted() == ["office/r", "office/s"])
+    let next = try await Office(database, clock)
+    await next.reached { $0.reminded == [4, 3] }
+    #expect(next.dispatcher.scheduled.map(\.mode) == [mode])
+    clock.advance(by: .seconds(10))
+    await next.reached { $0.reminded == [4, 3, 2] }
+    await next.dispatcher.drain()
+    #expect(rows.isEmpty && next.dispatcher.deadLetters.isEmpty)
+  }
+
+  @Test func thatAreMadeWhileTheDispatcherDrainsAreSavedNoLaterThanTheCommitsAfterThem()
+    async throws
+  {
+    for commit in 0..<3 {
+      let (database, clock) = (MemoryDatabase(), VirtualClock())
+      let first = try await Office(database, clock)
+      database.failAtCommit(.crash, number: commit)
+      _ = await drain(first) { dispatcher in
+        for order in 1...3 {
+          dispatcher.dispatch(
+            Remind(order: order), options: .delayed(by: .seconds(10), name: "\(order)"))
+          await dispatcher.send(Remind(order: -order))
+        }
+      }
+      let next = try await Office(database, clock)
+      let names = Set(next.dispatcher.scheduled.map(\.name))
+      #expect(next.log.model.reminded.allSatisfy { names.contains("\(-$0)") })
+      await next.dispatcher.drain()
+    }
+  }
+
+  enum Unsavable: CaseIterable { case unnamed, unknown, list, lane }
+
+  @Test(arguments: Unsavable.allCases)
+  func thatCannotBeSavedAreRefusedWhileTheDispatcherDrains(_ unsavable: Unsavable) async throws {
+    let (first, ends) = (try await Office(database, clock), Recorder<DispatchResult>())
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: "r"))
+    let report = await drain(first) { dispatcher in
+      let options = DispatchOptions.delayed(
+        by: .seconds(5), name: unsavable == .unnamed ? nil : "r")
+      let handle: DispatchHandle =
+        switch unsavable {
+        case .unnamed: dispatcher.dispatch(Remind(order: 2), options: options)
+        case .unknown: dispatcher.dispatch(Secret(), options: options)
+        case .list: dispatcher.dispatch(actions: [Remind(order: 2)], options: options)
+        case .lane:
+          dispatcher.dispatch(Remind(order: 2), mode: .serial(lane: 5.5), options: options)
+        }
+      ends.record(await handle.result)
+    }
+    #expect(ends.all.map { $0.dispatchError?.code } == [.dispatcherClosed])
+    #expect(report.isComplete && report.scheduleCount == 1)
+    try await first.persistence.close()
+    let next = try await Office(database, clock)
+    clock.advance(by: .seconds(10))
+    await next.reached { $0.reminded == [1] }
+  }
+
   /// A recorder pauses a dispatcher while it travels.
   @Test func ofAPausedDispatcherAreLeftToTheNextCall() async throws {
     try await leaveSchedule([])

@@ -86,7 +86,7 @@ struct ScheduleLifecycleTests {
     #expect(scene.log.all.isEmpty)
   }
 
-  @Test func onAClosedDispatcherTheFirstOneIsCancelled() async {
+  @Test func onAClosedDispatcherTheFirstOneIsRefusedUnlessItIsDue() async {
     let (dispatcher, script, began) = (scene.dispatcher, scene.runs("late"), Latch())
     let results = Recorder<DispatchResult>()
     let mayGoOn = Latch()
@@ -94,13 +94,16 @@ struct ScheduleLifecycleTests {
       Script.suspends { _ in
         began.open()
         await mayGoOn.opened()
-        results.record(await dispatcher.send(script, options: .delayed(by: Self.second)).result)
+        for time in [Self.second, .zero] {
+          results.record(await dispatcher.send(script, options: .delayed(by: time)).result)
+        }
       })
     await began.opened()
     dispatcher.close()
     mayGoOn.open()
     #expect(await outer.result.isSuccess)
-    #expect(results.all[0].error is CancellationError)
+    #expect(results.all[0].dispatchError?.code == .dispatcherClosed)
+    #expect(results.all[1].isSuccess)
     #expect(await scene.nothingRemains())
   }
 

@@ -20,6 +20,9 @@ extension DispatchOptions {
   /// saved: after a restart, `resumeWork()` goes on with it. Its row is removed in the action's own commit. A step of a
   /// group is not saved. See `ScheduledAction.isSaved`.
   ///
+  /// While the dispatcher is closed or drains, a dispatch under way may still make one. If it can be saved, it is, and
+  /// then ends as cancelled: the next process runs it. If not, it never runs, and ends with `dispatcherClosed`.
+  ///
   /// With a time of zero or less it begins at once. With the end of time, such as `.seconds(Int64.max)`, it stays
   /// pending until you cancel it. It does not add up with `scheduled`, `debounced` and `throttled`: the last one of
   /// them counts. An action group ignores it. Cost: a few microseconds, and about 1.5 KB until it has ended. All pending

@@ -200,7 +200,9 @@ extension DispatchError {
     /// The cause is a `PersistenceError`, which says why, and whether the outcome is known. Once saving has failed,
     /// persistent stores run no further action, and the program is expected to end.
     public static let persistenceFailed = Code(description: "persistenceFailed")
-    /// The dispatcher was closed before the dispatch was made.
+    /// The dispatcher was closed before the dispatch was made, which never runs.
+    ///
+    /// Work under way gets it, too, for a schedule that can't be saved for the next process.
     public static let dispatcherClosed = Code(description: "dispatcherClosed")
     /// The dispatcher was paused by `DispatchRecorder.travel(to:)`, and was not resumed before the dispatch was made.
     public static let dispatcherPaused = Code(description: "dispatcherPaused")

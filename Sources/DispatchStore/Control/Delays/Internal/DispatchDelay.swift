@@ -3,6 +3,7 @@
 /// Admission control ends it.
 final class DispatchDelay: Sendable {
   let dispatch: Dispatch
+  let mode: Dispatcher.Mode
   /// Whether the dispatch may wait.
   ///
   /// False if it would block a system thread for tasks.
@@ -23,9 +24,10 @@ final class DispatchDelay: Sendable {
     let proceed: @Sendable () -> Void
   }
 
-  init(of dispatch: Dispatch, isPossible: Bool) {
-    self.dispatch = dispatch
-    self.isPossible = isPossible
+  /// Makes the delay of a dispatch that this thread makes.
+  init(of dispatch: Dispatch, in mode: Dispatcher.Mode) {
+    (self.dispatch, self.mode) = (dispatch, mode)
+    isPossible = !mode.isSync || !ThreadState.current.isTaskThread
   }
 
   var hasEnded: Bool {

@@ -158,7 +158,7 @@ extension Dispatch {
       }
       makeDetails().put(TimeLimit(until: deadline, of: dispatcher, endsEarly: false))
     }
-    _ = try admission?.admit(self, mayWait: nil, to: dispatcher)
+    _ = try admission?.admit(self, laterIn: nil, to: dispatcher)
     let older = admission?.announce(self, of: dispatcher) ?? []
     admission?.entered(self, of: dispatcher)
     for older in older { older.cancel() }

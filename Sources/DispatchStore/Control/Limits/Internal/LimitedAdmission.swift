@@ -33,12 +33,12 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
   ) -> SendAdmission? { nil }
 
   override func admit(
-    _ dispatch: Dispatch, mayWait: Bool?, to dispatcher: Dispatcher
+    _ dispatch: Dispatch, laterIn mode: Dispatcher.Mode?, to dispatcher: Dispatcher
   ) throws -> Admission {
     if let failure { throw failure }
     let admission: Admission
     do {
-      admission = try super.admit(dispatch, mayWait: mayWait, to: dispatcher)
+      admission = try super.admit(dispatch, laterIn: mode, to: dispatcher)
     } catch {
       // Before the completion runs.
       fail(error)

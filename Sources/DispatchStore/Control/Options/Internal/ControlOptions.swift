@@ -216,11 +216,11 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
   }
 
   override func admit(
-    _ dispatch: Dispatch, mayWait: Bool?, to dispatcher: Dispatcher
+    _ dispatch: Dispatch, laterIn mode: Dispatcher.Mode?, to dispatcher: Dispatcher
   ) throws -> Admission {
     if !values.companions.isEmpty { dispatch.makeDetails().companions += values.companions }
     // A dispatch that can't begin is no leader, and does not come at its rate or time.
-    let key = mayWait == nil ? nil : values.key
+    let key = mode == nil ? nil : values.key
     if let key,
       let leader = try dispatcher.idempotencyTable.admit(
         dispatch, key, values.listed, answer, by: dispatcher)
@@ -237,10 +237,10 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
       try values.pace(dispatch, of: dispatcher)
       return .begins
     }
-    guard let mayWait else { return .begins }
+    guard let mode else { return .begins }
     // Check before it opens an interval, which a refused one does not.
     try values.checkStart(at: dispatch.callSite, of: dispatcher)
-    let delay = DispatchDelay(of: dispatch, isPossible: mayWait)
+    let delay = DispatchDelay(of: dispatch, in: mode)
     let admission = try start.admit(delay, to: dispatcher)
     guard case .begins = admission else { return admission }
     do throws(DispatchError) {

@@ -42,6 +42,13 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     (self.schedules, state, found) = (schedules, Locked(State()), record)
   }
 
+  /// Whether it has a row, or gets one; without an action, it is the schedule of a list.
+  func canBeSaved(with action: (any ActionType)?, in mode: Dispatcher.Mode) -> Bool {
+    if found != nil { return true }
+    guard isSaved, let action else { return false }
+    return schedules.canSave(action, named: name, in: mode)
+  }
+
   /// Notes the number of its arrival; called before the dispatch that it replaces ends, and before its row is saved.
   func came(_ number: Int) {
     state.withLock { $0.number = number }

@@ -80,6 +80,11 @@ final class SavedSchedules: DispatcherAttachment {
     if let row = row(of: record, number) { keeper.save([row]) }
   }
 
+  /// Whether an action can be saved under a name.
+  func canSave(_ action: any ActionType, named name: String, in mode: Dispatcher.Mode) -> Bool {
+    obstacle(to: action, named: name) == nil && SavedMode(mode) != nil
+  }
+
   /// Why an action can't be saved under a name; nil if it can.
   private func obstacle(to action: any ActionType, named name: String) -> String? {
     if let obstacle = keeper.obstacle(type(of: action)) { return obstacle }

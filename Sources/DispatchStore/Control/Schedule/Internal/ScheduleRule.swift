@@ -45,6 +45,16 @@ extension DispatchError {
       callSites: [callSite, newer])
   }
 
+  static func scheduleNeverRuns(_ callSite: CallSite) -> DispatchError {
+    DispatchError(
+      code: .dispatcherClosed,
+      message: """
+        The scheduled dispatch at \(callSite) never runs: its dispatcher was closed, and only a schedule that can be \
+        saved is left to the next process. That needs a name, and a persistence whose ActionCoder knows the action.
+        """,
+      callSites: [callSite])
+  }
+
   static func scheduleWouldBlockTasks(_ callSite: CallSite) -> DispatchError {
     DispatchError(
       code: .wouldDeadlock,

@@ -33,7 +33,8 @@ struct ScheduleState<Member> {
     case refused
     /// An earlier process has left the entry, and it was cancelled or replaced meanwhile; nothing has changed.
     case outdated
-    case closed
+    /// The schedule is closed; the number is for the row of an entry that is left to the next process.
+    case closed(number: Int)
   }
 
   /// The longest time between two looks at the date, which may jump unnoticed.
@@ -55,7 +56,10 @@ struct ScheduleState<Member> {
   mutating func arrive(
     _ entry: Entry, at moment: Moment, _ waiting: Waiting = .untilItsTime
   ) -> Arrival {
-    guard isOpen else { return .closed }
+    guard isOpen else {
+      lastNumber += 1
+      return .closed(number: lastNumber)
+    }
     let begins = entry.repetition == nil && waiting != .always && entry.due.hasCome(at: moment)
     guard begins || waiting != .never else { return .refused }
     let replaced =

@@ -59,7 +59,17 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
       return true
     case .refused:
       throw DispatchError.scheduleWouldBlockTasks(dispatch.callSite)
-    case .closed, .outdated:
+    case .closed(let number):
+      guard let saved, saved.canBeSaved(with: dispatch.actionBeforeStart, in: delay.mode) else {
+        if due.hasCome(at: moment) { return false }
+        throw DispatchError.scheduleNeverRuns(dispatch.callSite)
+      }
+      // Like one that came just before the close: saved once its delay is arranged, and then cancelled.
+      saved.leave()
+      saved.came(number)
+      dispatch.cancel()
+      return true
+    case .outdated:
       saved?.leave()
       throw CancellationError()
     }

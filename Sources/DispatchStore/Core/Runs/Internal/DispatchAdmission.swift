@@ -81,10 +81,10 @@ class DispatchAdmission: @unchecked Sendable {
   ///
   /// Called on the dispatching thread, before hooks and scheduling, while no other thread knows the dispatch.
   ///
-  /// - Parameter mayWait: Whether the dispatch may begin later: false if it would block a system thread for tasks, nil
-  ///   if it ends at once with an error of the dispatcher's.
+  /// - Parameter mode: The mode of a dispatch that may begin later; nil if it ends at once with an error of the
+  ///   dispatcher's.
   func admit(
-    _ dispatch: Dispatch, mayWait: Bool?, to dispatcher: Dispatcher
+    _ dispatch: Dispatch, laterIn mode: Dispatcher.Mode?, to dispatcher: Dispatcher
   ) throws -> Admission { .begins }
 
   /// Whether others can get a handle of the dispatch, or wait for it, once it is announced.

@@ -118,20 +118,19 @@ extension Dispatcher {
   private func decide(
     on dispatch: Dispatch, by admission: DispatchAdmission, _ mode: Mode
   ) throws -> (any DelayedStart)? {
-    var mayWait: Bool?
+    var laterMode: Mode?
     if admission.makesKnown {
-      let thread = ThreadState.current
-      makeKnown(dispatch, mode, on: thread)
+      makeKnown(dispatch, mode, on: .current)
       if dispatch.route?._withUnsafeGuaranteedRef(\.hasFailedForAll) != true {
-        mayWait = !mode.isSync || !thread.isTaskThread
+        laterMode = mode
         dispatch.makeDetails().withState { $0.beginDelay() }
       }
     }
-    switch try admission.admit(dispatch, mayWait: mayWait, to: self) {
+    switch try admission.admit(dispatch, laterIn: laterMode, to: self) {
     case .waits(let start):
       return start
     case .begins:
-      if mayWait != nil {
+      if laterMode != nil {
         _ = dispatch.makeDetails().withState { $0.endDelay(isUnaccepted: false) }
       }
     case .joins(let other):
