@@ -1,6 +1,6 @@
 import DispatchStore
 
-/// The dispatches of a log that no block of a store has made, in the order of their commits.
+/// The dispatches of a log that no block of a store has made, in the order of their commits, or else of their ends.
 ///
 /// Those that ended before they began are left out.
 struct ReplayPlan {
@@ -85,49 +85,50 @@ struct ReplayPlan {
     }
   }
 
-  /// Returns dispatches so that each store's commits come in the order of their versions, otherwise as in the log.
+  /// Returns dispatches in the order of the log, but each of them after those whose commits came before its own.
   ///
   /// - Parameter causes: The roots before which others can't come.
   private static func order(
     _ roots: [Int], _ rootOf: [Int: Int], _ causes: [Int: Int], in log: DispatchLog
   ) -> [Int] {
-    // By store: the roots in the order of their first commits.
-    var firsts: [String: [(version: UInt64, root: Int)]] = [:]
+    var commits: [String: [(version: UInt64, root: Int)]] = [:]
     for (index, entry) in log.entries.enumerated() {
       guard let root = rootOf[index] else { continue }
       for run in entry.stores where run.newVersion > run.oldVersion {
-        firsts[run.store, default: []].append((run.oldVersion, root))
+        commits[run.store, default: []].append((run.oldVersion, root))
       }
     }
-    var (followers, blockers): ([Int: Set<Int>], [Int: Int]) = ([:], [:])
-    func put(_ one: Int, before next: Int) {
-      if one != next, followers[one, default: []].insert(next).inserted {
-        blockers[next, default: 0] += 1
+    // By root: those that come before it.
+    var earlier = causes.mapValues { [$0] }
+    for list in commits.values.map({ $0.sorted { $0.version < $1.version } }) {
+      for (one, next) in zip(list, list.dropFirst()) where one.root != next.root {
+        earlier[next.root, default: []].append(one.root)
       }
     }
-    for list in firsts.values.map({ $0.sorted { $0.version < $1.version } }) {
-      for (one, next) in zip(list, list.dropFirst()) { put(one.root, before: next.root) }
-    }
-    for (root, cause) in causes { put(cause, before: root) }
-    var (ordered, open): ([Int], [Int]) = ([], roots.filter { blockers[$0] == nil }.reversed())
-    while let next = open.popLast() {
-      ordered.append(next)
-      for follower in (followers[next] ?? []).sorted(by: >) {
-        blockers[follower]! -= 1
-        if blockers[follower] == 0 { open.append(follower) }
+    // In a loop, since recursion could overflow.
+    var (ordered, begun, ended): ([Int], Set<Int>, Set<Int>) = ([], [], [])
+    for root in roots {
+      var path = [root]
+      while let next = path.last {
+        if begun.insert(next).inserted {
+          path += (earlier[next] ?? []).filter { !begun.contains($0) }.sorted(by: >)
+        } else {
+          path.removeLast()
+          if ended.insert(next).inserted { ordered.append(next) }
+        }
       }
     }
     // Dispatches whose commits alternate have no such order, but for their causes.
-    var done = Set(ordered)
-    for root in roots {
+    var (inOrder, done): ([Int], Set<Int>) = ([], [])
+    for root in ordered {
       var (chain, next): ([Int], Int?) = ([], root)
       while let index = next, done.insert(index).inserted {
         chain.append(index)
         next = causes[index]
       }
-      ordered += chain.reversed()
+      inOrder += chain.reversed()
     }
-    return ordered
+    return inOrder
   }
 
   /// Returns the indices of the entries with a parent, by the parent's number.

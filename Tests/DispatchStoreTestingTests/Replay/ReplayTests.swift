@@ -215,6 +215,139 @@ struct ReplayTests {
     try await replay(log, decoding: coder) { register(at: $0) }
   }
 
+  private struct Price: CodableAction { let euros: Int }
+  private struct Buy: CodableAction {}
+
+  @Test func keepTheOrderOfActionsOfTwoStoresOfWhichOneReadsTheOther() async throws {
+    @Sendable func register(at dispatcher: Dispatcher) {
+      let price = dispatcher.register(
+        store: Store(identifier: "price", model: 1) {
+          On(Price.self) { price, action in price = action.euros }
+        })
+      dispatcher.register(
+        store: Store(identifier: "bill", model: 0) {
+          Perform(Buy.self) { _, context in
+            let euros = price.model
+            try context.updateModel { $0 += euros }
+          }
+        })
+    }
+    let (dispatcher, recorder) = (Dispatcher(name: "shop"), DispatchRecorder())
+    dispatcher.register(middleware: recorder)
+    register(at: dispatcher)
+    for euros in [2, 5, 3] {
+      await dispatcher.send(Price(euros: euros))
+      await dispatcher.send(Buy())
+    }
+    let coder = ActionCoder(Price.self, Buy.self)
+    let again = try await replay(recorder.log, decoding: coder, stores: register)
+    #expect((again.store(with: "bill") as? Store<Int, HandledAction>)?.model == 10)
+  }
+
+  private struct Stock: ModelType, Equatable {
+    var pieces = 0
+    var reserve: Int?
+  }
+
+  private struct Fill: CodableAction { let pieces: Int }
+  private struct Reserve: CodableAction {}
+  private struct Take: CodableAction {}
+
+  /// The reasons for which an action commits nothing.
+  enum Idle: CaseIterable, Codable { case unchanged, noCommit, failed, absentPart, vetoed }
+
+  /// Registers a store in which `Take` commits nothing as long as there is nothing to take.
+  private static func registerStock(
+    at dispatcher: Dispatcher, _ idle: Idle
+  ) -> Store<Stock, HandledAction> {
+    if idle == .vetoed {
+      let calls = Counter()
+      dispatcher.register(
+        .before(Take.self) { _, _ in calls.next() == 1 ? .veto(reason: "closed") : .pass })
+    }
+    return dispatcher.register(
+      store: Store(identifier: "stock", model: Stock()) {
+        On(Fill.self) { stock, fill in stock.pieces += fill.pieces }
+        On(Reserve.self) { stock, _ in stock.reserve = 1 }
+        switch idle {
+        case .vetoed:
+          On(Take.self) { stock, _ in stock.pieces -= 1 }
+        case .unchanged:
+          On(Take.self) { stock, _ in
+            if stock.pieces == 0 { return Reduction.unchanged() }
+            stock.pieces -= 1
+          }
+        case .noCommit, .failed:
+          Perform(Take.self) { _, context in
+            if try context.model.pieces == 0 {
+              if idle == .failed { throw Lost() }
+              return
+            }
+            try context.updateModel { $0.pieces -= 1 }
+          }
+        case .absentPart:
+          Part(\.reserve) { On(Take.self) { reserve, _ in reserve += 1 } }
+        }
+      })
+  }
+
+  @Test(arguments: Idle.allCases)
+  func sendAnActionThatHasCommittedNothingInItsPlace(idle: Idle) async throws {
+    let (dispatcher, recorder) = (Dispatcher(name: "shop"), DispatchRecorder())
+    dispatcher.register(middleware: recorder)
+    let stock = Self.registerStock(at: dispatcher, idle)
+    let lane = Dispatcher.SendMode.serial(lane: "stock")
+    await dispatcher.send(Fill(pieces: 0), mode: lane)
+    await dispatcher.send(Take(), mode: lane)
+    #expect(stock.version == 1)
+    await dispatcher.send(Fill(pieces: 1), mode: lane)
+    await dispatcher.send(Take(), mode: lane)
+    await dispatcher.send(Fill(pieces: 1), mode: lane)
+    await dispatcher.send(Reserve(), mode: lane)
+    let (coder, model) = (ActionCoder(Fill.self, Reserve.self, Take.self), stock.model)
+    try await replay(recorder.log, decoding: coder) { _ = Self.registerStock(at: $0, idle) }
+    try await explore(log: recorder.log, decoding: coder, seeds: 0..<20) {
+      _ = Self.registerStock(at: $0, idle)
+    } check: { dispatcher in
+      let store = dispatcher.store(with: "stock") as? Store<Stock, HandledAction>
+      if store?.model != model { throw Lost() }
+    }
+  }
+
+  private struct Deliver: CodableAction { let isSlow: Bool }
+  private struct Clear: CodableAction {}
+
+  @Test func sendAnActionAfterTheCommitsOfThoseThatEndedLater() async throws {
+    let (entered, goOn) = (Latch(), Latch())
+    @Sendable func register(at dispatcher: Dispatcher) {
+      dispatcher.register(
+        store: Store(identifier: "stock", model: 0) {
+          Perform(Deliver.self) { deliver, context async throws in
+            try context.updateModel { $0 += 1 }
+            if !deliver.isSlow { return }
+            entered.open()
+            await goOn.opened()
+          }
+          On(Clear.self) { pieces, _ in
+            if pieces == 2 { return Reduction.unchanged() }
+            pieces = 0
+          }
+        })
+    }
+    let (dispatcher, recorder) = (Dispatcher(name: "shop"), DispatchRecorder())
+    dispatcher.register(middleware: recorder)
+    register(at: dispatcher)
+    let slow = dispatcher.dispatch(Deliver(isSlow: true), mode: .async)
+    await entered.opened()
+    await dispatcher.send(Deliver(isSlow: false))
+    await dispatcher.send(Clear())
+    goOn.open()
+    await slow.ended()
+    let coder = ActionCoder(Deliver.self, Clear.self)
+    let again = try await replay(recorder.log, decoding: coder, stores: register)
+    #expect((again.store(with: "stock") as? Store<Int, HandledAction>)?.version == 2)
+  }
+
   @Test func nameTheStoreTheVersionAndTheKeyPathOfAReducerThatReadsTheTime() async throws {
     let log = await record { dispatcher in
       await dispatcher.send(Place(id: 1))
