@@ -118,7 +118,37 @@ struct CombinedReducerTests {
     store.dispatch(Ping(name: "reset"), mode: .sync)
     #expect(store.model == [])
     #expect(store.version == 3)
-    #expect(store.dispatch(Ping(name: "!a"), mode: .sync).resultIfEnded?.error is PingFailure)
-    #expect(store.version == 4, "The closure may have changed something.")
+  }
+
+  @Test func wrappedOnesThatThrowCommitUnlessTheReducerHasThrownAndChangedNothing() {
+    let store = store(
+      WrappedReducer(CombinedReducer(NamedReducer("a"), NamedReducer("b"))) {
+        model, action, reduce in
+        if action.name == "throw" { throw PingFailure() }
+        if action.name.hasSuffix("twice") { _ = try reduce(&model, Ping()) }
+        let isChanged = try reduce(&model, action)
+        if action.name.hasSuffix("throw") { throw PingFailure() }
+        return isChanged
+      })
+    for (name, isCommit) in [
+      ("!a", false), ("!ba", false), ("!b", true), ("!a twice", true), ("throw", true),
+      ("ab throw", true),
+    ] {
+      let version = store.version
+      #expect(store.dispatch(Ping(name: name), mode: .sync).resultIfEnded?.error is PingFailure)
+      #expect(store.version == version + (isCommit ? 1 : 0), "\(name)")
+    }
+  }
+
+  @Test func wrappedOnesOfAPartThatIsGoneCommitNothing() {
+    let shop = dispatcher.register(
+      store: ShopStore(
+        model: Shop(),
+        reducer: WrappedReducer<Shop, ShopAction>(
+          PartReducer(unwrapping: \.session, action: \.session, reducer: SessionReducer())
+        ) { try $2(&$0, $1) }))
+    let result = shop.dispatch(.session(.rename("ann")), mode: .sync).resultIfEnded
+    #expect(result?.dispatchError?.code == .partMissing)
+    #expect(shop.version == 0)
   }
 }

@@ -30,7 +30,8 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
   ///   - reducer: The reducer; nothing else may use it afterwards.
   ///   - body: Called in the exclusive section with the model, the action and a closure that calls the reducer, any
   ///     number of times, and returns whether that changed the model. The body returns whether the model was changed
-  ///     at all: otherwise nothing is committed. If it throws, the model counts as changed.
+  ///     at all: otherwise nothing is committed. If it throws, the model counts as changed, unless its last call of the
+  ///     reducer has thrown and no call has changed anything. So change the model yourself only after such calls.
   @inlinable
   public convenience init(
     _ reducer: Reducer<Model, Action>,
@@ -41,15 +42,24 @@ public final class WrappedReducer<Model: Sendable, Action: ActionType>: Reducer<
       ) throws -> Bool
   ) {
     nonisolated(unsafe) let part = reducer  // safe: reducers hold no mutable state
-    self.init(reducer) { model, action, reduction in
-      reduction.noteChange()
-      let isChanged = try body(&model, action) { model, action in
-        var inner = PartialReduction()
-        try inner.reduce(&model, action, by: part)
-        return !inner.isUnchanged
+    let parts: PartsBody = { model, action, reduction in
+      // True as long as an error of the closure counts as a change: it may have made one itself.
+      var isChanged = true
+      var hasChanged = false
+      defer { if isChanged { reduction.noteChange() } }
+      isChanged = try body(&model, action) { model, action in
+        var call = PartialReduction()
+        isChanged = false
+        defer {
+          hasChanged = hasChanged || !call.isUnchanged
+          isChanged = isChanged || hasChanged
+        }
+        try call.reduce(&model, action, by: part)
+        isChanged = true
+        return !call.isUnchanged
       }
-      if !isChanged { reduction = PartialReduction() }
     }
+    self.init(reducer, body: parts)
   }
 
   /// Calls the closure, and through it the reducer.
