@@ -373,14 +373,44 @@ struct TimeTravelTests {
       return number(dispatcher.dispatch(book, mode: .sync))
     }
     try await recorder.travel(to: ids[1])
-    // Fewer than the recorder keeps, but with them it keeps no longer all that came before.
-    for _ in 0..<5 { store.updateModel { $0.total += 100 } }
+    // More than the recorder keeps beside the 8 from before.
+    for _ in 0..<11 { store.updateModel { $0.total += 100 } }
     let resumed = await #expect(throws: TravelError.self) { try await recorder.resume() }
     let moved = await #expect(throws: TravelError.self) { try await recorder.travel(to: ids[6]) }
     #expect(resumed?.code == .tooFarBack && moved?.code == .tooFarBack)
-    #expect(store.model.total == 503)
+    #expect(store.model.total == 1_103)
     try await recorder.resume(keepingState: true)
     #expect(await store.send(Book(customer: "a", amount: 1)).result.isSuccess)
+  }
+
+  @Test(arguments: [(8, nil), (1_000, 20_000)] as [(Int, Int?)])
+  func aFullRecorderKeepsTheWayBackOfATravel(limit: Int, byteLimit: Int?) async throws {
+    /// Books until the recorder drops something, or that often.
+    func fill(
+      atMost count: Int
+    ) -> (dispatcher: Dispatcher, recorder: DispatchRecorder, store: LedgerStore, ids: [UInt64]) {
+      let dispatcher = Dispatcher()
+      let recorder = DispatchRecorder(limit: limit, byteLimit: byteLimit)
+      dispatcher.register(middleware: recorder)
+      let store = dispatcher.registerLedger()
+      var ids: [UInt64] = []
+      while ids.count < count, recorder.log.droppedCount == 0 {
+        ids.append(number(dispatcher.dispatch(Book(customer: "a", amount: 1), mode: .sync)))
+      }
+      return (dispatcher, recorder, store, ids)
+    }
+    let full = fill(atMost: fill(atMost: .max).ids.count - 1)
+    let last = full.store.model
+    for _ in 0..<2 {
+      try await full.recorder.travel(to: full.ids[0])
+      #expect(full.store.model.total == 1)
+      for _ in 0..<4 { full.store.updateModel { $0.total = 77 } }
+      try await full.recorder.travel(to: full.ids[1])
+      for _ in 0..<4 { full.store.updateModel { $0.total = 77 } }
+      try await full.recorder.resume()
+      #expect(full.store.model == last)
+    }
+    withExtendedLifetime(full.dispatcher) {}
   }
 
   @Test(arguments: [true, false])

@@ -32,7 +32,8 @@ public final class DispatchRecorder: Middleware {
   /// Makes a recorder.
   ///
   /// - Parameters:
-  ///   - limit: The number of entries, and of commits, that are kept; at times an eighth more.
+  ///   - limit: The number of entries, and of commits, that are kept; at times an eighth more, and during a travel beside
+  ///     those from before it.
   ///   - byteLimit: The memory that actions and changes may take, as an estimate by reflection, which takes some
   ///     microseconds for each commit; nil for no such limit.
   ///   - recordsModels: Whether to keep what commits change. Without it there are no differences, and no time travel.

@@ -162,6 +162,8 @@ struct RecorderState: Sendable {
   private var forgotten: [ClosedRange<Int>] = []
   /// The places at which stores are that a travel has set to an earlier state, and the number of commits before it.
   private(set) var places: [Int: (mark: Int, count: Int)] = [:]
+  /// What was there when a travel first set the stores: it has the way back, and does not count for the limits.
+  private var travelled = (count: 0, bytes: 0)
   /// The greatest place of a commit that is no longer kept.
   private var droppedPlace = 0
   private var underWay: [DispatchID: Entry] = [:]
@@ -251,8 +253,9 @@ struct RecorderState: Sendable {
 
   /// Removes the oldest entries and commits, an eighth more than there may be at a time.
   mutating func takeExcess() -> Released? {
+    let limit = limit + travelled.count
     let most = limit + limit / 8 + 1
-    var bytes = size + sizeUnderWay
+    var bytes = size + sizeUnderWay - travelled.bytes
     if entries.count < most, bytes <= byteLimit, commits.count < most { return nil }
     var count = max(0, entries.count - limit)
     for entry in entries.prefix(count) { bytes -= entry.size }
@@ -262,7 +265,7 @@ struct RecorderState: Sendable {
     }
     let old = Array(entries.prefix(count))
     entries.removeFirst(count)
-    (size, droppedCount) = (bytes - sizeUnderWay, droppedCount + count)
+    (size, droppedCount) = (bytes - sizeUnderWay + travelled.bytes, droppedCount + count)
     var oldCount = max(0, commits.count - limit)
     var ofUnderWay: [TapedCommit] = []
     if bytes > byteLimit {
@@ -371,6 +374,7 @@ struct RecorderState: Sendable {
       let outside = takeOutside(count, at: index)
       moves[index] = Move(outside: outside, changes: changes(at: index, from: place, to: mark))
     }
+    if travelled.count == 0 { travelled = (max(entries.count, commits.count), size) }
     return moves
   }
 
@@ -393,7 +397,7 @@ struct RecorderState: Sendable {
     return Released([], old)
   }
 
-  /// Forgets where a travel has set stores, and takes the commits that these no longer have.
+  /// Forgets where a travel has set stores, which ends it, and takes the commits that these no longer have.
   ///
   /// A store that it has not set, such as one of another dispatcher, still has its own.
   private mutating func takeCommitsAhead() -> [TapedCommit] {
@@ -404,7 +408,7 @@ struct RecorderState: Sendable {
     }
     let ahead = commits.filter(isAhead)
     commits.removeAll(where: isAhead)
-    self.places = [:]
+    (self.places, travelled) = ([:], (count: 0, bytes: 0))
     return ahead
   }
 
