@@ -48,6 +48,18 @@ struct SelectorTests {
     #expect(selectors.calls.count == 4)
   }
 
+  @Test(arguments: [false, true])
+  func isComputedForAnInputThatIsAsBeforeOnlyIfAnotherOneHasReadItInBetween(isRead: Bool) {
+    let own = StateSelector.combine(selectors.discount) { $0 + 1 }
+    let other = StateSelector.combine(selectors.discount) { -$0 }
+    #expect(store.select(own) == 1)
+    store.updateModel { $0.discount = 10 }
+    if isRead { #expect(store.select(other) == -10) }
+    store.updateModel { $0.discount = 0 }
+    #expect(store.select(own) == 1)
+    #expect(store.computationCount(of: own) == (isRead ? 2 : 1))
+  }
+
   @Test func neverServesTheOldValueForANewModel() {
     for price in 1...100 {
       store.updateModel { $0.items[0].price = price }

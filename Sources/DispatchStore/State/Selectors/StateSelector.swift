@@ -18,6 +18,7 @@
 /// - An input whose type is `Equatable`: Equal values are no change.
 /// - An input of another type that is read from the model: It counts as changed at each commit.
 /// - An input of another type that is combined: It counts as changed if one of its own inputs has changed.
+/// - An input that is as before again: It counts as changed if another selector that reads it was selected in between.
 ///
 /// A selector's closures may be called on several threads at once, so they must depend only on their arguments.
 /// Closures that read the model run in the store's exclusive section, so keep them quick. Projectors run outside it,
