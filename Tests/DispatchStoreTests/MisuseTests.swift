@@ -32,6 +32,33 @@ struct MisuseTests {
     #expect(message.contains("An earlier state of store \"basket\" can't be read inside"))
   }
 
+  @Test func anUndoCanNotBeAskedForInAnExclusiveSection() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let (dispatcher, store) = (Dispatcher(name: "shop"), CounterStore.counter("basket"))
+      dispatcher.register(store: store)
+      let history = UndoHistory(of: store)
+      store.updateModel { _ in _ = history.undo() }
+      withExtendedLifetime(dispatcher) {}
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("was asked for inside the exclusive section of store \"basket\""))
+  }
+
+  @Test func aRecorderWithALimitOfZeroStopsTheProgram() async {
+    await #expect(processExitsWith: .failure) { _ = DispatchRecorder(limit: 0) }
+    await #expect(processExitsWith: .failure) { _ = DispatchRecorder(byteLimit: 0) }
+  }
+
+  @Test func aHistoryWithALimitOfZeroOrAStoreTwiceStopsTheProgram() async {
+    await #expect(processExitsWith: .failure) {
+      _ = UndoHistory(of: CounterStore.counter(), limit: 0)
+    }
+    await #expect(processExitsWith: .failure) {
+      let store = CounterStore.counter()
+      _ = UndoHistory(of: store, store)
+    }
+  }
+
   @Test func aRecorderOfTwoDispatchersStopsTheProgramAndNamesBoth() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let recorder = DispatchRecorder()

@@ -34,8 +34,8 @@ extension DispatchRecorder {
   /// action. No middleware, effect or follower sees that; observers and persistence do. So nothing else runs before
   /// `resume`. You may travel again meanwhile.
   ///
-  /// Changes by `updateModel` outside of dispatches are not prevented, and are lost at the next travel or resume. What the
-  /// recorder had before does not count for its limits meanwhile, so they leave a way back unless they exceed these alone.
+  /// Changes by `updateModel` outside of dispatches are not prevented, and are lost at the next travel or resume. All from
+  /// before the travel is kept beside the limits meanwhile, so they leave a way back unless they exceed these alone.
   ///
   /// - Parameters:
   ///   - id: The number of a dispatch in the log.

@@ -66,6 +66,7 @@ public final class UndoHistory: Sendable {
   /// stores stay as they are, and their versions too.
   ///
   /// - Returns: The dispatch of `UndoStep.undo`, to await. Its error is `notRegistered` if a store has left.
+  /// - Precondition: The call is not made inside the exclusive section of a store.
   @discardableResult
   public func undo(
     mode: Dispatcher.Mode = .async, fileID: StaticString = #fileID, line: UInt = #line

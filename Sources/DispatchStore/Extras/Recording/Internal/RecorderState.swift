@@ -162,7 +162,7 @@ struct RecorderState: Sendable {
   private var forgotten: [ClosedRange<Int>] = []
   /// The places at which stores are that a travel has set to an earlier state, and the number of commits before it.
   private(set) var places: [Int: (mark: Int, count: Int)] = [:]
-  /// What was there when a travel first set the stores: it has the way back, and does not count for the limits.
+  /// The entries and commits from before a travel, which don't count for the limits during it: they are the way back.
   private var travelled = (count: 0, bytes: 0)
   /// The greatest place of a commit that is no longer kept.
   private var droppedPlace = 0
