@@ -208,6 +208,8 @@ struct ScheduledDispatchTests {
     await scene.pass(Self.second)
     #expect(await first.result.isSuccess)
     #expect(scene.log.all == ["runs 2", "runs 1"])
+    // The line of a key ends with its interval.
+    scene.clock.advance(by: Self.second)
     #expect(await scene.nothingRemains())
   }
 
