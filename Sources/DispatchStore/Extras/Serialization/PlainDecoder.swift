@@ -15,28 +15,18 @@ public struct PlainDecoder {
   public func decode<Value: Decodable>(
     _ type: Value.Type, from input: PlainValue
   ) throws -> Value {
-    try PlainDecoding(input, [], userInfo).decode(type)
+    try PlainDecoding(value: input, codingPath: [], userInfo: userInfo).decode(type)
   }
 }
 
-private struct PlainDecoding: Decoder {
+// Each generic method also implements the requirements for all scalar types.
+private struct PlainDecoding: Decoder, SingleValueDecodingContainer {
   let value: PlainValue
   let codingPath: [any CodingKey]
-  let sendableInfo: [CodingUserInfoKey: any Sendable]
-
-  init(
-    _ value: PlainValue, _ codingPath: [any CodingKey],
-    _ userInfo: [CodingUserInfoKey: any Sendable]
-  ) {
-    self.value = value
-    self.codingPath = codingPath
-    sendableInfo = userInfo
-  }
-
-  var userInfo: [CodingUserInfoKey: Any] { sendableInfo }
+  let userInfo: [CodingUserInfoKey: Any]
 
   func at(_ value: PlainValue, _ key: any CodingKey) -> PlainDecoding {
-    PlainDecoding(value, codingPath + [key], sendableInfo)
+    PlainDecoding(value: value, codingPath: codingPath + [key], userInfo: userInfo)
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -51,9 +41,9 @@ private struct PlainDecoding: Decoder {
     return PlainUnkeyedDecoding(decoding: self, values: values)
   }
 
-  func singleValueContainer() -> any SingleValueDecodingContainer {
-    PlainSingleDecoding(decoding: self)
-  }
+  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+  func decodeNil() -> Bool { value == .null }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     // Other encoders than JSON's have the parts of a decimal.
@@ -130,18 +120,6 @@ private struct PlainDecoding: Decoder {
   }
 }
 
-// Each generic method also implements the requirements for all scalar types.
-private struct PlainSingleDecoding: SingleValueDecodingContainer {
-  let decoding: PlainDecoding
-  var codingPath: [any CodingKey] { decoding.codingPath }
-
-  func decodeNil() -> Bool { decoding.value == .null }
-
-  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    try decoding.decode(type)
-  }
-}
-
 private struct PlainKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let decoding: PlainDecoding
   let values: [String: PlainValue]
@@ -161,7 +139,7 @@ private struct PlainKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtoco
     return decoding.at(value, key)
   }
 
-  func decodeNil(forKey key: Key) throws -> Bool { try member(key).value == .null }
+  func decodeNil(forKey key: Key) throws -> Bool { try member(key).decodeNil() }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
     try member(key).decode(type)
@@ -191,15 +169,18 @@ private struct PlainUnkeyedDecoding: UnkeyedDecodingContainer {
   let decoding: PlainDecoding
   let values: [PlainValue]
   private(set) var currentIndex = 0
-
-  init(decoding: PlainDecoding, values: [PlainValue]) {
-    self.decoding = decoding
-    self.values = values
-  }
-
   var codingPath: [any CodingKey] { decoding.codingPath }
   var count: Int? { values.count }
   var isAtEnd: Bool { currentIndex == values.count }
+
+  /// Passes the present value to a closure, and moves on unless that throws.
+  private mutating func next<Result>(
+    _ type: any Any.Type, _ body: (PlainDecoding) throws -> Result
+  ) throws -> Result {
+    let result = try body(present(type))
+    currentIndex += 1
+    return result
+  }
 
   private func present(_ type: any Any.Type) throws -> PlainDecoding {
     let key = PlainKey(intValue: currentIndex)
@@ -214,34 +195,24 @@ private struct PlainUnkeyedDecoding: UnkeyedDecodingContainer {
   }
 
   mutating func decodeNil() throws -> Bool {
-    guard try present(PlainValue.self).value == .null else { return false }
+    guard try present(PlainValue.self).decodeNil() else { return false }
     currentIndex += 1
     return true
   }
 
   mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    let value = try present(type).decode(type)
-    currentIndex += 1
-    return value
+    try next(type) { try $0.decode(type) }
   }
 
   mutating func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type
   ) throws -> KeyedDecodingContainer<Nested> {
-    let container = try present(type).container(keyedBy: type)
-    currentIndex += 1
-    return container
+    try next(type) { try $0.container(keyedBy: type) }
   }
 
   mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    let container = try present([PlainValue].self).unkeyedContainer()
-    currentIndex += 1
-    return container
+    try next([PlainValue].self) { try $0.unkeyedContainer() }
   }
 
-  mutating func superDecoder() throws -> any Decoder {
-    let decoder = try present(PlainValue.self)
-    currentIndex += 1
-    return decoder
-  }
+  mutating func superDecoder() throws -> any Decoder { try next(PlainValue.self) { $0 } }
 }

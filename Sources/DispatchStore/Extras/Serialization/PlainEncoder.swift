@@ -10,9 +10,9 @@ public struct PlainEncoder {
 
   /// Encodes a value; throws the value's errors, and an `EncodingError` for an integer beyond 64 bits.
   public func encode<Value: Encodable>(_ value: Value) throws -> PlainValue {
-    let node = PlainNode()
-    try node.encode(value, codingPath: [], userInfo)
-    return node.value
+    let encoding = PlainEncoding(node: PlainNode(), codingPath: [], userInfo: userInfo)
+    try encoding.encode(value)
+    return encoding.node.value
   }
 }
 
@@ -79,54 +79,16 @@ private final class PlainNode {
     content = .array(nodes)
     return node
   }
-
-  func encode<Value: Encodable>(
-    _ value: Value, codingPath: [any CodingKey], _ userInfo: [CodingUserInfoKey: any Sendable]
-  ) throws {
-    switch value {
-    case let value as PlainValue: set(value)
-    case let value as Bool: set(.bool(value))
-    case let value as any BinaryInteger:
-      guard let integer = PlainValue(integer: value) else {
-        throw EncodingError.invalidValue(
-          value,
-          EncodingError.Context(
-            codingPath: codingPath,
-            debugDescription: "\(value) has more than 64 bits, and a PlainValue has no more."))
-      }
-      set(integer)
-    case let value as Double: set(.double(value))
-    case let value as Float: set(.double(Double(value)))
-    case let value as String: set(.string(value))
-    case let value as Data: set(.data(value))
-    case let value as Date: set(.date(value))
-    case let value as URL: set(.string(value.absoluteString))
-    default: try value.encode(to: PlainEncoding(self, codingPath, userInfo))
-    }
-  }
 }
 
-private struct PlainEncoding: Encoder {
+// Each generic method also implements the requirements for all scalar types.
+private struct PlainEncoding: Encoder, SingleValueEncodingContainer {
   let node: PlainNode
   let codingPath: [any CodingKey]
-  let sendableInfo: [CodingUserInfoKey: any Sendable]
+  let userInfo: [CodingUserInfoKey: Any]
 
-  init(
-    _ node: PlainNode, _ codingPath: [any CodingKey], _ userInfo: [CodingUserInfoKey: any Sendable]
-  ) {
-    self.node = node
-    self.codingPath = codingPath
-    sendableInfo = userInfo
-  }
-
-  var userInfo: [CodingUserInfoKey: Any] { sendableInfo }
-
-  func at(_ node: PlainNode, _ key: (any CodingKey)?) -> PlainEncoding {
-    PlainEncoding(node, key.map { codingPath + [$0] } ?? codingPath, sendableInfo)
-  }
-
-  func encode<Value: Encodable>(_ value: Value) throws {
-    try node.encode(value, codingPath: codingPath, sendableInfo)
+  func at(_ node: PlainNode, _ key: any CodingKey) -> PlainEncoding {
+    PlainEncoding(node: node, codingPath: codingPath + [key], userInfo: userInfo)
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
@@ -139,22 +101,31 @@ private struct PlainEncoding: Encoder {
     return PlainUnkeyedEncoding(encoding: self)
   }
 
-  func singleValueContainer() -> any SingleValueEncodingContainer {
-    PlainSingleEncoding(encoding: self)
-  }
-}
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-// Each generic method also implements the requirements for all scalar types.
-private struct PlainSingleEncoding: SingleValueEncodingContainer {
-  let encoding: PlainEncoding
-  var codingPath: [any CodingKey] { encoding.codingPath }
-
-  func encodeNil() {
-    encoding.node.set(.null)
-  }
+  func encodeNil() { node.set(.null) }
 
   func encode<Value: Encodable>(_ value: Value) throws {
-    try encoding.encode(value)
+    switch value {
+    case let value as PlainValue: node.set(value)
+    case let value as Bool: node.set(.bool(value))
+    case let value as any BinaryInteger:
+      guard let integer = PlainValue(integer: value) else {
+        throw EncodingError.invalidValue(
+          value,
+          EncodingError.Context(
+            codingPath: codingPath,
+            debugDescription: "\(value) has more than 64 bits, and a PlainValue has no more."))
+      }
+      node.set(integer)
+    case let value as Double: node.set(.double(value))
+    case let value as Float: node.set(.double(Double(value)))
+    case let value as String: node.set(.string(value))
+    case let value as Data: node.set(.data(value))
+    case let value as Date: node.set(.date(value))
+    case let value as URL: node.set(.string(value.absoluteString))
+    default: try value.encode(to: self)
+    }
   }
 }
 
@@ -170,9 +141,7 @@ private struct PlainKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtoco
     encoding.at(encoding.node.sharedMember(key.stringValue), key)
   }
 
-  func encodeNil(forKey key: Key) {
-    member(key).node.set(.null)
-  }
+  func encodeNil(forKey key: Key) { member(key).encodeNil() }
 
   func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
     try member(key).encode(value)
@@ -203,9 +172,7 @@ private struct PlainUnkeyedEncoding: UnkeyedEncodingContainer {
     return encoding.at(encoding.node.element(), key)
   }
 
-  func encodeNil() {
-    element().node.set(.null)
-  }
+  func encodeNil() { element().encodeNil() }
 
   func encode<Value: Encodable>(_ value: Value) throws {
     try element().encode(value)
