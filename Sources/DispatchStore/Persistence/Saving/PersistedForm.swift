@@ -1,6 +1,6 @@
 /// How the state of a store is saved: as one row, or with a row for each element of large dictionaries.
 public struct PersistedForm<Model: Sendable & Codable>: Sendable {
-  let parts: [PersistedPart<Model>]
+  let parts: [any PersistedPart<Model>]
 
   /// Saves the model as one row, which each commit that changes the model writes anew.
   public static var model: PersistedForm { PersistedForm(parts: []) }
@@ -16,7 +16,7 @@ public struct PersistedForm<Model: Sendable & Codable>: Sendable {
   public static func elements<each Key: PersistentKey, each Value: Sendable & Codable>(
     _ paths: repeat any WritableKeyPath<Model, TrackedDictionary<each Key, each Value>> & Sendable
   ) -> PersistedForm {
-    var parts: [PersistedPart<Model>] = []
+    var parts: [any PersistedPart<Model>] = []
     repeat parts.append(DictionaryPart(each paths, number: parts.count + 1))
     let named = parts.map { $0.undo.path as AnyKeyPath }
     if Set(named).count < named.count {

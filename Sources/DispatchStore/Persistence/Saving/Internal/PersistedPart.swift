@@ -1,15 +1,16 @@
 import Foundation
 
 /// A part of a model whose elements are rows of their own, without the types of the elements.
-class PersistedPart<Model: Sendable & Codable>: @unchecked Sendable {
-  // because it has only constants
-  /// The number under which its rows are saved.
-  let number: Int
+protocol PersistedPart<Model>: Sendable {
+  associatedtype Model: Sendable & Codable
 
-  init(number: Int) { self.number = number }
+  /// The number under which its rows are saved.
+  var number: Int { get }
+  /// The means to undo changes of the part in place, for atomic actions.
+  var undo: PartUndo { get }
 
   /// Empties the part.
-  func empty(_ model: inout Model) { fatalError("PersistedPart is abstract.") }
+  func empty(_ model: inout Model)
 
   /// Makes what one store keeps of the part; called in the store's exclusive section.
   ///
@@ -18,74 +19,56 @@ class PersistedPart<Model: Sendable & Codable>: @unchecked Sendable {
   ///   - saved: The version that is saved.
   func makeChanges(
     _ model: UnsafePointer<Model>, _ version: UInt64, savedIn saved: SavedVersion
-  ) -> PartChanges<Model> {
-    fatalError("PersistedPart is abstract.")
-  }
+  ) -> any PartChanges<Model>
 
-  /// The means to undo changes of the part in place, for atomic actions.
-  var undo: PartUndo { fatalError("PersistedPart is abstract.") }
+  /// Saves all elements.
+  func save(
+    _ model: Model, _ coder: RowCoder, _ driver: any PersistenceDriver, ofStore store: Int64
+  ) throws
 
-  /// Encodes all elements, one after the other.
-  func forEachRow(
-    of model: Model, _ coder: RowCoder, _ body: (SavedRow, Data) throws -> Void
-  ) throws {
-    fatalError("PersistedPart is abstract.")
-  }
-
-  /// Makes a loader of saved elements.
-  func makeLoader(_ coder: RowCoder) -> PartLoader<Model> {
-    fatalError("PersistedPart is abstract.")
-  }
+  /// Puts the saved elements into the model.
+  ///
+  /// If the model's own row had elements of the part, they were saved before the part had rows. They stay in the model.
+  ///
+  /// - Returns: Whether the model had elements, which are to be saved as rows now.
+  func load(
+    _ model: inout Model, _ coder: RowCoder, _ driver: any PersistenceDriver, ofStore store: Int64
+  ) throws -> Bool
 }
 
 /// The changes of one part of one store that are in no group yet.
 ///
 /// The store's lock guards what it knows of the last commit, and the persistence's lock what it has kept.
-class PartChanges<Model: Sendable & Codable>: @unchecked Sendable {
+protocol PartChanges<Model>: AnyObject, Sendable {
+  associatedtype Model: Sendable & Codable
+
   /// Reads the changes of a commit that makes a version, in its exclusive section.
-  func read(_ model: UnsafePointer<Model>, _ version: UInt64) {
-    fatalError("PartChanges is abstract.")
-  }
+  func read(_ model: UnsafePointer<Model>, _ version: UInt64)
 
   /// Keeps what was read; called under the persistence's lock, where nothing of the user's is released.
-  func keep() { fatalError("PartChanges is abstract.") }
+  func keep()
 
   /// Releases what was read and is not kept, or no longer; called outside of the persistence's lock.
-  func forgetRead() { fatalError("PartChanges is abstract.") }
+  func forgetRead()
 
   /// Takes what was kept; called under the persistence's lock.
-  func take() -> PartBatch { fatalError("PartChanges is abstract.") }
+  func take() -> any PartBatch
 
   /// Ends reading, in the store's exclusive section.
-  func end() { fatalError("PartChanges is abstract.") }
+  func end()
 }
 
 /// The changes of one part in one group.
-class PartBatch: @unchecked Sendable {
+protocol PartBatch: AnyObject, Sendable {
   /// Adds the rows that have changed.
-  func add(to rows: inout EncodedRows, _ coder: RowCoder) throws {
-    fatalError("PartBatch is abstract.")
-  }
-}
-
-/// Collects loaded elements of one part.
-class PartLoader<Model: Sendable & Codable> {
-  func add(_ key: String, _ value: Data) throws { fatalError("PartLoader is abstract.") }
-
-  /// Puts the elements into the model.
-  ///
-  /// If the model's own row had elements of the part, they were saved before the part had rows. They stay in the model.
-  ///
-  /// - Returns: Whether the model had elements, which are to be saved as rows now.
-  func finish(_ model: inout Model) throws -> Bool { fatalError("PartLoader is abstract.") }
+  func add(to rows: inout EncodedRows, _ coder: RowCoder) throws
 }
 
 /// A dictionary whose elements are rows.
 final class DictionaryPart<
   Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable
->:
-  PersistedPart<Model>, @unchecked Sendable
-{
+>: PersistedPart {
+  let number: Int
   let path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   let place: ModelPart<Model, TrackedDictionary<Key, Value>>
   /// Shared, so that emptying a copy makes no new log.
@@ -94,76 +77,65 @@ final class DictionaryPart<
   init(
     _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable, number: Int
   ) {
-    (self.path, place) = (path, ModelPart(path))
-    super.init(number: number)
+    (self.path, place, self.number) = (path, ModelPart(path), number)
   }
 
-  override var undo: PartUndo { .dictionary(path) }
+  var undo: PartUndo { .dictionary(path) }
 
-  override func empty(_ model: inout Model) { model[keyPath: path] = none }
+  func empty(_ model: inout Model) { model[keyPath: path] = none }
 
-  override func makeChanges(
+  func makeChanges(
     _ model: UnsafePointer<Model>, _ version: UInt64, savedIn saved: SavedVersion
-  ) -> PartChanges<Model> {
+  ) -> any PartChanges<Model> {
     DictionaryChanges(self, model, LastChanges(before: version, savedIn: saved))
   }
 
-  override func forEachRow(
-    of model: Model, _ coder: RowCoder, _ body: (SavedRow, Data) throws -> Void
+  func save(
+    _ model: Model, _ coder: RowCoder, _ driver: any PersistenceDriver, ofStore store: Int64
   ) throws {
     for (key, value) in model[keyPath: path] {
-      try body(row(key, coder), coder.encode(value, at: { "\(key)" }))
+      let row = try self.row(key, coder)
+      try driver.save(coder.encode(value, at: { "\(key)" }), at: row, ofStore: store)
     }
+  }
+
+  func load(
+    _ model: inout Model, _ coder: RowCoder, _ driver: any PersistenceDriver, ofStore store: Int64
+  ) throws -> Bool {
+    var elements: [Key: Value] = [:]
+    try driver.forEachRow(ofStore: store, part: number) { text, row in
+      guard let key = Key.key(ofPersistentText: text) else {
+        throw coder.notDecodable(number, text, "The key is no \(Key.self).")
+      }
+      let element = try coder.decode(Value.self, row, number, text)
+      guard elements.updateValue(element, forKey: key) == nil else {
+        throw coder.notDecodable(number, text, "Another row has an equal key.")
+      }
+    }
+    let areInModel = !model[keyPath: path].isEmpty
+    if areInModel, !elements.isEmpty {
+      throw coder.notDecodable(
+        0, "", "It has elements of dictionary \(number), which has rows of its own, too.")
+    }
+    if !areInModel { model[keyPath: path] = TrackedDictionary(elements) }
+    return areInModel
   }
 
   func row(_ key: Key, _ coder: RowCoder) throws -> SavedRow {
     guard let text = key.savedText else { throw coder.noText(for: key) }
     return SavedRow(part: number, key: text)
   }
-
-  override func makeLoader(_ coder: RowCoder) -> PartLoader<Model> { DictionaryLoader(self, coder) }
-}
-
-private final class DictionaryLoader<
-  Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable
->: PartLoader<Model> {
-  private let part: DictionaryPart<Model, Key, Value>
-  private let coder: RowCoder
-  private var elements: [Key: Value] = [:]
-
-  init(_ part: DictionaryPart<Model, Key, Value>, _ coder: RowCoder) {
-    (self.part, self.coder) = (part, coder)
-  }
-
-  override func add(_ key: String, _ value: Data) throws {
-    guard let typed = Key.key(ofPersistentText: key) else {
-      throw coder.notDecodable(part.number, key, "The key is no \(Key.self).")
-    }
-    let element = try coder.decode(Value.self, value, part.number, key)
-    guard elements.updateValue(element, forKey: typed) == nil else {
-      throw coder.notDecodable(part.number, key, "Another row has an equal key.")
-    }
-  }
-
-  override func finish(_ model: inout Model) throws -> Bool {
-    let areInModel = !model[keyPath: part.path].isEmpty
-    if areInModel, !elements.isEmpty {
-      throw coder.notDecodable(
-        0, "", "It has elements of dictionary \(part.number), which has rows of its own, too.")
-    }
-    if !areInModel { model[keyPath: part.path] = TrackedDictionary(elements) }
-    return areInModel
-  }
 }
 
 /// The changes of a dictionary, those of the commit in progress apart.
 final class DictionaryChanges<
   Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable
->: PartChanges<Model>, @unchecked Sendable {
+>: PartChanges, @unchecked Sendable {
+  // because the two locks guard its state
   let part: DictionaryPart<Model, Key, Value>
   /// The versions of the elements that were changed last; the store's lock guards it.
   private(set) var lastChanges: LastChanges<Key>
-  private var reader: ChangeReader
+  private var reader = ChangeReader()
   /// The changes of the commit in progress, and of those before it.
   private var now = DictionaryBatch<Key, Value>.Changes()
   private var kept = DictionaryBatch<Key, Value>.Changes()
@@ -173,12 +145,10 @@ final class DictionaryChanges<
     _ lastChanges: LastChanges<Key>
   ) {
     (self.part, self.lastChanges) = (part, lastChanges)
-    var reader = ChangeReader()
     reader.begin(part.place.read(of: model) { $0.pointee.log })
-    self.reader = reader
   }
 
-  override func read(_ model: UnsafePointer<Model>, _ version: UInt64) {
+  func read(_ model: UnsafePointer<Model>, _ version: UInt64) {
     part.place.read(of: UnsafeRawPointer(model)) { dictionary in
       if let changes = dictionary.pointee.takeChanges(for: &reader) {
         now.entries += changes
@@ -190,7 +160,7 @@ final class DictionaryChanges<
     }
   }
 
-  override func keep() {
+  func keep() {
     if now.whole != nil || kept.isEmpty {
       swap(&kept, &now)
     } else {
@@ -198,21 +168,22 @@ final class DictionaryChanges<
     }
   }
 
-  override func forgetRead() { now = DictionaryBatch.Changes() }
+  func forgetRead() { now = DictionaryBatch.Changes() }
 
-  override func take() -> PartBatch {
+  func take() -> any PartBatch {
     let batch = DictionaryBatch(part: part.number, kept) { [part] in try part.row($0, $1) }
     kept = DictionaryBatch.Changes()
     return batch
   }
 
-  override func end() { reader.end() }
+  func end() { reader.end() }
 }
 
 /// The changes of a dictionary in one group.
 final class DictionaryBatch<Key: PersistentKey, Value: Sendable & Codable>: PartBatch,
   @unchecked Sendable
 {
+  // because only the writer has it
   struct Changes {
     /// The elements of a dictionary that was assigned as a whole, before the entries.
     var whole: [Key: Value]?
@@ -233,7 +204,7 @@ final class DictionaryBatch<Key: PersistentKey, Value: Sendable & Codable>: Part
   /// The elements that were changed, each once, with the first old and the last new value.
   var elements: [ElementChange<Key, Value>] { changes.entries.mergedByKey() }
 
-  override func add(to rows: inout EncodedRows, _ coder: RowCoder) throws {
+  func add(to rows: inout EncodedRows, _ coder: RowCoder) throws {
     if let whole = changes.whole {
       var encoded: [String: Data] = [:]
       for (key, value) in whole {

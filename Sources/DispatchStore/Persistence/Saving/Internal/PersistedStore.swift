@@ -9,7 +9,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   private let type: PersistedType
   private let coder: RowCoder
   private weak let store: Store<Model, Action>?
-  private var parts: [PartChanges<Model>] = []
+  private var parts: [any PartChanges<Model>] = []
   /// The model after the last commit, with the dictionaries of elements empty, and that commit's version.
   private var model: Model?
   private var version: UInt64 = 0
@@ -266,11 +266,9 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     guard let row else { throw coder.notDecodable(0, "", "There is no row.") }
     savedModel = row
     var model = try coder.decode(Model.self, row, 0, "")
-    var moved: [PersistedPart<Model>] = []
-    for part in form.parts {
-      let loader = part.makeLoader(coder)
-      try driver.forEachRow(ofStore: saved.number, part: part.number) { try loader.add($0, $1) }
-      if try loader.finish(&model) { moved.append(part) }
+    var moved: [any PersistedPart<Model>] = []
+    for part in form.parts where try part.load(&model, coder, driver, ofStore: saved.number) {
+      moved.append(part)
     }
     if !moved.isEmpty { try write(model, moved, ofStore: saved.number, driver) }
     return model
@@ -278,14 +276,12 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
 
   /// Writes the model's row, and all rows of some parts.
   private func write(
-    _ model: Model, _ parts: [PersistedPart<Model>], ofStore number: Int64,
+    _ model: Model, _ parts: [any PersistedPart<Model>], ofStore number: Int64,
     _ driver: any PersistenceDriver
   ) throws {
     let row = try coder.encode(form.hollowed(model), at: { nil })
     try driver.save(row, at: SavedRow(part: 0, key: ""), ofStore: number)
-    for part in parts {
-      try part.forEachRow(of: model, coder) { try driver.save($1, at: $0, ofStore: number) }
-    }
+    for part in parts { try part.save(model, coder, driver, ofStore: number) }
     savedModel = row
   }
 
@@ -351,12 +347,12 @@ final class StoreBatch<Model: Sendable & Codable, Action: ActionType>: Persisted
   @unchecked Sendable
 {
   let model: Model
-  let parts: [PartBatch]
+  let parts: [any PartBatch]
   let commits: [StoreCommit<Action>]
   private let coder: RowCoder
 
   init(
-    _ record: PersistedRecord, version: UInt64, model: Model, parts: [PartBatch],
+    _ record: PersistedRecord, version: UInt64, model: Model, parts: [any PartBatch],
     _ commits: [StoreCommit<Action>], _ coder: RowCoder
   ) {
     (self.model, self.parts, self.commits, self.coder) = (model, parts, commits, coder)
