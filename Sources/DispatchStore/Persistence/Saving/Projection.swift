@@ -1,7 +1,6 @@
 /// The changes that the commits of one group have made to one store.
 public struct PersistedChanges<Model: Sendable & Codable, Action: ActionType> {
   let batch: StoreBatch<Model, Action>
-  let form: PersistedForm<Model>
 
   /// The commits, in order.
   public var commits: [StoreCommit<Action>] { batch.commits }
@@ -18,7 +17,7 @@ public struct PersistedChanges<Model: Sendable & Codable, Action: ActionType> {
   public func elements<Key: PersistentKey, Value: Sendable & Codable>(
     _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> [(key: Key, old: Value?, new: Value?)]? {
-    let part = part(path)
+    let part = changes(of: path)
     return part.changes.whole == nil ? part.elements.map { ($0.key, $0.old, $0.new) } : nil
   }
 
@@ -26,24 +25,24 @@ public struct PersistedChanges<Model: Sendable & Codable, Action: ActionType> {
   public func replacement<Key: PersistentKey, Value: Sendable & Codable>(
     of path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> [Key: Value]? {
-    let part = part(path)
+    let part = changes(of: path)
     guard var whole = part.changes.whole else { return nil }
     for element in part.elements { whole[element.key] = element.new }
     return whole
   }
 
-  private func part<Key: PersistentKey, Value: Sendable & Codable>(
-    _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
-  ) -> DictionaryBatch<Key, Value> {
-    let index = form.parts.firstIndex { ($0 as? DictionaryPart<Model, Key, Value>)?.path == path }
-    guard let index else {
-      stopProgram(
-        """
-        \(path) is no dictionary whose elements are rows of store "\(batch.record.identifier)". Register the store \
-        with persisted: .elements(…) and this path.
-        """)
+  private func changes<Key: PersistentKey, Value: Sendable & Codable>(
+    of path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
+  ) -> DictionaryBatch<Model, Key, Value> {
+    for case let changes as DictionaryBatch<Model, Key, Value> in batch.parts
+    where changes.part.path as AnyKeyPath == path {
+      return changes
     }
-    return unsafeDowncast(batch.parts[index], to: DictionaryBatch<Key, Value>.self)
+    stopProgram(
+      """
+      \(path) is no dictionary whose elements are rows of store "\(batch.record.identifier)". Register the store \
+      with persisted: .elements(…) and this path.
+      """)
   }
 }
 
@@ -131,8 +130,7 @@ extension Persistence {
     }
     let projection = Projection(of: record.identifier) { batch, driver in
       let typed = unsafeDowncast(batch, to: StoreBatch<Model, Action>.self)
-      let record = unsafeDowncast(batch.record, to: PersistedStore<Model, Action>.self)
-      try body(record.changes(typed), DatabaseTransaction(driver))
+      try body(PersistedChanges(batch: typed), DatabaseTransaction(driver))
     }
     state.withLock { _ in record.projections.append(projection) }
   }

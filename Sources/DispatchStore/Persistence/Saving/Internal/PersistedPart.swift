@@ -137,8 +137,8 @@ final class DictionaryChanges<
   private(set) var lastChanges: LastChanges<Key>
   private var reader = ChangeReader()
   /// The changes of the commit in progress, and of those before it.
-  private var now = DictionaryBatch<Key, Value>.Changes()
-  private var kept = DictionaryBatch<Key, Value>.Changes()
+  private var now = DictionaryBatch<Model, Key, Value>.Changes()
+  private var kept = DictionaryBatch<Model, Key, Value>.Changes()
 
   init(
     _ part: DictionaryPart<Model, Key, Value>, _ model: UnsafePointer<Model>,
@@ -171,7 +171,7 @@ final class DictionaryChanges<
   func forgetRead() { now = DictionaryBatch.Changes() }
 
   func take() -> any PartBatch {
-    let batch = DictionaryBatch(part: part.number, kept) { [part] in try part.row($0, $1) }
+    let batch = DictionaryBatch(of: part, kept)
     kept = DictionaryBatch.Changes()
     return batch
   }
@@ -180,10 +180,9 @@ final class DictionaryChanges<
 }
 
 /// The changes of a dictionary in one group.
-final class DictionaryBatch<Key: PersistentKey, Value: Sendable & Codable>: PartBatch,
-  @unchecked Sendable
-{
-  // because only the writer has it
+final class DictionaryBatch<
+  Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable
+>: PartBatch {
   struct Changes {
     /// The elements of a dictionary that was assigned as a whole, before the entries.
     var whole: [Key: Value]?
@@ -193,12 +192,11 @@ final class DictionaryBatch<Key: PersistentKey, Value: Sendable & Codable>: Part
     var isEmpty: Bool { whole == nil && entries.isEmpty }
   }
 
-  let part: Int
+  let part: DictionaryPart<Model, Key, Value>
   let changes: Changes
-  private let row: (Key, RowCoder) throws -> SavedRow
 
-  init(part: Int, _ changes: Changes, row: @escaping (Key, RowCoder) throws -> SavedRow) {
-    (self.part, self.changes, self.row) = (part, changes, row)
+  init(of part: DictionaryPart<Model, Key, Value>, _ changes: Changes) {
+    (self.part, self.changes) = (part, changes)
   }
 
   /// The elements that were changed, each once, with the first old and the last new value.
@@ -208,13 +206,13 @@ final class DictionaryBatch<Key: PersistentKey, Value: Sendable & Codable>: Part
     if let whole = changes.whole {
       var encoded: [String: Data] = [:]
       for (key, value) in whole {
-        encoded[try row(key, coder).key] = try coder.encode(value, at: { "\(key)" })
+        encoded[try part.row(key, coder).key] = try coder.encode(value, at: { "\(key)" })
       }
-      rows.whole[part] = encoded
+      rows.whole[part.number] = encoded
     }
     for element in elements {
       let value = try element.new.map { new in try coder.encode(new, at: { "\(element.key)" }) }
-      rows.changed.append((try row(element.key, coder), value))
+      rows.changed.append((try part.row(element.key, coder), value))
     }
   }
 }

@@ -84,10 +84,6 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       self, version: version, model: model!, parts: parts.map { $0.take() }, commits, coder)
   }
 
-  func changes(_ batch: StoreBatch<Model, Action>) -> PersistedChanges<Model, Action> {
-    PersistedChanges(batch: batch, form: form)
-  }
-
   /// Returns the version at which an element was changed last; called under the store's lock.
   ///
   /// If that change is saved, any saved version may be returned. If the dictionary has no rows of its own, the store's.
@@ -154,13 +150,16 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   ///
   /// - Parameter version: The version up to which any element may have been changed.
   private func beginKeeping(of store: Store<Model, Action>, since version: UInt64) {
-    let (storage, former) = (store.storage, store.storage.keeper)
+    let (storage, keeper) = (store.storage, store.storage.keeper)
+    let former = keeper as? PersistedRecord
     let isNotified = storage.withNotifications { $0.isDelivered && !$0.isIdle }
     savedVersion = SavedVersion(
-      from: storage.version, after: isNotified ? (former as? PersistedRecord)?.savedVersion : nil)
+      from: storage.version, after: isNotified ? former?.savedVersion : nil)
     parts = form.parts.map { $0.makeChanges(storage.model, version, savedIn: savedVersion) }
-    isFirstKeeper = former == nil
-    takeProjections(of: former)
+    isFirstKeeper = keeper == nil
+    if let former, former.persistence === persistence {
+      persistence.state.withLock { _ in projections = former.projections }
+    }
     storage.setKeeper(self)
   }
 
@@ -178,13 +177,6 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       isDirty = true
       state.commit.note()
     }
-  }
-
-  /// Takes the projections of an earlier registration's keeper; called under the store's lock.
-  private func takeProjections(of former: CommitKeeper?) {
-    guard let former = former as? PersistedRecord, former.persistence === persistence
-    else { return }
-    persistence.state.withLock { _ in projections = former.projections }
   }
 
   /// Saves the store's state for the first time, and begins to keep its commits.
