@@ -17,17 +17,19 @@ struct GroupCommit {
   /// Someone who waits until commits are saved.
   private enum Waiter {
     case end(PendingEnd)
-    case call(UInt64, @Sendable (PersistenceError?) -> Void)
-    case task(UInt64, SavingWait)
+    /// A call, and the task that it is for, if that may give up.
+    case call(UInt64, @Sendable (PersistenceError?) -> Void, SavingWait?)
 
     var commitNumber: UInt64 {
       switch self {
       case .end(let end): end.commitNumber
-      case .call(let commitNumber, _), .task(let commitNumber, _): commitNumber
+      case .call(let commitNumber, _, _): commitNumber
       }
     }
 
-    var hasGivenUp: Bool { if case .task(_, let wait) = self { wait.end.isSet } else { false } }
+    var hasGivenUp: Bool {
+      if case .call(_, _, let task?) = self { task.end.isSet } else { false }
+    }
   }
 
   /// The actions after a transition, outside of the lock.
@@ -94,20 +96,14 @@ struct GroupCommit {
   }
 
   /// Calls back once all commits so far are saved; returns false, with an error if there is one, if they are.
+  ///
+  /// - Parameter task: The task that waits, if it may give up.
   mutating func wait(
-    _ body: @escaping @Sendable (PersistenceError?) -> Void
+    for task: SavingWait? = nil, _ body: @escaping @Sendable (PersistenceError?) -> Void
   ) -> (waits: Bool, error: PersistenceError?) {
-    wait(for: .call(last, body))
-  }
-
-  mutating func wait(_ task: SavingWait) -> (waits: Bool, error: PersistenceError?) {
-    wait(for: .task(last, task))
-  }
-
-  private mutating func wait(for waiter: Waiter) -> (waits: Bool, error: PersistenceError?) {
     if last == saved { return (false, nil) }
     if let failure { return (false, failure) }
-    waiters.append(waiter)
+    waiters.append(.call(last, body, task))
     return (true, nil)
   }
 
@@ -233,10 +229,8 @@ struct GroupCommit {
   private mutating func pass(_ passing: inout Passing, while condition: (Waiter) -> Bool) {
     while let first = waiters.first, condition(first) {
       switch waiters.popFirst()! {
-      case .call(_, let body):
+      case .call(_, let body, _):
         passing.calls.append(body)
-      case .task(_, let wait):
-        passing.calls.append { wait.end.set(.saved($0)) }
       case .end(let end):
         end.isSaved = true
         if let error = passing.error { end.error = .notSaved(error, isKnown: saved <= end.start) }

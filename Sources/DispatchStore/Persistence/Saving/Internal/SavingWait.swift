@@ -12,7 +12,9 @@ final class SavingWait: Sendable {
   init(for persistence: Persistence) { self.persistence = persistence }
 
   func begin(timeout limit: Duration?) {
-    let (waits, error) = persistence.state.withLock { $0.commit.wait(self) }
+    let (waits, error) = persistence.state.withLock { state in
+      state.commit.wait(for: self) { self.end.set(.saved($0)) }
+    }
     guard waits else { return end.set(.saved(error)) }
     persistence.requestWriter()
     guard let limit, !end.isSet else { return }
