@@ -160,8 +160,8 @@ extension Persistence {
     // Released outside of the lock.
     let present = state.withLock { state in
       let present = state.dispatchers.compactMapValues(\.dispatcher)
-      state.dispatchers = present.mapValues { WeakDispatcher(dispatcher: $0) }
-      state.dispatchers[dispatcher.name] = WeakDispatcher(dispatcher: dispatcher)
+      state.dispatchers = present.mapValues { DispatcherReference(dispatcher: $0) }
+      state.dispatchers[dispatcher.name] = DispatcherReference(dispatcher: dispatcher)
       return present
     }
     return present[dispatcher.name]?.isClosed != false

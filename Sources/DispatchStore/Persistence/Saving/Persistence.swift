@@ -40,10 +40,6 @@ public final class Persistence: Sendable {
     weak let record: PersistedRecord?
   }
 
-  struct WeakDispatcher {
-    weak let dispatcher: Dispatcher?
-  }
-
   struct State {
     var commit: GroupCommit
     /// The stores with commits that are not in a group yet.
@@ -53,7 +49,7 @@ public final class Persistence: Sendable {
     /// The stores that are persisted, by identifier: weakly, since they keep the persistence.
     var records: [String: WeakRecord] = [:]
     /// The dispatchers that it was attached to, by name: weakly, since they keep the persistence.
-    var dispatchers: [String: WeakDispatcher] = [:]
+    var dispatchers: [String: DispatcherReference] = [:]
     var status: PersistenceStatus
     var statusObservers: [Int: AsyncStream<PersistenceStatus>.Continuation] = [:]
     var lastObserver = 0
@@ -148,12 +144,10 @@ public final class Persistence: Sendable {
     on queue: DispatchQueue, in world: (any SimulatedWorld)?,
     _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    let result = await withUnsafeContinuation {
-      (continuation: UnsafeContinuation<Result<Value, any Error>, Never>) in
-      let step: @Sendable () -> Void = { continuation.resume(returning: Result(catching: body)) }
-      if let world { world.run(.substitute, step) } else { queue.async(execute: step) }
-    }
-    return try result.get()
+    let end = Eventual<Result<Value, any Error>>()
+    let step: @Sendable () -> Void = { end.set(Result(catching: body)) }
+    if let world { world.run(.substitute, step) } else { queue.async(execute: step) }
+    return try await end.value.get()
   }
 
   /// The idempotency keys of its dispatchers.
@@ -212,28 +206,24 @@ public final class Persistence: Sendable {
   ///   was over or because they came after the call. The database is closed nevertheless.
   public func close(timeout limit: Duration? = nil) async throws {
     let deadline = limit.map { clock.nanoseconds.addingClamped($0.wholeNanoseconds) }
-    var timer: TimerToken?
-    let failure = await withUnsafeContinuation {
-      (continuation: UnsafeContinuation<PersistenceError?, Never>) in
-      // In the role of the writer, so that nobody writes meanwhile; after a failure nobody does.
-      let errand = DatabaseErrand { _ in
-      } end: { error in
-        let (lag, reason) = self.fail { error ?? .closed($0) }
-        continuation.resume(returning: lag > 0 ? reason : nil)
-      }
-      let refusal = state.withLock { state in
-        // Some rows are saved with the next commit of a store. None may come any more.
-        if !state.work.isEmpty { state.commit.note() }
-        return state.commit.add(errand)
-      }
-      if let refusal { return errand.ended(refusal) }
-      requestWriter()
-      // After the errand: a timer that came first would find nothing to end.
-      if let limit, let deadline {
-        timer = timers.add(at: deadline) { self.giveUp(after: limit) }
-      }
+    let end = Eventual<PersistenceError?>()
+    // In the role of the writer, so that nobody writes meanwhile; after a failure nobody does.
+    let errand = DatabaseErrand(end: { error in
+      let (lag, reason) = self.fail { error ?? .closed($0) }
+      end.set(lag > 0 ? reason : nil)
+    })
+    let refusal = state.withLock { state in
+      // Some rows are saved with the next commit of a store. None may come any more.
+      if !state.work.isEmpty { state.commit.note() }
+      return state.commit.add(errand)
     }
-    if let timer { timers.remove(timer) }
+    if let refusal { errand.ended(refusal) } else { requestWriter() }
+    // After the errand: a timer that came first would find nothing to end.
+    if let limit, let deadline, !end.isSet {
+      let timer = timers.add(at: deadline) { self.giveUp(after: limit) }
+      end.whenSet { [timers] _ in timers.remove(timer) }
+    }
+    let failure = await end.value
     try await Self.blocking(on: queue, in: world) { self.writer.driver.close() }
     await deliver(until: deadline)
     if let failure { throw failure }
@@ -295,25 +285,22 @@ public final class Persistence: Sendable {
     retries: Bool = true, _ body: @escaping @Sendable (any PersistenceDriver) throws -> Value,
     claiming identifier: String? = nil
   ) async throws -> Value {
-    let value = Locked<Value?>(nil)
-    let error = await withUnsafeContinuation {
-      (continuation: UnsafeContinuation<PersistenceError?, Never>) in
-      let errand = DatabaseErrand(retries: retries) { driver in
-        let result = try body(driver)
-        value.withLock { $0 = result }
-      } end: {
-        continuation.resume(returning: $0)
-      }
-      let refusal: PersistenceError? =
-        if let identifier {
-          claim(identifier, for: nil, adding: errand)
-        } else {
-          state.withLock { $0.commit.add(errand) }
-        }
-      if let refusal { return errand.ended(refusal) }
-      requestWriter()
+    let (value, end) = (Locked<Value?>(nil), Eventual<PersistenceError?>())
+    let errand = DatabaseErrand(retries: retries) { driver in
+      let result = try body(driver)
+      value.withLock { $0 = result }
+    } end: {
+      end.set($0)
     }
-    if let error { throw error }
+    let refusal: PersistenceError? =
+      if let identifier {
+        claim(identifier, for: nil, adding: errand)
+      } else {
+        state.withLock { $0.commit.add(errand) }
+      }
+    if let refusal { throw refusal }
+    requestWriter()
+    if let error = await end.value { throw error }
     return value.withLock { $0! }
   }
 }

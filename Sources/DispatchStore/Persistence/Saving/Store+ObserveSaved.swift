@@ -142,10 +142,6 @@ final class SavedDeliveries: Sendable {
 
   /// Calls a closure once the observer has been called with everything that was saved before.
   func whenDelivered(_ body: @escaping @Sendable () -> Void) {
-    if let world {
-      world.run(.queue(ObjectIdentifier(queue)), body)
-    } else {
-      queue.async(execute: body)
-    }
+    queue.enqueue(body, in: world)
   }
 }

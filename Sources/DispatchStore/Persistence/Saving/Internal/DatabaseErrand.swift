@@ -4,20 +4,18 @@
 final class DatabaseErrand: Sendable {
   /// Whether it runs again if the database was busy or full; otherwise it ends with that error, and holds up no group.
   let retries: Bool
-  private let body: @Sendable (any PersistenceDriver) throws -> Void
-  private let end: @Sendable (PersistenceError?) -> Void
+  /// Does the work, in the transaction.
+  let run: @Sendable (any PersistenceDriver) throws -> Void
+  /// Called once, when the transaction is committed, or with the reason why it is not.
+  let ended: @Sendable (PersistenceError?) -> Void
 
   init(
-    retries: Bool = true, _ body: @escaping @Sendable (any PersistenceDriver) throws -> Void,
-    end: @escaping @Sendable (PersistenceError?) -> Void
+    retries: Bool = true,
+    _ run: @escaping @Sendable (any PersistenceDriver) throws -> Void = { _ in },
+    end ended: @escaping @Sendable (PersistenceError?) -> Void
   ) {
-    (self.retries, self.body, self.end) = (retries, body, end)
+    (self.retries, self.run, self.ended) = (retries, run, ended)
   }
-
-  func run(_ driver: any PersistenceDriver) throws { try body(driver) }
-
-  /// Called once, when the transaction is committed, or with the reason why it is not.
-  func ended(_ error: PersistenceError?) { end(error) }
 
   /// An errand that does nothing but take the number of this one's transaction, which has failed.
   ///

@@ -5,7 +5,7 @@ extension Persistence {
   /// - Parameter group: The last group at that look; nil at the first one.
   func renewLease(since group: Int64?) {
     guard let pause = writer.driver.leaseRenewal else { return }
-    let errand = DatabaseErrand({ _ in }, end: { _ in })
+    let errand = DatabaseErrand(end: { _ in })
     let (present, isAdded, isOver) = state.withLock { state -> (Int64, Bool, Bool) in
       let present = state.status.group
       // A pending write renews the lease, too. So nothing piles up while the server is away.

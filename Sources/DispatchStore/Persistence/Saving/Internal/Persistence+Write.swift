@@ -225,11 +225,7 @@ extension Persistence {
 
   /// Calls a closure after the reports of earlier warnings, and not on the writer's thread.
   func reportLater(_ body: @escaping @Sendable () -> Void) {
-    if let world {
-      world.run(.queue(ObjectIdentifier(warningQueue)), body)
-    } else {
-      warningQueue.async(execute: body)
-    }
+    warningQueue.enqueue(body, in: world)
   }
 
   /// Reports a warning that concerns all stores, to the dispatcher of one of them.
@@ -283,6 +279,13 @@ extension Persistence {
       The journal of \(writer.driver.description) has \(bytes >> 20) MiB, and grows with each transaction: another \
       program reads the database in a transaction that it doesn't end. End that transaction.
       """)
+  }
+}
+
+extension DispatchQueue {
+  /// Enqueues a call; in a simulated world, in the line that stands for the queue.
+  func enqueue(_ body: @escaping @Sendable () -> Void, in world: (any SimulatedWorld)?) {
+    if let world { world.run(.queue(ObjectIdentifier(self)), body) } else { async(execute: body) }
   }
 }
 
