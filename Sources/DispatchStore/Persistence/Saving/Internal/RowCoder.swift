@@ -9,28 +9,29 @@ struct RowCoder {
   /// The size of the largest row, in bytes.
   ///
   /// At twice that PostgreSQL closes the connection, which would count as a lost one, again and again.
-  static let largestRow = 512 << 20
+  private static let largestRow = 512 << 20
 
   func encode(_ value: some Encodable, at key: () -> String?) throws -> Data {
-    let data: Data
-    do {
-      data = try coder.encode(value)
-    } catch {
-      throw notEncodable(value, key(), "can't be encoded\(Self.place(of: error)).", cause: error)
+    try Self.row({ try coder.encode(value) }) {
+      let row = key().map { ", element \($0)" } ?? ""
+      return "Store \"\(storeIdentifier)\"\(row): the \(type(of: value))"
     }
-    guard data.count <= Self.largestRow else {
-      throw notEncodable(value, key(), "has \(data.count >> 20) MiB as a row, which can have 512.")
-    }
-    return data
   }
 
-  private func notEncodable(
-    _ value: some Encodable, _ key: String?, _ reason: String, cause: (any Error)? = nil
-  ) -> PersistenceError {
-    let row = key.map { ", element \($0)" } ?? ""
-    return PersistenceError(
-      .notEncodable, "Store \"\(storeIdentifier)\"\(row): the \(type(of: value)) \(reason)",
-      cause: cause)
+  /// Encodes a row; the error names the value if it can't be encoded, or is too large.
+  static func row(_ encode: () throws -> Data, of name: () -> String) throws -> Data {
+    let data: Data
+    do {
+      data = try encode()
+    } catch {
+      throw PersistenceError(
+        .notEncodable, "\(name()) can't be encoded\(place(of: error)).", cause: error)
+    }
+    guard data.count <= largestRow else {
+      throw PersistenceError(
+        .notEncodable, "\(name()) has \(data.count >> 20) MiB as a row, which can have 512.")
+    }
+    return data
   }
 
   func noText(for key: some PersistentKey) -> PersistenceError {

@@ -32,28 +32,13 @@ struct WorkRows {
     let changed = changed.sorted { ($0.key.part, $0.key.key) < ($1.key.part, $1.key.key) }
     return EncodedWork(
       rows: try changed.map { row, value in
-        (row, try value.map { try Self.encoded($0, by: encoder, for: database) })
+        let data = try value.map { value in
+          try RowCoder.row({ try value.encoded(by: encoder) }) {
+            "\(database): \(value.description)"
+          }
+        }
+        return (row, data)
       })
-  }
-
-  private static func encoded(
-    _ value: any CompanionValue, by encoder: CompanionEncoder, for database: String
-  ) throws -> Data {
-    let data: Data
-    do {
-      data = try value.encoded(by: encoder)
-    } catch {
-      throw PersistenceError(
-        .notEncodable,
-        "\(database): \(value.description) can't be encoded\(RowCoder.place(of: error)).",
-        cause: error)
-    }
-    guard data.count <= RowCoder.largestRow else {
-      throw PersistenceError(
-        .notEncodable,
-        "\(database): \(value.description) has \(data.count >> 20) MiB, and can have 512 as a row.")
-    }
-    return data
   }
 }
 
