@@ -11,12 +11,12 @@
         try statement.bind(Int64(row.part), at: 2)
         var key = row.key
         try key.withUTF8 { key in
-          try statement.bind(borrowed: UnsafeRawBufferPointer(key), isText: true, at: 3)
+          try statement.bind(UnsafeRawBufferPointer(key), isText: true, copies: false, at: 3)
           let action = isRemoval ? "removing" : "saving"
           guard let value else { return try statement.run("\(action) \(row) of store \(number)") }
           try value.withUnsafeBytes { bytes in
             // The sqlite3 tool shows a value that is text, and SQLite's JSON functions accept it.
-            try statement.bind(borrowed: bytes, isText: isUTF8(bytes), at: 4)
+            try statement.bind(bytes, isText: isUTF8(bytes), copies: false, at: 4)
             try statement.run("\(action) \(row) of store \(number)")
           }
         }

@@ -35,35 +35,32 @@
       try check(sqlite3_bind_int64(handle, index, value))
     }
 
-    /// Binds text or bytes without copying them.
+    /// Binds text or bytes.
     ///
-    /// They have to live until the statement has run: SQLite doesn't look at them after that, because every parameter
-    /// is bound again before the statement runs again.
-    func bind(borrowed bytes: UnsafeRawBufferPointer, isText: Bool, at index: Int32) throws {
-      // Without an address, SQLite would bind NULL.
-      guard let base = bytes.baseAddress else { return try bindEmpty(isText: isText, at: index) }
+    /// - Parameter copies: Whether SQLite copies them. Otherwise they have to live until the statement has run: SQLite
+    ///   doesn't look at them after that, because every parameter is bound again before the statement runs again.
+    func bind(
+      _ bytes: UnsafeRawBufferPointer, isText: Bool, copies: Bool = true, at index: Int32
+    ) throws {
+      let destructor: sqlite3_destructor_type? = copies ? transientDestructor : nil
       let count = UInt64(bytes.count)
-      if isText {
+      switch (bytes.baseAddress, isText) {
+      case (let base?, true):
         let characters = base.assumingMemoryBound(to: CChar.self)
         let encoding = UInt8(SQLITE_UTF8)
-        try check(sqlite3_bind_text64(handle, index, characters, count, nil, encoding))
-      } else {
-        try check(sqlite3_bind_blob64(handle, index, base, count, nil))
+        try check(sqlite3_bind_text64(handle, index, characters, count, destructor, encoding))
+      case (let base?, false):
+        try check(sqlite3_bind_blob64(handle, index, base, count, destructor))
+      // Without an address, SQLite would bind NULL.
+      case (nil, true): try check(sqlite3_bind_text(handle, index, "", 0, transientDestructor))
+      case (nil, false): try check(sqlite3_bind_zeroblob(handle, index, 0))
       }
     }
 
     /// Binds a copy of a text.
     func bind(_ text: String, at index: Int32) throws {
       var text = text
-      let code = text.withUTF8 { bytes in
-        bytes.withMemoryRebound(to: CChar.self) {
-          let (count, encoding) = (UInt64($0.count), UInt8(SQLITE_UTF8))
-          return $0.baseAddress.map {
-            sqlite3_bind_text64(handle, index, $0, count, transientDestructor, encoding)
-          }
-        }
-      }
-      if let code { try check(code) } else { try bindEmpty(isText: true, at: index) }
+      try text.withUTF8 { try bind(UnsafeRawBufferPointer($0), isText: true, at: index) }
     }
 
     /// Binds a copy of a value.
@@ -74,21 +71,8 @@
       case .real(let real): try check(sqlite3_bind_double(handle, index, real))
       case .text(let text): try bind(text, at: index)
       case .blob(let data):
-        let code = data.withUnsafeBytes { bytes in
-          bytes.baseAddress.map {
-            sqlite3_bind_blob64(handle, index, $0, UInt64(bytes.count), transientDestructor)
-          }
-        }
-        if let code { try check(code) } else { try bindEmpty(isText: false, at: index) }
+        try data.withUnsafeBytes { try bind($0, isText: false, at: index) }
       }
-    }
-
-    private func bindEmpty(isText: Bool, at index: Int32) throws {
-      let code =
-        isText
-        ? sqlite3_bind_text(handle, index, "", 0, transientDestructor)
-        : sqlite3_bind_zeroblob(handle, index, 0)
-      try check(code)
     }
 
     private func check(_ code: Int32) throws {
