@@ -19,7 +19,8 @@
       let exists = stat(self.path, &info) == 0
       if exists, info.st_mode & S_IFMT != S_IFREG {
         let isFolder = info.st_mode & S_IFMT == S_IFDIR
-        throw Self.cannotOpen(self.path, isFolder ? "it is a folder" : "it is no ordinary file")
+        let reason = isFolder ? "it is a folder" : "it is no ordinary file"
+        throw SQLiteConnection.cannotOpen(self.path, reason)
       }
       let place = exists ? self.path : (self.path as NSString).deletingLastPathComponent
       if let fileSystem = try FileSystem(of: place).networkName {
@@ -82,12 +83,7 @@
     }
 
     private static func cannotOpen(_ path: String, systemError: Int32) -> PersistenceError {
-      cannotOpen(path, String(cString: strerror(systemError)))
-    }
-
-    private static func cannotOpen(_ path: String, _ reason: String) -> PersistenceError {
-      PersistenceError(
-        .cannotOpen, "\(SQLiteConnection.describe(path)) can't be opened: \(reason).")
+      SQLiteConnection.cannotOpen(path, String(cString: strerror(systemError)))
     }
   }
 #endif

@@ -9,10 +9,6 @@
     let settings: PostgreSQLSettings
     private let began = ContinuousClock.now
 
-    init(place: PostgreSQLPlace, settings: PostgreSQLSettings) {
-      (self.place, self.settings) = (place, settings)
-    }
-
     var holder: String { PostgreSQLHolder.this.text }
 
     func isDead(_ holder: PostgreSQLHolder) -> Bool { holder.isDead }

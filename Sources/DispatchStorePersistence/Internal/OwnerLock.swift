@@ -101,11 +101,11 @@
     private static func cannotLock(
       _ file: String, _ database: String, _ reason: Int32
     ) -> PersistenceError {
-      PersistenceError(
-        .cannotOpen,
+      SQLiteConnection.cannotOpen(
+        database,
         """
-        \(SQLiteConnection.describe(database)) can't be opened: the file "\(file)", which keeps \
-        other processes out, can't be locked: \(String(cString: strerror(reason))).
+        the file "\(file)", which keeps other processes out, can't be locked: \
+        \(String(cString: strerror(reason)))
         """)
     }
   }

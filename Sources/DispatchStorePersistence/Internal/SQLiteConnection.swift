@@ -32,7 +32,7 @@
         let systemError = sqlite3_system_errno(handle)
         if systemError != 0 { reason += " (\(String(cString: strerror(systemError))))" }
         sqlite3_close_v2(handle)
-        throw PersistenceError(.cannotOpen, "\(Self.describe(path)) can't be opened: \(reason).")
+        throw Self.cannotOpen(path, reason)
       }
       self.handle = handle
       // Instead of SQLITE_OPEN_EXRESCODE, which SQLite has only had since 3.37.
@@ -41,14 +41,17 @@
       // SQLite opens a file without the right to write as read-only, and says nothing.
       guard sqlite3_db_readonly(handle, "main") == 0 else {
         close()
-        throw PersistenceError(
-          .cannotOpen, "\(description) can't be opened: there is no right to write to the file.")
+        throw Self.cannotOpen(path, "there is no right to write to the file")
       }
     }
 
     deinit { close() }
 
     static func describe(_ path: String) -> String { "SQLite database \"\(path)\"" }
+
+    static func cannotOpen(_ path: String, _ reason: String) -> PersistenceError {
+      PersistenceError(.cannotOpen, "\(describe(path)) can't be opened: \(reason).")
+    }
 
     var description: String { Self.describe(path) }
 
