@@ -41,7 +41,7 @@ final class PartUndo: Sendable {
   /// Ends recording.
   @usableFromInline let end: ModelUndo.Work
   /// Makes a tracker of what commits change in the part.
-  let track: @Sendable () -> any PartTracker
+  let track: @Sendable () -> PartTracker
 
   @usableFromInline
   typealias Work = @Sendable (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
@@ -49,7 +49,7 @@ final class PartUndo: Sendable {
   @usableFromInline
   init(
     _ path: any AnyKeyPath & Sendable, begin: @escaping Work, undo: @escaping Work,
-    end: @escaping ModelUndo.Work, track: @escaping @Sendable () -> any PartTracker
+    end: @escaping ModelUndo.Work, track: @escaping @Sendable () -> PartTracker
   ) {
     (self.path, self.begin, self.undo, self.end) = (path, begin, undo, end)
     self.track = track

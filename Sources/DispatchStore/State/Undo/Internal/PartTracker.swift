@@ -1,22 +1,31 @@
 /// Reads what each commit changes in a part of a model, for one follower.
 ///
-/// Called in the store's exclusive section, with addresses of models.
+/// Closures, which are specialized where the types are known, as a method of a generic class is not. All are called in
+/// the store's exclusive section, with addresses of models.
 @usableFromInline
-protocol PartTracker: AnyObject, Sendable {
+final class PartTracker: @unchecked Sendable {
+  // because the store's lock guards what the closures change
   /// Begins with the part as it is.
-  func begin(_ model: UnsafeRawPointer)
-
+  let begin: (_ model: UnsafeRawPointer) -> Void
   /// Returns what has changed since the last call, or since `begin`; nil if nothing has.
-  func takeChange(_ model: UnsafeRawPointer) -> (any PartChange)?
-
+  let takeChange: (_ model: UnsafeRawPointer) -> (any PartChange)?
   /// Ends reading.
-  func end()
-
+  let end: () -> Void
   /// Empties the part of a copy of the model.
-  func empty(_ copy: UnsafeMutableRawPointer)
-
+  let empty: (_ copy: UnsafeMutableRawPointer) -> Void
   /// Exchanges the part of two models.
-  func swapParts(_ one: UnsafeMutableRawPointer, _ other: UnsafeMutableRawPointer)
+  let swapParts: (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
+
+  @usableFromInline
+  init(
+    begin: @escaping (UnsafeRawPointer) -> Void,
+    takeChange: @escaping (UnsafeRawPointer) -> (any PartChange)?, end: @escaping () -> Void,
+    empty: @escaping (UnsafeMutableRawPointer) -> Void,
+    swapParts: @escaping (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
+  ) {
+    (self.begin, self.takeChange, self.end) = (begin, takeChange, end)
+    (self.empty, self.swapParts) = (empty, swapParts)
+  }
 }
 
 /// The changes that commits have made in a part of a model.

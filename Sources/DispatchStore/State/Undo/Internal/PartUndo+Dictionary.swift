@@ -11,6 +11,7 @@ extension PartUndo {
     if isInObject { stopInObject(path) }
     let part = WritablePart(path)
     let hold = ChangeLogHold()
+    // Shared by all, so that emptying a copy makes no new log.
     let none = TrackedDictionary<Key, Value>()
     return PartUndo(
       path,
@@ -35,7 +36,7 @@ extension PartUndo {
           dictionary.endHold()
         }
       },
-      track: { DictionaryTracker(path, none) })
+      track: { .dictionary(part, emptyingBy: none) })
   }
 }
 

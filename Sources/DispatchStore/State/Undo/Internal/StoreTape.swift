@@ -10,7 +10,7 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   let storeIdentifier: String
   private weak var store: (any TapedStore)?
   private let sink: any TapeSink
-  private var parts: [any PartTracker] = []
+  private var parts: [PartTracker] = []
   /// The last model without its parts, and its version.
   private var last: (rest: ModelRest, version: UInt64)?
   /// Whether the commit in progress is the sink's own.
@@ -232,9 +232,9 @@ class ModelRest: @unchecked Sendable {  // because it is constant
 private final class TypedRest<Model: Sendable>: ModelRest, @unchecked Sendable {
   // because its superclass says so
   private var typed: Model
-  private let parts: [any PartTracker]
+  private let parts: [PartTracker]
 
-  init(_ model: UnsafeRawPointer, without parts: [any PartTracker]) {
+  init(_ model: UnsafeRawPointer, without parts: [PartTracker]) {
     typed = model.assumingMemoryBound(to: Model.self).pointee
     self.parts = parts
     super.init()
@@ -263,7 +263,7 @@ protocol TapedStore: StoreType {
   var dispatcherOfTape: Dispatcher? { get }
 
   func begin(_ tape: StoreTape)
-  func rest(of model: UnsafeRawPointer, without parts: [any PartTracker]) -> ModelRest
+  func rest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest
   /// Returns the action at the address of an optional one of the store's type.
   func action(at address: UnsafeRawPointer) -> AnyAction?
   func restoringEntry(
@@ -279,7 +279,7 @@ extension Store: TapedStore {
 
   func begin(_ tape: StoreTape) { add(tape, initial: false) }
 
-  func rest(of model: UnsafeRawPointer, without parts: [any PartTracker]) -> ModelRest {
+  func rest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest {
     TypedRest<Model>(model, without: parts)
   }
 
