@@ -39,7 +39,7 @@ public struct Change<Value: Sendable, Action: ActionType>: Sendable {
     switch content {
     case .now(let value): value
     case .replaced(let replaced): replaced.value
-    case .present(let present): present.value
+    case .present(let read): read()
     }
   }
 
@@ -80,24 +80,11 @@ enum ChangeContent<Value: Sendable>: Sendable {
   case now(Value)
   case replaced(ReplacedValue<Value>)
   /// A model that is read when it is used, so that the change keeps none alive.
-  case present(PresentValue<Value>)
-}
-
-/// A value that is read when it is used.
-@usableFromInline
-class PresentValue<Value: Sendable>: @unchecked Sendable {
-  // because its subclass is
-  @usableFromInline
-  var value: Value { fatalError("PresentValue is abstract.") }
-
-  init() {}
+  case present(@Sendable () -> Value)
 }
 
 /// The model of a store, taken at most once.
-final class PresentModel<Model: Sendable, Action: ActionType>: PresentValue<Model>,
-  @unchecked Sendable
-{
-  // because its superclass is
+final class PresentModel<Model: Sendable, Action: ActionType>: Sendable {
   private enum State {
     /// The model is not read yet.
     ///
@@ -111,17 +98,13 @@ final class PresentModel<Model: Sendable, Action: ActionType>: PresentValue<Mode
 
   init(of storage: ModelStorage<Model, Action>) {
     state = Locked(.present(storage))
-    super.init()
   }
 
-  override var value: Model {
+  var value: Model {
     switch state.withLock(\.self) {
     case .taken(let model): return model
     case .present(let storage):
-      ExclusiveSection.check(storage, "read", on: .current)
-      yieldPoint(.read, storage.identifier)
-      let present = storage.withLock { _ in storage.model.pointee }
-      return withExtendedLifetime(storage) { take(present) }
+      return withExtendedLifetime(storage) { take(storage.snapshot.model) }
     }
   }
 
@@ -132,6 +115,15 @@ final class PresentModel<Model: Sendable, Action: ActionType>: PresentValue<Mode
       state = .taken(present)
       return present
     }
+  }
+}
+
+extension ModelStorage {
+  /// The current model, with its version.
+  var snapshot: (model: Model, version: UInt64) {
+    ExclusiveSection.check(self, "read", on: .current)
+    yieldPoint(.read, identifier)
+    return withLock { _ in (model.pointee, version) }
   }
 }
 

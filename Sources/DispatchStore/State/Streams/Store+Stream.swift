@@ -100,12 +100,3 @@ extension Store {
     }
   }
 }
-
-extension ModelStorage {
-  /// The current model, with its version.
-  fileprivate var snapshot: (model: Model, version: UInt64) {
-    ExclusiveSection.check(self, "read", on: .current)
-    yieldPoint(.read, identifier)
-    return withLock { _ in (model.pointee, version) }
-  }
-}

@@ -66,9 +66,10 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
     _ commits: [StoreCommit<Action>], isInitial: Bool, of storage: ModelStorage<Model, Action>
   ) {
     guard let last = commits.last, mayCall else { return }
+    let present = PresentModel(of: storage)
     body(
       Change(
-        .present(PresentModel(of: storage)), version: last.version, action: last.action,
+        .present { present.value }, version: last.version, action: last.action,
         dispatchID: last.dispatchID, isInitial: isInitial,
         earlier: commits.count > 1 ? Array(commits.dropLast()) : nil))
   }
