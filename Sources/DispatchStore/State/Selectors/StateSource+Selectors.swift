@@ -25,15 +25,13 @@ extension StateSource {
         if node.plan.count == 1 {
           let reader = PartReader(node)
           return StateReader(
-            CommitReader(
-              begin: { reader.begin($0, $1) }, read: { reader.read($0, $1) }, keepsLast: true)
-          ) { reader.receive($0) }
+            CommitReader(begin: reader.begin, read: reader.read, keepsLast: true),
+            receive: reader.receive)
         }
         let reader = SelectorReader(node, sharing: storage)
         return StateReader(
-          CommitReader(
-            begin: { reader.begin($0, $1) }, read: { reader.read($0, $1) }, keepsLast: true)
-        ) { reader.receive($0) }
+          CommitReader(begin: reader.begin, read: reader.read, keepsLast: true),
+          receive: reader.receive)
       })
   }
 }

@@ -46,6 +46,17 @@ struct SelectorEvaluation {
     }
   }
 
+  /// Begins from the roots read for one model, and from the evaluation for an earlier model.
+  init(
+    of node: SelectorNode, _ roots: SelectorRoots, after earlier: SelectorEvaluation?,
+    stamp: UInt64
+  ) {
+    self.init(of: node, stamp: stamp) { Step(last: earlier?.steps[$0].present) }
+    for (index, root) in roots.selections.enumerated() where node.plan.isRoot[index] {
+      steps[index].present = root
+    }
+  }
+
   /// Calls the closures that read the model; in the exclusive section, if the model is in a store.
   mutating func read(_ model: UnsafeRawPointer) {
     let plan = node.plan
@@ -54,11 +65,6 @@ struct SelectorEvaluation {
         model, last: steps[index].last, stamp: stamp)
       steps[index].isComputed = true
     }
-  }
-
-  /// Sets the selection at a place, if that place has read the model.
-  mutating func setRead(_ selection: Selection?, at index: Int) {
-    if let selection { steps[index].present = selection }
   }
 
   /// Computes the changed selections, once; returns the selection of the target selector.

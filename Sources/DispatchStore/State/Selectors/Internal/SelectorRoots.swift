@@ -17,14 +17,3 @@ struct SelectorRoots: Sendable {
     return hasChanged
   }
 }
-
-extension SelectorEvaluation {
-  /// Begins from the roots read for one model, and from the evaluation for an earlier model.
-  init(
-    of node: SelectorNode, _ roots: SelectorRoots, after earlier: SelectorEvaluation?,
-    stamp: UInt64
-  ) {
-    self.init(of: node, stamp: stamp) { Step(last: earlier?.steps[$0].present) }
-    for index in steps.indices { setRead(roots.selections[index], at: index) }
-  }
-}
