@@ -4,9 +4,11 @@ import Foundation
 ///
 /// Value and lock share one allocation. The lock is a POSIX mutex rather than `Mutex`, which Thread
 /// Sanitizer does not understand on Linux.
+@usableFromInline
 struct Locked<Value>: @unchecked Sendable {  // because every access to the value holds the mutex
   private let storage: Storage
 
+  @usableFromInline
   init(_ value: Value) {
     self.init(making: { value })
   }
@@ -44,6 +46,7 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
   }
 
   /// Sets the value, and returns the former one, so that the caller releases it outside of the lock.
+  @usableFromInline
   func exchange(_ new: Value) -> Value {
     withLock { value in
       defer { value = new }

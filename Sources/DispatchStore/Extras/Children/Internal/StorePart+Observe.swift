@@ -6,12 +6,13 @@ extension StorePart {
     _ body: @escaping @Sendable (Change<Model?, HandledAction>) -> Void
   ) -> ObserverToken {
     let (path, equality) = (path, ElementEquality<Model>())
-    let delivered = LastValue<Model?>(nil)
+    // The part as of the last change that was delivered.
+    let delivered = Locked<Model?>(nil)
     return root.follow(
       CommitReader(
         begin: { model, _ in
           let part = path.value(in: model)
-          _ = delivered.replace(by: part)
+          _ = delivered.exchange(part)
           return TypedValue(part)
         },
         read: { commit, last in
@@ -20,7 +21,7 @@ extension StorePart {
         }, keepsLast: true), delivery, initial
     ) { note in
       let new = TypedValue<Model?>.of(note.value)
-      let old = delivered.replace(by: new)
+      let old = delivered.exchange(new)
       let known = note.isInitial ? nil : old
       let change = ReplacedValue<Model?>(old: known.map { .some($0) }, by: new)
       body(TypedNote<HandledAction>.change(note, .replaced(change)))
@@ -46,22 +47,6 @@ extension PartPath {
     var isSame = false
     let isFound = read(whole) { isSame = !equality.differ(last, $0.pointee) }
     return isFound ? isSame : last == nil
-  }
-}
-
-/// The part as of the last change that was delivered.
-@usableFromInline
-final class LastValue<Value: Sendable>: Sendable {
-  private let last: Locked<Value>
-
-  @usableFromInline
-  init(_ value: Value) {
-    last = Locked(value)
-  }
-
-  @usableFromInline
-  func replace(by value: Value) -> Value {
-    last.exchange(value)
   }
 }
 
