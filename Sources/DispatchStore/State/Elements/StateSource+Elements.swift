@@ -27,7 +27,7 @@ extension StateSource {
         let state = ElementState(equality, isOfStream: isOfStream)
         return StateReader(
           CommitReader(attach: { storage, follower in
-            storage.add(follower, state, path, key) { table, isInTurn in
+            ElementTable.add(follower, state, path, key, to: storage) { table, isInTurn in
               ElementHub(table, isInTurn: isInTurn) { commit, hub, kept in
                 table.keep(commit, for: hub, &kept)
               }

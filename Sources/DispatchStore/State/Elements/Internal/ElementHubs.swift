@@ -13,88 +13,80 @@ private final class ElementHubs: StoreAttachment, @unchecked Sendable {
   }
 }
 
-extension StoreStorage {
-  @usableFromInline
-  typealias MakeHub<Model: Sendable, Elements: KeyedCollection & Sendable> =
-    (ElementTable<Model, Elements>, _ isInTurn: Bool) -> ElementHub
-  where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable
+extension ElementTable {
+  @usableFromInline typealias MakeHub = (ElementTable, _ isInTurn: Bool) -> ElementHub
 
-  /// Adds a follower of one element.
+  /// Adds a follower of one element to a store.
   ///
   /// - Parameter makeHub: Makes the hub for a table, if the collection has none yet.
   @usableFromInline
-  final func add<Model: Sendable, Elements: KeyedCollection & Sendable>(
-    _ follower: Follower, _ state: ElementState<Elements.ElementValue>,
-    _ path: any KeyPath<Model, Elements> & Sendable, _ key: Elements.ElementKey,
-    _ makeHub: MakeHub<Model, Elements>
-  )
-  where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+  static func add(
+    _ follower: Follower, _ state: ElementState<Value>,
+    _ path: any KeyPath<Model, Elements> & Sendable, _ key: Key, to storage: StoreStorage,
+    _ makeHub: MakeHub
+  ) {
     let thread = ThreadState.current
-    ExclusiveSection.check(self, "observed", on: thread)
-    yieldPoint(.observe, on: thread, identifier)
-    lockToRead(on: thread)
-    let (hub, table, isNew) = hub(for: path, isInTurn: follower.isInTurn, makeHub)
-    let present = table.part.read(of: modelAddress) { $0.pointee.value(forKey: key) }
+    ExclusiveSection.check(storage, "observed", on: thread)
+    yieldPoint(.observe, on: thread, storage.identifier)
+    storage.lockToRead(on: thread)
+    let (hub, table, isNew) = hub(for: path, isInTurn: follower.isInTurn, in: storage, makeHub)
+    let present = table.part.read(of: storage.modelAddress) { $0.pointee.value(forKey: key) }
     state.begin(present)
     follower.hubState = state
     // Weakly, because the hub and its table keep the follower.
     follower.detach = { [weak hub, weak table] storage, follower in
-      if let hub, let table { storage.remove(follower, for: key, from: table, of: hub) }
+      if let hub { table?.remove(follower, for: key, of: hub, in: storage) }
     }
     table.add(follower, for: key)
     var kept = KeptCommit()
-    if follower.hasInitial { keep(present, for: follower, &kept) }
-    let turn = unlockObserving(on: thread) { notifications, place in
+    if follower.hasInitial { keepPresent(present, of: storage, for: follower, &kept) }
+    let turn = storage.unlockObserving(on: thread) { notifications, place in
       if isNew { notifications.add(hub, from: 0) }
       guard follower.hasInitial, follower.isInTurn else { return .none }
-      let change = KeptChange(version: version)
+      let change = KeptChange(version: storage.version)
       return notifications.enqueue(
         Delivery(change: change, only: follower, owner: nil), place: place)
     }
-    carryOut(turn, kept, on: thread)
+    storage.carryOut(turn, kept, on: thread)
   }
 
-  private final func keep<Value: Sendable>(
-    _ present: Value?, for follower: Follower, _ kept: inout KeptCommit
+  private static func keepPresent(
+    _ present: Value?, of storage: StoreStorage, for follower: Follower, _ kept: inout KeptCommit
   ) {
     let commit = CommitInProgress(
-      model: modelAddress, action: modelAddress, version: version, owner: nil,
-      isPresentModel: true)
+      model: storage.modelAddress, action: storage.modelAddress, version: storage.version,
+      owner: nil, isPresentModel: true)
     _ = follower.put(
       follower.note(commit, ReplacedValue<Value?>(old: nil, by: present)), of: commit, &kept)
   }
 
-  private final func hub<Model: Sendable, Elements: KeyedCollection & Sendable>(
-    for path: any KeyPath<Model, Elements> & Sendable, isInTurn: Bool,
-    _ makeHub: MakeHub<Model, Elements>
-  ) -> (hub: ElementHub, table: ElementTable<Model, Elements>, isNew: Bool)
-  where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
-    let hubs = attachment(orAdd: ElementHubs())
+  private static func hub(
+    for path: any KeyPath<Model, Elements> & Sendable, isInTurn: Bool, in storage: StoreStorage,
+    _ makeHub: MakeHub
+  ) -> (hub: ElementHub, table: ElementTable, isNew: Bool) {
+    let hubs = storage.attachment(orAdd: ElementHubs())
     let key = ElementHubs.Key(path: path, isInTurn: isInTurn)
     if let hub = hubs.hubs[key] {
-      let table = unsafeDowncast(hub.table, to: ElementTable<Model, Elements>.self)
-      return (hub, table, false)
+      return (hub, unsafeDowncast(hub.table, to: ElementTable.self), false)
     }
-    let table = ElementTable<Model, Elements>(ModelPart(path), of: modelAddress)
+    let table = ElementTable(ModelPart(path), of: storage.modelAddress)
     let hub = makeHub(table, isInTurn)
     hubs.hubs[key] = hub
     return (hub, table, true)
   }
 
-  /// Removes a follower of an element, and its hub if that has no other follower.
-  fileprivate final func remove<Model: Sendable, Elements: KeyedCollection & Sendable>(
-    _ follower: Follower, for key: Elements.ElementKey,
-    from table: ElementTable<Model, Elements>, of hub: ElementHub
-  )
-  where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
+  /// Removes a follower of an element, and the hub if that has no other follower.
+  private func remove(
+    _ follower: Follower, for key: Key, of hub: ElementHub, in storage: StoreStorage
+  ) {
     let thread = ThreadState.current
-    lockToRelease(on: thread)
-    table.remove(follower, for: key)
-    if table.observers.isEmpty {
-      attachment(ElementHubs.self)?._withUnsafeGuaranteedRef { $0.remove(hub) }
-      table.end()
-      withObserversLocked { $0.remove(hub) }
+    storage.lockToRelease(on: thread)
+    remove(follower, for: key)
+    if observers.isEmpty {
+      storage.attachment(ElementHubs.self)?._withUnsafeGuaranteedRef { $0.remove(hub) }
+      reader.end()
+      storage.withObserversLocked { $0.remove(hub) }
     }
-    unlockUnchanged(on: thread)
+    storage.unlockUnchanged(on: thread)
   }
 }

@@ -43,9 +43,6 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     }
   }
 
-  /// Ends reading after the last observer was removed.
-  func end() { reader.end() }
-
   @inlinable
   func keep(_ commit: CommitInProgress, for hub: ElementHub, _ kept: inout KeptCommit) {
     part.read(of: commit.model) { elements in
