@@ -21,12 +21,12 @@ final class StreamFollower: Follower, @unchecked Sendable {
     _ note: KeptNote, of commit: CommitInProgress, _ kept: inout KeptCommit
   ) -> Bool {
     guard let note = merged(note) else {
-      if stream.mergedAway() { kept.schedule(self) }
+      if stream.state.withLock({ $0.mergedAway() }) { kept.schedule(self) }
       return true
     }
     if reader.readLast != nil { lastNote = note }
-    let push = stream.push(note) {
-      commit.isPresentModel ? nil : StreamHold.begin(commit, &kept)
+    let push = stream.state.withLock { state in
+      state.push(note) { commit.isPresentModel ? nil : StreamHold.begin(commit, &kept) }
     }
     if push.isDue { kept.schedule(self) }
     return push.isKept
@@ -37,16 +37,17 @@ final class StreamFollower: Follower, @unchecked Sendable {
   /// The store's lock keeps other commits out meanwhile. A consumer that comes now finds nothing, and suspends until
   /// the merged note is kept.
   private func merged(_ note: KeptNote) -> KeptNote? {
-    guard merges, let earlier = stream.takeBack()?.value, let value = note.value else {
-      return note
-    }
+    guard merges, let value = note.value,
+      let earlier = stream.state.withLock({ $0.takeBack() })?.value
+    else { return note }
     return reader.merge?(earlier, value).map(note.with)
   }
 
   /// Replaces a note that was not taken by one with the last model; the consumer skips a commit that it has taken.
   override func storeGoes(_ commit: CommitInProgress) {
     guard let lastNote, let readLast = reader.readLast else { return }
-    stream.replaceKept(by: lastNote.with(readLast(commit)))
+    let last = lastNote.with(readLast(commit))
+    stream.state.withLock { $0.replaceKept(by: last) }
   }
 
   /// Resumes the consumer from this thread, or ends waits for it.

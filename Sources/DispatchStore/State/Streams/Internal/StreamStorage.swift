@@ -2,37 +2,14 @@
 final class StreamStorage: Sendable {
   typealias State = StreamState<KeptNote, UnsafeContinuation<Void, Never>, StreamHold>
 
-  private let state: Locked<State>
+  /// The follower keeps elements in it, under the store's lock.
+  let state: Locked<State>
 
   init(_ buffering: StreamBuffering) {
     state = Locked(State(buffering))
   }
 
   // MARK: The producer
-
-  /// Keeps the element of a commit.
-  ///
-  /// Called under the store's lock; says if `wake()` must follow outside of it.
-  func push(_ element: KeptNote, hold: () -> StreamHold?) -> State.Push {
-    state.withLock { $0.push(element, hold: hold) }
-  }
-
-  /// Takes back the only kept element, under the store's lock.
-  ///
-  /// Nil if the consumer has taken it.
-  func takeBack() -> KeptNote? {
-    state.withLock { $0.takeBack() }
-  }
-
-  /// Notes that the element that was taken back and the next one cancel out, under the store's lock.
-  ///
-  /// Says if `wake()` must follow outside of it.
-  func mergedAway() -> Bool { state.withLock { $0.mergedAway() } }
-
-  /// Keeps the last element in the place of one that was not taken, under the store's lock; `end()` follows outside.
-  func replaceKept(by last: KeptNote) {
-    state.withLock { $0.replaceKept(by: last) }
-  }
 
   /// Resumes the consumer, or ends waits for it, and releases the dropped elements.
   func wake() {
