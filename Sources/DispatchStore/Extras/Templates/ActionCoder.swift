@@ -38,10 +38,6 @@ public struct ActionCoder: Sendable {
   /// The registered names, sorted.
   var actionNames: [String] { types.keys.sorted() }
 
-  func name(of action: any CodableAction) -> String? {
-    names[ObjectIdentifier(type(of: action))]
-  }
-
   /// The name of a registered type.
   func name(of type: any ActionType.Type) -> String? { names[ObjectIdentifier(type)] }
 

@@ -24,7 +24,8 @@ public struct EncodedAction: Codable, Sendable {
     }
     let coder = encoder.userInfo[.actionCoder] as? ActionCoder
     var container = encoder.container(keyedBy: Key.self)
-    try container.encode(coder?.name(of: action) ?? type(of: action).actionName, forKey: .type)
+    let actionType = type(of: action)
+    try container.encode(coder?.name(of: actionType) ?? actionType.actionName, forKey: .type)
     if action is any PayloadFree { return }
     try container.encode(action, forKey: .payload)
   }
