@@ -160,7 +160,7 @@ extension DispatchRecorder {
     let entries = members.compactMap { member in
       let tape = member.tape
       return tape.restoringEntry(of: TimeTravel.self) { [core] model in
-        let move: RecorderState.Move? = moves.withLock { moves in
+        let changes: [StateDistance]? = moves.withLock { moves in
           // For the first store, when all of them are locked.
           if case .notTaken = moves {
             let taken = core.state.withLock {
@@ -170,8 +170,8 @@ extension DispatchRecorder {
           }
           return if case .known(let known) = moves { known[tape.index] } else { nil }
         }
-        guard let move, !move.isEmpty else { return false }
-        move.apply(to: model)
+        guard let changes, !changes.allSatisfy(\.isEmpty) else { return false }
+        for part in changes { part.apply(to: model) }
         return true
       }
     }
@@ -195,7 +195,7 @@ extension DispatchRecorder {
     case notTaken
     /// Not all changes on the way are known, so that no store is set.
     case unknown
-    case known([Int: RecorderState.Move])
+    case known([Int: [StateDistance]])
   }
 
   /// Whether a travel sets a store: one of the dispatcher, or one that was unregistered since it was set.

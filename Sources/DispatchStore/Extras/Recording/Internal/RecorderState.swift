@@ -341,20 +341,6 @@ struct RecorderState: Sendable {
     return own.first { $0.versions.old == version }.map { $0.place - 1 }
   }
 
-  /// The changes of a store that a travel or a resume makes.
-  struct Move: Sendable {
-    /// The changes made while the store was set to an earlier state, to be undone for good.
-    let outside: StateDistance
-    let changes: StateDistance
-
-    var isEmpty: Bool { outside.isEmpty && changes.isEmpty }
-
-    func apply(to model: UnsafeMutableRawPointer) {
-      outside.apply(to: model)
-      changes.apply(to: model)
-    }
-  }
-
   /// Notes that a travel sets stores to a place, in their exclusive sections; returns how, by their indices.
   ///
   /// All at once, since a store that is not set may commit at any time, and push out what the next one needs.
@@ -362,17 +348,18 @@ struct RecorderState: Sendable {
   /// - Parameters:
   ///   - present: The place at which stores are.
   ///   - count: The number of commits before the travel.
-  /// - Returns: Nil if not all changes between the places are known.
+  /// - Returns: The changes of each store, in order: those made while it was set to an earlier state, to be undone for
+  ///   good, and those on its way. Nil if not all changes between the places are known.
   mutating func takeMoves(
     of indices: [Int], from present: Int, to mark: Int, of count: Int
-  ) -> [Int: Move]? {
+  ) -> [Int: [StateDistance]]? {
     guard hasAll(after: min(present, mark)) else { return nil }
-    var moves: [Int: Move] = [:]
+    var moves: [Int: [StateDistance]] = [:]
     for index in indices {
       let place = places[index]?.mark ?? count
       places[index] = mark == count ? nil : (mark: mark, count: count)
       let outside = takeOutside(count, at: index)
-      moves[index] = Move(outside: outside, changes: changes(at: index, from: place, to: mark))
+      moves[index] = [outside, changes(at: index, from: place, to: mark)]
     }
     if travelled.count == 0 { travelled = (max(entries.count, commits.count), size) }
     return moves
