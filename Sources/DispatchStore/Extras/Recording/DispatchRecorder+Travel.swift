@@ -149,7 +149,7 @@ extension DispatchRecorder {
   ) async throws(TravelError) {
     let places = core.state.withLock(\.places)
     let members: [(tape: StoreTape, store: any TapedStore)] = core.presentTapes.compactMap { tape in
-      guard let store = tape.storeOfTape,
+      guard let store = tape.store,
         mayBeSet(store, by: dispatcher, wasSet: places[tape.index] != nil)
       else { return nil }
       return (tape: tape, store: store)
@@ -202,7 +202,7 @@ extension DispatchRecorder {
   private func mayBeSet(
     _ store: any TapedStore, by dispatcher: Dispatcher, wasSet: Bool
   ) -> Bool {
-    if let home = store.dispatcherOfTape { return home === dispatcher }
+    if let home = store.dispatcher { return home === dispatcher }
     if !wasSet { return false }
     // Refused if its identifier is another store's: its state can't be saved.
     return store.storageOfTape.presentKeeper?.gate.refusalOfStore == nil

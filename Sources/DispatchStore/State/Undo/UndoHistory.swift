@@ -43,7 +43,7 @@ public final class UndoHistory: Sendable {
     }
     let log = UndoLog(
       UndoState(limit: limit, interval: interval.wholeNanoseconds), key,
-      taped[0].dispatcherOfTape)
+      taped[0].dispatcher)
     self.log = log
     tapes = taped.enumerated().map { StoreTape(of: $1, to: log, index: $0) }
   }
@@ -93,15 +93,15 @@ public final class UndoHistory: Sendable {
   private func dispatch(
     _ step: UndoStep, _ mode: Dispatcher.Mode, _ callSite: CallSite
   ) -> DispatchHandle {
-    let stores = tapes.map(\.storeOfTape)
+    let stores = tapes.map(\.store)
     let claim = UndoClaim(step, log)
     let entries = tapes.compactMap { tape in
       tape.restoringEntry(of: UndoStep.self, noting: step) { model in
         claim.change(model, at: tape.index)
       }
     }
-    guard let dispatcher = stores[0]?.dispatcherOfTape, entries.count == tapes.count,
-      stores.allSatisfy({ $0?.dispatcherOfTape === dispatcher })
+    guard let dispatcher = stores[0]?.dispatcher, entries.count == tapes.count,
+      stores.allSatisfy({ $0?.dispatcher === dispatcher })
     else { return refuse(step, callSite) }
     return dispatcher.restore(entries, by: step, mode: mode, callSite)
   }
@@ -113,7 +113,7 @@ public final class UndoHistory: Sendable {
         Can't \(step) (\(callSite)): the stores of an undo history have to be registered with one dispatcher, and \
         kept, and one of these is not.
         """,
-      storeIdentifiers: tapes.compactMap { $0.storeOfTape?.identifier })
+      storeIdentifiers: tapes.compactMap { $0.store?.identifier })
     return Dispatcher.default.makeFailed(with: error, nil, callSite)
   }
 }

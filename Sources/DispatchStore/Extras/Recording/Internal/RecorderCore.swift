@@ -16,7 +16,7 @@ final class RecorderCore: TapeSink {
 
     func tape(of store: AnyStore) -> StoreTape? {
       guard let tape = byStore[ObjectIdentifier(store)] else { return nil }
-      return tape.storeOfTape === store ? tape : nil
+      return tape.store === store ? tape : nil
     }
 
     /// Adds the tape of a store; returns false if the store has one.

@@ -8,7 +8,8 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   /// The address of the store, also while it goes.
   let storeAddress: ObjectIdentifier
   let storeIdentifier: String
-  private weak var store: (any TapedStore)?
+  /// The store, while it exists.
+  private(set) weak var store: (any TapedStore)?
   private let sink: any TapeSink
   private var parts: [PartTracker] = []
   /// The last model without its parts, and its version.
@@ -23,9 +24,6 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
     super.init()
     store.begin(self)
   }
-
-  /// The store, while it exists.
-  var storeOfTape: (any TapedStore)? { store }
 
   /// A tape that misses a commit would later set the model to what it was before that commit.
   override var keepsHidden: Bool { true }
@@ -74,7 +72,7 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
       return kept.release(taped)
     }
     sink.keep(
-      taped, action: store?.action(at: commit.action), of: store?.dispatcherOfTape, &kept)
+      taped, action: store?.action(at: commit.action), of: store?.dispatcher, &kept)
   }
 
   override func storeGoes(_ commit: CommitInProgress) { sink.storeGoes(self) }
@@ -260,7 +258,7 @@ private final class TypedRest<Model: Sendable>: ModelRest, @unchecked Sendable {
 /// A store of any types that a tape can read: any `Store`.
 protocol TapedStore: StoreType {
   var storageOfTape: StoreStorage { get }
-  var dispatcherOfTape: Dispatcher? { get }
+  var dispatcher: Dispatcher? { get }
 
   func begin(_ tape: StoreTape)
   func rest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest
@@ -274,8 +272,6 @@ protocol TapedStore: StoreType {
 
 extension Store: TapedStore {
   var storageOfTape: StoreStorage { storage }
-
-  var dispatcherOfTape: Dispatcher? { dispatcher }
 
   func begin(_ tape: StoreTape) { add(tape, initial: false) }
 
