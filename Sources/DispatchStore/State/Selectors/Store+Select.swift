@@ -44,9 +44,9 @@ extension StoreStorage {
     thread.exclusive = self
     let memos = attachment(orAdd: SelectorMemos())
     var pass = memos.begin(node, version: version)
-    pass.read(modelAddress)
+    pass.evaluation.read(modelAddress)
     unlockUnchanged(on: thread)
-    let selection = pass.finish()
+    let selection = pass.evaluation.finish()
     yieldPoint(.read, on: thread, identifier)
     lock.lock()
     memos.end(&pass)

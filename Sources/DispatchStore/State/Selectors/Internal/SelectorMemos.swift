@@ -28,7 +28,7 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
 
   /// An evaluation by one thread, from the values known when it began.
   struct Pass {
-    fileprivate(set) var evaluation: SelectorEvaluation
+    var evaluation: SelectorEvaluation
     fileprivate let memos: [SelectorMemo]
     fileprivate let version: UInt64
     fileprivate let generation: Int
@@ -37,11 +37,6 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
     /// The caller releases them outside the lock, because that may run the program's code.
     fileprivate var removed: [AnyObject]
 
-    /// Reads the model, in the store's exclusive section.
-    mutating func read(_ model: UnsafeRawPointer) { evaluation.read(model) }
-
-    /// Computes the remaining values, outside the exclusive section.
-    mutating func finish() -> Selection { evaluation.finish() }
   }
 
   /// Begins to evaluate a selector for a version of the model.
