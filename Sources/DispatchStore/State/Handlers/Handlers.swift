@@ -22,11 +22,7 @@ public struct Handlers<Model: Sendable>: HandlerComponent, Sendable {
 
   /// Collects handlers.
   public init(@ListBuilder<Handlers> _ content: () -> [Handlers]) {
-    self.init(content())
-  }
-
-  init(_ parts: [Handlers]) {
-    self.init(parts.flatMap(\.all))
+    self.init(content().flatMap(\.all))
   }
 
   @usableFromInline

@@ -12,7 +12,7 @@ extension Store where Action == HandledAction {
   ) {
     self.init(
       identifier: identifier, model: model, reads: reads,
-      reducer: HandlerReducer(Handlers(handlers())))
+      reducer: HandlerReducer(Handlers(handlers)))
   }
 
   /// The action types for which the store has handlers.
@@ -25,7 +25,7 @@ extension Store where Action == HandledAction {
   /// A dispatch in flight keeps the handlers that the store had when it was dispatched. In a registered store, the routes
   /// of all action types that it handles are made anew: add several handlers in one call.
   public func handle(@ListBuilder<Handlers<Model>> _ handlers: () -> [Handlers<Model>]) {
-    let handlers = Handlers(handlers())
+    let handlers = Handlers(handlers)
     changeHandlers { $0.add(handlers) }
   }
 
