@@ -8,7 +8,8 @@ class Follower: ObserverRecord, @unchecked Sendable {
 
   final let reader: CommitReader
   final let hasInitial: Bool
-  private let makeNote: Note
+  /// Makes the note of a commit, with the value that was read.
+  final let note: Note
   /// The value that was kept last, if the reader compares with it.
   private var last: KeptValue?
   /// The state of a follower that a hub calls, guarded by the store's lock.
@@ -17,7 +18,7 @@ class Follower: ObserverRecord, @unchecked Sendable {
   final var detach: (@Sendable (StoreStorage, Follower) -> Void)?
 
   init(_ reader: CommitReader, isInTurn: Bool, initial: Bool, note: @escaping Note) {
-    (self.reader, hasInitial, makeNote) = (reader, initial, note)
+    (self.reader, hasInitial, self.note) = (reader, initial, note)
     super.init(isInTurn: isInTurn)
   }
 
@@ -37,11 +38,6 @@ class Follower: ObserverRecord, @unchecked Sendable {
     }
     guard let value = reader.read(commit, last) else { return }
     if put(note(commit, value), of: commit, &kept), reader.keepsLast { last = value }
-  }
-
-  @usableFromInline
-  final func note(_ commit: CommitInProgress, _ value: KeptValue?) -> KeptNote {
-    makeNote(commit, value)
   }
 
   /// Keeps a note, in the exclusive section; returns false if it was dropped.
