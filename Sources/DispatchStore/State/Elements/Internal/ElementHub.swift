@@ -55,23 +55,12 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
 /// The observers of one element, in order of registration.
 @usableFromInline
 struct ElementObserverList {
-  private var list = ObserverList()
+  var list = ObserverList()
   /// The number of the first observer, among all that were added to the table.
   @usableFromInline let number: Int
 
   init(number: Int) {
     self.number = number
-  }
-
-  var isEmpty: Bool { list.isEmpty }
-
-  mutating func append(_ observer: Follower) {
-    // The hub is notified of all commits, so the first commit to deliver does not matter here.
-    list.append(observer, from: 0)
-  }
-
-  mutating func remove(_ observer: Follower) {
-    list.remove(observer)
   }
 
   /// Returns the next observer that is not cancelled, and moves the index past it.

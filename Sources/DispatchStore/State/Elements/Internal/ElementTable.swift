@@ -32,12 +32,13 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
 
   func add(_ observer: Follower, for key: Key) {
     addedCount += 1
-    observers[key, default: ElementObserverList(number: addedCount)].append(observer)
+    // The hub is notified of all commits, so the first commit to deliver does not matter here.
+    observers[key, default: ElementObserverList(number: addedCount)].list.append(observer, from: 0)
   }
 
   func remove(_ observer: Follower, for key: Key) {
-    observers[key]?.remove(observer)
-    if observers[key]?.isEmpty == true {
+    observers[key]?.list.remove(observer)
+    if observers[key]?.list.isEmpty == true {
       observers.removeAndShrink(key)
       hidden.remove(key)
     }
