@@ -5,8 +5,8 @@ extension Persistence {
   var companionKeeper: CompanionKeeper {
     let (coder, actions) = (coder, actions)
     return CompanionKeeper(
-      decode: { try Self.decode($0, $1, by: coder) },
-      decodeAction: { try Self.decode($0, by: coder, actions) },
+      decode: { try coder.decode($0, from: $1) },
+      decodeAction: { try coder.decode(actions.actionType(named: $0.name), from: $0.value.data) },
       name: { actions.savedName(of: $0) },
       actionType: { try? actions.actionType(named: $0) },
       obstacle: { actions.obstacle($0) },
@@ -22,12 +22,6 @@ extension Persistence {
       hasFailed: { [weak self] in self?.state.withLock { $0.commit.failure != nil } ?? true })
   }
 
-  private static func decode<Value: Decodable & Sendable>(
-    _ type: Value.Type, _ data: Data, by coder: any PersistenceCoder
-  ) throws -> any Sendable {
-    try coder.decode(type, from: data)
-  }
-
   /// The means to encode what its dispatchers save so.
   var companionEncoder: CompanionEncoder {
     CompanionEncoder(
@@ -40,15 +34,6 @@ extension Persistence {
           \(description) can't be encoded\(RowCoder.place(of: error)): \(error). Its row was saved without the value.
           """)
       })
-  }
-
-  private static func decode(
-    _ action: SavedAction, by coder: any PersistenceCoder, _ actions: ActionCoder
-  ) throws -> any ActionType {
-    func decode<Action: CodableAction>(_ type: Action.Type) throws -> any ActionType {
-      try coder.decode(type, from: action.value.data)
-    }
-    return try decode(actions.actionType(named: action.name))
   }
 
   /// Takes over the rows that were found when the database was opened.
