@@ -65,39 +65,24 @@ struct LogWriter {
       // A store that is retried has several runs. Commits after its last run are that one's, too.
       let end = lastRuns[run.storeIdentifier] == index ? .max : run.version
       left[run.storeIdentifier] = end == .max ? nil : commits.filter { $0.versions.new > end }
-      stores.append(self.run(of: run, commits.filter { $0.versions.new <= end }, end, entry))
+      let own = commits.filter { $0.versions.new <= end }
+      stores.append(store(run.storeIdentifier, run, own, end, entry))
     }
     for (identifier, commits) in left.sorted(by: { $0.key < $1.key }) {
-      stores.append(
-        store(
-          identifier, .finished, nil, (.zero, .zero), commits, .max, version: 0, replacement: nil,
-          entry))
+      stores.append(store(identifier, nil, commits, .max, entry))
     }
     return stores
   }
 
-  private func run(
-    of run: RecorderState.Run, _ commits: [TapedCommit], _ end: UInt64,
+  /// - Parameters:
+  ///   - run: Nil for a store that took no part.
+  ///   - end: The last version of the run; the greatest number for the last run of a store, which gets the commits that
+  ///     were not kept.
+  private func store(
+    _ identifier: String, _ run: RecorderState.Run?, _ commits: [TapedCommit], _ end: UInt64,
     _ entry: RecorderState.Entry
   ) -> DispatchLog.StoreRun {
-    let (outcome, detail) = outcome(run.outcome)
-    let dispatched = (entry.dispatch?.actions.first).map(HandledAction.unwrapped)
-    let action = HandledAction.unwrapped(run.action)
-    let isSame = dispatched.map {
-      type(of: $0) == type(of: action) && text($0) == text(action)
-    }
-    return store(
-      run.storeIdentifier, outcome, detail, (run.timeQueued, run.duration), commits,
-      end, version: run.version, replacement: isSame == false ? text(action) : nil, entry)
-  }
-
-  /// - Parameter end: The last version of the run; the greatest number for the last run of a store, which gets the commits
-  ///   that were not kept.
-  private func store(
-    _ identifier: String, _ outcome: DispatchLog.StoreRun.Outcome, _ detail: String?,
-    _ times: (queued: Duration, run: Duration), _ commits: [TapedCommit], _ end: UInt64,
-    version: UInt64, replacement: String?, _ entry: RecorderState.Entry
-  ) -> DispatchLog.StoreRun {
+    let (outcome, detail) = outcome(run?.outcome ?? .finished)
     let unread = end == .max ? entry.omitted[identifier] : nil
     var omitted = unread?.count ?? 0
     let found = commits.flatMap { self.differences(of: $0, &omitted) }
@@ -107,12 +92,22 @@ struct LogWriter {
     }
     var versions = commits.map { $0.versions }
     if let unread { versions.append(unread.versions) }
+    let version = run?.version ?? 0
     return DispatchLog.StoreRun(
-      store: identifier, outcome: outcome, detail: detail, timeQueued: times.queued,
-      duration: times.run, oldVersion: versions.map { $0.old }.min() ?? version,
-      newVersion: versions.map { $0.new }.max() ?? version,
-      differences: differences,
-      omittedCount: omitted, replacement: replacement)
+      store: identifier, outcome: outcome, detail: detail, timeQueued: run?.timeQueued ?? .zero,
+      duration: run?.duration ?? .zero, oldVersion: versions.map { $0.old }.min() ?? version,
+      newVersion: versions.map { $0.new }.max() ?? version, differences: differences,
+      omittedCount: omitted, replacement: run.flatMap { replacement(in: $0, of: entry) })
+  }
+
+  /// The action that a store got, if a middleware has replaced it.
+  private func replacement(in run: RecorderState.Run, of entry: RecorderState.Entry) -> String? {
+    guard let dispatched = (entry.dispatch?.actions.first).map(HandledAction.unwrapped) else {
+      return nil
+    }
+    let action = HandledAction.unwrapped(run.action)
+    let isSame = type(of: dispatched) == type(of: action) && text(dispatched) == text(action)
+    return isSame ? nil : text(action)
   }
 
   private func outcome(_ outcome: StoreOutcome) -> (DispatchLog.StoreRun.Outcome, String?) {
