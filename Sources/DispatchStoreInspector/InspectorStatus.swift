@@ -24,28 +24,20 @@ public struct InspectorStatus: Sendable {
     json.object { json in
       json.member("notSent") { $0.number(Int64(notSent)) }
       json.member("origin") { $0.number(origin) }
-      json.member("inFlight") { json in
-        json.array { json in for entry in diagnosis.entries { write(entry, to: &json) } }
-      }
+      json.member("inFlight") { $0.array(diagnosis.entries) { write($1, to: &$0) } }
+      let ring = Set(diagnosis.cycles.flatMap(\.edges))
       json.member("edges") { json in
-        let ring = Set(diagnosis.cycles.flatMap(\.edges))
-        json.array { json in
-          for edge in diagnosis.edges { write(edge, inRing: ring.contains(edge), to: &json) }
-        }
+        json.array(diagnosis.edges) { write($1, inRing: ring.contains($1), to: &$0) }
       }
       json.member("lanes") { json in
-        json.array { json in
-          for (name, count) in waitingByLane.sorted(by: { $0.value > $1.value }) {
-            json.object { json in
-              json.member("name") { $0.text(name) }
-              json.member("waiting") { $0.number(Int64(count)) }
-            }
+        json.array(waitingByLane.sorted { $0.value > $1.value }) { json, lane in
+          json.object { json in
+            json.member("name") { $0.text(lane.key) }
+            json.member("waiting") { $0.number(Int64(lane.value)) }
           }
         }
       }
-      json.member("limits") { json in
-        json.array { json in for limit in limits { write(limit, to: &json) } }
-      }
+      json.member("limits") { $0.array(limits) { write($1, to: &$0) } }
       json.member("text") { $0.text("\(diagnosis)") }
     }
   }
@@ -71,9 +63,7 @@ public struct InspectorStatus: Sendable {
       json.member("age") { $0.number(entry.age?.wholeNanoseconds ?? -1) }
       json.member("unmoved") { $0.number(entry.timeUnmoved?.wholeNanoseconds ?? -1) }
       json.member("waiting") { $0.bool(entry.isWaiting) }
-      json.member("states") { json in
-        json.array { json in for state in entry.states { json.text(state) } }
-      }
+      json.member("states") { $0.array(entry.states) { $0.text($1) } }
     }
   }
 

@@ -18,6 +18,13 @@ struct PageJSON {
     frame(UInt8(ascii: "["), UInt8(ascii: "]"), body)
   }
 
+  /// Writes an array with a value for each element.
+  mutating func array<Element>(
+    _ elements: [Element], _ value: (inout PageJSON, Element) -> Void
+  ) {
+    array { json in for element in elements { value(&json, element) } }
+  }
+
   mutating func member(_ name: StaticString, _ value: (inout PageJSON) -> Void) {
     separate()
     quote(name.description)
