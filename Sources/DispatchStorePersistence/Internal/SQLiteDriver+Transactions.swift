@@ -25,7 +25,7 @@
 
     package func commit() throws {
       let session = try opened()
-      try session.inTransaction {}
+      try session.inTransaction { _ in }
       let (connection, statement) = (session.connection, session.statements.commit)
       let code = sqlite3_step(statement.handle)
       // For a COMMIT, SQLite's own function may still tell the error of an earlier statement.

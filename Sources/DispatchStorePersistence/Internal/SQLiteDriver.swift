@@ -50,8 +50,7 @@
 
     /// Runs a closure that needs a transaction.
     func inTransaction<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
-      let session = try opened()
-      return try session.inTransaction { try body(session) }
+      try opened().inTransaction(body)
     }
   }
 #endif

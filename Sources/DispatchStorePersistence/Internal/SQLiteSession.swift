@@ -95,11 +95,11 @@
     }
 
     /// Runs a closure that needs a transaction.
-    func inTransaction<T>(_ body: () throws -> T) throws -> T {
+    func inTransaction<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
       // Outside of a transaction, SQLite would commit every single statement.
       guard connection.isInTransaction else { throw fatalError ?? noTransaction }
       do {
-        return try body()
+        return try body(self)
       } catch let error as PersistenceError {
         if !connection.isInTransaction { fatalError = error }
         throw error
