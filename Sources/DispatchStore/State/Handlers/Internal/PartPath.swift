@@ -118,15 +118,13 @@ struct PartPath<Value: Sendable>: Sendable {
       return .inside(
         self, read: { next.read($0, $1) }, modify: { next.modify($0, $1) }, name: name)
     }
-    if offset == 0 { return next.named(name) }
+    if offset == 0 {
+      return PartPath<Next>(
+        read: next.read, modify: next.modify, name: name, offset: next.offset)
+    }
     if let nextOffset = next.offset { return .stored(at: offset + nextOffset, name) }
     return PartPath<Next>(
       read: { next.read($0 + offset, $1) }, modify: { next.modify($0 + offset, $1) }, name: name)
-  }
-
-  @inlinable
-  func named(_ name: @escaping @Sendable () -> String) -> PartPath {
-    PartPath(read: read, modify: modify, name: name, offset: offset)
   }
 }
 
