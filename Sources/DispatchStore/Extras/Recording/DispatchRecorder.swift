@@ -35,7 +35,7 @@ public final class DispatchRecorder: Middleware {
   ///   - limit: The number of entries, and of commits, that are kept; at times an eighth more, and during a travel beside
   ///     those from before it.
   ///   - byteLimit: The memory that actions and changes may take, as an estimate by reflection, which takes some
-  ///     microseconds for each commit; nil for no such limit.
+  ///     microseconds for each commit, and counts an object as a reference; nil for no such limit.
   ///   - recordsModels: Whether to keep what commits change. Without it there are no differences, and no time travel.
   ///   - masks: The values that are not written into the log.
   ///   - actions: The names of action types in encoded forms; by default, those of the types.

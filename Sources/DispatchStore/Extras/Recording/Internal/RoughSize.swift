@@ -1,6 +1,7 @@
 private import Foundation
 
-/// Estimates the memory of values, by reflection.
+/// Estimates the memory of values, by reflection; an object counts as a reference, because other threads may be changing its
+/// fields.
 enum RoughSize {
   /// The number of parts that are looked at; the others count as these.
   private static let partLimit = 1_000
@@ -28,6 +29,7 @@ enum RoughSize {
   /// Returns an estimate of the parts of an old value that a new one does not share.
   private static func replaced(_ old: Any, _ new: Any, _ left: inout Int) -> Int {
     if hasSameBytes(old, new) { return 0 }
+    if isObject(old) || isObject(new) { return size(of: old, &left) }
     let (olds, news) = (Mirror(reflecting: old), Mirror(reflecting: new))
     guard olds.displayStyle == .struct, !(old is Data), olds.children.count == news.children.count,
       left > 0
@@ -60,8 +62,10 @@ enum RoughSize {
     switch value {
     case let text as String: return 16 + text.utf8.count
     case let data as Data: return 16 + data.count
+    case let url as URL: return 16 + url.relativeString.utf8.count
     default: break
     }
+    if isObject(value) { return own + 16 }
     let mirror = Mirror(reflecting: value)
     let count = mirror.children.count
     guard count > 0, left > 0 else { return own }
@@ -73,6 +77,8 @@ enum RoughSize {
     }
     return own + (seen < count ? parts / max(1, seen) * count : parts)
   }
+
+  private static func isObject(_ value: Any) -> Bool { type(of: value) is AnyClass }
 
   /// Returns the size of a value without what it refers to, and whether it refers to nothing.
   private static func fixedSize(_ value: Any) -> (Int, isWhole: Bool) {
