@@ -554,6 +554,24 @@ struct DispatchRecorderTests {
     #expect(entry.stores.map(\.replacement) == [nil])
   }
 
+  /// Also if they differ only behind what the log shows of them.
+  @Test(arguments: Way.all)
+  func noteTheActionByWhichAMiddlewareHasReplacedAnother(way: Way) async {
+    let (dispatcher, _, recorder) = make()
+    dispatcher.register(
+      .before(Book.self) { book, _ in
+        book.amount == 0 ? .pass : .replace(with: Book(customer: book.customer + "!", amount: 1))
+      })
+    let customer = String(repeating: "x", count: 10_000)
+    for amount in 0...1 {
+      let book = Book(customer: customer, amount: amount)
+      _ = await dispatcher.begin(action: book, way.mode, [], sends: way.sends).value
+    }
+    let replacements = recorder.log.entries.flatMap(\.stores).map(\.replacement)
+    #expect(replacements.map { $0 == nil } == [true, false])
+    #expect(replacements.last??.hasPrefix("Book(customer: \"xxx") == true)
+  }
+
   @Test func writeNothingThatIsMasked() async throws {
     let recorder = DispatchRecorder(masking: [.type(Card.self), .field(\Customer.secret)])
     let (dispatcher, _, _) = make(recorder)

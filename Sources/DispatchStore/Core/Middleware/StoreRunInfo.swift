@@ -4,20 +4,20 @@ public struct StoreRunInfo: Sendable {
   private let storeIndex: Int
   /// The outcome of the store run.
   public let outcome: StoreOutcome
-  /// The action of another attempt, if a middleware has replaced it.
-  private let repeated: (any ActionType)?
+  /// Whether the store was run before in the dispatch.
+  let isRepeated: Bool
+  /// The action by which a middleware has replaced the dispatched one.
+  let replacement: (any ActionType)?
   private let nanoseconds: Int64
   private let nanosecondsQueued: Int64
 
   /// Durations are in nanoseconds.
-  ///
-  /// - Parameter repeated: The action, if a middleware has replaced it for another attempt.
   init(
     _ session: MiddlewareSession, at storeIndex: Int, _ outcome: StoreOutcome,
-    repeated: (any ActionType)?, duration: Int64, timeQueued: Int64
+    isRepeated: Bool, replacement: (any ActionType)?, duration: Int64, timeQueued: Int64
   ) {
     (self.session, self.storeIndex) = (session, storeIndex)
-    (self.outcome, self.repeated) = (outcome, repeated)
+    (self.outcome, self.isRepeated, self.replacement) = (outcome, isRepeated, replacement)
     (nanoseconds, nanosecondsQueued) = (duration, timeQueued)
   }
 
@@ -25,7 +25,7 @@ public struct StoreRunInfo: Sendable {
   public var dispatch: DispatchInfo { DispatchInfo(session, at: storeIndex) }
 
   /// The action that the store got, after replacements.
-  public var action: AnyAction { repeated ?? session.action(at: storeIndex) }
+  public var action: AnyAction { replacement ?? session.action }
 
   /// The time from the store's start to its end.
   ///

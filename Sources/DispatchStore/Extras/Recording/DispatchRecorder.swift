@@ -127,7 +127,7 @@ public final class DispatchRecorder: Middleware {
         RecorderState.Run(
           storeIdentifier: store.identifier, outcome: transaction.outcome,
           timeQueued: transaction.timeQueued, duration: transaction.duration, version: version,
-          action: transaction.action),
+          replacement: transaction.replacement),
         of: transaction.dispatch.id)
     }
   }

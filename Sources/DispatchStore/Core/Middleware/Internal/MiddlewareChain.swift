@@ -74,17 +74,20 @@ final class MiddlewareChain: @unchecked Sendable {
   ///
   /// A class, so that the common case copies nothing.
   final class Reply {
-    /// The action that the store receives.
-    fileprivate(set) var action: any ActionType
+    private let dispatched: any ActionType
+    /// The action by which a middleware has replaced the dispatched one.
+    fileprivate(set) var replacement: (any ActionType)?
     /// The number of middlewares that were called, and therefore get `didDispatch`.
     fileprivate(set) var notifiedCount: Int
     /// The outcome of the store run, if a middleware vetoed or failed.
     private(set) var outcome: StoreOutcome?
 
     fileprivate init(action: any ActionType, notifiedCount: Int) {
-      self.action = action
-      self.notifiedCount = notifiedCount
+      (dispatched, self.notifiedCount) = (action, notifiedCount)
     }
+
+    /// The action that the store receives.
+    var action: any ActionType { replacement ?? dispatched }
 
     /// Sets the outcome, unless there is one.
     fileprivate func end(as outcome: StoreOutcome) {
@@ -118,7 +121,7 @@ final class MiddlewareChain: @unchecked Sendable {
           continue
         case .replace(let replacement):
           try Self.check(replacement, replaces: action)
-          changed().action = replacement
+          changed().replacement = replacement
         case .veto(let reason):
           changed().end(as: .vetoed(Veto(middleware: middlewares[index], reason: reason)))
           changed().notifiedCount = index + 1

@@ -164,11 +164,6 @@ final class MiddlewareSession: @unchecked Sendable {
     hasReplies ? replies[index] : nil
   }
 
-  /// Returns the action for the store at an index.
-  func action(at index: Int) -> any ActionType {
-    reply(at: index)?.action ?? action
-  }
-
   /// Calls `willDispatch` for all stores, in their order.
   ///
   /// - Parameter startsAtOnce: Whether the stores run next, on this thread.
@@ -250,7 +245,7 @@ final class MiddlewareSession: @unchecked Sendable {
     if hasWholes, let trace { trace.storeEnded(index, at: endedAt) }
     let startedAt = startedAt ?? endedAt
     let info = StoreRunInfo(
-      self, at: index, outcome, repeated: began == nil ? nil : reply?.action ?? action,
+      self, at: index, outcome, isRepeated: began != nil, replacement: reply?.replacement,
       duration: endedAt - startedAt, timeQueued: startedAt - (began ?? self.began))
     withChain {
       if let reply {

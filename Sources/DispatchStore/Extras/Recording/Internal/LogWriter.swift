@@ -97,17 +97,8 @@ struct LogWriter {
       store: identifier, outcome: outcome, detail: detail, timeQueued: run?.timeQueued ?? .zero,
       duration: run?.duration ?? .zero, oldVersion: versions.map { $0.old }.min() ?? version,
       newVersion: versions.map { $0.new }.max() ?? version, differences: differences,
-      omittedCount: omitted, replacement: run.flatMap { replacement(in: $0, of: entry) })
-  }
-
-  /// The action that a store got, if a middleware has replaced it.
-  private func replacement(in run: RecorderState.Run, of entry: RecorderState.Entry) -> String? {
-    guard let dispatched = (entry.dispatch?.actions.first).map(HandledAction.unwrapped) else {
-      return nil
-    }
-    let action = HandledAction.unwrapped(run.action)
-    let isSame = type(of: dispatched) == type(of: action) && text(dispatched) == text(action)
-    return isSame ? nil : text(action)
+      omittedCount: omitted,
+      replacement: run?.replacement.map { text(HandledAction.unwrapped($0)) })
   }
 
   private func outcome(_ outcome: StoreOutcome) -> (DispatchLog.StoreRun.Outcome, String?) {

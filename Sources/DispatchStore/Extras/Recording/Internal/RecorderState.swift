@@ -8,8 +8,8 @@ struct RecorderState: Sendable {
     let duration: Duration
     /// The store's version at the end.
     let version: UInt64
-    /// The action that the store got.
-    let action: any ActionType
+    /// The action that the store got, if a middleware has replaced it.
+    let replacement: (any ActionType)?
   }
 
   /// A dispatch, or a change outside of any.
