@@ -255,7 +255,7 @@ struct DispatchRecorderTests {
 
   @Test(arguments: Way.all)
   func keepTheirEntriesOnceTheyAreUnregistered(way: Way) async {
-    let (dispatcher, _, recorder) = make(DispatchRecorder(limit: 16))
+    let (dispatcher, store, recorder) = make(DispatchRecorder(limit: 16))
     func book() async {
       let book = Book(customer: "a", amount: 1)
       if way.sends {
@@ -267,9 +267,16 @@ struct DispatchRecorderTests {
     for _ in 0..<10 { await book() }
     let entries = recorder.log.entries
     dispatcher.unregister(middleware: recorder)
-    for _ in 0..<100 { await book() }
+    for _ in 0..<100 {
+      await book()
+      store.updateModel { $0.total += 1 }
+    }
     #expect(entries.count == 10 && recorder.log.entries == entries)
     #expect(recorder.log.droppedCount == 0)
+    dispatcher.register(middleware: recorder)
+    await book()
+    store.updateModel { $0.total += 1 }
+    #expect(recorder.log.entries.suffix(2).map(\.kind) == [.action, .change])
   }
 
   @Test(arguments: Way.all)

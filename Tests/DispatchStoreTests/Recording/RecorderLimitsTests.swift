@@ -21,6 +21,8 @@ private struct Imports: Sendable {
   var all = TrackedDictionary<Int, Progress>()
 }
 
+private struct Fill: ActionType { let byte: UInt8 }
+
 @Suite("Limits of a recorder", .timeLimit(.minutes(10)))
 struct RecorderLimitsTests {
   @Test(arguments: Way.all)
@@ -42,5 +44,31 @@ struct RecorderLimitsTests {
     }
     #expect(all.map(\.reads.count) == [0, 0, 0])
     #expect(recorder.log.entries.count == 3)
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func theBytesOfAllCommitsAreBounded(isOutside: Bool, isUnregistered: Bool) async {
+    let (dispatcher, recorder) = (Dispatcher(), DispatchRecorder(byteLimit: 100_000))
+    dispatcher.register(middleware: recorder)
+    let store = dispatcher.register(
+      store: Store(identifier: "photo", model: Data()) {
+        On(Fill.self) { photo, fill in photo = Data(repeating: fill.byte, count: 10_000) }
+      })
+    await store.send(Fill(byte: 0))
+    let entries = recorder.log.entries
+    if isUnregistered { dispatcher.unregister(middleware: recorder) }
+    for byte in 1...UInt8(100) {
+      if isOutside {
+        store.updateModel { $0 = Data(repeating: byte, count: 10_000) }
+      } else {
+        await store.send(Fill(byte: byte))
+      }
+    }
+    #expect(recorder.core.state.withLock(\.commits.count) <= 10)
+    if isUnregistered {
+      #expect(recorder.log.entries == entries)
+    } else {
+      #expect((5...10).contains(recorder.log.entries.count))
+    }
   }
 }

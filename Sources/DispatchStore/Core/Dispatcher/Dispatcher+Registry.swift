@@ -172,7 +172,11 @@ extension Dispatcher {
   private func register(_ middleware: any Middleware, isFirst: Bool) {
     // Asked for its hooks outside the lock.
     let registered = RegisteredMiddleware(middleware)
-    changeRegistry(.register) { $0.insert(registered, isFirst: isFirst) }
+    let aware = middleware as? any RegistrationAware
+    changeRegistry(.register) { registry in
+      registry.insert(registered, isFirst: isFirst)
+      aware?.noteRegistration(true)
+    }
   }
 
   /// Unregisters a middleware.
@@ -182,7 +186,12 @@ extension Dispatcher {
   /// - Returns: Whether it was registered.
   @discardableResult
   public func unregister(middleware: any Middleware) -> Bool {
-    changeRegistry(.unregister) { $0.remove(middleware) }
+    let aware = middleware as? any RegistrationAware
+    return changeRegistry(.unregister) { registry in
+      let wasRegistered = registry.remove(middleware)
+      if wasRegistered { aware?.noteRegistration(false) }
+      return wasRegistered
+    }
   }
 
   /// The registered middlewares, in order of registration.

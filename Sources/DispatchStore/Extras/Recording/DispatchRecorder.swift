@@ -151,3 +151,9 @@ public final class DispatchRecorder: Middleware {
     withExtendedLifetime(released) {}
   }
 }
+
+extension DispatchRecorder: RegistrationAware {
+  func noteRegistration(_ isRegistered: Bool) {
+    core.state.withLock { $0.isUnregistered = !isRegistered }
+  }
+}

@@ -104,10 +104,8 @@ final class RecorderCore: TapeSink {
       ($0.keep(commit), $0.takeExcess(), $0.isMeasured)
     }
     if let excess { kept.release(excess) }
-    if isPart {
-      if isMeasured { kept.schedule(CommitMeasure(of: commit, for: self)) }
-      return
-    }
+    if isMeasured { kept.schedule(CommitMeasure(of: commit, for: self)) }
+    if isPart { return }
     let home = state.withLock(\.home)
     if commit.dispatchID != nil {
       // Commits of the dispatcher's own dispatches that are not recorded get no entry, say once the recorder is
@@ -115,13 +113,11 @@ final class RecorderCore: TapeSink {
       let number = DispatchContext.innermostDispatcher(on: .current)
       if number == nil || number == home?.number { return }
     }
-    let alone = RecorderState.Entry()
-    alone.add(commit)
-    alone.end = home?.clock.nanoseconds ?? 0
-    if let released = state.withLock({ $0.add(alone) }) { kept.release(released) }
+    let time = home?.clock.nanoseconds ?? 0
+    if let released = state.withLock({ $0.addChange(commit, at: time) }) { kept.release(released) }
   }
 
-  /// Estimates the size of a commit of a dispatch under way, outside of locks: reflection may call code of the program.
+  /// Estimates the size of a commit, outside of locks: reflection may call code of the program.
   fileprivate func measure(_ commit: TapedCommit) {
     let size = RoughSize.of(commit)
     let released = state.withLock { $0.noteSize(size, of: commit) }
@@ -129,7 +125,7 @@ final class RecorderCore: TapeSink {
   }
 }
 
-/// The call for a commit whose size is estimated once its exclusive section is left, before its dispatch can end.
+/// The call for a commit whose size is estimated once its exclusive section is left.
 private final class CommitMeasure: ObserverRecord, @unchecked Sendable {
   // because it is constant
   private let commit: TapedCommit

@@ -37,12 +37,8 @@ struct RecorderState: Sendable {
     /// The number of commits of all stores at its end, or at the last of its own ones if it then waited until they were
     /// saved.
     fileprivate(set) var mark = 0
-    /// An estimate of its size in bytes, with that of its commits.
+    /// An estimate of its size in bytes, without that of its commits.
     var size = 500
-    /// The estimated size of its commits, and the number of commits in the list that are in it.
-    fileprivate var measured = (size: 0, count: 0)
-    /// The sizes of its last commits that are not in the list, as many as are kept of all stores.
-    fileprivate var furtherSizes = FIFO<Int>()
 
     /// The number of commits of one dispatch that are kept for its entry.
     private static let commitLimit = 100
@@ -57,7 +53,9 @@ struct RecorderState: Sendable {
     func add(_ run: consuming Run) { runs.append(run) }
 
     func add(_ commit: TapedCommit) {
-      if commits.count < Self.commitLimit { commits.append(commit) } else { omit(commit) }
+      if commits.count == Self.commitLimit { return omit(commit) }
+      commits.append(commit)
+      commit.holderCount += 1
     }
 
     private func omit(_ commit: TapedCommit) {
@@ -70,32 +68,11 @@ struct RecorderState: Sendable {
       )
     }
 
-    /// Counts the size of a commit.
-    ///
-    /// Once the list is full, commits are kept only among the last ones of all stores, and each takes the place of another.
-    ///
-    /// - Parameter limit: The number of commits of all stores that are kept.
-    /// - Returns: By how much the size has changed.
-    fileprivate func count(_ bytes: Int, keeping limit: Int) -> Int {
-      var change = bytes
-      if measured.count < Self.commitLimit {
-        measured.count += 1
-      } else {
-        furtherSizes.append(bytes)
-        if furtherSizes.count > limit, let former = furtherSizes.popFirst() { change -= former }
-      }
-      measured.size += change
-      size += change
-      return change
-    }
-
     /// Takes the commits out of the list, to be released outside of locks.
     fileprivate func takeCommits() -> [TapedCommit] {
       let taken = Array(commits)
       for commit in taken { omit(commit) }
       commits = ShortList()
-      size -= measured.size
-      (measured, furtherSizes) = ((size: 0, count: 0), FIFO())
       return taken
     }
 
@@ -150,9 +127,8 @@ struct RecorderState: Sendable {
 
   private let limit: Int
   private let byteLimit: Int
+  /// The estimated size of all entries that have ended, and of all commits.
   private var size = 0
-  /// The estimated size of the commits of dispatches under way.
-  private var sizeUnderWay = 0
   private(set) var entries: [Entry] = []
   private(set) var droppedCount = 0
   /// The commits of all stores, the oldest first.
@@ -169,6 +145,8 @@ struct RecorderState: Sendable {
   private var underWay: [DispatchID: Entry] = [:]
   /// Nil before the first dispatch.
   private(set) var home: Home?
+  /// Whether the recorder was unregistered, so that its entries stay as they are.
+  var isUnregistered = false
 
   init(limit: Int, byteLimit: Int?) {
     // Without a limit, an eighth more than it would overflow.
@@ -210,6 +188,7 @@ struct RecorderState: Sendable {
     commitCount += 1
     commit.place = commitCount
     commits.append(commit)
+    commit.holderCount += 1
     guard let id = commit.dispatchID, let entry = underWay[id] else { return false }
     if commit.isTogether {
       commit.place = entry.atomicPlace ?? commitCount
@@ -220,11 +199,23 @@ struct RecorderState: Sendable {
     return true
   }
 
-  /// Notes the estimated size of a commit of a dispatch under way; returns what is no longer kept.
+  /// Notes the estimated size of a commit; returns what is no longer kept.
   mutating func noteSize(_ bytes: Int, of commit: TapedCommit) -> Released? {
-    guard let id = commit.dispatchID, let entry = underWay[id] else { return nil }
-    sizeUnderWay += entry.count(bytes, keeping: limit + limit / 8)
+    if commit.holderCount == 0 { return nil }
+    commit.size = bytes
+    size += bytes
     return takeExcess()
+  }
+
+  /// Notes that a list no longer has a commit.
+  private mutating func letGo(_ commit: TapedCommit) {
+    commit.holderCount -= 1
+    if commit.holderCount == 0 { size -= commit.size }
+  }
+
+  private mutating func letGo(_ entry: Entry) {
+    size -= entry.size
+    for commit in entry.commits { letGo(commit) }
   }
 
   /// Returns what was noted of a dispatch under way.
@@ -235,13 +226,19 @@ struct RecorderState: Sendable {
     if let parent = entry.parent, let around = underWay[parent] {
       around.lastPlace = max(around.lastPlace, entry.lastPlace)
     }
-    sizeUnderWay -= entry.measured.size
-    // All of its commits have been measured.
-    entry.furtherSizes = FIFO()
     return entry
   }
 
-  /// Adds a dispatch that has ended, or a change outside of any; returns what is no longer kept.
+  /// Adds a change outside of any dispatch; returns what is no longer kept.
+  mutating func addChange(_ commit: TapedCommit, at time: Int64) -> Released? {
+    if isUnregistered { return nil }
+    let entry = Entry()
+    entry.add(commit)
+    entry.end = time
+    return add(entry)
+  }
+
+  /// Adds a dispatch that has ended; returns what is no longer kept.
   ///
   /// - Parameter hasWaited: Whether its end has waited until its commits were saved.
   mutating func add(_ entry: Entry, hasWaited: Bool = false) -> Released? {
@@ -253,35 +250,51 @@ struct RecorderState: Sendable {
 
   /// Removes the oldest entries and commits, an eighth more than there may be at a time.
   mutating func takeExcess() -> Released? {
-    let limit = limit + travelled.count
+    let (limit, base) = (self.limit + travelled.count, travelled.bytes)
     let most = limit + limit / 8 + 1
-    var bytes = size + sizeUnderWay - travelled.bytes
-    if entries.count < most, bytes <= byteLimit, commits.count < most { return nil }
-    var count = max(0, entries.count - limit)
-    for entry in entries.prefix(count) { bytes -= entry.size }
-    while bytes > byteLimit - byteLimit / 8, count < entries.count {
-      bytes -= entries[count].size
-      count += 1
+    if entries.count < most, size - base <= byteLimit, commits.count < most { return nil }
+    var (count, oldCount) = (max(0, entries.count - limit), max(0, commits.count - limit))
+    for entry in entries.prefix(count) { letGo(entry) }
+    for commit in commits.prefix(oldCount) { letGo(commit) }
+    var ofUnderWay: [TapedCommit] = []
+    if isUnregistered, size - base > byteLimit { ofUnderWay = letGoOfCommits(from: &oldCount) }
+    if size - base > byteLimit {
+      while size - base > byteLimit - byteLimit / 8, count < entries.count {
+        let entry = entries[count]
+        letGo(entry)
+        count += 1
+        while oldCount < commits.count, commits[oldCount].place <= entry.mark {
+          letGo(commits[oldCount])
+          oldCount += 1
+        }
+      }
     }
+    // The commits of dispatches that have no entry are too large by themselves.
+    if size - base > byteLimit { ofUnderWay += letGoOfCommits(from: &oldCount) }
     let old = Array(entries.prefix(count))
     entries.removeFirst(count)
-    (size, droppedCount) = (bytes - sizeUnderWay + travelled.bytes, droppedCount + count)
-    var oldCount = max(0, commits.count - limit)
-    var ofUnderWay: [TapedCommit] = []
-    if bytes > byteLimit {
-      // The commits of dispatches under way are too large by themselves.
-      for entry in underWay.values { ofUnderWay += entry.takeCommits() }
-      (sizeUnderWay, oldCount) = (0, commits.count)
-    }
-    if byteLimit < .max, let mark = old.map(\.mark).max() {
-      // The size of an entry is that of its commits.
-      oldCount = max(oldCount, commits.prefix { $0.place <= mark }.count)
-    }
+    droppedCount += count
     let oldCommits = Array(commits.prefix(oldCount))
     commits.removeFirst(oldCount)
     for commit in oldCommits { droppedPlace = max(droppedPlace, commit.place) }
     forgotten.removeAll { $0.upperBound <= droppedPlace }
     return Released(old, oldCommits + ofUnderWay)
+  }
+
+  /// Lets go of all commits from an index on, which it sets to the end; returns those of dispatches under way.
+  private mutating func letGoOfCommits(from index: inout Int) -> [TapedCommit] {
+    let ofUnderWay = underWay.values.flatMap { $0.takeCommits() }
+    for commit in ofUnderWay + commits[index...] { letGo(commit) }
+    index = commits.count
+    return ofUnderWay
+  }
+
+  /// Takes the commits that fit.
+  private mutating func takeCommits(_ fits: (TapedCommit) -> Bool) -> [TapedCommit] {
+    let taken = commits.filter(fits)
+    if !taken.isEmpty { commits.removeAll(where: fits) }
+    for commit in taken { letGo(commit) }
+    return taken
   }
 
   // MARK: Time travel
@@ -393,10 +406,8 @@ struct RecorderState: Sendable {
       guard let place = places[commit.index] else { return false }
       return place.mark < commit.place && commit.place <= place.count
     }
-    let ahead = commits.filter(isAhead)
-    commits.removeAll(where: isAhead)
     (self.places, travelled) = ([:], (count: 0, bytes: 0))
-    return ahead
+    return takeCommits(isAhead)
   }
 
   /// Forgets all commits, since a store has got a model to which they don't lead.
@@ -404,17 +415,14 @@ struct RecorderState: Sendable {
     // A new place, because no earlier entry ends with that model.
     commitCount += 1
     droppedPlace = commitCount
-    defer { (commits, forgotten, places) = ([], [], [:]) }
-    return Released([], commits)
+    (forgotten, places) = ([], [:])
+    return Released([], takeCommits { _ in true })
   }
 
   /// Removes the commits of a store that were made while stores were set to an earlier state, and returns how to undo them.
   mutating func takeOutside(_ count: Int, at index: Int) -> StateDistance {
-    let outside = commits.filter { $0.index == index && $0.place > count }
-    if !outside.isEmpty {
-      commits.removeAll { $0.index == index && $0.place > count }
-      forget(count + 1...commitCount)
-    }
+    let outside = takeCommits { $0.index == index && $0.place > count }
+    if !outside.isEmpty { forget(count + 1...commitCount) }
     return StateDistance(commits: outside, isBack: true)
   }
 

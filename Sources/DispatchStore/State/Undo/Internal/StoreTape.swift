@@ -138,7 +138,7 @@ extension TapeSink {
 
 /// A commit, or several of one dispatch or step, as a tape has read it.
 final class TapedCommit: @unchecked Sendable {
-  // because it is constant but for `place`
+  // because it is constant but for what a recorder sets under its lock
   /// The tape.
   let index: Int
   let identifier: String
@@ -152,8 +152,12 @@ final class TapedCommit: @unchecked Sendable {
   private let changes: ShortList<(any PartChange)?>
   /// The number of commits that were merged into this one.
   let mergedCount: Int
-  /// The place among all commits of a recorder, set by it under its lock before it keeps the commit.
+  /// The place among all commits of a recorder, set before it keeps the commit.
   var place = 0
+  /// The number of lists of a recorder that have it.
+  var holderCount = 0
+  /// An estimate of its size in bytes, zero before it is measured.
+  var size = 0
 
   init(
     index: Int, identifier: String, versions: (old: UInt64, new: UInt64), dispatchID: DispatchID?,
