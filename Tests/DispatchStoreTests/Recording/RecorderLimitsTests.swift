@@ -22,6 +22,9 @@ private struct Imports: Sendable {
 }
 
 private struct Fill: ActionType { let byte: UInt8 }
+private struct Sync: ActionType {}
+
+private struct Refusal: Error { let mortal: Mortal }
 
 @Suite("Limits of a recorder", .timeLimit(.minutes(10)))
 struct RecorderLimitsTests {
@@ -44,6 +47,28 @@ struct RecorderLimitsTests {
     }
     #expect(all.map(\.reads.count) == [0, 0, 0])
     #expect(recorder.log.entries.count == 3)
+  }
+
+  @Test(arguments: Way.all)
+  func aHundredAttemptsOfADispatchAreKept(way: Way) async throws {
+    let (dispatcher, recorder, released) = (Dispatcher(), DispatchRecorder(), EventCount(of: .max))
+    dispatcher.register(middleware: recorder)
+    dispatcher.register(
+      store: Store(identifier: "remote", model: 0) {
+        Perform(Sync.self) { _, context in
+          try context.updateModel { $0 += 1 }
+          throw Refusal(mortal: Mortal(released))
+        }
+      })
+    let result = await dispatcher.begin(
+      action: Sync(), way.mode, .retry(attempts: 1_000), sends: way.sends
+    ).value
+    #expect(released.count >= 890 && result.error is Refusal)
+    let runs = try #require(recorder.log.entries.last?.stores)
+    #expect(runs.count == 100 && runs.dropLast().allSatisfy { $0.omittedCount == 0 })
+    #expect(runs.last?.newVersion == 1_000 && runs.last?.outcome == .failed)
+    // Attempts, and the changes of all but the first hundred.
+    #expect(runs.last?.omittedCount == 900 + 900)
   }
 
   @Test(arguments: [false, true], [false, true])

@@ -110,7 +110,7 @@ public struct DispatchLog: Sendable, Equatable {
     public let newVersion: UInt64
     /// The differences of the model, at most 100.
     public let differences: [Difference]
-    /// The number of differences, changed elements or commits that were left out.
+    /// The number of differences, changed elements, commits or attempts that were left out.
     public let omittedCount: Int
     /// The action that the store got, if a middleware has replaced it.
     public let replacement: String?

@@ -121,15 +121,16 @@ public final class DispatchRecorder: Middleware {
   /// Notes the end of a store's run.
   public func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     let version = store.version
-    core.state.withLock { state in
+    let former = core.state.withLock { state in
       // Made here, since a copy counts references.
       state.note(
         RecorderState.Run(
           storeIdentifier: store.identifier, outcome: transaction.outcome,
           timeQueued: transaction.timeQueued, duration: transaction.duration, version: version,
           replacement: transaction.replacement),
-        of: transaction.dispatch.id)
+        of: transaction.dispatch.id, isRepeated: transaction.isRepeated)
     }
+    withExtendedLifetime(former) {}
   }
 
   /// Adds the dispatch to the log.
@@ -145,7 +146,7 @@ public final class DispatchRecorder: Middleware {
     }
     if let entry = unmeasured {
       // Reflection may call code of the program.
-      entry.size += RoughSize.ofActions(entry)
+      entry.size += RoughSize.of(entry)
       released = core.state.withLock { $0.add(entry, hasWaited: hasWaited) }
     }
     withExtendedLifetime(released) {}

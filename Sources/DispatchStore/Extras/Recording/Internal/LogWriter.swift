@@ -85,6 +85,7 @@ struct LogWriter {
     let (outcome, detail) = outcome(run?.outcome ?? .finished)
     let unread = end == .max ? entry.omitted[identifier] : nil
     var omitted = unread?.count ?? 0
+    if end == .max { omitted += entry.omittedRuns[identifier] ?? 0 }
     let found = commits.flatMap { self.differences(of: $0, &omitted) }
     omitted += max(0, found.count - Self.differenceLimit)
     let differences = found.prefix(Self.differenceLimit).map {

@@ -21,6 +21,8 @@ struct RecorderState: Sendable {
     /// Whether it has a parent, but no block of a store has made it.
     let isOutsideBlocks: Bool
     private(set) var runs = ShortList<Run>()
+    /// The number of attempts that are not in the list, by store.
+    private(set) var omittedRuns: [String: Int] = [:]
     private(set) var commits = ShortList<TapedCommit>()
     /// The commits that are not in the list, by store: how many, and the versions before and after them.
     private(set) var omitted: [String: (count: Int, versions: (old: UInt64, new: UInt64))] = [:]
@@ -38,10 +40,10 @@ struct RecorderState: Sendable {
     /// saved.
     fileprivate(set) var mark = 0
     /// An estimate of its size in bytes, without that of its commits.
-    var size = 500
+    var size = 300
 
-    /// The number of commits of one dispatch that are kept for its entry.
-    private static let commitLimit = 100
+    /// The number of commits, and of runs if stores are retried, that are kept for the entry of one dispatch.
+    private static let limit = 100
 
     init(
       isOutsideBlocks: Bool = false, countingFor parent: DispatchID? = nil,
@@ -50,10 +52,25 @@ struct RecorderState: Sendable {
       (self.isOutsideBlocks, self.parent, self.session) = (isOutsideBlocks, parent, session)
     }
 
-    func add(_ run: consuming Run) { runs.append(run) }
+    /// Adds a run; from the limit on, another attempt takes the place of the store's last one, which is returned.
+    func add(_ run: consuming Run, isRepeated: Bool) -> Run? {
+      guard isRepeated, runs.count >= Self.limit, let index = lastIndex(ofStoreOf: run) else {
+        runs.append(run)
+        size += 200
+        return nil
+      }
+      let former = runs[index]
+      runs[index] = run
+      omittedRuns[former.storeIdentifier, default: 0] += 1
+      return former
+    }
+
+    private func lastIndex(ofStoreOf run: Run) -> Int? {
+      runs.lastIndex { $0.storeIdentifier == run.storeIdentifier }
+    }
 
     func add(_ commit: TapedCommit) {
-      if commits.count == Self.commitLimit { return omit(commit) }
+      if commits.count == Self.limit { return omit(commit) }
       commits.append(commit)
       commit.holderCount += 1
     }
@@ -176,8 +193,10 @@ struct RecorderState: Sendable {
       isOutsideBlocks: isOutsideBlocks, countingFor: isLate ? nil : parent, session: session)
   }
 
-  mutating func note(_ run: consuming Run, of id: DispatchID) {
-    if let entry = underWay[id] { entry.add(run) }
+  /// Notes a store's run; returns what is no longer kept.
+  mutating func note(_ run: consuming Run, of id: DispatchID, isRepeated: Bool) -> Run? {
+    guard let entry = underWay[id] else { return nil }
+    return entry.add(run, isRepeated: isRepeated)
   }
 
   /// Keeps a commit; returns whether it belongs to a dispatch that is under way.

@@ -12,9 +12,10 @@ enum RoughSize {
     return size(of: value, &left)
   }
 
-  /// Returns an estimate for the actions of a dispatch.
-  static func ofActions(_ entry: RecorderState.Entry) -> Int {
-    entry.dispatch?.actions.reduce(0) { $0 + of($1) } ?? 0
+  /// Returns an estimate for the actions of a dispatch, and the errors of its stores.
+  static func of(_ entry: RecorderState.Entry) -> Int {
+    let actions = entry.dispatch?.actions.reduce(0) { $0 + of($1) } ?? 0
+    return entry.runs.reduce(actions) { $0 + ($1.outcome.error.map(of) ?? 0) }
   }
 
   /// Returns an estimate for what a commit has replaced and inserted.
