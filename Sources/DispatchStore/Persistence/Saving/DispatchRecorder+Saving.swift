@@ -87,7 +87,8 @@ extension DispatchLog {
         let entry = try decoder.decode(Entry.self, from: Data(row.entry.utf8))
         let last = logs.count - 1
         logs[last].entries.append(entry)
-        logs[last].droppedCount = Int(row.position) + 1 - logs[last].entries.count
+        // An edited table may have rows of one number.
+        logs[last].droppedCount = max(0, Int(row.position) + 1 - logs[last].entries.count)
       } catch {
         throw LogFormatError(line: index + 1, reason: "\(error)")
       }
@@ -205,7 +206,7 @@ extension LogRow {
   init?(_ row: [DatabaseValue]) {
     guard case .integer(let origin) = row[0], case .text(let dispatcher) = row[1],
       case .integer(let number) = row[2], case .integer(let ended) = row[3],
-      case .text(let entry) = row[4]
+      case .text(let entry) = row[4], origin.magnitude <= Int64.max.magnitude / 1_000
     else { return nil }
     self.init(origin: origin, dispatcher: dispatcher, number: number, ended: ended, entry: entry)
   }

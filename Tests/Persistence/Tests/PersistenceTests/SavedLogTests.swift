@@ -202,6 +202,37 @@ struct SavedLogTests {
     try await service.persistence.close()
   }
 
+  @Test(arguments: [false, true], [Int64.max, .min, 1_800_000_000_000_000_000])
+  func aRowWhoseOriginCanNotBeIsNamed(isServer: Bool, origin: Int64) async throws {
+    let service = try await Service(database(isServer), "shop", clock)
+    await service.deposit(1...3)
+    _ = try await service.save()
+    _ = try await service.persistence.perform {
+      try $0.execute("UPDATE dispatch_log SET origin = $1", [.integer(origin)])
+    }
+    let error = await #expect(throws: LogFormatError.self) {
+      try await DispatchLog.saved(in: service.persistence)
+    }
+    #expect(error?.line == 1)
+    try await service.persistence.close()
+  }
+
+  @Test(arguments: [false, true])
+  func rowsOfOneNumberMakeALogThatCanBeWrittenAndRead(isServer: Bool) async throws {
+    let service = try await Service(database(isServer), "shop", clock)
+    await service.deposit(1...3)
+    _ = try await service.save()
+    _ = try await service.persistence.perform {
+      try $0.execute(
+        "UPDATE dispatch_log SET number = (SELECT MIN(number) FROM dispatch_log)", [])
+    }
+    let logs = try await DispatchLog.saved(in: service.persistence)
+    let log = try #require(logs.first)
+    #expect(try DispatchLog(jsonLines: log.jsonLines()).entries == log.entries)
+    #expect(log.entries.count == 3 && log.droppedCount == 0)
+    try await service.persistence.close()
+  }
+
   @Test(arguments: [false, true])
   func whatIsOlderThanTheAgeIsRemovedAndWhatWasDroppedIsCounted(isServer: Bool) async throws {
     let service = try await Service(database(isServer), "shop", clock)
