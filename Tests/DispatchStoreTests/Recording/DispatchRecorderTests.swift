@@ -697,6 +697,26 @@ struct DispatchRecorderTests {
     #expect(text.contains("kept: [[‹masked›]], values: [‹masked›], optional: ‹masked›"))
   }
 
+  private struct Stay: CodableAction { let dates: DateInterval }
+
+  @Test func maskWhatIsInValuesOfFoundation() async throws {
+    let recorder = DispatchRecorder(masking: [.type(Date.self)])
+    let dispatcher = Dispatcher()
+    dispatcher.register(middleware: recorder)
+    dispatcher.register(
+      store: Store(identifier: "stays", model: [DateInterval: DateInterval]()) {
+        On(Stay.self) { stays, stay in stays[stay.dates] = stay.dates }
+      })
+    let start = Date(timeIntervalSinceReferenceDate: 800_000_000)
+    await dispatcher.send(Stay(dates: DateInterval(start: start, duration: 60)))
+    let entry = try #require(recorder.log.entries.first)
+    let difference = try #require(entry.stores.first?.differences.first)
+    for text in [entry.actions[0].text, difference.path, difference.new ?? ""] {
+      #expect(text.contains("‹masked›") && !text.contains("2026"))
+    }
+    #expect(entry.actions[0].encoded == nil)
+  }
+
   @Test func writeDatesWithTheirFractionsAndThoseOfNoCalendar() {
     func text(_ seconds: Double) -> String? {
       var writer = DiffWriter()

@@ -29,6 +29,15 @@ package struct ValueMasks: Sendable {
     value is Hidden || !types.isEmpty && types.contains(ObjectIdentifier(type(of: value)))
   }
 
+  /// Whether a part of a value, outside of objects, is not written.
+  func hidePart(of value: Any, depth: Int = 0) -> Bool {
+    if type(of: value) is AnyClass { return false }
+    return depth == 32
+      || Mirror(reflecting: value).children.contains {
+        hide($0.value) || hidePart(of: $0.value, depth: depth + 1)
+      }
+  }
+
   /// Whether a field of a type is not written.
   func hide(_ field: String, of type: Any.Type) -> Bool {
     fields[ObjectIdentifier(type)]?.contains(field) == true
