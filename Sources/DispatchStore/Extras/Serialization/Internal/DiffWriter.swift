@@ -145,6 +145,7 @@ package struct DiffWriter {
         break
       }
       let prefix = (index > 0 ? ", " : "") + field.prefix
+      length += prefix.utf8.count
       if left != .max { left -= prefix.count }
       guard left >= 0, let value = line(field.value, limit: left) else { return nil }
       if left != .max { left -= value.count }
@@ -161,13 +162,20 @@ package struct DiffWriter {
 
   /// Returns the entries in the order of their keys' descriptions.
   mutating func sorted(_ entries: [AnyHashable: Any]) -> [DiffField] {
-    entries.map { DiffField(label: line($0.key.base) ?? "", value: $0.value) }
+    entries.map { DiffField(label: sortKey(of: $0.key), value: $0.value) }
       .sorted { $0.label < $1.label }
   }
 
   /// Returns the members in the order of their descriptions.
   mutating func sorted(_ members: Set<AnyHashable>) -> [AnyHashable] {
-    members.map { (line($0.base) ?? "", $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+    members.map { (sortKey(of: $0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+  }
+
+  /// Describes a key or a member, which counts for the length only once it is written.
+  private mutating func sortKey(of element: AnyHashable) -> String {
+    let former = length
+    defer { length = former }
+    return line(element.base) ?? ""
   }
 
   // MARK: Objects that refer back to themselves
