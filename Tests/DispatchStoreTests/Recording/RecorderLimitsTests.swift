@@ -24,6 +24,13 @@ private struct Imports: Sendable {
 private struct Fill: ActionType { let byte: UInt8 }
 private struct Sync: ActionType {}
 
+private struct Parts: Sendable { var all = TrackedDictionary<String, [Int]>() }
+
+private struct Replace: ActionType {
+  let key: String
+  let part: Int
+}
+
 private struct Refusal: Error { let mortal: Mortal }
 
 @Suite("Limits of a recorder", .timeLimit(.minutes(10)))
@@ -69,6 +76,32 @@ struct RecorderLimitsTests {
     #expect(runs.last?.newVersion == 1_000 && runs.last?.outcome == .failed)
     // Attempts, and the changes of all but the first hundred.
     #expect(runs.last?.omittedCount == 900 + 900)
+  }
+
+  @Test(arguments: [false, true], ["k", "e\u{301}\u{302}\u{303}"])
+  func aKeyOfAnyLengthIsWrittenAsAShortOne(isNamed: Bool, text: String) async throws {
+    let (dispatcher, recorder) = (Dispatcher(), DispatchRecorder())
+    dispatcher.register(middleware: recorder)
+    let store = Store(identifier: "parts", model: Parts()) {
+      On(Replace.self) { parts, replace in
+        parts.all[replace.key] = Array(repeating: replace.part, count: 50)
+      }
+    }
+    dispatcher.register(store: isNamed ? store.undoesInPlace(\.all) : store)
+    let long = String(repeating: text, count: 100_000)
+    for key in [long, long, long + "!"] {
+      let part = recorder.log.entries.count
+      await dispatcher.send(Replace(key: key, part: part), mode: .serial(lane: key))
+    }
+    let log = recorder.log
+    #expect(log.entries.map { $0.stores[0].differences.count } == [1, 50, 1])
+    #expect(try log.jsonLines().count < 200_000)
+    let (first, last) = (log.entries[0], log.entries[2])
+    #expect(first.stores[0].differences[0].path != last.stores[0].differences[0].path)
+    #expect(first.lane != last.lane)
+    for lane in [long, first.lane] {
+      #expect(log.filtered(lane: lane).entries == Array(log.entries.prefix(2)))
+    }
   }
 
   @Test(arguments: [false, true], [false, true])

@@ -49,7 +49,7 @@ public struct DispatchLog: Sendable, Equatable {
     public let actions: [Action]
     /// The mode, such as `serial`; empty for a change.
     public let mode: String
-    /// The keys of its lanes, as texts; empty without a lane.
+    /// The keys of its lanes, as texts, each cut with a hash at its end if it is long; empty without a lane.
     public let lanes: [String]
     /// The time of the dispatch, since the log's origin.
     public let began: Duration
@@ -140,8 +140,9 @@ extension DispatchLog {
     within time: Range<Duration>? = nil
   ) -> DispatchLog {
     var log = self
+    let cutLane = lane?.cutAsKey
     log.entries = entries.filter { entry in
-      let isInLane = lane == nil || lane == entry.lane || entry.lanes.contains { $0 == lane }
+      let isInLane = lane == nil || lane == entry.lane || entry.lanes.contains { $0 == cutLane }
       return isInLane
         && (store == nil || entry.stores.contains { $0.store == store })
         && (action == nil || entry.actions.contains { $0.type == action })

@@ -2,7 +2,7 @@
 struct LogWriter {
   /// The most differences of a store's run.
   private static let differenceLimit = 100
-  /// The longest text of a value, in characters.
+  /// The longest text of a value, in scalars.
   private static let textLimit = 4_000
 
   let masks: ValueMasks
@@ -48,8 +48,7 @@ struct LogWriter {
   }
 
   private static func cut(_ text: String) -> String {
-    // Counting characters would take longer than most texts are worth.
-    text.utf8.count <= textLimit ? text : text.prefix(textLimit) + "…"
+    text.cut(after: textLimit)
   }
 
   // MARK: Stores
@@ -115,7 +114,7 @@ struct LogWriter {
   /// Returns the differences, and counts the changed elements that were not compared.
   private func differences(of commit: TapedCommit, _ omitted: inout Int) -> [ModelDifference] {
     let (old, new) = (commit.rests.old.model, commit.rests.new.model)
-    var comparison = ModelComparison(masks: masks)
+    var comparison = ModelComparison(masks: masks, cutsKeys: true)
     comparison.compare(old, new)
     return comparison.differences
       + commit.partChanges.flatMap { differences(of: $0, in: old, &omitted) }
@@ -135,7 +134,7 @@ struct LogWriter {
     }
     omitted += max(0, elements.count - Self.differenceLimit)
     return elements.prefix(Self.differenceLimit).flatMap { element in
-      var comparison = ModelComparison(masks: masks, at: name, key: element.key)
+      var comparison = ModelComparison(masks: masks, at: name, key: element.key, cutsKeys: true)
       comparison.compareElements(element.old, element.new)
       return comparison.differences
     }
@@ -178,8 +177,8 @@ extension Dispatcher.Mode {
     case .async, .sync: []
     case .serial: ["serial"]
     case .mainThread: ["mainThread"]
-    case .lane(let key): [key.description]
-    case .lanes(let keys): keys.all.map(\.description)
+    case .lane(let key): [key.description.cutAsKey]
+    case .lanes(let keys): keys.all.map(\.description.cutAsKey)
     }
   }
 }

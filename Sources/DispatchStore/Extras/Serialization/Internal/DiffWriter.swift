@@ -99,7 +99,9 @@ package struct DiffWriter {
     case .text(let text):
       length += text.utf8.count
       // Quoting a long text takes long.
-      if text.utf8.count > lengthLimit { return Self.quote(String(text.prefix(lengthLimit))) + "…" }
+      if text.utf8.count > lengthLimit {
+        return Self.quote(String(text.unicodeScalars.prefix(lengthLimit))) + "…"
+      }
       if limit == .max { return Self.quote(text) }
       return text.count <= limit && !text.contains(where: \.isNewline) ? Self.quote(text) : nil
     case .fields(let name, let parts):

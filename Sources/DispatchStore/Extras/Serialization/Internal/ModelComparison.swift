@@ -5,22 +5,23 @@ package struct ModelComparison {
   private(set) var differences: [ModelDifference] = []
   /// The values that are not written.
   private let masks: ValueMasks
+  /// Whether long keys are cut in paths.
+  private let cutsKeys: Bool
   /// The path from the model to the current part; formatted only if something differs.
   private var path: [Step] = []
   /// The number of NaN pairs found, which are not equal but no difference.
   private var nanPairCount = 0
 
   /// - Parameter root: The name of the place that is compared, in front of each path.
-  init(masks: ValueMasks = ValueMasks(), at root: String? = nil) {
-    self.masks = masks
+  init(masks: ValueMasks = ValueMasks(), at root: String? = nil, cutsKeys: Bool = false) {
+    (self.masks, self.cutsKeys) = (masks, cutsKeys)
     if let root { path = [.member(root)] }
   }
 
   /// Begins with the element of a dictionary.
-  init(masks: ValueMasks, at dictionary: String, key: Any) {
-    self.init(masks: masks, at: dictionary)
-    var writer = DiffWriter(readsObjects: false, masks: masks, prefersDescriptions: true)
-    path.append(.key(writer.line(key) ?? ""))
+  init(masks: ValueMasks, at dictionary: String, key: Any, cutsKeys: Bool) {
+    self.init(masks: masks, at: dictionary, cutsKeys: cutsKeys)
+    path.append(.key(line(key, prefersDescriptions: true)))
   }
 
   private enum Step {
@@ -167,9 +168,11 @@ package struct ModelComparison {
     }
   }
 
-  private func line(_ value: Any) -> String {
-    var writer = DiffWriter(readsObjects: false, masks: masks)
-    return writer.line(value) ?? ""
+  private func line(_ key: Any, prefersDescriptions: Bool = false) -> String {
+    var writer = DiffWriter(
+      readsObjects: false, masks: masks, prefersDescriptions: prefersDescriptions)
+    let line = writer.line(key) ?? ""
+    return cutsKeys ? line.cutAsKey : line
   }
 
   // MARK: The path
