@@ -126,11 +126,13 @@ extension ReplayPlan.Root {
   fileprivate func run(
     at dispatcher: Dispatcher, mode: Dispatcher.Mode, then completion: (@Sendable () -> Void)? = nil
   ) -> DispatchHandle {
+    // Others that answer the actions may not have been asked.
+    let target = store.flatMap { dispatcher.store(with: $0)?.identifier }
     if entry.kind == .sequence {
-      return dispatcher.dispatch(actions: actions, mode: mode, then: completion)
+      return dispatcher.dispatch(
+        storeIdentifier: target, actions: actions, mode: mode, then: completion)
     }
-    return dispatcher.dispatch(
-      any: actions[0], to: target(at: dispatcher), mode: mode, then: completion)
+    return dispatcher.dispatch(any: actions[0], to: target, mode: mode, then: completion)
   }
 
   /// Runs it in the lanes that it had, and at its end those that followed, by the number of the one that they followed.
@@ -145,14 +147,6 @@ extension ReplayPlan.Root {
     return run(at: dispatcher, mode: mode) {
       for root in next { root.runInLanes(at: dispatcher, followers) }
     }
-  }
-}
-
-extension ReplayPlan.Root {
-  /// The only store of the dispatch: others that answer the action may not have been asked.
-  private func target(at dispatcher: Dispatcher) -> String? {
-    guard entry.stores.count == 1, let store = entry.stores.first?.store else { return nil }
-    return dispatcher.stores.contains { $0.identifier == store } ? store : nil
   }
 }
 

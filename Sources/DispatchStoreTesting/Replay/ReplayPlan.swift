@@ -8,6 +8,8 @@ struct ReplayPlan {
   struct Root: Sendable {
     let entry: DispatchLog.Entry
     let actions: [AnyAction]
+    /// The only store that took part; nil if there were more.
+    let store: String?
     /// The reason why its actions can't be sent, if a hook, an observer, a completion or an effect has made it: the
     /// replay may make it by itself.
     let failure: (any Error)?
@@ -56,10 +58,15 @@ struct ReplayPlan {
         try entry.actions.map { try Self.decode($0, coder) }
       }
       let cause = causes[index].flatMap { log.entries[$0].id }
+      let made = (entry.id.flatMap { children[$0] } ?? []).map { log.entries[$0] }
+      let steps = entry.kind == .sequence ? made.filter { !$0.isOutsideBlocks } : [entry]
+      let runs = steps.flatMap(\.stores).filter(\.tookPart)
+      let store = Set(runs.map(\.store)).count == 1 ? runs.first?.store : nil
       guard cause != nil, case .failure(let error) = actions else {
-        return Root(entry: entry, actions: try actions.get(), failure: nil, cause: cause)
+        return Root(
+          entry: entry, actions: try actions.get(), store: store, failure: nil, cause: cause)
       }
-      return Root(entry: entry, actions: [], failure: error, cause: cause)
+      return Root(entry: entry, actions: [], store: store, failure: error, cause: cause)
     }
   }
 

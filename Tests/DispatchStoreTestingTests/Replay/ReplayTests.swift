@@ -199,6 +199,39 @@ struct ReplayTests {
     #expect(sums == [1, 11])
   }
 
+  /// Also as a list, and if a block of that store changes another one, which answers the action, too.
+  @Test(arguments: [false, true], [false, true])
+  func goToTheOnlyStoreThatTookPart(asList: Bool, changesAnother: Bool) async throws {
+    @Sendable func register(at dispatcher: Dispatcher) {
+      let one = dispatcher.register(
+        store: Store(identifier: "one", model: 0) { On(Pay.self) { sum, pay in sum += pay.id } })
+      dispatcher.register(
+        store: Store(identifier: "two", model: 0) {
+          Perform(Pay.self) { pay, context in
+            try context.updateModel { $0 += pay.id }
+            if changesAnother { one.updateModel { $0 += 100 } }
+          }
+        })
+    }
+    let dispatcher = Dispatcher(name: "shop")
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    register(at: dispatcher)
+    let pays = [Pay(id: 1), Pay(id: 2)]
+    if asList {
+      await dispatcher.dispatch(storeIdentifier: "two", actions: pays).ended()
+    } else {
+      for pay in pays { await dispatcher.send(pay, to: "two") }
+    }
+    let log = try DispatchLog(jsonLines: recorder.log.jsonLines())
+    #expect(log.entries == recorder.log.entries)
+    let again = try await replay(log, decoding: coder, stores: register)
+    let sums = ["one", "two"].map { name in
+      (again.store(with: name) as? Store<Int, HandledAction>)?.model
+    }
+    #expect(sums == [changesAnother ? 200 : 0, 3])
+  }
+
   @Test func keepTheOrderOfCommitsOfManyThreads() async throws {
     let log = await record { dispatcher in
       await withTaskGroup { group in

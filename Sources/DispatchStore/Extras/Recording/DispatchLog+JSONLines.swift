@@ -141,7 +141,7 @@ extension DispatchLog.Entry: Codable {
 
 extension DispatchLog.StoreRun: Codable {
   private enum Key: String, CodingKey {
-    case store, outcome, detail, queued, duration, versions, differences, omitted, replacement
+    case store, outcome, detail, queued, duration, versions, differences, omitted, replacement, part
   }
 
   /// Encodes the run, with times in nanoseconds.
@@ -156,6 +156,7 @@ extension DispatchLog.StoreRun: Codable {
     try container.encode(differences, forKey: .differences)
     if omittedCount > 0 { try container.encode(omittedCount, forKey: .omitted) }
     try container.encodeIfPresent(replacement, forKey: .replacement)
+    if !tookPart { try container.encode(false, forKey: .part) }
   }
 
   /// Decodes a run.
@@ -176,5 +177,6 @@ extension DispatchLog.StoreRun: Codable {
     differences = try container.decode([DispatchLog.Difference].self, forKey: .differences)
     omittedCount = try container.decodeIfPresent(Int.self, forKey: .omitted) ?? 0
     replacement = try container.decodeIfPresent(String.self, forKey: .replacement)
+    tookPart = try container.decodeIfPresent(Bool.self, forKey: .part) ?? true
   }
 }

@@ -114,6 +114,8 @@ public struct DispatchLog: Sendable, Equatable {
     public let omittedCount: Int
     /// The action that the store got, if a middleware has replaced it.
     public let replacement: String?
+    /// Whether the store got the action; false if it did not answer it, and a block of another store has changed it.
+    package let tookPart: Bool
   }
 
   /// A place at which a commit has changed a model.

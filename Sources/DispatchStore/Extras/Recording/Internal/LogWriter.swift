@@ -98,7 +98,8 @@ struct LogWriter {
       duration: run?.duration ?? .zero, oldVersion: versions.map { $0.old }.min() ?? version,
       newVersion: versions.map { $0.new }.max() ?? version, differences: differences,
       omittedCount: omitted,
-      replacement: run?.replacement.map { text(HandledAction.unwrapped($0)) })
+      replacement: run?.replacement.map { text(HandledAction.unwrapped($0)) },
+      tookPart: run != nil)
   }
 
   private func outcome(_ outcome: StoreOutcome) -> (DispatchLog.StoreRun.Outcome, String?) {
