@@ -338,13 +338,17 @@ def check_many_entries(page):
 
 def check_late_times(page, data):
     """A server may have run for longer than a number has bits for nanoseconds."""
-    count, unreadable = page.run("""(() => {
-      const {chunk} = readData(), late = new Log();
-      late.append({...chunk, base: 120 * 86400e3});
-      return [late.count, late.unreadable];
+    count, unreadable, wrong, marks = page.run("""(() => {
+      const {chunk} = readData(), late = new Log(), size = log.count;
+      for (const day of [120, 400, 4000]) late.append({...chunk, base: day * 86400e3});
+      const off = i => Math.abs(late.begin[size + i] - late.begin[i] - 280 * 86400e9);
+      const wrong = Array.from({length: size}, (_, i) => i).filter(i => off(i) > 8).length;
+      return [late.count, late.unreadable, wrong, [...marks({from: 2 ** 60 - 5000, to: 2 ** 60}, 100)].length];
     })()""")
-    expect((count, unreadable) == (len(data.entries), 0), f"of {len(data.entries)} entries after 120 days the page has {count}, {unreadable} are unreadable")
-    passed("entries of a dispatcher that has run for 120 days are read")
+    total = 3 * len(data.entries)
+    expect((count, unreadable) == (total, 0), f"of {total} entries on three days of ten years the page has {count}, {unreadable} are unreadable")
+    expect(wrong == 0 and marks < 100, f"after 400 days {wrong} times are wrong; an axis after 36 years has {marks} marks")
+    passed("entries of a dispatcher that has run for ten years are read")
 
 
 def check_empty(page):
