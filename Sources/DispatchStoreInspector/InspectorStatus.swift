@@ -1,7 +1,18 @@
 public import DispatchStore
 
 /// The dispatches in flight, and who waits for whom, for a page of the inspector.
+///
+/// A page gets their number, and the 500 that are longest without a move.
 public struct InspectorStatus: Sendable {
+  /// The most dispatches that are written, with the waits between them.
+  private static let limit = 500
+  private static let edgeLimit = 2 * limit
+  private static let laneLimit = 100
+  private static let stateLimit = 10
+  /// The longest texts, in scalars: keys of lanes and of other options may be of any length.
+  private static let textLimit = 100_000
+  private static let lineLimit = 200
+
   private let diagnosis: Diagnosis
   private let limits: [(name: String, statistics: DispatchLimit.Statistics)]
   /// The number of entries that were not sent to the page.
@@ -24,21 +35,31 @@ public struct InspectorStatus: Sendable {
     json.object { json in
       json.member("notSent") { $0.number(Int64(notSent)) }
       json.member("origin") { $0.number(origin) }
-      json.member("inFlight") { $0.array(diagnosis.entries) { write($1, to: &$0) } }
+      json.member("count") { $0.number(Int64(diagnosis.entries.count)) }
+      json.member("inFlight") {
+        $0.array(diagnosis.entries.prefix(Self.limit)) { write($1, to: &$0) }
+      }
       let ring = Set(diagnosis.cycles.flatMap(\.edges))
+      let others = diagnosis.edges.lazy.filter { edge in
+        max(edge.from, edge.to) <= Self.limit && !ring.contains(edge)
+      }
+      let edges =
+        ring.prefix(Self.edgeLimit).sorted { ($0.from, $0.to) < ($1.from, $1.to) }
+        + others.prefix(Self.edgeLimit)
       json.member("edges") { json in
-        json.array(diagnosis.edges) { write($1, inRing: ring.contains($1), to: &$0) }
+        json.array(edges) { write($1, inRing: ring.contains($1), to: &$0) }
       }
       json.member("lanes") { json in
-        json.array(waitingByLane.sorted { $0.value > $1.value }) { json, lane in
+        let lanes = waitingByLane.sorted { $0.value > $1.value }
+        json.array(lanes.prefix(Self.laneLimit)) { json, lane in
           json.object { json in
-            json.member("name") { $0.text(lane.key) }
+            json.member("name") { $0.text(lane.key.cut(after: Self.lineLimit)) }
             json.member("waiting") { $0.number(Int64(lane.value)) }
           }
         }
       }
       json.member("limits") { $0.array(limits) { write($1, to: &$0) } }
-      json.member("text") { $0.text("\(diagnosis)") }
+      json.member("text") { $0.text(diagnosis.text(of: Self.limit).cut(after: Self.textLimit)) }
     }
   }
 
@@ -55,15 +76,17 @@ public struct InspectorStatus: Sendable {
       json.member("number") { $0.number(Int64(entry.number)) }
       json.member("id") { $0.number(entry.id.map { Int64(clamping: $0.number) } ?? -1) }
       json.member("parent") { $0.number(entry.parent.map { Int64(clamping: $0.number) } ?? -1) }
-      json.member("type") { json in
-        json.text(entry.actions.map { "\(type(of: $0))" }.joined(separator: ", "))
+      json.member("type") { $0.text(entry.name) }
+      json.member("mode") { json in
+        json.text(entry.mode.map { "\($0)" }?.cut(after: Self.lineLimit) ?? "")
       }
-      json.member("mode") { $0.text(entry.mode.map { "\($0)" } ?? "") }
       json.member("site") { $0.text("\(entry.callSite)") }
       json.member("age") { $0.number(entry.age?.wholeNanoseconds ?? -1) }
       json.member("unmoved") { $0.number(entry.timeUnmoved?.wholeNanoseconds ?? -1) }
       json.member("waiting") { $0.bool(entry.isWaiting) }
-      json.member("states") { $0.array(entry.states) { $0.text($1) } }
+      json.member("states") {
+        $0.array(entry.states.prefix(Self.stateLimit)) { $0.text($1.cut(after: Self.lineLimit)) }
+      }
     }
   }
 
@@ -72,7 +95,7 @@ public struct InspectorStatus: Sendable {
       json.member("from") { $0.number(Int64(edge.from)) }
       json.member("to") { $0.number(Int64(edge.to)) }
       json.member("kind") { $0.text("\(edge.kind)") }
-      json.member("label") { $0.text(edge.label) }
+      json.member("label") { $0.text(edge.label.cut(after: Self.lineLimit)) }
       json.member("suspected") { $0.bool(edge.isSuspected) }
       json.member("ring") { $0.bool(inRing) }
     }

@@ -20,7 +20,7 @@ struct PageJSON {
 
   /// Writes an array with a value for each element.
   mutating func array<Element>(
-    _ elements: [Element], _ value: (inout PageJSON, Element) -> Void
+    _ elements: some Sequence<Element>, _ value: (inout PageJSON, Element) -> Void
   ) {
     array { json in for element in elements { value(&json, element) } }
   }

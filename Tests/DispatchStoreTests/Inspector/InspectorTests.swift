@@ -157,6 +157,27 @@ struct InspectorTests {
     #expect(data["live"] as? String == "events")
   }
 
+  @Test func aStatusOfAnyNumberOfDispatchesIsShort() async throws {
+    dispatcher.tracksInFlight = true
+    dispatcher.queue.isSuspended = true
+    let key = String(repeating: "k", count: 2_000)
+    let handles = (0..<5_000).map { number in
+      dispatcher.dispatch(
+        Book(customer: "a", amount: number), mode: .serial(lane: key + "\(number % 1_000)"))
+    }
+    var events = InspectorFeed(of: recorder, at: dispatcher).makeAsyncIterator()
+    let event = try #require(await events.next())
+    for handle in handles { handle.cancel() }
+    dispatcher.queue.isSuspended = false
+    for handle in handles { await handle.ended() }
+    #expect(event.name == "status" && event.data.utf8.count < 1_000_000)
+    let object = try JSONSerialization.jsonObject(with: Data(event.data.utf8))
+    let status = try #require(object as? [String: Any])
+    #expect(status["count"] as? Int == 5_000)
+    #expect((status["inFlight"] as? [Any])?.count == 500)
+    #expect((status["text"] as? String)?.contains("5000 in flight") == true)
+  }
+
   @Test func aFeedOfABusyDispatcherStillHasAStatusAndTheOrigin() async throws {
     var events = InspectorFeed(of: recorder, at: dispatcher).makeAsyncIterator()
     // The page may be open before the first dispatch, at which the log begins.

@@ -1,6 +1,9 @@
 extension Diagnosis: CustomStringConvertible {
   /// The deadlocks, then each entry with its actions and waits; longest without a move first.
-  public var description: String {
+  public var description: String { text(of: .max) }
+
+  /// Returns the description with the first entries alone, and the number of the others.
+  package func text(of count: Int) -> String {
     var lines = [headline]
     if !hasTable {
       lines.append(
@@ -9,10 +12,11 @@ extension Diagnosis: CustomStringConvertible {
         """)
     }
     for cycle in cycles { lines.append(cycle.line) }
-    for entry in entries {
+    for entry in entries.prefix(count) {
       lines.append(entry.line)
       lines += entry.states.map { "   \($0)" }
     }
+    if entries.count > count { lines.append("… \(entries.count - count) more") }
     return (lines + pendingWork).joined(separator: "\n")
   }
 
@@ -54,7 +58,7 @@ extension Diagnosis.Entry {
   }
 
   /// The types of the actions.
-  var name: String {
+  package var name: String {
     if actions.isEmpty { return id == nil ? "A call" : "A dispatch" }
     let types = actions.prefix(3).map { "\(type(of: $0))" }
     return (types + (actions.count > types.count ? ["…"] : [])).joined(separator: ", ")

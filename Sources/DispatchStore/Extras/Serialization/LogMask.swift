@@ -4,7 +4,8 @@
 ///
 /// The log has `‹masked›` in their place, so you still see that they changed. An action with a masked value in it is
 /// logged without its encoded form. So is one that holds an object, or says itself how it is reflected: it may have more in
-/// it than can be seen. Of these, only the type is written. Texts of errors and keys of lanes are never masked.
+/// it than can be seen. Of these, only the type is written. Texts of errors and keys of lanes are never masked, nor is what
+/// a `Diagnosis` says of dispatches in flight.
 public struct LogMask: Sendable {
   let type: ObjectIdentifier
   /// The field of the type; nil for the type as a whole.

@@ -1,6 +1,6 @@
 extension String {
   /// Returns the beginning of a long text; counts scalars, since a character may have any number of these.
-  func cut(after limit: Int) -> String {
+  package func cut(after limit: Int) -> String {
     if utf8.count <= limit { return self }
     let start = unicodeScalars.prefix(limit)
     return start.endIndex == endIndex ? self : String(start) + "…"
