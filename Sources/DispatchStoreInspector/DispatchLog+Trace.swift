@@ -42,20 +42,32 @@ extension DispatchLog {
 private struct TraceTracks {
   private(set) var names: [String] = []
   /// By a group of tracks: the end of the last slice of each.
-  private var ends: [String: [(track: Int, end: Duration)]] = [:]
+  private var ends: [String: MinimumHeap<TrackEnd>] = [:]
+
+  private struct TrackEnd: Comparable {
+    let end: Duration
+    let track: Int
+
+    static func < (one: Self, other: Self) -> Bool {
+      (one.end, one.track) < (other.end, other.track)
+    }
+  }
 
   /// Returns the number of the track for an entry; entries come in the order of their starts.
   mutating func track(of entry: DispatchLog.Entry) -> Int {
     let group = entry.lane ?? (entry.mode.isEmpty ? "changes" : entry.mode)
-    let end = entry.lastMoment + .nanoseconds(1)
-    if let free = ends[group]?.firstIndex(where: { $0.end <= entry.start }) {
-      ends[group]![free].end = end
-      return ends[group]![free].track
+    let track: Int
+    if let first = ends[group]?.minimum, first.end <= entry.start {
+      _ = ends[group]?.popMinimum()
+      track = first.track
+    } else {
+      let count = ends[group]?.count ?? 0
+      names.append(count == 0 ? group : "\(group) (\(count + 1))")
+      track = names.count
     }
-    let count = ends[group]?.count ?? 0
-    names.append(count == 0 ? group : "\(group) (\(count + 1))")
-    ends[group, default: []].append((names.count, end))
-    return names.count
+    let end = entry.lastMoment + .nanoseconds(1)
+    ends[group, default: MinimumHeap([])].insert(TrackEnd(end: end, track: track))
+    return track
   }
 }
 

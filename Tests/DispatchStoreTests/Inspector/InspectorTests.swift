@@ -61,10 +61,12 @@ struct InspectorTests {
   }
 
   /// A change of a model outside of any dispatch.
-  private func change(at began: Duration) -> DispatchLog.Entry {
+  private func change(
+    at began: Duration, for duration: Duration = .zero
+  ) -> DispatchLog.Entry {
     DispatchLog.Entry(
       kind: .change, id: nil, parent: nil, isOutsideBlocks: false, actions: [], mode: "",
-      lanes: [], began: began, timeQueued: .zero, duration: .zero, callSite: "", error: nil,
+      lanes: [], began: began, timeQueued: .zero, duration: duration, callSite: "", error: nil,
       stores: [])
   }
 
@@ -267,6 +269,19 @@ struct InspectorTests {
     #expect(events("C").count == 8)
     let tracks = events("M").compactMap { ($0["args"] as? [String: Any])?["name"] as? String }
     #expect(Set(tracks).isSuperset(of: ["one", "two", "sync"]))
+  }
+
+  @Test func aTraceHasAsManyTracksAsDispatchesRanAtATime() throws {
+    // 1,000 at a time: each lasts for 1,000 ns, and one begins in each of these.
+    let entries = (0..<10_000).map { number in
+      change(at: .nanoseconds(number), for: .nanoseconds(1_000))
+    }
+    let log = DispatchLog(dispatcher: "", origin: Date(), entries: entries)
+    let object = try JSONSerialization.jsonObject(with: log.chromeTrace())
+    let all = try #require((object as? [String: Any])?["traceEvents"] as? [[String: Any]])
+    let slices = all.filter { $0["ph"] as? String == "X" }
+    let byTrack = Dictionary(grouping: slices) { $0["tid"] as? Int }
+    #expect(byTrack.count == 1_000 && byTrack.values.allSatisfy { $0.count == 10 })
   }
 
   @Test func graphsHaveTheCauses() async throws {

@@ -1,20 +1,20 @@
 /// A binary heap, smallest first.
-struct MinimumHeap<Element: Comparable> {
+package struct MinimumHeap<Element: Comparable> {
   private var elements: [Element]
 
   /// - Parameter sorted: A sorted array, which is a heap already.
-  init(_ sorted: [Element]) {
+  package init(_ sorted: [Element]) {
     elements = sorted
   }
 
-  var count: Int { elements.count }
+  package var count: Int { elements.count }
 
-  var minimum: Element? { elements.first }
+  package var minimum: Element? { elements.first }
 
   /// All elements, smallest first.
   var sorted: [Element] { elements.sorted() }
 
-  mutating func insert(_ element: Element) {
+  package mutating func insert(_ element: Element) {
     elements.append(element)
     var child = elements.count - 1
     while child > 0, elements[child] < elements[(child - 1) / 2] {
@@ -23,7 +23,7 @@ struct MinimumHeap<Element: Comparable> {
     }
   }
 
-  mutating func popMinimum() -> Element? {
+  package mutating func popMinimum() -> Element? {
     guard let minimum = elements.first else { return nil }
     let last = elements.removeLast()
     guard !elements.isEmpty else { return minimum }
