@@ -512,6 +512,29 @@ struct TimeTravelTests {
     #expect(stores.map(\.model.total) == [3, 7])
   }
 
+  @Test(arguments: [false, true], [false, true])
+  func aStoreThatComesOnATravelKeepsItsChanges(
+    isElsewhere: Bool, travelsAgain: Bool
+  ) async throws {
+    let ids = [1, 2].map { number(book($0)) }
+    let other = Dispatcher()
+    dispatcher.unregister(store: stores[1])
+    if isElsewhere { other.register(store: stores[1]) }
+    try await recorder.travel(to: ids[0])
+    if isElsewhere {
+      await other.send(Book(customer: "x", amount: 100))
+      other.unregister(store: stores[1])
+    } else {
+      stores[1].updateModel { $0.total += 100 }
+    }
+    dispatcher.register(store: stores[1])
+    if travelsAgain { try await recorder.travel(to: ids[1]) }
+    try await recorder.resume()
+    #expect(stores.map(\.model.total) == [3, 103])
+    #expect(await book(4).result.isSuccess)
+    #expect(stores.map(\.model.total) == [7, 107])
+  }
+
   @Test func aStoreThatDoesNotComeBackFromATravelIsNotSetToWhatItHasLost() async throws {
     let ids = [1, 2].map { number(book($0)) }
     try await recorder.travel(to: ids[0])

@@ -147,10 +147,10 @@ extension DispatchRecorder {
   private func restore(
     _ dispatcher: Dispatcher, from present: Int, to mark: Int, count: Int
   ) async throws(TravelError) {
-    let places = core.state.withLock(\.places)
+    let travellers = core.state.withLock(\.travellers)
     let members: [(tape: StoreTape, store: any TapedStore)] = core.presentTapes.compactMap { tape in
-      guard let store = tape.store,
-        mayBeSet(store, by: dispatcher, wasSet: places[tape.index] != nil)
+      guard let store = tape.store, travellers?.contains(tape.index) != false,
+        mayBeSet(store, by: dispatcher, wasSet: travellers != nil)
       else { return nil }
       return (tape: tape, store: store)
     }

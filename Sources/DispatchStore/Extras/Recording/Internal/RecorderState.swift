@@ -154,9 +154,11 @@ struct RecorderState: Sendable {
   /// The places among all commits that no state of the stores derives from any longer, after a travel that was kept.
   private var forgotten: [ClosedRange<Int>] = []
   /// The places at which stores are that a travel has set to an earlier state, and the number of commits before it.
-  private(set) var places: [Int: (mark: Int, count: Int)] = [:]
+  private var places: [Int: (mark: Int, count: Int)] = [:]
   /// The entries and commits from before a travel, which don't count for the limits during it: they are the way back.
   private var travelled = (count: 0, bytes: 0)
+  /// The stores that a travel has set in its first step, the only ones that it sets; nil without one.
+  private(set) var travellers: Set<Int>?
   /// The greatest place of a commit that is no longer kept.
   private var droppedPlace = 0
   private var underWay: [DispatchID: Entry] = [:]
@@ -393,7 +395,10 @@ struct RecorderState: Sendable {
       let outside = takeOutside(count, at: index)
       moves[index] = [outside, changes(at: index, from: place, to: mark)]
     }
-    if travelled.count == 0 { travelled = (max(entries.count, commits.count), size) }
+    if travellers == nil {
+      travellers = Set(indices)
+      travelled = (max(entries.count, commits.count), size)
+    }
     return moves
   }
 
@@ -425,7 +430,7 @@ struct RecorderState: Sendable {
       guard let place = places[commit.index] else { return false }
       return place.mark < commit.place && commit.place <= place.count
     }
-    (self.places, travelled) = ([:], (count: 0, bytes: 0))
+    (self.places, travellers, travelled) = ([:], nil, (count: 0, bytes: 0))
     return takeCommits(isAhead)
   }
 
