@@ -622,6 +622,38 @@ struct InheritanceTests {
     observer.cancel()
   }
 
+  /// Also if the list is accepted once the block has left an exclusive section.
+  @Test(arguments: inner, [false, true])
+  func whatTheHookOfAListDispatchesIsNotCancelled(
+    _ mode: Dispatcher.Mode, inSection: Bool
+  ) async {
+    let (dispatcher, handles, free) = (dispatcher, handles, Latch())
+    let (desk, inner) = (dispatcher.store(with: "desk") as! Desk, holds("inner", until: free))
+    dispatcher.register(
+      middleware: ListHook { _ in
+        handles.record(
+          dispatcher.dispatch(storeIdentifier: "inner", action: inner, mode: mode))
+      })
+    let (held, go) = (Latch(), Latch())
+    let handle = dispatchOuter(
+      outer {
+        let list: @Sendable () -> Void = {
+          dispatcher.dispatch(actions: [Errand.adds("a")], mode: .serial(lane: "list"))
+        }
+        if inSection { desk.updateModel { _ in list() } } else { list() }
+        held.open()
+        go.wait()
+      })
+    await held.opened()
+    handle.cancel()
+    go.open()
+    await handle.ended()
+    let made = await handles.first(1)[0]
+    #expect(!made.hasEnded)
+    free.open()
+    #expect(await made.result.isSuccess)
+  }
+
   @Test(arguments: inner)
   func aCompletionsDispatchIsNotCancelledWithWhatItCompletes(_ mode: Dispatcher.Mode) async {
     let (dispatcher, handles, free) = (dispatcher, handles, Latch())

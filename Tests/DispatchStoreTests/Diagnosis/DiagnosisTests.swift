@@ -161,6 +161,24 @@ struct DiagnosisTests {
     #expect(await dispatcher.drain().isComplete)
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func showsAListWhoseHookHasNotReturned(mode: Dispatcher.Mode) async {
+    let (dispatcher, free, began) = (dispatcher, world.free, Latch())
+    let list = Recorder<DispatchHandle>()
+    dispatcher.register(
+      middleware: ListHook { _ in
+        began.open()
+        free.wait()
+      })
+    Thread {
+      list.record(dispatcher.dispatch(actions: [Script.adds("x"), Script.adds("y")], mode: mode))
+    }.start()
+    await began.opened()
+    #expect(dispatcher.diagnosis().entries.map(\.actions.count) == [2])
+    free.open()
+    await world.end(list.first(1)[0])
+  }
+
   /// Its block goes on only after the dispatch that it makes on its own thread.
   @Test(arguments: queuedModes.filter { $0 != .mainThread })
   func namesTheSyncDispatchThatABlockWaitsFor(mode: Dispatcher.Mode) async {

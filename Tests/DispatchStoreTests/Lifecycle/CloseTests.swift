@@ -122,6 +122,20 @@ struct CloseTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test(arguments: modes, modes)
+  func acceptsWhatTheHookOfAListDispatches(mode: Dispatcher.Mode, inner: Dispatcher.Mode) async {
+    let (stage, dispatcher) = (dispatcher.addStage(), dispatcher)
+    dispatcher.register(
+      middleware: ListHook { _ in
+        dispatcher.close()
+        dispatcher.dispatch(action: Script.adds("by a hook"), mode: inner)
+      })
+    let list = dispatcher.dispatch(actions: [Script.adds("x"), Script.adds("y")], mode: mode)
+    #expect(await list.result.isSuccess)
+    #expect(await dispatcher.drain().isComplete)
+    #expect(Set(stage.model) == ["by a hook", "x", "y"])
+  }
+
   /// The child tasks of its blocks, too.
   @Test(arguments: modes)
   func acceptsWhatTheTasksOfABlockDispatch(mode: Dispatcher.Mode) async {

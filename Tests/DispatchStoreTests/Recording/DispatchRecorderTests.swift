@@ -209,6 +209,29 @@ struct DispatchRecorderTests {
       outside == ["in a hook", "in a completion"].map { "Book(customer: \"\($0)\", amount: 1)" })
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func noteThatTheHookOfAListHasMadeADispatch(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, _, recorder) = make()
+    dispatcher.register(
+      middleware: ListHook { list in
+        list.dispatcher.dispatch(action: Book(customer: "in a hook", amount: 1), mode: .sync)
+      })
+    dispatcher.register(
+      store: Store(identifier: "busy", model: 0) {
+        Perform(Busy.self) { _, context in
+          let books = [Book(customer: "a", amount: 1)]
+          await context.dispatcher.dispatch(actions: books, mode: .async).ended()
+        }
+      })
+    let busy = await onOwnThread { dispatcher.dispatch(action: Busy(), mode: mode) }
+    await busy.ended()
+    let entries = recorder.log.entries
+    let list = entries.first { $0.kind == .sequence }
+    #expect(list?.parent == busy.dispatchID.number && list?.isOutsideBlocks == false)
+    let made = entries.first { $0.actions.first?.text.contains("in a hook") == true }
+    #expect(made?.parent == list?.id && made?.isOutsideBlocks == true)
+  }
+
   @Test func noteASequenceWithItsActionsAsChildren() async {
     let (dispatcher, _, recorder) = make()
     let actions = [1, 2].map { Book(customer: "a", amount: $0) }

@@ -9,8 +9,9 @@ final class DispatchSequence: @unchecked Sendable {
   private let dispatched: [any ActionType]
   /// The dispatch whose result this one returns; only for a sequence without actions.
   private let joined: Dispatch?
-  /// The session of the list as a whole; nil if nothing watches it and no hook is called for it.
-  let session: MiddlewareSession?
+  /// The session of the list as a whole; nil before it is prepared, and if nothing watches it and no hook is called for
+  /// it.
+  @exclusivity(unchecked) private(set) var session: MiddlewareSession?
   private let continuesOnFailure: Bool
   /// The actions that have ended.
   ///
@@ -21,7 +22,7 @@ final class DispatchSequence: @unchecked Sendable {
   /// The enclosing context on its caller's thread, while it runs there.
   @exclusivity(unchecked) var outer: DispatchContext?
   /// The route that accepts or refuses it, and counts it as outstanding; nil once it has ended.
-  @exclusivity(unchecked) private var acceptance: Unmanaged<Route>?
+  @exclusivity(unchecked) private(set) var acceptance: Unmanaged<Route>?
   /// The gate at which the sequence waits after its last action; nil for most.
   @exclusivity(unchecked) private(set) var endGate: EndGate?
   /// The number of the last commit before the sequence came to that gate.
@@ -42,13 +43,18 @@ final class DispatchSequence: @unchecked Sendable {
     (dispatched, self.storeIdentifier, self.joined) = (actions, storeIdentifier, joined)
     (self.continuesOnFailure, self.acceptance) = (continuesOnFailure, acceptance)
     (self.dispatcher, self.mode) = (dispatcher, mode)
-    session = acceptance._withUnsafeGuaranteedRef { route -> MiddlewareSession? in
+  }
+
+  /// Begins the session of the list as a whole; nil if it has none.
+  func beginSession(of dispatch: Dispatch) -> MiddlewareSession? {
+    session = acceptance.unsafelyUnwrapped._withUnsafeGuaranteedRef { route -> MiddlewareSession? in
       let chain = route.chain
       guard joined == nil, !route.hasFailed, !chain.wholes.isEmpty || chain.watcher != nil
       else { return nil }
       return MiddlewareSession.begin(
-        listOf: actions, .passUnretained(chain), of: dispatch, mode, by: dispatcher)
+        listOf: dispatched, .passUnretained(chain), of: dispatch, mode, by: dispatcher)
     }
+    return session
   }
 
   deinit {

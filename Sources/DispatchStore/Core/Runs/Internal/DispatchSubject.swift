@@ -66,8 +66,5 @@ extension Dispatcher {
       continuesOnFailure: subject.continuesOnFailure, in: mode, by: self, on: thread)
     dispatch.leaveRoute()
     dispatch.put(sequence)
-    if let bound = sequence.session?.dispatchBegan(), !bound.isEmpty {
-      dispatch.bind(bound, by: self)
-    }
   }
 }

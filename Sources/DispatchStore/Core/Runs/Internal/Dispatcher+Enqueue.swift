@@ -182,9 +182,24 @@ extension Dispatcher {
     _ dispatch: Dispatch, to storeIdentifier: String?, in mode: Mode, on thread: ThreadState
   ) {
     if !dispatch.isAction {
-      dispatch.sequence?.session?.watch(dispatch)
+      if let session = dispatch.sequence?.beginSession(of: dispatch) {
+        prepareList(dispatch, session, in: mode, on: thread)
+      }
     } else if dispatch.needsPreparation {
       prepareStores(of: dispatch, to: storeIdentifier, in: mode, on: thread)
+    }
+  }
+
+  @inline(never)
+  private func prepareList(
+    _ list: Dispatch, _ session: MiddlewareSession, in mode: Mode, on thread: ThreadState
+  ) {
+    // The run is only the context of the hooks: it takes no action to a store.
+    withUnsafePointer(to: session) { address in
+      var run = InlineRun(of: list, UnsafeRawPointer(address), on: thread)
+      withUnsafeMutablePointer(to: &run) {
+        $0.prepareList(list, session, in: mode, by: self, on: thread)
+      }
     }
   }
 

@@ -69,17 +69,39 @@ extension InlineRun.Address {
     _ record: Dispatch, _ action: any ActionType, to storeIdentifier: String?,
     in mode: Dispatcher.Mode, by dispatcher: Dispatcher, on thread: ThreadState
   ) {
-    // A `.sync` dispatch knows its caller. After a delay, its own context is around its hooks, too.
-    let isWithCaller = mode.isSync && !record.isStep
-    let outer = isWithCaller ? record.outer : DispatchContext.enclosing(thread.run, on: thread)
-    record.keep(outer: isPlanted(.hookOutside) ? nil : outer)
-    _ = prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
+    aroundHooks(of: record, in: mode, on: thread) {
+      _ = prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
+    }
     if let session = pointee.session.take() {
       session._withUnsafeGuaranteedRef { $0.keepAlive() }
       record.keep(session.takeRetainedValue())
     }
-    // The code that dispatches was around the hooks. It is not around the stores, which run elsewhere; only a `.sync`
-    // caller waits for them, and for its turn before.
+  }
+
+  /// Prepares a list, whose sequence keeps the session.
+  func prepareList(
+    _ list: Dispatch, _ session: MiddlewareSession, in mode: Dispatcher.Mode,
+    by dispatcher: Dispatcher, on thread: ThreadState
+  ) {
+    aroundHooks(of: list, in: mode, on: thread) {
+      let outer = thread.run
+      thread.run = self
+      _ = callWholeHooks(of: .passUnretained(session), by: dispatcher, on: thread)
+      thread.run = outer
+    }
+  }
+
+  /// Calls a closure that calls the hooks of a queued dispatch, with the code that dispatches around them.
+  private func aroundHooks(
+    of record: Dispatch, in mode: Dispatcher.Mode, on thread: ThreadState, _ body: () -> Void
+  ) {
+    // A `.sync` dispatch knows its caller. After a delay, its own context is around its hooks, too.
+    let isWithCaller = mode.isSync && !record.isStep
+    let outer = isWithCaller ? record.outer : DispatchContext.enclosing(thread.run, on: thread)
+    record.keep(outer: isPlanted(.hookOutside) ? nil : outer)
+    body()
+    // That code is not around the stores, which run elsewhere; only a `.sync` caller waits for them, and for its turn
+    // before.
     if !mode.isSync { record.keep(outer: nil) }
   }
 
