@@ -149,4 +149,53 @@ struct PayloadReleaseTests {
     for handle in handles { #expect(await handle.result.isSuccess) }
     await released.full()
   }
+
+  private struct Ask: ActionType { typealias Reply = Note }
+
+  /// Calls a closure when it is released.
+  private final class Note: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) {
+      self.body = body
+    }
+
+    deinit {
+      body()
+    }
+  }
+
+  /// Its last reference is that of the dispatch which waits, while that starts or is cancelled.
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: 1)], [false, true])
+  func ofAReplyHappensUnderNoLockOfTheDispatchThatHasWaited(
+    _ mode: Dispatcher.Mode, isCancelled: Bool
+  ) async {
+    let (handles, free, released) = (Recorder<DispatchHandle>(), Latch(), Latch())
+    let other = Dispatcher(queue: .wide(1))
+    other.register(
+      store: Store(identifier: "asked", model: 0) {
+        Perform(Ask.self) { _, _ in
+          await free.opened()
+          return Note {
+            handles.all.first?.cancel()
+            released.open()
+          }
+        }
+      })
+    other.addStage()
+    dispatcher.addStage()
+    dispatcher.queue.isSuspended = true
+    handles.record(
+      dispatcher.dispatch(
+        action: Script.adds("x"), mode: mode,
+        options: .after(other.dispatch(action: Ask(), mode: .serial))))
+    free.open()
+    // Its turn comes once the thread has let go of the first one.
+    await other.dispatch(action: Script.adds("y"), mode: .serial).ended()
+    #expect(!released.isOpen)
+    if isCancelled { handles.all[0].cancel() }
+    dispatcher.queue.isSuspended = false
+    await released.opened()
+    await handles.all[0].ended()
+  }
 }

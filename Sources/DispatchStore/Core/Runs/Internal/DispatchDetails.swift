@@ -116,6 +116,15 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
+  /// Starts the dispatch, or notes that its gate was tried.
+  func start(
+    _ transition: (inout DispatchState) -> DispatchState.Start
+  ) -> DispatchState.Start {
+    let (start, released) = withState { (transition(&$0), $0.takeWaitedFor()) }
+    withExtendedLifetime(released) {}
+    return start
+  }
+
   // MARK: Commits that are not saved
 
   var hasLostCommit: Bool { hasLoss.load(ordering: .acquiring) }
@@ -236,9 +245,10 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Notes that the completion is about to run.
   func beginEnding() {
-    let timer = withState { state in
-      state.beginEnding().map { ($0, state.limit?.dispatcher) }
+    let (timer, released) = withState { state in
+      (state.beginEnding().map { ($0, state.limit?.dispatcher) }, state.takeWaitedFor())
     }
+    withExtendedLifetime(released) {}
     if let (timer, dispatcher) = timer { dispatcher?.timers.remove(timer) }
   }
 

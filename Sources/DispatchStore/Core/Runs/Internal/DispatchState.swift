@@ -28,14 +28,15 @@ struct DispatchState {
     var isParked = false
     /// Whether it is a sequence that pauses between two actions.
     var isBetweenActions = false
-    /// The dispatches to wait for, and how many of them have not ended.
-    var before: [Dispatch] = []
+    /// The number of dispatches to wait for that have not ended.
     var missing = 0
     /// The gate to pass after these have ended, before it starts; nil for most.
     var turn: GateTurn?
   }
 
   private var phase: Phase
+  /// The dispatches to wait for, until `takeWaitedFor()`.
+  private var waitedFor: [Dispatch] = []
   private var waiters: [Waiter] = []
   private(set) var isCancelled = false
   /// Whether the task that sent the dispatch is cancelled, so that it does not start, nor what its block dispatches.
@@ -117,7 +118,7 @@ struct DispatchState {
   var isDroppable: Bool { waiting?.isBetweenActions == false && !isCancelled }
 
   /// The dispatches that it waits for before it runs.
-  var before: [Dispatch] { waiting?.before ?? [] }
+  var before: [Dispatch] { isWaiting ? waitedFor : [] }
 
   /// The gate that it has not passed yet.
   var gate: StartGate? { waiting?.turn?.gate }
@@ -140,8 +141,17 @@ struct DispatchState {
 
   /// Makes it wait for these dispatches before it runs.
   mutating func wait(for before: [Dispatch]) {
-    waiting?.before = before
+    guard isWaiting else { return }
+    waitedFor = before
     waiting?.missing = before.count
+  }
+
+  /// Takes the dispatches that it no longer waits for, to be released outside of the lock: the deinitialization of a
+  /// reply is code of the program.
+  mutating func takeWaitedFor() -> [Dispatch] {
+    guard !isWaiting else { return [] }
+    defer { waitedFor = [] }
+    return waitedFor
   }
 
   /// Makes it pass a gate before it runs, after the dispatches that it waits for.
