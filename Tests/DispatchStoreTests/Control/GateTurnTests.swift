@@ -13,11 +13,11 @@ struct GateTurnTests {
   @Test func itIsTriedInItsTurnAndRunsOnceItIsOpen() {
     var state = DispatchState(isRunning: false)
     state.wait(at: AnyGate())
-    #expect(state.isGated && state.gateAtTurn == nil)
+    #expect(state.gate != nil && state.gateAtTurn == nil)
     let isTried = reach(&state)
     #expect(isTried && state.gateAtTurn != nil)
     guard case .run = state.tried(true) else { return #expect(Bool(false)) }
-    #expect(!state.isWaiting && !state.isGated)
+    #expect(!state.isWaiting && state.gate == nil)
   }
 
   @Test func whatMayOpenAClosedGateStartsTheDispatchOnceMore() {

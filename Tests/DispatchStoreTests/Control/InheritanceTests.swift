@@ -147,7 +147,7 @@ struct InheritanceTests {
         let errand = Errand { _ in
           dispatchInner(mode)
           guard !completes else { return }
-          dispatcher.dispatches(named: "middle")[0].dispatch?.beforeResult(cancel)
+          dispatcher.dispatches(named: "middle")[0].dispatch?.at(.beforeResult, cancel)
         }
         dispatcher.dispatch(
           action: errand, mode: .serial(lane: "middle"), options: .named("middle")

@@ -266,7 +266,7 @@ struct JoinTests {
     #expect(second.dispatchError?.code == .timedOut)
     free.open()
     await withUnsafeContinuation { continuation in
-      first.dispatch!.whenOver { continuation.resume() }
+      first.dispatch!.at(.over) { continuation.resume() }
     }
     let third = await dispatcher.dispatch(
       action: Script.adds("3"), options: .idempotencyKey("key", remembered: .zero)

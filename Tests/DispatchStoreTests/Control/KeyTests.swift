@@ -153,7 +153,7 @@ struct KeyTests {
     #expect(second.dispatchError?.code == .skipped)
     free.open()
     await withUnsafeContinuation { continuation in
-      first.dispatch!.whenOver { continuation.resume() }
+      first.dispatch!.at(.over) { continuation.resume() }
     }
     let third = await dispatcher.dispatch(
       action: Script.adds("3"), options: .skippedIfInFlight(1)

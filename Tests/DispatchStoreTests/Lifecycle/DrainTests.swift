@@ -90,7 +90,7 @@ struct DrainTests {
     await completes.opened()
     free.open()
     let isOver = Latch()
-    overdue.dispatch?.whenOver { isOver.open() }
+    overdue.dispatch?.at(.over) { isOver.open() }
     await isOver.opened()
     let drain = Task { await dispatcher.drain().isComplete }
     #expect(await dispatcher.drain(timeout: .zero).isComplete == false)

@@ -177,7 +177,7 @@ public final class DispatchLimit: Sendable {
   func give(_ unit: LimitUnit, to dispatch: Dispatch) {
     let now = clock.nanoseconds
     state.withLock { $0.insert(dispatch, at: now) }
-    dispatch.beforeResult { self.take(unit, from: dispatch) }
+    dispatch.at(.beforeResult) { self.take(unit, from: dispatch) }
   }
 
   private func take(_ unit: LimitUnit, from dispatch: Dispatch) {

@@ -88,7 +88,7 @@ extension Dispatcher {
     companion.came(0)
     let handle = dispatch(record, companion, by: nil)
     // A dispatch that is refused before it is admitted has no companion, which would make a dead letter of it again.
-    handle.dispatch?.whenOver {
+    handle.dispatch?.at(.over) {
       if !companion.hasEnded { saved.putBack(failed) }
     }
     return !handle.isOver || companion.hasEnded

@@ -212,7 +212,7 @@ package enum WaitGraph {
       if blocksTaskThread(group) { records.taskThreadWaits[wait.key] = (group.dispatch, target) }
       return wait
     }
-    target.beforeResult { WaitGraph.end(wait) }
+    target.at(.beforeResult) { WaitGraph.end(wait) }
   }
 
   /// Notes that another dispatch, which is not known yet, waits for these.

@@ -40,7 +40,7 @@ extension Dispatcher {
   ) {
     let (delayed, id) = (delayedDispatches, dispatch.id)
     delayed.insert(delay, id)
-    dispatch.beforeResult {
+    dispatch.at(.beforeResult) {
       delay.drop()
       delayed.remove(id)
     }

@@ -124,7 +124,7 @@ final class GroupRun: Sendable {
       dispatch.whenEnded { [self] in dispatchEnded(dispatch, index, compensates) }
     }
     if isUndoneIfBegun {
-      dispatch.whenOver(whenEnded)
+      dispatch.at(.over, whenEnded)
     } else {
       whenEnded()
     }

@@ -159,7 +159,7 @@ extension Dispatch {
     // A thread that blocks until this task resumes may wait for that queue.
     let queue = DispatchContext.ofTask == nil ? nil : schedulerForWaits.sharedQueue
     queue?.beginWait()
-    await TaskWait.suspend { whenOver($0) }
+    await TaskWait.suspend { at(.over, $0) }
     queue?.endWait()
   }
 }

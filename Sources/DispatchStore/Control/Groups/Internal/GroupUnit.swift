@@ -103,7 +103,7 @@ final class GroupUnit: Sendable {
   /// - Parameter publish: Called once its limits are free, and before a drain can end.
   func end(_ result: ActionGroupResult, _ publish: @escaping @Sendable () -> Void = {}) {
     guard let standIn else { return publish() }
-    standIn.beforeResult(publish)
+    standIn.at(.beforeResult, publish)
     standIn.end(DispatchResult(dispatchID: standIn.id, error: result.error))
   }
 }

@@ -73,7 +73,7 @@ final class NameTable: Sendable {
 
   /// Removes a dispatch once its stores have ended; at once if they have ended meanwhile.
   private func removeAtEnd(_ dispatch: Dispatch, _ place: Place) {
-    dispatch.beforeResult { [lines] in
+    dispatch.at(.beforeResult) { [lines] in
       if place.line.remove(place.number) { lines.remove(place.line, of: place.line.key) }
     }
   }

@@ -44,7 +44,7 @@ final class RateLine: Sendable {
     }
     guard let (arrival, due, move) = change else { return nil }
     if let due, !isPlanted(.lostTrailing) { due.end() }
-    if case .wait = arrival { delay.dispatch.beforeResult { self.leave(delay) } }
+    if case .wait = arrival { delay.dispatch.at(.beforeResult) { self.leave(delay) } }
     apply(move)
     return arrival
   }

@@ -40,7 +40,7 @@ final class RepeatedAction: Sendable {
       self.action, to: self.storeIdentifier, mode: self.mode, options: options,
       fileID: self.fileID, line: self.line)
     // A run that has timed out goes on until its stores have ended.
-    if let dispatch = handle.dispatch { dispatch.beforeResult(ended) } else { ended() }
+    if let dispatch = handle.dispatch { dispatch.at(.beforeResult, ended) } else { ended() }
     let delayed = dispatcher.delayedDispatches
     guard let completion = self.completion else { return delayed.runIsOver() }
     handle.whenEnded { result in

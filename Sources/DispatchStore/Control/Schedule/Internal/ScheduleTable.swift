@@ -53,7 +53,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
       replace(replaced, by: dispatch.callSite)
       return false
     case .waits(let token, let replaced, let number):
-      dispatch.beforeResult { self.remove(token) }
+      dispatch.at(.beforeResult) { self.remove(token) }
       saved?.came(number)
       replace(replaced, by: dispatch.callSite)
       return true

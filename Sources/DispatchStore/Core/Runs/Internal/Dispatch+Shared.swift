@@ -45,27 +45,9 @@ extension Dispatch {
   /// Whether it has not begun, and was not cancelled.
   var isWaiting: Bool { makeDetails().withState(\.isWaiting) }
 
-  /// Calls a closure once its stores have ended, before the result is published.
-  ///
-  /// If they have ended, calls it at once.
-  ///
-  /// Whoever reads the result finds released everything that the closure releases.
-  func beforeResult(_ release: @escaping @Sendable () -> Void) {
-    if !makeDetails().withState({ $0.keep(release, until: .beforeResult) }) { release() }
-  }
-
-  /// Calls a closure once its place is free: with its result, or before that if its commits are saved meanwhile.
-  ///
-  /// If its stores have ended, calls it at once.
-  func whenPlaceIsFree(_ release: @escaping @Sendable () -> Void) {
-    if !makeDetails().withState({ $0.keep(release, until: .placeFree) }) { release() }
-  }
-
-  /// Calls back once its stores have ended and none of its code runs.
-  ///
-  /// If so already, calls back at once.
-  func whenOver(_ waiter: @escaping @Sendable () -> Void) {
-    if !makeDetails().withState({ $0.keep(waiter, until: .over) }) { waiter() }
+  /// Calls a closure at a moment of the end, or at once if that has come.
+  func at(_ moment: EndMoment, _ body: @escaping @Sendable () -> Void) {
+    if !makeDetails().withState({ $0.keep(body, until: moment) }) { body() }
   }
 
   /// Calls back once the dispatch has ended, on the thread that ends it.

@@ -123,9 +123,6 @@ struct DispatchState {
   /// The gate that it has not passed yet.
   var gate: StartGate? { waiting?.turn?.gate }
 
-  /// Whether it has a gate that it has not passed; needs no reference to the gate.
-  var isGated: Bool { waiting?.turn != nil }
-
   /// The gate, if its turn has come and it has not passed.
   var gateAtTurn: StartGate? {
     waiting?.turn?.isReached == true ? gate : nil

@@ -4,11 +4,12 @@ import Synchronization
 enum EndMoment {
   /// All stores have ended; the completion follows.
   case storesEnd
-  /// The place is free, at the latest before the result is published.
+  /// The place is free: with the result, or before that if commits are saved meanwhile.
   case placeFree
-  /// The result is about to be published.
+  /// The stores have ended, and the result is about to be published: whoever reads it finds released what the closure
+  /// releases.
   case beforeResult
-  /// The stores have ended, and the waiters were called.
+  /// The stores have ended, none of the dispatch's code runs, and the waiters were called.
   case over
 }
 

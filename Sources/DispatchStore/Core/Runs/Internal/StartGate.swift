@@ -124,14 +124,14 @@ extension Dispatch {
   /// Call it before its scheduler has the dispatch.
   func wait(at gate: StartGate) {
     makeDetails().wait(at: gate)
-    whenPlaceIsFree { gate.leave(self) }
+    at(.placeFree) { gate.leave(self) }
   }
 
   /// The gate that it has not passed yet; nil for most.
   var gate: StartGate? { details?.withState(\.gate) }
 
   /// Whether it has a gate that it has not passed yet.
-  var isGated: Bool { details?.withState(\.isGated) ?? false }
+  var isGated: Bool { details?.withState { $0.gate != nil } ?? false }
 
   /// Tells the gate how the dispatch ends.
   func tellGate(_ result: () -> DispatchResult) {

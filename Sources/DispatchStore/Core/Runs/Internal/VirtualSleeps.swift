@@ -28,7 +28,7 @@ package final class VirtualSleeps: Sendable {
     guard dispatch.isDelayed else { return }
     let id = dispatch.id
     awaited.withLock { $0.append(dispatch) }
-    dispatch.beforeResult { self.awaited.withLock { $0.removeAll { $0.id == id } } }
+    dispatch.at(.beforeResult) { self.awaited.withLock { $0.removeAll { $0.id == id } } }
     whenBegun()
   }
 

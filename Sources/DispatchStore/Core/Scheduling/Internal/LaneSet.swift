@@ -55,7 +55,7 @@ final class LaneSet: Scheduler, @unchecked Sendable {
     // In the order in which they were named, which is the same in each process; that of the locks is not.
     for index in needDrainers.sorted() { lanes[index].startDrainer(for: dispatcher) }
     // Retained by the state until it leaves, the record is not reused before.
-    dispatch.whenOver { self.leave() }
+    dispatch.at(.over) { self.leave() }
     return true
   }
 
@@ -158,7 +158,7 @@ final class LaneSet: Scheduler, @unchecked Sendable {
     state.withLock { ($0.waiting, $0.dispatch, $0.places) = ([], dispatch, places) }
     first.hold(dispatch)
     for (lane, place) in zip(lanes.dropFirst(), places) { lane.hold(place, of: dispatch) }
-    dispatch.whenOver { self.leave() }
+    dispatch.at(.over) { self.leave() }
   }
 
   override func release(_ dispatch: Dispatch?, ofTaskOf dispatcher: Dispatcher) {
