@@ -110,6 +110,28 @@ struct KeptOperationTests {
     #expect(store.model == Array(0..<100))
   }
 
+  /// At all times of its life: Thread Sanitizer would report an access without the lock.
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func thatIsHeldWeaklyMayBeCancelledByAnotherThread(_ mode: Dispatcher.Mode) async {
+    let (kept, hasEnded) = (Recorder<Weak>(), Latch())
+    let store = dispatcher.addVisited { operation in
+      kept.record(Weak(operation))
+      return nil
+    }
+    async let cancelling: Void = onOwnThread {
+      while !hasEnded.isOpen { kept.all.last?.operation?.cancel() }
+    }
+    var finished: [Int] = []
+    for value in 0..<100 {
+      let result = await dispatcher.dispatch(action: Append(value: value), mode: mode).result
+      #expect(result.isSuccess || result["visited"].isCancelled)
+      if result.isSuccess { finished.append(value) }
+    }
+    hasEnded.open()
+    await cancelling
+    #expect(store.model == finished)
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func isNeverReusedByALaterActionOfItsSequence(_ mode: Dispatcher.Mode) async {
     let kept = Recorder<Operation>()

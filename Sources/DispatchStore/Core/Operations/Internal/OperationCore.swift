@@ -65,7 +65,7 @@ struct OperationCore: @unchecked Sendable {
     return body(&state.pointee)
   }
 
-  // MARK: Without the lock, for a caller with the only reference to the operation
+  // MARK: Without the lock, for a caller with the only strong reference to the operation
 
   var hasDependencies: Bool { state.pointee.hasDependencies }
 
@@ -77,8 +77,12 @@ struct OperationCore: @unchecked Sendable {
   /// Starts the operation for an inline run.
   ///
   /// Returns false if its block runs in a task, or if it was changed since it was made.
+  ///
+  /// - Parameter isAlone: Whether there is no weak reference either, by which another thread could get at it.
   @usableFromInline
-  func beginInline(for dispatch: Dispatch) -> Bool {
+  func beginInline(for dispatch: Dispatch, isAlone: Bool) -> Bool {
+    if !isAlone { lock.lock() }
+    defer { if !isAlone { lock.unlock() } }
     guard !state.pointee.isSuspending, state.pointee.life.isUntouched,
       !state.pointee.hasDependencies
     else { return false }

@@ -8,10 +8,13 @@ extension Store {
     _ action: Action, of dispatch: Dispatch, on thread: ThreadState
   ) -> InlineStep {
     var operation = reducer.operation(for: action, in: self)
-    // The operation starts without its lock if it is unchanged and no other code has a reference to it.
+    // The operation starts on this thread if it is unchanged and no other code has a strong reference to it. It starts
+    // without its lock if no code can get one.
+    let isAlone = hasNoWeakOrUnownedReferences(operation)
     guard isUniquelyReferencedForReuse(&operation), operation.presentStore === self,
       haveSameBytes(operation.actionAddress.pointee, action),
-      operation.core.beginInline(for: dispatch), let block = operation.block.take()
+      operation.core.beginInline(for: dispatch, isAlone: isAlone),
+      let block = operation.block.take()
     else { return claimForRound(operation, for: action) }
     var hasReturned = true
     do {
@@ -31,8 +34,9 @@ extension Store {
     } catch {
       return operation.endInline(StoreOutcome(thrown: error))
     }
-    guard isUniquelyReferencedForReuse(&operation), hasNoWeakOrUnownedReferences(operation),
-      operation.isPristine, operation.core.endInline(isFinished: hasReturned ? true : nil)
+    guard isAlone, isUniquelyReferencedForReuse(&operation),
+      hasNoWeakOrUnownedReferences(operation), operation.isPristine,
+      operation.core.endInline(isFinished: hasReturned ? true : nil)
     else { return operation.endInline(hasReturned ? .finished : nil) }
     operation.endUse()
     thread.keepSpareOperation(operation, of: operationType)
