@@ -110,6 +110,25 @@ struct KeptOperationTests {
     #expect(store.model == Array(0..<100))
   }
 
+  /// One that is not kept begins at once, in the step that has called the reducer.
+  @Test(arguments: Way.all, [false, true])
+  func neverRunsIfItsDispatchIsCancelledWhileTheReducerIsCalled(_ way: Way, isKept: Bool) async {
+    let (dispatcher, kept) = (dispatcher, Recorder<Operation>())
+    let store = dispatcher.addVisited { operation in
+      dispatcher.cancel(named: "cancelled")
+      if isKept { kept.record(operation) }
+      return nil
+    }
+    let result = await dispatcher.run(Append(value: 1), way, options: .named("cancelled"))
+    if !isKept {
+      #expect(result.isSuccess && store.model == [1])
+    } else if case .cancelled(hasStarted: false) = result["visited"] {
+      #expect(store.model.isEmpty && kept.all.map(\.isCancelled) == [true])
+    } else {
+      Issue.record("\(result)")
+    }
+  }
+
   /// At all times of its life: Thread Sanitizer would report an access without the lock.
   @Test(arguments: Dispatcher.Mode.everyMode)
   func thatIsHeldWeaklyMayBeCancelledByAnotherThread(_ mode: Dispatcher.Mode) async {
