@@ -786,6 +786,23 @@ struct PersistentStateTests {
     #expect(message.contains("Store \"other\" can't be registered with dispatcher \"third\""))
   }
 
+  @Test(arguments: ["weak", "other"])
+  func isInAnotherDatabaseThanThatOfAWeakStoreThatIsGone(identifier: String) async throws {
+    let (first, second) = (try await PersistenceStage(), try await PersistenceStage())
+    let third = Dispatcher(name: "third")
+    do {
+      let store = try await first.dispatcher.register(
+        store: .wallet("weak"), persisted: .elements(\.all))
+      first.dispatcher.unregister(store: store)
+      third.register(store: store, ownership: .weak)
+    }
+    let other = try await second.dispatcher.register(
+      store: .wallet(identifier), persisted: .elements(\.all))
+    second.dispatcher.unregister(store: other)
+    #expect(third.register(store: other) === other)
+    #expect(third.stores.map(\.identifier) == [identifier])
+  }
+
   /// Its store has the former record, with which no commit is saved.
   @Test func thatWasDeletedIsSavedOnceItsStoreIsRegisteredAsPersistentAgain() async throws {
     let stage = try await PersistenceStage()

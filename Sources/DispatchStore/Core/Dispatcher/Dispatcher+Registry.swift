@@ -26,7 +26,9 @@ extension Dispatcher {
         if present !== store { store.leaveDispatcher() }
         return .present(present, entry)
       }
-      guard registry.mayInsert(with: gate) else { return .savedElsewhere }
+      guard registry.mayInsert(with: gate) else {
+        return .savedElsewhere(weak: registry.weakEntries)
+      }
       let former = registry.remove(store.identifier)
       registry.insert { sequence in
         store.reducer.makeEntry(
@@ -60,7 +62,11 @@ extension Dispatcher {
         Store "\(store.identifier)" can't be registered with dispatcher "\(name)": it belongs to \
         dispatcher "\(home.name)". Unregister it there first, or make a store for each.
         """)
-    case .savedElsewhere:
+    case .savedElsewhere(let weak):
+      // The others may be gone.
+      if unregisterGone(weak) {
+        return register(store: store, waitFor: waitFor, ownership: ownership)
+      }
       stopProgram(
         """
         Store "\(store.identifier)" can't be registered with dispatcher "\(name)": it is saved in another database than \
@@ -100,8 +106,8 @@ extension Dispatcher {
     case present(any StoreType, StoreEntry)
     /// The store belongs to another dispatcher.
     case elsewhere(Dispatcher)
-    /// The store is saved in another database than the dispatcher's stores.
-    case savedElsewhere
+    /// The store is saved in another database than the dispatcher's stores; the entries of those that are held weakly.
+    case savedElsewhere(weak: [StoreEntry])
   }
 
   /// Unregisters a store; dispatches in flight still run it.

@@ -159,8 +159,10 @@ struct Registry {
   mutating func takeWeakEntries() -> [StoreEntry] {
     guard weakCount > weakLimit else { return [] }
     weakLimit = 2 * weakCount
-    return entries.values.filter { $0.ownership == .weak }
+    return weakEntries
   }
+
+  var weakEntries: [StoreEntry] { entries.values.filter { $0.ownership == .weak } }
 
   /// Sets the next limit, after the entries of released stores were removed.
   mutating func endSweep() {
