@@ -8,45 +8,28 @@ final class Round: @unchecked Sendable {
   /// The scheduler of its steps.
   let scheduler: Scheduler
   let session: MiddlewareSession?
-  private let route: Route
+  let route: Route
   /// The action as dispatched.
-  private let action: any ActionType
+  let action: any ActionType
   /// The retry of failed stores, if any.
-  private let retry: StoreRetry?
+  let retry: StoreRetry?
   /// Whether stores that do not wait for each other run concurrently.
   private let runsConcurrently: Bool
   /// Whether all stores change, or none.
   ///
   /// Then one store, the leader, begins: its run takes the action through all stores, and owns their commits. The
   /// others end, as decided by then, once it has closed.
-  private let isAtomic: Bool
+  let isAtomic: Bool
   private let leader: Int
   /// How the stores of an atomic action have ended; set by the step of the leader, before others begin.
-  private var atomicOutcome: AtomicOutcome?
+  var atomicOutcome: AtomicOutcome?
   /// The time at which an atomic action began, for the hooks of all its stores; set with the outcome.
-  private var atomicStart: Int64?
+  var atomicStart: Int64?
   /// The number of the last commit before the first store started, if the dispatch waits at a gate.
   let commitNumber: UInt64
   let state: Locked<RoundState>
   /// State for a gate at the end; nil for most.
-  private let gated: Locked<Gated>?
-
-  private struct Gated {
-    /// The reason why the gate lets no store start.
-    var rejection: DispatchError?
-    /// The start that the gate holds back.
-    weak var heldStart: HeldStart?
-    /// The ended store runs whose `didDispatch` waits until all commits are saved.
-    var unhooked: [(StoreRun, StoreOutcome)] = []
-
-    /// Returns them for their hooks.
-    ///
-    /// A store run refers to its round, so none of them may stay in it.
-    mutating func takeUnhooked() -> [(StoreRun, StoreOutcome)] {
-      defer { unhooked = [] }
-      return unhooked
-    }
-  }
+  let gated: Locked<Gated>?
 
   /// - Parameters:
   ///   - ended: The outcomes by store index of the stores that have ended; empty if none has.
@@ -77,11 +60,6 @@ final class Round: @unchecked Sendable {
     let reply = repeated.map(\.reply) ?? session?.reply(at: index)
     return StoreRun(
       route.entries[index], at: index, reply?.action ?? action, in: self, again: repeated)
-  }
-
-  /// The gate at which the dispatch waits after its stores; nil for most, and for the step of a sequence.
-  var endGate: EndGate? {
-    dispatch.isStep || dispatch.details?.endsUnsaved == true ? nil : route.endGate
   }
 
   /// Whether a store's reducer was called, so that the dispatch may have read or changed something.
@@ -162,7 +140,7 @@ final class Round: @unchecked Sendable {
   ///
   /// - Parameter unparked: A store that was parked. It waits only once, even if further changes have been deferred
   ///   since.
-  private func start(_ indices: [Int], unparked: Int? = nil) -> Bool {
+  func start(_ indices: [Int], unparked: Int? = nil) -> Bool {
     let isConcurrent = runsConcurrently && !isCancelled
     // Indices are in the order of the hook calls, and so is the execution.
     var ready = MinimumHeap(indices)
@@ -199,32 +177,6 @@ final class Round: @unchecked Sendable {
     return state.withLock { $0.unpark(key) } == nil
   }
 
-  /// Parks the first stores until the gate admits the dispatch; returns false if it may start them now.
-  private func holdBack(at gate: EndGate, _ indices: [Int]) -> Bool {
-    guard !indices.isEmpty else { return false }
-    let key = state.withLock { $0.park(indices) }
-    let start = HeldStart { _ = self.unpark(key) }
-    gated?.withLock { $0.heldStart = start }
-    switch gate.admit(start, mayReject: dispatch.details?.mayBeRejected != false) {
-    case .waits where !isCancelled: return true
-    case .waits: gate.forget(start)
-    case .fails(let error): gated?.withLock { $0.rejection = error }
-    case .starts: break
-    }
-    // A cancellation may have resumed it.
-    return state.withLock { $0.unpark(key) } == nil
-  }
-
-  /// The outcome of a store that its gate does not let start; in an atomic action, the gate of any store.
-  private func refusedOutcome(_ index: Int) -> StoreOutcome? {
-    guard let gate = route.endGate else { return nil }
-    let own = isAtomic ? route.entries[...] : route.entries[index...index]
-    let error =
-      gated?.withLock(\.rejection) ?? gate.refusal
-      ?? own.lazy.compactMap(\.endGate?.refusalOfStore).first
-    return error.map(StoreOutcome.failed)
-  }
-
   /// The storage that holds a store's start back, if one does: for an atomic action, that of any store.
   private func storageHoldingBack(_ index: Int) -> StoreStorage? {
     let entries = !isAtomic ? [route.entries[index]] : index == leader ? route.entries : []
@@ -232,7 +184,7 @@ final class Round: @unchecked Sendable {
   }
 
   /// Starts a parked step; returns false if it was resumed before.
-  private func unpark(_ key: Int) -> Bool {
+  func unpark(_ key: Int) -> Bool {
     if state.withLock({ $0.startsAction(key) }) {
       // Claimed only when the queue lets it start: until then, a cancellation finds it parked.
       scheduler.resumeStart {
@@ -252,7 +204,7 @@ final class Round: @unchecked Sendable {
   /// Takes a parked step; returns nil if it was resumed before.
   private func claim(_ key: Int) -> (@Sendable () -> Void)? {
     guard let indices = state.withLock({ $0.unpark(key) }) else { return nil }
-    return { self.run { $0.start(indices, unparked: indices[0]) } }
+    return { self.takeStep { $0.start(indices, unparked: indices[0]) } }
   }
 
   /// Starts a store, perhaps once more.
@@ -268,10 +220,10 @@ final class Round: @unchecked Sendable {
       }
     }
     let started = storeRun ?? self.storeRun(at: index)
-    return follow(started, start(started))
+    return follow(started, beginStore(started))
   }
 
-  private func start(_ storeRun: StoreRun) -> StoreRunState.Step {
+  private func beginStore(_ storeRun: StoreRun) -> StoreRunState.Step {
     let index = storeRun.index
     yieldPoint(.start, storeRun.storeIdentifier)
     if isAtomic, index != leader { storeRun.startedAt = atomicStart }
@@ -324,13 +276,13 @@ final class Round: @unchecked Sendable {
   ) -> (next: [Int], isClosed: Bool) {
     switch step {
     case .close(let outcome): close(storeRun, outcome)
-    case .run: follow(storeRun, run(storeRun))
+    case .run: follow(storeRun, runOperation(of: storeRun))
     case .wait: ([], false)
     }
   }
 
   /// Runs the operation of a store, whose dependencies have finished.
-  private func run(_ storeRun: StoreRun) -> StoreRunState.Step {
+  private func runOperation(of storeRun: StoreRun) -> StoreRunState.Step {
     guard state.withLock({ $0.run(storeRun.index) }) else { return .wait }
     storeRun.startedAt = now
     dispatch.perform(storeRun) { storeRun.run() }
@@ -356,7 +308,7 @@ final class Round: @unchecked Sendable {
     return closed(storeRun.index)
   }
 
-  private func didDispatch(
+  func didDispatch(
     _ storeRun: StoreRun, _ outcome: StoreOutcome, _ session: MiddlewareSession
   ) {
     dispatch.perform(nil) {
@@ -367,12 +319,6 @@ final class Round: @unchecked Sendable {
     }
   }
 
-  /// Calls the `didDispatch` hooks that had to wait until all commits were saved.
-  func callRemainingHooks() {
-    guard let session, let runs = gated?.withLock({ $0.takeUnhooked() }) else { return }
-    for (storeRun, outcome) in runs { didDispatch(storeRun, outcome, session) }
-  }
-
   private func closed(_ index: Int) -> (next: [Int], isClosed: Bool) {
     // Released outside the lock: an operation's deinitialization may run the user's code.
     let (next, isClosed, operation) = state.withLock {
@@ -381,61 +327,6 @@ final class Round: @unchecked Sendable {
     }
     withExtendedLifetime(operation) {}
     return (next, isClosed)
-  }
-
-  // MARK: Attempts
-
-  /// The verdict of the middlewares; nil if they let the action pass.
-  private func reply(to storeRun: StoreRun) -> MiddlewareChain.Reply? {
-    if let repeated = storeRun.repeated { return repeated.reply }
-    return session?.reply(at: storeRun.index)
-  }
-
-  /// The pause before another attempt of a store, in nanoseconds; nil if none follows.
-  private func pauseBeforeRetry(of storeRun: StoreRun, after outcome: StoreOutcome) -> Int64? {
-    guard let retry, case .failed(let error) = outcome, atomicOutcome?.mayRepeat != false,
-      let attempt = state.withLock({ $0.failedAttempt(storeRun.index) })
-    else { return nil }
-    let seed = retry.dispatcher.pool.world.map { _ in
-      dispatch.id.rawValue &* 1_048_576 &+ UInt64(storeRun.index) &* 1_024
-    }
-    let failure = FailedAttempt(error: atomicOutcome?.error ?? error, attempt: attempt, seed: seed)
-    return dispatch.perform(nil) { retry.rule.pause(after: failure) }
-  }
-
-  /// Retries a failed store.
-  ///
-  /// Returns the stores to start now, empty if a pause comes first; nil if the dispatch was cancelled meanwhile.
-  private func runAgain(_ storeRun: StoreRun, after pause: Int64) -> [Int]? {
-    let (index, attempt) = (storeRun.index, storeRun.attempt)
-    yieldPoint(.pauseBeforeAttempt, route.identifiers[index])
-    guard let retry, let operation = state.withLock({ $0.retry(index, pauses: pause > 0) })
-    else { return nil }
-    withExtendedLifetime(operation) {}
-    dispatch.details?.removeReply(of: route.identifiers[index])
-    guard pause > 0 else { return [index] }
-    let timers = retry.dispatcher.timers
-    let timer = timers.add(at: retry.dispatcher.clock.nanoseconds.addingClamped(pause)) {
-      self.pausePassed(at: index, before: attempt + 1)
-    }
-    if !state.withLock({ $0.keep(timer, at: index, of: attempt + 1) }) { timers.remove(timer) }
-    return []
-  }
-
-  /// Continues after the pause before an attempt, on a thread of the clock's.
-  private func pausePassed(at index: Int, before attempt: Int) {
-    yieldPoint(.pausePassed, route.identifiers[index])
-    guard state.withLock({ $0.pausePassed(index, before: attempt) }) else { return }
-    resume { $0.start([index]) }
-  }
-
-  /// Makes another run of a store, and calls its hooks.
-  private func makeAnotherAttempt(_ index: Int, _ attempt: Int) -> StoreRun {
-    let reply = session.flatMap { session in
-      dispatch.perform(nil) { session.willDispatch(action, at: index, to: route.entries[index]) }
-    }
-    return storeRun(
-      at: index, again: StoreRun.Repeated(attempt: attempt, reply: reply, began: session?.now))
   }
 
   // MARK: Reports of operations and stores, on any thread
@@ -472,7 +363,7 @@ final class Round: @unchecked Sendable {
     for indices in cancelled.parked {
       // Needs no place, since it starts no store.
       if cancelled.isOver {
-        scheduler.resumeEnd { self.run { $0.start(indices) } }
+        scheduler.resumeEnd { self.takeStep { $0.start(indices) } }
       } else {
         resume { $0.start(indices) }
       }
@@ -484,11 +375,6 @@ final class Round: @unchecked Sendable {
         return isClosed || round.start(next)
       }
     }
-  }
-
-  /// Notes that an atomic action was cancelled between two attempts, so that the leader closes next.
-  private func notePauseCancelled() {
-    if isAtomic { (atomicOutcome, atomicStart) = (AtomicOutcome(cancelledAlong: route), nil) }
   }
 
   /// Prevents further starts before a cancellation.
@@ -505,7 +391,7 @@ final class Round: @unchecked Sendable {
     if case .wait = step { return }
     // A single closure instead of two nested ones, because most rounds have one such step.
     scheduler.resume {
-      self.run { round in
+      self.takeStep { round in
         let (next, isClosed) = round.follow(storeRun, step)
         return isClosed || round.start(next)
       }
@@ -515,11 +401,11 @@ final class Round: @unchecked Sendable {
   /// Continues at the scheduler.
   ///
   /// The step that closes the round ends the dispatch.
-  private func resume(_ step: @escaping @Sendable (Round) -> Bool) {
-    scheduler.resume { self.run(step) }
+  func resume(_ step: @escaping @Sendable (Round) -> Bool) {
+    scheduler.resume { self.takeStep(step) }
   }
 
-  private func run(_ step: (Round) -> Bool) {
+  private func takeStep(_ step: (Round) -> Bool) {
     if step(self) { dispatch.roundClosed(self) }
   }
 }
