@@ -338,6 +338,34 @@ struct AtomicActionTests {
     #expect(failed.stores.map(\.attemptCount) == [2, 2, 2] && ledger.models == [1, 1, 1])
   }
 
+  /// A verdict is about one attempt of one store.
+  @Test(arguments: Way.all)
+  func hooksOfAllStoresAreCalledForEachAttempt(way: Way) async {
+    let steps = Recorder<String>()
+    let ledger = AtomicLedger { store, _, shift in
+      steps.record("\(store) \(shift.amount)")
+      if store == "b" { throw ShiftFailure() }
+    }
+    ledger.dispatcher.register(
+      middleware: RecordingMiddleware(
+        to: steps,
+        will: { _, _, store in
+          guard store.identifier == "b" else { return .pass }
+          switch steps.all.count(where: { $0 == "m will b" }) {
+          case 1: return .pass
+          case 2: return .replace(with: Shift(amount: 7))
+          default: return .veto(reason: "enough")
+          }
+        }))
+    let result = await ledger.shift(Shift(), .option, way, options: .retry(attempts: 9))
+    #expect(result.codes == ["undone", "vetoed", "undone"] && ledger.models == [0, 0, 0])
+    let (wills, dids) = (
+      ["a", "b", "c"].map { "m will \($0)" }, ["a", "b", "c"].map { "m did \($0)" }
+    )
+    let attempts = [["a 1", "b 1"], ["a 1", "b 7"], []]
+    #expect(steps.all == attempts.flatMap { wills + $0 + dids })
+  }
+
   @Test(arguments: Way.all)
   func aVetoAndACancellationAreNotRetried(way: Way) async {
     let hooks = Recorder<String>()
@@ -360,8 +388,9 @@ struct AtomicActionTests {
 
   @Test(arguments: Way.all.filter { $0.mode != .sync })
   func cancellingTheBackOffEndsTheWholeActionAsCancelled(way: Way) async {
-    let clock = VirtualClock()
+    let (clock, hooks) = (VirtualClock(), Recorder<String>())
     let ledger = AtomicLedger(dispatcher: Dispatcher(clock: clock))
+    ledger.dispatcher.register(middleware: RecordingMiddleware(to: hooks))
     let result = Task {
       await ledger.shift(
         Shift(failsIn: "c"), .option, way,
@@ -372,6 +401,9 @@ struct AtomicActionTests {
     let ended = await result.value
     #expect(ended.error is CancellationError)
     #expect(ended.stores.allSatisfy(\.outcome.isCancelled) && ledger.models == [0, 0, 0])
+    // Not once more for the end of the pause.
+    #expect(
+      hooks.all == ["will", "did"].flatMap { hook in ["a", "b", "c"].map { "m \(hook) \($0)" } })
   }
 
   @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: 1)], [false, true])

@@ -16,7 +16,7 @@ extension DispatchOptions {
   /// - A dispatch that a reducer makes is accepted once the sections are left. If the action is undone, it ends as
   ///   cancelled.
   /// - A prerequisite that does not finish undoes all, also for stores that run regardless.
-  /// - With `retry`, the whole action runs again; hooks are called for each attempt for the first store only.
+  /// - With `retry`, the whole action runs again. All hooks by store are called for each attempt.
   /// - In a sequence, each action is atomic by itself. For a step of a group, pass the option to the step.
   ///
   /// To undo, each model is copied before its reduction, so the reduction copies on write what it changes. For large

@@ -2,8 +2,9 @@
 struct AtomicContext {
   enum Runner {
     case inline(InlineRun.Address)
-    /// A round, with the store run that owns the commits of all stores, and the verdict about its present attempt.
-    case round(leader: StoreRun, any ActionType, MiddlewareChain.Reply?)
+    /// A round, with the store run that owns the commits of all stores, and the attempt by store index; nil for the
+    /// first one.
+    case round(leader: StoreRun, any ActionType, [StoreRun.Repeated]?)
   }
 
   let runner: Runner
@@ -15,13 +16,13 @@ struct AtomicContext {
 
   /// Whether the middlewares have done more than let the action pass.
   var hasReplies: Bool {
-    if case .round(_, _, _?) = runner { return true }
+    if case .round(_, _, let repeated?) = runner { return repeated.contains { $0.reply != nil } }
     return session?.hasReplies == true
   }
 
   /// The middlewares' verdict about a store; nil if they let the action pass.
   func reply(at index: Int) -> MiddlewareChain.Reply? {
-    if case .round(let leader, _, let reply) = runner, leader.index == index { return reply }
+    if case .round(_, _, let repeated?) = runner { return repeated[index].reply }
     return session?.reply(at: index)
   }
 

@@ -1,5 +1,17 @@
 // The attempts of stores that fail and run again. An atomic action runs again as a whole.
 extension Round {
+  /// An attempt of an atomic action in all of its stores.
+  struct AtomicAttempt {
+    /// How the stores have ended; set by the step of the leader, before others begin.
+    var outcome: AtomicOutcome?
+    /// The time at which it began, for the hooks of all stores; set with the outcome.
+    var startedAt: Int64?
+    /// The attempt by store index; nil for the first one.
+    var repeated: [StoreRun.Repeated]?
+    /// Whether `didDispatch` was called for all stores, since another attempt was to follow.
+    var hasCalledHooks = false
+  }
+
   /// The verdict of the middlewares; nil if they let the action pass.
   func reply(to storeRun: StoreRun) -> MiddlewareChain.Reply? {
     if let repeated = storeRun.repeated { return repeated.reply }
@@ -8,14 +20,24 @@ extension Round {
 
   /// The pause before another attempt of a store, in nanoseconds; nil if none follows.
   func pauseBeforeRetry(of storeRun: StoreRun, after outcome: StoreOutcome) -> Int64? {
-    guard let retry, case .failed(let error) = outcome, atomicOutcome?.mayRepeat != false,
+    guard let retry, case .failed(let error) = outcome, atomic.outcome?.mayRepeat != false,
       let attempt = state.withLock({ $0.failedAttempt(storeRun.index) })
     else { return nil }
     let seed = retry.dispatcher.pool.world.map { _ in
       dispatch.id.rawValue &* 1_048_576 &+ UInt64(storeRun.index) &* 1_024
     }
-    let failure = FailedAttempt(error: atomicOutcome?.error ?? error, attempt: attempt, seed: seed)
+    let failure = FailedAttempt(error: atomic.outcome?.error ?? error, attempt: attempt, seed: seed)
     return dispatch.perform(nil) { retry.rule.pause(after: failure) }
+  }
+
+  /// Calls `didDispatch` for the other stores of an atomic action whose leader runs again.
+  func callOtherHooks(_ session: MiddlewareSession) {
+    for index in 0..<route.count where index != leader {
+      let other = storeRun(at: index)
+      other.startedAt = atomic.startedAt
+      if let outcome = atomic.outcome?[index] { didDispatch(other, outcome, session) }
+    }
+    atomic.hasCalledHooks = true
   }
 
   /// Retries a failed store.
@@ -44,17 +66,22 @@ extension Round {
     resume { $0.start([index]) }
   }
 
-  /// Makes another run of a store, and calls its hooks.
+  /// Makes another run of a store, and calls its hooks; of an atomic action, those of all stores.
   func makeAnotherAttempt(_ index: Int, _ attempt: Int) -> StoreRun {
-    let reply = session.flatMap { session in
-      dispatch.perform(nil) { session.willDispatch(action, at: index, to: route.entries[index]) }
+    let indices = isAtomic ? 0..<route.count : index..<index + 1
+    let replies = indices.map { index in
+      session.flatMap { session in
+        dispatch.perform(nil) { session.willDispatch(action, at: index, to: route.entries[index]) }
+      }
     }
-    return storeRun(
-      at: index, again: StoreRun.Repeated(attempt: attempt, reply: reply, began: session?.now))
+    let began = session?.now
+    let repeated = replies.map { StoreRun.Repeated(attempt: attempt, reply: $0, began: began) }
+    if isAtomic { atomic = AtomicAttempt(repeated: repeated) }
+    return storeRun(at: index, again: repeated[index - indices.lowerBound])
   }
 
   /// Notes that an atomic action was cancelled between two attempts, so that the leader closes next.
   func notePauseCancelled() {
-    if isAtomic { (atomicOutcome, atomicStart) = (AtomicOutcome(cancelledAlong: route), nil) }
+    if isAtomic { (atomic.outcome, atomic.startedAt) = (AtomicOutcome(cancelledAlong: route), nil) }
   }
 }

@@ -3,7 +3,7 @@
 /// A round continues when an inline run has stopped. Its steps run at the dispatch's scheduler. Operations and stores
 /// report to it on any thread, and it turns reports into steps. Each step returns whether it has closed the round.
 final class Round: @unchecked Sendable {
-  // because `atomicOutcome` and `atomicStart` belong to the leader's step until other steps follow
+  // because `atomic` belongs to the leader's step until other steps follow
   let dispatch: Dispatch
   /// The scheduler of its steps.
   let scheduler: Scheduler
@@ -20,11 +20,9 @@ final class Round: @unchecked Sendable {
   /// Then one store, the leader, begins: its run takes the action through all stores, and owns their commits. The
   /// others end, as decided by then, once it has closed.
   let isAtomic: Bool
-  private let leader: Int
-  /// How the stores of an atomic action have ended; set by the step of the leader, before others begin.
-  var atomicOutcome: AtomicOutcome?
-  /// The time at which an atomic action began, for the hooks of all its stores; set with the outcome.
-  var atomicStart: Int64?
+  let leader: Int
+  /// The attempt of an atomic action.
+  var atomic: AtomicAttempt
   /// The number of the last commit before the first store started, if the dispatch waits at a gate.
   let commitNumber: UInt64
   let state: Locked<RoundState>
@@ -41,7 +39,7 @@ final class Round: @unchecked Sendable {
     isAtomic: Bool, _ atomicOutcome: AtomicOutcome?
   ) {
     self.isAtomic = isAtomic
-    self.atomicOutcome = atomicOutcome
+    atomic = AtomicAttempt(outcome: atomicOutcome)
     leader = begun ?? 0
     self.dispatch = dispatch
     self.scheduler = scheduler
@@ -57,6 +55,7 @@ final class Round: @unchecked Sendable {
 
   /// Makes the run of a store.
   func storeRun(at index: Int, again repeated: StoreRun.Repeated? = nil) -> StoreRun {
+    let repeated = repeated ?? atomic.repeated?[index]
     let reply = repeated.map(\.reply) ?? session?.reply(at: index)
     return StoreRun(
       route.entries[index], at: index, reply?.action ?? action, in: self, again: repeated)
@@ -99,7 +98,7 @@ final class Round: @unchecked Sendable {
         ? attempts : attempts.map { Array(repeating: $0[leader], count: $0.count) },
       hasBegun: hasBegun,
       // The timeout, if the deadline has passed.
-      error: refusal ?? atomicOutcome?.error)
+      error: refusal ?? atomic.outcome?.error)
   }
 
   /// Whether only one store is running.
@@ -121,7 +120,7 @@ final class Round: @unchecked Sendable {
     if let gate = route.endGate, holdBack(at: gate, others) { return false }
     guard let step = remainder.begun?.step, let begun else { return start(others) }
     begun.startedAt = session?.startedAt
-    atomicStart = begun.startedAt
+    if isAtomic { atomic.startedAt = begun.startedAt }
     let outcome: StoreOutcome? =
       switch step {
       case .finished, .ended, .heldBack: step.outcome
@@ -226,10 +225,10 @@ final class Round: @unchecked Sendable {
   private func beginStore(_ storeRun: StoreRun) -> StoreRunState.Step {
     let index = storeRun.index
     yieldPoint(.start, storeRun.storeIdentifier)
-    if isAtomic, index != leader { storeRun.startedAt = atomicStart }
+    if isAtomic, index != leader { storeRun.startedAt = atomic.startedAt }
     let verdict =
       if isAtomic, index != leader {
-        atomicOutcome?[index] ?? refusedOutcome(index)
+        atomic.outcome?[index] ?? refusedOutcome(index)
       } else {
         refusedOutcome(index) ?? (isAtomic ? nil : reply(to: storeRun)?.outcome)
       }
@@ -253,7 +252,7 @@ final class Round: @unchecked Sendable {
         session.noteStart(of: index, at: startedAt)
       }
     }
-    if isAtomic { atomicStart = storeRun.startedAt }
+    if isAtomic { atomic.startedAt = storeRun.startedAt }
     return dispatch.perform(storeRun) {
       isAtomic ? runAtomically(storeRun) : storeRun.start(on: .current)
     }
@@ -264,10 +263,10 @@ final class Round: @unchecked Sendable {
     let outcome = withAddress(of: action) {
       AtomicStep.run(
         AtomicContext(
-          runner: .round(leader: leader, action, reply(to: leader)), route: route, session: session,
+          runner: .round(leader: leader, action, atomic.repeated), route: route, session: session,
           thread: .current, action: $0))
     }
-    atomicOutcome = outcome
+    atomic.outcome = outcome
     return outcome[leader.index]
   }
 
@@ -294,13 +293,14 @@ final class Round: @unchecked Sendable {
   ) -> (next: [Int], isClosed: Bool) {
     // Decided before the hook, which follows the end of the dispatch's stores and, if it waits for that, the saving.
     let pause = pauseBeforeRetry(of: storeRun, after: outcome)
-    if let session, session.followsStores {
+    if let session, session.followsStores, !atomic.hasCalledHooks {
       if pause == nil, endGate != nil {
         if storeRun.endedAt == nil { storeRun.endedAt = session.now }
         gated?.withLock { $0.unhooked.append((storeRun, outcome)) }
       } else {
         if pause == nil, state.withLock(\.haveAllEnded) { dispatch.settleDeadline() }
         didDispatch(storeRun, outcome, session)
+        if pause != nil, isAtomic { callOtherHooks(session) }
       }
     }
     yieldPoint(.close, storeRun.storeIdentifier)
