@@ -93,7 +93,9 @@
     /// Whether a statement copies rows from the client or to it: nothing else can be sent until it has ended.
     static func copiesFromOrToClient(_ sql: String) -> Bool {
       guard firstWord(of: sql) == "COPY" else { return false }
-      let commentOrQuote = #/--.*|/\*[\s\S]*?\*/|'[^']*'|"[^"]*"/#
+      // By scalars: an accent after a quotation mark would make another character of it.
+      let commentOrQuote = #/--[^\n\r]*|/\*[\s\S]*?\*/|'[^']*'|"[^"]*"/#
+        .matchingSemantics(.unicodeScalar)
       let words = sql.replacing(commentOrQuote, with: " ").uppercased()
         .split { !($0.isLetter || $0.isNumber || $0 == "_") }
       return words.contains("STDIN") || words.contains("STDOUT")

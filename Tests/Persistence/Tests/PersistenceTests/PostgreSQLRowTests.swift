@@ -270,6 +270,13 @@ struct PostgreSQLRowTests {
     #expect(!PostgreSQLStatement.copiesFromOrToClient(sql))
   }
 
+  @Test(arguments: [
+    "COPY (SELECT '\u{301}') TO STDOUT --'", "COPY mine TO --\u{2028}'\nSTDOUT --'",
+  ])
+  func aCopyToTheClientIsFoundWhateverItsTextsHave(_ sql: String) {
+    #expect(PostgreSQLStatement.copiesFromOrToClient(sql))
+  }
+
   @Test(arguments: ["hex", "escape"])
   func theUsersBytesAreReadInEitherFormat(_ format: String) throws {
     try database.psql("ALTER DATABASE \(database.name) SET bytea_output = '\(format)'")
