@@ -363,7 +363,8 @@ struct AtomicActionTests {
       ["a", "b", "c"].map { "m will \($0)" }, ["a", "b", "c"].map { "m did \($0)" }
     )
     let attempts = [["a 1", "b 1"], ["a 1", "b 7"], []]
-    #expect(steps.all == attempts.flatMap { wills + $0 + dids })
+    let expected: [String] = attempts.flatMap { (reductions: [String]) in wills + reductions + dids }
+    #expect(steps.all == expected)
   }
 
   @Test(arguments: Way.all)

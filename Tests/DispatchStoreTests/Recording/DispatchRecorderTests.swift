@@ -807,14 +807,14 @@ struct DispatchRecorderTests {
 
   private struct SetPrices { let prices: [String: Int], tags: Set<String>, note = "cut" }
 
-  @Test func cutLongDictionariesAndSetsWhereTheyAreLong() throws {
+  @Test func cutLongDictionariesAndSetsWhereTheyAreLong() {
     let names = (10_000..<11_000).map { "sku-\($0)" }
     let dictionary = Dictionary(names.map { ($0, 1) }) { $1 }
     for value in [
       SetPrices(prices: dictionary, tags: []), SetPrices(prices: [:], tags: Set(names)),
     ] {
       var writer = DiffWriter(lengthLimit: 4_000)
-      let line = try #require(writer.line(value))
+      let line = writer.line(value)
       #expect((4_000...5_000).contains(line.count) && !line.contains("cut"))
       #expect(line.contains(#""sku-10000""#) && line.contains(#""sku-10200""#))
     }
