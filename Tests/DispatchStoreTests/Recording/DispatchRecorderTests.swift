@@ -814,7 +814,7 @@ struct DispatchRecorderTests {
       SetPrices(prices: dictionary, tags: []), SetPrices(prices: [:], tags: Set(names)),
     ] {
       var writer = DiffWriter(lengthLimit: 4_000)
-      let line = writer.line(value)
+      let line = writer.line(value) ?? ""
       #expect((4_000...5_000).contains(line.count) && !line.contains("cut"))
       #expect(line.contains(#""sku-10000""#) && line.contains(#""sku-10200""#))
     }
