@@ -508,6 +508,16 @@ struct SavedScheduleTests {
     #expect(commits == [-1, -2, -3])
   }
 
+  @Test func thatRepeatDoNotStartWhileTheDispatcherDrains() async throws {
+    let first = try await Office(database, clock)
+    let report = await drain(first) { dispatcher in
+      dispatcher.every(.seconds(10), name: "c", perform: CleanUp())
+    }
+    #expect(report.isComplete && report.scheduleCount == 0)
+    try await first.persistence.close()
+    #expect(rows.isEmpty)
+  }
+
   enum Unsavable: CaseIterable { case unnamed, unknown, list, lane }
 
   @Test(arguments: Unsavable.allCases)
