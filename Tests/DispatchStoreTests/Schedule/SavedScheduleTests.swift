@@ -518,7 +518,19 @@ struct SavedScheduleTests {
     #expect(rows.isEmpty)
   }
 
-  enum Unsavable: CaseIterable { case unnamed, unknown, list, lane }
+  enum Unsavable: CaseIterable {
+    case unnamed, unknown, list, lane
+
+    /// The condition in the error's message that it does not meet.
+    var need: String {
+      switch self {
+      case .unnamed: "a name"
+      case .unknown: "whose ActionCoder knows the action"
+      case .list: "a single action"
+      case .lane: "a lane that can be saved"
+      }
+    }
+  }
 
   @Test(arguments: Unsavable.allCases)
   func thatCannotBeSavedAreRefusedWhileTheDispatcherDrains(_ unsavable: Unsavable) async throws {
@@ -538,6 +550,7 @@ struct SavedScheduleTests {
       ends.record(await handle.result)
     }
     #expect(ends.all.map { $0.dispatchError?.code } == [.dispatcherClosed])
+    #expect(ends.all[0].dispatchError?.message.contains(unsavable.need) == true)
     #expect(report.isComplete && report.scheduleCount == 1)
     try await first.persistence.close()
     let next = try await Office(database, clock)

@@ -50,7 +50,8 @@ extension DispatchError {
       code: .dispatcherClosed,
       message: """
         The scheduled dispatch at \(callSite) never runs: its dispatcher was closed, and only a schedule that can be \
-        saved is left to the next process. That needs a name, and a persistence whose ActionCoder knows the action.
+        saved is left to the next process. That needs a name and a lane that can be saved, a single action that is no \
+        step of a group, and a persistence whose ActionCoder knows the action.
         """,
       callSites: [callSite])
   }
