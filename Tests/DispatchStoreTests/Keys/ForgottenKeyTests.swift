@@ -20,11 +20,9 @@ struct ForgottenKeyTests {
 
   @Test func leaveTheRowThatTheNextDispatchHasSaved() {
     let table = IdempotencyTable(DispatcherClock(nil), savedBy: keeper)
-    let dispatcher = Dispatcher()
     func begin() -> KeyedDispatch {
       let key = IdempotencyKey(text: "k", period: .max, remembersFailures: false)
-      let keyed = KeyedDispatch(
-        key, .action(KeyedValue(Pay(order: 1))), Dispatch(), by: dispatcher, in: table)
+      let keyed = KeyedDispatch(key, .action(KeyedValue(Pay(order: 1))), Dispatch(), in: table)
       #expect(table.begin(keyed) == nil)
       return keyed
     }

@@ -207,6 +207,58 @@ struct IdempotencyKeyTests {
     #expect(runs.all == ["tea"])
   }
 
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])
+  func ofListsAreRememberedIfAnEffectFollows(mode: Dispatcher.Mode) async {
+    dispatcher.unregister(store: shop)
+    let runs = Recorder<String>()
+    dispatcher.register(effect: Effect(Buy.self) { buy, _ in runs.record(buy.item) })
+    for _ in 0..<2 {
+      let actions: [any ActionType] = [BuyInABlock(), Buy()]
+      let handle = dispatcher.dispatch(
+        actions: actions, mode: mode, options: .idempotencyKey("key"))
+      #expect(await handle.result.isSuccess)
+    }
+    await dispatcher.drain()
+    #expect(runs.all == ["tea"])
+  }
+
+  /// It could be registered again, and would run for a repeat.
+  @Test func areRememberedIfAnEffectIsUnregisteredOnceItHasRun() async {
+    dispatcher.unregister(store: shop)
+    let (runs, hasRun) = (Recorder<String>(), Latch())
+    let effect = Effect(Buy.self) { buy, _ in
+      runs.record(buy.item)
+      hasRun.open()
+    }
+    let registrations = Locked([dispatcher.register(effect: effect)])
+    // Comes after the first one, and waits until that has run.
+    @Sendable func key(of buy: Buy) -> String {
+      hasRun.wait()
+      for registration in registrations.withLock({ $0 }) { registration.unregister() }
+      return buy.item
+    }
+    let last = dispatcher.register(
+      effect: Effect(Buy.self, policy: .concurrent, per: { key(of: $0) }) { _, _ in })
+    registrations.withLock { $0.append(last) }
+    await onOwnThread { [dispatcher] in
+      _ = dispatcher.dispatch(Buy(), mode: .sync, options: .idempotencyKey("key"))
+    }
+    dispatcher.register(effect: effect)
+    #expect(await dispatcher.send(Buy(), options: .idempotencyKey("key")).isSuccess)
+    await dispatcher.drain()
+    #expect(runs.all == ["tea"])
+  }
+
+  @Test(arguments: Way.all)
+  func areForgottenIfAnEffectFollowsOnlyTheActionWithoutItsWrapping(_ way: Way) async {
+    dispatcher.unregister(store: shop)
+    let runs = Recorder<String>()
+    dispatcher.register(effect: Effect(Buy.self) { buy, _ in runs.record(buy.item) })
+    let wrapped = HandledAction(Buy())
+    #expect(await run(wrapped, way, .idempotencyKey("key")).isSuccess)
+    #expect(dispatcher.idempotencyKeys.count == 0 && runs.count == 0)
+  }
+
   @Test(arguments: Way.all)
   func rememberAChangeWhoseDeadlineHasPassedMeanwhile(_ way: Way) async {
     dispatcher.register(

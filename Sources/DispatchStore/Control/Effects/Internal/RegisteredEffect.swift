@@ -34,6 +34,7 @@ final class RegisteredEffect: DispatchFollower {
     else { return }
     let work = durable.flatMap { $0.outbox.take(ended, $0.effect.name) }
     if isDurable, work == nil { return }
+    ended.noteFollower()
     let key = following.key?(ended.action)
     guard let run = EffectRun(of: self, following: ended, key, work, watch, on: .current) else {
       // Somebody has cancelled what follows the dispatch, and not the work.

@@ -6,7 +6,7 @@ extension Dispatch {
 }
 
 extension IdempotencyTable {
-  /// Decides about a dispatcher's dispatch with a key; nil if it runs, or the dispatch in flight that it joins.
+  /// Decides about a dispatch with a key; nil if it runs, or the dispatch in flight that it joins.
   ///
   /// Throws the recorded result, or the reason why the dispatch must not run.
   ///
@@ -14,14 +14,13 @@ extension IdempotencyTable {
   ///   - list: The actions of a list.
   ///   - known: The answer that the key had when the dispatch was made.
   func admit(
-    _ dispatch: Dispatch, _ key: IdempotencyKey, _ list: [any ActionType], _ known: Table.Entry?,
-    by dispatcher: Dispatcher
+    _ dispatch: Dispatch, _ key: IdempotencyKey, _ list: [any ActionType], _ known: Table.Entry?
   ) throws -> Dispatch? {
     if key.text.isEmpty { throw DispatchError.emptyKey }
     let action =
       dispatch.actionBeforeStart.map { KeyedAction.action(KeyedValue($0)) }
       ?? .list(list.map(KeyedValue.init))
-    switch try known ?? begin(dispatch, key, action, by: dispatcher) {
+    switch try known ?? begin(dispatch, key, action) {
     case nil: return nil
     case .inFlight(let leader):
       guard leader.action.isRepeated(by: action, keeper) else {
@@ -38,10 +37,10 @@ extension IdempotencyTable {
 
   /// Begins the dispatch, unless its key has an answer since.
   private func begin(
-    _ dispatch: Dispatch, _ key: IdempotencyKey, _ action: KeyedAction, by dispatcher: Dispatcher
+    _ dispatch: Dispatch, _ key: IdempotencyKey, _ action: KeyedAction
   ) throws -> Table.Entry? {
     try check(key, action, dispatch)
-    let keyed = KeyedDispatch(key, action, dispatch, by: dispatcher, in: self)
+    let keyed = KeyedDispatch(key, action, dispatch, in: self)
     if let answer = begin(keyed) { return answer }
     dispatch.makeDetails().companions.append(keyed)
     return nil

@@ -45,15 +45,6 @@ enum KeyedAction: Sendable {
     return name == self.name(keeper) || name == self.name(by: { _ in nil })
   }
 
-  /// The types of its actions; none if it was loaded.
-  var types: [any ActionType.Type] {
-    switch self {
-    case .action(let value): [value.type]
-    case .list(let list): list.map { $0.type }
-    case .saved: []
-    }
-  }
-
   private var single: KeyedValue? { if case .action(let value) = self { value } else { nil } }
 
   /// The action, to be saved; nil if a repeat could not be compared with it.

@@ -4,7 +4,6 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   let key: IdempotencyKey
   let action: KeyedAction
   let dispatch: Dispatch
-  private weak let dispatcher: Dispatcher?
   private let table: IdempotencyTable
   /// Whether the dispatch ends before its commits are saved, if it has any; repeats that come later wait for that.
   private let endsUnsaved: Bool
@@ -20,11 +19,9 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
   }
 
   init(
-    _ key: IdempotencyKey, _ action: KeyedAction, _ dispatch: Dispatch, by dispatcher: Dispatcher,
-    in table: IdempotencyTable
+    _ key: IdempotencyKey, _ action: KeyedAction, _ dispatch: Dispatch, in table: IdempotencyTable
   ) {
     (self.key, self.action, self.dispatch, self.table) = (key, action, dispatch, table)
-    self.dispatcher = dispatcher
     endsUnsaved = dispatch.details?.endsUnsaved == true && table.maySave(dispatch)
   }
 
@@ -81,8 +78,7 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
 
   /// Whether a store has responded, or an effect follows: if the action ran again, that would happen twice.
   private func hasRun(_ result: DispatchResult) -> Bool {
-    result.hasResponders
-      || action.types.contains { type in dispatcher?.isFollowed(type) == true }
+    result.hasResponders || dispatch.details?.isFollowed == true
   }
 
   override func ended(_ result: DispatchResult) {

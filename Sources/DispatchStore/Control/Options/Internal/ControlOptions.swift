@@ -222,8 +222,7 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     // A dispatch that can't begin is no leader, and does not come at its rate or time.
     let key = mode == nil ? nil : values.key
     if let key,
-      let leader = try dispatcher.idempotencyTable.admit(
-        dispatch, key, values.listed, answer, by: dispatcher)
+      let leader = try dispatcher.idempotencyTable.admit(dispatch, key, values.listed, answer)
     {
       return .joins(leader)
     }

@@ -71,6 +71,8 @@ final class DispatchDetails: @unchecked Sendable {
     var successor: StoreRun?
     /// Whether it has come to a persistent store; noted only if the end does not wait for saving.
     var hasPersistentStore = false
+    /// Whether something follows the dispatch, or one of its actions.
+    var isFollowed = false
   }
 
   init(isRunning: Bool) {
@@ -143,6 +145,10 @@ final class DispatchDetails: @unchecked Sendable {
   var hasPersistentStore: Bool { state.withLock { $0.hasPersistentStore } }
 
   func notePersistentStore() { state.withLock { $0.hasPersistentStore = true } }
+
+  var isFollowed: Bool { state.withLock { $0.isFollowed } }
+
+  func noteFollower() { state.withLock { $0.isFollowed = true } }
 
   func keep(_ reply: any Sendable, of storeIdentifier: String) {
     // A former reply is released outside of the lock.
