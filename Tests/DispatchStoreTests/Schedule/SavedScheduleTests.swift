@@ -532,13 +532,13 @@ struct SavedScheduleTests {
     }
   }
 
-  @Test(arguments: Unsavable.allCases)
-  func thatCannotBeSavedAreRefusedWhileTheDispatcherDrains(_ unsavable: Unsavable) async throws {
-    let (first, ends) = (try await Office(database, clock), Recorder<DispatchResult>())
-    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: "r"))
-    let report = await drain(first) { dispatcher in
-      let options = DispatchOptions.delayed(
-        by: .seconds(5), name: unsavable == .unnamed ? nil : "r")
+  /// Makes a dispatch that can't be saved once the dispatcher is closed, and returns its result and the drain's report.
+  private func dispatch(
+    _ unsavable: Unsavable, after delay: Duration, drained office: Office
+  ) async -> (result: DispatchResult, report: DrainReport) {
+    let ends = Recorder<DispatchResult>()
+    let report = await drain(office) { dispatcher in
+      let options = DispatchOptions.delayed(by: delay, name: unsavable == .unnamed ? nil : "r")
       let handle: DispatchHandle =
         switch unsavable {
         case .unnamed: dispatcher.dispatch(Remind(order: 2), options: options)
@@ -549,13 +549,34 @@ struct SavedScheduleTests {
         }
       ends.record(await handle.result)
     }
-    #expect(ends.all.map { $0.dispatchError?.code } == [.dispatcherClosed])
-    #expect(ends.all[0].dispatchError?.message.contains(unsavable.need) == true)
+    return (ends.all[0], report)
+  }
+
+  @Test(arguments: Unsavable.allCases)
+  func thatCannotBeSavedAreRefusedWhileTheDispatcherDrains(_ unsavable: Unsavable) async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: "r"))
+    let (result, report) = await dispatch(unsavable, after: .seconds(5), drained: first)
+    #expect(result.dispatchError?.code == .dispatcherClosed)
+    #expect(result.dispatchError?.message.contains(unsavable.need) == true)
     #expect(report.isComplete && report.scheduleCount == 1)
     try await first.persistence.close()
     let next = try await Office(database, clock)
     clock.advance(by: .seconds(10))
     await next.reached { $0.reminded == [1] }
+  }
+
+  @Test(arguments: Unsavable.allCases)
+  func thatCannotBeSavedAndAreDueReplaceWhatIsSavedWhileTheDispatcherDrains(
+    _ unsavable: Unsavable
+  ) async throws {
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: "r"))
+    let (result, report) = await dispatch(unsavable, after: .zero, drained: first)
+    #expect(result.isSuccess && report.isComplete)
+    #expect(report.scheduleCount == (unsavable == .unnamed ? 1 : 0))
+    try await first.persistence.close()
+    #expect(rows.isEmpty == (unsavable != .unnamed))
   }
 
   /// A recorder pauses a dispatcher while it travels.

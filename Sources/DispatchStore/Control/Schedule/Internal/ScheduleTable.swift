@@ -61,8 +61,11 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
       throw DispatchError.scheduleWouldBlockTasks(dispatch.callSite)
     case .closed(let number):
       guard let saved, saved.canBeSaved(with: dispatch.actionBeforeStart, in: delay.mode) else {
-        if due.hasCome(at: moment) { return false }
-        throw DispatchError.scheduleNeverRuns(dispatch.callSite)
+        guard due.hasCome(at: moment) else {
+          throw DispatchError.scheduleNeverRuns(dispatch.callSite)
+        }
+        if let name = rule.name { dispatcher?.savedSchedules?.saveNothing(of: name, number) }
+        return false
       }
       // Like one that came just before the close: saved once its delay is arranged, and then cancelled.
       saved.leave()
