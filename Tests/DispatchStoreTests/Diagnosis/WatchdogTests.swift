@@ -180,34 +180,6 @@ struct WatchdogTests {
     #expect(reports.count == 0, "\(reports.all)")
   }
 
-  /// From then on it needs a thread, and may be stalled itself.
-  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])
-  func takesADelayedDispatchForMovingOnlyUntilItsTimeHasCome(mode: Dispatcher.Mode) async {
-    watch()
-    let (started, free, dispatcher) = (EventCount(of: 4), free, dispatcher)
-    let delayed = dispatcher.dispatch(
-      action: Script.adds("delayed"), mode: mode, options: .delayed(by: .seconds(4)))
-    dispatcher.dispatch(
-      action: Script.adds("after"), mode: .serial(lane: "waiting"), options: .after(delayed))
-    while dispatcher.diagnosis().edges.isEmpty { await Task.yield() }
-    #expect(dispatcher.diagnosis().entries.count { $0.waitsForTime } == 1)
-    for _ in 0..<4 {
-      dispatcher.dispatch(
-        action: Script.runs { _ in
-          started.add()
-          free.wait()
-        }, mode: .async)
-    }
-    await started.full()
-    await advance(by: 4)
-    while !dispatcher.delayedDispatches.waiting.isEmpty { await Task.yield() }
-    let diagnosis = dispatcher.diagnosis()
-    #expect(!delayed.hasEnded && !diagnosis.edges.isEmpty)
-    #expect(!diagnosis.entries.contains { $0.waitsForTime }, "\(diagnosis)")
-    free.open()
-    #expect(await dispatcher.drain().isComplete)
-  }
-
   @Test(arguments: DiagnosisTests.queuedModes)
   func reportsNothingThatPausesBeforeAnotherAttempt(mode: Dispatcher.Mode) async {
     watch()

@@ -109,9 +109,6 @@ final class DelayedDispatches: DispatcherAttachment {
     state.withLock { state in Set(state.delays.filter { !$0.value.hasEnded }.keys) }
   }
 
-  /// Whether the time of a dispatch has come, which has not begun.
-  func isDue(_ id: DispatchID) -> Bool { state.withLock { $0.delays[id]?.hasEnded == true } }
-
   func insert(_ delay: DispatchDelay, _ id: DispatchID) {
     state.withLock { $0.delays[id] = delay }
   }

@@ -111,7 +111,7 @@ struct DiagnosisBuilder {
       map.link(place, to: awaited, .awaits, "waits for")
       map.add({ "\(store ?? "its code") waits for the end of \($0(awaited))" }, to: place)
     }
-    if sighting.isDelayed, !dispatcher.delayedDispatches.isDue(dispatch.id) {
+    if sighting.isDelayed {
       map.update(place) { $0.waitsForTime = true }
       map.add({ _ in "waits for its time: it is delayed or scheduled" }, to: place)
     } else if sighting.isWaiting {
