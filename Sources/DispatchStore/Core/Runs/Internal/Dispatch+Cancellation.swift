@@ -176,15 +176,16 @@ extension Dispatch {
     yieldPoint(.timeOut, id.description)
     let error = DispatchError.timedOut(callSite, after: duration, waitingFor: gateDescription)
     var dispatcher: Dispatcher?
-    let isCancelled = cancelAlone(decide { state in
-      let cancel = state.timeOut(error)
-      switch cancel {
-      case .endEarly(let early, _): early.claim(self)
-      case .cancel: dispatcher = state.dispatcherToTellGate
-      case .end, .goOn, .endUnsaved, .none: break
-      }
-      return cancel
-    })
+    let isCancelled = cancelAlone(
+      decide { state in
+        let cancel = state.timeOut(error)
+        switch cancel {
+        case .endEarly(let early, _): early.claim(self)
+        case .cancel: dispatcher = state.dispatcherToTellGate
+        case .end, .goOn, .endUnsaved, .none: break
+        }
+        return cancel
+      })
     // The caller waits for the stores, which may go on for ever; what the gate protects need not.
     dispatcher?.pool.submit(end: .step { self.tellGateOfTimeout(error) })
     return isCancelled
