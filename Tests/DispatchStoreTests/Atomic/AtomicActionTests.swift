@@ -363,7 +363,35 @@ struct AtomicActionTests {
       ["a", "b", "c"].map { "m will \($0)" }, ["a", "b", "c"].map { "m did \($0)" }
     )
     let attempts = [["a 1", "b 1"], ["a 1", "b 7"], []]
-    let expected: [String] = attempts.flatMap { (reductions: [String]) in wills + reductions + dids }
+    let expected: [String] = attempts.flatMap { (reductions: [String]) in wills + reductions + dids
+    }
+    #expect(steps.all == expected)
+  }
+
+  /// Once a store of a dispatch has begun, others run regardless, but not without the first one.
+  @Test(arguments: Way.all)
+  func cancellingInTheHooksOfAnotherAttemptEndsAllStores(way: Way) async {
+    let steps = Recorder<String>()
+    let ledger = AtomicLedger(othersRunRegardless: true) { store, _, _ in
+      steps.record(store)
+      if store == "c", steps.all.count(where: { $0 == "c" }) == 1 { throw ShiftFailure() }
+    }
+    ledger.dispatcher.register(
+      middleware: RecordingMiddleware(
+        to: steps,
+        will: { _, _, store in
+          if store.identifier == "b", steps.all.count(where: { $0 == "m will b" }) == 2 {
+            ledger.dispatcher.cancel(named: "atomic")
+          }
+          return .pass
+        }))
+    let ended = await ledger.shift(
+      Shift(), .option, way, options: [.retry(attempts: 3), .named("atomic")])
+    #expect(ended.error is CancellationError)
+    #expect(ended.stores.allSatisfy(\.outcome.isCancelled) && ledger.models == [0, 0, 0])
+    let names = ["a", "b", "c"]
+    let (wills, dids) = (names.map { "m will \($0)" }, names.map { "m did \($0)" })
+    let expected: [String] = wills + names + dids + wills + dids
     #expect(steps.all == expected)
   }
 

@@ -28,7 +28,8 @@ final class AtomicLedger: Sendable {
 
   init(
     _ names: [String] = ["a", "b", "c"], reads: StoreReads = .exclusive,
-    dispatcher: Dispatcher = Dispatcher(), _ work: @escaping Work = { _, _, _ in }
+    dispatcher: Dispatcher = Dispatcher(), othersRunRegardless: Bool = false,
+    _ work: @escaping Work = { _, _, _ in }
   ) {
     self.dispatcher = dispatcher
     stores = names.enumerated().map { index, name in
@@ -41,7 +42,9 @@ final class AtomicLedger: Sendable {
         store: Store(identifier: name, model: 0, reads: reads) {
           On(withoutReply: Shift.self) { try reduce(&$0, $1) }
           On(withoutReply: AtomicShift.self) { try reduce(&$0, $1.shift) }
-        }, waitFor: WaitFor(names[..<index].map { $0 }))
+        },
+        waitFor: WaitFor(
+          names[..<index].map { $0 }, runsRegardless: othersRunRegardless && index > 0))
     }
   }
 

@@ -232,8 +232,11 @@ final class Round: @unchecked Sendable {
       } else {
         refusedOutcome(index) ?? (isAtomic ? nil : reply(to: storeRun)?.outcome)
       }
+    let start = state.withLock { $0.start(index, verdict: verdict) }
+    // Cancelled since the last attempt, perhaps in the hooks: then no store begins, nor one that runs regardless.
+    if isAtomic, index == leader, verdict == nil, case .end = start { notePauseCancelled() }
     let outcome: StoreOutcome? =
-      switch state.withLock({ $0.start(index, verdict: verdict) }) {
+      switch start {
       case .run: startAndRun(storeRun)
       case .end(let outcome): outcome
       case .fail(let prerequisite, let outcome):
