@@ -10,8 +10,12 @@ extension Store {
     var operation = reducer.operation(for: action, in: self)
     // The operation starts on this thread if it is unchanged and no other code has a strong reference to it. It starts
     // without its lock if no code can get one.
+    guard isUniquelyReferencedForReuse(&operation) else {
+      return claimForRound(operation, for: action)
+    }
+    // Asked only now: until then, another thread could make a weak reference from its strong one.
     let isAlone = hasNoWeakOrUnownedReferences(operation)
-    guard isUniquelyReferencedForReuse(&operation), operation.presentStore === self,
+    guard operation.presentStore === self,
       haveSameBytes(operation.actionAddress.pointee, action),
       operation.core.beginInline(for: dispatch, isAlone: isAlone),
       let block = operation.block.take()
