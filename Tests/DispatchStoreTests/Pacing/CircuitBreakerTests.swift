@@ -335,6 +335,36 @@ struct CircuitBreakerTests {
     #expect(breaker.state == .closed && breaker.statistics.consecutiveFailures == 0)
   }
 
+  enum Cancellation: CaseIterable { case ofDispatch, ofTask, atDeadline }
+
+  /// Client libraries throw errors of their own when their task is cancelled.
+  @Test(arguments: Way.queued, Cancellation.allCases)
+  func whatAHandlerThrowsAfterACancellationDoesNotCount(
+    way: Way, cancellation: Cancellation
+  ) async {
+    let (breaker, begun) = (breaker(), Latch())
+    let call = Script.suspends { _ in
+      begun.open()
+      let forever = Latch()
+      await forever.openedOrCancelled()
+      throw StageFright()
+    }
+    let limit: DispatchOptions = cancellation == .atDeadline ? .timeout(.seconds(1)) : []
+    let result = stage.run(call, way, [.guarded(by: breaker), .named("call"), limit])
+    await begun.opened()
+    switch cancellation {
+    case .ofTask where way.sends: result.cancel()
+    case .ofDispatch, .ofTask: dispatcher.cancel(named: "call")
+    case .atDeadline: await stage.passASecond()
+    }
+    if cancellation == .atDeadline {
+      #expect(await result.value.errorCode == .timedOut)
+    } else {
+      #expect(await result.value.error is StageFright)
+    }
+    #expect(breaker.state == (cancellation == .atDeadline ? .open : .closed))
+  }
+
   @Test(arguments: Way.all)
   func whatCountsAsAFailureCanBeChosen(way: Way) async {
     struct Declined: Error {}

@@ -60,8 +60,8 @@ public final class CircuitBreaker: Sendable {
   ///   - name: The name in messages.
   ///   - isFailure: Whether an error that a store throws is a failure of the dependency; if not, it counts as a success,
   ///     since the dependency has answered. A time-out is a failure if a store had begun; of a list, any time-out is
-  ///     one. No other error of the library counts, nor does cancellation. Called when a dispatch ends, before its
-  ///     completion, under no lock.
+  ///     one. No other error of the library counts, nor does cancellation, nor what a store throws after it. Called when a
+  ///     dispatch ends, before its completion, under no lock.
   ///   - onChange: Called with each new state in order, on the thread that has changed it, under no lock. Never called
   ///     twice at once.
   public init(
@@ -133,11 +133,14 @@ public final class CircuitBreaker: Sendable {
 
   /// Notes how a dispatch that has passed has ended; without a result, it has not begun.
   ///
-  /// - Parameter isFirst: Called under the lock; returns whether this is the dispatch's first report.
+  /// - Parameters:
+  ///   - wasCancelled: Whether the dispatch was cancelled.
+  ///   - isFirst: Called under the lock; returns whether this is the dispatch's first report.
   func report(
-    _ result: DispatchResult?, of pass: BreakerState.Pass, if isFirst: () -> Bool = { true }
+    _ result: DispatchResult?, of pass: BreakerState.Pass, wasCancelled: Bool = false,
+    if isFirst: () -> Bool = { true }
   ) {
-    let verdict = result.map(verdict(on:)) ?? .none
+    let verdict = result.map { self.verdict(on: $0, wasCancelled: wasCancelled) } ?? .none
     guard let now = guarded.withLock(\.clock)?.nanoseconds else { return }
     yieldPoint(.askBreaker, name)
     change { guarded in
@@ -147,9 +150,10 @@ public final class CircuitBreaker: Sendable {
     }
   }
 
-  private func verdict(on result: DispatchResult) -> BreakerState.Verdict {
+  private func verdict(on result: DispatchResult, wasCancelled: Bool) -> BreakerState.Verdict {
     guard let error = result.dispatchError, error.code == .timedOut else {
-      return verdict(of: result.error)
+      // Client libraries tell with errors of their own that their task was cancelled.
+      return wasCancelled && !result.isSuccess ? .none : verdict(of: result.error)
     }
     // The dependency has answered, and the database is slow.
     if error.isAfterCommit {

@@ -36,13 +36,13 @@ final class BreakerTurn: Sendable {
   /// Reports the end of the dispatch, if the breaker has let it pass; without a result, it does not begin.
   ///
   /// Only the first of several calls counts. It does so in the breaker's lock: after any of them, the breaker shows it.
-  func ended(_ result: DispatchResult?) {
+  func ended(_ result: DispatchResult?, wasCancelled: Bool = false) {
     let present = standing.withLock { standing in
       if case .ahead = standing { standing = .over }
       return standing
     }
     guard case .inside(let pass) = present else { return }
-    breaker.report(result, of: pass) {
+    breaker.report(result, of: pass, wasCancelled: wasCancelled) {
       if case .inside = standing.exchange(.over) { true } else { false }
     }
   }

@@ -50,7 +50,7 @@ final class PacingGate: StartGate, @unchecked Sendable {
   }
 
   override func ended(_ dispatch: Dispatch, _ result: DispatchResult) {
-    for breaker in breakers { breaker.ended(result) }
+    for breaker in breakers { breaker.ended(result, wasCancelled: dispatch.wasCancelled) }
   }
 
   override func overtake(_ dispatch: Dispatch) { inner?.overtake(dispatch) }

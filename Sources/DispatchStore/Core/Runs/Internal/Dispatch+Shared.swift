@@ -11,6 +11,11 @@ extension Dispatch {
 
   var isCancelled: Bool { withDetails { $0.withState(\.isCancelled) } ?? false }
 
+  /// Whether it was cancelled or has timed out, or the task that sent it is cancelled.
+  var wasCancelled: Bool {
+    withDetails { $0.withState { $0.isCancelled || $0.isTaskCancelled } } ?? false
+  }
+
   /// Whether commits of the inline run's current store are undelivered.
   var hasUndeliveredCommits: Bool { withDetails(\.hasUndeliveredCommits) ?? false }
 
