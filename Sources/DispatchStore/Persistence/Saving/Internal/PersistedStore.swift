@@ -167,15 +167,18 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   ///
   /// Otherwise a flush would not wait for it, and after a crash the next commit would have that version again.
   private func keepVersion(of store: Store<Model, Action>) {
-    model = form.hollowed(store.storage.model.pointee)
-    version = store.storage.version
-    if !projections.isEmpty {
-      commits.append(StoreCommit(version: version, action: nil, dispatchID: nil))
-    }
+    let present = form.hollowed(store.storage.model.pointee)
     persistence.state.withLock { state in
-      if state.commit.failure == nil { state.dirty.append(self) }
-      isDirty = true
       state.commit.note()
+      // After a failure nobody would take it.
+      guard state.commit.failure == nil else { return }
+      model = present
+      version = store.storage.version
+      if !projections.isEmpty {
+        commits.append(StoreCommit(version: version, action: nil, dispatchID: nil))
+      }
+      state.dirty.append(self)
+      isDirty = true
     }
   }
 
