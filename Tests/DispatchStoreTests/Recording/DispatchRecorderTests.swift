@@ -722,8 +722,12 @@ struct DispatchRecorderTests {
 
   private struct Stay: CodableAction { let dates: DateInterval }
 
-  @Test func maskWhatIsInValuesOfFoundation() async throws {
-    let recorder = DispatchRecorder(masking: [.type(Date.self)])
+  @Test(arguments: [
+    [LogMask.type(Date.self)],
+    ["start", "end"].map { LogMask(type: ObjectIdentifier(DateInterval.self), field: $0) },
+  ])
+  func maskWhatIsInValuesOfFoundation(masks: [LogMask]) async throws {
+    let recorder = DispatchRecorder(masking: masks)
     let dispatcher = Dispatcher()
     dispatcher.register(middleware: recorder)
     dispatcher.register(

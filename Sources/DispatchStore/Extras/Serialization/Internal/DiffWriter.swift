@@ -130,8 +130,8 @@ package struct DiffWriter {
     let shape = DiffShape(value)
     guard case .leaf = shape else { return shape }
     let children = Mirror(reflecting: value).children
-    let mayHide = "\(type(of: value))".contains("<") || masks.hidePart(of: value)
-    if children.isEmpty || !mayHide { return shape }
+    if children.isEmpty { return shape }
+    guard "\(type(of: value))".contains("<") || masks.hidePart(of: value) else { return shape }
     return .fields(
       name: "\(type(of: value))",
       children.map { DiffField(label: $0.label ?? "", value: $0.value) })

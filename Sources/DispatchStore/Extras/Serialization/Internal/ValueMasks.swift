@@ -29,10 +29,10 @@ package struct ValueMasks: Sendable {
     value is Hidden || !types.isEmpty && types.contains(ObjectIdentifier(type(of: value)))
   }
 
-  /// Whether a part of a value, outside of objects, is not written.
+  /// Whether a part of a value, outside of objects, may be one that is not written.
   func hidePart(of value: Any, depth: Int = 0) -> Bool {
     if type(of: value) is AnyClass { return false }
-    return depth == 32
+    return depth == 32 || fields[ObjectIdentifier(type(of: value))] != nil
       || Mirror(reflecting: value).children.contains {
         hide($0.value) || hidePart(of: $0.value, depth: depth + 1)
       }
