@@ -1047,6 +1047,29 @@ struct SavedScheduleTests {
     #expect(office.dispatcher.deadLetters.isEmpty && rows.isEmpty)
   }
 
+  /// The second effect waits until the first one has run, and unregisters both before the dispatch ends.
+  @Test func thatAnEffectHasFollowedNeedNoneAtTheirEnd() async throws {
+    let office = try await Office(database, clock, actions: ActionCoder(Reminder.self))
+    let (dispatcher, hasRun) = (office.dispatcher, Latch())
+    let registrations = Locked([
+      dispatcher.register(effect: Effect(Reminder.self) { _, _ in hasRun.open() })
+    ])
+    @Sendable func key(of reminder: Reminder) -> String {
+      hasRun.wait()
+      for registration in registrations.withLock({ $0 }) { registration.unregister() }
+      return reminder.text
+    }
+    let last = dispatcher.register(
+      effect: Effect(Reminder.self, policy: .concurrent, per: { key(of: $0) }) { _, _ in })
+    registrations.withLock { $0.append(last) }
+    let handle = dispatcher.dispatch(
+      Reminder(text: "a"), options: .delayed(by: .seconds(1), name: "r"))
+    clock.advance(by: .seconds(1))
+    #expect(await handle.result.isSuccess)
+    try await office.persistence.flush()
+    #expect(dispatcher.deadLetters.isEmpty && rows.isEmpty)
+  }
+
   @Test(arguments: [false, true])
   func forAStoreThatIsNotThereWaitForIt(isCancelled: Bool) async throws {
     let first = try await Office(database, clock)

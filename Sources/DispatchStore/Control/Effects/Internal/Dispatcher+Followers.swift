@@ -6,11 +6,6 @@ extension Dispatcher {
     if isClosed { follower.dispatcherClosed() }
   }
 
-  /// Whether a follower follows actions of a type.
-  func isFollowed(_ type: any ActionType.Type) -> Bool {
-    registry.withLock(\.followers).contains { $0.responds(to: type) }
-  }
-
   /// Unregisters a follower.
   ///
   /// Returns false if it was not registered.

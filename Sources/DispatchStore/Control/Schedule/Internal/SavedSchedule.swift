@@ -19,6 +19,8 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     var isRemoved = false
     /// Whether a commit of the dispatch is not saved.
     var isLost = false
+    /// Whether an effect has followed the dispatch.
+    var isFollowed = false
     /// Whether the dispatcher has closed, so that the row is left to the next process.
     var isLeft = false
     /// Whether the dispatch has ended that it belongs to.
@@ -80,8 +82,9 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   }
 
   private func isUnanswered(_ result: DispatchResult) -> Bool {
-    guard !result.hasResponders, let number = state.withLock(\.number) else { return false }
-    return schedules.isUnanswered(name, number)
+    let (number, isFollowed) = state.withLock { ($0.number, $0.isFollowed) }
+    guard !result.hasResponders, !isFollowed, let number else { return false }
+    return schedules.hasRecord(name, number)
   }
 
   /// Leaves the row to the next process, if the dispatch is cancelled from now on.
@@ -93,6 +96,8 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   }
 
   override func lost() { state.withLock { $0.isLost = true } }
+
+  override func followed() { state.withLock { $0.isFollowed = true } }
 
   var hasEnded: Bool { state.withLock(\.hasEnded) }
 

@@ -208,10 +208,9 @@ final class SavedSchedules: DispatcherAttachment {
     state.withLock { $0.records[name] == nil && $0.letters[name]?.number == number }
   }
 
-  /// Whether neither a store nor an effect answers the action of a record.
-  func isUnanswered(_ name: String, _ number: Int) -> Bool {
-    guard let record = state.withLock({ $0.records[name, number] }), let owner else { return false }
-    return !owner.isFollowed(type(of: record.action))
+  /// Whether the record of this number is there, so that its action is to be saved.
+  func hasRecord(_ name: String, _ number: Int) -> Bool {
+    state.withLock { $0.records[name, number] != nil }
   }
 
   // MARK: Failures

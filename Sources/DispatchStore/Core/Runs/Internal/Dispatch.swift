@@ -411,6 +411,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     for release in releases { release() }
     for companion in companions {
       if details.hasLostCommit { companion.lost() }
+      if details.isFollowed { companion.followed() }
       companion.ended(result)
     }
     return counting

@@ -17,6 +17,9 @@ class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
   /// Called before `ended`, if a commit of the dispatch is not saved.
   func lost() {}
 
+  /// Called before `ended`, if an effect has followed the dispatch.
+  func followed() {}
+
   /// Called when the dispatch is to begin later, before it can begin.
   func noteDelay(_ subject: DelayedDispatch) {}
 
