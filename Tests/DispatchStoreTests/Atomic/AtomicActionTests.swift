@@ -368,11 +368,11 @@ struct AtomicActionTests {
     #expect(steps.all == expected)
   }
 
-  /// Once a store of a dispatch has begun, others run regardless, but not without the first one.
-  @Test(arguments: Way.all)
-  func cancellingInTheHooksOfAnotherAttemptEndsAllStores(way: Way) async {
+  /// Stores that run regardless do so once one of a dispatch has begun, but not in another attempt.
+  @Test(arguments: Way.all, [0, 1])
+  func cancellingInTheHooksOfAnotherAttemptEndsAllStores(way: Way, regardlessFrom: Int) async {
     let steps = Recorder<String>()
-    let ledger = AtomicLedger(othersRunRegardless: true) { store, _, _ in
+    let ledger = AtomicLedger(regardlessFrom: regardlessFrom) { store, _, _ in
       steps.record(store)
       if store == "c", steps.all.count(where: { $0 == "c" }) == 1 { throw ShiftFailure() }
     }

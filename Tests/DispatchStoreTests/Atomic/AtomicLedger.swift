@@ -28,7 +28,7 @@ final class AtomicLedger: Sendable {
 
   init(
     _ names: [String] = ["a", "b", "c"], reads: StoreReads = .exclusive,
-    dispatcher: Dispatcher = Dispatcher(), othersRunRegardless: Bool = false,
+    dispatcher: Dispatcher = Dispatcher(), regardlessFrom first: Int = .max,
     _ work: @escaping Work = { _, _, _ in }
   ) {
     self.dispatcher = dispatcher
@@ -44,7 +44,7 @@ final class AtomicLedger: Sendable {
           On(withoutReply: AtomicShift.self) { try reduce(&$0, $1.shift) }
         },
         waitFor: WaitFor(
-          names[..<index].map { $0 }, runsRegardless: othersRunRegardless && index > 0))
+          names[..<index].map { $0 }, runsRegardless: index >= first))
     }
   }
 

@@ -232,9 +232,10 @@ final class Round: @unchecked Sendable {
       } else {
         refusedOutcome(index) ?? (isAtomic ? nil : reply(to: storeRun)?.outcome)
       }
-    let start = state.withLock { $0.start(index, verdict: verdict) }
+    let isLeader = isAtomic && index == leader
+    let start = state.withLock { $0.start(index, verdict: verdict, isLeader: isLeader) }
     // Cancelled since the last attempt, perhaps in the hooks: then no store begins, nor one that runs regardless.
-    if isAtomic, index == leader, verdict == nil, case .end = start { notePauseCancelled() }
+    if isLeader, verdict == nil, case .end = start { notePauseCancelled() }
     let outcome: StoreOutcome? =
       switch start {
       case .run: startAndRun(storeRun)

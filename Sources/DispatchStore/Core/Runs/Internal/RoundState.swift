@@ -198,12 +198,17 @@ struct RoundState {
 
   /// Starts a store, called by a step.
   ///
-  /// - Parameter verdict: The outcome that middlewares have decided, if any.
-  mutating func start(_ index: Int, verdict: StoreOutcome? = nil) -> Start {
+  /// - Parameters:
+  ///   - verdict: The outcome that middlewares have decided, if any.
+  ///   - isLeader: Whether it takes an atomic action through all stores, and so never runs regardless.
+  mutating func start(
+    _ index: Int, verdict: StoreOutcome? = nil, isLeader: Bool = false
+  ) -> Start {
     entries[index].phase = .underWay
     entries[index].run = StoreRunState()
     if let verdict { return .end(verdict) }
-    if isCancelled, !(hasStarted && graph.runsRegardless[index]) || isPlanted(.lostAudit) {
+    let runsRegardless = hasStarted && graph.runsRegardless[index] && !isLeader
+    if isCancelled, !runsRegardless || isPlanted(.lostAudit) {
       return .end(.cancelled(hasStarted: entries[index].hasBegun))
     }
     for prerequisite in prerequisites(of: index) where !graph.runsRegardless[index] {
