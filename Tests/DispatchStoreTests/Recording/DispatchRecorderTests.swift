@@ -722,12 +722,10 @@ struct DispatchRecorderTests {
 
   private struct Stay: CodableAction { let dates: DateInterval }
 
-  @Test(arguments: [
-    [LogMask.type(Date.self)],
-    ["start", "end"].map { LogMask(type: ObjectIdentifier(DateInterval.self), field: $0) },
-  ])
-  func maskWhatIsInValuesOfFoundation(masks: [LogMask]) async throws {
-    let recorder = DispatchRecorder(masking: masks)
+  /// A masked start can still be told from what is shown of the end.
+  @Test(arguments: [LogMask.type(Date.self), .field(\DateInterval.start)])
+  func maskWhatIsInValuesOfFoundation(mask: LogMask) async throws {
+    let recorder = DispatchRecorder(masking: [mask])
     let dispatcher = Dispatcher()
     dispatcher.register(middleware: recorder)
     dispatcher.register(
@@ -739,7 +737,8 @@ struct DispatchRecorderTests {
     let entry = try #require(recorder.log.entries.first)
     let difference = try #require(entry.stores.first?.differences.first)
     for text in [entry.actions[0].text, difference.path, difference.new ?? ""] {
-      #expect(text.contains("‹masked›") && !text.contains("2026"))
+      #expect(text.contains("start: ‹masked›"))
+      #expect(mask.field != nil || !text.contains("2026"))
     }
     #expect(entry.actions[0].encoded == nil)
   }

@@ -12,8 +12,8 @@ extension Dispatcher {
   /// A refused dispatch ends at once with a `DispatchError` of the code `dispatcherClosed`, without a hook; its
   /// completion runs. Dispatches from blocks, hooks, observers and completions of this dispatcher's dispatches are
   /// accepted while those go on, with all that follows from them. What they delay or schedule is saved for the next
-  /// process, or refused if it can't be saved; `every` does not start. Stores and middlewares stay registered. Before it
-  /// is called, it costs dispatches nothing. May be called from any thread, more than once.
+  /// process; what can't be saved is refused, unless it is due. `every` does not start. Stores and middlewares stay
+  /// registered. Before it is called, it costs dispatches nothing. May be called from any thread, more than once.
   public func close() {
     endAcceptance()
   }

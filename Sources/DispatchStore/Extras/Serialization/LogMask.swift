@@ -24,6 +24,9 @@ public struct LogMask: Sendable {
 
   /// Masks a stored property of a type.
   ///
+  /// A type that says itself how it is reflected may show the property in another one: a `DateInterval` without its
+  /// start shows its end and its duration. Mask such a type as a whole.
+  ///
   /// - Precondition: The key path is a single stored property of a struct or class.
   public static func field<Root, Value>(_ path: any KeyPath<Root, Value> & Sendable) -> LogMask {
     let text = "\(path)"
