@@ -617,6 +617,49 @@ struct SagaTests {
     #expect((late.error as? DispatchError)?.code == .timedOut)
   }
 
+  /// Cancelled by its name, or else by its handle or the task that sends it.
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all, [false, true])
+  func aTimeLimitThatPassesWhileACancelledGroupIsUndoneIsNotItsError(
+    _ form: GroupForm.InMode, isByName: Bool
+  ) async {
+    let (clock, began, free, undoes, isOver) = (VirtualClock(), Latch(), Latch(), Latch(), Latch())
+    let dispatcher = Dispatcher(clock: clock)
+    dispatcher.addStage()
+    let group = ActionGroup {
+      ActionStep(Script.holds(opening: began, until: free), mode: form.mode)
+        .compensated(by: Script.holds(opening: undoes, until: isOver))
+      step("skipped", in: form.mode)
+    }
+    let options: DispatchOptions = [.timeout(.seconds(1)), .named("order")]
+    var handle: ActionGroupHandle?
+    if form.form == .dispatched {
+      handle = await onOwnThread { dispatcher.dispatch(group, options: options) }
+    }
+    let task = Task { [handle] () async -> ActionGroupResult in
+      if let handle { return await handle.result }
+      return await dispatcher.send(group, options: options)
+    }
+    await began.opened()
+    // Times out after the group.
+    let last = dispatcher.dispatch(
+      action: Script.endless(opening: Latch()), options: .timeout(.seconds(2)))
+    if isByName {
+      #expect(dispatcher.cancel(named: "order") == 1)
+    } else {
+      task.cancel()
+      handle?.cancel()
+    }
+    free.open()
+    await undoes.opened()
+    clock.advance(by: .seconds(2))
+    await last.ended()
+    isOver.open()
+    let result = await task.value
+    #expect(result.error is CancellationError)
+    #expect(result.outcomes == "+.")
+    #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
+  }
+
   @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all, [false, true])
   func aGroupIsFoundAndCancelledByItsName(_ form: GroupForm.InMode, isStepDetached: Bool) async {
     let (dispatcher, began) = (dispatcher, Latch())

@@ -4,22 +4,20 @@ public struct ActionGroupResult: Sendable {
   ///
   /// - The error of the step that was the first, in time, not to finish. It is a store's own, `CancellationError` or a
   ///   `DispatchError`.
-  /// - `CancellationError`, if the group was cancelled before a step failed.
-  /// - A `DispatchError`, if its time limit had passed, or its options or a closed dispatcher did not let it begin, also
-  ///   without steps.
+  /// - `CancellationError`, if the group was cancelled before a step failed and before its time limit passed.
+  /// - A `DispatchError`, if its time limit had passed before, or its options or a closed dispatcher did not let it begin,
+  ///   also without steps.
   /// - The error of the whole group, for an element that was skipped.
   public let error: (any Error)?
   /// The state of the whole group, of which the result is a view.
   private let state: GroupState
   private let index: Int
 
-  /// - Parameters:
-  ///   - refusal: The reason why the group did not begin; nil for most.
-  ///   - cause: The reason why nothing more was to start; nil for a cancellation, or if there was none.
-  init(_ state: GroupState, refusal: (any Error)? = nil, orElse cause: (any Error)? = nil) {
+  /// - Parameter refusal: The reason why the group did not begin; nil for most.
+  init(_ state: GroupState, refusal: (any Error)? = nil) {
     let failure = state.failure(in: state.nodes.indices)
     let reason: any Error =
-      failure.flatMap { state.ends[$0]?.error } ?? cause ?? CancellationError()
+      failure.flatMap { state.ends[$0]?.error } ?? state.cause ?? CancellationError()
     self.init(state, 0, error: refusal ?? (state.isSuccess(0) ? nil : reason))
   }
 

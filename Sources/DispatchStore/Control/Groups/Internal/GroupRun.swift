@@ -51,7 +51,7 @@ final class GroupRun: Sendable {
 
   /// Skips the rest if the dispatch that stands for the group was cancelled, or has timed out.
   private func noteCancellation() {
-    if unit.isCancelled { cancel() }
+    if unit.isCancelled { cancel(because: unit.cause) }
   }
 
   var result: ActionGroupResult? { guarded.withLock(\.result) }
@@ -212,8 +212,10 @@ final class GroupRun: Sendable {
   // MARK: Calls from outside
 
   /// Cancels the steps that run, but no compensations, and starts nothing more but these.
-  func cancel() {
-    cancel(progress.withState { $0.cancel() })
+  ///
+  /// - Parameter cause: The reason; nil for a cancellation.
+  func cancel(because cause: (any Error)? = nil) {
+    cancel(progress.withState { $0.cancel(because: cause) })
   }
 
   private func cancel(_ elements: Range<Int>?) {

@@ -73,6 +73,8 @@ struct GroupState: Sendable {
   /// The number of steps that have ended.
   private(set) var endCount = 0
   private var cancelledCount = 0
+  /// The reason why nothing more was to start in the whole group; nil for a cancellation, or if there was none.
+  private(set) var cause: (any Error)?
   /// The steps still to be compensated, by the group that compensates them; the next one is last.
   private var undo: [Int: [Int]] = [:]
   /// The group that compensates, by the step whose compensation runs.
@@ -170,9 +172,12 @@ struct GroupState: Sendable {
 
   /// Prevents further starts, except of compensations.
   ///
+  /// - Parameter cause: The reason; nil for a cancellation. The first call's counts.
   /// - Returns: The elements to be cancelled; nil if they were cancelled before, or the whole group has ended.
-  mutating func cancel() -> Range<Int>? {
-    hasEnded ? nil : cancel(0)
+  mutating func cancel(because cause: (any Error)? = nil) -> Range<Int>? {
+    guard !hasEnded, let elements = cancel(0) else { return nil }
+    self.cause = cause
+    return elements
   }
 
   private mutating func cancel(_ group: Int) -> Range<Int>? {

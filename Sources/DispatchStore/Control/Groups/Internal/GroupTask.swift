@@ -149,7 +149,8 @@ final class GroupTask: Sendable {
   /// No other cancellation reaches a task of the group before it is in the state.
   private func noteCancellation(in element: Int) {
     guard Task.isCancelled || unit.isCancelled else { return }
-    progress.withState { if !$0.isCancelled(element) { _ = $0.cancel() } }
+    let cause = unit.cause
+    progress.withState { if !$0.isCancelled(element) { _ = $0.cancel(because: cause) } }
   }
 }
 

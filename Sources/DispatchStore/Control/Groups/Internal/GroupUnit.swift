@@ -57,6 +57,9 @@ final class GroupUnit: Sendable {
   /// Whether nothing but compensations may start.
   var isCancelled: Bool { refusal != nil || standIn?.isCancelled == true }
 
+  /// The error of its time limit, if that has passed.
+  var cause: (any Error)? { standIn?.refusal }
+
   /// Dispatches a step, which then belongs to the group wherever this thread is.
   func dispatching<Result>(_ body: () -> Result) -> Result {
     guard let standIn else { return body() }
@@ -95,7 +98,7 @@ final class GroupUnit: Sendable {
       dispatcher.reportFailure(
         of: UncompensatedGroup(name: name, callSite: callSite, steps: failed))
     }
-    return ActionGroupResult(state, refusal: refusal, orElse: standIn?.refusal)
+    return ActionGroupResult(state, refusal: refusal)
   }
 
   /// Ends the unit: the group no longer counts as under way.
