@@ -60,8 +60,8 @@ public final class CircuitBreaker: Sendable {
   ///   - name: The name in messages.
   ///   - isFailure: Whether an error that a store throws is a failure of the dependency; if not, it counts as a success,
   ///     since the dependency has answered. A time-out is a failure if a store had begun; of a list, any time-out is
-  ///     one. No other error of the library counts, nor does cancellation, nor what a store throws after it. Called when a
-  ///     dispatch ends, before its completion, under no lock.
+  ///     one. No other error of the library counts, nor does cancellation, nor an error of a dispatch that was cancelled.
+  ///     Called when a dispatch ends, before its completion, under no lock.
   ///   - onChange: Called with each new state in order, on the thread that has changed it, under no lock. Never called
   ///     twice at once.
   public init(
