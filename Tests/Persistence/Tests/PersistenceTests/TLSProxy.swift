@@ -29,7 +29,8 @@ final class TLSProxy {
     self.port = port
   }
 
-  deinit { process.terminate() }
+  // It has inherited a mask of signals from the thread that started it, so it gets no other one.
+  deinit { kill(process.processIdentifier, SIGKILL) }
 
   struct Failure: Error { let line: String }
 }
