@@ -68,6 +68,21 @@ struct InheritanceTests {
         storeIdentifier: "inner", action: holds("inner"), mode: mode, options: options))
   }
 
+  /// Cancels a dispatch while its block is held after a closure, and lets it end.
+  private func cancelOuter(after body: @escaping @Sendable () -> Void) async {
+    let (held, go) = (Latch(), Latch())
+    let handle = dispatchOuter(
+      outer {
+        body()
+        held.open()
+        go.wait()
+      })
+    await held.opened()
+    handle.cancel()
+    go.open()
+    await handle.ended()
+  }
+
   private func dispatchOuter(
     _ script: Script, _ options: DispatchOptions = .after()
   ) -> DispatchHandle {
@@ -604,17 +619,7 @@ struct InheritanceTests {
       },
       did: { _, action, _ in if action is Errand { inner() } })
     dispatcher.register(middleware: middleware)
-    let (held, go) = (Latch(), Latch())
-    let handle = dispatchOuter(
-      outer {
-        dispatcher.dispatch(action: errand, mode: .sync) { inner() }
-        held.open()
-        go.wait()
-      })
-    await held.opened()
-    handle.cancel()
-    go.open()
-    await handle.ended()
+    await cancelOuter { dispatcher.dispatch(action: errand, mode: .sync) { inner() } }
     let dispatched = await handles.first(4)
     #expect(dispatched.allSatisfy { !$0.hasEnded })
     free.open()
@@ -634,20 +639,12 @@ struct InheritanceTests {
         handles.record(
           dispatcher.dispatch(storeIdentifier: "inner", action: inner, mode: mode))
       })
-    let (held, go) = (Latch(), Latch())
-    let handle = dispatchOuter(
-      outer {
-        let list: @Sendable () -> Void = {
-          dispatcher.dispatch(actions: [Errand.adds("a")], mode: .serial(lane: "list"))
-        }
-        if inSection { desk.updateModel { _ in list() } } else { list() }
-        held.open()
-        go.wait()
-      })
-    await held.opened()
-    handle.cancel()
-    go.open()
-    await handle.ended()
+    await cancelOuter {
+      let list: @Sendable () -> Void = {
+        dispatcher.dispatch(actions: [Errand.adds("a")], mode: .serial(lane: "list"))
+      }
+      if inSection { desk.updateModel { _ in list() } } else { list() }
+    }
     let made = await handles.first(1)[0]
     #expect(!made.hasEnded)
     free.open()

@@ -225,25 +225,12 @@ struct IdempotencyKeyTests {
   /// It could be registered again, and would run for a repeat.
   @Test func areRememberedIfAnEffectIsUnregisteredOnceItHasRun() async {
     dispatcher.unregister(store: shop)
-    let (runs, hasRun) = (Recorder<String>(), Latch())
-    let effect = Effect(Buy.self) { buy, _ in
-      runs.record(buy.item)
-      hasRun.open()
-    }
-    let registrations = Locked([dispatcher.register(effect: effect)])
-    // Comes after the first one, and waits until that has run.
-    @Sendable func key(of buy: Buy) -> String {
-      hasRun.wait()
-      for registration in registrations.withLock({ $0 }) { registration.unregister() }
-      return buy.item
-    }
-    let last = dispatcher.register(
-      effect: Effect(Buy.self, policy: .concurrent, per: { key(of: $0) }) { _, _ in })
-    registrations.withLock { $0.append(last) }
+    let runs = Recorder<String>()
+    dispatcher.registerForOneRun(of: Buy.self) { runs.record($0.item) }
     await onOwnThread { [dispatcher] in
       _ = dispatcher.dispatch(Buy(), mode: .sync, options: .idempotencyKey("key"))
     }
-    dispatcher.register(effect: effect)
+    dispatcher.register(effect: Effect(Buy.self) { buy, _ in runs.record(buy.item) })
     #expect(await dispatcher.send(Buy(), options: .idempotencyKey("key")).isSuccess)
     await dispatcher.drain()
     #expect(runs.all == ["tea"])

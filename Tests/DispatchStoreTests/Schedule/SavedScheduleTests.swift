@@ -393,16 +393,27 @@ struct SavedScheduleTests {
 
   /// A commit that needs its deadline comes after it.
   @Test func areSavedNoLaterThanTheCommitsAfterThem() async throws {
+    try await crashAtEachCommit { office, body in await body(office.dispatcher) }
+  }
+
+  /// Lets the database crash at each of the commits, and finds no action that is saved without the schedule before it.
+  ///
+  /// - Parameter perform: Calls a closure that makes schedules, each with an action after it.
+  private func crashAtEachCommit(
+    _ perform: (Office, @escaping @Sendable (Dispatcher) async -> Void) async -> Void
+  ) async throws {
     // With a transaction for each of three rows and three commits, the last round has no crash.
     var commits: Set<Int> = []
     for commit in 0..<7 {
       let (database, clock) = (MemoryDatabase(), VirtualClock())
       let first = try await Office(database, clock)
       database.failAtCommit(.crash, number: commit)
-      for order in 1...3 {
-        first.dispatcher.dispatch(
-          Remind(order: order), options: .delayed(by: .seconds(10), name: "\(order)"))
-        await first.dispatcher.send(Remind(order: -order))
+      await perform(first) { dispatcher in
+        for order in 1...3 {
+          dispatcher.dispatch(
+            Remind(order: order), options: .delayed(by: .seconds(10), name: "\(order)"))
+          await dispatcher.send(Remind(order: -order))
+        }
       }
       database.removeFaults()
       database.crash()
@@ -483,29 +494,7 @@ struct SavedScheduleTests {
   @Test func thatAreMadeWhileTheDispatcherDrainsAreSavedNoLaterThanTheCommitsAfterThem()
     async throws
   {
-    // With a transaction for each of three rows and three commits, the last round has no crash.
-    var commits: Set<Int> = []
-    for commit in 0..<7 {
-      let (database, clock) = (MemoryDatabase(), VirtualClock())
-      let first = try await Office(database, clock)
-      database.failAtCommit(.crash, number: commit)
-      _ = await drain(first) { dispatcher in
-        for order in 1...3 {
-          dispatcher.dispatch(
-            Remind(order: order), options: .delayed(by: .seconds(10), name: "\(order)"))
-          await dispatcher.send(Remind(order: -order))
-        }
-      }
-      database.removeFaults()
-      database.crash()
-      let next = try await Office(database, clock)
-      let names = Set(next.dispatcher.scheduled.map(\.name))
-      let reminded = next.log.model.reminded
-      #expect(reminded.allSatisfy { names.contains("\(-$0)") })
-      commits.formUnion(reminded)
-      await next.dispatcher.drain()
-    }
-    #expect(commits == [-1, -2, -3])
+    try await crashAtEachCommit { office, body in _ = await drain(office, body) }
   }
 
   @Test func thatRepeatDoNotStartWhileTheDispatcherDrains() async throws {
@@ -1047,21 +1036,10 @@ struct SavedScheduleTests {
     #expect(office.dispatcher.deadLetters.isEmpty && rows.isEmpty)
   }
 
-  /// The second effect waits until the first one has run, and unregisters both before the dispatch ends.
   @Test func thatAnEffectHasFollowedNeedNoneAtTheirEnd() async throws {
     let office = try await Office(database, clock, actions: ActionCoder(Reminder.self))
-    let (dispatcher, hasRun) = (office.dispatcher, Latch())
-    let registrations = Locked([
-      dispatcher.register(effect: Effect(Reminder.self) { _, _ in hasRun.open() })
-    ])
-    @Sendable func key(of reminder: Reminder) -> String {
-      hasRun.wait()
-      for registration in registrations.withLock({ $0 }) { registration.unregister() }
-      return reminder.text
-    }
-    let last = dispatcher.register(
-      effect: Effect(Reminder.self, policy: .concurrent, per: { key(of: $0) }) { _, _ in })
-    registrations.withLock { $0.append(last) }
+    let dispatcher = office.dispatcher
+    dispatcher.registerForOneRun(of: Reminder.self) { _ in }
     let handle = dispatcher.dispatch(
       Reminder(text: "a"), options: .delayed(by: .seconds(1), name: "r"))
     clock.advance(by: .seconds(1))
