@@ -118,15 +118,6 @@ final class PresentModel<Model: Sendable, Action: ActionType>: Sendable {
   }
 }
 
-extension ModelStorage {
-  /// The current model, with its version.
-  var snapshot: (model: Model, version: UInt64) {
-    ExclusiveSection.check(self, "read", on: .current)
-    yieldPoint(.read, identifier)
-    return withLock { _ in (model.pointee, version) }
-  }
-}
-
 extension ObservedModel {
   /// The commit as its observers get it.
   @inlinable var change: Change<Model, Action> {

@@ -17,8 +17,7 @@ struct StoreCondition: Sendable {
     // Under the lock, also if reads are published: an atomic action publishes its stores one after the other.
     version = { storage.withLock { _ in storage.version } }
     capture = {
-      yieldPoint(.read, storage.identifier)
-      let (version, model) = storage.withLock { _ in (storage.version, storage.model.pointee) }
+      let (model, version) = storage.snapshot
       return (version, { condition(model) })
     }
     observe = { body in

@@ -21,6 +21,13 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
     modelAddress.bindMemory(to: Model.self, capacity: 1).initialize(to: model)
   }
 
+  /// The current model, with its version.
+  var snapshot: (model: Model, version: UInt64) {
+    ExclusiveSection.check(self, "read", on: .current)
+    yieldPoint(.read, identifier)
+    return withLock { _ in (model.pointee, version) }
+  }
+
   /// Returns the published model, if reads are published.
   ///
   /// Notes the read for code that is tracked; an exclusive section must not take a second lock, so there it is not.
