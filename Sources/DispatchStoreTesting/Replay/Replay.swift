@@ -2,12 +2,12 @@ public import DispatchStore
 
 /// Runs a recorded log through the real stores once more, in its own order.
 ///
-/// Each dispatch of the log that no handler has made is sent once nothing is under way: in the order in which they had
-/// ended, but after those that had committed to the same store before it. Handlers make theirs again. Dispatches of
-/// hooks, observers, completions and effects are sent after the dispatch that they followed, unless one that `stores`
-/// registers has made them already. Dispatches that were cancelled or timed out before they began are left out. Then
-/// the changes of each store are compared with the recorded ones, so a reducer that reads the date or draws a number
-/// is found.
+/// It sends each dispatch of the log that no handler has made, once nothing is under way. They come in the order of their
+/// ends, except that a dispatch comes after those that had committed to the same store before it. Handlers make theirs
+/// again. Dispatches of hooks, observers, completions and effects are sent after the dispatch that they followed, unless
+/// one that `stores` registers has made them already. Dispatches that were cancelled or timed out before they began are
+/// left out. Then the changes of each store are compared with the recorded ones, so a reducer that reads the date or
+/// draws a number is found.
 ///
 /// If a dispatch of a hook or an observer waits for a later action of the log, the replay doesn't end. A dispatch that a
 /// handler makes with a delay may run twice: the replay sends it, and so does the handler.

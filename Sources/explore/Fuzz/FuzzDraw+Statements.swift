@@ -65,7 +65,7 @@ extension FuzzDraw {
     group.continues = chance(1, in: 4)
     group.isCancelled = !group.isSent && chance(1, in: 6)
     if program.isExtended {
-      // Those that are not for groups have no effect.
+      // Options that are not for groups have no effect.
       group.controls = controls(isWaitedFor: false, holdsQueue: context.holdsQueue)
       if !group.isSent { group.completion = body(context.inner(.completion)) }
     }

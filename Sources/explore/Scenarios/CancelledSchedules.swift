@@ -51,7 +51,7 @@ extension Scenario {
       case nil: try check(!found.contains(number), "\(number) has run, and was found")
       case is CancellationError
       where first.made.now.contains(number) && plans.allSatisfy { !$0.mayCancel(number) }:
-        // One that was accepted before the end, and came after it, may have taken its name.
+        // A schedule that was accepted before the end, and came after it, may have taken the name.
         let name = plans.first { $0.number == number }!.name
         let isReplaced = plans.contains {
           $0.name == name && !first.made.now.contains($0.number) && found.contains($0.number)
