@@ -44,7 +44,7 @@ public struct InspectorStatus: Sendable {
         max(edge.from, edge.to) <= Self.limit && !ring.contains(edge)
       }
       let edges =
-        ring.prefix(Self.edgeLimit).sorted { ($0.from, $0.to) < ($1.from, $1.to) }
+        ring.sorted { ($0.from, $0.to) < ($1.from, $1.to) }.prefix(Self.edgeLimit)
         + others.prefix(Self.edgeLimit)
       json.member("edges") { json in
         json.array(edges) { write($1, inRing: ring.contains($1), to: &$0) }

@@ -134,7 +134,7 @@ public final class CircuitBreaker: Sendable {
   /// Notes how a dispatch that has passed has ended; without a result, it has not begun.
   ///
   /// - Parameters:
-  ///   - wasCancelled: Whether the dispatch was cancelled.
+  ///   - wasCancelled: Whether the dispatch, or the task that has sent it, was cancelled, for whatever reason.
   ///   - isFirst: Called under the lock; returns whether this is the dispatch's first report.
   func report(
     _ result: DispatchResult?, of pass: BreakerState.Pass, wasCancelled: Bool = false,

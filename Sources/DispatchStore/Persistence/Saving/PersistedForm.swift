@@ -18,6 +18,7 @@ public struct PersistedForm<Model: Sendable & Codable>: Sendable {
   ) -> PersistedForm {
     var parts: [any PersistedPart<Model>] = []
     repeat parts.append(DictionaryPart(each paths, number: parts.count + 1))
+    // Making the means to undo a part stops the program if the dictionary is in an object.
     let named = parts.map { $0.undo.path as AnyKeyPath }
     if Set(named).count < named.count {
       stopProgram(

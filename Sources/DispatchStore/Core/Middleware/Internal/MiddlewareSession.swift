@@ -63,7 +63,7 @@ final class MiddlewareSession: @unchecked Sendable {
   }
 
   /// The action of a spare session.
-  private struct NoAction: ActionType {}
+  struct NoAction: ActionType {}
 
   // MARK: Its life
 
@@ -276,9 +276,8 @@ final class MiddlewareSession: @unchecked Sendable {
   /// Whether there is a watcher.
   var isWatched: Bool { withChain { $0.watcher != nil } }
 
-  /// Shows the dispatch to the watcher, if there is one: from now on other threads see it, so it gets details.
+  /// Shows the dispatch to the watcher: from now on other threads see it, so it gets details.
   func watch(_ record: Dispatch) {
-    guard isWatched else { return }
     _ = record.makeDetails()
     let trace = DispatchTrace(
       record, Array(actions), isSequence: isSequence, mode,

@@ -8,7 +8,7 @@ extension Dispatch {
     if dispatch.beginInline() { return run(&dispatch, on: thread) }
     yieldPoint(.startDispatch, on: thread, dispatch.id.description)
     let details = dispatch.makeDetails()
-    switch details.start({ $0.start() }) {
+    switch details.tryStart({ $0.start() }) {
     case .run:
       break
     case .tryGate(let gate):

@@ -118,8 +118,8 @@ final class DispatchDetails: @unchecked Sendable {
     }
   }
 
-  /// Starts the dispatch, or notes that its gate was tried.
-  func start(
+  /// Makes a transition that may start the dispatch; releases what it has waited for outside of the lock.
+  func tryStart(
     _ transition: (inout DispatchState) -> DispatchState.Start
   ) -> DispatchState.Start {
     let (start, released) = withState { (transition(&$0), $0.takeWaitedFor()) }

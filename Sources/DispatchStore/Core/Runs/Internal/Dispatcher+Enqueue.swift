@@ -195,7 +195,7 @@ extension Dispatcher {
     _ list: Dispatch, _ session: MiddlewareSession, in mode: Mode, on thread: ThreadState
   ) {
     // The run is only the context of the hooks: it takes no action to a store.
-    withUnsafePointer(to: session) { address in
+    withUnsafePointer(to: MiddlewareSession.NoAction()) { address in
       var run = InlineRun(of: list, UnsafeRawPointer(address), on: thread)
       withUnsafeMutablePointer(to: &run) {
         $0.prepareList(list, session, in: mode, by: self, on: thread)

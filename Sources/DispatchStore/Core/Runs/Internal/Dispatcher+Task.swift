@@ -181,7 +181,7 @@ extension Dispatcher {
     task.move(to: place)
     if !dispatch.isHeldBack, task.place.acquire() {
       task.place.hold(dispatch)
-      switch details.start({ $0.start() }) {
+      switch details.tryStart({ $0.start() }) {
       case .run: task.start()
       case .tryGate(let gate): if dispatch.passes(gate) { task.start() }
       // The dispatch keeps its position, at which it is started again.

@@ -145,7 +145,7 @@ extension Dispatch {
     while true {
       yieldPoint(.tryGate, id.description)
       let isOpen = gate.letsPass(self)
-      switch makeDetails().start({ $0.tried(isOpen) }) {
+      switch makeDetails().tryStart({ $0.tried(isOpen) }) {
       case .run:
         gate.passed(self)
         return true

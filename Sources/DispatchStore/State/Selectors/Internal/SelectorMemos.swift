@@ -36,7 +36,6 @@ final class SelectorMemos: StoreAttachment, @unchecked Sendable {
     ///
     /// The caller releases them outside the lock, because that may run the program's code.
     fileprivate var removed: [AnyObject]
-
   }
 
   /// Begins to evaluate a selector for a version of the model.
