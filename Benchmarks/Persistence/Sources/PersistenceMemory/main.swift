@@ -17,7 +17,11 @@ struct Items: ModelType, Codable { var all = TrackedDictionary<Int, Item>() }
 struct Touch: ActionType { let id: Int }
 
 let count = 1_000_000
-let folder = CommandLine.arguments.dropFirst().first ?? NSTemporaryDirectory()
+let arguments = CommandLine.arguments.dropFirst()
+/// A folder of its own: beside a database lies the file of its owner, which would refuse the next run a new one.
+let folder =
+  arguments.count > 1
+  ? arguments.first! : (arguments.first ?? NSTemporaryDirectory()) + "/memory-\(getpid())"
 let path = folder + "/memory.db"
 
 func makeItems() -> Items {
@@ -60,9 +64,10 @@ func run(_ role: String) async throws {
   try await persistence?.close()
 }
 
-if let role = CommandLine.arguments.dropFirst(2).first {
+if let role = arguments.dropFirst().first {
   try await run(role)
 } else {
+  try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
   for role in ["save", "plain", "load"] {
     let process = Process()
     process.executableURL = URL(filePath: CommandLine.arguments[0])
@@ -70,5 +75,5 @@ if let role = CommandLine.arguments.dropFirst(2).first {
     try process.run()
     process.waitUntilExit()
   }
-  try FileManager.default.removeItem(atPath: path)
+  try FileManager.default.removeItem(atPath: folder)
 }
