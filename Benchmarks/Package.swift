@@ -35,11 +35,7 @@ let package = Package(
     .executableTarget(
       name: "Limits", dependencies: ["BenchmarkSupport", dispatchStore], swiftSettings: settings),
     .executableTarget(
-      name: "Instructions",
-      dependencies: [
-        "BenchmarkSupport", dispatchStore,
-        .product(name: "DispatchStoreTesting", package: "DispatchStore"),
-      ],
+      name: "Instructions", dependencies: ["BenchmarkSupport", dispatchStore],
       swiftSettings: settings,
       // Without debug information, which valgrind can't read as Swift's linker lays it out.
       linkerSettings: [.unsafeFlags(["-Xlinker", "--strip-debug"])]),

@@ -16,16 +16,15 @@ public struct Fixture<Action: ActionType>: Sendable {
   ///   - reducer: The store's reducer.
   ///   - width: The width of the dispatcher's queue; nil for its default.
   ///   - taskLocals: The task-local values that the dispatcher carries.
-  ///   - ownership: How the dispatcher holds the store.
   @inlinable
   public init(
     _ reducer: sending Reducer<Counter, Action>, width: Int? = nil,
-    carrying taskLocals: [CarriedTaskLocal] = [], ownership: StoreOwnership = .strong
+    carrying taskLocals: [CarriedTaskLocal] = []
   ) {
     dispatcher = Dispatcher(
       name: "benchmark", queue: width.map(Self.makeQueue), carrying: taskLocals)
     store = Store(model: Counter(gate: gate), reducer: reducer)
-    dispatcher.register(store: store, ownership: ownership)
+    dispatcher.register(store: store)
   }
 
   @usableFromInline

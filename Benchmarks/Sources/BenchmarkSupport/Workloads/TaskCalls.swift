@@ -3,12 +3,9 @@ public import DispatchStore
 
 /// Tasks side by side, each of which awaits its actions one after the other.
 public enum TaskCalls {
-  /// Structured dispatches to the default lane, or to none.
-  public static func send(
-    _ fixture: Fixture<Add>, tasks: Int = 1, inLane: Bool = true
-  ) -> Workload {
-    let mode: Dispatcher.SendMode = inLane ? .serial : .async
-    return inTasks(tasks) { _ = await fixture.dispatcher.send(Add($0), mode: mode) }
+  /// Structured dispatches to the default lane.
+  public static func send(_ fixture: Fixture<Add>, tasks: Int = 1) -> Workload {
+    inTasks(tasks) { _ = await fixture.dispatcher.send(Add($0), mode: .serial) }
   }
 
   /// Structured dispatches to the default lane with options.
