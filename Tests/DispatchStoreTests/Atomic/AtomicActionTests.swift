@@ -477,8 +477,8 @@ struct AtomicActionTests {
       store: Store(identifier: "b", model: 0) {
         On(withoutReply: Ask.self) { if $1.fails { throw ShiftFailure() } }
       })
-    let good = await dispatcher.run(Ask(fails: false), way, options: [])
-    let bad = await dispatcher.run(Ask(fails: true), way, options: [])
+    let good = await dispatcher.run(Ask(fails: false), way)
+    let bad = await dispatcher.run(Ask(fails: true), way)
     #expect((try? good.reply(to: Ask.self, from: store)) == 3)
     #expect((try? bad.reply(to: Ask.self, from: store)) == nil)
   }

@@ -64,19 +64,6 @@ final class AtomicLedger: Sendable {
   }
 }
 
-extension Dispatcher {
-  /// Dispatches or sends an action, and returns its result.
-  func run(
-    _ action: some ActionType, _ way: Way, options: DispatchOptions,
-    then completion: (@Sendable (DispatchResult) -> Void)? = nil
-  ) async -> DispatchResult {
-    if way.sends {
-      return await send(action, mode: way.mode, options: options, then: completion).result
-    }
-    return await dispatch(action, mode: way.mode, options: options, then: completion).result
-  }
-}
-
 extension DispatchResult {
   /// The codes of the stores' errors, "own" for an error of the program, and nil for a store that has finished.
   var codes: [String?] {

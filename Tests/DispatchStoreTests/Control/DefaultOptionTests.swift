@@ -104,13 +104,8 @@ struct DefaultOptionTests {
     let (nested, results) = (untilCancelled, Recorder<DispatchResult>())
     let task = outer.begin(
       .suspends { _ in
-        if way.sends {
-          results.record(await inner.send(nested, mode: way.mode).result)
-        } else {
-          // Without a task in between, which would have no enclosing block.
-          let handle = inner.dispatch(action: nested, mode: way.mode)
-          results.record(await handle.result)
-        }
+        // Without a task in between, which would have no enclosing block.
+        results.record(await inner.run(nested, way))
       }, .async, [])
     _ = await log.first(1)
     await clock.waitForSleepers(atLeast: 2)

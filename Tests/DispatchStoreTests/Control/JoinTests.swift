@@ -306,11 +306,7 @@ struct JoinTests {
     let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
     let options = DispatchOptions.idempotencyKey("key", remembered: .zero)
     let script = Script.suspends { _ in
-      let result =
-        way.sends
-        ? await dispatcher.send(Script.adds("x"), mode: way.mode, options: options).result
-        : await dispatcher.dispatch(action: Script.adds("x"), mode: way.mode, options: options)
-          .result
+      let result = await dispatcher.run(Script.adds("x"), way, options: options)
       codes.record(result.dispatchError?.code)
     }
     let first = dispatcher.dispatch(action: script, mode: mode, options: options)

@@ -84,10 +84,7 @@ struct FeatureReleaseTests {
       try await Self.eachSetting(answer, failing: control == .retry) { dispatcher, released in
         let payload = Payload(object: Mortal(released))
         let options = control.options
-        if way.sends {
-          return await dispatcher.send(payload, mode: way.mode, options: options).result.error
-        }
-        return await dispatcher.dispatch(payload, mode: way.mode, options: options).result.error
+        return await dispatcher.run(payload, way, options: options).error
       }
     }
   }

@@ -105,26 +105,9 @@ final class PersistenceStage: Sendable {
     _ action: some ActionType, _ way: Way, _ name: String = "ended",
     options: DispatchOptions = []
   ) -> Task<DispatchResult, Never> {
-    let (dispatcher, log) = (dispatcher, log)
-    if way.sends {
-      return Task {
-        await dispatcher.send(action, mode: way.mode, options: options) { _ in log.record(name) }
-          .result
-      }
+    dispatcher.begin(action: action, way.mode, options, sends: way.sends) { [log] _ in
+      log.record(name)
     }
-    guard case .sync = way.mode.kind else {
-      let handle = dispatcher.dispatch(action, mode: way.mode, options: options) { _ in
-        log.record(name)
-      }
-      return Task { await handle.result }
-    }
-    let result = Recorder<DispatchResult>()
-    Thread.detachNewThread {
-      result.record(
-        dispatcher.dispatch(action, mode: .sync, options: options) { _ in log.record(name) }
-          .resultIfEnded!)
-    }
-    return Task { await result.first(1)[0] }
   }
 
   /// Waits until the store has a version.

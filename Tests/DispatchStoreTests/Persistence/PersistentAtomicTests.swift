@@ -42,9 +42,7 @@ struct PersistentAtomicTests {
     }
 
     func run(_ transfer: Transfer, _ way: Way) async -> DispatchResult {
-      if way.sends { return await dispatcher.send(transfer, mode: way.mode).result }
-      let handle = dispatcher.dispatch(transfer, mode: way.mode)
-      return await handle.result
+      await dispatcher.run(transfer, way)
     }
   }
 

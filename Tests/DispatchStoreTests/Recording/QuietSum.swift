@@ -27,11 +27,6 @@ extension Dispatcher {
     _ amount: Int, isHidden: Bool = false, by way: Way, isAtomic: Bool = false
   ) async -> UInt64 {
     let action = AddQuietly(amount: amount, isHidden: isHidden)
-    let options: DispatchOptions = isAtomic ? .atomic : []
-    let result =
-      way.sends
-      ? await send(action, mode: way.mode, options: options).result
-      : await dispatch(action, mode: way.mode, options: options).result
-    return result.dispatchID.number
+    return await run(action, way, options: isAtomic ? .atomic : []).dispatchID.number
   }
 }

@@ -12,3 +12,17 @@ struct Way: CustomTestStringConvertible {
     Dispatcher.Mode.everyMode.map { Way(mode: $0, sends: false) }
     + Dispatcher.Mode.everyMode.filter { $0 != .sync }.map { Way(mode: $0, sends: true) }
 }
+
+extension Dispatcher {
+  /// Dispatches or sends an action, and returns its result.
+  @discardableResult
+  func run(
+    _ action: some ActionType, _ way: Way, options: DispatchOptions = [],
+    then completion: (@Sendable (DispatchResult) -> Void)? = nil
+  ) async -> DispatchResult {
+    if way.sends {
+      return await send(action, mode: way.mode, options: options, then: completion).result
+    }
+    return await dispatch(action, mode: way.mode, options: options, then: completion).result
+  }
+}

@@ -634,11 +634,7 @@ struct UndoHistoryTests {
       drawing.title = "released"
       withExtendedLifetime(history.exchange(nil)) {}
     }
-    if way.sends {
-      await dispatcher.send(last, mode: way.mode)
-    } else {
-      await dispatcher.dispatch(last, mode: way.mode).ended()
-    }
+    await dispatcher.run(last, way)
     #expect(store.model.title == "released" && store.model.shapes[1]?.x == 1)
     #expect(!store.storage.isObserved)
   }
