@@ -1,7 +1,7 @@
 import BenchmarkSupport
 
-/// The result of a row's rounds, as printed and written to the JSON file.
-struct Finding: Encodable, Sendable {
+/// The result of a row's rounds, as printed.
+struct Finding: Sendable {
   let path: String
   let floor: String
   let unit: String
@@ -10,15 +10,12 @@ struct Finding: Encodable, Sendable {
   let firstQuartile: Double
   let thirdQuartile: Double
   let met: Bool
-  /// Each round's value, in the order measured.
-  let values: [Double]
   /// The medians, in nanoseconds per action; nil where the bound is absolute.
   let subjectNanoseconds: Double?
   let floorNanoseconds: Double?
 
   init(_ row: Row, _ samples: [Sample]) {
-    let values = samples.map(row.bound.value(of:))
-    let quartiles = Quartiles(values)
+    let quartiles = Quartiles(samples.map(row.bound.value(of:)))
     path = row.path
     floor = row.floor
     unit = row.bound.unit
@@ -27,7 +24,6 @@ struct Finding: Encodable, Sendable {
     firstQuartile = quartiles.first
     thirdQuartile = quartiles.third
     met = quartiles.median <= row.bound.limit
-    self.values = values
     let floors = samples.compactMap(\.floor)
     let hasFloor = !floors.isEmpty
     subjectNanoseconds = hasFloor ? Quartiles(samples.map(\.subject)).median : nil

@@ -3,7 +3,7 @@ import BenchmarkSupport
 /// The options of the command line.
 struct Options: Sendable, Equatable {
   static let help = """
-    usage: ratios [--filter TEXT] [--rounds N] [--json FILE]
+    usage: ratios [--filter TEXT] [--rounds N]
 
     Measures what a dispatch costs against what it can't be cheaper than, in the same run, and prints a
     line for each path: the median of all rounds, its quartiles, and whether it is within its bound.
@@ -11,13 +11,11 @@ struct Options: Sendable, Equatable {
 
       --filter TEXT  only the paths that contain TEXT, in either case
       --rounds N     rounds for each path, 1 to 1000; 15 by default
-      --json FILE    write what was measured to FILE, too
       --help         print this
     """
 
   var filter: String?
   var rounds = 15
-  var jsonFile: String?
   var showsHelp = false
 
   /// Reads the arguments, the program's own name not among them.
@@ -29,7 +27,6 @@ struct Options: Sendable, Equatable {
       switch String(parts[0]) {
       case "--filter": filter = try Self.value(of: "--filter", attached, &rest)
       case "--rounds": rounds = try Self.rounds(Self.value(of: "--rounds", attached, &rest))
-      case "--json": jsonFile = try Self.value(of: "--json", attached, &rest)
       case "--help" where attached == nil: showsHelp = true
       default: throw UsageError("unknown option '\(argument)'")
       }

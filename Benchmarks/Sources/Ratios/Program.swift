@@ -34,17 +34,8 @@ enum Program {
       table.print(finding)
       findings.append(finding)
     }
-    var code: Int32 = findings.allSatisfy(\.met) ? 0 : 1
-    if let file = options.jsonFile {
-      do {
-        try JSONReport(findings, rounds: options.rounds).write(to: file)
-      } catch {
-        complain("can't write '\(file)': \(error.localizedDescription)")
-        code = 74
-      }
-    }
     table.printSummary(findings)
-    return code
+    return findings.allSatisfy(\.met) ? 0 : 1
   }
 
   private static func complain(_ message: String) {
