@@ -7,29 +7,33 @@ struct Scenario: Sendable {
   let summary: String
   let body: @Sendable (Dispatcher) async throws -> Void
 
+  /// All scenarios, by subject.
   static let all = [
-    lanes, handOver, namedLanes, waitFor, cancellation, observers, unregistering, waits, suspension,
-    operations, sequences, middlewares, weakStores, handles, callbacks, notificationRings, tokens,
-    dependencies, tasks, twoDispatchers, failures, refusals, substitutes, widening,
-    sharedQueue, suspendedWaits, applying, audits, sections, deliveryRings, hookRings,
-    dependencyRings, lateDependencies, leftChanges, sends, nestedSends, limitedSends, turns, routes,
-    laneNames,
-    replies, streams, caughtUp, groups, limits, deadlines, laneDeadlines, lateTimers, retries,
-    bounds, drains, effects, skips,
-    rateLimits, breakers,
-    exclusion, rates, droppedDelays, joins, keys, forgottenKeys, outbox, closedWork, poison,
-    deadLetters, removedWork, attemptLimits,
-    savedSchedules,
-    cancelledSchedules,
-    registering, closedRegistering,
-    lateRings, diagnosis,
-    lanePriorities,
-    laneTurns,
-    lanePriorityRings, families, releasedDispatchers, transfers, lateTransfers, atomic, saving,
-    failedSaving, closing,
-    persistentReplacing,
-    owners,
-    schedules, repeating, closedSchedules, undo, recording,
+    // Lanes, queues and threads
+    lanes, handOver, namedLanes, laneNames, sends, limitedSends, turns, transfers, lateTransfers,
+    skips, twoDispatchers, substitutes,
+    lanePriorities, laneTurns, lanePriorityRings, suspension, widening, sharedQueue, suspendedWaits,
+    // Waits that could not end
+    waits, nestedSends,
+    refusals, notificationRings, deliveryRings, hookRings, dependencyRings, lateDependencies,
+    lateRings,
+    // Observers and streams
+    observers, tokens, leftChanges, streams, caughtUp,
+    // Stores, operations, results
+    waitFor, weakStores, failures, cancellation, tasks, middlewares,
+    unregistering, routes, registering, closedRegistering, releasedDispatchers, operations,
+    callbacks, dependencies, applying, audits, sections, sequences, handles, replies,
+    // Options
+    laneDeadlines,
+    limits, deadlines, lateTimers, retries, bounds, exclusion, rates, droppedDelays, rateLimits,
+    breakers, joins, schedules, repeating, closedSchedules,
+    // Effects, groups, diagnoses
+    effects, groups, families, drains, diagnosis,
+    // Atomic actions, undo, recording
+    atomic, undo, recording,
+    // What is saved
+    saving, failedSaving, closing, persistentReplacing, owners, keys, forgottenKeys, outbox,
+    closedWork, poison, deadLetters, removedWork, attemptLimits, savedSchedules, cancelledSchedules,
   ]
 }
 
