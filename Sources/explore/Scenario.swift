@@ -11,7 +11,7 @@ struct Scenario: Sendable {
   static let all = [
     // Lanes, queues and threads
     lanes, handOver, namedLanes, laneNames, sends, limitedSends, turns, transfers, lateTransfers,
-    skips, twoDispatchers, substitutes,
+    twoDispatchers, substitutes,
     lanePriorities, laneTurns, lanePriorityRings, suspension, widening, sharedQueue, suspendedWaits,
     // Waits that could not end
     waits, nestedSends,
