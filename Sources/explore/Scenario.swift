@@ -10,7 +10,7 @@ struct Scenario: Sendable {
   /// All scenarios, by subject.
   static let all = [
     // Lanes, queues and threads
-    lanes, handOver, namedLanes, laneNames, sends, limitedSends, turns, transfers, lateTransfers,
+    handOver, namedLanes, laneNames, sends, limitedSends, turns, transfers, lateTransfers,
     twoDispatchers, substitutes,
     lanePriorities, laneTurns, lanePriorityRings, suspension, widening, sharedQueue, suspendedWaits,
     // Waits that could not end

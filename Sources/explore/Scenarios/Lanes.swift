@@ -1,40 +1,6 @@
 import DispatchStore
 
 extension Scenario {
-  /// Three producers, one of which dispatches operations with `async` blocks.
-  static let lanes = Scenario(
-    name: "lanes", summary: "one at a time, in the order of each producer, each completed once"
-  ) { dispatcher in
-    let inside = Shared(Set<Int>())
-    let overlaps = Shared(0)
-    let store = dispatcher.makeJournal("journal") { number in
-      inside.with { inside in
-        if number > 0, !inside.isEmpty { overlaps.with { $0 += 1 } }
-        if number > 0 { inside.insert(number) } else { inside.remove(-number) }
-      }
-    }
-    let completions = Shared([Int: Int]())
-    await concurrently(1...3) { producer in
-      var last: DispatchHandle?
-      for turn in 1...3 {
-        let number = producer * 10 + turn
-        let action: Entry =
-          producer == 2 ? .slow(number) : turn == 2 ? .work(number) : .note(number)
-        last = dispatcher.dispatch(action: action, mode: .serial) {
-          completions.with { $0[number, default: 0] += 1 }
-        }
-      }
-      _ = await last?.result
-    }
-    let entries = store.model.entries
-    try check(overlaps.now == 0, "two actions of the lane ran at once")
-    try check(entries.count == 9, "\(entries) instead of nine entries")
-    try checkOrder(entries)
-    try check(
-      completions.now.count == 9 && completions.now.values.allSatisfy { $0 == 1 },
-      "completions ran \(completions.now.sorted { $0.key < $1.key })")
-  }
-
   /// Completions that dispatch to the lane that they run on, while others push to it.
   static let handOver = Scenario(
     name: "hand-over", summary: "chains continue in their lane while others push to it"
