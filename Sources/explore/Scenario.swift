@@ -14,7 +14,7 @@ struct Scenario: Sendable {
     twoDispatchers, substitutes,
     lanePriorities, laneTurns, lanePriorityRings, suspension, widening, sharedQueue, suspendedWaits,
     // Waits that could not end
-    waits, nestedSends,
+    waits,
     refusals, notificationRings, deliveryRings, hookRings, dependencyRings, lateDependencies,
     lateRings,
     // Observers and streams

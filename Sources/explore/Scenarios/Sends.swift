@@ -74,44 +74,6 @@ extension Scenario {
       try check(next.isSuccess, "the next dispatch ended as \(next)")
     }
   }
-
-  /// Tasks that send from inside what they send, in rings and not.
-  static let nestedSends = Scenario(
-    name: "nested-sends",
-    summary: "what is sent inside a lane that it needs is refused, and no other"
-  ) { dispatcher in
-    let store = dispatcher.makeJournal("journal")
-    let observer = store.observe(.model) { _ in }
-    dispatcher.makeStore("outer", of: Sending.self) { action, store in
-      ActionOperation(action: action, store: store) { action, store async throws in
-        guard let dispatcher = store.dispatcher else { return }
-        guard let mode = action.modes.first else {
-          return _ = await dispatcher.send(Entry.note(action.number))
-        }
-        async let result = dispatcher.send(
-          Sending(action.number, Array(action.modes.dropFirst())), mode: mode)
-        if await result.dispatchError?.code == .wouldDeadlock {
-          await dispatcher.send(Entry.note(-action.number))
-        } else {
-          try await result.get()
-        }
-      }
-    }
-    let modes: [Dispatcher.Mode] = [
-      .serial(lane: "a"), .serial(lane: "b"), .serial(lane: "c"), .async,
-    ]
-    // Each but the last two into its own lane, through another one; no two close a ring.
-    async let first = dispatcher.send(
-      Sending(1, [modes[3], modes[0]]), mode: modes[0])
-    async let second = dispatcher.send(Sending(2, [modes[2], modes[1]]), mode: modes[1])
-    async let third = dispatcher.send(Sending(3, [modes[3], modes[2]]), mode: modes[3])
-    async let fourth = dispatcher.dispatch(action: Sending(4, [modes[0]]), mode: modes[0]).result
-    let sent = await [first, second, third].map(\.result)
-    for result in await sent + [fourth] { try check(result.isSuccess, "\(result)") }
-    await dispatcher.send(Entry.note(5), mode: modes[0])
-    try check(store.model.entries.sorted() == [-4, -2, -1, 3, 5], "\(store.model.entries)")
-    observer.cancel()
-  }
 }
 
 /// Applies its actions, for which a task needs no record before the commit.
@@ -128,16 +90,5 @@ private final class ApplyingReducer: Reducer<Journal, Entry> {
     _ = store.version
     inside(-action.number)
     store.updateModel { $0.entries.append(action.number) }
-  }
-}
-
-/// Sends itself on through modes, and notes its number at the end; the negative one if that is refused.
-struct Sending: ActionType {
-  let number: Int
-  let modes: [Dispatcher.Mode]
-
-  init(_ number: Int, _ modes: [Dispatcher.Mode]) {
-    self.number = number
-    self.modes = modes
   }
 }
