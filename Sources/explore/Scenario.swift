@@ -24,7 +24,7 @@ struct Scenario: Sendable {
     unregistering, routes, registering, closedRegistering, releasedDispatchers, operations,
     callbacks, dependencies, applying, audits, sections, sequences, handles, replies,
     // Options
-    laneDeadlines,
+
     limits, deadlines, lateTimers, retries, bounds, exclusion, rates, droppedDelays, rateLimits,
     breakers, joins, schedules, repeating, closedSchedules,
     // Effects, groups, diagnoses

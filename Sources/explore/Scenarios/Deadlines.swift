@@ -63,59 +63,6 @@ extension Scenario {
     }
   }
 
-  /// Dispatches that wait in a held lane until their deadlines, which come one after the other, and others that end before
-  /// theirs and use their records again.
-  static let laneDeadlines = Scenario(
-    name: "lane-deadlines", summary: "each deadline comes, whatever timers are set meanwhile"
-  ) { dispatcher in
-    let results = Shared([Int: DispatchResult]())
-    let store = dispatcher.makeJournal("journal")
-    let holder = dispatcher.dispatch(action: Entry.hold(0), mode: .serial(lane: "held"))
-    let clock = dispatcher.simulation!.clock
-    @Sendable func dispatch(
-      _ number: Int, _ mode: Dispatcher.Mode, _ limit: Duration,
-      then body: @escaping @Sendable () -> Void = {}
-    ) {
-      dispatcher.dispatch(Entry.note(number), mode: mode, options: .timeout(limit)) {
-        result in
-        results.with { $0[number] = result }
-        body()
-      }
-    }
-    let waiting = [11, 12, 13, 21, 22, 23]
-    for seconds in 1...4 {
-      dispatcher.simulation!.startThread { clock.advance(by: .seconds(seconds)) }
-    }
-    async let others: Void = {
-      for number in waiting where number > 20 {
-        dispatch(number, .serial(lane: "held"), .seconds(33 - number))
-        dispatch(number + 20, .serial, .seconds(100)) {
-          dispatch(number + 40, .async, .seconds(60))
-        }
-      }
-    }()
-    for number in waiting where number < 20 {
-      dispatch(number, .serial(lane: "held"), .milliseconds(number * 500 - 5_000))
-      dispatch(number + 20, .serial, .seconds(50)) {
-        dispatch(number + 40, .async, .milliseconds(50_000))
-      }
-    }
-    await others
-    // At the latest when the clock says that it has come, each deadline has its effect.
-    clock.advance(by: .seconds(20))
-    while results.now.count < 3 * waiting.count { await Task.yield() }
-    holder.cancel()
-    await holder.ended()
-    for (number, result) in results.now.sorted(by: { $0.key < $1.key }) {
-      if waiting.contains(number) {
-        try check(result.dispatchError?.code == .timedOut, "\(number) ended as \(result)")
-      } else {
-        let entries = store.model.entries.filter { $0 == number }
-        try check(result.isSuccess && entries.count == 1, "\(number) ended as \(result)")
-      }
-    }
-  }
-
   /// Dispatches in whose blocks their limit passes, while timers come at some time.
   static let lateTimers = Scenario(
     name: "late-timers", summary: "a dispatch has timed out whose limit has passed at its end"
