@@ -20,7 +20,7 @@ struct Scenario: Sendable {
     // Observers and streams
     observers, tokens, leftChanges, streams, caughtUp,
     // Stores, operations, results
-    middlewares,
+
     unregistering, routes, registering, closedRegistering, releasedDispatchers, operations,
     callbacks, dependencies, applying, audits, sections, sequences, handles, replies,
     // Options

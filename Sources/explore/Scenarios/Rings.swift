@@ -50,8 +50,8 @@ extension Scenario {
     _ = dispatcher.makePlainJournal("journal")
     let results = Shared([DispatchResult?]())
     dispatcher.register(
-      middleware: LoggedHooks("hook", HookLog()) { number, _ in
-        guard number > 0 else { return .pass }
+      middleware: WillHook { _, action, _ in
+        guard action is Entry else { return .pass }
         let result = dispatcher.waitsBehind(.serial)
         results.with { $0.append(result) }
         return .pass

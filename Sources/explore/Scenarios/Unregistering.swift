@@ -1,14 +1,19 @@
 import DispatchStore
+import DispatchStoreTesting
 
 extension Scenario {
-  /// A store is unregistered, and another one of its identifier registered, while actions are under way.
+  /// A store is unregistered, and another one of its identifier registered, while actions are under way and a middleware comes
+  /// and goes.
   static let unregistering = Scenario(
-    name: "unregistering", summary: "a dispatch under way keeps the stores that it began with"
+    name: "unregistering",
+    summary: "a dispatch under way keeps the stores and the middlewares that it began with"
   ) { dispatcher in
     let first = dispatcher.makeJournal("journal")
     let stays = dispatcher.makePlainJournal("stays", waitFor: WaitFor(["journal"]))
-    let middlewares = Bracket()
-    dispatcher.register(middleware: middlewares)
+    let (staying, passing) = (Bracket(), Bracket())
+    dispatcher.register(middleware: staying)
+    dispatcher.simulation?.startThread { dispatcher.register(middleware: passing) }
+    dispatcher.simulation?.startThread { dispatcher.unregister(middleware: passing) }
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync]
     async let actions = concurrently(modes.enumerated()) { number, mode in
       await dispatcher.dispatch(action: Entry.work(number + 1), mode: mode).result
@@ -22,7 +27,9 @@ extension Scenario {
     let entries = first.model.entries + replacement.model.entries
     try check(Set(entries).count == entries.count, "\(entries): an action ran in both stores")
     try check(stays.model.entries.sorted() == [1, 2, 3], "\(stays.model.entries)")
-    try check(middlewares.open.now == 0, "\(middlewares.open.now) without didDispatch")
+    for middleware in [staying, passing] {
+      try check(middleware.open.now == 0, "\(middleware.open.now) without didDispatch")
+    }
   }
 }
 
