@@ -33,3 +33,41 @@ extension Dispatcher {
     return other
   }
 }
+
+enum Visit: ActionType {
+  /// Awaits a dispatch in the other dispatcher's default lane.
+  case waits(Int)
+  /// Waits for such a dispatch by `.sync`.
+  case blocks(Int)
+  /// Waits by `.sync` for a dispatch on the concurrent queue, in its own dispatcher.
+  case blocksHere(Int)
+  case ends(Int)
+
+  func operation(
+    in store: Store<Journal, Visit>, _ done: Shared<[Int]>, _ other: Dispatcher
+  ) -> ActionOperation<Journal, Visit> {
+    switch self {
+    case .waits(let number):
+      return ActionOperation(action: self, store: store) { _, _ async in
+        let result = await other.dispatch(action: Visit.ends(number + 10), mode: .serial).result
+        done.with { $0.append(result.isSuccess ? number : -number) }
+      }
+    case .blocks(let number):
+      return ActionOperation(action: self, store: store) { _, _ in
+        let there = other.dispatch(action: Visit.ends(number + 10), mode: .serial)
+        let result = other.dispatch(actions: [], mode: .sync, options: .after(there)).resultIfEnded
+        done.with { $0.append(result?.isSuccess == true ? number : -number) }
+      }
+    case .blocksHere(let number):
+      return ActionOperation(action: self, store: store) { [dispatcher = store.dispatcher] _, _ in
+        let here = dispatcher!.dispatch(action: Visit.ends(number + 10))
+        let result = dispatcher!.dispatch(actions: [], mode: .sync, options: .after(here))
+          .resultIfEnded
+        done.with { $0.append(result?.isSuccess == true ? number : -number) }
+      }
+    case .ends(let number):
+      return ActionOperation(action: self, store: store) { _, _ in done.with { $0.append(number) }
+      }
+    }
+  }
+}
