@@ -11,7 +11,7 @@ struct Scenario: Sendable {
   static let all = [
     // Lanes, queues and threads
     handOver, namedLanes, laneNames, sends, limitedSends, turns, transfers, lateTransfers,
-    substitutes,
+
     lanePriorities, laneTurns, lanePriorityRings, suspension, widening, sharedQueue, suspendedWaits,
     // Waits that could not end
     waits,

@@ -26,8 +26,6 @@ enum Deep: ActionType {
   case into(Int)
   /// Does so from inside the completion of another dispatch.
   case chained(Int)
-  /// Waits by `.sync` for a dispatch that awaits another one.
-  case blocking(Int)
 
   func operation(in store: Store<Journal, Deep>) -> ActionOperation<Journal, Deep> {
     ActionOperation(action: self, store: store) { action, store in
@@ -39,10 +37,6 @@ enum Deep: ActionType {
         dispatcher.dispatch(actions: [], mode: .sync) {
           dispatcher.dispatch(action: Nested.await(number), mode: .sync)
         }
-      case .blocking(let number):
-        let inner = dispatcher.dispatch(
-          action: Nested.await(number), mode: .serial(lane: number))
-        dispatcher.dispatch(actions: [], mode: .sync, options: .after(inner))
       }
     }
   }
