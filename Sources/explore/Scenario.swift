@@ -11,20 +11,16 @@ struct Scenario: Sendable {
   static let all = [
     // Lanes, queues and threads
     handOver, namedLanes, laneNames, sends, limitedSends, turns, transfers, lateTransfers,
-
     lanePriorities, laneTurns, lanePriorityRings, suspension, widening, sharedQueue, suspendedWaits,
     // Waits that could not end
-    waits,
     refusals, notificationRings, deliveryRings, hookRings, dependencyRings, lateDependencies,
     lateRings,
     // Observers and streams
     observers, tokens, leftChanges, streams, caughtUp,
     // Stores, operations, results
-
     unregistering, routes, registering, closedRegistering, releasedDispatchers, operations,
     callbacks, dependencies, applying, audits, sections, sequences, handles, replies,
     // Options
-
     limits, deadlines, lateTimers, retries, bounds, exclusion, rates, droppedDelays, rateLimits,
     breakers, joins, schedules, repeating, closedSchedules,
     // Effects, groups, diagnoses
