@@ -57,3 +57,27 @@ final class InFlight: Sendable {
     }
   }
 }
+
+/// Which number has which place, such as a lane or a key; one has it at a time.
+final class Holders<Place: Hashable & Sendable>: Sendable {
+  let faults = Shared([String]())
+  private let state = Shared((holders: [Place: Int](), begun: [Int]()))
+
+  /// The numbers that have begun, in order.
+  var begun: [Int] { state.now.begun }
+
+  /// Notes that a number begins, with places, or ends if it is negative.
+  func note(_ number: Int, in places: [Place]) {
+    let others = state.with { state -> [Place: Int] in
+      let others = state.holders.filter { places.contains($0.key) && $0.value != abs(number) }
+      for place in places where others[place] == nil {
+        state.holders[place] = number > 0 ? number : nil
+      }
+      if number > 0 { state.begun.append(number) }
+      return others
+    }
+    for (place, other) in others where number > 0 {
+      faults.note("\(number) began in \(place), which \(other) has")
+    }
+  }
+}

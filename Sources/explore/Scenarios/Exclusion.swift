@@ -8,8 +8,8 @@ extension Scenario {
     name: "exclusion", summary: "no two dispatches of a key overlap, and each of them ends"
   ) { dispatcher in
     let simulation = dispatcher.simulation!
-    let keys = ClaimedKeys()
-    dispatcher.makeClaims(keys)
+    let (keys, refusals) = (Holders<String>(), Shared([DispatchResult]()))
+    dispatcher.makeClaims(keys, refusals)
     let level = dispatcher.makePlainJournal("level")
     let results = Shared([DispatchResult]())
     // If nested dispatches need later keys only, and no lane, there is no ring to be refused.
@@ -82,7 +82,7 @@ extension Scenario {
       }
     }
     try check(results.now.count == 8, "\(results.now.count) of 8 have ended")
-    let refused = results.now.filter { $0.dispatchError?.code == .wouldDeadlock } + keys.refused
+    let refused = results.now.filter { $0.dispatchError?.code == .wouldDeadlock } + refusals.now
     if isOrdered {
       try check(refused.isEmpty, "\(refused.map { "\($0.error!)" }) is no ring")
       for result in results.now { try check(result.isSuccess, "\(result)") }
@@ -91,7 +91,7 @@ extension Scenario {
     let last = Claim(number: 10, keys: ["a", "b", "c"])
     let result = await dispatcher.send(last, options: last.options)
     try check(result.isSuccess, "\(result)")
-    try check(keys.faults.isEmpty, "\(keys.faults)")
+    try check(keys.faults.now.isEmpty, "\(keys.faults.now)")
   }
 }
 
@@ -119,42 +119,6 @@ private struct Claim: ActionType {
   }
 }
 
-/// Which claim has which key.
-private final class ClaimedKeys: Sendable {
-  private struct State {
-    var holders: [String: Int] = [:]
-    var faults: [String] = []
-    var refused: [DispatchResult] = []
-  }
-
-  private let state = Shared(State())
-
-  var faults: [String] { state.now.faults }
-  var refused: [DispatchResult] { state.now.refused }
-
-  func take(_ claim: Claim, at level: Int) {
-    state.with { state in
-      for key in claim.keys {
-        if let other = state.holders[key] {
-          state.faults.append("\(claim.number) has \(key), as \(other) does")
-        }
-        state.holders[key] = claim.number
-      }
-      if level < claim.level { state.faults.append("\(claim.number) began at \(level)") }
-    }
-  }
-
-  func release(_ claim: Claim) {
-    state.with { state in
-      for key in claim.keys where state.holders[key] == claim.number { state.holders[key] = nil }
-    }
-  }
-
-  func refuse(_ result: DispatchResult) {
-    state.with { $0.refused.append(result) }
-  }
-}
-
 extension Store where Model == Journal, Action == Claim {
   fileprivate var level: Int {
     (dispatcher?.store(with: "level") as? JournalStore)?.model.entries.count ?? 0
@@ -162,37 +126,45 @@ extension Store where Model == Journal, Action == Claim {
 }
 
 extension Dispatcher {
-  fileprivate func makeClaims(_ keys: ClaimedKeys) {
+  fileprivate func makeClaims(_ keys: Holders<String>, _ refusals: Shared<[DispatchResult]>) {
+    @Sendable func begin(_ claim: Claim, at level: Int) {
+      keys.note(claim.number, in: claim.keys)
+      if level < claim.level { keys.faults.note("\(claim.number) began at \(level)") }
+    }
     makeStore("claims", of: Claim.self) { action, store in
       guard action.isSlow else {
         return ActionOperation(action: action, store: store) { claim, store in
-          keys.take(claim, at: store.level)
+          begin(claim, at: store.level)
           store.updateModel { $0.entries.append(claim.number) }
-          keys.release(claim)
+          keys.note(-claim.number, in: claim.keys)
         }
       }
       return ActionOperation(action: action, store: store) { claim, store async in
-        keys.take(claim, at: store.level)
-        defer { keys.release(claim) }
+        begin(claim, at: store.level)
+        defer { keys.note(-claim.number, in: claim.keys) }
         await Task.yield()
         store.updateModel { $0.entries.append(claim.number) }
         if let inner = claim.inner, let dispatcher = store.dispatcher {
           let nested = Claim(number: claim.number * 10, keys: inner.keys)
-          await dispatcher.nest(nested, inner.how, keys)
+          let result = await dispatcher.nest(nested, inner.how)
+          if let result, result.dispatchError?.code == .wouldDeadlock {
+            refusals.with { $0.append(result) }
+          }
         }
       }
     }
   }
 
-  fileprivate func nest(_ claim: Claim, _ how: Claim.How, _ keys: ClaimedKeys) async {
-    var result: DispatchResult?
+  /// Returns the result, if the block waits for it.
+  fileprivate func nest(_ claim: Claim, _ how: Claim.How) async -> DispatchResult? {
     switch how {
-    case .sends: result = await send(claim, options: claim.options)
-    case .awaits: result = await dispatch(action: claim, options: claim.options).result
+    case .sends: return await send(claim, options: claim.options).result
+    case .awaits: return await dispatch(action: claim, options: claim.options).result
     case .runs:
-      result = dispatch(action: claim, mode: .sync, options: claim.options).resultIfEnded
-    case .dispatches: dispatch(action: claim, options: claim.options)
+      return dispatch(action: claim, mode: .sync, options: claim.options).resultIfEnded
+    case .dispatches:
+      dispatch(action: claim, options: claim.options)
+      return nil
     }
-    if let result, result.dispatchError?.code == .wouldDeadlock { keys.refuse(result) }
   }
 }

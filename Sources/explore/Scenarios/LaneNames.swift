@@ -32,7 +32,7 @@ extension Scenario {
       group.addTask { [(crossing, await watch.send(crossing, by: dispatcher))] }
       return await group.reduce(into: []) { $0 += $1 }
     }
-    try check(watch.faults.now.isEmpty, "\(watch.faults.now)")
+    try check(watch.lanes.faults.now.isEmpty, "\(watch.lanes.faults.now)")
     let log = watch.begun.now
     for (turn, result) in results {
       let runs = log.count { $0.id == turn.id }
@@ -147,21 +147,18 @@ private struct Turn: ActionType {
 
 /// The events in the lanes.
 private final class LaneWatch: Sendable {
-  let faults = Shared([String]())
+  let lanes = Holders<Int>()
   let begun = Shared([Turn]())
   let ended = Shared(Set<Int>())
   let completions = Shared([Int: Int]())
-  private let inside = Shared([Int: Turn]())
 
   func enter(_ turn: Turn) {
     begun.with { $0.append(turn) }
-    if let other = inside.with({ $0.updateValue(turn, forKey: turn.lane) }) {
-      faults.note("\(turn) began while \(other) was in its lane")
-    }
+    lanes.note(turn.id, in: [turn.lane])
   }
 
   func leave(_ turn: Turn) {
-    inside.with { $0[turn.lane] = nil }
+    lanes.note(-turn.id, in: [turn.lane])
     ended.with { _ = $0.insert(turn.id) }
   }
 

@@ -11,11 +11,12 @@ extension Scenario {
     let simulation = dispatcher.simulation!
     let modes: [Dispatcher.Mode] = [.serial, .serial(lane: "a"), .mainThread]
     for mode in modes { dispatcher.usePriorities(in: mode) }
-    let runs = Runs()
-    _ = dispatcher.makeJournal("journal") { runs.note($0) }
     let plans = (1...3).map { producer in
       (1...5).map { Plan(producer * 10 + $0, lane: simulation.draw(below: 3), simulation) }
     }
+    let lanes = Dictionary(uniqueKeysWithValues: plans.joined().map { ($0.number, $0.lane) })
+    let holders = Holders<Int>()
+    _ = dispatcher.makeJournal("journal") { holders.note($0, in: [lanes[abs($0)]!]) }
     await concurrently(plans) { plans in
       var handles: [DispatchHandle] = []
       await withTaskGroup { sends in
@@ -37,11 +38,11 @@ extension Scenario {
       }
       for handle in handles { await handle.ended() }
     }
-    let begun = runs.begun
+    let begun = holders.begun
     for plan in plans.joined() where !plan.isCancelled {
       try check(begun.contains(plan.number), "\(plan) has not run")
     }
-    try check(runs.overlaps(of: plans.flatMap { $0 }) == 0, "two ran at once in a lane")
+    try check(holders.faults.now.isEmpty, "\(holders.faults.now)")
     for plans in plans {
       for (index, later) in plans.enumerated() {
         for earlier in plans[..<index] where later.mayNotOvertake(earlier) {
@@ -137,33 +138,5 @@ private struct Plan: Sendable, CustomStringConvertible {
   /// Whether it has its turn after one that came before it from the same producer.
   func mayNotOvertake(_ other: Plan) -> Bool {
     lane == other.lane && (priority == other.priority || hasKey)
-  }
-}
-
-/// The numbers that have begun, in order, and those that run.
-private final class Runs: Sendable {
-  private let state = Shared((begun: [Int](), running: [[Int]]()))
-
-  var begun: [Int] { state.now.begun }
-
-  func note(_ number: Int) {
-    state.with { state in
-      var running = state.running.last ?? []
-      if number > 0 {
-        state.begun.append(number)
-        running.append(number)
-      } else {
-        running.removeAll { $0 == -number }
-      }
-      state.running.append(running)
-    }
-  }
-
-  /// How often two of a lane ran at once.
-  func overlaps(of plans: [Plan]) -> Int {
-    let lanes = Dictionary(uniqueKeysWithValues: plans.map { ($0.number, $0.lane) })
-    return state.now.running.count { running in
-      Set(running.map { lanes[$0] }).count < running.count
-    }
   }
 }

@@ -13,12 +13,12 @@ extension Scenario {
     if usesPriorities {
       for lane in 0..<3 { dispatcher.usePriorities(in: .serial(lane: lane)) }
     }
-    let accounts = Accounts()
-    _ = dispatcher.makeJournal("journal") { accounts.note($0) }
     let plans = (1...3).map { producer in
       (1...4).map { Transfer(producer * 10 + $0, simulation) }
     }
-    for plan in plans.joined() { accounts.add(plan.number, in: plan.lanes) }
+    let lanes = Dictionary(uniqueKeysWithValues: plans.joined().map { ($0.number, $0.lanes) })
+    let accounts = Holders<Int>()
+    _ = dispatcher.makeJournal("journal") { accounts.note($0, in: lanes[abs($0)]!) }
     let results = Shared([Int: DispatchResult]())
     if simulation.draw(below: 3) == 0 {
       simulation.startThread {
@@ -51,7 +51,7 @@ extension Scenario {
         results.with { $0[number] = result }
       }
     }
-    try check(accounts.faults.isEmpty, "\(accounts.faults)")
+    try check(accounts.faults.now.isEmpty, "\(accounts.faults.now)")
     let begun = accounts.begun
     for plan in plans.joined() where !plan.mayEndEarly {
       try check(
@@ -138,38 +138,5 @@ private struct Transfer: Sendable, CustomStringConvertible {
       timesOut ? .timeout(.milliseconds(number)) : [],
       usesPriorities && isUrgent ? .priority(.high) : [],
     ]
-  }
-}
-
-/// Which dispatch has which lane.
-private final class Accounts: Sendable {
-  private struct State {
-    var lanes: [Int: [Int]] = [:]
-    var holders: [Int: Int] = [:]
-    var begun: [Int] = []
-    var faults: [String] = []
-  }
-
-  private let state = Shared(State())
-
-  var faults: [String] { state.now.faults }
-  var begun: [Int] { state.now.begun }
-
-  func add(_ number: Int, in lanes: [Int]) {
-    state.with { $0.lanes[number] = lanes }
-  }
-
-  /// Notes that an entry begins, or ends if its number is negative.
-  func note(_ number: Int) {
-    state.with { state in
-      if number > 0 { state.begun.append(number) }
-      for lane in state.lanes[abs(number)] ?? [] {
-        if number < 0 {
-          state.holders[lane] = nil
-        } else if let other = state.holders.updateValue(number, forKey: lane) {
-          state.faults.append("\(number) runs in lane \(lane) beside \(other)")
-        }
-      }
-    }
   }
 }
