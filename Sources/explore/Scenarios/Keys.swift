@@ -10,12 +10,7 @@ extension Scenario {
     let database = MemoryDatabase()
     let shop = try await Shop(dispatcher, database)
     let requests = (1...6).map { Request($0, simulation) }
-    switch simulation.draw(below: 4) {
-    case 0: database.fail(.crash, afterSteps: simulation.draw(below: 60))
-    case 1: database.failAtCommit(.crash, number: simulation.draw(below: 6))
-    case 2: database.fail(.busy, afterSteps: simulation.draw(below: 40), count: 2)
-    default: break
-    }
+    database.failAtSomeTime(simulation)
     await shop.run(requests)
     try shop.verify(requests)
     database.removeFaults()

@@ -10,13 +10,7 @@ extension Scenario {
     let simulation = dispatcher.simulation!
     let (database, bank) = (MemoryDatabase(), Bank())
     let cashier = try await Cashier(dispatcher, database, bank)
-    let fault = simulation.draw(below: 4)
-    switch fault {
-    case 0: database.fail(.crash, afterSteps: simulation.draw(below: 60))
-    case 1: database.failAtCommit(.crash, number: simulation.draw(below: 8))
-    case 2: database.fail(.busy, afterSteps: simulation.draw(below: 40), count: 2)
-    default: break
-    }
+    let mayFail = database.failAtSomeTime(simulation)
     let plans = (1...4).map { Purchase($0, simulation) }
     let interruption = simulation.draw(below: 4)
     switch interruption {
@@ -25,8 +19,8 @@ extension Scenario {
     default: break
     }
     await cashier.run(plans)
-    if fault == 3, interruption != 1 {
-      await cashier.waitForWork()
+    if !mayFail, interruption != 1 {
+      await dispatcher.waitForWork()
       try check(dispatcher.pendingEffects.isEmpty, "nobody does \(dispatcher.pendingEffects)")
     }
     try check(bank.faults.now.isEmpty, "\(bank.faults.now)")
@@ -37,7 +31,7 @@ extension Scenario {
       try check(next.book.placed.contains(number), "the acknowledged order \(number) is lost")
     }
     next.dispatcher.resumeWork()
-    await next.waitForWork()
+    await next.dispatcher.waitForWork()
     await next.dispatcher.drain()
     let book = next.book
     try check(bank.faults.now.isEmpty, "\(bank.faults.now)")
@@ -48,6 +42,15 @@ extension Scenario {
       database.rows(ofStore: "dispatchstore.work", part: 2).isEmpty, "rows of done work are left")
     for (number, keys) in bank.charges.now {
       try check(keys.count == 1, "order \(number) was charged with the keys \(keys)")
+    }
+  }
+}
+
+extension Dispatcher {
+  /// Waits until all work is done, for a bounded time.
+  fileprivate func waitForWork() async {
+    for _ in 0..<100 where !pendingEffects.isEmpty {
+      try? await simulation!.clock.sleep(for: .seconds(1))
     }
   }
 }
@@ -112,7 +115,8 @@ private final class Cashier: Sendable {
         defer { calls.with { $0 -= 1 } }
         if calls.now > 2 { bank.faults.note("more than two calls at once") }
         let row = database.rows(ofStore: "orders", part: 0)[""] ?? ""
-        if !row.contains("\"placed\":[") || !Self.places(in: row).contains(place.number) {
+        let saved = try? JSONDecoder().decode(Book.self, from: Data(row.utf8))
+        if saved?.placed.contains(place.number) != true {
           bank.faults.note("order \(place.number) is charged before it is saved")
         }
         await Task.yield()
@@ -120,21 +124,6 @@ private final class Cashier: Sendable {
         if context.attempt == 1, place.number % 2 == 0 { throw Broken(description: "try again") }
         return Paid(number: place.number)
       })
-  }
-
-  /// The numbers of placed orders in the row of the model.
-  private static func places(in row: String) -> [Int] {
-    guard let start = row.range(of: "\"placed\":[") else { return [] }
-    return row[start.upperBound...].prefix { $0 != "]" }.split(separator: ",").compactMap {
-      Int($0)
-    }
-  }
-
-  /// Waits until all work is done, for a bounded time.
-  func waitForWork() async {
-    for _ in 0..<100 where !dispatcher.pendingEffects.isEmpty {
-      try? await dispatcher.simulation!.clock.sleep(for: .seconds(1))
-    }
   }
 
   func run(_ purchases: [Purchase]) async {
@@ -252,9 +241,7 @@ extension Scenario {
         }
       }
     }
-    for _ in 0..<100 where !dispatcher.pendingEffects.isEmpty {
-      try await simulation.clock.sleep(for: .seconds(1))
-    }
+    await dispatcher.waitForWork()
     try check(dispatcher.pendingEffects.isEmpty, "nobody does \(dispatcher.pendingEffects)")
     // The end of the last run may come after its letter.
     try await simulation.clock.sleep(for: .seconds(1))

@@ -15,12 +15,7 @@ extension Scenario {
     let began = simulation.clock.now.offset
     first.dispatcher.every(.seconds(2), name: "tick", perform: Tick())
     let isSaved = (try? await first.persistence.flush()) != nil
-    switch simulation.draw(below: 4) {
-    case 0: database.fail(.crash, afterSteps: simulation.draw(below: 60))
-    case 1: database.failAtCommit(.crash, number: simulation.draw(below: 8))
-    case 2: database.fail(.busy, afterSteps: simulation.draw(below: 40), count: 2)
-    default: break
-    }
+    database.failAtSomeTime(simulation)
     try await simulation.clock.sleep(for: .milliseconds(simulation.draw(below: 6_000)))
     let cancelled = plans.filter {
       $0.isCancelled && first.dispatcher.cancelScheduled(named: $0.name)

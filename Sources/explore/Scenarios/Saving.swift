@@ -366,15 +366,12 @@ private final class Vault: Sendable {
   }
 
   private func runSequence(_ plan: VaultPlan, _ limit: DispatchLimit) async -> DispatchResult {
-    let ended = Shared<DispatchResult?>(nil)
     let handle = dispatcher.dispatch(
       storeIdentifier: plan.identifier,
       actions: [Put(number: plan.number), Look(number: plan.number)],
       mode: plan.mode, options: plan.options(limit)
     ) { self.completed(plan, nil) }
-    let result = await handle.result
-    ended.with { $0 = result }
-    return result
+    return await handle.result
   }
 
   /// Checks, in the completion, that everything is saved that the dispatch has put or seen.
