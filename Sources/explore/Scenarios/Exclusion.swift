@@ -88,7 +88,7 @@ extension Scenario {
       for result in results.now { try check(result.isSuccess, "\(result)") }
     }
     // Each key is free again: none was lost.
-    let last = Claim(number: 10, keys: ["a", "b", "c"])
+    let last = Claim(number: 100, keys: ["a", "b", "c"])
     let result = await dispatcher.send(last, options: last.options)
     try check(result.isSuccess, "\(result)")
     try check(keys.faults.now.isEmpty, "\(keys.faults.now)")
