@@ -65,6 +65,17 @@ enum Limit: String, CaseIterable {
     let dispatcher = Dispatcher()
     for number in 0..<count { ComingAndGoing.visitStore(number, dispatcher) }
   }
+
+  /// Undoes all steps, and does them again.
+  private static func undo(_ count: Int) async {
+    let table = TrackedTable()
+    let history = UndoHistory(of: table.store, limit: count)
+    table.change(count, .sync)
+    for _ in 0..<count { await history.undo().ended() }
+    precondition(!history.canUndo)
+    for _ in 0..<count { await history.redo().ended() }
+    precondition(!history.canRedo)
+  }
 }
 
 extension Limit {
@@ -97,39 +108,6 @@ extension Limit {
     thread.stackSize = 1 << 30
     thread.start()
     end.wait()
-  }
-}
-
-extension Limit {
-  private struct Row: Sendable {
-    var name: String
-    var pieces = 0
-  }
-
-  private struct Table: ModelType {
-    var rows = TrackedDictionary(
-      uniqueKeysWithValues: (0..<100_000).map { ($0, Row(name: "the row with the number \($0)")) })
-    var total = 0
-  }
-
-  private struct Touch: ActionType { let row: Int }
-
-  /// Undoes all steps, and does them again.
-  fileprivate static func undo(_ count: Int) async {
-    let dispatcher = Dispatcher()
-    let store = dispatcher.register(
-      store: Store(identifier: "table", model: Table()) {
-        On(Touch.self) { table, touch in
-          table.rows[touch.row]?.pieces += 1
-          table.total += 1
-        }
-      }.undoesInPlace(\.rows))
-    let history = UndoHistory(of: store, limit: count)
-    for step in 0..<count { await store.send(Touch(row: step * 7 % 100_000)) }
-    for _ in 0..<count { await history.undo().ended() }
-    precondition(store.model.total == 0 && !history.canUndo)
-    for _ in 0..<count { await history.redo().ended() }
-    precondition(store.model.total == count)
   }
 }
 
