@@ -21,7 +21,7 @@ struct Row: Sendable {
   static var all: [Row] {
     SyncRows.all + SerialRows.all + AsyncRows.all + ChainRows.all + AwaitRows.all + SendRows.all
       + ManyStoresRows.all + LaneRows.all + LatencyRows.all + RegistryRows.all + WaitForRows.all
-      + PendingRows.all + DeadlineRows.all + StreamRows.all + MemoryRows.all + ObserverRows.all
+      + MemoryRows.all + DeadlineRows.all + StreamRows.all + ObserverRows.all
       + ControlRows.all + SelectorRows.all + ElementRows.all + RecordingRows.all + ReadRows.all
       + ContentionRows.all
   }

@@ -3,10 +3,36 @@ import Dispatch
 import DispatchStore
 import Foundation
 
-/// What stores, lanes and threads cost in memory: what malloc has handed out for them, its headers included.
+/// What pending actions, stores, lanes and threads cost in memory: what malloc has handed out for them, its headers included.
 enum MemoryRows {
-  static let all = [store, lane, thread]
+  static let all = [
+    pending("a pending plain reduction") { Fixture(PlainReducer()) },
+    pending("a pending operation, to be built on its lane") { Fixture(OperationReducer()) },
+    store, lane, thread,
+  ]
   private static let count = 100_000
+
+  /// 100,000 actions of one byte, dispatched to `.serial` behind a suspended queue without a completion, their handles dropped
+  /// at once; less the byte of the action.
+  private static func pending(
+    _ path: String, _ fixture: @escaping @Sendable () -> Fixture<Add>
+  ) -> Row {
+    row(path, atMost: 400) {
+      let dispatcher = fixture().dispatcher
+      func dispatch(_ count: Int) {
+        for index in 0..<count { dispatcher.dispatch(action: Add(index), mode: .serial) }
+      }
+      dispatcher.queue.isSuspended = true
+      // Objects that are made once, such as the lane's first drainer, do not count.
+      dispatch(100)
+      let bytes = growth(per: count) { dispatch(count) }
+      dispatcher.queue.isSuspended = false
+      let done = DispatchSemaphore(value: 0)
+      dispatcher.dispatch(action: Add(1), mode: .serial) { done.signal() }
+      done.wait()
+      return bytes - Double(MemoryLayout<Add>.size)
+    }
+  }
 
   /// 100,000 stores of one action type, by the identifiers "account 0" and on; with their models and reducers.
   private static let store = row("a registered store", atMost: 1_000) {
