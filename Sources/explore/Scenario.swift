@@ -19,7 +19,7 @@ struct Scenario: Sendable {
     observers, tokens, leftChanges, streams, caughtUp,
     // Stores, operations, results
     unregistering, routes, registering, closedRegistering, releasedDispatchers, operations,
-    callbacks, dependencies, applying, audits, sections, sequences, handles, replies,
+    callbacks, dependencies, audits, sections, sequences, handles, replies,
     // Options
     limits, deadlines, lateTimers, retries, bounds, exclusion, rates, droppedDelays, rateLimits,
     breakers, joins, schedules, repeating, closedSchedules,
