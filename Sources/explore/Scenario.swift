@@ -16,7 +16,7 @@ struct Scenario: Sendable {
     refusals, notificationRings, deliveryRings, hookRings, dependencyRings, lateDependencies,
     lateRings,
     // Observers and streams
-    observers, tokens, leftChanges, streams, caughtUp,
+    observers, tokens, streams, caughtUp,
     // Stores, operations, results
     unregistering, routes, registering, closedRegistering, releasedDispatchers, operations,
     callbacks, dependencies, audits, sections, sequences, handles, replies,
