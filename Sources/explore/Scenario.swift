@@ -11,7 +11,7 @@ struct Scenario: Sendable {
   static let all = [
     // Lanes, queues and threads
     handOver, namedLanes, laneNames, sends, limitedSends, turns, transfers, lateTransfers,
-    lanePriorities, laneTurns, lanePriorityRings, suspension, widening, sharedQueue, suspendedWaits,
+    lanePriorities, laneTurns, lanePriorityRings, suspension, widening, suspendedWaits,
     // Waits that could not end
     refusals, notificationRings, deliveryRings, hookRings, dependencyRings, lateDependencies,
     lateRings,
