@@ -163,17 +163,8 @@ struct LateTimerTests {
       store: Store<Ticks, Tick>(
         identifier: "ticks", reducer: TickReducer { clock.advance(by: Self.second) }))
     for options in [DispatchOptions.timeout(Self.second), [.timeout(Self.second), .named("tick")]] {
-      let (dispatcher, mode) = (dispatcher, way.mode)
-      let result =
-        if way.sends {
-          await dispatcher.send(Tick(), mode: mode, options: options).result
-        } else if mode == .sync {
-          await onOwnThread {
-            dispatcher.dispatch(action: Tick(), mode: mode, options: options).resultIfEnded!
-          }
-        } else {
-          await dispatcher.dispatch(action: Tick(), mode: mode, options: options).result
-        }
+      let task = dispatcher.begin(action: Tick(), way.mode, options, sends: way.sends)
+      let result = await task.value
       expectTimedOut(result)
       #expect(result["ticks"].isFinished == true)
     }

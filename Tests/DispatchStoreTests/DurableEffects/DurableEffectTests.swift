@@ -971,13 +971,9 @@ struct DurableEffectTests {
       store: Store(identifier: "slow", model: 0) {
         On(OrderPlaced.self) { _, _ in clock.advance(by: .seconds(2)) }
       }, waitFor: ["orders"])
-    let options = DispatchOptions.timeout(.seconds(1))
-    let result =
-      way.sends
-      ? await dispatcher.send(OrderPlaced(), mode: way.mode, options: options).result
-      : await onOwnThread {
-        dispatcher.dispatch(OrderPlaced(), mode: way.mode, options: options)
-      }.result
+    let result = await dispatcher.begin(
+      action: OrderPlaced(), way.mode, .timeout(.seconds(1)), sends: way.sends
+    ).value
     #expect(result.dispatchError?.code == .timedOut)
     await service.paid(1)
     #expect(service.orders.model.placed == [1])

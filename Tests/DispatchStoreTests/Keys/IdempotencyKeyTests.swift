@@ -43,13 +43,7 @@ struct IdempotencyKeyTests {
   private func run(
     _ action: some ActionType, _ way: Way, _ options: DispatchOptions
   ) async -> DispatchResult {
-    if way.sends { return await dispatcher.send(action, mode: way.mode, options: options).result }
-    if way.mode == .sync {
-      return await onOwnThread { [dispatcher] in
-        dispatcher.dispatch(action, mode: .sync, options: options).resultIfEnded!
-      }
-    }
-    return await dispatcher.dispatch(action, mode: way.mode, options: options).result
+    await dispatcher.begin(action: action, way.mode, options, sends: way.sends).value
   }
 
   @Test(arguments: Way.all)
