@@ -60,3 +60,8 @@ func checkOrder(_ entries: [Int], of producers: ClosedRange<Int> = 1...3) throws
     try check(own == own.sorted(), "\(own) is not the order of producer \(producer)")
   }
 }
+
+extension DispatchResult {
+  /// Whether it was refused, since it would have closed a ring of waits.
+  var isRefused: Bool { dispatchError?.code == .wouldDeadlock }
+}

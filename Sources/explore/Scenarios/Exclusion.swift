@@ -82,7 +82,7 @@ extension Scenario {
       }
     }
     try check(results.now.count == 8, "\(results.now.count) of 8 have ended")
-    let refused = results.now.filter { $0.dispatchError?.code == .wouldDeadlock } + refusals.now
+    let refused = results.now.filter(\.isRefused) + refusals.now
     if isOrdered {
       try check(refused.isEmpty, "\(refused.map { "\($0.error!)" }) is no ring")
       for result in results.now { try check(result.isSuccess, "\(result)") }
@@ -146,8 +146,7 @@ extension Dispatcher {
         store.updateModel { $0.entries.append(claim.number) }
         if let inner = claim.inner, let dispatcher = store.dispatcher {
           let nested = Claim(number: claim.number * 10, keys: inner.keys)
-          let result = await dispatcher.nest(nested, inner.how)
-          if let result, result.dispatchError?.code == .wouldDeadlock {
+          if let result = await dispatcher.nest(nested, inner.how), result.isRefused {
             refusals.with { $0.append(result) }
           }
         }

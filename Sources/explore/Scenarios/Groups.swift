@@ -9,7 +9,8 @@ extension Scenario {
     let watch = GroupWatch()
     dispatcher.onWarning { warning in
       // Nobody answers some actions, and some compensations fail: both are drawn.
-      if ![.noResponder, .notCompensated].contains(warning.kind) { watch.note("\(warning)") }
+      if [.noResponder, .notCompensated].contains(warning.kind) { return }
+      watch.faults.note("\(warning)")
     }
     dispatcher.makeStore("chores", of: Chore.self) { $0.operation(in: $1, watch) }
     dispatcher.register(
@@ -139,7 +140,7 @@ private struct GroupProgram: Sendable, CustomStringConvertible {
         tree.group, then: { _ in completions.with { $0 += 1 } }, onProgress: report)
       if isCancelled { dispatcher.simulation?.startThread { handle.cancel() } }
       ended = await handle.result
-      if completions.now != 1 { watch.note("\(number) completed \(completions.now) times") }
+      if completions.now != 1 { watch.faults.note("\(number) completed \(completions.now) times") }
     case .sent:
       let group = tree.group
       ended = await withTaskGroup(of: ActionGroupResult?.self) { tasks in
@@ -152,11 +153,11 @@ private struct GroupProgram: Sendable, CustomStringConvertible {
       }
     }
     if reports.now != Array(0..<reports.now.count).map({ $0 + 1 }) {
-      watch.note("\(number) has reported \(reports.now)")
+      watch.faults.note("\(number) has reported \(reports.now)")
     }
     let steps = ended.steps.filter { !$0.outcome.isSkipped }
     if reports.now.count != steps.count {
-      watch.note("\(number) has reported \(reports.now.count) of \(steps.count) steps")
+      watch.faults.note("\(number) has reported \(reports.now.count) of \(steps.count) steps")
     }
     result.with { $0 = ended }
   }
@@ -223,10 +224,6 @@ private final class GroupWatch: Sendable {
   let faults = Shared([String]())
   private let events = Shared([Event]())
 
-  func note(_ fault: String) {
-    faults.note(fault)
-  }
-
   func begin(_ chore: Chore) {
     events.with { $0.append(chore.isUndo ? .undid(chore.number) : .began(chore.number)) }
   }
@@ -237,7 +234,7 @@ private final class GroupWatch: Sendable {
 
   func check(_ program: GroupProgram) {
     let check = GroupCheck(program, events.now)
-    for fault in check.faults { note("group \(program.number): \(fault)") }
+    for fault in check.faults { faults.note("group \(program.number): \(fault)") }
   }
 }
 

@@ -52,8 +52,7 @@ extension Scenario {
     }
     for (number, handle) in handles.now.sorted(by: { $0.key < $1.key }) {
       let result = await handle.result
-      let isRefused = result.dispatchError?.code == .wouldDeadlock
-      try check(result.isSuccess || isRefused, "\(number): \(result)")
+      try check(result.isSuccess || result.isRefused, "\(number): \(result)")
     }
   }
 }

@@ -138,10 +138,6 @@ extension Scenario {
   }
 }
 
-extension DispatchResult {
-  fileprivate var isRefused: Bool { (error as? DispatchError)?.code == .wouldDeadlock }
-}
-
 extension DispatchResult? {
   fileprivate var isRefused: Bool { self?.isRefused == true }
 }

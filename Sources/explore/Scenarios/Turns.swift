@@ -15,7 +15,7 @@ extension Scenario {
     dispatcher.makeStore("block", of: Entry.self) { action, own in
       ActionOperation(action: action, store: own) { action, _ async in
         let result = await store.send(action, mode: mode).result
-        isBlockRefused.with { $0 = result.dispatchError?.code == .wouldDeadlock }
+        isBlockRefused.with { $0 = result.isRefused }
       }
     }
     let block = dispatcher.dispatch(
@@ -30,7 +30,7 @@ extension Scenario {
         storeIdentifier: "log", action: Entry.note(99), mode: .sync,
         options: .after(block)
       ).resultIfEnded
-      isRefused.with { $0 = result?.dispatchError?.code == .wouldDeadlock }
+      isRefused.with { $0 = result?.isRefused == true }
     }
     await withTaskGroup { group in
       for producer in 1...3 {
