@@ -22,7 +22,7 @@ final class DispatcherClock: Sendable {
 
   typealias Sleep = @Sendable (_ time: Int64) async -> Void
   typealias Call =
-    @Sendable (_ time: Int64, _ body: @escaping @Sendable () -> Bool) -> AlarmSource.Unset?
+    @Sendable (_ time: Int64, _ body: @escaping @Sendable () -> Bool) -> Alarm.Unset?
 
   /// - Parameter clock: The clock, or nil for the system's.
   init(_ clock: (any Clock<Duration>)?) {

@@ -1,13 +1,15 @@
 /// The timers of one dispatcher, by its clock: each takes only memory, and all share one alarm.
 final class TimerQueue: Sendable {
-  private let state: Locked<State>
+  private let state = Locked(State())
   private let clock: DispatcherClock
+  private let setter: Alarm.Setter
 
   private struct State {
     var heap = TimerHeap<Int64, Timer>()
-    let alarm: AlarmSource
     /// The time of the earliest alarm that was set and has not come.
     var nextAlarm: Int64?
+    /// Gives up the alarm that was set last; nil if it comes in any case.
+    var unset: Alarm.Unset?
   }
 
   // Not bare closures, which a generic heap would box whenever one goes in or out.
@@ -20,8 +22,13 @@ final class TimerQueue: Sendable {
   private static let pause: Int64 = 1_000_000
 
   init(_ clock: DispatcherClock, in world: (any SimulatedWorld)? = nil) {
-    state = Locked(State(alarm: AlarmSource.make(clock, in: world)))
     self.clock = clock
+    setter = Alarm.make(clock, in: world)
+  }
+
+  deinit {
+    let unset = state.withLock { $0.unset.take() }
+    unset?()
   }
 
   /// The number of timers.
@@ -43,7 +50,7 @@ final class TimerQueue: Sendable {
   ///
   /// - Parameter look: Called on a thread of the clock, with no lock held; returns whether anything was due.
   func addLook(at deadline: Int64, _ look: @escaping @Sendable () -> Bool) -> TimerToken {
-    let (token, former) = state.withLock { state -> (TimerToken, AlarmSource.Unset?) in
+    let (token, former) = state.withLock { state -> (TimerToken, Alarm.Unset?) in
       (state.heap.insert(Timer(fire: look), at: deadline), setAlarm(&state))
     }
     former?()
@@ -54,13 +61,13 @@ final class TimerQueue: Sendable {
   ///
   /// With the system's clock, the alarm still comes, finds nothing to do, and sets the next one.
   func remove(_ token: TimerToken) {
-    let (timer, alarm) = state.withLock { state -> (Timer?, AlarmSource.Unset?) in
+    let (timer, unset) = state.withLock { state -> (Timer?, Alarm.Unset?) in
       let timer = state.heap.remove(token)
-      let alarm = state.heap.count == 0 ? state.alarm.unset() : nil
-      if alarm != nil { state.nextAlarm = nil }
-      return (timer, alarm)
+      let unset = state.heap.count == 0 ? state.unset.take() : nil
+      if unset != nil { state.nextAlarm = nil }
+      return (timer, unset)
     }
-    alarm?()
+    unset?()
     withExtendedLifetime(timer) {}
   }
 
@@ -71,7 +78,7 @@ final class TimerQueue: Sendable {
   private func alarmCame(at time: Int64?) -> Bool {
     let now = clock.nanoseconds
     yieldPoint(.fireTimers)
-    let (due, former) = state.withLock { state -> ([Timer], AlarmSource.Unset?) in
+    let (due, former) = state.withLock { state -> ([Timer], Alarm.Unset?) in
       let time = time ?? state.nextAlarm ?? now
       if state.nextAlarm == time { state.nextAlarm = nil }
       let due = state.heap.takeDue(at: now)
@@ -91,11 +98,13 @@ final class TimerQueue: Sendable {
   /// program.
   ///
   /// - Returns: The closure that gives up a later alarm, to be called outside of the lock.
-  private func setAlarm(_ state: inout State, notBefore: Int64 = .min) -> AlarmSource.Unset? {
+  private func setAlarm(_ state: inout State, notBefore: Int64 = .min) -> Alarm.Unset? {
     guard let earliest = state.heap.earliest() else { return nil }
     let time = max(earliest, notBefore)
     if let nextAlarm = state.nextAlarm, nextAlarm <= time { return nil }
     state.nextAlarm = time
-    return state.alarm.set(at: time) { [weak self] in self?.alarmCame(at: $0) == true }
+    let former = state.unset
+    state.unset = setter(time) { [weak self] in self?.alarmCame(at: $0) == true }
+    return former
   }
 }
