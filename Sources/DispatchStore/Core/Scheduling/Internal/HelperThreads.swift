@@ -6,55 +6,21 @@ import Foundation
 /// The system provides some 250 threads, and adds one a second while those that it has block. A helper begins at
 /// once. Some helpers wait a second for further work.
 enum HelperThreads {
-  private static let idle = Locked<[Helper]>([])
-  private static let mostIdle = 4 * ProcessInfo.processInfo.activeProcessorCount
-
   typealias Work = @Sendable () -> Void
 
-  private final class Helper: Sendable {
-    private let work: Locked<Work?>
-    private let hasWork = DispatchSemaphore(value: 0)
-
-    init(_ work: @escaping Work) {
-      self.work = Locked(work)
-    }
-
-    func give(_ work: @escaping Work) {
-      self.work.withLockOfProcess { $0 = work }
-      hasWork.signal()
-    }
-
-    /// Waits for the next work; returns nil if none comes for a while.
-    func next() -> Work? {
-      let isIdle = idle.withLockOfProcess { idle in
-        if idle.count < mostIdle { idle.append(self) }
-        return idle.last === self
-      }
-      guard isIdle else { return nil }
-      if hasWork.wait(timeout: .now() + 1) == .timedOut {
-        let hasLeft = idle.withLockOfProcess { idle in
-          let count = idle.count
-          idle.removeAll { $0 === self }
-          return idle.count < count
-        }
-        if hasLeft { return nil }
-        // Another thread has taken this helper out of the list, and gives it work.
-        hasWork.wait()
-      }
-      return takeWork()
-    }
-
-    func takeWork() -> Work? { work.withLockOfProcess { $0.take() } }
-  }
+  private static let idle = IdleHelpers()
 
   /// Runs a closure on a thread that does nothing else meanwhile.
   static func run(_ work: @escaping Work) {
-    if let helper = idle.withLockOfProcess({ $0.popLast() }) {
-      helper.give(work)
-    } else if !start(work) {
-      // The process has reached the system's limit of threads, but the system's queues may still have one.
-      DispatchQueue(label: "DispatchStore.helper").async(execute: work)
-    }
+    if idle.take(work) || start(work) { return }
+    // The process has reached the system's limit of threads, but the system's queues may still have one.
+    DispatchQueue(label: "DispatchStore.helper").async(execute: work)
+  }
+
+  private final class FirstWork: Sendable {
+    let work: Work
+
+    init(_ work: @escaping Work) { self.work = work }
   }
 
   private static func start(_ work: @escaping Work) -> Bool {
@@ -63,21 +29,20 @@ enum HelperThreads {
     #else
       var thread: pthread_t?
     #endif
-    let helper = Unmanaged.passRetained(Helper(work))
+    let first = Unmanaged.passRetained(FirstWork(work))
     let error = pthread_create(
       &thread, nil,
       {
         pthread_detach(pthread_self())
         HelperThreads.live($0)
         return nil
-      }, helper.toOpaque())
-    if error != 0 { helper.release() }
+      }, first.toOpaque())
+    if error != 0 { first.release() }
     return error == 0
   }
 
   private static func live(_ address: UnsafeMutableRawPointer?) {
-    let helper = Unmanaged<Helper>.fromOpaque(address!).takeRetainedValue()
-    var work = helper.takeWork()
+    var work: Work? = Unmanaged<FirstWork>.fromOpaque(address!).takeRetainedValue().work
     while let present = work {
       work = nil
       #if canImport(ObjectiveC)
@@ -85,7 +50,39 @@ enum HelperThreads {
       #else
         present()
       #endif
-      work = helper.next()
+      work = idle.next()
     }
+  }
+}
+
+/// The helpers that wait for further work, and the work that these are about to take.
+private final class IdleHelpers: @unchecked Sendable {
+  // because `condition` guards what changes
+  private let condition = NSCondition()
+  private var works = FIFO<HelperThreads.Work>()
+  private var count = 0
+  private static let most = 4 * ProcessInfo.processInfo.activeProcessorCount
+
+  /// Takes work for an idle helper; returns false if each of them has some.
+  func take(_ work: @escaping HelperThreads.Work) -> Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    guard works.count < count else { return false }
+    works.append(work)
+    condition.signal()
+    return true
+  }
+
+  /// Waits for the next work; returns nil if none comes for a while, or if enough others wait.
+  func next() -> HelperThreads.Work? {
+    condition.lock()
+    defer { condition.unlock() }
+    guard count < Self.most else { return nil }
+    count += 1
+    let end = Date(timeIntervalSinceNow: 1)
+    while works.isEmpty, condition.wait(until: end) {}
+    // Also after that time: another thread may have counted on this one.
+    count -= 1
+    return works.popFirst()
   }
 }
