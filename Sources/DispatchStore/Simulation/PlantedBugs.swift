@@ -74,7 +74,7 @@ extension Dispatcher {
   ) -> Result {
     let (result, removed) = registry.withLock { (body(&$0), $0.routes.takeRemoved()) }
     yieldPoint(transition)
-    RouteCache.evict(removed).retire()
+    for route in RouteCache.evict(removed) { route.retire() }
     return result
   }
 }

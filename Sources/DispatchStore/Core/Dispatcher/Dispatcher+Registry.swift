@@ -218,7 +218,7 @@ extension Dispatcher {
     let (result, removed) = registry.withLock { registry in
       (body(&registry), RouteCache.evict(registry.routes.takeRemoved()))
     }
-    removed.retire()
+    for route in removed { route.retire() }
     return result
   }
 

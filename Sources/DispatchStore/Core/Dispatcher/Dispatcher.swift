@@ -111,10 +111,11 @@ public final class Dispatcher: Sendable {
   var laneCount: Int { lanes.count }
 
   deinit {
-    registry.withLock { registry in
+    let removed = registry.withLock { registry in
       registry.routes.removeAll()
       return RouteCache.evict(registry.routes.takeRemoved())
-    }.retire()
+    }
+    for route in removed { route.retire() }
     pool.detach()
   }
 

@@ -33,12 +33,12 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
     }
   }
 
-  /// A copy that has left its slot.
+  /// A copy that has left its slot, or a route that has left the registry.
   struct Evicted {
     fileprivate let route: Unmanaged<Route>
     fileprivate let outstanding: Int
 
-    /// Retires the copy, outside of locks: this may run deinitializers of the program.
+    /// Retires the route, outside of locks: this may run deinitializers of the program.
     func retire() { route._withUnsafeGuaranteedRef { $0.retire(after: outstanding) } }
   }
 
@@ -205,32 +205,24 @@ struct RouteCache: @unchecked Sendable {  // because `mutex` guards the table
     all.withLockOfProcess { all in caches.filter { all[$0] != nil } }
   }
 
-  /// Routes that have left the registry, with the copies that were evicted from the threads' caches.
-  struct Removed {
-    fileprivate let routes: [SharedRoute]
-    fileprivate var copies: [Evicted] = []
-
-    /// Retires them, outside of locks: this may run deinitializers of the program.
-    func retire() {
-      for copy in copies { copy.retire() }
-      for route in routes { route.route.retire(after: route.outstanding) }
-    }
-  }
-
   /// Evicts the copies of routes that have left the registry; called under its lock.
-  static func evict(_ routes: [SharedRoute]) -> Removed {
-    var removed = Removed(routes: routes)
-    if routes.isEmpty || isPlanted(.staleRoute) { return removed }
+  ///
+  /// - Returns: The routes with their copies, to be retired.
+  static func evict(_ routes: [SharedRoute]) -> [Evicted] {
+    var evicted = routes.map {
+      Evicted(route: .passUnretained($0.route), outstanding: $0.outstanding)
+    }
+    if routes.isEmpty || isPlanted(.staleRoute) { return evicted }
     all.withLockOfProcess { all in
       for route in routes {
         for id in route.caches {
           // Not `all[id]?.takeSlot`: in debug builds, Swift 6.3.1 calls that although there is no such cache.
           guard let cache = all[id] else { continue }
-          if let copy = cache.takeSlot(of: route.key) { removed.copies.append(copy) }
+          if let copy = cache.takeSlot(of: route.key) { evicted.append(copy) }
         }
       }
     }
-    return removed
+    return evicted
   }
 }
 
