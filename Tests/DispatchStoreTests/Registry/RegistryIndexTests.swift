@@ -15,15 +15,20 @@ import Testing
     override func departed() {}
   }
 
+  private static func entry(
+    _ identifier: String, of type: any ActionType.Type, at sequence: UInt64, waitFor: WaitFor = []
+  ) -> IndexedEntry {
+    IndexedEntry(
+      identifier: identifier,
+      StoreRegistration(sequence: sequence, waitFor: waitFor, ownership: .strong, endGate: nil),
+      actionType: type, overrides: ReducerOverrides(of: Reducer<Int, Ping>()), calls: nil,
+      strongStore: nil)
+  }
+
   private static func registry(of types: [any ActionType.Type]) -> Registry {
     var registry = Registry(of: 1)
     for (place, type) in types.enumerated() {
-      registry.insert { sequence in
-        IndexedEntry(
-          identifier: "\(place)", actionType: type, sequence: sequence, waitFor: [],
-          ownership: .strong,
-          overrides: ReducerOverrides(of: Reducer<Int, Ping>()), calls: nil, strongStore: nil)
-      }
+      registry.insert { entry("\(place)", of: type, at: $0) }
     }
     return registry
   }
@@ -50,12 +55,7 @@ import Testing
   @Test func prerequisitesAreRememberedWhileAStoreDeclaresThem() {
     var registry = Registry(of: 1)
     func register(_ identifier: String, waitFor: WaitFor = []) {
-      registry.insert { sequence in
-        IndexedEntry(
-          identifier: identifier, actionType: Wanted.self, sequence: sequence, waitFor: waitFor,
-          ownership: .strong, overrides: ReducerOverrides(of: Reducer<Int, Ping>()), calls: nil,
-          strongStore: nil)
-      }
+      registry.insert { Self.entry(identifier, of: Wanted.self, at: $0, waitFor: waitFor) }
     }
     register("present")
     register("former")

@@ -83,12 +83,7 @@ extension Dispatcher {
       guard let entry = registry.entry(store.identifier) else { return (nil, nil) }
       let present = entry.store
       guard present === store else { return (nil, present) }
-      let successor = store.reducer.makeEntry(
-        of: store,
-        StoreRegistration(
-          sequence: entry.sequence, waitFor: entry.waitFor, ownership: entry.ownership,
-          endGate: entry.endGate))
-      registry.replace(entry, by: successor)
+      registry.replace(entry, by: store.reducer.makeEntry(of: store, entry.registration))
       return (entry, present)
     }
     // Released outside the lock: the entry with everything that its handlers have captured, and a store that is held

@@ -3,10 +3,11 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   let identifier: String
   /// The type of the actions that this entry gets; the store may respond to others by other entries.
   let actionType: any ActionType.Type
-  /// The order of registration, which decides ties in the `waitFor` order.
-  let sequence: UInt64
-  let waitFor: WaitFor
-  let ownership: StoreOwnership
+  final let registration: StoreRegistration
+  final var sequence: UInt64 { registration.sequence }
+  final var waitFor: WaitFor { registration.waitFor }
+  final var ownership: StoreOwnership { registration.ownership }
+  final var endGate: EndGate? { registration.endGate }
   /// The methods that the store's reducer overrides.
   let overrides: ReducerOverrides
   /// The calls of the store's reducer; nil for a weakly owned store.
@@ -16,24 +17,18 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// The store for hooks; a `DepartedStore` if it is weakly owned.
   let strongStore: any StoreType
   var isStrong: Bool { object != nil }
-  /// The gate at which dispatches to the store wait after their stores; nil for most.
-  let endGate: EndGate?
 
   init(
-    identifier: String, actionType: any ActionType.Type, sequence: UInt64, waitFor: WaitFor,
-    ownership: StoreOwnership, overrides: ReducerOverrides, calls: ReducerCalls?,
-    strongStore: (any StoreType)?, endGate: EndGate? = nil
+    identifier: String, _ registration: StoreRegistration, actionType: any ActionType.Type,
+    overrides: ReducerOverrides, calls: ReducerCalls?, strongStore: (any StoreType)?
   ) {
-    self.endGate = endGate
+    self.registration = registration
     self.overrides = overrides
     self.calls = calls
     object = strongStore
     self.strongStore = strongStore ?? DepartedStore(identifier: identifier)
     self.identifier = identifier
     self.actionType = actionType
-    self.sequence = sequence
-    self.waitFor = waitFor
-    self.ownership = ownership
   }
 
   /// The store, or nil if it was released.
@@ -134,7 +129,7 @@ enum OperationAnswer {
 
 /// How a store is registered.
 struct StoreRegistration {
-  /// The order of registration.
+  /// The order of registration, which decides ties in the `waitFor` order.
   let sequence: UInt64
   let waitFor: WaitFor
   let ownership: StoreOwnership
@@ -176,11 +171,9 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
     strong = isStrong ? store : nil
     weakly = isStrong ? nil : store
     super.init(
-      identifier: store.identifier, actionType: actionType, sequence: registration.sequence,
-      waitFor: registration.waitFor, ownership: registration.ownership,
+      identifier: store.identifier, registration, actionType: actionType,
       overrides: overrides ?? ReducerOverrides(of: store.reducer),
-      calls: isStrong ? calls ?? store.calls : nil, strongStore: isStrong ? store : nil,
-      endGate: registration.endGate)
+      calls: isStrong ? calls ?? store.calls : nil, strongStore: isStrong ? store : nil)
   }
 
   final var typed: Store<Model, Action>? { strong ?? weakly }
