@@ -30,10 +30,14 @@ class StoreStorage: @unchecked Sendable {
   @usableFromInline final let lockRank: UInt64
   private static let lastRank = Atomic<UInt64>(0)
   /// Whether a notifier delivers commits, and whether with the model.
-  @exclusivity(unchecked) @usableFromInline final var isDelivered = false
-  @exclusivity(unchecked) @usableFromInline final var deliversModel = false
-  /// Whether observers keep a part of a commit in its exclusive section.
-  @exclusivity(unchecked) @usableFromInline final var isKept = false
+  ///
+  /// Called under the lock.
+  @usableFromInline final var isDelivered: Bool { notifications.isDelivered }
+  @usableFromInline final var deliversModel: Bool { notifications.needsModel }
+  /// Whether the keeper or observers keep a part of a commit in its exclusive section.
+  ///
+  /// Called under the lock.
+  @usableFromInline final var isKept: Bool { notifications.isKept || keeper != nil }
   /// Objects that other parts of the library keep with the store.
   @exclusivity(unchecked) final var attachments: Unmanaged<StoreAttachment>?
   @exclusivity(unchecked) private final var notifications = NotificationQueue()
@@ -287,9 +291,6 @@ class StoreStorage: @unchecked Sendable {
     defer {
       observed.store(
         publishes || notifications.isObserved || keeper != nil, ordering: .relaxed)
-      isDelivered = notifications.isDelivered
-      deliversModel = notifications.needsModel
-      isKept = notifications.isKept || keeper != nil
     }
     return body(&notifications)
   }
