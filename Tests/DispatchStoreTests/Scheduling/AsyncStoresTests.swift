@@ -15,8 +15,10 @@ struct AsyncStoresTests {
   private let released = Latch()
 
   @discardableResult
-  private func addCount(_ identifier: String, waitFor: WaitFor = []) -> Count {
-    dispatcher.register(
+  private func addCount(
+    _ identifier: String, waitFor: WaitFor = [], to other: Dispatcher? = nil
+  ) -> Count {
+    (other ?? dispatcher).register(
       store: Store(identifier: identifier, model: 0, reducer: CountingReducer()), waitFor: waitFor)
   }
 
@@ -52,6 +54,22 @@ struct AsyncStoresTests {
     let observed = Latch()
     let token = behind.observe(.model) { _ in observed.open() }
     let handle = dispatcher.dispatch(action: blocks)
+    await observed.opened()
+    await began.opened()
+    #expect(!handle.hasEnded)
+    released.open()
+    #expect(await handle.result.isSuccess)
+    token.cancel()
+  }
+
+  @Test func oneThatOnlyReducesWaitsForNoneThatBlocksAlsoInANarrowQueue() async {
+    let narrow = Dispatcher(queue: .wide(1))
+    narrow.addStage("blocking")
+    narrow.addStage("other")
+    let free = addCount("free", to: narrow)
+    let observed = Latch()
+    let token = free.observe(.model) { _ in observed.open() }
+    let handle = narrow.dispatch(action: blocks)
     await observed.opened()
     await began.opened()
     #expect(!handle.hasEnded)

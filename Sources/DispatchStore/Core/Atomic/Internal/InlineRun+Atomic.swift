@@ -30,7 +30,7 @@ extension InlineRun.Address {
       let step = InlineStep(outcome[index])
       pointee.session?._withUnsafeGuaranteedRef { $0.setStart(startedAt) }
       guard end(step, at: index, of: route, isLast: index + 1 == route.count) else {
-        return InlineRemainder(position: index, order: nil, begun: (index, step))
+        return InlineRemainder(index: index, begun: step)
       }
     }
     return nil

@@ -31,8 +31,12 @@ final class Route: @unchecked Sendable {
   let isAtomic: Bool
   /// Whether nothing else needs preparation.
   var isOnlyAtomic: Bool { isAtomic && !hasFailed && !mayChange && chain.isEmpty }
-  /// Whether the stores can run one after the other on the concurrent queue in the order of their indices.
-  let isPlainConcurrently: Bool
+  /// Whether all stores answer by a reduction, also weakly owned ones.
+  let areReductions: Bool
+  /// Whether the stores run one after the other on the concurrent queue, too: none that may block delays another.
+  var isInlineConcurrently: Bool { areReductions || count < 2 }
+  /// Whether a store may block its thread, since it answers by more than a reduction.
+  func mayBlock(at index: Int) -> Bool { entries[index].overrides.answer != .reduction }
   /// Whether no registered store responds.
   var isUnanswered: Bool { registered.isEmpty }
   var count: Int { Int(truncatingIfNeeded: storeCount) }
@@ -41,8 +45,8 @@ final class Route: @unchecked Sendable {
 
   /// Whether all stores only reduce, also those that run only if the dispatch's own route differs.
   let onlyReduces: Bool
-  /// Whether an action with companions is atomic: all stores only reduce, also weakly owned ones.
-  let isAtomicWithCompanions: Bool
+  /// Whether an action with companions is atomic.
+  var isAtomicWithCompanions: Bool { areReductions && count > 0 }
   /// The gate at which dispatches wait after their stores, until the stores' commits are saved; nil for most.
   ///
   /// Also that of stores that run only if the dispatch's own route differs.
@@ -91,12 +95,6 @@ final class Route: @unchecked Sendable {
   let hasWeakStores: Bool
   /// Whether a dispatch may get a route of its own: without stores that are gone, or in a refined order.
   var mayChange: Bool { hasWeakStores || hasRefinements }
-  /// Store indices by position, in the order for the concurrent queue; nil if they are in ascending order.
-  let concurrentOrder: [Int]?
-  /// Whether the stores can run one after the other on the concurrent queue, too.
-  ///
-  /// If so, a store that may block its thread delays only stores that wait for it.
-  let isInlineConcurrently: Bool
   /// The route that owns `targets`, if this is a thread's copy.
   private let original: Route?
 
@@ -162,11 +160,7 @@ final class Route: @unchecked Sendable {
     hasWeakStores = registered.contains { $0.ownership == .weak }
     needsPreparation =
       failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty || isAtomic
-    let concurrentOrder = ConcurrentOrder(
-      prerequisites: prerequisites, mayBlock: entries.map { $0.overrides.answer != .reduction })
-    isInlineConcurrently = concurrentOrder != nil
-    self.concurrentOrder = concurrentOrder?.permutation
-    isPlainConcurrently = concurrentOrder.map { $0.permutation == nil } ?? false
+    areReductions = entries.allSatisfy { $0.overrides.answer == .reduction }
     original = nil
     storeCount = UInt32(entries.count)
     targets = .allocate(capacity: entries.count)
@@ -181,8 +175,6 @@ final class Route: @unchecked Sendable {
     let runnable = failure == nil ? entries : hasRefinements || hasWeakStores ? registered : []
     onlyReduces = runnable.allSatisfy(reduces)
     endGate = runnable.lazy.compactMap(\.endGate).first
-    isAtomicWithCompanions =
-      !entries.isEmpty && entries.allSatisfy { $0.overrides.answer == .reduction }
     // A dispatch that has to wait after its stores runs in a round.
     self.plainCount = endGate == nil ? UInt32(plainCount) : 0
     _ = Unmanaged.passRetained(self)
@@ -198,12 +190,9 @@ final class Route: @unchecked Sendable {
     (hasFailed, isAtomic) = (route.hasFailed, route.isAtomic)
     needsPreparation = route.needsPreparation
     (hasRefinements, hasWeakStores) = (route.hasRefinements, route.hasWeakStores)
-    concurrentOrder = route.concurrentOrder
-    isInlineConcurrently = route.isInlineConcurrently
-    isPlainConcurrently = route.isPlainConcurrently
+    areReductions = route.areReductions
     (storeCount, plainCount) = (route.storeCount, route.plainCount)
     (onlyReduces, endGate) = (route.onlyReduces, route.endGate)
-    isAtomicWithCompanions = route.isAtomicWithCompanions
     (targets, firstCalls, original) = (route.targets, route.firstCalls, route)
     _ = Unmanaged.passRetained(self)
   }

@@ -32,9 +32,9 @@ extension InlineRun {
     return record._withUnsafeGuaranteedRef { !$0.hasDetails }
   }
 
-  /// Whether the stores can't run one after the other in the order of their indices; false in a task.
-  var needsConcurrentOrder: Bool {
-    place == nil && route._withUnsafeGuaranteedRef { !$0.isPlainConcurrently }
+  /// Whether the stores can't run one after the other, since one may block; false in a task.
+  var runsConcurrently: Bool {
+    place == nil && route._withUnsafeGuaranteedRef { !$0.isInlineConcurrently }
       && record?._withUnsafeGuaranteedRef(\.runsConcurrently) == true
   }
 

@@ -26,10 +26,10 @@ extension InlineRun.Address {
     if scheduler.isTask, Task.isCancelled { record.cancel() }
     let round = Round(
       of: record, at: scheduler, action, to: route, session,
-      ended: remainder.ended(of: route, pointee.outcomes), begun: remainder.begun?.index,
+      ended: remainder.ended(of: route, pointee.outcomes), begun: remainder.begunIndex,
       hadBegun: remainder.endedCount > pointee.skippedCount, isAtomic: pointee.isAtomic,
       pointee.atomicOutcome)
-    let begun = remainder.begun.map { round.storeRun(at: $0.index) }
+    let begun = remainder.begunIndex.map { round.storeRun(at: $0) }
     if details.begin(.round(round), begun) { round.cancel() }
     details.startTimerInRound { record.timerFired() }
     record.continueIn(round, after: remainder, begun)

@@ -68,12 +68,7 @@ extension InlineRun.Address {
       if isFirst, needsRound(for: route, isAtomic: isAtomic) { return .all }
       if isAtomic { return runAtomically(route, on: thread) }
       if isFirst, pointee.isUndisturbed { pointee.noteFirstStart() }
-      var order: [Int]?
-      if pointee.needsConcurrentOrder {
-        guard route.isInlineConcurrently || pointee.isCancelled else { return .all }
-        order = route.concurrentOrder
-      }
-      return runStores(along: route, from: first, in: order, on: thread)
+      return runStores(along: route, from: first, on: thread)
     }
   }
 
@@ -81,23 +76,22 @@ extension InlineRun.Address {
   private func needsRound(for route: Route, isAtomic: Bool) -> Bool {
     if isAtomic, pointee.mayRetry { return true }
     let endsApart = route.endGate != nil || route.count > 1 && pointee.mayEndEarly
-    return endsApart && !pointee.isCancelled
+    return (endsApart || !isAtomic && pointee.runsConcurrently) && !pointee.isCancelled
   }
 
   /// Runs store after store, as long as each ends at once.
   private func runStores(
-    along route: Route, from first: Int, in order: [Int]?, on thread: ThreadState
+    along route: Route, from first: Int, on thread: ThreadState
   ) -> InlineRemainder? {
     var first = first
     if let begun = pointee.begun.take() {
       guard end(begun, at: first, of: route, isLast: first + 1 == route.count) else {
-        return InlineRemainder(position: first, order: order, begun: (first, begun))
+        return InlineRemainder(index: first, begun: begun)
       }
       first += 1
     }
     var lastStarted = first > 0 ? first - 1 : nil
-    for position in first..<route.count {
-      let index = order?[position] ?? position
+    for index in first..<route.count {
       pointee.index = index
       let step: InlineStep
       if pointee.isUndisturbed {
@@ -106,14 +100,14 @@ extension InlineRun.Address {
       } else if let answer = answer(at: index, of: route, &lastStarted, on: thread) {
         step = answer
       } else {
-        return InlineRemainder(position: position, order: order, begun: nil)
+        return InlineRemainder(index: index, begun: nil)
       }
       if case .finished = step, pointee.isUndisturbed { continue }
       let failed = if case .ended(.failed) = step { lastStarted == index } else { false }
       guard !(failed && pointee.mayRetry),
-        end(step, at: index, of: route, isLast: position + 1 == route.count)
+        end(step, at: index, of: route, isLast: index + 1 == route.count)
       else {
-        return InlineRemainder(position: position, order: order, begun: (index, step))
+        return InlineRemainder(index: index, begun: step)
       }
     }
     return nil

@@ -35,35 +35,31 @@ enum InlineStep {
 
 /// The point at which an inline run stops and a round takes over.
 struct InlineRemainder {
-  /// The stores before this position have ended.
-  let position: Int
-  /// The store index by position; nil if they are equal.
-  let order: [Int]?
-  /// The store at that position, if it has begun.
-  let begun: (index: Int, step: InlineStep)?
+  /// The store index before which all stores have ended.
+  let index: Int
+  /// The step of the store at that index, if it has begun.
+  let begun: InlineStep?
+  /// The store index that has begun; nil if none has.
+  var begunIndex: Int? { begun == nil ? nil : index }
 
-  init(position: Int, order: [Int]?, begun: (index: Int, step: InlineStep)?) {
-    self.position = position
-    self.order = order
-    if case .heldBack? = begun?.step { self.begun = nil } else { self.begun = begun }
+  init(index: Int, begun: InlineStep?) {
+    self.index = index
+    if case .heldBack? = begun { self.begun = nil } else { self.begun = begun }
   }
 
   /// All stores, none of which has begun.
-  static var all: InlineRemainder { InlineRemainder(position: 0, order: nil, begun: nil) }
+  static var all: InlineRemainder { InlineRemainder(index: 0, begun: nil) }
 
-  /// The number of stores that have ended, with the one at that position.
-  var endedCount: Int { position + (begun?.step.outcome == nil ? 0 : 1) }
+  /// The number of stores that have ended, with the one at that index.
+  var endedCount: Int { index + (begun?.outcome == nil ? 0 : 1) }
 
   /// Returns the outcomes by store index, nil for stores that have not ended; empty if none has.
   ///
   /// - Parameter outcomes: The outcomes by store index; empty if all ended stores have finished.
   func ended(of route: Route, _ outcomes: [StoreOutcome]) -> [StoreOutcome?] {
-    if position == 0 { return [] }
+    if index == 0 { return [] }
     var ended = [StoreOutcome?](repeating: nil, count: route.count)
-    for position in 0..<position {
-      let index = order?[position] ?? position
-      ended[index] = outcomes.isEmpty ? .finished : outcomes[index]
-    }
+    for index in 0..<index { ended[index] = outcomes.isEmpty ? .finished : outcomes[index] }
     return ended
   }
 }

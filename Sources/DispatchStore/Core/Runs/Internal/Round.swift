@@ -118,7 +118,7 @@ final class Round: @unchecked Sendable {
   func begin(after remainder: InlineRemainder, _ begun: StoreRun?) -> Bool {
     let others = !isAtomic ? state.withLock { $0.first } : remainder.begun == nil ? [leader] : []
     if let gate = route.endGate, holdBack(at: gate, others) { return false }
-    guard let step = remainder.begun?.step, let begun else { return start(others) }
+    guard let step = remainder.begun, let begun else { return start(others) }
     begun.startedAt = session?.startedAt
     if isAtomic { atomic.startedAt = begun.startedAt }
     let outcome: StoreOutcome? =
@@ -141,17 +141,22 @@ final class Round: @unchecked Sendable {
   ///   since.
   func start(_ indices: [Int], unparked: Int? = nil) -> Bool {
     let isConcurrent = runsConcurrently && !isCancelled
+    let count = route.count
+    // Stores that may block come after all others: these delay each other by less than a step of their own would take.
+    func rank(_ index: Int) -> Int {
+      isConcurrent && route.mayBlock(at: index) ? index + count : index
+    }
     // Indices are in the order of the hook calls, and so is the execution.
-    var ready = MinimumHeap(indices)
+    var ready = MinimumHeap(indices.map(rank).sorted())
     if let unparked {
       for entry in isAtomic ? route.entries : [route.entries[unparked]] {
         entry.storage?.startNextParked()
       }
     }
-    while let index = ready.popMinimum() {
-      // Stores that only reduce delay each other by less than a step of their own would take.
-      if isConcurrent, !route.onlyReduces {
-        while let other = ready.popMinimum() { resume { $0.start([other]) } }
+    while let first = ready.popMinimum() {
+      let index = first % count
+      if first >= count {
+        while let other = ready.popMinimum() { resume { $0.start([other % count]) } }
       }
       if index != unparked, park(index, and: isConcurrent ? [] : ready.sorted) {
         if isConcurrent { continue }
@@ -159,7 +164,7 @@ final class Round: @unchecked Sendable {
       }
       let (next, isClosed) = attempt(index)
       if isClosed { return true }
-      for index in next { ready.insert(index) }
+      for index in next { ready.insert(rank(index)) }
     }
     return false
   }
