@@ -24,8 +24,10 @@ enum Alarm {
         return nil
       }
     }
-    if let call = clock.call {
-      return { time, body in call(time) { DispatchContext.outside { body(time) } } }
+    if let (dated, start) = clock.dated {
+      return { time, body in
+        dated.alarm(at: start.addingClamped(time)) { DispatchContext.outside { body(time) } }
+      }
     }
     if let sleep = clock.sleep {
       return { time, body in

@@ -10,40 +10,29 @@ final class DispatcherClock: Sendable {
   /// Sleeps until a time in nanoseconds, or until the task is cancelled; nil for the system's clock, and for one that
   /// calls back.
   let sleep: Sleep?
-  /// Calls back at a time in nanoseconds; nil for a clock that can't.
-  let call: Call?
   /// Returns the time until an instant of the clock, or nil for an instant of another clock.
   private let timeLeft: @Sendable (Any) -> Duration?
 
-  /// Returns the nanoseconds since 1970; nil for the system's date.
-  private let unix: (@Sendable () -> Int64)?
-  /// Adds an observer of a date that jumps.
-  private let addObserver: (@Sendable (any DateObserver) -> Void)?
+  /// A clock that has a date of its own and calls back, with its time when this instance was made.
+  let dated: (clock: any DatedClock, start: Int64)?
+  /// The date when this instance was made.
+  private let startDate = DispatcherClock.systemUnixNanoseconds
 
   typealias Sleep = @Sendable (_ time: Int64) async -> Void
-  typealias Call =
-    @Sendable (_ time: Int64, _ body: @escaping @Sendable () -> Bool) -> Alarm.Unset?
 
   /// - Parameter clock: The clock, or nil for the system's.
   init(_ clock: (any Clock<Duration>)?) {
     timeLeft =
       clock.map { DispatcherClock.left(on: $0) } ?? DispatcherClock.left(on: ContinuousClock())
     if let dated = clock as? any DatedClock {
-      unix = { dated.unixNanoseconds }
       // Read once for both, since another thread may advance the clock.
       let start = dated.elapsedNanoseconds
+      self.dated = (dated, start)
       elapsed = { .nanoseconds(dated.elapsedNanoseconds - start) }
-      call = { dated.alarm(at: start.addingClamped($0), $1) }
       sleep = nil
-      addObserver = { dated.add($0) }
     } else {
+      dated = nil
       (elapsed, sleep) = clock.map { DispatcherClock.timing(of: $0) } ?? (nil, nil)
-      call = nil
-      addObserver = nil
-      let start = DispatcherClock.systemUnixNanoseconds
-      unix = elapsed.map { elapsed in
-        { @Sendable in start.addingClamped(elapsed().wholeNanoseconds) }
-      }
     }
   }
 
@@ -63,7 +52,11 @@ final class DispatcherClock: Sendable {
   }
 
   /// The nanoseconds since 1970: by the system's date, by the clock's own, or counted by a clock that has none.
-  var unixNanoseconds: Int64 { unix?() ?? Self.systemUnixNanoseconds }
+  var unixNanoseconds: Int64 {
+    if let dated { return dated.clock.unixNanoseconds }
+    guard let elapsed else { return Self.systemUnixNanoseconds }
+    return startDate.addingClamped(elapsed().wholeNanoseconds)
+  }
 
   /// Whether the date may jump without telling an observer: only the system's does.
   var hasSilentJumps: Bool { elapsed == nil }
@@ -74,7 +67,7 @@ final class DispatcherClock: Sendable {
   }
 
   /// Calls an observer after each jump of the date, as long as the observer exists.
-  func add(_ observer: any DateObserver) { addObserver?(observer) }
+  func add(_ observer: any DateObserver) { dated?.clock.add(observer) }
 
   /// The milliseconds since 1970, of that date.
   var unixMilliseconds: Int64 { unixNanoseconds / 1_000_000 }
