@@ -16,13 +16,10 @@ class Scheduler: @unchecked Sendable {
   /// Whether stores that don't wait for each other run concurrently.
   var runsStoresConcurrently: Bool { false }
 
-  /// Whether this scheduler is the task of a dispatch's caller.
-  var isTask: Bool { false }
+  /// The scheduler as the task of a dispatch's caller; nil if it is none.
+  var asTask: TaskScheduler? { nil }
 
-  /// The scheduler as a `TaskScheduler`, or nil.
-  final var asTask: TaskScheduler? {
-    isTask ? unsafeDowncast(self, to: TaskScheduler.self) : nil
-  }
+  final var isTask: Bool { asTask != nil }
 
   /// Whether `async` blocks run on the thread that runs steps, or begin there.
   var runsBlocksInSteps: Bool { false }
