@@ -102,12 +102,11 @@ extension RecorderMiddleware {
     repeat {
       await idle()
       // A dispatch that was due may have begun in between.
-    } while await dueHaveBegun(at: dispatcher, awaitsEffects: awaitsEffects)
+    } while await hasGoneOn(dispatcher, awaitsEffects: awaitsEffects)
       || !isIdle && !Task.isCancelled
   }
 
-  /// Awaits what goes on by itself while no dispatch is under way: delayed dispatches whose time has come, the next steps
-  /// of groups, and runs of effects if asked.
+  /// Awaits what goes on by itself at a dispatcher while no dispatch is under way.
   ///
   /// Returns early if a dispatch has begun meanwhile. Returns false if there is nothing to await, or the task is
   /// cancelled.
@@ -115,17 +114,14 @@ extension RecorderMiddleware {
   /// - Parameters:
   ///   - awaitsEffects: Whether runs of effects count.
   ///   - hasNews: Whether there is nothing to await any longer: a dispatch may have begun and ended before this looked.
-  nonisolated(nonsending) func dueHaveBegun(
-    at dispatcher: Dispatcher, awaitsEffects: Bool,
+  nonisolated(nonsending) func hasGoneOn(
+    _ dispatcher: Dispatcher, awaitsEffects: Bool,
     or hasNews: @escaping @Sendable (Journal) -> Bool = { _ in false }
   ) async -> Bool {
     let journal = journal
     let seen = journal.read(\.notices)
     let notice: @Sendable () -> Void = { journal.change { $0.noticed() } }
-    guard
-      dispatcher.whenDueHaveBegun(notice) || dispatcher.whenGroupGoesOn(notice)
-        || awaitsEffects && dispatcher.whenEffectsGoOn(notice)
-    else { return false }
+    guard dispatcher.whenGoneOn(awaitsEffects: awaitsEffects, notice) else { return false }
     _ = await journal.first { $0.notices > seen || !$0.isIdle || hasNews($0) ? true : nil }
     return !Task.isCancelled
   }

@@ -111,7 +111,7 @@ private final class ReplayProgress: Middleware {
 
   /// Makes one that is registered.
   init(of dispatcher: Dispatcher) {
-    dispatcher.followGroups()
+    dispatcher.followContinuations()
     dispatcher.register(middleware: self)
   }
 

@@ -164,9 +164,7 @@ extension TestStore {
     }
     while true {
       if let found = await recorder.journal.first(next), let found { return found }
-      if await recorder.dueHaveBegun(
-        at: dispatcher, awaitsEffects: awaitsEffects, or: hasNext)
-      {
+      if await recorder.hasGoneOn(dispatcher, awaitsEffects: awaitsEffects, or: hasNext) {
         continue
       }
       // A dispatch that was due may have begun in between.

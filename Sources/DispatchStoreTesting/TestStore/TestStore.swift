@@ -61,8 +61,7 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
     place = SourcePlace(fileID, filePath, line, column)
     watch = StoreWatch(self.store, recorder)
     progress.change { [watch] in $0.watches.append(watch) }
-    dispatcher.followGroups()
-    dispatcher.watchEffects()
+    dispatcher.followContinuations()
     // First, so that it counts a dispatch until all other hooks have run.
     dispatcher.register(first: recorder)
   }

@@ -44,8 +44,13 @@ extension DispatchHandle {
     let workers = dispatch.schedulerForWaits.workers
     // The dispatch may have ended since the check above, and then has no scheduler.
     if workers == nil, let result = dispatch.result { return body(result) }
+    let continuations = workers?.continuations
+    continuations?.add(dispatch.id)
     dispatch.whenEnded {
-      let step: @Sendable () -> Void = { body(dispatch.result!) }
+      let step: @Sendable () -> Void = {
+        body(dispatch.result!)
+        continuations?.remove(dispatch.id)
+      }
       let thread = ThreadState.current
       // A dispatch that was just ending had no scheduler: then the thread that has ended it says where to go on.
       if let pool = workers ?? thread.worker?.pool {

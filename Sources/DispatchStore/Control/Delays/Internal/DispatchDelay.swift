@@ -89,36 +89,37 @@ final class DelayedDispatches: DispatcherAttachment {
     var delays: [DispatchID: DispatchDelay] = [:]
     /// By the hash of its key, for each lane in which one begins: the starts that wait for that.
     var starts: [Int: FIFO<Start>] = [:]
-    /// The number of runs of repeated actions whose time has come, and that have not been dispatched, or whose completion
-    /// has not returned.
-    var dueRunCount = 0
-    var waiters: [@Sendable () -> Void] = []
-    var isAnyDue: Bool { dueRunCount > 0 || delays.values.contains(where: \.hasEnded) }
-
-    mutating func takeWaiters() -> [@Sendable () -> Void] {
-      if waiters.isEmpty || isAnyDue { return [] }
-      defer { waiters = [] }
-      return waiters
-    }
+    /// Told of changes; nil if nobody follows what goes on by itself.
+    var continuations: Continuations?
   }
 
   var all: [DelayedDispatch] { state.withLock { Array($0.delays.values) }.compactMap(\.subject) }
   var count: Int { state.withLock(\.delays.count) }
+  /// Whether the time of one has come, and it has not begun.
+  var isAnyDue: Bool { state.withLock { $0.delays.values.contains(where: \.hasEnded) } }
   /// The dispatches whose time has not come.
   var waiting: Set<DispatchID> {
     state.withLock { state in Set(state.delays.filter { !$0.value.hasEnded }.keys) }
   }
 
+  func follow(_ continuations: Continuations) {
+    state.withLock { $0.continuations = continuations }
+  }
+
   func insert(_ delay: DispatchDelay, _ id: DispatchID) {
-    state.withLock { $0.delays[id] = delay }
+    let continuations = state.withLock { state in
+      state.delays[id] = delay
+      return state.continuations
+    }
+    continuations?.changed()
   }
 
   func remove(_ id: DispatchID) {
-    let (removed, waiters) = state.withLock {
-      ($0.delays.removeAndShrink(id), $0.takeWaiters())
+    let (removed, continuations) = state.withLock {
+      ($0.delays.removeAndShrink(id), $0.continuations)
     }
     withExtendedLifetime(removed) {}
-    for waiter in waiters { waiter() }
+    continuations?.changed()
   }
 
   /// Begins a dispatch of a lane on the concurrent queue, after those of that lane whose delays have ended before.
@@ -150,25 +151,6 @@ final class DelayedDispatches: DispatcherAttachment {
     }
     if let next { run(next, hash, on: pool) }
   }
-
-  func runIsDue() { state.withLock { $0.dueRunCount += 1 } }
-
-  func runIsOver() {
-    let waiters = state.withLock { state in
-      state.dueRunCount -= 1
-      return state.takeWaiters()
-    }
-    for waiter in waiters { waiter() }
-  }
-
-  /// Calls a closure once all have begun whose time has come; returns false if there is none.
-  func whenDueHaveBegun(_ body: @escaping @Sendable () -> Void) -> Bool {
-    state.withLock { state in
-      guard state.isAnyDue else { return false }
-      state.waiters.append(body)
-      return true
-    }
-  }
 }
 
 /// The turn of a dispatch that begins after its delay; used by one thread.
@@ -182,10 +164,4 @@ private final class StartTurn: LaneTurn {
 
 extension Dispatcher {
   var delayedDispatches: DelayedDispatches { attachment(orAdd: DelayedDispatches()) }
-
-  /// Calls a closure once all delayed and repeated dispatches have begun whose time has come, and the completions of the
-  /// repeated ones have returned; returns false if there is none.
-  package func whenDueHaveBegun(_ body: @escaping @Sendable () -> Void) -> Bool {
-    delayedDispatches.whenDueHaveBegun(body)
-  }
 }

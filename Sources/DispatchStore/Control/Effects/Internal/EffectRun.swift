@@ -21,7 +21,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   private let standIn: Dispatch
   private let carried: CapturedTaskLocal?
   /// Known only if a test waits for runs, and so are the sleeps.
-  let watch: EffectWatch?
+  let continuations: Continuations?
   private let sleeps: VirtualSleeps?
   /// The deadline of the dispatch that the run follows, by the dispatcher's clock.
   private let deadline: Int64?
@@ -32,7 +32,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   /// Nil if the dispatcher accepts none, or if the followers of the dispatch were cancelled.
   init?(
     of registered: RegisteredEffect, following ended: EndedDispatch, _ key: TypedKey?,
-    _ work: OutboxEntry?, _ watch: EffectWatch?, on thread: ThreadState
+    _ work: OutboxEntry?, on thread: ThreadState
   ) {
     guard
       let standIn = Dispatch.standIn(
@@ -44,8 +44,8 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     (action, result, self.key, self.work) = (ended.action, ended.result, key, work)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
-    self.watch = watch
-    sleeps = watch?.makeSleeps()
+    continuations = dispatcher.continuations
+    sleeps = continuations?.makeSleeps()
     // Durable work outlasts the client who has caused it.
     deadline = registered.isDurable ? nil : ended.deadline
     guard ended.lead(to: self, standingIn: standIn) else {
@@ -70,8 +70,8 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     (action, result, key, self.work, deadline) = (work?.action, nil, nil, work, nil)
     self.standIn = standIn
     carried = dispatcher.captureTaskLocals()
-    watch = dispatcher.attachment(EffectWatch.self)
-    sleeps = watch?.makeSleeps()
+    continuations = dispatcher.continuations
+    sleeps = continuations?.makeSleeps()
   }
 
   var dispatchID: DispatchID { standIn.id }
@@ -230,7 +230,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     let time = dispatcher.clock.nanoseconds.addingClamped(duration.wholeNanoseconds)
     let timer = dispatcher.timers.add(at: time) { self.timerFired() }
     if !state.withLock({ $0.keep(timer, after: attempt) }) { dispatcher.timers.remove(timer) }
-    watch?.runChanged()
+    continuations?.changed()
   }
 
   /// Ends the pause, or cancels the run at its deadline: no run has both.

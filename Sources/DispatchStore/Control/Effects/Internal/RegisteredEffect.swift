@@ -27,8 +27,8 @@ final class RegisteredEffect: DispatchFollower {
   }
 
   func dispatchEnded(_ ended: EndedDispatch) {
-    let watch = ended.dispatcher.attachment(EffectWatch.self)
-    defer { watch?.hasTold(of: ended.dispatchID) }
+    let continuations = ended.dispatcher.continuations
+    defer { continuations?.hasTold(of: ended.dispatchID) }
     guard case .following(let following) = effect.kind,
       following.runsRegardless || ended.result.isSuccess
     else { return }
@@ -36,7 +36,7 @@ final class RegisteredEffect: DispatchFollower {
     if isDurable, work == nil { return }
     ended.noteFollower()
     let key = following.key?(ended.action)
-    guard let run = EffectRun(of: self, following: ended, key, work, watch, on: .current) else {
+    guard let run = EffectRun(of: self, following: ended, key, work, on: .current) else {
       // Somebody has cancelled what follows the dispatch, and not the work.
       if let work {
         _ = work.endRun()
@@ -70,10 +70,10 @@ final class RegisteredEffect: DispatchFollower {
       return arrive(run, following) { $0.begin() }
     }
     // Not before the cause is durable: a crash could undo it. No turn is held meanwhile.
-    run.watch?.willBeSaved()
+    run.continuations?.willBeSaved()
     keeper.whenSaved { isSaved in
       if isSaved { self.arrive(run, following) { $0.beginElsewhere() } } else { run.end() }
-      run.watch?.wasSaved()
+      run.continuations?.wasSaved()
     }
   }
 
@@ -186,7 +186,7 @@ final class RegisteredEffect: DispatchFollower {
   func ended(_ run: EffectRun) {
     let next = lines.withLock { $0.ended(run, run.key, at: run.line) }
     next?.beginElsewhere()
-    run.watch?.runChanged()
+    run.continuations?.changed()
   }
 
   /// Gives the turn of a run that pauses to the next one.
@@ -197,7 +197,7 @@ final class RegisteredEffect: DispatchFollower {
   /// Lets a run attempt again after its pause, once it has a turn.
   func pauseEnded(_ run: EffectRun) {
     if lines.withLock({ $0.endPause(run, at: run.line) }) { return run.beginElsewhere() }
-    run.watch?.runChanged()
+    run.continuations?.changed()
   }
 
   func cancel() {

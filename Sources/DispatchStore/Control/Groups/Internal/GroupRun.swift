@@ -4,8 +4,8 @@ final class GroupRun: Sendable {
 
   private let progress: GroupProgress
   private let guarded: Locked<GroupWaits>
-  /// Nil if nobody follows the dispatcher's groups.
-  private let continuations: GroupContinuations?
+  /// Nil if nobody follows what goes on by itself.
+  private let continuations: Continuations?
 
   init(
     _ group: ActionGroup, by dispatcher: Dispatcher, _ options: DispatchOptions,
@@ -14,7 +14,7 @@ final class GroupRun: Sendable {
   ) {
     guarded = Locked(GroupWaits(GroupCall(dispatcher, options, origin, completion)))
     progress = GroupProgress(of: group, report)
-    continuations = dispatcher.attachment(GroupContinuations.self)
+    continuations = dispatcher.continuations
   }
 
   /// Begins the group on the calling thread, and follows it until a step has to end elsewhere.

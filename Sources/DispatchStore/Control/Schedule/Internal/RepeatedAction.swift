@@ -26,8 +26,8 @@ final class RepeatedAction: Sendable {
 
   /// Dispatches the action on the concurrent queue, since hooks are code of the program.
   func run(by dispatcher: Dispatcher, then ended: @escaping @Sendable () -> Void) {
-    dispatcher.delayedDispatches.runIsDue()
-    isArranged.whenSet { dispatcher.pool.resume { self.begin(by: dispatcher, then: ended) } }
+    let begin = dispatcher.pool.goingOn { self.begin(by: dispatcher, then: ended) }
+    isArranged.whenSet { dispatcher.pool.resume(begin) }
   }
 
   private func begin(by dispatcher: Dispatcher, then ended: @escaping @Sendable () -> Void) {
@@ -41,12 +41,6 @@ final class RepeatedAction: Sendable {
       fileID: self.fileID, line: self.line)
     // A run that has timed out goes on until its stores have ended.
     if let dispatch = handle.dispatch { dispatch.at(.beforeResult, ended) } else { ended() }
-    let delayed = dispatcher.delayedDispatches
-    guard let completion = self.completion else { return delayed.runIsOver() }
-    handle.whenEnded { result in
-      completion(result)
-      // Only now, since the completion may dispatch, and runs after the end of the dispatch.
-      delayed.runIsOver()
-    }
+    if let completion = self.completion { handle.whenEnded(completion) }
   }
 }

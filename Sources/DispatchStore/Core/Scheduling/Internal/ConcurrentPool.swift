@@ -34,6 +34,7 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   private let spinWait = SpinWait()
   private let returns = DispatchReturns()
   private let ends = PendingEnds()
+  private let followed = AtomicLazyReference<Continuations>()
 
   init(queue: OperationQueue, in world: (any SimulatedWorld)? = nil) {
     self.queue = queue
@@ -159,6 +160,24 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {
     executor.runAnywhere(job)
+  }
+
+  // MARK: What goes on by itself
+
+  /// Everything that goes on by itself at the dispatcher; nil if nobody follows that.
+  var continuations: Continuations? { followed.load() }
+
+  /// Follows what goes on by itself from now on.
+  func followContinuations() -> Continuations { followed.storeIfNil(Continuations()) }
+
+  /// Returns a closure that counts as going on until it has returned, if that is followed.
+  func goingOn(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    guard let continuations else { return body }
+    continuations.begin()
+    return {
+      body()
+      continuations.end()
+    }
   }
 
   // MARK: Reuse of dispatches

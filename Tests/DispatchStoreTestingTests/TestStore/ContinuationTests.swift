@@ -2,8 +2,8 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-@Suite("What a test store knows of effects")
-struct EffectWatchTests {
+@Suite("What a test store knows of what goes on by itself")
+struct ContinuationTests {
   struct Missed: Error {}
   struct First: ActionType {}
   struct Second: ActionType {}
@@ -16,7 +16,7 @@ struct EffectWatchTests {
     try await database.open(for: dispatcher, actions: ActionCoder(Placed.self))
     dispatcher.register(
       store: Store(identifier: "count", model: 0) { On(Placed.self) { count, _ in count += 1 } })
-    dispatcher.watchEffects()
+    dispatcher.followContinuations()
     dispatcher.register(
       effect: DurableEffect("charge", on: Placed.self) { _, _ in
         begun.open()
@@ -24,12 +24,12 @@ struct EffectWatchTests {
       })
     database.hold()
     await dispatcher.send(Placed())
-    #expect(dispatcher.whenEffectsGoOn {})
+    #expect(dispatcher.whenGoneOn(awaitsEffects: true) {})
     #expect(!begun.isOpen)
     database.release()
     while true {
       let changed = Latch()
-      guard dispatcher.whenEffectsGoOn({ changed.open() }) else { break }
+      guard dispatcher.whenGoneOn(awaitsEffects: true, { changed.open() }) else { break }
       await changed.opened()
     }
     #expect(begun.isOpen)
@@ -47,7 +47,7 @@ struct EffectWatchTests {
             On(First.self) { count, _ in count += 1 }
             On(Second.self) { count, _ in count += 1 }
           })
-        dispatcher.watchEffects()
+        dispatcher.followContinuations()
         dispatcher.register(middleware: second)
         dispatcher.register(
           effect: Effect(Second.self) { _, _ in
@@ -61,7 +61,7 @@ struct EffectWatchTests {
         await dispatcher.send(First())
         while true {
           let changed = Latch()
-          if dispatcher.whenEffectsGoOn({ changed.open() }) {
+          if dispatcher.whenGoneOn(awaitsEffects: true, { changed.open() }) {
             await changed.opened()
           } else if second.isUnderWay {
             await second.ended.opened()
@@ -84,11 +84,11 @@ private final class FollowedSecond: Middleware {
   var isUnderWay: Bool { begun.isOpen && !ended.isOpen }
 
   func dispatchWillBegin(_ dispatch: DispatchInfo) {
-    if dispatch.actions.first is EffectWatchTests.Second { begun.open() }
+    if dispatch.actions.first is ContinuationTests.Second { begun.open() }
   }
 
   func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
     dispatch.noteFollowers()
-    if dispatch.actions.first is EffectWatchTests.Second { ended.open() }
+    if dispatch.actions.first is ContinuationTests.Second { ended.open() }
   }
 }

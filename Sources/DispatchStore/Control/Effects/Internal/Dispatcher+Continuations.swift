@@ -1,0 +1,45 @@
+extension Dispatcher {
+  /// Everything that goes on by itself; nil if nobody follows that.
+  var continuations: Continuations? { pool.continuations }
+
+  /// Follows what goes on by itself from now on, for `whenGoneOn`.
+  package func followContinuations() {
+    delayedDispatches.follow(pool.followContinuations())
+  }
+
+  /// Calls a closure once something of what goes on by itself has gone on; returns false if nothing does.
+  ///
+  /// Without a dispatch under way these go on: delayed dispatches whose time has come, repeating schedules, groups, and
+  /// runs of effects.
+  ///
+  /// A run rests while one of its tasks sleeps on a virtual clock or awaits a delayed dispatch, and while it waits for its
+  /// turn or for another attempt. A group rests while all of its running steps are delayed. Long-lived effects do not
+  /// count.
+  ///
+  /// - Parameters:
+  ///   - awaitsEffects: Whether runs of effects count.
+  ///   - body: May be called early, and if this returns false.
+  package func whenGoneOn(
+    awaitsEffects: Bool, _ body: @escaping @Sendable () -> Void
+  ) -> Bool {
+    guard let continuations else { return false }
+    // Before all else is looked at, so that no change is missed.
+    let changes = continuations.whenChanged(body)
+    return delayedDispatches.isAnyDue
+      || continuations.isAnyUnderWay(except: delayedDispatches.waiting)
+      || awaitsEffects && (continuations.isAnyRunAhead || isAnyEffectBusy)
+      // Something may have begun meanwhile that was looked at before.
+      || continuations.changeCount != changes
+  }
+
+  private var isAnyEffectBusy: Bool {
+    registry.withLock(\.followers).contains { ($0 as? RegisteredEffect)?.isBusy == true }
+  }
+}
+
+extension DispatchInfo {
+  /// Notes the effects that follow the dispatch, for `whenGoneOn`; called in `dispatchDidEnd`.
+  package func noteFollowers() {
+    dispatcher.continuations?.willTell(session.followers.count, of: id)
+  }
+}

@@ -1,0 +1,102 @@
+/// Everything that goes on by itself at a dispatcher, for a test that waits until nothing does.
+///
+/// Meanwhile no dispatch may be under way. Only a dispatcher that is followed has one, and it knows what has begun since.
+final class Continuations: Sendable {
+  private let state = Locked(State())
+
+  private struct State {
+    /// The number of threads, and of closures on their way to one, that may dispatch.
+    var count = 0
+    /// The number of things that the end of a dispatch continues, such as a group.
+    var ends: [DispatchID: Int] = [:]
+    /// For each dispatch whose hooks know of its end, the number of effects that have not been told.
+    var untold: [DispatchID: Int] = [:]
+    /// The number of runs of durable effects that wait until their causes are saved, and are in no line before.
+    var unsavedCount = 0
+    var waiters: [@Sendable () -> Void] = []
+    var changeCount = 0
+  }
+
+  private func change(_ body: (inout State) -> Void) {
+    let waiters = state.withLock { state -> [@Sendable () -> Void] in
+      body(&state)
+      state.changeCount += 1
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter() }
+  }
+
+  // MARK: What goes on
+
+  /// Notes that a thread goes on with something.
+  func begin() { change { $0.count += 1 } }
+
+  /// Notes that the thread has dispatched what it could.
+  func end() { change { $0.count -= 1 } }
+
+  /// Notes a dispatch before its end can continue something.
+  func add(_ id: DispatchID) { change { $0.ends[id, default: 0] += 1 } }
+
+  /// Forgets a dispatch once its end has continued that.
+  func remove(_ id: DispatchID) {
+    change { state in
+      guard let count = state.ends[id] else { return }
+      state.ends[id] = count > 1 ? count - 1 : nil
+    }
+  }
+
+  /// Notes that something has changed that is known elsewhere, such as a run of an effect that has come to rest.
+  func changed() { change { _ in } }
+
+  // MARK: Effects
+
+  /// Notes the effects that follow a dispatch, before its end is known.
+  ///
+  /// May be called several times for one dispatch, before its effects are told.
+  func willTell(_ count: Int, of id: DispatchID) {
+    if count > 0 { change { $0.untold[id] = count } }
+  }
+
+  /// Notes that an effect has been told, and that its run is in its line, or waits until its cause is saved.
+  func hasTold(of id: DispatchID) {
+    change { state in
+      guard let count = state.untold[id] else { return }
+      state.untold[id] = count > 1 ? count - 1 : nil
+    }
+  }
+
+  /// Notes that a run waits until its cause is saved.
+  func willBeSaved() { change { $0.unsavedCount += 1 } }
+
+  /// Notes that the run has entered its line, or has ended since saving has failed.
+  func wasSaved() { change { $0.unsavedCount -= 1 } }
+
+  /// Makes the record of a run's sleeps, each of which is a change.
+  func makeSleeps() -> VirtualSleeps { VirtualSleeps { self.changed() } }
+
+  // MARK: Questions
+
+  /// Whether anything goes on, but for effects.
+  ///
+  /// - Parameter delayed: The dispatches whose time has not come, which continue nothing before.
+  func isAnyUnderWay(except delayed: @autoclosure () -> Set<DispatchID>) -> Bool {
+    let (count, awaited) = state.withLock { ($0.count, Array($0.ends.keys)) }
+    return count > 0 || !awaited.isEmpty && !delayed().isSuperset(of: awaited)
+  }
+
+  /// Whether a run is about to enter its line: an effect is about to be told of the end of a dispatch, or what has caused
+  /// the run is not saved.
+  var isAnyRunAhead: Bool { state.withLock { !$0.untold.isEmpty || $0.unsavedCount > 0 } }
+
+  /// The number of changes so far.
+  var changeCount: Int { state.withLock(\.changeCount) }
+
+  /// Calls a closure at the next change; returns the number of those before.
+  func whenChanged(_ body: @escaping @Sendable () -> Void) -> Int {
+    state.withLock { state in
+      state.waiters.append(body)
+      return state.changeCount
+    }
+  }
+}
