@@ -1,3 +1,4 @@
+import Dispatch
 import DispatchStore
 import DispatchStoreTesting
 import Testing
@@ -73,6 +74,80 @@ struct ContinuationTests {
       }
       try #require(report.failure == nil, "\(report)")
     }
+  }
+}
+
+// What follows the end of a dispatch after all hooks, or without any.
+extension ContinuationTests {
+  struct Charge: ActionType, Equatable {}
+  struct Receipt: ActionType, Equatable {}
+
+  enum LateEnd: CaseIterable, Sendable {
+    case ofARepeatThatJoins, ofARepeatThatIsRecorded, ofARefusedDispatch, ofAHandle
+  }
+
+  /// The completion dispatches once the test waits for that.
+  @Test(
+    .timeLimit(.minutes(1)), arguments: LateEnd.allCases,
+    [Dispatcher.Mode.async, .serial, .mainThread])
+  func receivesWhatFollowsAnEndAfterAllHooks(end: LateEnd, mode: Dispatcher.Mode) async {
+    let (charging, goesOn) = (Latch(), DispatchSemaphore(value: 0))
+    let testStore = TestStore(
+      Store(identifier: "charges", model: 0) {
+        Perform(Charge.self) { _, _ in await charging.opened() }
+      })
+    let dispatcher = testStore.dispatcher
+    let key = DispatchOptions.idempotencyKey("charge")
+    let follow: @Sendable (DispatchResult) -> Void = { _ in
+      goesOn.wait()
+      dispatcher.dispatch(Receipt(), mode: mode)
+    }
+    switch end {
+    case .ofARepeatThatJoins:
+      dispatcher.dispatch(Charge(), mode: mode, options: key)
+      dispatcher.dispatch(Charge(), mode: mode, options: key, then: follow)
+      charging.open()
+      await testStore.receive(Charge())
+    case .ofARepeatThatIsRecorded:
+      charging.open()
+      await dispatcher.dispatch(Charge(), mode: mode, options: key).ended()
+      await testStore.receive(Charge())
+      dispatcher.dispatch(Charge(), mode: mode, options: key, then: follow)
+    case .ofARefusedDispatch:
+      dispatcher.dispatch(Charge(), mode: mode, options: .timeout(.zero), then: follow)
+    case .ofAHandle:
+      dispatcher.dispatch(Charge(), mode: mode).whenEnded(follow)
+      charging.open()
+      await testStore.receive(Charge())
+    }
+    let release = Task {
+      for _ in 0..<100 { await Task.yield() }
+      goesOn.signal()
+    }
+    await testStore.receive(Receipt())
+    await testStore.finish()
+    await release.value
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func doesNotAwaitARepeatOfADispatchWhoseTimeHasNotCome() async {
+    let clock = VirtualClock()
+    let testStore = TestStore(
+      Store(identifier: "charges", model: 0) { On(Charge.self) { count, _ in count += 1 } },
+      dispatcher: Dispatcher(name: "test", clock: clock))
+    let dispatcher = testStore.dispatcher
+    let key = DispatchOptions.idempotencyKey("charge")
+    dispatcher.dispatch(Charge(), mode: .serial, options: [key, .delayed(by: .seconds(1))])
+    dispatcher.dispatch(Charge(), mode: .serial, options: key) { _ in
+      dispatcher.dispatch(Receipt(), mode: .serial)
+    }
+    let caught = await failures { await testStore.finish() }
+    #expect(caught.messages.count == 1)
+    #expect(caught.messages.first?.hasPrefix("1 dispatch has not begun") == true)
+    clock.advance(by: .seconds(1))
+    await testStore.receive(Charge()) { $0 = 1 }
+    await testStore.receive(Receipt())
+    await testStore.finish()
   }
 }
 

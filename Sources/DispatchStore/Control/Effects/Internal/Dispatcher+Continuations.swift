@@ -9,8 +9,8 @@ extension Dispatcher {
 
   /// Calls a closure once something of what goes on by itself has gone on; returns false if nothing does.
   ///
-  /// Without a dispatch under way these go on: delayed dispatches whose time has come, repeating schedules, groups, and
-  /// runs of effects.
+  /// Without a dispatch under way these go on: delayed dispatches whose time has come, repeating schedules, groups, runs of
+  /// effects, closures that await an end, and ends of dispatches for which no hook is called.
   ///
   /// A run rests while one of its tasks sleeps on a virtual clock or awaits a delayed dispatch, and while it waits for its
   /// turn or for another attempt. A group rests while all of its running steps are delayed. Long-lived effects do not

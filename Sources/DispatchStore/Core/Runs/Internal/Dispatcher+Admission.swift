@@ -144,6 +144,11 @@ extension Dispatcher {
   private func join(_ dispatch: Dispatch, to other: Dispatch, _ mode: Mode) {
     yieldPoint(.join, dispatch.id.description)
     dispatch.makeDetails().isJoining = true
+    if let continuations = pool.continuations {
+      let id = dispatch.id
+      continuations.add(id, joining: other.id)
+      dispatch.whenEnded { continuations.remove(id) }
+    }
     dispatch.leaveRoute()
     dispatch.wait(for: dispatch.dispatchesBefore + [other])
     dispatch.put(

@@ -7,14 +7,20 @@ final class Continuations: Sendable {
   private struct State {
     /// The number of threads, and of closures on their way to one, that may dispatch.
     var count = 0
-    /// The number of things that the end of a dispatch continues, such as a group.
-    var ends: [DispatchID: Int] = [:]
+    /// The dispatches whose ends continue something: a group, a repeat, a closure of the program.
+    var ends: [DispatchID: End] = [:]
     /// For each dispatch whose hooks know of its end, the number of effects that have not been told.
     var untold: [DispatchID: Int] = [:]
     /// The number of runs of durable effects that wait until their causes are saved, and are in no line before.
     var unsavedCount = 0
     var waiters: [@Sendable () -> Void] = []
     var changeCount = 0
+  }
+
+  private struct End {
+    /// The dispatch whose end is awaited: that one, or the one that it joins.
+    var awaited: DispatchID
+    var count = 0
   }
 
   private func change(_ body: (inout State) -> Void) {
@@ -36,13 +42,23 @@ final class Continuations: Sendable {
   func end() { change { $0.count -= 1 } }
 
   /// Notes a dispatch before its end can continue something.
-  func add(_ id: DispatchID) { change { $0.ends[id, default: 0] += 1 } }
+  ///
+  /// - Parameter leader: The dispatch that it joins, if it does.
+  func add(_ id: DispatchID, joining leader: DispatchID? = nil) {
+    change { state in
+      var end = state.ends[id] ?? End(awaited: id)
+      if let leader { end.awaited = leader }
+      end.count += 1
+      state.ends[id] = end
+    }
+  }
 
   /// Forgets a dispatch once its end has continued that.
   func remove(_ id: DispatchID) {
     change { state in
-      guard let count = state.ends[id] else { return }
-      state.ends[id] = count > 1 ? count - 1 : nil
+      guard let end = state.ends[id] else { return }
+      // The dispatch has ended, even if the one that it had joined has not.
+      state.ends[id] = end.count > 1 ? End(awaited: id, count: end.count - 1) : nil
     }
   }
 
@@ -81,7 +97,7 @@ final class Continuations: Sendable {
   ///
   /// - Parameter delayed: The dispatches whose time has not come, which continue nothing before.
   func isAnyUnderWay(except delayed: @autoclosure () -> Set<DispatchID>) -> Bool {
-    let (count, awaited) = state.withLock { ($0.count, Array($0.ends.keys)) }
+    let (count, awaited) = state.withLock { ($0.count, $0.ends.values.map(\.awaited)) }
     return count > 0 || !awaited.isEmpty && !delayed().isSuperset(of: awaited)
   }
 
