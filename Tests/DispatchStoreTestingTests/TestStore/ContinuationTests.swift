@@ -1,6 +1,6 @@
-import Dispatch
 import DispatchStore
 import DispatchStoreTesting
+import Foundation
 import Testing
 
 @Suite("What a test store knows of what goes on by itself")
@@ -147,6 +147,68 @@ extension ContinuationTests {
     clock.advance(by: .seconds(1))
     await testStore.receive(Charge()) { $0 = 1 }
     await testStore.receive(Receipt())
+    await testStore.finish()
+  }
+}
+
+// What is due as soon as it waits, before its timer has fired.
+extension ContinuationTests {
+  struct Remind: CodableAction, Equatable {}
+  struct Sent: ActionType, Equatable {}
+
+  enum Overdue: CaseIterable, Sendable { case resumedDispatch, resumedSchedule, newDispatch }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Overdue.allCases, 0..<50)
+  func receivesWhatIsOverdueFromTheStart(overdue: Overdue, round: Int) async throws {
+    let (database, clock) = (MemoryDatabase(), VirtualClock())
+    let (actions, former) = (ActionCoder(Remind.self), Dispatcher(name: "office", clock: clock))
+    let persistence = try await database.open(for: former, actions: actions)
+    func makeStore() -> Store<Int, HandledAction> {
+      Store(identifier: "reminded", model: 0) { On(Remind.self) { count, _ in count += 1 } }
+    }
+    former.register(store: makeStore())
+    switch overdue {
+    case .resumedDispatch:
+      former.dispatch(Remind(), options: .delayed(by: .seconds(10), name: "remind"))
+    case .resumedSchedule:
+      former.every(.seconds(10), name: "remind", perform: Remind())
+    case .newDispatch:
+      break
+    }
+    try await persistence.flush()
+    database.crash()
+    let dispatcher = Dispatcher(
+      name: "office", clock: VirtualClock(date: clock.date.addingTimeInterval(15)))
+    try await database.open(for: dispatcher, actions: actions)
+    let testStore = TestStore(makeStore(), dispatcher: dispatcher)
+    if overdue == .newDispatch {
+      dispatcher.dispatch(Remind(), options: .delayed(by: .zero, name: "remind"))
+    } else {
+      dispatcher.resumeWork()
+    }
+    await testStore.receive(Remind()) { $0 = 1 }
+    dispatcher.cancelScheduled(named: "remind")
+    await testStore.finish()
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: [true, false], 0..<50)
+  func receivesWhatAnAttemptReturnsThatFollowsAtOnce(isVirtual: Bool, round: Int) async {
+    let dispatcher = Dispatcher(name: "test", clock: isVirtual ? VirtualClock() : nil)
+    dispatcher.onWarning { _ in }
+    let testStore = TestStore(
+      Store(identifier: "sent", model: 0) {
+        On(Placed.self) { _, _ in }
+        On(Sent.self) { count, _ in count += 1 }
+      }, dispatcher: dispatcher)
+    let hasFailed = Latch()
+    dispatcher.register(
+      effect: DurableEffect("send", on: Placed.self, attempts: 2, backoff: .none) { _, _ in
+        if hasFailed.isOpen { return Sent() }
+        hasFailed.open()
+        throw Missed()
+      })
+    await testStore.send(Placed())
+    await testStore.receive(Sent()) { $0 = 1 }
     await testStore.finish()
   }
 }

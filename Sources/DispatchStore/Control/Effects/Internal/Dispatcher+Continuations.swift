@@ -4,13 +4,15 @@ extension Dispatcher {
 
   /// Follows what goes on by itself from now on, for `whenGoneOn`.
   package func followContinuations() {
-    delayedDispatches.follow(pool.followContinuations())
+    let continuations = pool.followContinuations()
+    delayedDispatches.follow(continuations)
+    timers.follow(continuations)
   }
 
   /// Calls a closure once something of what goes on by itself has gone on; returns false if nothing does.
   ///
-  /// Without a dispatch under way these go on: delayed dispatches whose time has come, repeating schedules, groups, runs of
-  /// effects, closures that await an end, and ends of dispatches for which no hook is called.
+  /// Without a dispatch under way these go on: timers whose time has come, and what they begin; groups; runs of effects;
+  /// closures that await an end; and ends of dispatches for which no hook is called.
   ///
   /// A run rests while one of its tasks sleeps on a virtual clock or awaits a delayed dispatch, and while it waits for its
   /// turn or for another attempt. A group rests while all of its running steps are delayed. Long-lived effects do not
@@ -25,7 +27,7 @@ extension Dispatcher {
     guard let continuations else { return false }
     // Before all else is looked at, so that no change is missed.
     let changes = continuations.whenChanged(body)
-    return delayedDispatches.isAnyDue
+    return timers.isAnyDue || delayedDispatches.isAnyDue
       || continuations.isAnyUnderWay(except: delayedDispatches.waiting)
       || awaitsEffects && (continuations.isAnyRunAhead || isAnyEffectBusy)
       // Something may have begun meanwhile that was looked at before.

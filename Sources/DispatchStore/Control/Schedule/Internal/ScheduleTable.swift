@@ -237,7 +237,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
   func dateJumped() {
     guard let dispatcher else { return }
     if let world = dispatcher.pool.world {
-      world.run(.job) { _ = self.timerFired() }
+      world.run(.job, dispatcher.pool.goingOn { _ = self.timerFired() })
     } else {
       DispatchContext.outside { timerFired() }
     }

@@ -1,8 +1,11 @@
+import Synchronization
+
 /// The timers of one dispatcher, by its clock: each takes only memory, and all share one alarm.
 final class TimerQueue: Sendable {
   private let state = Locked(State())
   private let clock: DispatcherClock
   private let setter: Alarm.Setter
+  private let followed = AtomicLazyReference<Continuations>()
 
   private struct State {
     var heap = TimerHeap<Int64, Timer>()
@@ -33,6 +36,15 @@ final class TimerQueue: Sendable {
 
   /// The number of timers.
   var count: Int { state.withLock { $0.heap.count } }
+
+  /// Whether the time of a timer has come, and its alarm has not.
+  var isAnyDue: Bool {
+    let now = clock.nanoseconds
+    return state.withLock { $0.heap.earliest() ?? .max } <= now
+  }
+
+  /// Tells of alarms from now on: what is due goes on by itself.
+  func follow(_ continuations: Continuations) { _ = followed.storeIfNil(continuations) }
 
   /// Adds a timer, and returns the token to remove it.
   ///
@@ -69,6 +81,8 @@ final class TimerQueue: Sendable {
     }
     unset?()
     withExtendedLifetime(timer) {}
+    // A test may wait for it, since its time has come.
+    followed.load()?.changed()
   }
 
   /// Fires the timers that are due, since an alarm has come.
@@ -76,6 +90,9 @@ final class TimerQueue: Sendable {
   /// - Parameter time: The time of the alarm; nil for the last one that was set.
   /// - Returns: Whether anything was due.
   private func alarmCame(at time: Int64?) -> Bool {
+    let continuations = followed.load()
+    continuations?.begin()
+    defer { continuations?.end() }
     let now = clock.nanoseconds
     yieldPoint(.fireTimers)
     let (due, former) = state.withLock { state -> ([Timer], Alarm.Unset?) in
