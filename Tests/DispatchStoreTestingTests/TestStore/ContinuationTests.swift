@@ -75,6 +75,44 @@ struct ContinuationTests {
       try #require(report.failure == nil, "\(report)")
     }
   }
+
+  /// Its second run can't begin before the first one has left its line.
+  @Test func showsWorkThatIsRunAgainWhileItsFirstRunEnds() async throws {
+    for seed in seeds(200) {
+      var simulation = Simulation(seed: seed, order: .rare(preemptions: 3))
+      simulation.switchesAtLocks = true
+      let report = await simulation.run { dispatcher in
+        let (failed, ended) = (Latch(), Latch())
+        dispatcher.register(
+          store: Store(identifier: "count", model: 0) {
+            On(Placed.self) { count, _ in count += 1 }
+          })
+        dispatcher.followContinuations()
+        dispatcher.register(middleware: FollowedSecond())
+        dispatcher.onWarning { [weak dispatcher] warning in
+          guard warning.kind == .deadLetter, let dispatcher else { return }
+          for letter in dispatcher.deadLetters { dispatcher.runAgain(letter) }
+        }
+        dispatcher.register(
+          effect: DurableEffect("charge", on: Placed.self, attempts: 1) { _, _ in
+            if failed.isOpen {
+              ended.open()
+              return nil
+            }
+            failed.open()
+            throw Missed()
+          })
+        await dispatcher.send(Placed())
+        while true {
+          let changed = Latch()
+          guard dispatcher.whenGoneOn(awaitsEffects: true, { changed.open() }) else { break }
+          await changed.opened()
+        }
+        if !ended.isOpen { throw Missed() }
+      }
+      try #require(report.failure == nil, "\(report)")
+    }
+  }
 }
 
 // What follows the end of a dispatch after all hooks, or without any.

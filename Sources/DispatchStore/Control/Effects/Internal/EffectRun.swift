@@ -120,7 +120,10 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
 
   /// Calls a closure on a thread of the library, with the task-local values of the run's own dispatch.
   private func elsewhere(_ body: @escaping @Sendable () -> Void) {
-    dispatcher.pool.resume { if let carried = self.carried { carried.bind(body) } else { body() } }
+    dispatcher.pool.resume(
+      dispatcher.pool.goingOn {
+        if let carried = self.carried { carried.bind(body) } else { body() }
+      })
   }
 
   @concurrent
@@ -173,6 +176,9 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   func end() {
     yieldPoint(.endEffect)
     guard state.withLock({ $0.end() }) else { return }
+    // The work may have another run, which does not begin before this one has left its line.
+    continuations?.begin()
+    defer { continuations?.end() }
     // The next run before the end of this one, by which it may be accepted.
     registered.ended(self)
     if let work, let outbox = registered.outbox {
