@@ -20,6 +20,7 @@ private struct Payment: CodableAction { let id: Int }
 private struct Cancel: CodableAction { let id: Int }
 private struct Open: ActionType {}
 private struct Audit: ActionType {}
+private struct Ship: ActionType {}
 
 private let coder = ActionCoder(Place.self, Pay.self, Cancel.self)
 
@@ -38,6 +39,7 @@ private func register(at dispatcher: Dispatcher, time: @escaping @Sendable () ->
 }
 
 private struct PaidAndCancelled: Error {}
+private struct NotShippedOnce: Error {}
 
 @Suite("Replays of a log", .timeLimit(.minutes(10)))
 struct ReplayTests {
@@ -540,6 +542,47 @@ struct ReplayTests {
     let again = try await replay(recorder.log, decoding: coder) { register(at: $0) }
     let journal = again.store(with: "journal") as? Store<[String], HandledAction>
     #expect(journal?.model == ["place", "audit"] + (isBeforeAnother ? ["pay"] : []))
+  }
+
+  @Test(arguments: [false, true])
+  func awaitTheEffectsOfWhatAHookDispatches(beforeAnother isBeforeAnother: Bool) async throws {
+    // Without the wait, the replay would send what the effect dispatches, too, or would read the log before it.
+    @Sendable func register(at dispatcher: Dispatcher) {
+      dispatcher.register(
+        .after(Place.self) { _, run in
+          _ = run.dispatch.dispatcher.dispatch(Audit(), mode: .async)
+        })
+      dispatcher.register(
+        effect: Effect(Audit.self) { _, context in
+          for _ in 0..<1_000 { await Task.yield() }
+          await context.send(Ship())
+        })
+      dispatcher.register(
+        store: Store(identifier: "journal", model: [String]()) {
+          On(Place.self) { journal, _ in journal.append("place") }
+          On(Pay.self) { journal, _ in journal.append("pay") }
+          On(Audit.self) { journal, _ in journal.append("audit") }
+          On(Ship.self) { journal, _ in journal.append("ship") }
+        })
+    }
+    let dispatcher = Dispatcher(name: "shop")
+    let (recorder, progress) = (DispatchRecorder(), RecorderMiddleware())
+    dispatcher.register(middleware: progress)
+    dispatcher.register(middleware: recorder)
+    register(at: dispatcher)
+    await dispatcher.send(Place(id: 1))
+    await progress.count(of: Ship.self, atLeast: 1)
+    if isBeforeAnother { await dispatcher.send(Pay(id: 1)) }
+    let expected = ["place", "audit", "ship"] + (isBeforeAnother ? ["pay"] : [])
+    let again = try await replay(recorder.log, decoding: coder) { register(at: $0) }
+    let journal = again.store(with: "journal") as? Store<[String], HandledAction>
+    #expect(journal?.model == expected)
+    try await explore(log: recorder.log, decoding: coder, seeds: seeds(20)) {
+      register(at: $0)
+    } check: { dispatcher in
+      let journal = dispatcher.store(with: "journal") as? Store<[String], HandledAction>
+      if journal?.model.sorted() != expected.sorted() { throw NotShippedOnce() }
+    }
   }
 
   @Test func endHoweverDeeplyDispatchesNest() async throws {
