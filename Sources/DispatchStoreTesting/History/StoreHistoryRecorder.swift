@@ -16,13 +16,14 @@ extension HistoryRecorder {
   ///
   /// - The store finished, or its reducer threw: The recorder adds the response.
   /// - The store run was vetoed, or the dispatch refused: The recorder withdraws the operation.
+  /// - The action was atomic, and failed: The recorder withdraws the operation, because its changes were undone.
   /// - The dispatch got the result of an earlier one with the same idempotency key: The recorder withdraws the
   ///   operation, because it had no effect of its own.
   /// - The dispatch was cancelled, timed out or failed with a `DispatchError`: The recorder leaves the operation
   ///   pending.
   ///
-  /// An action that a middleware replaced is recorded as it was dispatched. Don't pass options by which changes are
-  /// undone (`.atomic`), or made several times (`.retry`): the check knows one attempt, which keeps its changes.
+  /// An action that a middleware replaced is recorded as it was dispatched. Don't pass an option by which changes are made
+  /// several times (`.retry`): the check knows one attempt.
   ///
   /// - Parameters:
   ///   - action: The action.
@@ -113,6 +114,7 @@ extension RecordedCall {
     switch result[storeIdentifier] {
     case .finished: returned(.finished)
     case .vetoed, .notInvolved: withdraw()
+    case .failed where !result.hasBegun: withdraw()
     case .cancelled(hasStarted: false) where result.isRefusal: withdraw()
     // Pending: an operation that the dispatcher ended may or may not have changed the model.
     case .cancelled, .failed(is DispatchError): break

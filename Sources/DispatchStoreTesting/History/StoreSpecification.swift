@@ -13,8 +13,7 @@ public struct StoreSpecification<Model: Hashable & Sendable, Action: ActionType>
   /// - Parameters:
   ///   - model: The store's first model.
   ///   - reduce: Applies an action to the model. It must depend only on its arguments. The check compares an error
-  ///     with the recorded one by its text, and keeps changes made before the error, as a store does, but for those of
-  ///     an `AtomicAction`.
+  ///     with the recorded one by its text, and keeps changes made before the error, as a store does.
   public init(model: Model, reduce: @escaping @Sendable (inout Model, Action) throws -> Void) {
     initialState = model
     self.reduce = reduce
@@ -40,13 +39,10 @@ public struct StoreSpecification<Model: Hashable & Sendable, Action: ActionType>
     switch operation {
     case .read: return .model(model)
     case .dispatch(let action, _):
-      let former = model
       do {
         try reduce(&model, action)
         return .finished
       } catch {
-        // A store undoes what an atomic action has changed.
-        if action is any AtomicAction { model = former }
         return .failed("\(error)")
       }
     }

@@ -64,26 +64,45 @@ struct StoreHistoryTests {
   }
 
   private struct Fail: AtomicAction, Hashable {}
+  private struct Pay: ActionType, Hashable {}
 
-  private final class FailingReducer: Reducer<Tally, Fail> {
-    override func reduce(into tally: inout Tally, action: Fail) throws {
+  private final class FailingReducer<Action: ActionType>: Reducer<Tally, Action> {
+    override func reduce(into tally: inout Tally, action: Action) throws {
       tally.count += 1
       throw TallyFailure()
     }
   }
 
-  @Test(arguments: modes)
-  func anAtomicActionThatFailsHasChangedNothing(mode: Dispatcher.Mode) async {
+  enum WhyAtomic: CaseIterable, Sendable { case action, option, key, durableEffect }
+
+  @Test(arguments: WhyAtomic.allCases, modes)
+  func anAtomicActionThatFailsHasChangedNothing(why: WhyAtomic, mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher(name: "history")
-    let store = dispatcher.register(
-      store: Store<Tally, Fail>(identifier: "a", reducer: FailingReducer()))
-    let recorder = StoreHistoryRecorder<Tally, Fail>()
-    _ = await recorder.dispatch(Fail(), to: store, mode: mode, on: "p").result
-    #expect(recorder.read(store, on: "p").count == 0)
-    let verdict = recorder.history.check(by: \.storeIdentifier) { _ in
-      StoreSpecification(model: Tally(), reducer: FailingReducer())
+    func fail<Action: ActionType>(_ action: Action, _ options: DispatchOptions) async {
+      let store = dispatcher.register(
+        store: Store<Tally, Action>(identifier: "a", reducer: FailingReducer<Action>()))
+      let recorder = StoreHistoryRecorder<Tally, Action>()
+      let result = await recorder.dispatch(
+        action, to: store, mode: mode, on: "p", options: options
+      ).result
+      #expect(!result.isSuccess)
+      #expect(recorder.read(store, on: "p").count == 0)
+      let verdict = recorder.history.check(by: \.storeIdentifier) { _ in
+        StoreSpecification(model: Tally(), reducer: FailingReducer<Action>())
+      }
+      #expect(verdict.isLinearizable, "\(verdict)")
     }
-    #expect(verdict.isLinearizable, "\(verdict)")
+    switch why {
+    case .action:
+      await fail(Fail(), [])
+    case .option:
+      await fail(Pay(), .atomic)
+    case .key:
+      await fail(Pay(), .idempotencyKey("pay"))
+    case .durableEffect:
+      dispatcher.register(effect: DurableEffect("ship", on: Pay.self) { _, _ in nil })
+      await fail(Pay(), [])
+    }
   }
 
   @Test func whatNeverRanIsLeftOut() async {

@@ -95,7 +95,7 @@ public struct DispatchResult: Sendable {
   /// Whether a store has begun, and was not undone: its effect may have happened.
   ///
   /// A failed outcome alone does not say so, since a hook or a full bound may have failed it.
-  var hasBegun: Bool {
+  package var hasBegun: Bool {
     if !steps.isEmpty { return steps.contains(where: \.hasBegun) }
     return further?.hasBegun
       ?? (outcomes.isEmpty ? hasResponders : outcomes.contains(where: \.mayHaveStarted))
