@@ -9,6 +9,10 @@ package struct Explorer: Sendable {
   package var workerCount = ProcessInfo.processInfo.activeProcessorCount
   /// The maximum number of runs to spend on shortening a failing schedule.
   package var shorteningLimit = 300
+  /// The same for a schedule that stalls, since each such run keeps its threads for ever.
+  private static let stallLimit = 50
+  /// The number of steps after which no further run is spent on it.
+  private static let shorteningSteps = 20_000_000
   package var scenario: @Sendable (Dispatcher) async throws -> Void
 
   package init(
@@ -55,7 +59,7 @@ package struct Explorer: Sendable {
       hang.check(search)
     }
     onProgress(search.count)
-    return search.firstFailure.map { shorten($0.seed, $0.failure, runs: search.count) }
+    return search.firstFailure.map { shorten($0.seed, $0.failure, of: search) }
   }
 
   /// Runs one seed on the threads of a pool.
@@ -69,8 +73,9 @@ package struct Explorer: Sendable {
   }
 
   private func shorten(
-    _ seed: UInt64, _ former: SimulationFailure, runs: Int
+    _ seed: UInt64, _ former: SimulationFailure, of search: SeedSearch
   ) -> ExplorationFailure {
+    let runs = search.count
     let pool = FiberPool()
     defer { pool.close() }
     let first = run(seed, isTraced: former.kind == .tooLong, on: pool)
@@ -86,11 +91,14 @@ package struct Explorer: Sendable {
         simulation: simulation(seed), failure: failure, runCount: runs,
         switchCount: first.deviations.count, trace: first.trace)
     }
-    var left = shorteningLimit
+    var left = failure.kind == .stalled ? min(Self.stallLimit, shorteningLimit) : shorteningLimit
+    var stepsLeft = Self.shorteningSteps
     let shortest = Shortening.shorten(first.deviations) { deviations in
-      guard left > 0 else { return false }
+      guard left > 0, stepsLeft > 0, !search.isOver else { return nil }
+      let report = run(seed, as: deviations, on: pool)
       left -= 1
-      return run(seed, as: deviations, on: pool).failure?.isLike(failure) == true
+      stepsLeft -= report.stepCount
+      return report.failure?.isLike(failure) == true
     }
     let report = run(seed, as: shortest, isTraced: true, on: pool)
     return ExplorationFailure(

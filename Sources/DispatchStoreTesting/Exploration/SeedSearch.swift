@@ -38,6 +38,8 @@ final class SeedSearch: @unchecked Sendable {  // because `lock` guards its stat
     lock.withLock { isClosed = true }
   }
 
+  var isOver: Bool { lock.withLock { isClosed } }
+
   /// Whether it was closed before all seeds were run, and none of them failed.
   var isCutShort: Bool {
     lock.withLock {

@@ -3,8 +3,10 @@
 /// See Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002.
 enum Shortening {
   /// Returns a failing part of `elements` from which no single element can be removed.
+  ///
+  /// - Parameter fails: Returns whether a part fails; nil to stop with the shortest one so far.
   static func shorten<Element>(
-    _ elements: [Element], while fails: ([Element]) -> Bool
+    _ elements: [Element], while fails: ([Element]) -> Bool?
   ) -> [Element] {
     var shortest = elements
     var size = (shortest.count + 1) / 2
@@ -14,7 +16,8 @@ enum Shortening {
       while start < shortest.count {
         var shorter = shortest
         shorter.removeSubrange(start..<min(start + size, shorter.count))
-        if fails(shorter) {
+        guard let isFailing = fails(shorter) else { return shortest }
+        if isFailing {
           shortest = shorter
           hasShrunk = true
         } else {

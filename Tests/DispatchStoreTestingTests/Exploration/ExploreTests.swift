@@ -51,7 +51,14 @@ struct ExploreTests {
 
   actor Runs {
     var count = 0
-    func add() { count += 1 }
+    private var search: (task: Task<Void, any Error>, last: Int)?
+
+    func add() {
+      count += 1
+      if let search, count == search.last { search.task.cancel() }
+    }
+
+    func cancel(_ task: Task<Void, any Error>, at last: Int) { search = (task, last) }
   }
 
   /// Each run of it would take as many steps.
@@ -68,6 +75,26 @@ struct ExploreTests {
     #expect(failure?.description.contains("shortest") == false)
     #expect(failure?.trace.steps.isEmpty == false)
     #expect(await runs.count == 2)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func shortensNoScheduleOnceItIsCancelled() async {
+    let (runs, mayBegin) = (Runs(), Latch())
+    let search = Task {
+      await mayBegin.opened()
+      try await explore(seeds: 0..<1, order: .uniform) { dispatcher in
+        await runs.add()
+        let notes = dispatcher.makeNotes("notes")
+        let handles = (0..<20).map { notes.dispatch(.add($0), mode: .async) }
+        for handle in handles { await handle.ended() }
+        throw LostUpdate()
+      }
+    }
+    // In the run that repeats the failure; one more shows the steps.
+    await runs.cancel(search, at: 2)
+    mayBegin.open()
+    let result = await search.result
+    #expect(throws: ExplorationFailure.self) { try result.get() }
+    #expect(await runs.count == 3)
   }
 
   #if os(Linux)

@@ -64,4 +64,15 @@ struct ShorteningTests {
   @Test func keepsAllWhereAllIsNeeded() {
     #expect(Shortening.shorten(Array(0..<9)) { $0.count == 9 } == Array(0..<9))
   }
+
+  /// Each look at a list of this length copies it.
+  @Test(.timeLimit(.minutes(1))) func stopsWhenItIsTold() {
+    var calls = 0
+    let shortest = Shortening.shorten(Array(0..<1_000_000)) { _ -> Bool? in
+      calls += 1
+      return calls > 10 ? nil : false
+    }
+    #expect(shortest.count == 1_000_000)
+    #expect(calls == 11)
+  }
 }
