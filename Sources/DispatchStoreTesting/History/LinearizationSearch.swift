@@ -46,6 +46,8 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
   /// The order with the most completed operations, among those that could not be continued.
   private(set) var longest: [Int] = []
   private var longestRemaining = Int.max
+  /// The number of operations with which the present order begins like the longest one.
+  private var common = 0
   /// The highest stamp of a return that the search reached and could not pass.
   private(set) var barrier = Int.min
   private(set) var steps = 0
@@ -165,6 +167,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
   /// Removes the last operation that is not a read from the order, with all reads after it.
   private mutating func backtrack() -> Int? {
     while let step = order.popLast() {
+      common = min(common, order.count)
       events.unlift(step.operation)
       placed.remove(step.operation)
       state = step.state
@@ -178,7 +181,10 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     barrier = max(barrier, operations[events.operation[event]].returned!.stamp)
     if remaining < longestRemaining {
       longestRemaining = remaining
-      longest = found
+      // Long histories have many of these, so that each copies no more than what is new.
+      longest.removeLast(longest.count - common)
+      longest += order[common...].map(\.operation)
+      common = longest.count
     }
   }
 }

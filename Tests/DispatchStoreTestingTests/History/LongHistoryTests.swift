@@ -51,4 +51,40 @@ struct LongHistoryTests {
     #expect(history.check(against: Dispenser(comparisons: comparisons)).isLinearizable)
     #expect(comparisons.count.load(ordering: .relaxed) < 20 * count)
   }
+
+  struct Register: SequentialSpecification {
+    enum Operation: Sendable, Hashable {
+      case write(Int)
+      case read
+    }
+
+    let initialState = 0
+
+    func apply(_ operation: Operation, to state: inout Int) -> Int {
+      if case .write(let value) = operation { state = value }
+      return state
+    }
+
+    func isReadOnly(_ operation: Operation) -> Bool { operation == .read }
+  }
+
+  /// In each round the first order that the check tries is a dead end, longer than the one before.
+  @Test(.timeLimit(.minutes(1))) func copyNoOrderAtEachDeadEnd() {
+    typealias Recorded = RecordedOperation<Register.Operation, Int>
+    let operations = (0..<40_000).flatMap { round -> [Recorded] in
+      let stamp = 6 * round
+      return [
+        Recorded(
+          process: "a", operation: .write(1), callStamp: stamp,
+          returned: .init(stamp: stamp + 2, response: 1)),
+        Recorded(
+          process: "b", operation: .write(2), callStamp: stamp + 1,
+          returned: .init(stamp: stamp + 3, response: 2)),
+        Recorded(
+          process: "a", operation: .read, callStamp: stamp + 4,
+          returned: .init(stamp: stamp + 5, response: 1)),
+      ]
+    }
+    #expect(History(operations).check(against: Register()).isLinearizable)
+  }
 }
