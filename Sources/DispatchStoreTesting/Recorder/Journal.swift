@@ -82,7 +82,7 @@ struct Journal: Sendable {
 
   mutating func didRun(_ context: StoreRunInfo, _ action: AnyAction, in store: AnyStore) {
     guard let index = indices[context.dispatch.id],
-      let run = dispatches[index].storeRuns.firstIndex(where: {
+      let run = dispatches[index].storeRuns.lastIndex(where: {
         $0.outcome == nil && $0.store == ObjectIdentifier(store)
       })
     else { return }

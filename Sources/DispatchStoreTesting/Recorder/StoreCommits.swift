@@ -20,6 +20,13 @@ struct StoreCommits: Sendable {
     all[all.firstPlace { all[$0].version > version }...]
   }
 
+  /// Returns the first commit of a dispatch after a version.
+  func first(of dispatchID: DispatchID, after version: UInt64) -> RecordedCommit? {
+    // Asked at each event, mostly before there is one.
+    guard let last = lastPlaces[dispatchID], all[last].version > version else { return nil }
+    return after(version).first { $0.dispatchID == dispatchID }
+  }
+
   /// Returns the last commit of a dispatch, or the last one before a time outside of dispatches: the later of the two.
   ///
   /// - Parameters:

@@ -25,8 +25,7 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
     let place = SourcePlace(fileID, filePath, line, column)
     let (store, version) = (testStore.watch.storeIdentity, testStore.watch.version)
     let next = await testStore.recorder.journal.first { [id] journal -> RecordedCommit?? in
-      let commits = journal.commits(of: store).after(version)
-      if let commit = commits.first(where: { $0.dispatchID == id }) { return .some(commit) }
+      if let commit = journal.commits(of: store).first(of: id, after: version) { return commit }
       return journal.isOver(id) ? .some(nil) : nil
     }
     guard let next else { return testStore.reportCancellation("another change in \(name)", place) }

@@ -36,6 +36,30 @@ struct TestStoreTests {
     await testStore.finish()
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func awaitsAChangeWithoutASearchAmongAllCommits() async {
+    struct Wait: ActionType {}
+    struct CountUp: ActionType {}
+    let (goesOn, last) = (Latch(), Int(seeds(60_000).upperBound))
+    let testStore = TestStore(
+      Store(identifier: "last", model: 0) {
+        Perform(Wait.self) { _, context in
+          await goesOn.opened()
+          try context.updateModel { $0 = -1 }
+        }
+        Perform(CountUp.self) { _, context in
+          for number in 1...last { try context.updateModel { $0 = number } }
+          goesOn.open()
+        }
+      }, mode: .async)
+    testStore.exhaustivity = .off
+    let step = testStore.start(Wait())
+    testStore.dispatcher.dispatch(CountUp(), mode: .async)
+    await step.changes { $0 = -1 }
+    await step.ends()
+    await testStore.finish()
+  }
+
   @Test(arguments: Dispatcher.Mode.allBuiltIn)
   func receivesByKindAndByPredicate(mode: Dispatcher.Mode) async {
     let testStore = AccountTest(reducer: AccountReducer(mode: mode), mode: mode)
