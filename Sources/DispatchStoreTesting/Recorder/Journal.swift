@@ -42,6 +42,11 @@ struct Journal: Sendable {
   /// Returns the commits of a watched store.
   func commits(of store: ObjectIdentifier) -> StoreCommits { commits[store] ?? StoreCommits() }
 
+  /// Removes the models of a watched store up to a version, which the caller releases.
+  mutating func takeModels(of store: ObjectIdentifier, upTo version: UInt64) -> [any Sendable] {
+    commits[store]?.takeModels(upTo: version) ?? []
+  }
+
   mutating func began(_ dispatch: DispatchInfo) {
     underWay += 1
     indices[dispatch.id] = dispatches.count

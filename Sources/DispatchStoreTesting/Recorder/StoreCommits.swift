@@ -7,12 +7,24 @@ struct StoreCommits: Sendable {
   private var lastPlaces: [DispatchID: Int] = [:]
   /// The places of the commits outside of dispatches.
   private var outside: [Int] = []
+  /// The number of commits whose models are released.
+  private var releasedCount = 0
 
   var first: RecordedCommit? { all.first }
 
   mutating func append(_ commit: RecordedCommit) {
     if let id = commit.dispatchID { lastPlaces[id] = all.count } else { outside.append(all.count) }
     all.append(commit)
+  }
+
+  /// Removes the models up to a version, which the caller releases.
+  mutating func takeModels(upTo version: UInt64) -> [any Sendable] {
+    var models: [any Sendable] = []
+    while releasedCount < all.count, all[releasedCount].version <= version {
+      if let model = all[releasedCount].model.take() { models.append(model) }
+      releasedCount += 1
+    }
+    return models
   }
 
   /// Returns the commits after a version.

@@ -55,13 +55,22 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
 
   /// Marks the commits up to one as asserted, and returns the models before and after them.
   func advance(to commit: RecordedCommit?) -> (before: Model, after: Model) {
-    asserted.change { asserted in
+    let models = asserted.change { asserted in
       let before = asserted.model
       if let commit, let model = commit.model as? Model {
         asserted = Asserted(version: commit.version, model: model)
       }
       return (before, asserted.model)
     }
+    if let commit {
+      var released: [any Sendable] = []
+      recorder.journal.changeQuietly {
+        released = $0.takeModels(of: storeIdentity, upTo: commit.version)
+      }
+      // Outside of the lock, since that may run code of the program.
+      withExtendedLifetime(released) {}
+    }
+    return models
   }
 
   /// Marks the changes of an action as asserted.

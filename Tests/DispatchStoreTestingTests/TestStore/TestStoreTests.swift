@@ -1,6 +1,7 @@
 import DispatchStore
 import DispatchStoreTesting
 import Foundation
+import Synchronization
 import Testing
 
 @Suite("A test store")
@@ -57,6 +58,25 @@ struct TestStoreTests {
     testStore.dispatcher.dispatch(CountUp(), mode: .async)
     await step.changes { $0 = -1 }
     await step.ends()
+    await testStore.finish()
+  }
+
+  private final class Token: Sendable {
+    static let count = Atomic(0)
+
+    init() { Self.count.add(1, ordering: .relaxed) }
+    deinit { Self.count.subtract(1, ordering: .relaxed) }
+  }
+
+  @Test func keepsNoModelOfACommitThatWasAsserted() async {
+    struct Renew: ActionType {}
+    let testStore = TestStore(
+      Store(identifier: "token", model: Token()) {
+        On(Renew.self) { token, _ in token = Token() }
+      })
+    testStore.exhaustivity = .off
+    for _ in 0..<100 { await testStore.send(Renew()) }
+    #expect(Token.count.load(ordering: .relaxed) < 10)
     await testStore.finish()
   }
 
