@@ -123,13 +123,18 @@ public final class MemoryDatabase: Sendable {
   /// Makes another process the owner, as if this one was thought to be dead: it can write no longer.
   public func becomeOwned() { state.change { $0.saved.owner.epoch += 1 } }
 
-  /// Holds each commit of a transaction back until `release()`; not in a simulation, where the seed delays.
+  /// Holds each commit of a transaction back until `release()`.
+  ///
+  /// In a simulation it has no effect: the seed delays commits.
   public func hold() { turnstile.close() }
 
   /// Lets the commits of transactions go on.
   public func release() { turnstile.open() }
 
-  func waitUntilReleased() { turnstile.pass() }
+  func waitUntilReleased() {
+    // There it would hold the world's only running thread.
+    if currentSimulatedThread == nil { turnstile.pass() }
+  }
 
   /// The statements of projections that were committed, in order.
   public var statements: [Statement] { state.read { $0.saved.statements } }

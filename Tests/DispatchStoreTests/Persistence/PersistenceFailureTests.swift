@@ -163,6 +163,18 @@ struct PersistenceFailureTests {
     #expect(stage.saved == ["a": "5"])
   }
 
+  @Test(.timeLimit(.minutes(1))) func holdNoCommitBackInASimulation() async {
+    let report = await Simulation(seed: 1).run { dispatcher in
+      let database = MemoryDatabase()
+      let persistence = try await database.open(for: dispatcher)
+      _ = try await dispatcher.register(store: .wallet("wallet"), persisted: .model)
+      database.hold()
+      await dispatcher.send(Deposit(account: "a", amount: 5))
+      try await persistence.flush()
+    }
+    #expect(report.failure == nil, "\(report)")
+  }
+
   @Test func ofACommitThatHasHappenedDoNotEndAWaitForTheNextGroup() async throws {
     let stage = try await PersistenceStage()
     stage.database.failAtCommit(.commitUnknown)
