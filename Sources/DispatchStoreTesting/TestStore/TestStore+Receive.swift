@@ -21,13 +21,7 @@ extension TestStore {
     column: UInt = #column
   ) async {
     let place = SourcePlace(fileID, filePath, line, column)
-    let expected = ExpectedAction(
-      name: Diff.line(action: action), matches: { ($0 as? Received) == action },
-      mismatch: { actual in
-        if let actual = actual as? Received { return Diff.text(expected: action, actual: actual) }
-        return Diff.text(expected: action as Any, actual: actual as Any)
-      })
-    _ = await receive(expected, end, change, place)
+    _ = await receive(ExpectedAction(action), end, change, place)
   }
 
   /// Asserts that an action of this type was the next to follow, awaits its end, and asserts its changes.
@@ -182,6 +176,17 @@ private struct ExpectedAction {
   var mismatch: (AnyAction) -> String? = { _ in nil }
 }
 
+extension ExpectedAction {
+  init<Received: ActionType & Equatable>(_ action: Received) {
+    self.init(
+      name: Diff.line(action: action), matches: { ($0 as? Received) == action },
+      mismatch: { actual in
+        if let actual = actual as? Received { return Diff.text(expected: action, actual: actual) }
+        return Diff.text(expected: action as Any, actual: actual as Any)
+      })
+  }
+}
+
 extension TestStore where Action: Equatable {
   /// Asserts that this action was the next to follow, awaits its end, and asserts its changes.
   ///
@@ -202,15 +207,7 @@ extension TestStore where Action: Equatable {
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column
   ) async {
-    await receive(
-      own: action, end, change, fileID: fileID, filePath: filePath, line: line, column: column)
-  }
-
-  private nonisolated(nonsending) func receive<Own: ActionType & Equatable>(
-    own action: Own, _ end: ExpectedEnd, _ change: ((inout Model) throws -> Void)?,
-    fileID: StaticString, filePath: StaticString, line: UInt, column: UInt
-  ) async {
-    await receive(
-      action, ending: end, change, fileID: fileID, filePath: filePath, line: line, column: column)
+    let place = SourcePlace(fileID, filePath, line, column)
+    _ = await receive(ExpectedAction(action), end, change, place)
   }
 }
