@@ -4,17 +4,33 @@
     load/terminate.py --shop .build/release/shop --folder /tmp/shop-terminate
 
 A request was accepted if it had an effect. So while the clients are held back, no order may be there
-whose client got no answer.
+whose client got no answer. A client that sends without end and reads nothing must not hold up the end.
 """
 
 import asyncio
 import random
 import signal
+import socket
 import sys
 import time
 
 from harness import call
 from workload import drive, make_workload_parser
+
+
+def connect_mute(port):
+    """A connection with many requests, whose answers nobody reads."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.connect(("127.0.0.1", port))
+    connection.setblocking(False)
+    requests = 20_000 * b"GET /metrics HTTP/1.1\r\nHost: shop\r\n\r\n"
+    try:
+        while requests:
+            requests = requests[connection.send(requests):]
+    except BlockingIOError:
+        pass  # all buffers on the way are full
+    return connection
 
 
 async def rounds(options, gateway, shop, workload, _):
@@ -29,8 +45,10 @@ async def rounds(options, gateway, shop, workload, _):
         await asyncio.sleep(draw.uniform(0.4, 0.7))
         highest = max((order["id"] for order in workload.orders.values()), default=1)
         workload.unanswered.clear()
+        mute = await asyncio.to_thread(connect_mute, shop.port)
         begin = time.monotonic()
         code = await asyncio.to_thread(shop.stop, signal.SIGTERM, options.grace)
+        mute.close()
         print(f"round {number}: exit code {code} after {time.monotonic() - begin:.2f} s, fault {mode}, "
               f"{workload.counts['orders']} orders", flush=True)
         if code != 0:

@@ -4,7 +4,7 @@ import NIOHTTPTypes
 
 extension Readiness {
   /// Makes a handler that ends connections: when the service ends, without losing a request, and at any time if a
-  /// request comes too slowly.
+  /// client sends or reads too slowly.
   ///
   /// Once the readiness has failed, each answer says `Connection: close`, so the client's next request takes another
   /// connection. When the server stops, a connection without a whole request stays open for `patience`: a request that
@@ -12,21 +12,36 @@ extension Readiness {
   ///
   ///     Application(
   ///       router: router,
-  ///       server: .http1(configuration: .init(additionalChannelHandlers: [readiness.connectionCloser()])))
+  ///       server: .http1(
+  ///         configuration: .init(
+  ///           additionalChannelHandlers: [readiness.connectionCloser()], idleTimeout: .seconds(30))))
   ///
   /// - Parameters:
-  ///   - patience: The time for a request that is on its way when the server stops.
+  ///   - patience: The time for a request that is on its way when the server stops. After it, the connection takes no
+  ///     further one.
   ///   - requestTime: The longest time in which a request's body may come in pieces. A client that sends nothing at all
   ///     is a matter of the server's `idleTimeout`.
+  ///   - answerTime: The longest time in which a client may read nothing, while more is sent than its connection holds.
+  ///   - lastAnswerTime: The same once the server stops, also for the rest of an answer that the connection holds. Give
+  ///     more to clients that take longer for their answers: what is left then is cut off.
   public func connectionCloser(
-    patience: Duration = .milliseconds(250), requestTime: Duration = .seconds(30)
+    patience: Duration = .milliseconds(250), requestTime: Duration = .seconds(30),
+    answerTime: Duration = .seconds(30), lastAnswerTime: Duration = .seconds(1)
   ) -> any RemovableChannelHandler {
     ConnectionCloser(
-      self, patience: TimeAmount(patience), requestTime: TimeAmount(requestTime))
+      self, patience: TimeAmount(patience), requestTime: TimeAmount(requestTime),
+      answerTime: TimeAmount(answerTime), lastAnswerTime: TimeAmount(lastAnswerTime))
   }
 }
 
 /// The handler of one connection.
+///
+/// | the connection | once the readiness has failed | once the server stops |
+/// |---|---|---|
+/// | is idle, or has only the beginning of a request | | is closed after the patience |
+/// | waits for answers | the last one says `close` | so it does; after the patience, no more requests are taken |
+/// | has written an answer that said `close` | the client closes it | is closed once all has been sent |
+/// | sends what the client does not read | is closed after `answerTime` | is closed after `lastAnswerTime` |
 private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
@@ -34,19 +49,24 @@ private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHand
   typealias OutboundOut = HTTPResponsePart
 
   private let readiness: Readiness
-  private let patience: TimeAmount
-  private let requestTime: TimeAmount
+  private let patience, requestTime, answerTime, lastAnswerTime: TimeAmount
   /// The number of requests that have begun, and whose answers have not ended.
   private var requests = 0
   /// The time at which the request began whose end has not come yet.
   private var began: NIODeadline?
   private var isStopping = false
-  /// Whether the last answer of the connection has begun.
-  private var isLast = false
+  /// False once the connection's last answer has begun, or the patience is over.
+  private var takesRequests = true
   private var ignoresRequests = false
+  /// Closes the connection, unless the client reads before.
+  private var unread: Scheduled<Void>?
 
-  init(_ readiness: Readiness, patience: TimeAmount, requestTime: TimeAmount) {
+  init(
+    _ readiness: Readiness, patience: TimeAmount, requestTime: TimeAmount, answerTime: TimeAmount,
+    lastAnswerTime: TimeAmount
+  ) {
     (self.readiness, self.patience, self.requestTime) = (readiness, patience, requestTime)
+    (self.answerTime, self.lastAnswerTime) = (answerTime, lastAnswerTime)
   }
 
   /// Whether nobody waits for an answer to a whole request.
@@ -61,12 +81,12 @@ private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHand
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head:
-      // The client will read no answer to it, so nobody may act on it.
-      if isLast {
-        ignoresRequests = true
-      } else {
+      if takesRequests {
         requests += 1
         began = context.eventLoop.now
+      } else {
+        // The client will read no answer to it, so nobody may act on it.
+        ignoresRequests = true
       }
     case .body:
       if let began, context.eventLoop.now - began > requestTime {
@@ -82,10 +102,10 @@ private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHand
   ) {
     switch unwrapOutboundIn(data) {
     case .head(var head) where requests == 1 && (isStopping || readiness.isEnding):
-      isLast = true
+      takesRequests = false
       head.headerFields[.connection] = "close"
       context.write(wrapOutboundOut(.head(head)), promise: promise)
-    case .end where requests == 1 && (isLast || isStopping):
+    case .end where requests == 1 && (isStopping || !takesRequests):
       requests = 0
       context.writeAndFlush(data, promise: promise)
       // The client closes the other half: if both were closed at once, it could lose the answer's end.
@@ -101,18 +121,42 @@ private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHand
     }
   }
 
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    watchClient(context)
+    context.fireChannelWritabilityChanged()
+  }
+
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     guard event is ChannelShouldQuiesceEvent else {
       return context.fireUserInboundEventTriggered(event)
     }
     isStopping = true
-    if isIdle { closeLater(context) }
+    watchClient(context)
+    closeLater(context)
   }
 
-  private func closeLater(_ context: ChannelHandlerContext) {
+  /// Begins the time in which the client has to read, if it has not read what is sent.
+  private func watchClient(_ context: ChannelHandlerContext) {
+    unread?.cancel()
+    unread = nil
     let channel = context.channel
-    context.eventLoop.assumeIsolated().scheduleTask(in: patience) {
-      if self.isIdle { channel.close(promise: nil) }
+    if channel.isWritable { return }
+    // The write of a handler waits all the time, so no other event would come.
+    let time = isStopping ? lastAnswerTime : answerTime
+    unread = context.eventLoop.assumeIsolated().scheduleTask(in: time) {
+      channel.close(promise: nil)
+    }
+  }
+
+  /// Closes the connection after the patience, unless an answer is awaited then: its end comes here again.
+  private func closeLater(_ context: ChannelHandlerContext) {
+    let (channel, loop) = (context.channel, context.eventLoop.assumeIsolated())
+    loop.scheduleTask(in: patience) {
+      self.takesRequests = false
+      guard self.isIdle else { return }
+      // Unlike a close of both halves, that of the output waits for what is written, and still on its way.
+      channel.close(mode: .output).whenComplete { _ in channel.close(promise: nil) }
+      loop.scheduleTask(in: self.lastAnswerTime) { channel.close(promise: nil) }
     }
   }
 }

@@ -42,13 +42,13 @@ extension Response {
   ///
   /// The next event is asked for when the last one is sent, so a slow client slows the sequence. A comment is sent at
   /// each heartbeat: it keeps proxies from closing the connection, and finds out that a client has gone. The response
-  /// ends with the sequence, and at graceful shutdown, after which clients come back with `Last-Event-ID`. A client
-  /// that does not read then is disconnected after a second.
+  /// ends with the sequence, and at graceful shutdown, after which clients come back with `Last-Event-ID`. Clients that
+  /// don't read are a matter of the server: see `connectionCloser`.
   ///
   /// - Parameters:
   ///   - events: The events.
   ///   - heartbeat: The time between two comments.
-  ///   - clock: The clock of the heartbeat, and of the second.
+  ///   - clock: The clock of the heartbeat.
   public static func serverSentEvents<Events: AsyncSequence & Sendable>(
     _ events: Events, heartbeat: Duration = .seconds(15),
     clock: any Clock<Duration> = ContinuousClock()
@@ -80,15 +80,8 @@ extension Response {
           return true
         }
         group.addTask {
-          do {
-            try await gracefulShutdown()
-            lines.finish()
-            try await clock.sleep(for: .seconds(1))
-          } catch {
-            return false
-          }
-          // Cancels the writer, which waits as long as the client does not read.
-          throw CancellationError()
+          if (try? await gracefulShutdown()) != nil { lines.finish() }
+          return false
         }
         for try await hasEnded in group where hasEnded { break }
         group.cancelAll()

@@ -11,7 +11,9 @@ import Testing
 
   init() throws {
     try channel.pipeline.syncOperations.addHandler(
-      readiness.connectionCloser(patience: .seconds(1), requestTime: .seconds(5)))
+      readiness.connectionCloser(
+        patience: .seconds(1), requestTime: .seconds(5), answerTime: .seconds(20),
+        lastAnswerTime: .seconds(3)))
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
   }
 
@@ -42,6 +44,39 @@ import Testing
 
   private func stopServer() {
     channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+  }
+
+  /// Says whether the client has read what is sent.
+  private func read(_ hasRead: Bool) {
+    channel.isWritable = hasRead
+    channel.pipeline.fireChannelWritabilityChanged()
+  }
+
+  /// Keeps the output open while what is written is on its way, as a socket does.
+  private final class Way: ChannelOutboundHandler {
+    typealias OutboundIn = Any
+    private var ends: [EventLoopPromise<Void>] = []
+
+    func close(
+      context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?
+    ) {
+      if mode == .output {
+        if let promise { ends.append(promise) }
+      } else {
+        context.close(mode: mode, promise: promise)
+      }
+    }
+
+    func getThrough() {
+      for end in ends { end.succeed() }
+      ends = []
+    }
+  }
+
+  private func makeWay() throws -> Way {
+    let way = Way()
+    try channel.pipeline.syncOperations.addHandler(way, position: .first)
+    return way
   }
 
   @Test func aServiceThatIsReadyKeepsItsConnections() throws {
@@ -117,6 +152,63 @@ import Testing
     try request()
     channel.embeddedEventLoop.advanceTime(by: .seconds(5))
     #expect(channel.isActive)
+    #expect(try answer() == "close")
+    #expect(!channel.isActive)
+  }
+
+  @Test(arguments: [false, true])
+  func anAnswerThatIsOnItsWayIsNotCutOff(isLast: Bool) throws {
+    let way = try makeWay()
+    try request()
+    if isLast { readiness.end() }
+    #expect(try answer() == (isLast ? "close" : nil))
+    stopServer()
+    channel.embeddedEventLoop.advanceTime(by: .seconds(3))
+    #expect(channel.isActive)
+    way.getThrough()
+    #expect(!channel.isActive)
+  }
+
+  @Test func anAnswerThatIsOnItsWayHoldsTheEndUpForItsTime() throws {
+    let way = try makeWay()
+    stopServer()
+    try request()
+    #expect(try answer() == "close")
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(3_900))
+    #expect(channel.isActive)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(100))
+    #expect(!channel.isActive)
+    way.getThrough()
+  }
+
+  @Test func aClientThatDoesNotReadIsDisconnected() throws {
+    try request()
+    for hasRead in [false, true, false] {
+      read(hasRead)
+      channel.embeddedEventLoop.advanceTime(by: .seconds(19))
+    }
+    #expect(channel.isActive)
+    channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    #expect(!channel.isActive)
+  }
+
+  @Test(arguments: [false, true])
+  func aClientThatDoesNotReadHoldsTheEndUpForTheTimeOfALastAnswer(isLate: Bool) throws {
+    try request()
+    if !isLate { read(false) }
+    stopServer()
+    if isLate { read(false) }
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(2_900))
+    #expect(channel.isActive)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(100))
+    #expect(!channel.isActive)
+  }
+
+  @Test func aClientThatGoesOnSendingGetsItsLastAnswer() throws {
+    try request()
+    stopServer()
+    channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    try request()
     #expect(try answer() == "close")
     #expect(!channel.isActive)
   }

@@ -78,37 +78,6 @@ import Testing
     }
   }
 
-  /// A writer to a client that does not read.
-  private struct FullWriter: ResponseBodyWriter {
-    let isFull: AsyncStream<Void>.Continuation
-    func write(_ buffer: ByteBuffer) async throws {
-      isFull.finish()
-      try await VirtualClock().sleep(for: .seconds(1))
-    }
-    func finish(_ trailingHeaders: HTTPFields?) async throws {}
-  }
-
-  @Test(.timeLimit(.minutes(1)))
-  func aClientThatDoesNotReadHoldsUpGracefulShutdownForASecond() async throws {
-    let clock = VirtualClock()
-    let (events, event) = AsyncStream.makeStream(of: ServerSentEvent.self)
-    let body = Response.serverSentEvents(events, clock: clock).body
-    let (full, isFull) = AsyncStream.makeStream(of: Void.self)
-    try await testGracefulShutdown { trigger in
-      async let write: Void = body.write(FullWriter(isFull: isFull))
-      event.yield(ServerSentEvent(data: "x"))
-      for await _ in full {}
-      trigger.triggerGracefulShutdown()
-      // Those of the heartbeat and of the second.
-      await clock.waitForSleepers(atLeast: 2)
-      clock.advance(by: .seconds(1))
-      do {
-        try await write
-        Issue.record("The response has ended as if all of it were sent.")
-      } catch is CancellationError {}
-    }
-  }
-
   @Test func anErrorOfTheSequenceBreaksTheResponseOff() async throws {
     let events = AsyncThrowingStream<ServerSentEvent, any Error> { $0.finish(throwing: Broken()) }
     let body = Response.serverSentEvents(events).body
