@@ -1,20 +1,41 @@
 import HTTPTypes
+public import Hummingbird
+public import Logging
 public import NIOCore
 import NIOHTTPTypes
 
 extension Readiness {
+  /// Makes a server that no client holds up, neither while it serves nor at its end.
+  ///
+  /// It disconnects a client that sends nothing for 30 s, unless its answer is under way: events may last. Each
+  /// connection gets a `connectionCloser`.
+  ///
+  /// - Parameters:
+  ///   - router: The router.
+  ///   - configuration: The address, which is `127.0.0.1:8080` by default: a container needs another one, such as
+  ///     `.init(address: .hostname("0.0.0.0", port: 8080))`. Its `availableConnectionsDelegate` bounds the connections.
+  ///   - requestTime: The longest time in which a request's body may come in pieces.
+  ///   - logger: The server's logger.
+  public func makeServer<Context: RequestContext>(
+    _ router: Router<Context>, configuration: ApplicationConfiguration = .init(),
+    requestTime: Duration = .seconds(30), logger: Logger
+  ) -> Application<RouterResponder<Context>>
+  where Context.Source == ApplicationRequestContextSource {
+    Application(
+      router: router,
+      server: .http1(
+        configuration: .init(
+          additionalChannelHandlers: [self.connectionCloser(requestTime: requestTime)],
+          idleTimeout: .seconds(30))),
+      configuration: configuration, logger: logger)
+  }
+
   /// Makes a handler that ends connections: when the service ends, without losing a request, and at any time if a
   /// client sends or reads too slowly.
   ///
   /// Once the readiness has failed, each answer says `Connection: close`, so the client's next request takes another
   /// connection. When the server stops, a connection without a whole request stays open for `patience`: a request that
-  /// is on its way is answered. The server needs one for each connection:
-  ///
-  ///     Application(
-  ///       router: router,
-  ///       server: .http1(
-  ///         configuration: .init(
-  ///           additionalChannelHandlers: [readiness.connectionCloser()], idleTimeout: .seconds(30))))
+  /// is on its way is answered. The server needs one for each connection, as that of `makeServer` has.
   ///
   /// - Parameters:
   ///   - patience: The time for a request that is on its way when the server stops. After it, the connection takes no

@@ -3,7 +3,6 @@ import DispatchStoreInspector
 import HTTPTypes
 package import Hummingbird
 public import Logging
-import NIOCore
 public import ServiceLifecycle
 import Synchronization
 
@@ -17,8 +16,8 @@ import Synchronization
 /// The page tells what your users do, to everyone who can reach it, so mask what may not leave the process. On loopback
 /// it answers only to a `Host` that names loopback: otherwise a page of another site could read it by DNS rebinding.
 ///
-/// An address that can't be bound does not end the service: it logs a warning, and serves nothing. At graceful shutdown
-/// it closes its connections at once.
+/// An address that can't be bound does not end the service: it logs a warning, and serves nothing. A page that does not
+/// read holds up its end for a second.
 public struct InspectorService: Service {
   private let recorder: DispatchRecorder
   private let dispatcher: Dispatcher
@@ -49,18 +48,15 @@ public struct InspectorService: Service {
 
   /// Serves the page until graceful shutdown.
   public func run() async throws {
-    let isEnding = Flag()
-    let server = Application(
-      router: makeRouter(),
-      server: .http1(
-        configuration: .init(
-          additionalChannelHandlers: [ConnectionCutter(isEnding)], idleTimeout: .seconds(30))),
-      configuration: .init(address: .hostname(host, port: port)), logger: logger)
+    // The readiness of this server alone: it fails as the server stops.
+    let readiness = Readiness(of: dispatcher)
+    let server = readiness.makeServer(
+      makeRouter(), configuration: .init(address: .hostname(host, port: port)), logger: logger)
     do {
       try await withGracefulShutdownHandler {
         try await server.run()
       } onGracefulShutdown: {
-        isEnding.set()
+        readiness.end()
       }
     } catch let error where !(error is CancellationError) {
       logger.warning("The inspector is not served at \(host):\(port): \(error)")
@@ -147,33 +143,5 @@ extension String {
   /// Whether it is a name or an address of loopback.
   fileprivate var isLoopback: Bool {
     ["127.0.0.1", "localhost", "::1", "[::1]"].contains(lowercased())
-  }
-}
-
-private final class Flag: Sendable {
-  private let value = Atomic(false)
-  var isSet: Bool { value.load(ordering: .relaxed) }
-  func set() { value.store(true, ordering: .relaxed) }
-}
-
-/// Closes a connection at graceful shutdown whatever it sends: a reader that does not read would hold up the end.
-private final class ConnectionCutter: ChannelInboundHandler, RemovableChannelHandler {
-  typealias InboundIn = NIOAny
-
-  private let isEnding: Flag
-
-  init(_ isEnding: Flag) { self.isEnding = isEnding }
-
-  func channelActive(context: ChannelHandlerContext) {
-    // See `ConnectionCloser`: nobody serves a connection that is accepted while the server stops.
-    if !isEnding.isSet { context.fireChannelActive() }
-  }
-
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if event is ChannelShouldQuiesceEvent {
-      context.close(promise: nil)
-    } else {
-      context.fireUserInboundEventTriggered(event)
-    }
   }
 }

@@ -18,7 +18,7 @@ func serveWithInspector(
   var group = ServiceGroupConfiguration(
     services: [
       DispatcherService(dispatcher, logger: logger),
-      makeServer(router, readiness, logger: logger),
+      readiness.makeServer(router, logger: logger),
       readiness,
       InspectorService(of: recorder, at: dispatcher, logger: logger),  // http://127.0.0.1:8081
     ],

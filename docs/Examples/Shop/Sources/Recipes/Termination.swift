@@ -13,23 +13,12 @@ func serve(
   router.addHealth(readiness)
   let ending = DispatcherService(
     dispatcher, persistence: persistence, drainTimeout: .seconds(5), logger: logger)
-  let server = makeServer(router, readiness, logger: logger)
+  let server = readiness.makeServer(
+    router, configuration: .init(address: .hostname("0.0.0.0", port: 8080)), logger: logger)
   var group = ServiceGroupConfiguration(
     services: [ending, server, readiness],  // They end in reverse order.
     gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
   // Readiness 3, server 2, drain 5, and 4 to spare.
   group.maximumGracefulShutdownDuration = .seconds(14)
   try await ServiceGroup(configuration: group).run()
-}
-
-/// A server that no client holds up at its end: the handlers close connections without a whole request.
-func makeServer(
-  _ router: Router<BasicRequestContext>, _ readiness: Readiness, logger: Logger
-) -> some ApplicationProtocol {
-  Application(
-    router: router,
-    server: .http1(
-      configuration: .init(
-        additionalChannelHandlers: [readiness.connectionCloser()], idleTimeout: .seconds(30))),
-    logger: logger)
 }

@@ -5,6 +5,7 @@ import Logging
 
 /// What the environment says.
 struct Settings {
+  let host: String
   let port: Int
   /// A file of SQLite, or a server of PostgreSQL; nil keeps everything in memory.
   let database: PersistenceDatabase?
@@ -23,6 +24,7 @@ struct Settings {
       if let value = parse(text) { return value }
       throw InvalidSetting(description: "\(name) is \"\(text)\", and has to be such as \(usual).")
     }
+    host = environment["HOST"] ?? "127.0.0.1"
     port = try read("PORT", or: "8080", Self.port)
     database = environment["DATABASE"].map { place in
       place.contains("://")

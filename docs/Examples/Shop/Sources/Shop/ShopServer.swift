@@ -74,11 +74,13 @@ struct ShopServer {
 
       let ending = DispatcherService(
         dispatcher, persistence: persistence, drainTimeout: .seconds(5), logger: logger)
-      let server = makeServer(router, readiness, port: settings.port, logger)
+      let server = readiness.makeServer(
+        router, configuration: .init(address: .hostname(settings.host, port: settings.port)),
+        requestTime: requestTime, logger: logger)
       var group = ServiceGroupConfiguration(
         services: [ending, server, readiness] + (inspector.map { [$0] } ?? []),
         gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-      // A client that never finishes its request does not hold up the end.
+      // Readiness 1, requests 5, calls of the bank 3, and 1 to spare.
       group.maximumGracefulShutdownDuration = .seconds(10)
       try await ServiceGroup(configuration: group).run()
     }
@@ -105,19 +107,6 @@ struct ShopServer {
       shop: shop, controls: [.limited(by: requests), .timeout(requestTime)], timeLimit: requestTime,
       numbers: OrderNumbers(after: shop.orders.withModel { $0.all.keys.max() ?? 0 }))
     routes.add(to: router)
-  }
-
-  private static func makeServer(
-    _ router: Router<ShopContext>, _ readiness: Readiness, port: Int, _ logger: Logger
-  ) -> some ApplicationProtocol {
-    Application(
-      router: router,
-      // Disconnects a client that sends nothing for so long, unless its answer is under way: events may last.
-      server: .http1(
-        configuration: .init(
-          additionalChannelHandlers: [readiness.connectionCloser(requestTime: requestTime)],
-          idleTimeout: .seconds(30))),
-      configuration: .init(address: .hostname("127.0.0.1", port: port)), logger: logger)
   }
 
   /// Records what happens, and makes the service that shows it; nil if the inspector is off.
