@@ -12,7 +12,7 @@ import NIOHTTP1
 ///     })
 ///
 /// The body of a `DispatchError` says what its code means for the client. Its message, which names stores and call
-/// sites, goes to the request's log if the status is 500 or more: at `info` if the library has refused the dispatch,
+/// sites, goes to the request's log if the status is 500 or more: at `info` if the dispatch was refused or cancelled,
 /// else at `error`. Middlewares outside of it, such as `TracingMiddleware`, see such a status as an error that is
 /// thrown. Hummingbird's `MetricsMiddleware` times responses only: 5xx are in its counter `hb.request.errors`, without
 /// a time.
@@ -45,7 +45,8 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
       let answer = answer(to: error)
       if answer.status.code >= 500 {
         // A refusal protects the service, and there may be thousands in a second.
-        let level: Logger.Level = RunOutcome(error) == .refused ? .info : .error
+        let level: Logger.Level =
+          [.refused, .cancelled].contains(RunOutcome(error)) ? .info : .error
         context.logger.log(level: level, "The request failed.", error: error)
       }
       let failure = Failure(cause: error, answer: answer)
@@ -60,7 +61,10 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
     switch error {
     case let error as HTTPError: return error
     case let error as any HTTPResponseError: return HTTPError(error.status)
-    case is CancellationError: return HTTPError(.clientClosedRequest)
+    case is CancellationError:
+      if Task.isCancelled { return HTTPError(.clientClosedRequest) }
+      // Somebody has cancelled the dispatch, and the client is still there.
+      return answer(.serviceUnavailable, "It was cancelled. Try again later.")
     case is HTTPParserError:
       return HTTPError(.badRequest, message: "The body is not valid HTTP.")
     case let error as DispatchError:
@@ -68,7 +72,9 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
       if [.dependencyFailed, .undone].contains(error.code), let cause = error.cause {
         return answer(to: cause)
       }
-      var known = answer(to: error.code, retryAfter: error.retryAfter?.wholeSeconds)
+      var known = answer(
+        error.code.httpStatus, error.code.textForClient,
+        retryAfter: error.retryAfter?.wholeSeconds)
       // Another code with this cause, such as a hook's, says nothing about a change of this dispatch.
       if error.code == .persistenceFailed,
         (error.cause as? PersistenceError)?.isOutcomeKnown == false
@@ -78,16 +84,16 @@ public struct DispatchErrorMiddleware<Context: RequestContext>: RouterMiddleware
       return known
     case is PersistenceError:
       // A read waits until what it has read is saved, and changes nothing.
-      var known = answer(to: .persistenceFailed)
-      known.body = "Saving has failed. Try again later."
-      return known
+      return answer(.serviceUnavailable, "Saving has failed. Try again later.")
     default: return HTTPError(.internalServerError)
     }
   }
 
-  private func answer(to code: DispatchError.Code, retryAfter seconds: Int? = nil) -> HTTPError {
-    var answer = HTTPError(code.httpStatus)
-    answer.body = code.textForClient
+  private func answer(
+    _ status: HTTPResponse.Status, _ text: String?, retryAfter seconds: Int? = nil
+  ) -> HTTPError {
+    var answer = HTTPError(status)
+    answer.body = text
     if [.tooManyRequests, .serviceUnavailable].contains(answer.status) {
       answer.headers[.retryAfter] = "\(seconds ?? retryAfter)"
     }
@@ -110,6 +116,9 @@ private struct Failure: HTTPResponseError, CustomStringConvertible {
 
 extension DispatchError.Code {
   /// The HTTP status that fits, as the library's page about errors says.
+  ///
+  /// Of two codes the error does not tell enough: each `skipped` is 409, and each `failedBefore` is 500. If you use
+  /// `throttled` or keys that remember failures, map them by `ownErrors`.
   public var httpStatus: HTTPResponse.Status {
     switch self {
     case .timedOut: .gatewayTimeout
@@ -132,6 +141,8 @@ extension DispatchError.Code {
     case .rateLimitExceeded: "Too many requests. Try again later."
     case .circuitOpen: "A service that is needed does not answer. Try again later."
     case .dispatcherClosed: "The service ends. Try again."
+    case .dispatcherPaused: "The service is paused. Try again later."
+    case .failedBefore: "It has failed before, and is not tried again."
     case .persistenceFailed: "The change could not be saved."
     case .skipped: "The same is being done already."
     case .idempotencyKeyReused: "The idempotency key was used for another request."
@@ -151,7 +162,7 @@ extension Duration {
 }
 
 extension HTTPResponse.Status {
-  /// The client has gone, so that nobody reads the answer.
+  /// The request is cancelled, so that nobody reads the answer.
   fileprivate static let clientClosedRequest = Self(
     code: 499, reasonPhrase: "Client Closed Request")
 }

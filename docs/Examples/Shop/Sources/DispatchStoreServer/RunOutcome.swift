@@ -15,7 +15,7 @@ enum RunOutcome: String, Hashable, Sendable {
   case cancelled
   case timedOut
   case vetoed
-  /// A limit, a breaker, a key or a closed dispatcher refused it: this protects the service, and is no failure.
+  /// A limit, a breaker, a key or a dispatcher that is closed or paused refused it: this protects the service, and is no failure.
   case refused
 
   init(_ outcome: StoreOutcome) {
@@ -38,7 +38,7 @@ enum RunOutcome: String, Hashable, Sendable {
         case .timedOut: .timedOut
         case .vetoed: .vetoed
         case .limitExceeded, .rateLimitExceeded, .circuitOpen, .dropped, .skipped,
-          .dispatcherClosed:
+          .idempotencyKeyReused, .invalidIdempotencyKey, .dispatcherClosed, .dispatcherPaused:
           .refused
         case .dependencyFailed, .undone:
           error.cause.map { RunOutcome($0) } == .answered ? .answered : .failed

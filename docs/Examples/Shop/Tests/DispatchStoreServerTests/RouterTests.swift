@@ -1,6 +1,7 @@
 import DispatchStore
 import DispatchStoreServer
 import DispatchStoreTesting
+import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -286,8 +287,51 @@ import Testing
     #expect(try await answer(to: undone).status == .conflict)
   }
 
-  @Test func aCancelledRequestIs499() async throws {
-    #expect(try await answer(to: CancellationError()).status.code == 499)
+  @Test func aCancelledRequestIs499() async {
+    let answer = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return DispatchErrorMiddleware<BasicRequestContext>().answer(to: CancellationError())
+    }.value
+    #expect(answer.status.code == 499)
+  }
+
+  @Test func aDispatchThatSomebodyElseCancelsIs503WithRetryAfter() async throws {
+    let handle = bank.dispatcher.dispatch(Wait(), options: .named("wait"))
+    await bank.waitUntilBegun()
+    bank.dispatcher.cancel(named: "wait")
+    let cancelled = try #require(await handle.result.error)
+    let response = try await answer(to: cancelled)
+    #expect(response.status == .serviceUnavailable)
+    #expect(response.headers[.retryAfter] == "1")
+  }
+
+  @Test func aRefusalByAKeyIsNoFailure() async throws {
+    await bank.dispatcher.send(Deposit(amount: 1), options: .idempotencyKey("a"))
+    let reused = try await error(Withdraw(amount: 1), .idempotencyKey("a"))
+    #expect((reused as? DispatchError)?.code == .idempotencyKeyReused)
+    let invalid = try await error(Deposit(amount: 1), .idempotencyKey(""))
+    for refusal in [reused, invalid] { #expect(DispatchLogger.level(of: refusal) == .info) }
+  }
+
+  @Test func statusesAreThoseOfThePageAboutErrors() throws {
+    let docs = (1...5).reduce(URL(filePath: #filePath)) { path, _ in
+      path.deletingLastPathComponent()
+    }
+    // A copy of this folder has no such page.
+    guard let page = try? String(contentsOf: docs.appending(path: "Errors.md"), encoding: .utf8)
+    else { return }
+    let rows = page.matches(of: /\| \[`(\w+)`\]\(#\S*\) \| [^|]* \| (\d+)/).map { row in
+      (String(row.1), Int(row.2)!)
+    }
+    let codes: [DispatchError.Code] = [
+      .timedOut, .limitExceeded, .rateLimitExceeded, .circuitOpen, .dropped, .dispatcherClosed,
+      .dispatcherPaused, .skipped, .idempotencyKeyReused, .invalidIdempotencyKey,
+      .replyNotEncodable, .replyNotDecodable, .vetoed, .partMissing, .persistenceFailed,
+    ]
+    var statuses = Dictionary(
+      uniqueKeysWithValues: codes.map { ($0.description, $0.httpStatus.code) })
+    statuses["CancellationError"] = 503
+    #expect(Dictionary(rows) { first, _ in first } == statuses)
   }
 
   @Test func anUnknownErrorIs500WithoutDetails() async throws {
