@@ -7,14 +7,14 @@ import ShopCore
 ///
 /// An order knows its states, so a client that was away gets those that it has missed, and one that is slow misses none.
 struct OrderEvents: AsyncSequence, Sendable {
-  let orders: Store<Orders, HandledAction>
+  let orders: HandlerStore<Orders>
   let id: Int
   /// The number of the last event that the client has.
   let last: Int
 
   struct AsyncIterator: AsyncIteratorProtocol {
     var changes: StoreStream<Change<Order?, HandledAction>>.Iterator
-    let orders: Store<Orders, HandledAction>
+    let orders: HandlerStore<Orders>
     let id: Int
     var order: Order?
     var last: Int

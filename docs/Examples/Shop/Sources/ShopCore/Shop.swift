@@ -18,8 +18,8 @@ package struct Shop: Sendable {
   ]
 
   package let dispatcher: Dispatcher
-  package let stock: Store<Stock, HandledAction>
-  package let orders: Store<Orders, HandledAction>
+  package let stock: HandlerStore<Stock>
+  package let orders: HandlerStore<Orders>
 
   /// Opens the shop.
   ///
@@ -40,7 +40,7 @@ package struct Shop: Sendable {
     registerPayments(calls)
   }
 
-  static func makeStock() -> Store<Stock, HandledAction> {
+  static func makeStock() -> HandlerStore<Stock> {
     Store(identifier: "stock", model: Stock()) {
       On(AddStock.self) { stock, add in
         stock.goods[add.sku, default: Goods()].available += add.count
@@ -60,7 +60,7 @@ package struct Shop: Sendable {
     }
   }
 
-  static func makeOrders(_ stock: Store<Stock, HandledAction>) -> Store<Orders, HandledAction> {
+  static func makeOrders(_ stock: HandlerStore<Stock>) -> HandlerStore<Orders> {
     Store(identifier: "orders", model: Orders()) {
       On(Place.self) { orders, place in
         let price = stock.withModel { $0.goods[place.sku]!.price }
@@ -82,7 +82,7 @@ package struct Shop: Sendable {
     }
   }
 
-  static func makePayments(_ gateway: any PaymentGateway) -> Store<Int, HandledAction> {
+  static func makePayments(_ gateway: any PaymentGateway) -> HandlerStore<Int> {
     Store(identifier: "payments", model: 0) {
       Perform(Charge.self) { charge, _ in
         try await gateway.charge(charge.order.amount, order: charge.order.id, key: charge.key)
