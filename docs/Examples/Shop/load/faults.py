@@ -72,6 +72,10 @@ async def run(shop, gateway):
     await ask(shop.port, "POST", "/orders", ORDER, KEY)
     await settled(shop.port, 1)
     await ask(shop.port, "POST", "/orders/1/cancel")
+    await settled(shop.port, 1)
+    status, _ = await ask(shop.port, "GET", "/orders/1/events", None, {"Last-Event-ID": "4"})
+    if status != 204:
+        raise SystemExit(f"events after the final one: {status}")
     print("| request | the client gets |\n|---|---|")
     for name, method, path, body, headers in BAD:
         status, answer = await ask(shop.port, method, path, body, headers)

@@ -4,7 +4,6 @@ import HTTPTypes
 package import Hummingbird
 public import Logging
 public import ServiceLifecycle
-import Synchronization
 
 /// Serves the inspector's live page until graceful shutdown, so that you see in a browser what a dispatcher does.
 ///
@@ -24,7 +23,7 @@ public struct InspectorService: Service {
   private let limits: [DispatchLimit]
   private let host: String
   private let port: Int
-  private let readers: Readers
+  private let pages: StreamLimit
   private let logger: Logger
 
   /// Makes a service for a recorder.
@@ -43,7 +42,7 @@ public struct InspectorService: Service {
   ) {
     (self.recorder, self.dispatcher, self.limits) = (recorder, dispatcher, limits)
     (self.host, self.port, self.logger) = (host, port, logger)
-    readers = Readers(limit: limit)
+    pages = StreamLimit(limit)
   }
 
   /// Serves the page until graceful shutdown.
@@ -86,39 +85,10 @@ public struct InspectorService: Service {
   @Sendable private func events(
     _ request: Request, _ context: BasicRequestContext
   ) throws -> Response {
-    guard let reader = readers.add() else {
-      throw HTTPError(.serviceUnavailable, message: "\(readers.limit) pages are open already.")
-    }
     let feed = InspectorFeed(
       of: recorder, at: dispatcher, limits: limits, after: request.lastEventID)
-    return .serverSentEvents(
-      feed.map { event in
-        // The reader counts until the response is released, however it ends.
-        withExtendedLifetime(reader) {
-          ServerSentEvent(id: event.id, event: event.name, data: event.data)
-        }
-      })
-  }
-}
-
-/// Counts the pages that follow.
-private final class Readers: Sendable {
-  let limit: Int
-  private let count = Atomic(0)
-
-  /// A page that follows, until it is released.
-  final class Reader: Sendable {
-    private let readers: Readers
-    init(_ readers: Readers) { self.readers = readers }
-    deinit { readers.count.subtract(1, ordering: .relaxed) }
-  }
-
-  init(limit: Int) { self.limit = limit }
-
-  /// Returns a reader; nil if there are too many.
-  func add() -> Reader? {
-    let reader = Reader(self)
-    return count.add(1, ordering: .relaxed).newValue <= limit ? reader : nil
+    return try .serverSentEvents(
+      feed.map { ServerSentEvent(id: $0.id, event: $0.name, data: $0.data) }, within: pages)
   }
 }
 

@@ -2,6 +2,7 @@ import AsyncAlgorithms
 import HTTPTypes
 public import Hummingbird
 import ServiceLifecycle
+import Synchronization
 
 /// An event of a server-sent stream.
 public struct ServerSentEvent: Sendable {
@@ -37,6 +38,29 @@ extension Character {
   fileprivate var endsLine: Bool { ["\n", "\r", "\r\n"].contains(self) }
 }
 
+/// Bounds the streams of events that are open at the same time: each takes a connection and some tasks for as long as its
+/// client likes.
+public final class StreamLimit: Sendable {
+  let bound: Int
+  private let count = Atomic(0)
+
+  /// A stream that is open, until it is released.
+  final class Stream: Sendable {
+    private let limit: StreamLimit
+    init(_ limit: StreamLimit) { self.limit = limit }
+    deinit { limit.count.subtract(1, ordering: .relaxed) }
+  }
+
+  /// Makes a limit of a number of streams.
+  public init(_ bound: Int) { self.bound = bound }
+
+  /// Returns a stream; nil if there are too many.
+  func open() -> Stream? {
+    let stream = Stream(self)
+    return count.add(1, ordering: .relaxed).newValue <= bound ? stream : nil
+  }
+}
+
 extension Response {
   /// A response that sends the events of a sequence as they come.
   ///
@@ -47,13 +71,21 @@ extension Response {
   ///
   /// - Parameters:
   ///   - events: The events.
+  ///   - limit: A limit for this and other streams: one too many is answered with 503.
   ///   - heartbeat: The time between two comments.
   ///   - clock: The clock of the heartbeat.
   public static func serverSentEvents<Events: AsyncSequence & Sendable>(
-    _ events: Events, heartbeat: Duration = .seconds(15),
+    _ events: Events, within limit: StreamLimit, heartbeat: Duration = .seconds(15),
     clock: any Clock<Duration> = ContinuousClock()
-  ) -> Response where Events.Element == ServerSentEvent {
+  ) throws -> Response where Events.Element == ServerSentEvent {
+    guard let stream = limit.open() else {
+      return try .error(
+        .serviceUnavailable, "\(limit.bound) streams are open already. Try again later.",
+        headers: [.retryAfter: "10"])
+    }
     let body = ResponseBody { writer in
+      // It counts until the response is released, however that ends.
+      defer { withExtendedLifetime(stream) {} }
       let lines = AsyncThrowingChannel<String, any Error>()
       let lent = LentWriter(writer: writer)
       // Each task returns whether it has ended the response.

@@ -13,6 +13,8 @@ struct Routes: Sendable {
   /// The longest time that a request takes.
   let timeLimit: Duration
   let numbers: OrderNumbers
+  /// Each stream takes a file, of which a process often has 1,024, for as long as its client likes.
+  let streams = StreamLimit(800)
 
   func add(to router: Router<ShopContext>) {
     router.post("/stock/:sku", use: addStock)
@@ -77,10 +79,12 @@ struct Routes: Sendable {
   @Sendable private func events(
     _ request: Request, _ context: ShopContext
   ) async throws -> Response {
-    let events = OrderEvents(
-      orders: shop.orders, id: try await order(context).id,
-      last: max(0, request.lastEventID.flatMap(Int.init) ?? 0))
-    return .serverSentEvents(events)
+    let order = try await order(context)
+    let last = max(0, request.lastEventID.flatMap(Int.init) ?? 0)
+    // To a browser, the end of a response is a pause: it comes back until it gets this status.
+    if order.state.isFinal, last >= order.states.count { return Response(status: .noContent) }
+    return try .serverSentEvents(
+      OrderEvents(orders: shop.orders, id: order.id, last: last), within: streams)
   }
 
   /// The options of a request: the controls, with its idempotency key if it has one.

@@ -15,6 +15,8 @@ import Testing
 
   private struct Broken: Error {}
 
+  private let limit = StreamLimit(1)
+
   private func stream(_ events: ServerSentEvent...) -> AsyncStream<ServerSentEvent> {
     AsyncStream { continuation in
       for event in events { continuation.yield(event) }
@@ -26,7 +28,7 @@ import Testing
     let router = Router()
     let events = stream(
       ServerSentEvent(id: "1", event: "placed", data: "a\nb"), ServerSentEvent(data: ""))
-    router.get("/") { _, _ in Response.serverSentEvents(events) }
+    router.get("/") { [limit] _, _ in try Response.serverSentEvents(events, within: limit) }
     let response = try await Application(router: router).test(.router) {
       try await $0.execute(uri: "/", method: .get)
     }
@@ -36,7 +38,8 @@ import Testing
   }
 
   @Test func aNewlineInAFieldBeginsNoOtherField() async throws {
-    let body = Response.serverSentEvents(stream(ServerSentEvent(id: "1\ndata: x", data: "y"))).body
+    let event = ServerSentEvent(id: "1\ndata: x", data: "y")
+    let body = try Response.serverSentEvents(stream(event), within: limit).body
     let (lines, written) = AsyncStream.makeStream(of: String.self)
     try await body.write(Writer(written: written))
     var all = ""
@@ -47,7 +50,9 @@ import Testing
   @Test func aCommentIsSentAtEachHeartbeat() async throws {
     let clock = VirtualClock()
     let (events, event) = AsyncStream.makeStream(of: ServerSentEvent.self)
-    let body = Response.serverSentEvents(events, heartbeat: .seconds(15), clock: clock).body
+    let body = try Response.serverSentEvents(
+      events, within: limit, heartbeat: .seconds(15), clock: clock
+    ).body
     let (lines, written) = AsyncStream.makeStream(of: String.self)
     async let write: Void = body.write(Writer(written: written))
     var line = lines.makeAsyncIterator()
@@ -65,7 +70,7 @@ import Testing
 
   @Test func gracefulShutdownEndsTheResponse() async throws {
     let (events, event) = AsyncStream.makeStream(of: ServerSentEvent.self)
-    let body = Response.serverSentEvents(events).body
+    let body = try Response.serverSentEvents(events, within: limit).body
     let (lines, written) = AsyncStream.makeStream(of: String.self)
     try await testGracefulShutdown { trigger in
       async let write: Void = body.write(Writer(written: written))
@@ -80,9 +85,20 @@ import Testing
 
   @Test func anErrorOfTheSequenceBreaksTheResponseOff() async throws {
     let events = AsyncThrowingStream<ServerSentEvent, any Error> { $0.finish(throwing: Broken()) }
-    let body = Response.serverSentEvents(events).body
+    let body = try Response.serverSentEvents(events, within: limit).body
     let (_, written) = AsyncStream.makeStream(of: String.self)
     await #expect(throws: Broken.self) { try await body.write(Writer(written: written)) }
+  }
+
+  @Test func aStreamTooManyIs503UntilAnotherOneHasEnded() async throws {
+    do {
+      let first = try Response.serverSentEvents(stream(), within: limit)
+      let second = try Response.serverSentEvents(stream(), within: limit)
+      #expect(second.status == .serviceUnavailable && second.headers[.retryAfter] == "10")
+      let (_, written) = AsyncStream.makeStream(of: String.self)
+      try await first.body.write(Writer(written: written))
+    }
+    #expect(try Response.serverSentEvents(stream(), within: limit).status == .ok)
   }
 
   @Test func aClientThatComesBackNamesItsLastEvent() async throws {

@@ -152,9 +152,10 @@ actor Shop {
 
   // MARK: Events
 
-  /// The events of an order behind `last`, and those to come.
-  func events(of id: Int, after last: Int) throws -> AsyncStream<OrderEvent> {
+  /// The events of an order behind `last`, and those to come; nil if no more can come.
+  func events(of id: Int, after last: Int) throws -> AsyncStream<OrderEvent>? {
     let order = try order(id)
+    if order.state.isFinal, last >= order.state.path.count { return nil }
     let (stream, continuation) = AsyncStream<OrderEvent>.makeStream()
     for event in order.events where event.number > last { continuation.yield(event) }
     guard !order.state.isFinal else {

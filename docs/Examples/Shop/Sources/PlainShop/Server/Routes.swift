@@ -36,7 +36,10 @@ func makeRouter(shop: Shop, journal: Journal?, metrics: PrometheusFactory)
   }
   router.get("orders/{id}/events") { request, context in
     let last = max(0, request.headers[.lastEventID].flatMap { Int($0) } ?? 0)
-    return eventStream(try await shop.events(of: context.orderID, after: last))
+    guard let events = try await shop.events(of: context.orderID, after: last) else {
+      return Response(status: .noContent)
+    }
+    return eventStream(events)
   }
   return router
 }
