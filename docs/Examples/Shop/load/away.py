@@ -3,11 +3,13 @@
 
     load/away.py --shop .build/release/shop --folder /tmp/shop-away --seconds 60 --svg away.svg
 
-Everything that was acknowledged has to be there afterwards.
+Everything that was acknowledged has to be there afterwards. Then the shop gets SIGTERM while the server is silent, and has to
+end within the grace period of an orchestrator.
 """
 
 import asyncio
 import math
+import signal
 import sys
 import time
 
@@ -101,6 +103,20 @@ async def rounds(options, gateway, shop, workload, database):
     first = next((seconds for seconds, _, status in answers if seconds > back and status < 500), back)
     print(f"memory: {largest(0, gone):.0f} MB before, {largest(gone, back):.0f} MB while the server was away, "
           f"{memory[-1][1]:.0f} MB in the end; first answer {first - back:.2f} s after its return")
+    await asyncio.to_thread(end_beside_silent_server, shop, workload, database)
+
+
+def end_beside_silent_server(shop, workload, database):
+    begin = time.monotonic()
+    database.signal(signal.SIGSTOP)
+    try:
+        if shop.stop(signal.SIGTERM, 30) is None:
+            workload.fault("beside a silent server, the shop has not ended in 30 s")
+    finally:
+        database.signal(signal.SIGCONT)
+    print(f"beside a silent server, the shop has ended in {time.monotonic() - begin:.1f} s")
+    shop.start()
+    shop.wait_until_ready(40)
 
 
 def main():

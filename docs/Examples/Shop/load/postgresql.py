@@ -41,6 +41,15 @@ class PostgreSQL:
     def stop(self, mode="fast"):
         self.run("pg_ctl", "stop", "-D", self.data, "-m", mode, "-w")
 
+    def signal(self, number):
+        """Sends a signal to all processes of the server: SIGSTOP makes it silent, SIGCONT goes on."""
+        with open(f"{self.data}/postmaster.pid") as file:
+            main = file.readline().strip()
+        with open(f"/proc/{main}/task/{main}/children") as file:
+            processes = [main, *file.read().split()]
+        for process in processes:
+            os.kill(int(process), number)
+
     def rows(self, query):
         """The rows of a query, as lists of texts."""
         output = subprocess.run(

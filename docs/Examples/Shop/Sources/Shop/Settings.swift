@@ -26,15 +26,19 @@ struct Settings {
     }
     host = environment["HOST"] ?? "127.0.0.1"
     port = try read("PORT", or: "8080", Self.port)
-    database = environment["DATABASE"].map { place in
-      place.contains("://")
-        ? .postgreSQL(url: place, partition: "shop", waitForOwnership: true) : .sqlite(path: place)
-    }
+    database = environment["DATABASE"].map(Self.database)
     gateway = environment["GATEWAY"] ?? "http://127.0.0.1:8090"
     logLevel = try read("LOG_LEVEL", or: "info") { Logger.Level(rawValue: $0) }
     traces = environment["TRACES"]
     let isOff = environment["INSPECTOR"] == "off"
     inspector = try isOff ? nil : read("INSPECTOR", or: "127.0.0.1:8081", Self.address)
+  }
+
+  private static func database(_ place: String) -> PersistenceDatabase {
+    guard place.contains("://") else { return .sqlite(path: place) }
+    // If the server is silent, closing takes 13 s more, or 10 + 5 + 13 from SIGTERM on: less than a grace period of 30.
+    let settings = PostgreSQLSettings(lease: .seconds(6), patience: .seconds(5))
+    return .postgreSQL(url: place, partition: "shop", waitForOwnership: true, settings: settings)
   }
 
   private static func port(_ text: String) -> Int? {
