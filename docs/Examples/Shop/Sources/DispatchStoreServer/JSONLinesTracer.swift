@@ -9,6 +9,7 @@ public import Tracing
 /// that memory is bounded. The context travels in the W3C header `traceparent`.
 public final class JSONLinesTracer: Tracer {
   private let sampling: Double
+  private let trustsCallers: Bool
   private let randomNumbers = RandomNumbers()
   private let writer: SpanWriter
 
@@ -16,11 +17,16 @@ public final class JSONLinesTracer: Tracer {
   ///
   /// - Parameters:
   ///   - file: The file, which is made if it is not there.
-  ///   - sampling: The share of traces that are recorded, from 0 to 1. Spans of one trace are recorded all or none.
+  ///   - sampling: The share of traces that are recorded, from 0 to 1. Spans of one trace are recorded all or none, also
+  ///     in the services that this one calls.
+  ///   - trustsCallers: Whether a caller's trace goes on here, and is recorded if the caller says so. Say false in a
+  ///     service for everyone: a client could have each of its requests recorded.
   ///   - capacity: The number of finished spans that may wait to be written.
   /// - Throws: An error if the file can't be opened.
-  public init(file: URL, sampling: Double = 1, capacity: Int = 10_000) throws {
-    self.sampling = sampling
+  public init(
+    file: URL, sampling: Double = 1, trustsCallers: Bool = true, capacity: Int = 10_000
+  ) throws {
+    (self.sampling, self.trustsCallers) = (sampling, trustsCallers)
     writer = try SpanWriter(file, capacity: capacity)
   }
 
@@ -61,15 +67,23 @@ public final class JSONLinesTracer: Tracer {
   public func inject<Carrier, Inject: Injector>(
     _ context: InstrumentationContext, into carrier: inout Carrier, using injector: Inject
   ) where Inject.Carrier == Carrier {
-    guard let trace = context[TraceKey.self], trace.span != 0 else { return }
+    guard var trace = context[TraceKey.self] else { return }
+    if trace.span == 0 {
+      // The called service would begin a trace without a caller, if it were not told that this one is sampled out.
+      trace = Trace(
+        high: randomNumbers.next(), low: randomNumbers.next(), span: randomNumbers.next(),
+        isSampled: false)
+    }
     injector.inject(trace.header, forKey: "traceparent", into: &carrier)
   }
 
-  /// Reads the header `traceparent`.
+  /// Reads the header `traceparent`, if callers are trusted.
   public func extract<Carrier, Extract: Extractor>(
     _ carrier: Carrier, into context: inout InstrumentationContext, using extractor: Extract
   ) where Extract.Carrier == Carrier {
-    guard let header = extractor.extract(key: "traceparent", from: carrier) else { return }
+    guard trustsCallers, let header = extractor.extract(key: "traceparent", from: carrier) else {
+      return
+    }
     context[TraceKey.self] = Trace(header: header)
   }
 }

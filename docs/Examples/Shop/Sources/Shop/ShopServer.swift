@@ -31,7 +31,9 @@ struct ShopServer {
     logger.logLevel = settings.logLevel
     let prometheus = PrometheusMetrics()
     MetricsSystem.bootstrap(prometheus)
-    let tracer = try settings.traces.map { try JSONLinesTracer(file: URL(fileURLWithPath: $0)) }
+    let tracer = try settings.traces.map { path in
+      try JSONLinesTracer(file: URL(fileURLWithPath: path), trustsCallers: false)
+    }
     if let tracer { InstrumentationSystem.bootstrap(tracer) }
     defer { tracer?.forceFlush() }  // The spans of the last requests, which a queue writes.
 

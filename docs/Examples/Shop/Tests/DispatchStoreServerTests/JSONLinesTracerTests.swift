@@ -69,6 +69,28 @@ import Tracing
     #expect(try spans(of: tracer).isEmpty)
   }
 
+  @Test func aServiceThatIsCalledByASampledOutTraceRecordsNothing() throws {
+    let caller = try tracer(sampling: 0)
+    let request = caller.startSpan("request", context: .topLevel)
+    var headers: [String: String] = [:]
+    caller.inject(request.context, into: &headers, using: HeaderCarrier())
+    var context = InstrumentationContext.topLevel
+    let called = try tracer()
+    called.extract(headers, into: &context, using: HeaderCarrier())
+    called.startSpan("call", context: context).end()
+    #expect(try spans(of: called).isEmpty)
+  }
+
+  @Test func aCallerWhoIsNotTrustedBeginsNoTrace() throws {
+    let tracer = try JSONLinesTracer(file: file, sampling: 0, trustsCallers: false)
+    var context = InstrumentationContext.topLevel
+    tracer.extract(
+      ["traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"], into: &context,
+      using: HeaderCarrier())
+    tracer.startSpan("request", context: context).end()
+    #expect(try spans(of: tracer).isEmpty)
+  }
+
   @Test func theContextTravelsInTheHeaderTraceparent() async throws {
     let tracer = try tracer()
     let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
