@@ -12,6 +12,7 @@ public final class DispatchLogger: Middleware {
   private let logger: Logger
   private let finished: Logger.Level
   private let level: @Sendable (any Error) -> Logger.Level
+  private let lane: @Sendable (Dispatcher.Mode) -> String
   private let time: @Sendable () -> Duration
   private let names = TypeNames()
   private let bursts = Mutex<[DispatchWarning.Kind: Burst]>([:])
@@ -35,12 +36,14 @@ public final class DispatchLogger: Middleware {
   ///   - finished: The level of finished runs.
   ///   - clock: The clock by which a kind of warnings has a line a second.
   ///   - level: The level of an error.
+  ///   - lane: The text for a mode, which has the key of a lane: hide what no log may show, such as an account.
   public init(
     _ logger: Logger, finished: Logger.Level = .debug,
     clock: any Clock<Duration> = ContinuousClock(),
-    level: @escaping @Sendable (any Error) -> Logger.Level = DispatchLogger.level(of:)
+    level: @escaping @Sendable (any Error) -> Logger.Level = DispatchLogger.level(of:),
+    lane: @escaping @Sendable (Dispatcher.Mode) -> String = { "\($0)" }
   ) {
-    (self.logger, self.finished, self.level) = (logger, finished, level)
+    (self.logger, self.finished, self.level, self.lane) = (logger, finished, level, lane)
     time = Self.stopwatch(clock)
   }
 
@@ -93,7 +96,7 @@ public final class DispatchLogger: Middleware {
     _ timeQueued: Duration, in store: String? = nil
   ) -> Logger.Metadata {
     var metadata: Logger.Metadata = [
-      "dispatch": "\(dispatch.id)", "lane": "\(dispatch.mode)", "outcome": "\(outcome)",
+      "dispatch": "\(dispatch.id)", "lane": "\(lane(dispatch.mode))", "outcome": "\(outcome)",
       "duration_ms": "\(duration.milliseconds)", "queued_ms": "\(timeQueued.milliseconds)",
       "call_site": "\(dispatch.callSite)",
     ]

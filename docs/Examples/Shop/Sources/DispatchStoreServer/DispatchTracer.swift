@@ -14,6 +14,7 @@ public import Tracing
 /// made for it.
 public final class DispatchTracer: Middleware {
   private let tracer: any Tracer
+  private let lane: @Sendable (Dispatcher.Mode) -> String
   private let names = TypeNames()
 
   private enum SpanKey: DispatchKey { typealias Value = any Span }
@@ -21,8 +22,15 @@ public final class DispatchTracer: Middleware {
   private enum TimeKey: DispatchKey { typealias Value = UInt64 }
 
   /// Makes a middleware that starts its spans by a tracer.
-  public init(_ tracer: any Tracer = InstrumentationSystem.tracer) {
-    self.tracer = tracer
+  ///
+  /// - Parameters:
+  ///   - tracer: The tracer.
+  ///   - lane: The text for a mode, which has the key of a lane: hide what no span may show, such as an account.
+  public init(
+    _ tracer: any Tracer = InstrumentationSystem.tracer,
+    lane: @escaping @Sendable (Dispatcher.Mode) -> String = { "\($0)" }
+  ) {
+    (self.tracer, self.lane) = (tracer, lane)
   }
 
   /// Starts the dispatch's span, and binds its context.
@@ -35,7 +43,7 @@ public final class DispatchTracer: Middleware {
       span.updateAttributes { attributes in
         attributes["dispatch.id"] = "\(dispatch.id)"
         attributes["dispatch.parent"] = dispatch.parent.map { "\($0)" }
-        attributes["dispatch.lane"] = "\(dispatch.mode)"
+        attributes["dispatch.lane"] = lane(dispatch.mode)
         attributes["code.location"] = "\(dispatch.callSite)"
       }
       dispatch[SpanKey.self] = span

@@ -12,7 +12,7 @@ package struct Shop: Sendable {
   /// The actions that may be left when a process dies.
   package static let actions = ActionCoder(Place.self, Cancel.self)
 
-  /// The fields that no log may show: who has ordered, and what the bank knows the payment by.
+  /// The fields that the inspector may not show: who has ordered, and what the bank knows the payment by.
   package static let masks: [LogMask] = [
     .field(\Place.customer), .field(\Order.customer), .field(\Order.receipt), .field(\Paid.receipt),
   ]

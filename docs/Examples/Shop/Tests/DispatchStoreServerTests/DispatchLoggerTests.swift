@@ -3,8 +3,10 @@ import DispatchStoreServer
 import DispatchStoreTesting
 import Foundation
 import InMemoryLogging
+import InMemoryTracing
 import Logging
 import Testing
+import Tracing
 
 @Suite struct DispatchLoggerTests {
   private let bank = Bank()
@@ -35,6 +37,17 @@ import Testing
     #expect(entry.metadata["outcome"] == "finished")
     #expect(Double("\(entry.metadata["duration_ms"]!)") != nil)
     #expect(Double("\(entry.metadata["queued_ms"]!)") != nil)
+  }
+
+  @Test func aLaneIsShownAsTheProgramSays() async throws {
+    let (handler, tracer) = (handler, InMemoryTracer())
+    var logger = Logger(label: "bank") { _ in handler }
+    logger.logLevel = .debug
+    bank.dispatcher.instrument(logger: logger, tracer: tracer, lane: { _ in "account" })
+    await bank.dispatcher.send(Deposit(amount: 1), mode: .serial(lane: "ann"))
+    #expect(entries.first?.metadata["lane"] == "account")
+    let spans = tracer.finishedSpans.compactMap { $0.attributes.get("dispatch.lane") }
+    #expect(spans == ["account".toSpanAttribute()])
   }
 
   @Test(arguments: Way.allCases)
