@@ -44,12 +44,12 @@ extension Dispatcher {
 
   /// The work of durable effects that is not done, in the order in which it came; without dead letters.
   public var pendingEffects: [PendingEffect] {
-    outbox.all.filter { $0.progress.failed == nil }.map(PendingEffect.init)
+    outbox.entries(haveFailed: false).map(PendingEffect.init)
   }
 
   /// The work that has failed for good: its attempts are used up, or its action can't be decoded.
   public var deadLetters: [DeadLetter] {
-    outbox.all.compactMap(DeadLetter.init)
+    outbox.entries(haveFailed: true).compactMap(DeadLetter.init)
       + (savedSchedules?.letters.map(DeadLetter.init) ?? [])
   }
 

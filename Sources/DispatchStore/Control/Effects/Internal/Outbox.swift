@@ -235,11 +235,15 @@ final class Outbox: DispatcherAttachment {
   /// The number of pieces of saved work that are not done, and no dead letters.
   var leftCount: Int { keeper == nil ? 0 : all.count { $0.progress.failed == nil } }
 
-  /// All work that is not done, in the order in which it came.
-  var all: [OutboxEntry] {
-    (found.withLock { $0.entries.values.filter { $0.belongs(to: dispatcher) } }
-      + state.withLock { Array($0.entries.values) })
-      .sorted { $0.number < $1.number }
+  /// The work that is not done, and has failed for good or not, in the order in which it came.
+  func entries(haveFailed: Bool) -> [OutboxEntry] {
+    all.filter { ($0.progress.failed != nil) == haveFailed }.sorted { $0.number < $1.number }
+  }
+
+  /// All work that is not done, in any order.
+  private var all: [OutboxEntry] {
+    found.withLock { $0.entries.values.filter { $0.belongs(to: dispatcher) } }
+      + state.withLock { Array($0.entries.values) }
   }
 
   // MARK: Decisions of the program

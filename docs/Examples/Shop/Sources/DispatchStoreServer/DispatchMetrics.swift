@@ -21,7 +21,8 @@ import Synchronization
 /// | `dispatchstore.effects.pending`, `.dead` | gauge | |
 ///
 /// Gauges are recorded by `recordGauges()`: the route of `addMetrics` calls it before each scrape, so they are as fresh
-/// as the scrape and cost nothing between two. With a backend that pushes, call it from a timer of yours.
+/// as the scrape and cost nothing between two. A scrape lists all pending work to count it. With a backend that pushes,
+/// call it from a timer of yours.
 public final class DispatchMetrics: Middleware {
   private let factory: any MetricsFactory
   private weak let dispatcher: Dispatcher?
