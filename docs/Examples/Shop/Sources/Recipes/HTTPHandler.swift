@@ -10,6 +10,14 @@ struct Withdraw: ActionType, Equatable {
 struct WithdrawRequest: Decodable { let amount: Int }
 struct Overdrawn: AnswerError {}
 
+/// For all routes that are added after it.
+func addErrors(to router: Router<BasicRequestContext>) {
+  router.add(
+    middleware: DispatchErrorMiddleware { error in
+      error is Overdrawn ? HTTPError(.conflict, message: "The account is overdrawn.") : nil
+    })
+}
+
 func addAccounts(
   to router: Router<BasicRequestContext>, _ dispatcher: Dispatcher, requests: DispatchLimit
 ) {
@@ -22,10 +30,6 @@ func addAccounts(
         return left
       }
     })
-  router.add(
-    middleware: DispatchErrorMiddleware { error in
-      error is Overdrawn ? HTTPError(.conflict, message: "The account is overdrawn.") : nil
-    })
   router.post("/accounts/:id/withdrawals") { request, context in
     let id = try context.decoded("id")
     // Keys of saved elements would end saving for the whole process, if too long or with U+0000.
@@ -36,7 +40,7 @@ func addAccounts(
     guard amount > 0 else { throw HTTPError(.unprocessableContent, message: "amount is positive.") }
     var options: DispatchOptions = [.limited(by: requests), .timeout(.seconds(2))]
     if let key = try request.idempotencyKey() {
-      // Detached, since repeats join it: it goes on if the client of the first request has gone.
+      // Detached, since repeats join it: it goes on if the first request is cancelled.
       options = [options, .idempotencyKey("\(id)\n\(key)"), .detached]
     }
     let withdraw = Withdraw(account: id, amount: amount)

@@ -15,6 +15,7 @@ import Testing
 
   init() {
     let requests = DispatchLimit(1_000, overflow: .reject, name: "requests")
+    addErrors(to: router)
     addAccounts(to: router, dispatcher, requests: requests)
   }
 
