@@ -1,4 +1,3 @@
-import DispatchStore
 import DispatchStoreServer
 import Foundation
 import Hummingbird
@@ -56,8 +55,6 @@ extension HTTPError {
       HTTPError(.conflict, message: "\(left) pieces of \(sku) are left.")
     case ShopError.wrongState(let id, let state):
       HTTPError(.conflict, message: "Order \(id) is \(state.rawValue).")
-    case let error as DispatchError where error.code == .idempotencyKeyReused:
-      HTTPError(.conflict, message: "The idempotency key was used for another request.")
     default: nil
     }
   }

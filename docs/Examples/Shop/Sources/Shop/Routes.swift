@@ -8,7 +8,7 @@ import Synchronization
 /// The shop over HTTP.
 struct Routes: Sendable {
   let shop: Shop
-  /// The controls of requests that change something.
+  /// The options of requests that change something: a limit and a time limit.
   let controls: DispatchOptions
   /// The longest time that a request takes.
   let timeLimit: Duration
@@ -93,7 +93,7 @@ struct Routes: Sendable {
   private func options(of request: Request, for scope: String) throws -> DispatchOptions {
     guard let key = try request.idempotencyKey() else { return controls }
     // Names and keys have no line breaks, so no other scope and key make the same text. Detached, since repeats join
-    // it: it goes on if the client of the first request has gone.
+    // it: it goes on if the first request is cancelled.
     return [controls, .idempotencyKey("\(scope)\n\(key)"), .detached]
   }
 

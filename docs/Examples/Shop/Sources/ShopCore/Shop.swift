@@ -28,7 +28,7 @@ package struct Shop: Sendable {
   /// - Parameters:
   ///   - dispatcher: A dispatcher with or without persistence.
   ///   - gateway: The bank.
-  ///   - calls: The controls of each call of the bank: limits, a circuit breaker, a timeout.
+  ///   - calls: The options of each call of the bank: limits, a circuit breaker, a timeout.
   package init(
     _ dispatcher: Dispatcher, gateway: any PaymentGateway, calls: DispatchOptions = []
   ) async throws {
@@ -47,6 +47,7 @@ package struct Shop: Sendable {
         stock.goods[add.sku]!.price = add.price
         return stock.goods[add.sku]!
       }
+      // The reply to `Place`, the order, is that of the other store.
       On(withoutReply: Place.self) { stock, place in
         guard let goods = stock.goods[place.sku] else { throw ShopError.unknownGoods(place.sku) }
         guard goods.available >= place.count else {
@@ -83,6 +84,7 @@ package struct Shop: Sendable {
   }
 
   static func makePayments(_ gateway: any PaymentGateway) -> HandlerStore<Int> {
+    // It has no state, and needs a model all the same. As actions, its calls have limits, a breaker, spans and metrics.
     Store(identifier: "payments", model: 0) {
       Perform(Charge.self) { charge, _ in
         try await gateway.charge(charge.order.amount, order: charge.order.id, key: charge.key)

@@ -86,7 +86,7 @@ actor Shop {
         return try await placeNew(request, key: key)
       }
       guard request.hasPlaced(order) else {
-        throw ShopError(.conflict, "The key was used for another order.")
+        throw ShopError(.invalid, "The key was used for another order.")
       }
       return order.asIt(was: .placed)
     }
