@@ -42,7 +42,8 @@ extension Readiness {
   ///     further one.
   ///   - requestTime: The longest time in which a request's body may come in pieces. A client that sends nothing at all
   ///     is a matter of the server's `idleTimeout`.
-  ///   - answerTime: The longest time in which a client may read nothing, while more is sent than its connection holds.
+  ///   - answerTime: The longest time in which more may be sent than the connection holds, because the client does not
+  ///     read. A large answer needs it as a whole, unless it is written in pieces.
   ///   - lastAnswerTime: The same once the server stops, also for the rest of an answer that the connection holds. Give
   ///     more to clients that take longer for their answers: what is left then is cut off.
   public func connectionCloser(
