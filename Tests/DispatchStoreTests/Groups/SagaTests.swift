@@ -808,6 +808,30 @@ struct SagaTests {
     #expect(limit.statistics.inFlight == 0)
   }
 
+  @Test(
+    .timeLimit(.minutes(1)), arguments: GroupForm.InMode.all, [DispatchOptions(), .named("group")])
+  func whatAStepSendsIsRefusedTheUnitOfItsGroup(
+    _ form: GroupForm.InMode, _ options: DispatchOptions
+  ) async {
+    let (dispatcher, limit) = (dispatcher, DispatchLimit(1, overflow: .wait))
+    let codes = Recorder<DispatchError.Code?>()
+    dispatcher.addStage("inner")
+    let sends = Script.suspends { _ in
+      let result = await dispatcher.send(
+        Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
+      codes.record(result.errorCode)
+    }
+    let group = ActionGroup {
+      ActionStep(sends, to: "stage", mode: form.mode)
+        .compensated(by: sends, to: "stage", mode: form.mode)
+      ActionStep(failure, to: "stage", mode: form.mode)
+    }
+    let result = await run(group, form.form, by: dispatcher, [.limited(by: limit), options])
+    #expect(result.outcomes == "+-")
+    #expect(codes.all == [.wouldDeadlock, .wouldDeadlock])
+    #expect(limit.statistics.inFlight == 0)
+  }
+
   @Test(.timeLimit(.minutes(1)), arguments: GroupForm.allCases)
   func aGroupCountsInItsLimitUntilItHasEnded(_ form: GroupForm) async {
     let (dispatcher, limit, stage) = (dispatcher, DispatchLimit(1), stage)

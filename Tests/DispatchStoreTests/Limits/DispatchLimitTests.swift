@@ -379,6 +379,36 @@ struct DispatchLimitTests {
     #expect(first.statistics.inFlight == 0 && second.statistics.inFlight == 0)
   }
 
+  /// Whether its block awaits the handle, or blocks its thread.
+  @Test(.timeLimit(.minutes(1)), arguments: modes, [false, true])
+  func insideWhatADispatchThatHasAUnitAwaitsNoneIsWaitedFor(
+    mode: Dispatcher.Mode, blocks: Bool
+  ) async {
+    let (dispatcher, limit) = (dispatcher, DispatchLimit(1, overflow: .wait))
+    let (outers, codes) = (Recorder<DispatchHandle>(), Recorder<DispatchError.Code?>())
+    for name in ["outer", "middle", "inner"] { dispatcher.addStage(name) }
+    let middle = Script.suspends { _ in
+      let outer = await outers.first(1)[0].dispatch!
+      while WaitGraph.waits(of: outer).isEmpty { await Task.yield() }
+      let result = await dispatcher.send(
+        Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
+      codes.record(result.errorCode)
+    }
+    let begin: @Sendable () -> DispatchHandle = {
+      dispatcher.dispatch(
+        storeIdentifier: "middle", action: middle, mode: .serial(lane: "middle"))
+    }
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "outer",
+      action: blocks
+        ? Script.runs { _ in begin().wait() } : .suspends { _ in await begin().ended() },
+      mode: mode, options: .limited(by: limit))
+    outers.record(outer)
+    #expect(await outer.result.isSuccess)
+    #expect(codes.all == [.wouldDeadlock])
+    #expect(limit.statistics.inFlight == 0)
+  }
+
   @Test(arguments: modes)
   func countsASequenceOnce(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1)

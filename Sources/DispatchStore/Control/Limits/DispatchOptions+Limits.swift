@@ -9,6 +9,11 @@ extension DispatchOptions {
       for limit in limits { values.add(limit) }
     }
   }
+
+  /// Whether others wait for the units of a dispatch with these options.
+  var takeUnitsToWaitFor: Bool {
+    (control as? ControlOptions)?.values.limits.contains { $0.overflow == .wait } == true
+  }
 }
 
 extension ControlOptions.Values {

@@ -90,12 +90,14 @@ final class GroupTask: Sendable {
       end = known
     case .actions(let actions):
       end = await self.end(
-        of: dispatcher.dispatch(actions, of: step, isDetachable: !dispatchesSteps), step)
+        of: dispatcher.dispatch(
+          actions, of: step, isDetachable: !dispatchesSteps, in: unit.findable), step)
     // A detached step may end at its time limit before its block, for which its compensation waits.
     case .action(let action)
     where !compensates && (dispatchesSteps || step.isUndoneIfBegun && outlivesTask(step)):
       end = await self.end(
-        of: dispatcher.dispatch(action, of: step, isDetachable: !dispatchesSteps), step)
+        of: dispatcher.dispatch(
+          action, of: step, isDetachable: !dispatchesSteps, in: unit.findable), step)
     case .action(let action):
       // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task. The wait for
       // it is known before it begins: refused later, it would go on beside the next one.

@@ -12,9 +12,9 @@ final class GroupUnit: Sendable {
   private let standIn: Dispatch?
   /// The context in which the steps are dispatched.
   let context: TaskContext?
-  /// The context, if others can get the group's handle and wait for it.
+  /// The context, if others can wait for the group: by its handle, or for a unit that it has.
   ///
-  /// For a group in a task, the task's waits for its steps are known as waits of that context.
+  /// A search then sees that the group waits for a step before that begins.
   let findable: TaskContext?
   /// The error that keeps the group from beginning; nil for most groups.
   let refusal: (any Error)?
@@ -36,7 +36,8 @@ final class GroupUnit: Sendable {
     self.name = name
     self.standIn = standIn
     context = standIn.map { TaskContext(ofGroup: $0, of: dispatcher, inside: caller) }
-    findable = options.control?.isFindable == true ? context : nil
+    let isAwaited = options.control?.isFindable == true || options.takeUnitsToWaitFor
+    findable = isAwaited ? context : nil
     guard let standIn else {
       refusal = dispatcher.refusal
       return

@@ -161,17 +161,18 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
     DispatchError.timedOut(callSite, after: limitDeadline?.duration ?? .zero)
   }
 
-  /// The error of a wait that would not end: an enclosing dispatch has a unit, and continues only after this one.
+  /// The error of a wait that would not end: a dispatch around it, or one that waits for that, has a unit.
   private func deadlock(
     of limit: DispatchLimit, in context: DispatchContext?, _ callSite: CallSite
   ) -> DispatchError? {
-    guard let holder = context?.andAround.first(where: { limit.isHeld(by: $0.dispatch) }) else {
-      return nil
-    }
+    guard let context,
+      let holder = context.andAround.lazy.map(\.dispatch).first(where: limit.isHeld(by:))
+        ?? WaitGraph.first(of: limit.holders, waitingFor: context)
+    else { return nil }
     return .wouldDeadlock(
       waitingFor: limit, callSite,
       """
-      and is made inside one of them (\(holder.dispatch.callSite)), which goes on only after it
+      and is made inside one of them (\(holder.callSite)), which goes on only after it
       """)
   }
 }
