@@ -387,4 +387,53 @@ struct ControlPairTests {
     #expect(await held.result.isSuccess)
     #expect(limit.statistics.waiting == 0 && !stage.model.contains("x"))
   }
+
+  /// A dispatch, a group with the options, or the first step of one.
+  enum Blocked: CaseIterable { case dispatch, group, step }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.SendMode.everyMode, Blocked.allCases)
+  func inheritanceAndLimitABlockThatIsCancelledWhileItsThreadIsBlockedStartsNothing(
+    mode: Dispatcher.SendMode, blocked: Blocked
+  ) async {
+    let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
+    for name in ["outer", "other"] { dispatcher.addStage(name) }
+    let held = await hold(limit, until: free)
+    let options: DispatchOptions = [.limited(by: limit), .cancelsPrevious("k")]
+    let (started, otherFree) = (Latch(), Latch())
+    let other = dispatcher.dispatch(
+      storeIdentifier: "other",
+      action: Script.suspends { _ in
+        started.open()
+        await otherFree.openedOrCancelled()
+        try Task.checkCancellation()
+      }, options: .cancelsPrevious("k"))
+    await started.opened()
+    let blocks = Script.runs { _ in
+      if blocked == .dispatch {
+        dispatcher.dispatch(
+          storeIdentifier: "stage", action: Script.adds("x"), mode: mode.mode, options: options)
+      } else {
+        let isStep = blocked == .step
+        let step = ActionStep(
+          Script.adds("x"), to: "stage", mode: mode, options: isStep ? options : [])
+        dispatcher.dispatch(ActionGroup { step }, options: isStep ? [] : options)
+      }
+    }
+    let outer = Task {
+      await onOwnThread {
+        dispatcher.dispatch(
+          storeIdentifier: "outer", action: blocks, mode: .sync, options: .named("outer")
+        ).resultIfEnded
+      }
+    }
+    while limit.statistics.waiting == 0 { await Task.yield() }
+    #expect(dispatcher.cancel(named: "outer") == 1)
+    free.open()
+    _ = await outer.value
+    #expect(await held.result.isSuccess)
+    otherFree.open()
+    #expect(await other.result.isSuccess)
+    #expect(await dispatcher.drain().isComplete)
+    #expect(limit.statistics.inFlight == 0 && !stage.model.contains("x"))
+  }
 }

@@ -162,6 +162,8 @@ extension Dispatch {
       }
       makeDetails().put(TimeLimit(until: deadline, of: dispatcher, endsEarly: false))
     }
+    // The thread may have been blocked for a unit meanwhile.
+    if isCancelled { throw refusal ?? CancellationError() }
     _ = try admission?.admit(self, laterIn: nil, to: dispatcher)
     let older = admission?.announce(self, of: dispatcher) ?? []
     admission?.entered(self, of: dispatcher)

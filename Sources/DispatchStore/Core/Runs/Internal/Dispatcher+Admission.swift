@@ -21,6 +21,13 @@ struct DispatchTerms {
     parent = isAlone ? nil : DispatchContext.linkedBlock(from: thread.run, on: thread)
     deadline = dispatcher.sooner(of: ownDeadline, parent?.makeDetails().inheritedDeadline)
   }
+
+  /// Throws if the block that makes the dispatch was cancelled, or has timed out.
+  func checkBlock(at callSite: CallSite) throws {
+    guard let inheritance = parent?.details?.inheritance() else { return }
+    if inheritance.hasTimedOut { throw DispatchError.timedOut(callSite, after: .zero) }
+    if inheritance.isCancelled { throw CancellationError() }
+  }
 }
 
 extension Dispatcher {
@@ -81,11 +88,7 @@ extension Dispatcher {
     if terms.parent == nil, terms.admission == nil, terms.deadline == nil { return nil }
     // Before the dispatch acquires a unit, a key or a lane that an end might wait for.
     if terms.admission?.isReady == false { pool.runSurplusEnds(on: .current) }
-    if let details = terms.parent?.details {
-      let inheritance = details.inheritance()
-      if inheritance.hasTimedOut { throw DispatchError.timedOut(dispatch.callSite, after: .zero) }
-      if inheritance.isCancelled { throw CancellationError() }
-    }
+    try terms.checkBlock(at: dispatch.callSite)
     let admission = terms.admission?.begin(
       for: self, at: dispatch.callSite, until: terms.deadline)
     // Added before another thread takes part, so that every step finds it.
@@ -104,6 +107,8 @@ extension Dispatcher {
     if let deadline = terms.deadline {
       try put(deadline, dispatch, mode, mayEndEarly: admission?.mayEndEarly != false)
     }
+    // The thread may have been blocked for a unit meanwhile.
+    if admission !== terms.admission { try terms.checkBlock(at: dispatch.callSite) }
     let delay = try admission.flatMap { try decide(on: dispatch, by: $0, mode) }
     // A joining dispatch runs nothing.
     if dispatch.details?.isJoining != true, let gate = admission?.gate(for: self) {
