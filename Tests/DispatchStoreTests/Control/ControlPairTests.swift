@@ -321,6 +321,55 @@ struct ControlPairTests {
     #expect(stage.model == ["x"])
   }
 
+  @Test(arguments: modes, [DispatchOptions(), .detached])
+  func limitAndCloseOneThatIsRefusedHasLeftItsUnitWhenItsCompletionRuns(
+    mode: Dispatcher.Mode, options: DispatchOptions
+  ) async {
+    let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
+    let inFlight = Recorder<Int>()
+    let held = await hold(limit, until: free)
+    let waits = Task {
+      await dispatcher.send(
+        Script.adds("x"), mode: mode, options: [.limited(by: limit), options]
+      ) { _ in inFlight.record(limit.statistics.inFlight) }
+    }
+    while limit.statistics.waiting == 0 { await Task.yield() }
+    dispatcher.close()
+    free.open()
+    #expect(await waits.value.errorCode == .dispatcherClosed)
+    #expect(inFlight.all == [0])
+    #expect(await held.result.isSuccess)
+  }
+
+  /// The time passes once the unit has come, before the task goes on.
+  @MainActor @Test(arguments: modes, [DispatchOptions(), .detached])
+  func limitAndTimeLimitOneThatIsLateHasLeftItsUnitWhenItsCompletionRuns(
+    mode: Dispatcher.Mode, options: DispatchOptions
+  ) async {
+    let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
+    let inFlight = Recorder<Int>()
+    let held = await hold(limit, until: free)
+    let late = Task { @MainActor in
+      await dispatcher.send(
+        Script.adds("x"), mode: mode,
+        options: [.limited(by: limit), .timeout(.seconds(1)), options]
+      ) { _ in inFlight.record(limit.statistics.inFlight) }
+    }
+    while limit.statistics.waiting == 0 { await Task.yield() }
+    end(held, opening: free, thenAdvance: clock)
+    #expect(await late.value.errorCode == .timedOut)
+    #expect(await inFlight.first(1) == [0])
+  }
+
+  /// Blocks this thread until a dispatch has ended, and its time limits have passed.
+  private func end(
+    _ held: DispatchHandle, opening free: Latch, thenAdvance clock: VirtualClock
+  ) {
+    free.open()
+    held.wait()
+    clock.advance(by: .seconds(1))
+  }
+
   /// Dispatches an action that has a unit of a limit until the latch opens.
   private func hold(_ limit: DispatchLimit, until free: Latch) async -> DispatchHandle {
     let started = Latch()

@@ -87,6 +87,8 @@ extension Dispatcher {
     let unit = GroupUnit(
       standIn, admitted, named: options.lastName, by: self, at: callSite,
       inside: DispatchContext.ofTask, isCancelled: !isDetached && Task.isCancelled)
+    // A group that does not begin has got no unit.
+    admitted.control?.giveBack()
     let mayBeCancelled = deadline != nil || options.control?.isCancellable == true
     let task = GroupTask(group, by: self, as: unit, dispatchesSteps: mayBeCancelled, onProgress)
     // Also while it awaits other tasks, the caller is one that waits.

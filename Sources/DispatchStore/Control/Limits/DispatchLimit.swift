@@ -219,14 +219,6 @@ final class LimitUnit: Sendable {
     withExtendedLifetime(former) {}
   }
 
-  func give(to dispatch: Dispatch) {
-    limit.withLock { $0 }?.give(self, to: dispatch)
-  }
-
-  func entered(_ dispatch: Dispatch) {
-    limit.withLock { $0 }?.entered(dispatch)
-  }
-
   deinit { leave() }
 }
 

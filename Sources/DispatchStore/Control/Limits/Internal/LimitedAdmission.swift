@@ -44,17 +44,20 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
       fail(error)
       throw error
     }
-    if case .joins = admission {
-      // A joining dispatch runs nothing, so it needs no unit.
-      for unit in units { unit.leave() }
-      units = []
-    }
-    for unit in units { unit.give(to: dispatch) }
+    // A joining dispatch runs nothing, so it needs no unit.
+    if case .joins = admission { giveBack() }
+    for (limit, unit) in zip(values.limits, units) { limit.give(unit, to: dispatch) }
+    units = []
     return admission
   }
 
   override func entered(_ dispatch: Dispatch, of dispatcher: Dispatcher) {
-    for unit in units { unit.entered(dispatch) }
+    for limit in values.limits { limit.entered(dispatch) }
+  }
+
+  override func giveBack() {
+    for unit in units { unit.leave() }
+    units = []
   }
 
   // MARK: Its units
@@ -80,9 +83,7 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
 
   private func fail(_ error: any Error) {
     failure = error
-    let left = units
-    units = []
-    for unit in left { unit.leave() }
+    giveBack()
   }
 
   private func take(_ unit: LimitUnit?, _ error: @autoclosure () -> any Error) {

@@ -72,6 +72,11 @@ class DispatchAdmission: @unchecked Sendable {
   /// Whether `begin` and `send` have no more to do: it has its units of limits, or an earlier answer.
   var isReady: Bool { false }
 
+  /// Gives back what `begin` and `send` have acquired, unless a dispatch has got it: that is refused for another reason.
+  ///
+  /// Called before the completion of a dispatch that `admit` was not asked about.
+  func giveBack() {}
+
   /// Whether `admit` shares a dispatch with others, which may wait for it or end it before it begins.
   var makesKnown: Bool { false }
 

@@ -105,7 +105,12 @@ extension Dispatcher {
       details.retry = admission.retryRule.map { StoreRetry(rule: $0, dispatcher: self) }
     }
     if let deadline = terms.deadline {
-      try put(deadline, dispatch, mode, mayEndEarly: admission?.mayEndEarly != false)
+      do throws(DispatchError) {
+        try put(deadline, dispatch, mode, mayEndEarly: admission?.mayEndEarly != false)
+      } catch {
+        admission?.giveBack()
+        throw error
+      }
     }
     // The thread may have been blocked for a unit meanwhile.
     if admission !== terms.admission { try terms.checkBlock(at: dispatch.callSite) }

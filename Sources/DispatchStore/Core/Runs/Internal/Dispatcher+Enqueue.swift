@@ -139,7 +139,10 @@ extension Dispatcher {
     _ dispatch: Dispatch, _ subject: @autoclosure () -> DispatchSubject, isSequence: Bool,
     to storeIdentifier: String?, _ mode: Mode, _ options: DispatchOptions, on thread: ThreadState
   ) -> DispatchHandle {
-    if let error = dispatch.refusalOfRoute { return endUnadmitted(dispatch, with: error, mode) }
+    if let error = dispatch.refusalOfRoute {
+      options.control?.giveBack()
+      return endUnadmitted(dispatch, with: error, mode)
+    }
     let admitted: AdmittedDispatch?
     do {
       if mode.isSync,

@@ -46,6 +46,7 @@ extension Dispatcher {
       }
     }
     if let error = route._withUnsafeGuaranteedRef(\.refusal) {
+      options.control?.giveBack()
       return .ended(
         makeRefused(along: route, with: error, completion, callSite, on: thread).resultIfEnded!)
     }
