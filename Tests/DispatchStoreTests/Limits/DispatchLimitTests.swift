@@ -445,6 +445,56 @@ struct DispatchLimitTests {
   }
 }
 
+// MARK: - After the stores
+
+extension DispatchLimitTests {
+  /// So a completion may dispatch the next one of a chain.
+  @Test(.timeLimit(.minutes(1)), arguments: Way.all)
+  func isFreeWhenTheCompletionRuns(way: Way) async {
+    let (dispatcher, limit) = (dispatcher, DispatchLimit(1))
+    let (inFlight, next) = (Recorder<Int>(), Recorder<Bool>())
+    dispatcher.addStage()
+    let options: DispatchOptions = [.limited(by: limit), .skippedIfInFlight("chain")]
+    let completion: @Sendable () -> Void = {
+      inFlight.record(limit.statistics.inFlight)
+      dispatcher.dispatch(Script.adds("next"), options: options) { next.record($0.isSuccess) }
+    }
+    let scripts = [Script.adds("x"), .suspends { _ in await Task.yield() }]
+    for script in scripts {
+      _ = await dispatcher.begin(script, way.mode, options, sends: way.sends) { _ in completion() }
+        .value
+      _ = await next.first(inFlight.count)
+    }
+    await onOwnThread {
+      dispatcher.dispatch(actions: scripts, mode: way.mode, options: options, then: completion)
+    }.ended()
+    _ = await next.first(inFlight.count)
+    let group = ActionGroup { Script.suspends { _ in await Task.yield() } }
+    _ = await dispatcher.dispatch(group, options: options) { _ in completion() }.ended()
+    #expect(await next.first(4) == [true, true, true, true])
+    #expect(inFlight.all == [0, 0, 0, 0])
+  }
+
+  /// And when an effect begins.
+  @Test(.timeLimit(.minutes(1)), arguments: queuedModes)
+  func isFreeForWhatAnEffectSends(mode: Dispatcher.Mode) async {
+    let limits = DispatchLimits(perLane: 1, queue: DispatchLimit(1))
+    let (dispatcher, results) = (Dispatcher(limits: limits), Recorder<Bool>())
+    dispatcher.addStage()
+    dispatcher.register(
+      effect: Effect(Script.self) { script, context in
+        guard script.description == "first" else { return }
+        let next = await context.send(Script.adds("next"), mode: Dispatcher.SendMode(mode)!)
+        results.record(next.isSuccess)
+      })
+    for _ in 0..<10 {
+      let first = dispatcher.dispatch(action: Script.runs("first") { _ in }, mode: mode)
+      await first.settled()
+    }
+    #expect(results.all == Array(repeating: true, count: 10))
+  }
+}
+
 @Suite("Limits of a dispatcher", .timeLimit(.minutes(10)))
 struct DispatcherLimitTests {
   @Test(arguments: DispatchLimitTests.queuedModes)

@@ -178,7 +178,7 @@ public final class DispatchLimit: Sendable {
   func give(_ unit: LimitUnit, to dispatch: Dispatch) {
     let now = clock.nanoseconds
     state.withLock { $0.insert(dispatch, at: now) }
-    dispatch.at(.beforeResult) { self.take(unit, from: dispatch) }
+    dispatch.makeDetails().atStoresEnd { self.take(unit, from: dispatch) }
   }
 
   private func take(_ unit: LimitUnit, from dispatch: Dispatch) {

@@ -197,6 +197,7 @@ final class GroupRun: Sendable {
     let result = unit.result(of: progress.state)
     yieldPoint(.advanceGroup)
     guarded.withLock { $0.beginEnd() }.resume()
+    unit.stepsEnded()
     if let completion = call.completion { unit.perform { completion(result) } }
     unit.end(result) { [self] in
       yieldPoint(.advanceGroup)

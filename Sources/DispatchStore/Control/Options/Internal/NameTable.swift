@@ -1,7 +1,8 @@
 /// Dispatches in flight, by keys of the program.
 ///
-/// A dispatch is in the table from before its stores can begin until they have ended. The end removes it, so there is
-/// nothing to clean up. Insertion and removal take constant time, however many dispatches share a key.
+/// A dispatch is in the table from before its stores can begin until they have ended, or until its completion has run.
+/// The end removes it, so there is nothing to clean up. Insertion and removal take constant time, however many
+/// dispatches share a key.
 final class NameTable: Sendable {
   private let lines = KeyedTable<NameLine>()
 
@@ -21,13 +22,13 @@ final class NameTable: Sendable {
     return keys
   }
 
-  /// Adds a dispatch, until its stores have ended.
+  /// Adds a dispatch, until its completion has run, and its stores have ended.
   func insert(_ dispatch: Dispatch, _ key: TypedKey) {
     let (place, _) = change(key) { members, number in members[number] = dispatch }
-    removeAtEnd(dispatch, place)
+    dispatch.at(.beforeResult, removal(of: place))
   }
 
-  /// Adds a dispatch in place of all earlier ones of the key but one.
+  /// Adds a dispatch in place of all earlier ones of the key but one, for as long.
   ///
   /// - Returns: The dispatches that it has replaced.
   func insert(_ dispatch: Dispatch, _ key: TypedKey, replacingAllBut spared: Dispatch?)
@@ -39,7 +40,7 @@ final class NameTable: Sendable {
       members[number] = dispatch
       return replaced
     }
-    removeAtEnd(dispatch, place)
+    dispatch.at(.beforeResult, removal(of: place))
     return NameLine.inOrder(replaced)
   }
 
@@ -53,7 +54,7 @@ final class NameTable: Sendable {
       if present == nil { members[number] = dispatch }
       return present
     }
-    if present == nil { removeAtEnd(dispatch, place) }
+    if present == nil { dispatch.makeDetails().atStoresEnd(removal(of: place)) }
     return present
   }
 
@@ -71,9 +72,8 @@ final class NameTable: Sendable {
     }
   }
 
-  /// Removes a dispatch once its stores have ended; at once if they have ended meanwhile.
-  private func removeAtEnd(_ dispatch: Dispatch, _ place: Place) {
-    dispatch.at(.beforeResult) { [lines] in
+  private func removal(of place: Place) -> @Sendable () -> Void {
+    { [lines] in
       if place.line.remove(place.number) { lines.remove(place.line, of: place.line.key) }
     }
   }

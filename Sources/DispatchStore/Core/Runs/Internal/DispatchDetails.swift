@@ -166,7 +166,7 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// Calls a closure once all of its stores have ended, before the completion, on the same thread.
   ///
-  /// Call it while a store runs. You may hold that store's lock.
+  /// Call it before they can begin, or while a store runs. You may hold that store's lock.
   func atStoresEnd(_ body: @escaping @Sendable () -> Void) {
     _ = withState { $0.keep(body, until: .storesEnd) }
     hasCallsAtStoresEnd.store(true, ordering: .releasing)

@@ -466,7 +466,9 @@ struct DispatchState {
   }
 
   /// Takes the closures to call before the result is published.
+  ///
+  /// A dispatch whose stores never run has those for their end, too.
   mutating func takeReleases() -> [@Sendable () -> Void] {
-    calls.isEmpty ? [] : take(.placeFree) + take(.beforeResult)
+    calls.isEmpty ? [] : take(.storesEnd) + take(.placeFree) + take(.beforeResult)
   }
 }
