@@ -24,6 +24,26 @@ struct EngineRegressionTests {
     }
   }
 
+  /// One that a rate limit refused had the key until then, and skipped another: none of them ran.
+  @Test func whatARateLimitRefusesSkipsNoOther() async throws {
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let notes = dispatcher.makeNotes("notes")
+      let limited = DispatchOptions.rateLimited(by: RateLimit(1, per: .seconds(60)))
+      let single = DispatchOptions.skippedIfInFlight("one")
+      _ = await dispatcher.dispatch(action: Note.add(1), mode: .async, options: limited).result
+      await withTaskGroup { group in
+        for (number, options) in [(2, [limited, single]), (3, single)] as [(Int, DispatchOptions)] {
+          group.addTask {
+            _ = await dispatcher.dispatch(
+              action: Note.add(number), mode: .async, options: options
+            ).result
+          }
+        }
+      }
+      try check(notes.model.numbers == [1, 3], "\(notes.model)")
+    }
+  }
+
   /// Where a dispatch ended after `whenEnded` had looked for that, and before it looked for the queue, its closure could
   /// be called on a thread of the system's.
   @Test(arguments: [Dispatcher.Mode.async, .serial])

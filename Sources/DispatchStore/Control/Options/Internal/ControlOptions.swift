@@ -227,10 +227,15 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
       return .joins(leader)
     }
     // After the key: a repeat runs nothing, so that it is answered beside whatever is in flight, and skips no other.
-    if let single = values.single,
-      let present = dispatcher.controlTables.singles.insertUnlessPresent(dispatch, single)
-    {
-      throw DispatchError.skipped(dispatch.callSite, for: present.callSite, single)
+    if let single = values.single {
+      let singles = dispatcher.controlTables.singles
+      // Before it is there: a refused one skips no other.
+      if singles.present(single) == nil, mode != nil || values.start == nil {
+        try values.checkStart(at: dispatch.callSite, of: dispatcher)
+      }
+      if let present = singles.insertUnlessPresent(dispatch, single) {
+        throw DispatchError.skipped(dispatch.callSite, for: present.callSite, single)
+      }
     }
     guard let start = values.start else {
       try values.pace(dispatch, of: dispatcher)
