@@ -58,6 +58,22 @@ struct RatePairTests {
     #expect(await handles[2].result.isSuccess && stage.model == ["3"])
   }
 
+  @Test(arguments: modes, [1, 2])
+  func rateAndLimitANewerOneNeedsAUnitOfItsOwn(mode: Dispatcher.Mode, bound: Int) async {
+    let limited = DispatchOptions.limited(by: DispatchLimit(bound))
+    for options in [.debounced("k", for: .seconds(1)), .delayed(by: .seconds(1), name: "k")]
+      as [DispatchOptions]
+    {
+      let (older, newer) = (
+        dispatch("older", mode, [options, limited]), dispatch("newer", mode, [options, limited])
+      )
+      let (ended, kept) = bound == 1 ? (newer, older) : (older, newer)
+      #expect(await ended.result.errorCode == (bound == 1 ? .limitExceeded : .skipped))
+      await passASecond()
+      #expect(await kept.result.isSuccess)
+    }
+  }
+
   @Test(arguments: modes)
   func rateAndLimitOneThatIsSkippedLeavesItsUnit(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(2)
