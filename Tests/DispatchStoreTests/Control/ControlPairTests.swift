@@ -189,7 +189,7 @@ struct ControlPairTests {
 
   /// An option that refuses a dispatch at the call.
   enum Refusal: CaseIterable {
-    case single, throttle, breaker, rate, deadline
+    case single, throttle, breaker, rate, deadline, key
 
     var code: DispatchError.Code {
       switch self {
@@ -197,6 +197,7 @@ struct ControlPairTests {
       case .breaker: .circuitOpen
       case .rate: .rateLimitExceeded
       case .deadline: .timedOut
+      case .key: .invalidIdempotencyKey
       }
     }
   }
@@ -211,6 +212,7 @@ struct ControlPairTests {
       case .breaker: .guarded(by: breaker)
       case .rate: .rateLimited(by: RateLimit(1, per: .seconds(60)))
       case .deadline: .deadline(clock.now)
+      case .key: .idempotencyKey("")
       }
     if refusal == .breaker {
       await dispatcher.send(Script.runs { _ in throw StageFright() }, options: options)
@@ -218,7 +220,7 @@ struct ControlPairTests {
     let (started, free) = (Latch(), Latch())
     let held = dispatcher.dispatch(
       action: Script.holds(opening: started, until: free), mode: .serial(lane: "held"),
-      options: refusal == .breaker || refusal == .deadline ? [] : options)
+      options: [.breaker, .deadline, .key].contains(refusal) ? [] : options)
     await started.opened()
     var holders: [DispatchHandle] = []
     var refused: [Task<DispatchResult, Never>] = []

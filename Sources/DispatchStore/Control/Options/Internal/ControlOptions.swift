@@ -194,6 +194,7 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     if let deadline, deadline.time <= dispatcher.clock.nanoseconds {
       return .timedOut(callSite, after: deadline.duration)
     }
+    if values.key?.text.isEmpty == true { return .emptyKey }
     if let key = values.single, let present {
       return .skipped(callSite, for: present.callSite, key)
     }
