@@ -62,23 +62,17 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
 
   // MARK: Its units
 
-  /// The obstacle between the dispatch and its next unit.
-  private enum Obstacle {
-    case none
-    /// The dispatch waits for this limit, if it may.
-    case wait(DispatchLimit)
-  }
-
-  private func enter(at callSite: CallSite) -> Obstacle {
+  /// Takes units while they are free; returns the limit for which the dispatch waits then, if it may.
+  private func enter(at callSite: CallSite) -> DispatchLimit? {
     while failure == nil, units.count < values.limits.count {
       let limit = values.limits[units.count]
       switch limit.enter(at: callSite) {
       case .unit(let unit): units.append(unit)
-      case .full: return .wait(limit)
+      case .full: return limit
       case .refused(let error): fail(error)
       }
     }
-    return .none
+    return nil
   }
 
   private func fail(_ error: any Error) {
@@ -92,7 +86,7 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
 
   /// Acquires the units, for code that blocks its thread if it has to wait.
   func enterBlocking(for dispatcher: Dispatcher, on thread: ThreadState, at callSite: CallSite) {
-    while case .wait(let limit) = enter(at: callSite) {
+    while let limit = enter(at: callSite) {
       let caller = DispatchContext.blocked(on: thread)
       guard
         thread.isOfProgram, !MainQueue.isCurrent,
@@ -124,13 +118,13 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
 
   /// Acquires the units for a task, as far as it needs not wait.
   func enterSending(at callSite: CallSite) -> SendAdmission {
-    if case .wait = enter(at: callSite) { .waits(self) } else { .ready(self) }
+    enter(at: callSite) == nil ? .ready(self) : .waits(self)
   }
 
   override nonisolated(nonsending) func waitUntilReady(
     for dispatcher: Dispatcher, at callSite: CallSite
   ) async {
-    while case .wait(let limit) = enter(at: callSite) {
+    while let limit = enter(at: callSite) {
       let context = DispatchContext.ofTask
       if let error = deadlock(of: limit, in: context, callSite) { return fail(error) }
       let waiter = LimitWaiter(for: limit)
