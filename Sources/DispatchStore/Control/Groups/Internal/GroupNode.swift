@@ -76,10 +76,14 @@ final class GroupStep: Sendable {
 
   /// The work to dispatch, once the program's code has made it.
   enum Made {
-    case action(any ActionType)
-    case actions([any ActionType])
+    case ready(Ready)
     /// There is nothing to dispatch, and so the step has ended.
     case none(GroupStepEnd)
+  }
+
+  enum Ready {
+    case action(any ActionType)
+    case actions([any ActionType])
   }
 
   /// Makes the work; runs code of the program.
@@ -87,11 +91,11 @@ final class GroupStep: Sendable {
   /// - Parameter results: The results of the steps before it.
   func make(from results: () -> [DispatchResult]) -> Made {
     switch work {
-    case .action(let action): return .action(action)
-    case .actions(let actions): return .actions(actions)
+    case .action(let action): return .ready(.action(action))
+    case .actions(let actions): return .ready(.actions(actions))
     case .made(let make):
       do {
-        return try make(results()).map(Made.action) ?? .none(.nothingToDo)
+        return try make(results()).map { Made.ready(.action($0)) } ?? .none(.nothingToDo)
       } catch {
         return .none(.notMade(error))
       }

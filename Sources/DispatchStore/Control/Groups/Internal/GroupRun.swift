@@ -167,19 +167,14 @@ final class GroupRun: Sendable {
     let dispatcher = call.dispatcher
     func dispatch() -> Dispatched {
       let (step, made) = progress.make(index, compensates: compensates)
-      return unit.dispatching { () -> Dispatched in
-        switch made {
-        case .action(let action):
-          return .dispatched(
-            dispatcher.dispatch(
-              action, of: step, isDetachable: compensates, in: unit.findable))
-        case .actions(let actions):
-          return .dispatched(
-            dispatcher.dispatch(
-              actions, of: step, isDetachable: compensates, in: unit.findable))
-        case .none(let end):
-          return .none(end)
-        }
+      switch made {
+      case .ready(let work):
+        return .dispatched(
+          unit.dispatching {
+            dispatcher.dispatch(work, of: step, isDetachable: compensates, in: unit.findable)
+          })
+      case .none(let end):
+        return .none(end)
       }
     }
     return isAtCall ? dispatch() : call.origin.perform(in: unit.context, dispatch)
@@ -288,23 +283,19 @@ extension Dispatcher {
   ///   - isDetachable: Whether the step may outlive its group; if not, its option `detached` has no effect.
   ///   - group: The group's context, if searches are to see that it waits for the step before that begins.
   func dispatch(
-    _ action: any ActionType, of step: GroupStep, isDetachable: Bool,
-    in group: DispatchContext? = nil
+    _ work: GroupStep.Ready, of step: GroupStep, isDetachable: Bool, in group: DispatchContext?
   ) -> DispatchHandle {
-    dispatch(
-      storeIdentifier: step.storeIdentifier, action: action, mode: step.mode.mode,
-      options: options(of: step, isDetachable: isDetachable, in: group), fileID: step.fileID,
-      line: step.line)
-  }
-
-  func dispatch(
-    _ actions: [any ActionType], of step: GroupStep, isDetachable: Bool,
-    in group: DispatchContext? = nil
-  ) -> DispatchHandle {
-    dispatch(
-      storeIdentifier: step.storeIdentifier, actions: actions, mode: step.mode.mode,
-      options: options(of: step, isDetachable: isDetachable, in: group), fileID: step.fileID,
-      line: step.line)
+    let options = options(of: step, isDetachable: isDetachable, in: group)
+    switch work {
+    case .action(let action):
+      return dispatch(
+        storeIdentifier: step.storeIdentifier, action: action, mode: step.mode.mode,
+        options: options, fileID: step.fileID, line: step.line)
+    case .actions(let actions):
+      return dispatch(
+        storeIdentifier: step.storeIdentifier, actions: actions, mode: step.mode.mode,
+        options: options, fileID: step.fileID, line: step.line)
+    }
   }
 
   func options(

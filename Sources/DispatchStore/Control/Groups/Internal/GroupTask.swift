@@ -88,17 +88,8 @@ final class GroupTask: Sendable {
     switch made {
     case .none(let known):
       end = known
-    case .actions(let actions):
-      end = await self.end(
-        of: dispatcher.dispatch(
-          actions, of: step, isDetachable: !dispatchesSteps, in: unit.findable), step)
-    // A detached step may end at its time limit before its block, for which its compensation waits.
-    case .action(let action)
-    where !compensates && (dispatchesSteps || step.isUndoneIfBegun && outlivesTask(step)):
-      end = await self.end(
-        of: dispatcher.dispatch(
-          action, of: step, isDetachable: !dispatchesSteps, in: unit.findable), step)
-    case .action(let action):
+    case .ready(.action(let action))
+    where compensates || !dispatchesSteps && !(step.isUndoneIfBegun && outlivesTask(step)):
       // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task. The wait for
       // it is known before it begins: refused later, it would go on beside the next one.
       let options = dispatcher.options(
@@ -107,6 +98,11 @@ final class GroupTask: Sendable {
         await dispatcher.send(
           action, to: step.storeIdentifier, mode: step.mode, options: options, fileID: step.fileID,
           line: step.line))
+    // A detached step may end at its time limit before its block, for which its compensation waits.
+    case .ready(let work):
+      end = await self.end(
+        of: dispatcher.dispatch(
+          work, of: step, isDetachable: !dispatchesSteps, in: unit.findable), step)
     }
     noteCancellation(in: index)
     let move = progress.end(index, compensates: compensates, end)
