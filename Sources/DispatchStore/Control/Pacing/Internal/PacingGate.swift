@@ -6,20 +6,20 @@ final class PacingGate: StartGate, @unchecked Sendable {
   // because it has only constants
   private let demands: [RateDemand]
   private let breakers: [BreakerTurn]
-  private let inner: StartGate?
   private let dispatcher: Dispatcher
 
   init(
-    _ demands: [RateDemand], _ breakers: [CircuitBreaker], after inner: StartGate?,
+    _ demands: [RateDemand], _ breakers: [CircuitBreaker], after next: StartGate?,
     of dispatcher: Dispatcher
   ) {
     self.demands = demands
     self.breakers = breakers.map(BreakerTurn.init)
-    (self.inner, self.dispatcher) = (inner, dispatcher)
+    self.dispatcher = dispatcher
+    super.init(then: next)
   }
 
   override func letsPass(_ dispatch: Dispatch) -> Bool {
-    if let inner, !inner.letsPass(dispatch) { return false }
+    if let next, !next.letsPass(dispatch) { return false }
     do throws(DispatchError) {
       for demand in demands where try !demand.enter(dispatch, of: dispatcher) {
         if dispatch.isSynchronous, ThreadState.current.isTaskThread {
@@ -37,7 +37,7 @@ final class PacingGate: StartGate, @unchecked Sendable {
   }
 
   override var holdsBack: Bool {
-    inner != nil || demands.contains { $0.limit.overflow == .wait }
+    next != nil || demands.contains { $0.limit.overflow == .wait }
   }
 
   override func passed(_ dispatch: Dispatch) {
@@ -46,18 +46,16 @@ final class PacingGate: StartGate, @unchecked Sendable {
 
   override func leave(_ dispatch: Dispatch) {
     for demand in demands { demand.leave(dispatch) }
-    inner?.leave(dispatch)
+    super.leave(dispatch)
   }
 
   override func ended(_ dispatch: Dispatch, _ result: DispatchResult) {
     for breaker in breakers { breaker.ended(result, wasCancelled: dispatch.wasCancelled) }
   }
 
-  override func overtake(_ dispatch: Dispatch) { inner?.overtake(dispatch) }
-
   override func obstacles(of dispatch: Dispatch, followingLines: Bool) -> [GateObstacle] {
     // Without the dispatch itself, which may hold its keys while it waits for a token.
-    (inner?.obstacles(of: dispatch, followingLines: followingLines) ?? [])
+    super.obstacles(of: dispatch, followingLines: followingLines)
       .filter { $0.dispatch !== dispatch }
   }
 
@@ -69,6 +67,6 @@ final class PacingGate: StartGate, @unchecked Sendable {
     if let demand = demands.first(where: { $0.isAwaited(by: dispatch) }) {
       return "a token of the rate limit \(demand.description)"
     }
-    return inner?.description(of: dispatch) ?? "its turn"
+    return next?.description(of: dispatch) ?? "its turn"
   }
 }

@@ -6,6 +6,13 @@
 /// and keeps its position. Once the gate calls `gateMayOpen()`, the dispatch tries again on its scheduler.
 class StartGate: @unchecked Sendable {
   // because a subclass says why
+  /// The gate to pass, too, to which this one forwards what it does not override; nil for most.
+  final let next: StartGate?
+
+  init(then next: StartGate?) { self.next = next }
+
+  init() { next = nil }
+
   /// Whether the dispatch starts now.
   ///
   /// If not, the gate calls `gateMayOpen()` once it may, perhaps before this returns.
@@ -17,12 +24,12 @@ class StartGate: @unchecked Sendable {
   var holdsBack: Bool { true }
 
   /// Called when the dispatch starts, right after the gate has let it pass.
-  func passed(_ dispatch: Dispatch) {}
+  func passed(_ dispatch: Dispatch) { next?.passed(dispatch) }
 
   /// Called when the dispatch has ended, whether or not it has passed.
   ///
   /// May be called when nothing is left to do.
-  func leave(_ dispatch: Dispatch) {}
+  func leave(_ dispatch: Dispatch) { next?.leave(dispatch) }
 
   /// Called once with the result, before the completion: at the deadline, or once the stores have ended.
   ///
@@ -30,10 +37,10 @@ class StartGate: @unchecked Sendable {
   /// first call counts. Its result may say no more than that the time is over.
   ///
   /// Called for each dispatch with the gate, whether or not it has passed, under no lock.
-  func ended(_ dispatch: Dispatch, _ result: DispatchResult) {}
+  func ended(_ dispatch: Dispatch, _ result: DispatchResult) { next?.ended(dispatch, result) }
 
   /// Lets the dispatch overtake those that only queued before it, because one of them waits for it.
-  func overtake(_ dispatch: Dispatch) {}
+  func overtake(_ dispatch: Dispatch) { next?.overtake(dispatch) }
 
   /// The dispatches that have to end before this one can pass, even if it has not reached the gate yet.
   ///
@@ -41,12 +48,16 @@ class StartGate: @unchecked Sendable {
   ///
   /// - Parameter followingLines: Whether a dispatch that only queued before this one is replaced by those it waits
   ///   for.
-  func obstacles(of dispatch: Dispatch, followingLines: Bool) -> [GateObstacle] { [] }
+  func obstacles(of dispatch: Dispatch, followingLines: Bool) -> [GateObstacle] {
+    next?.obstacles(of: dispatch, followingLines: followingLines) ?? []
+  }
 
   /// Whether the dispatch waits at this gate for nothing but time, which opens it.
   ///
   /// Call it outside of locks, since equality of keys is user code.
-  func opensWithTime(for dispatch: Dispatch) -> Bool { false }
+  func opensWithTime(for dispatch: Dispatch) -> Bool {
+    next?.opensWithTime(for: dispatch) == true
+  }
 
   /// Describes the obstacles of the dispatch at this gate.
   ///

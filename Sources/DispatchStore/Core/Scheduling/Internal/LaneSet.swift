@@ -197,29 +197,15 @@ final class LaneSet: Scheduler, @unchecked Sendable {
 private final class LanesGate: StartGate, @unchecked Sendable {
   // because it has only constants
   private let lanes: LaneSet
-  /// The gate of the dispatch's options, if it has one.
-  private let next: StartGate?
 
+  /// - Parameter next: The gate of the dispatch's options, if it has one.
   init(of lanes: LaneSet, then next: StartGate?) {
-    (self.lanes, self.next) = (lanes, next)
+    self.lanes = lanes
+    super.init(then: next)
   }
 
   override func letsPass(_ dispatch: Dispatch) -> Bool {
     lanes.areFirst && next?.letsPass(dispatch) ?? true
-  }
-
-  override func passed(_ dispatch: Dispatch) { next?.passed(dispatch) }
-
-  override func leave(_ dispatch: Dispatch) { next?.leave(dispatch) }
-
-  override func overtake(_ dispatch: Dispatch) { next?.overtake(dispatch) }
-
-  override func obstacles(of dispatch: Dispatch, followingLines: Bool) -> [GateObstacle] {
-    next?.obstacles(of: dispatch, followingLines: followingLines) ?? []
-  }
-
-  override func opensWithTime(for dispatch: Dispatch) -> Bool {
-    next?.opensWithTime(for: dispatch) == true
   }
 
   override func description(of dispatch: Dispatch) -> String {
