@@ -103,7 +103,7 @@ struct ScheduledDateTests {
     let clock = Advanced()
     let dispatchers = DispatcherClock(clock)
     #expect(dispatchers.nanoseconds == 1_000_000_000)
-    _ = dispatchers.call?(1_000_000_000) { false }
+    _ = Alarm.make(dispatchers, in: nil)(1_000_000_000) { _ in false }
     #expect(clock.alarms.all == [1_000_000_000])
   }
 
