@@ -69,15 +69,17 @@ final class MiddlewareSession: @unchecked Sendable {
 
   /// Begins a session, reusing the thread's spare one if there is one.
   ///
+  /// - Parameter listed: The actions of a list, whose stores have hooks in the sessions of its actions; nil for an action.
   /// - Returns: The caller's reference, for `end` or `keep`.
   static func begin(
-    _ action: any ActionType, _ chain: Unmanaged<MiddlewareChain>, _ id: DispatchID,
-    parent: DispatchID?, isStep: Bool, _ mode: Dispatcher.Mode, _ callSite: CallSite,
-    by dispatcher: Dispatcher, on thread: ThreadState
+    _ action: any ActionType, listed: [any ActionType]?, _ chain: Unmanaged<MiddlewareChain>,
+    _ id: DispatchID, parent: DispatchID?, isStep: Bool, _ mode: Dispatcher.Mode,
+    _ callSite: CallSite, by dispatcher: Dispatcher, on thread: ThreadState
   ) -> Unmanaged<MiddlewareSession> {
     let session = thread.takeSpareSession() ?? .passRetained(MiddlewareSession())
     session._withUnsafeGuaranteedRef {
       $0.action = action
+      $0.listed = listed
       $0.isStep = isStep
       $0.present = (.passUnretained(dispatcher), chain)
       ($0.hasWholes, $0.followsStores) = chain._withUnsafeGuaranteedRef {
@@ -88,22 +90,6 @@ final class MiddlewareSession: @unchecked Sendable {
       $0.mode = mode
       $0.callSite = callSite
     }
-    return session
-  }
-
-  /// Begins the session of a list, whose stores have hooks in the sessions of its actions.
-  static func begin(
-    listOf actions: [any ActionType], _ chain: Unmanaged<MiddlewareChain>, of dispatch: Dispatch,
-    _ mode: Dispatcher.Mode, by dispatcher: Dispatcher
-  ) -> MiddlewareSession {
-    let session = MiddlewareSession()
-    session.listed = actions
-    session.present = (.passUnretained(dispatcher), chain)
-    session.keepAlive()
-    session.hasWholes = true
-    (session.id, session.parent) = (dispatch.id, dispatch.parent)
-    (session.mode, session.callSite) = (mode, dispatch.callSite)
-    session.began = session.now
     return session
   }
 

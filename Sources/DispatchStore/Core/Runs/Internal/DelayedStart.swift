@@ -35,10 +35,6 @@ extension Dispatcher {
   /// a task sends it, in that task.
   func makeKnown(_ dispatch: Dispatch, _ mode: Mode, on thread: ThreadState) {
     let details = dispatch.makeDetails()
-    // The route that accepts it.
-    if !dispatch.isAction {
-      dispatch.route = route(to: WorkAcceptance.self, identifier: nil, on: thread)
-    }
     if details.scheduler != nil { return }
     if mode.isSync {
       dispatch.leaveScheduler()

@@ -156,7 +156,7 @@ extension Dispatch {
 
   /// Ends a dispatch that can't run at all.
   func fail(with error: DispatchError) {
-    complete(DispatchResult(dispatchID: id, error: error), takeSession())
+    complete(DispatchResult(dispatchID: id, error: error))
   }
 
   // MARK: A deadline that has passed

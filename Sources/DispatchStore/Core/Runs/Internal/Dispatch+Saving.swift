@@ -69,7 +69,7 @@ extension Dispatch {
     details.scheduler = scheduler
     let end = PendingEnd(
       of: self, nil, since: sequence.commitNumber, at: gate, from: scheduler, inPause: inPause)
-    sequence.session?.noteWaitForSaving()
+    session?.noteWaitForSaving()
     details.beginSaving(end, sequenceResult)
     if gate.enter(end) {
       end.leave()

@@ -25,7 +25,7 @@ extension Dispatch {
   }
 
   static func run(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
-    guard dispatch.isAction else { return dispatch.runSequence(on: thread) }
+    guard dispatch.sequence == nil else { return dispatch.runSequence(on: thread) }
     guard let carried = dispatch.carried else { return runInline(&dispatch, on: thread) }
     return carried.bind { runInline(&dispatch, on: thread) }
   }
@@ -113,7 +113,7 @@ extension Dispatch {
     hasLeft: Bool = false
   ) {
     yieldPoint(.complete, id.description)
-    let session = session ?? sequence?.session
+    let session = session ?? takeSession()
     makeDetails().beginEnding()
     let scheduler = known ?? scheduler
     if let details, details.callsAtStoresEnd {

@@ -14,7 +14,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   private var parentID = UInt64.max
   /// The next record in a lane's inbox, or in the pool of spare records.
   @exclusivity(unchecked) var next: Unmanaged<Dispatch>?
-  /// The stores, whose route counts the dispatch as outstanding; nil for a sequence.
+  /// The stores, whose route accepts the dispatch and counts it as outstanding; that of a sequence has none.
   @exclusivity(unchecked) var route: Unmanaged<Route>?
   /// The scheduler where the dispatch is queued or runs, which exists meanwhile; nil on the caller's thread.
   ///
@@ -29,11 +29,11 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   ///
   /// Constant while another thread may refer to the dispatch.
   @exclusivity(unchecked) var carried: CapturedTaskLocal?
-  /// The hooks' session, before the dispatch runs.
-  @exclusivity(unchecked) private var session: MiddlewareSession?
+  /// The hooks' session, before the dispatch runs; of a sequence until its end.
+  @exclusivity(unchecked) private(set) var session: MiddlewareSession?
   /// The sequence that it runs, until its end; nil for an action.
   @exclusivity(unchecked) private(set) var sequence: DispatchSequence?
-  /// The enclosing context, while the dispatch runs on its caller's thread; a sequence keeps that itself.
+  /// The enclosing context, while the dispatch runs on its caller's thread.
   @exclusivity(unchecked) private var ownOuter: DispatchContext?
   /// Whether this is one action of a sequence; set before the dispatch is shared.
   @exclusivity(unchecked) var isStep = false
@@ -98,8 +98,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     withUnsafeMutablePointer(to: &self.action) { $0.initialize(to: action) }
   }
 
-  var pendingAction: any ActionType { action.unsafelyUnwrapped }
-
   /// The action before its start; nil for a list of actions.
   var actionBeforeStart: (any ActionType)? { action }
 
@@ -128,12 +126,12 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Sets the enclosing context of the code that this thread now runs.
   func keep(outer: DispatchContext?) {
-    if let sequence { sequence.outer = outer } else { ownOuter = outer }
+    ownOuter = outer
   }
 
   /// Sets the sequence to run, before the dispatch is shared.
   func put(_ sequence: DispatchSequence) {
-    (self.sequence, ownOuter) = (sequence, nil)
+    self.sequence = sequence
   }
 
   /// Adds the task-local values that middlewares have bound for the dispatch.
@@ -158,34 +156,33 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// The number of its dispatcher, for the thread that runs it; nil before and after.
   var dispatcherNumber: UInt64? {
-    sequence?.dispatcher.number
-      ?? route.map { $0._withUnsafeGuaranteedRef(\.dispatcher) }
+    route.map { $0._withUnsafeGuaranteedRef(\.dispatcher) }
   }
 
   /// Whether a closed dispatcher has refused it at the call.
   ///
   /// The completion of a refused dispatch does not count as work under way.
-  var isRefusedAtCall: Bool { refusalOfRoute != nil || sequence?.isRefusedAtCall == true }
+  var isRefusedAtCall: Bool { refusalOfRoute != nil }
 
   /// The dispatcher, while the stores of this dispatch run.
   var runningDispatcher: Dispatcher? {
     sequence?.dispatcher ?? details?.dispatcher ?? scheduler.dispatcher
   }
 
-  /// Whether hooks or other preparation come before its stores.
+  /// Whether hooks or other preparation come before its stores or actions; for a sequence, hooks of whole dispatches.
   ///
-  /// False for a dispatch that joins another: it has no route.
+  /// False for a dispatch that joins another.
   var needsPreparation: Bool {
-    route?._withUnsafeGuaranteedRef(\.needsPreparation) == true
+    route?._withUnsafeGuaranteedRef { route in
+      route.needsPreparation
+        && (sequence == nil || route.chain.hasWholes && withDetails(\.isJoining) != true)
+    } == true
   }
 
   /// Whether it has one store, which only reduces; valid before it is scheduled.
   var isReduction: Bool {
     route?._withUnsafeGuaranteedRef { $0.reductionCount == 1 && $0.count == 1 } == true
   }
-
-  /// Whether this is a dispatch of one action, which has a route.
-  var isAction: Bool { route != nil }
 
   /// Begins on this thread; others take part only once it has details.
   func beginHere(inside outer: DispatchContext?) {
@@ -267,9 +264,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   override var dispatch: Dispatch { self }
   override var owner: StoreRun? { nil }
 
-  override var outer: DispatchContext? {
-    if let sequence { sequence.outer } else { ownOuter }
-  }
+  override var outer: DispatchContext? { ownOuter }
 
   /// The context that waits for this dispatch: its caller's, or the sequence's.
   var caller: DispatchContext? {
@@ -429,8 +424,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     noteEnd()
     action = nil
     completion = nil
-    let acceptance = route == nil ? sequence?.takeAcceptance() : nil
     (carried, session, sequence, ownOuter) = (nil, nil, nil, nil)
-    return route.take() ?? acceptance
+    return route.take()
   }
 }

@@ -5,24 +5,15 @@ final class DispatchSequence: @unchecked Sendable {
   // because mutable state belongs to the step that runs, and the rest is constant
   let dispatcher: Dispatcher
   let mode: Dispatcher.Mode
-  let storeIdentifier: String?
-  private let dispatched: [any ActionType]
+  private let subject: DispatchSubject
   /// The dispatch whose result this one returns; only for a sequence without actions.
   private let joined: Dispatch?
-  /// The session of the list as a whole; nil before it is prepared, and if nothing watches it and no hook is called for
-  /// it.
-  @exclusivity(unchecked) private(set) var session: MiddlewareSession?
-  private let continuesOnFailure: Bool
   /// The actions that have ended.
   ///
   /// Changes under the lock of the dispatch's details, under which a deadline reads it.
   @exclusivity(unchecked) private var steps: [DispatchResult] = []
   /// Whether the last step has succeeded.
   @exclusivity(unchecked) private var mayContinue = true
-  /// The enclosing context on its caller's thread, while it runs there.
-  @exclusivity(unchecked) var outer: DispatchContext?
-  /// The route that accepts or refuses it, and counts it as outstanding; nil once it has ended.
-  @exclusivity(unchecked) private(set) var acceptance: Unmanaged<Route>?
   /// The gate at which the sequence waits after its last action; nil for most.
   @exclusivity(unchecked) private(set) var endGate: EndGate?
   /// The number of the last commit before the sequence came to that gate.
@@ -30,74 +21,38 @@ final class DispatchSequence: @unchecked Sendable {
   /// Whether a store of an action may have read or changed something, so that there is something to wait for.
   @exclusivity(unchecked) private(set) var hasStarted = false
 
-  /// Makes the sequence of a dispatch.
-  ///
-  /// - Parameter joined: A dispatch to wait for; a sequence without actions then ends as that does.
-  init(
-    of dispatch: Dispatch, _ actions: [any ActionType], to storeIdentifier: String? = nil,
-    joining joined: Dispatch? = nil, continuesOnFailure: Bool = false, in mode: Dispatcher.Mode,
-    by dispatcher: Dispatcher, on thread: ThreadState
-  ) {
-    let acceptance = dispatcher.route(
-      to: WorkAcceptance.self, identifier: nil, isAccepted: dispatch.isAccepted, on: thread)
-    (dispatched, self.storeIdentifier, self.joined) = (actions, storeIdentifier, joined)
-    (self.continuesOnFailure, self.acceptance) = (continuesOnFailure, acceptance)
+  init(_ subject: DispatchSubject, in mode: Dispatcher.Mode, by dispatcher: Dispatcher) {
+    (self.subject, joined) = (subject, nil)
     (self.dispatcher, self.mode) = (dispatcher, mode)
   }
 
-  /// Begins the session of the list as a whole; nil if it has none.
-  func beginSession(of dispatch: Dispatch) -> MiddlewareSession? {
-    session = acceptance.unsafelyUnwrapped._withUnsafeGuaranteedRef { route -> MiddlewareSession? in
-      let chain = route.chain
-      guard joined == nil, !route.hasFailed, !chain.wholes.isEmpty || chain.watcher != nil
-      else { return nil }
-      return MiddlewareSession.begin(
-        listOf: dispatched, .passUnretained(chain), of: dispatch, mode, by: dispatcher)
-    }
-    return session
+  /// Makes a sequence without actions, which waits for a dispatch and ends as that does.
+  init(joining joined: Dispatch, in mode: Dispatcher.Mode, by dispatcher: Dispatcher) {
+    subject = DispatchSubject(sequenceOf: [], to: nil, continuesOnFailure: false)
+    (self.joined, self.dispatcher, self.mode) = (joined, dispatcher, mode)
   }
-
-  deinit {
-    takeAcceptance()?._withUnsafeGuaranteedRef { $0.end() }
-  }
-
-  /// Takes the route that counts it as outstanding, for the caller to end.
-  func takeAcceptance() -> Unmanaged<Route>? { acceptance.take() }
 
   var unretainedDispatcher: Unmanaged<Dispatcher> { .passUnretained(dispatcher) }
 
-  /// The generation in which it counts as outstanding.
-  var generation: DispatchGeneration {
-    acceptance.unsafelyUnwrapped._withUnsafeGuaranteedRef(\.presentGeneration)
-  }
+  var actions: [any ActionType] { subject.actions }
 
-  /// The reason why none of its actions runs.
-  private var rejection: DispatchError? {
-    acceptance.unsafelyUnwrapped._withUnsafeGuaranteedRef(\.failure)
-  }
+  var storeIdentifier: String? { subject.storeIdentifier }
 
-  /// Whether the dispatcher was closed when the sequence was made.
-  var isRefusedAtCall: Bool {
-    acceptance?._withUnsafeGuaranteedRef(\.refusal) != nil
-  }
+  var isEmpty: Bool { actions.isEmpty }
 
-  var isEmpty: Bool { dispatched.isEmpty }
+  /// Whether no action has ended.
+  var isAtFirstAction: Bool { steps.isEmpty }
 
   /// Whether another action follows the last dispatched one.
-  var isBetweenActions: Bool { steps.count < dispatched.count }
+  var isBetweenActions: Bool { steps.count < actions.count }
 
   /// Whether no action follows the running one.
-  var isAtLastAction: Bool { steps.count + 1 == dispatched.count }
+  var isAtLastAction: Bool { steps.count + 1 == actions.count }
 
   /// The next action; nil at the end, and after an action that did not succeed.
   var next: (any ActionType)? {
-    guard isBetweenActions, continuesOnFailure || mayContinue, rejection == nil else { return nil }
-    return dispatched[steps.count]
-  }
-
-  /// Notes the time before its first action is dispatched.
-  func noteFirstStart() {
-    if steps.isEmpty, let session { session.noteFirstStart(at: session.now) }
+    guard isBetweenActions, subject.continuesOnFailure || mayContinue else { return nil }
+    return actions[steps.count]
   }
 
   /// Makes the sequence wait at a gate after its last action.
@@ -108,10 +63,10 @@ final class DispatchSequence: @unchecked Sendable {
   typealias Progress = (steps: [DispatchResult], actionCount: Int)
 
   /// The actions that have ended, and the number of all, for an end at the deadline.
-  var progress: Progress { (steps, dispatched.count) }
+  var progress: Progress { (steps, actions.count) }
 
   func append(_ result: DispatchResult) {
-    if steps.isEmpty { steps.reserveCapacity(dispatched.count) }
+    if steps.isEmpty { steps.reserveCapacity(actions.count) }
     steps.append(result)
     if result.mayHaveStarted { hasStarted = true }
     mayContinue = result.isSuccess
@@ -124,14 +79,14 @@ final class DispatchSequence: @unchecked Sendable {
     of id: DispatchID, cutBy error: (any Error)?, refusal: DispatchError? = nil
   ) -> DispatchResult {
     if let joined {
-      let error: (any Error)? = refusal ?? rejection ?? error
+      let error: (any Error)? = refusal ?? error
       if error == nil, let result = joined.result { return result }
       return DispatchResult(dispatchID: id, error: error ?? CancellationError())
     }
     let results = steps
     return DispatchResult(
-      dispatchID: id, steps: results, skippedActionCount: dispatched.count - results.count,
-      error: refusal ?? rejection ?? results.lazy.compactMap(\.error).first
+      dispatchID: id, steps: results, skippedActionCount: actions.count - results.count,
+      error: refusal ?? results.lazy.compactMap(\.error).first
         ?? (isBetweenActions ? error : nil))
   }
 }
@@ -177,7 +132,7 @@ extension Dispatch {
     // for.
     let dispatcher = sequence.unretainedDispatcher
     while !isCancelled, let action = sequence.next {
-      sequence.noteFirstStart()
+      if sequence.isAtFirstAction, let session { session.noteFirstStart(at: session.now) }
       let route = dispatcher._withUnsafeGuaranteedRef {
         $0.route(
           to: type(of: action), identifier: sequence.storeIdentifier, isAccepted: true, on: thread)
@@ -272,7 +227,7 @@ extension Dispatch {
     if step.details?.hasLostCommit == true { details.noteLoss() }
     // Dispatches of the step's blocks are cancelled with the sequence.
     adopt(step)
-    sequence.session?.stepEnded()
+    session?.stepEnded()
   }
 
   /// Waits between two actions while the queue is suspended; its lane stays held.

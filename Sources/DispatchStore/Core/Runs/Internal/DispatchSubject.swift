@@ -49,22 +49,24 @@ extension Dispatcher {
   ) {
     guard dispatch.sequence == nil else { return }
     guard let action = subject.action else {
-      return makeSequence(of: dispatch, subject, mode, on: thread)
+      return put(DispatchSequence(subject, in: mode, by: self), dispatch, on: thread)
     }
-    let route = route(
-      to: type(of: action), identifier: subject.storeIdentifier, isAccepted: dispatch.isAccepted,
-      on: thread)
-    dispatch.leaveRoute()
-    dispatch.route = route
+    changeRoute(of: dispatch, to: type(of: action), subject.storeIdentifier, on: thread)
   }
 
-  func makeSequence(
-    of dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Mode, on thread: ThreadState
-  ) {
-    let sequence = DispatchSequence(
-      of: dispatch, subject.actions, to: subject.storeIdentifier,
-      continuesOnFailure: subject.continuesOnFailure, in: mode, by: self, on: thread)
-    dispatch.leaveRoute()
+  /// Makes the dispatch a sequence, whose route has no stores.
+  func put(_ sequence: DispatchSequence, _ dispatch: Dispatch, on thread: ThreadState) {
+    changeRoute(of: dispatch, to: WorkAcceptance.self, nil, on: thread)
     dispatch.put(sequence)
+  }
+
+  private func changeRoute(
+    of dispatch: Dispatch, to type: any ActionType.Type, _ storeIdentifier: String?,
+    on thread: ThreadState
+  ) {
+    let route = route(
+      to: type, identifier: storeIdentifier, isAccepted: dispatch.isAccepted, on: thread)
+    dispatch.leaveRoute()
+    dispatch.route = route
   }
 }

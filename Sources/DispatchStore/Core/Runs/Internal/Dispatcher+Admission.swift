@@ -159,10 +159,8 @@ extension Dispatcher {
       continuations.add(id, joining: other.id)
       dispatch.whenEnded { continuations.remove(id) }
     }
-    dispatch.leaveRoute()
     dispatch.wait(for: dispatch.dispatchesBefore + [other])
-    dispatch.put(
-      DispatchSequence(of: dispatch, [], joining: other, in: mode, by: self, on: .current))
+    put(DispatchSequence(joining: other, in: mode, by: self), dispatch, on: .current)
   }
 
   private func put(

@@ -184,33 +184,16 @@ extension Dispatcher {
   func prepare(
     _ dispatch: Dispatch, to storeIdentifier: String?, in mode: Mode, on thread: ThreadState
   ) {
-    if !dispatch.isAction {
-      if let session = dispatch.sequence?.beginSession(of: dispatch) {
-        prepareList(dispatch, session, in: mode, on: thread)
-      }
-    } else if dispatch.needsPreparation {
-      prepareStores(of: dispatch, to: storeIdentifier, in: mode, on: thread)
+    if dispatch.needsPreparation {
+      callHooks(of: dispatch, to: storeIdentifier, in: mode, on: thread)
     }
   }
 
   @inline(never)
-  private func prepareList(
-    _ list: Dispatch, _ session: MiddlewareSession, in mode: Mode, on thread: ThreadState
-  ) {
-    // The run is only the context of the hooks: it takes no action to a store.
-    withUnsafePointer(to: MiddlewareSession.NoAction()) { address in
-      var run = InlineRun(of: list, UnsafeRawPointer(address), on: thread)
-      withUnsafeMutablePointer(to: &run) {
-        $0.prepareList(list, session, in: mode, by: self, on: thread)
-      }
-    }
-  }
-
-  @inline(never)
-  private func prepareStores(
+  private func callHooks(
     of dispatch: Dispatch, to storeIdentifier: String?, in mode: Mode, on thread: ThreadState
   ) {
-    let action = dispatch.pendingAction
+    let action: any ActionType = dispatch.actionBeforeStart ?? MiddlewareSession.NoAction()
     withAddress(of: action) { address in
       var run = InlineRun(of: dispatch, address, on: thread)
       withUnsafeMutablePointer(to: &run) {

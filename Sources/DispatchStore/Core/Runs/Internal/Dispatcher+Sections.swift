@@ -37,7 +37,6 @@ extension Dispatcher {
     var admitted: AdmittedDispatch?
     do {
       if let error = dispatch.refusalOfRoute { throw error }
-      if known == nil { dispatch.leaveRoute() }
       if !options.after.isEmpty { dispatch.wait(for: options.unended) }
       if let action = subject.action { dispatch.put(action) }
       admitted = try admit(dispatch, terms, mode)

@@ -28,9 +28,7 @@ final class EarlyEnd: @unchecked Sendable {
   func claim(_ dispatch: Dispatch) {
     completion = dispatch.completion.take()
     carried = dispatch.carried
-    generation =
-      dispatch.route?._withUnsafeGuaranteedRef(\.presentGeneration)
-      ?? dispatch.sequence?.generation
+    generation = dispatch.route?._withUnsafeGuaranteedRef(\.presentGeneration)
     identifiers = dispatch.route?._withUnsafeGuaranteedRef(\.identifiers) ?? []
     progress = dispatch.sequence?.progress
   }

@@ -14,9 +14,10 @@ extension InlineRun.Address {
     if startsAtOnce, pointee.route._withUnsafeGuaranteedRef(\.isAtomic) { pointee.becomeAtomic() }
     let chain = pointee.route._withUnsafeGuaranteedRef(\.chainForHooks)
     if let chain {
+      let record = pointee.record?.takeUnretainedValue()
       let session = MiddlewareSession.begin(
-        action, chain, pointee.dispatchID, parent: parent(on: thread),
-        isStep: pointee.record?.takeUnretainedValue().isStep == true, mode, pointee.callSite,
+        action, listed: record?.sequence?.actions, chain, pointee.dispatchID,
+        parent: parent(on: thread), isStep: record?.isStep == true, mode, pointee.callSite,
         by: dispatcher, on: thread)
       pointee.session = session
       if session._withUnsafeGuaranteedRef(\.followsStores) { pointee.isPlain = false }
@@ -64,45 +65,23 @@ extension InlineRun.Address {
     return record.bound
   }
 
-  /// Prepares a queued dispatch, which keeps the session.
+  /// Prepares a queued dispatch, or a sequence, which keeps the session.
   func prepare(
     _ record: Dispatch, _ action: any ActionType, to storeIdentifier: String?,
     in mode: Dispatcher.Mode, by dispatcher: Dispatcher, on thread: ThreadState
-  ) {
-    aroundHooks(of: record, in: mode, on: thread) {
-      _ = prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
-    }
-    if let session = pointee.session.take() {
-      session._withUnsafeGuaranteedRef { $0.keepAlive() }
-      record.keep(session.takeRetainedValue())
-    }
-  }
-
-  /// Prepares a list, whose sequence keeps the session.
-  func prepareList(
-    _ list: Dispatch, _ session: MiddlewareSession, in mode: Dispatcher.Mode,
-    by dispatcher: Dispatcher, on thread: ThreadState
-  ) {
-    aroundHooks(of: list, in: mode, on: thread) {
-      let outer = thread.run
-      thread.run = self
-      _ = callWholeHooks(of: .passUnretained(session), by: dispatcher, on: thread)
-      thread.run = outer
-    }
-  }
-
-  /// Calls a closure that calls the hooks of a queued dispatch, with the code that dispatches around them.
-  private func aroundHooks(
-    of record: Dispatch, in mode: Dispatcher.Mode, on thread: ThreadState, _ body: () -> Void
   ) {
     // A `.sync` dispatch knows its caller. After a delay, its own context is around its hooks, too.
     let isWithCaller = mode.isSync && !record.isStep
     let outer = isWithCaller ? record.outer : DispatchContext.enclosing(thread.run, on: thread)
     record.keep(outer: isPlanted(.hookOutside) ? nil : outer)
-    body()
+    _ = prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
     // That code is not around the stores, which run elsewhere; only a `.sync` caller waits for them, and for its turn
     // before.
     if !mode.isSync { record.keep(outer: nil) }
+    if let session = pointee.session.take() {
+      session._withUnsafeGuaranteedRef { $0.keepAlive() }
+      record.keep(session.takeRetainedValue())
+    }
   }
 
   private func parent(on thread: ThreadState) -> DispatchID? {

@@ -70,7 +70,7 @@ struct InlineRun: ~Copyable {
   /// Creates a run for a dispatch that its scheduler starts, or that is prepared for it.
   init(of record: Dispatch, _ action: UnsafeRawPointer, on thread: ThreadState) {
     dispatchID = record.id
-    route = (record.route ?? record.sequence?.acceptance).unsafelyUnwrapped
+    route = record.route.unsafelyUnwrapped
     self.action = action
     callSite = record.callSite
     (dispatcher, place) = (nil, nil)
