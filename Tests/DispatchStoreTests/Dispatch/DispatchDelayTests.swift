@@ -76,7 +76,7 @@ struct DispatchDelayTests {
 
   @Test func aDelayCallsItsClosureOnceWhicheverComesFirst() {
     let calls = Recorder<Int>()
-    let subject = DelayedDispatch(Dispatch(), DispatchSubject(Script.adds("x"), to: nil), .async)
+    let subject = DispatchSubject(Script.adds("x"), to: nil)
     let before = DispatchDelay(of: Dispatch(), in: .async)
     before.end()
     before.whenEnded(subject) { calls.record(1) }

@@ -109,7 +109,11 @@ extension Dispatcher {
   }
 
   /// The dispatches that have not begun, because their time has not come.
-  package var delayed: [InFlightDispatch] { delayedDispatches.all.map(InFlightDispatch.init) }
+  package var delayed: [InFlightDispatch] {
+    delayedDispatches.all.compactMap { delay in
+      delay.subject.map { InFlightDispatch(delay.dispatch, $0, delay.mode) }
+    }
+  }
 
   /// The dispatches in the table, and those that have not begun.
   private func unfinished(_ table: InFlightTable) -> [InFlightDispatch] {

@@ -56,9 +56,9 @@ public struct InFlightDispatch: Sendable, CustomStringConvertible {
     (mode, callSite) = (trace.mode, trace.callSite)
   }
 
-  init(_ delayed: DelayedDispatch) {
-    (id, parent, actions) = (delayed.id, delayed.parent, delayed.actions)
-    (mode, callSite) = (delayed.mode, delayed.callSite)
+  init(_ delayed: Dispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode) {
+    (id, parent, actions) = (delayed.id, delayed.parent, subject.actions)
+    (self.mode, callSite) = (mode, delayed.callSite)
   }
 
   /// The types of the actions, the mode and the call site.

@@ -29,9 +29,9 @@ public struct ScheduledAction: Sendable, CustomStringConvertible {
       mode = repeated.mode
     case .dispatch(let delay, _):
       // A cancelled dispatch stays in the table until it has ended.
-      guard delay.dispatch.isWaiting, let delayed = delay.subject else { return nil }
-      (actions, storeIdentifier) = (delayed.actions, delayed.storeIdentifier)
-      mode = delayed.mode
+      guard delay.dispatch.isWaiting, let subject = delay.subject else { return nil }
+      (actions, storeIdentifier) = (subject.actions, subject.storeIdentifier)
+      mode = delay.mode
     }
     name = entry.name
     due = Date(unixNanoseconds: entry.due.unix(at: moment))

@@ -44,8 +44,7 @@ extension Dispatcher {
       delay.drop()
       delayed.remove(id)
     }
-    let subject = DelayedDispatch(dispatch, subject, mode)
-    for companion in dispatch.makeDetails().companions { companion.noteDelay(subject) }
+    for companion in dispatch.makeDetails().companions { companion.noteDelay(subject, in: mode) }
     dispatch.cancel { $0.delayIsArranged() }
     delay.whenEnded(subject, proceed)
   }

@@ -13,14 +13,14 @@ final class DispatchDelay: Sendable {
   private enum State {
     /// Can become ended or dropped. Holds the continuation, once that is known.
     case waiting(Continuation?)
-    /// The time has passed. Holds the dispatch, if the continuation was known.
-    case ended(DelayedDispatch?)
+    /// The time has passed. Holds the actions, if the continuation was known.
+    case ended(DispatchSubject?)
     /// The dispatch ended before.
     case dropped
   }
 
   private struct Continuation {
-    let subject: DelayedDispatch
+    let subject: DispatchSubject
     let proceed: @Sendable () -> Void
   }
 
@@ -34,8 +34,8 @@ final class DispatchDelay: Sendable {
     state.withLock { if case .ended = $0 { true } else { false } }
   }
 
-  /// The delayed dispatch; nil if it is about to wait, or is not to begin.
-  var subject: DelayedDispatch? {
+  /// The actions of the dispatch; nil if it is about to wait, or is not to begin.
+  var subject: DispatchSubject? {
     state.withLock { state in
       switch state {
       case .waiting(let continuation): continuation?.subject
@@ -58,7 +58,7 @@ final class DispatchDelay: Sendable {
   /// Calls a closure when the delay ends.
   ///
   /// If it has ended, calls it at once.
-  func whenEnded(_ subject: DelayedDispatch, _ proceed: @escaping @Sendable () -> Void) {
+  func whenEnded(_ subject: DispatchSubject, _ proceed: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
       if case .waiting = state {
         state = .waiting(Continuation(subject: subject, proceed: proceed))
@@ -93,7 +93,7 @@ final class DelayedDispatches: DispatcherAttachment {
     var continuations: Continuations?
   }
 
-  var all: [DelayedDispatch] { state.withLock { Array($0.delays.values) }.compactMap(\.subject) }
+  var all: [DispatchDelay] { state.withLock { Array($0.delays.values) } }
   var count: Int { state.withLock(\.delays.count) }
   /// Whether the time of one has come, and it has not begun.
   var isAnyDue: Bool { state.withLock { $0.delays.values.contains(where: \.hasEnded) } }

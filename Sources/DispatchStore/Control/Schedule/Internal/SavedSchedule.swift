@@ -57,11 +57,11 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     if let found { schedules.enter(found, number) } else { schedules.takeOver(name, by: number) }
   }
 
-  override func noteDelay(_ subject: DelayedDispatch) {
+  override func noteDelay(_ subject: DispatchSubject, in mode: Dispatcher.Mode) {
     guard found == nil, let number = state.withLock(\.number) else { return }
     guard isSaved, !subject.isSequence else { return schedules.saveNothing(of: name, number) }
     schedules.save(
-      subject.actions[0], named: name, to: subject.storeIdentifier, subject.mode, due: due, missed,
+      subject.actions[0], named: name, to: subject.storeIdentifier, mode, due: due, missed,
       key: key, number)
     if isPlanted(.scheduleRemovedFirst), let row = removal.first { schedules.keeper.save([row]) }
   }

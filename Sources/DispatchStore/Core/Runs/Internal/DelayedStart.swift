@@ -10,24 +10,6 @@ protocol DelayedStart: AnyObject, Sendable {
     by dispatcher: Dispatcher, in task: TaskScheduler?, on thread: ThreadState)
 }
 
-/// A dispatch that was accepted, and has not begun.
-struct DelayedDispatch: Sendable {
-  let id: DispatchID
-  let parent: DispatchID?
-  let actions: [any ActionType]
-  let isSequence: Bool
-  let storeIdentifier: String?
-  let mode: Dispatcher.Mode
-  let callSite: CallSite
-
-  init(_ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode) {
-    (id, parent, callSite) = (dispatch.id, dispatch.parent, dispatch.callSite)
-    (actions, isSequence) = (subject.actions, subject.isSequence)
-    storeIdentifier = subject.storeIdentifier
-    self.mode = mode
-  }
-}
-
 extension Dispatcher {
   /// Prepares a dispatch to be shared before its scheduler has it.
   ///

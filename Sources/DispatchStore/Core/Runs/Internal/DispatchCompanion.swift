@@ -21,7 +21,7 @@ class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
   func followed() {}
 
   /// Called when the dispatch is to begin later, before it can begin.
-  func noteDelay(_ subject: DelayedDispatch) {}
+  func noteDelay(_ subject: DispatchSubject, in mode: Dispatcher.Mode) {}
 
   /// Called when the dispatch is cancelled or skipped while it is to begin later, before the call that does so returns.
   func cancelledBeforeItsTime() {}
