@@ -182,14 +182,9 @@ extension Dispatcher {
     task.move(to: place)
     if !dispatch.isHeldBack, task.place.acquire() {
       task.place.hold(dispatch)
-      switch details.tryStart({ $0.start() }) {
-      case .run: task.start()
-      case .tryGate(let gate): if dispatch.passes(gate) { task.start() }
-      // The dispatch keeps its position, at which it is started again.
-      case .park: break
+      var started = dispatch
       // A cancelled dispatch ends elsewhere: its position is free.
-      case .skip: task.release(dispatch)
-      }
+      if case .ended = Dispatch.start(&started, on: .current) { task.release(dispatch) }
       return false
     }
     if !needsTask {
