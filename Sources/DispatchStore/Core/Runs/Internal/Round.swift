@@ -64,8 +64,6 @@ final class Round: @unchecked Sendable {
   /// Whether a store's reducer was called, so that the dispatch may have read or changed something.
   var hasStarted: Bool { state.withLock(\.hasStarted) }
 
-  /// The number of the dispatcher.
-  var dispatcher: UInt64 { route.dispatcher }
   var isCancelled: Bool { state.withLock { $0.isCancelled } }
   var operations: [any StoreOperation] { state.withLock(\.operations) }
   var onlyDeliveryIsLeft: Bool { state.withLock { $0.onlyDeliveryIsLeft } }
@@ -103,12 +101,6 @@ final class Round: @unchecked Sendable {
 
   /// Whether only one store is running.
   var isAlone: Bool { route.count == 1 || state.withLock(\.isAlone) }
-
-  func runsRegardless(at index: Int) -> Bool { route.runsRegardless[index] }
-
-  func prerequisiteResults(at index: Int) -> [StoreResult] {
-    state.withLock { $0.prerequisiteResults(index) }
-  }
 
   // MARK: Steps
 
@@ -349,18 +341,6 @@ final class Round: @unchecked Sendable {
     resume(state.withLock(transition), of: storeRun)
   }
 
-  func started(_ operation: any StoreOperation, of storeRun: StoreRun) {
-    yieldPoint(.started, storeRun.storeIdentifier)
-    if state.withLock({ $0.started(operation, at: storeRun.index) }) {
-      cancel(operation, at: storeRun.index)
-    }
-  }
-
-  func beginTaskCommit(_ storeRun: StoreRun) -> Bool {
-    yieldPoint(.update, storeRun.storeIdentifier)
-    return state.withLock { $0.beginTaskCommit(storeRun.index, of: storeRun.attempt) }
-  }
-
   /// Cancels what is running.
   ///
   /// Stores that have not started end as cancelled in their turn, unless they run regardless.
@@ -391,7 +371,7 @@ final class Round: @unchecked Sendable {
     state.withLock { $0.startNoMore() }
   }
 
-  private func cancel(_ operation: any StoreOperation, at index: Int) {
+  func cancel(_ operation: any StoreOperation, at index: Int) {
     // A store that runs regardless and has not started would otherwise never run.
     if !route.runsRegardless[index] || operation.isExecuting { operation.cancel() }
   }

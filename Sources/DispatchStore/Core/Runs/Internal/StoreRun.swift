@@ -42,12 +42,14 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   /// Runs the steps of the dispatch.
   var scheduler: Scheduler { round.scheduler }
   /// The number of the dispatcher.
-  var dispatcherNumber: UInt64 { round.dispatcher }
+  var dispatcherNumber: UInt64 { round.route.dispatcher }
   /// The present time, if a hook gets it.
   var now: Int64? { round.now }
   /// Whether actions that its code dispatches are not cancelled with the dispatch.
-  var runsRegardless: Bool { round.runsRegardless(at: index) }
-  var prerequisiteResults: [StoreResult] { round.prerequisiteResults(at: index) }
+  var runsRegardless: Bool { round.route.runsRegardless[index] }
+  var prerequisiteResults: [StoreResult] {
+    round.state.withLock { $0.prerequisiteResults(index) }
+  }
 
   // MARK: Steps
 
@@ -86,7 +88,12 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   // MARK: Reports of its operation and of stores, on any thread
 
   /// Makes the operation known to the round, so that a cancellation reaches it.
-  func started(_ operation: any StoreOperation) { round.started(operation, of: self) }
+  func started(_ operation: any StoreOperation) {
+    yieldPoint(.started, storeIdentifier)
+    if round.state.withLock({ $0.started(operation, at: index) }) {
+      round.cancel(operation, at: index)
+    }
+  }
 
   /// Reports that all dependencies of the operation have finished.
   func becameReady() { round.report(self, .becameReady) { $0.becameReady(index, of: attempt) } }
@@ -99,7 +106,10 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   /// Begins a commit of a task that the operation started.
   ///
   /// The operation does not end before the delivery. Returns false if it has ended.
-  func beginTaskCommit() -> Bool { round.beginTaskCommit(self) }
+  func beginTaskCommit() -> Bool {
+    yieldPoint(.update, storeIdentifier)
+    return round.state.withLock { $0.beginTaskCommit(index, of: attempt) }
+  }
 
   func endTaskCommit() { round.report(self, .endUpdate) { $0.endTaskCommit(index) } }
 
