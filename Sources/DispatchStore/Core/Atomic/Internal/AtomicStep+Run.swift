@@ -4,7 +4,7 @@ extension AtomicStep {
   /// Observers are notified before this returns.
   static func run(_ context: AtomicContext) -> AtomicOutcome {
     let route = context.route
-    if route.reductionCount < route.count || context.hasReplies {
+    if !route.onlyReduces || context.hasReplies {
       let obstacles = (0..<route.count).compactMap { index in
         context.obstacle(at: index).map { (index, $0) }
       }

@@ -20,8 +20,7 @@ final class Route: @unchecked Sendable {
   private let plainCount: UInt32
   /// Whether a dispatch has work to do before its stores.
   ///
-  /// The work: begin a session, refine the order, look for weakly held stores, end with an error, or
-  /// become atomic.
+  /// The work: begin a session, refine the order, look for weakly held stores, or end with an error.
   let needsPreparation: Bool
   /// Whether a dispatch can run no store, unless its own route differs.
   let hasFailed: Bool
@@ -29,8 +28,6 @@ final class Route: @unchecked Sendable {
   var hasFailedForAll: Bool { hasFailed && !mayChange }
   /// Whether the action's type is an `AtomicAction`.
   let isAtomic: Bool
-  /// Whether nothing else needs preparation.
-  var isOnlyAtomic: Bool { isAtomic && !hasFailed && !mayChange && chain.isEmpty }
   /// Whether all stores answer by a reduction, also weakly owned ones.
   let areReductions: Bool
   /// Whether the stores run one after the other on the concurrent queue, too: none that may block delays another.
@@ -40,7 +37,8 @@ final class Route: @unchecked Sendable {
   /// Whether no registered store responds.
   var isUnanswered: Bool { registered.isEmpty }
   var count: Int { Int(truncatingIfNeeded: storeCount) }
-  /// The number of stores, from the first on, that only reduce.
+  /// The number of stores, from the first on, that only reduce, each by itself; 0 if the action is atomic, or its end
+  /// has a gate.
   var reductionCount: Int { Int(truncatingIfNeeded: plainCount) }
 
   /// Whether all stores only reduce, also those that run only if the dispatch's own route differs.
@@ -158,8 +156,7 @@ final class Route: @unchecked Sendable {
     // A refined order is not refined again.
     hasRefinements = waitFor == nil && registered.contains { $0.overrides.waitFor }
     hasWeakStores = registered.contains { $0.ownership == .weak }
-    needsPreparation =
-      failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty || isAtomic
+    needsPreparation = failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty
     areReductions = entries.allSatisfy { $0.overrides.answer == .reduction }
     original = nil
     storeCount = UInt32(entries.count)
@@ -175,8 +172,8 @@ final class Route: @unchecked Sendable {
     let runnable = failure == nil ? entries : hasRefinements || hasWeakStores ? registered : []
     onlyReduces = runnable.allSatisfy(reduces)
     endGate = runnable.lazy.compactMap(\.endGate).first
-    // A dispatch that has to wait after its stores runs in a round.
-    self.plainCount = endGate == nil ? UInt32(plainCount) : 0
+    // A dispatch that has to wait after its stores runs in a round, and an atomic one in one step.
+    self.plainCount = endGate == nil && !isAtomic ? UInt32(plainCount) : 0
     _ = Unmanaged.passRetained(self)
   }
 

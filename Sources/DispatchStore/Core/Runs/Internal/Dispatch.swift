@@ -181,7 +181,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Whether it has one store, which only reduces; valid before it is scheduled.
   var isReduction: Bool {
-    route?._withUnsafeGuaranteedRef { $0.reductionCount == 1 && $0.count == 1 } == true
+    route?._withUnsafeGuaranteedRef { $0.onlyReduces && $0.count == 1 && $0.endGate == nil } == true
   }
 
   /// Begins on this thread; others take part only once it has details.

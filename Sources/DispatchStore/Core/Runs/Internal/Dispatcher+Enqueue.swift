@@ -42,10 +42,6 @@ extension Dispatcher {
   ) -> DispatchHandle {
     let route = run.pointee.route
     if route._withUnsafeGuaranteedRef(\.needsPreparation) {
-      if route._withUnsafeGuaranteedRef(\.isOnlyAtomic) {
-        run.pointee.becomeAtomic()
-        return run.runHere(on: thread)
-      }
       let bound = run.prepare(
         copyAction(type, at: action), to: storeIdentifier, in: mode, by: self, on: thread)
       if let bound { return bound.bind { run.runHere(on: thread) } }

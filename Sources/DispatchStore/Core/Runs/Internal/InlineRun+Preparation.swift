@@ -11,7 +11,6 @@ extension InlineRun.Address {
     defer { thread.run = outer }
     let action = action()
     let startsAtOnce = pointee.record == nil
-    if startsAtOnce, pointee.route._withUnsafeGuaranteedRef(\.isAtomic) { pointee.becomeAtomic() }
     let chain = pointee.route._withUnsafeGuaranteedRef(\.chainForHooks)
     if let chain {
       let record = pointee.record?.takeUnretainedValue()
