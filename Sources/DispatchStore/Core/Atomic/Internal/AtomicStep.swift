@@ -17,22 +17,14 @@ struct AtomicStep: ~Copyable {
     }
   }
 
-  private enum Phase {
-    /// The next reduction may begin. Can become reducing.
-    case ready
-    /// The reduction runs. Can become reduced.
-    case reducing
-    /// The reduction has ended. Can become ready, for the next one.
-    case reduced
-  }
-
   typealias Address = UnsafeMutablePointer<AtomicStep>
 
   /// The stores in `waitFor` order.
   private let members: UnsafeMutableBufferPointer<Member>
   /// The store whose turn it is; those before it have reduced.
   private var index = 0
-  private var phase = Phase.ready
+  /// Whether its reduction may begin: once, and no other change in its place.
+  private var mayReduce = true
   /// The number of reads of earlier stores that the reduction is in.
   private var readDepth = 0
   /// The replies by store identifier; nil if the commit has no row that needs them.
@@ -44,7 +36,7 @@ struct AtomicStep: ~Copyable {
   }
 
   mutating func begin(_ index: Int) {
-    (self.index, phase) = (index, .ready)
+    (self.index, mayReduce) = (index, true)
   }
 
   /// Ends a read, or the reduction.
@@ -53,7 +45,6 @@ struct AtomicStep: ~Copyable {
       readDepth -= 1
     } else {
       members[index].isCommit = isCommit
-      phase = .reduced
     }
   }
 
@@ -65,8 +56,8 @@ struct AtomicStep: ~Copyable {
 
   /// Begins the reduction of a store whose lock the thread has locked; stops the program at any other change.
   static func beginReduction(of storage: StoreStorage, on thread: ThreadState) -> Bool {
-    if let step = thread.atomic, case .ready = step.pointee.phase, thread.exclusive === storage {
-      step.pointee.phase = .reducing
+    if let step = thread.atomic, step.pointee.mayReduce, thread.exclusive === storage {
+      step.pointee.mayReduce = false
       return true
     }
     ExclusiveSection.check(storage, "changed", on: thread)
