@@ -10,10 +10,10 @@ struct RoundStateTests {
   @Test func aDeferredCommitCountsAsSuchUntilItsStoreHasClosed() {
     var state = RoundState(stores: ["a"])
     _ = state.start(0)
-    state.commitDeferred(0)
+    state[0].commitDeferred()
     _ = state.startReturned(0, .finished)
     #expect(state.onlyDeliveryIsLeft)
-    guard case .close(.finished) = state.commitDelivered(0) else {
+    guard case .close(.finished) = state[0].commitDelivered() else {
       Issue.record("It is not to be closed.")
       return
     }
@@ -29,11 +29,11 @@ struct RoundStateTests {
     _ = state.startReturned(0)
     let (first, second) = (state.beginTaskCommit(0), state.beginTaskCommit(0))
     #expect(first && second)
-    _ = state.operationEnded(0, .finished)
+    _ = state[0].operationEnded(.finished)
     let third = state.beginTaskCommit(0)
     #expect(!third, "It comes after the end.")
     #expect(!state.onlyDeliveryIsLeft, "A `.sync` caller stays.")
-    guard case .wait = state.endTaskCommit(0), case .close(.finished) = state.endTaskCommit(0)
+    guard case .wait = state[0].endTaskCommit(), case .close(.finished) = state[0].endTaskCommit()
     else {
       Issue.record("It is to be closed after the second one.")
       return
@@ -150,10 +150,10 @@ struct RoundStateTests {
   @Test func anAttemptWhoseCommitsWereDeferredIsUnderWayAfterThem() {
     var state = RoundState(stores: ["a"])
     _ = state.start(0)
-    state.commitDeferred(0)
+    state[0].commitDeferred()
     _ = state.startReturned(0, .failed(StageFright()))
     #expect(state.onlyDeliveryIsLeft)
-    _ = state.commitDelivered(0)
+    _ = state[0].commitDelivered()
     _ = state.retry(0, pauses: true)
     #expect(state.isAlone, "A `.sync` caller stays.")
     _ = state.pausePassed(0, before: 2)

@@ -236,6 +236,12 @@ struct RoundState {
 
   // MARK: A store under way
 
+  /// The run of a store, for reports that come once.
+  subscript(index: Int) -> StoreRunState {
+    get { entries[index].run }
+    _modify { yield &entries[index].run }
+  }
+
   /// Makes a transition for a report of an attempt.
   ///
   /// Reports of former attempts are ignored.
@@ -272,33 +278,12 @@ struct RoundState {
     report(index, of: attempt) { $0.becameReady() }
   }
 
-  mutating func operationEnded(_ index: Int, _ outcome: StoreOutcome) -> StoreRunState.Step {
-    entries[index].run.operationEnded(outcome)
-  }
-
   /// Begins a commit of a task that the operation started; returns false if the operation has ended.
   mutating func beginTaskCommit(_ index: Int, of attempt: Int = 1) -> Bool {
     guard case .underWay = entries[index].phase, attempt == entries[index].attempt else {
       return false
     }
     return entries[index].run.beginTaskCommit()
-  }
-
-  /// Ends the commit of a task, which is delivered or left to a notifier.
-  mutating func endTaskCommit(_ index: Int) -> StoreRunState.Step {
-    entries[index].run.endTaskCommit()
-  }
-
-  mutating func commitDeferred(_ index: Int) {
-    entries[index].run.commitDeferred()
-  }
-
-  func undeliveredCount(_ index: Int) -> Int {
-    entries[index].run.undelivered
-  }
-
-  mutating func commitDelivered(_ index: Int) -> StoreRunState.Step {
-    entries[index].run.commitDelivered()
   }
 
   // MARK: The end of a store

@@ -100,7 +100,7 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   func operationEnded(_ outcome: StoreOutcome) {
     endedAt = now
-    round.report(self, .operationEnded) { $0.operationEnded(index, outcome) }
+    round.report(self, .operationEnded) { $0[index].operationEnded(outcome) }
   }
 
   /// Begins a commit of a task that the operation started.
@@ -111,18 +111,18 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
     return round.state.withLock { $0.beginTaskCommit(index, of: attempt) }
   }
 
-  func endTaskCommit() { round.report(self, .endUpdate) { $0.endTaskCommit(index) } }
+  func endTaskCommit() { round.report(self, .endUpdate) { $0[index].endTaskCommit() } }
 
   // MARK: CommitOwner
 
   @usableFromInline var dispatchID: DispatchID { round.dispatch.id }
   @usableFromInline var waiting: Dispatch? { dispatch }
   @usableFromInline var undeliveredCount: Int {
-    round.state.withLock { $0.undeliveredCount(index) }
+    round.state.withLock { $0[index].undelivered }
   }
-  @usableFromInline func commitDeferred() { round.state.withLock { $0.commitDeferred(index) } }
+  @usableFromInline func commitDeferred() { round.state.withLock { $0[index].commitDeferred() } }
   @usableFromInline func commitDelivered() {
-    round.report(self, .commitDelivered) { $0.commitDelivered(index) }
+    round.report(self, .commitDelivered) { $0[index].commitDelivered() }
   }
 
   @usableFromInline
