@@ -58,14 +58,6 @@ public enum StoreOutcome: Sendable {
     }
   }
 
-  /// Returns the outcome for a thrown error.
-  ///
-  /// Not inlined, so that code that does not throw stays small.
-  @inline(never)
-  static func of(thrown error: any Error) -> StoreOutcome {
-    StoreOutcome(thrown: error)
-  }
-
   @usableFromInline
   init(thrown error: any Error) {
     self = error is CancellationError ? .cancelled(hasStarted: true) : .failed(error)

@@ -165,7 +165,7 @@ extension AtomicStep {
         let answer = context.withAction(at: index) { action in
           members[index].calls._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
         }
-        if case .failed(let error) = answer { return (index, .of(thrown: error)) }
+        if case .ended(let outcome)? = answer { return (index, outcome) }
         if isPlanted(.sectionLeftEarly) { leaveEarly(storage, members, on: thread) }
       }
       replies = step.pointee.replies

@@ -70,10 +70,9 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
     if overrides.answer == .operation { return nil }
     guard let (calls, store) = target else { return .cancelled(hasStarted: false) }
     return withAddress(of: action) { address in
-      if overrides.answer == .application { return InlineStep(calls.apply(address, store)).outcome }
-      let answer = calls.reduce(address, thread)
-      guard case .observed = answer else { return InlineStep(answer).outcome }
-      return calls.reduceObserved(address, store, thread).outcome
+      if overrides.answer == .application { return calls.apply(address, store).outcome }
+      let step = calls.reduce(address, thread) ?? calls.reduceObserved(address, store, thread)
+      return step.outcome
     }
   }
 

@@ -23,11 +23,11 @@ extension InlineRun.Address {
     return pointee.route._withUnsafeGuaranteedRef { route in
       for position in 0..<route.reductionCount {
         switch route.reduce(action, at: position, on: thread) {
-        case .done: continue
-        case .observed:
+        case .finished?: continue
+        case nil:
           pointee.index = position
           pointee.noteBegun(route.reduceObserved(action, at: position, on: thread))
-        case .failed(let error): pointee.noteBegun(.ended(.of(thrown: error)))
+        case let failed?: pointee.noteBegun(failed)
         }
         return position
       }

@@ -23,14 +23,6 @@ enum InlineStep {
   init(_ outcome: StoreOutcome) {
     self = outcome.isFinished ? .finished : .ended(outcome)
   }
-
-  init(_ answer: ReducerCalls.Answer) {
-    if case .failed(let error) = answer {
-      self = .ended(.of(thrown: error))
-    } else {
-      self = .finished
-    }
-  }
 }
 
 /// The point at which an inline run stops and a round takes over.

@@ -1,22 +1,12 @@
 /// Type-erased calls of a store's reducer, specialised for its types when the store is made.
 @usableFromInline
 final class ReducerCalls: Sendable {
-  @usableFromInline
-  enum Answer {
-    case done
-    /// Nothing was done: the store is observed, so `reduceObserved` must be called instead.
-    case observed
-    /// The reducer threw.
-    ///
-    /// Its earlier changes of the model stay.
-    case failed(any Error)
-  }
-
   let storage: StoreStorage
-  /// Calls `reduce(into:action:)` in one commit.
+  /// Calls `reduce(into:action:)` in one commit; nil if nothing was done: the store is observed, so `reduceObserved`
+  /// must be called instead.
   ///
   /// Takes the address of an action of the store's type.
-  let reduce: @Sendable (UnsafeRawPointer, ThreadState) -> Answer
+  let reduce: @Sendable (UnsafeRawPointer, ThreadState) -> InlineStep?
   /// Calls `reduce(into:action:)` in one commit of an observed store.
   ///
   /// Takes the store as well.
@@ -24,7 +14,7 @@ final class ReducerCalls: Sendable {
   /// Calls `apply(_:to:)`.
   ///
   /// Takes the store as well.
-  let apply: @Sendable (UnsafeRawPointer, AnyObject) -> Answer
+  let apply: @Sendable (UnsafeRawPointer, AnyObject) -> InlineStep
   /// Calls `operation(for:in:)` and runs the operation.
   ///
   /// Takes the store as well.
@@ -33,9 +23,9 @@ final class ReducerCalls: Sendable {
   @usableFromInline
   init(
     on storage: StoreStorage,
-    reduce: @escaping @Sendable (UnsafeRawPointer, ThreadState) -> Answer,
+    reduce: @escaping @Sendable (UnsafeRawPointer, ThreadState) -> InlineStep?,
     reduceObserved: @escaping @Sendable (UnsafeRawPointer, AnyObject, ThreadState) -> InlineStep,
-    apply: @escaping @Sendable (UnsafeRawPointer, AnyObject) -> Answer,
+    apply: @escaping @Sendable (UnsafeRawPointer, AnyObject) -> InlineStep,
     answer: @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
   ) {
     self.storage = storage
@@ -60,15 +50,15 @@ final class ReducerCalls: Sendable {
     self.init(
       on: storage,
       reduce: { action, thread in
-        guard storage.lockIfUnobserved(on: thread) else { return .observed }
+        guard storage.lockIfUnobserved(on: thread) else { return nil }
         defer { storage.unlockReduced(by: ObjectIdentifier(reducer), on: thread) }
         do {
           try reducer.reduce(
             into: &storage.model.pointee,
             action: action.assumingMemoryBound(to: Action.self).pointee)
-          return .done
+          return .finished
         } catch {
-          return .failed(error)
+          return .ended(StoreOutcome(thrown: error))
         }
       },
       reduceObserved: { action, store, thread in
@@ -80,9 +70,9 @@ final class ReducerCalls: Sendable {
           try reducer.apply(
             action.assumingMemoryBound(to: Action.self).pointee,
             to: typed(store))
-          return .done
+          return .finished
         } catch {
-          return .failed(error)
+          return .ended(StoreOutcome(thrown: error))
         }
       },
       answer: { action, store, dispatch, thread in

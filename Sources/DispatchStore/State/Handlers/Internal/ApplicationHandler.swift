@@ -32,9 +32,9 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
         do {
           let home = Self.typed(store).homeOfRun
           try apply(action.assumingMemoryBound(to: Action.self).pointee, home)
-          return .done
+          return .finished
         } catch {
-          return .failed(error)
+          return .ended(StoreOutcome(thrown: error))
         }
       }
     }

@@ -80,9 +80,8 @@ class Handler<Model: Sendable>: @unchecked Sendable {
 class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchecked Sendable {
   // because its superclass is
   @usableFromInline typealias Reduce =
-    @Sendable (UnsafeRawPointer, ThreadState) -> ReducerCalls.Answer
-  @usableFromInline typealias Apply =
-    @Sendable (UnsafeRawPointer, AnyObject) -> ReducerCalls.Answer
+    @Sendable (UnsafeRawPointer, ThreadState) -> InlineStep?
+  @usableFromInline typealias Apply = @Sendable (UnsafeRawPointer, AnyObject) -> InlineStep
 
   init(_ answer: ReducerAnswer, path: [AnyKeyPath] = []) {
     super.init(Action.self, answer, path: path)

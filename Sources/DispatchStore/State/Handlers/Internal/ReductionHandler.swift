@@ -37,14 +37,14 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
       body, path,
       makeReduce: { storage in
         { action, thread in
-          guard storage.lockIfUnobserved(on: thread) else { return .observed }
+          guard storage.lockIfUnobserved(on: thread) else { return nil }
           defer { storage.unlockReduced(by: ObjectIdentifier(storage), on: thread) }
           do {
             try body(
               &storage.model.pointee, action.assumingMemoryBound(to: Action.self).pointee)
-            return .done
+            return .finished
           } catch {
-            return .failed(error)
+            return .ended(StoreOutcome(thrown: error))
           }
         }
       },

@@ -29,10 +29,10 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
       calls: ReducerCalls(
         on: storage,
         reduce: { _, thread in
-          guard storage.lockIfUnobserved(on: thread) else { return .observed }
+          guard storage.lockIfUnobserved(on: thread) else { return nil }
           if !change(storage.model) { thread.noteUnchanged(by: none) }
           storage.unlockReduced(by: none, on: thread)
-          return .done
+          return .finished
         },
         reduceObserved: { _, _, _ in Self.isAtomic() }, apply: { _, _ in Self.isAtomic() },
         answer: { _, _, _, _ in Self.isAtomic() }))
