@@ -37,7 +37,7 @@ Core/Middleware: Base Dispatcher Results Routing Runs Stores
 Core/Observers: Base Runs Scheduling Stores
 Core/Operations: Base Results Runs Scheduling Stores Waits
 Core/Results: Base Middleware
-Core/Routing: Atomic Base Middleware Operations Results Runs Stores
+Core/Routing: Atomic Base Middleware Results Runs Stores
 Core/Runs: Atomic Base Dispatcher Middleware Operations Results Routing Scheduling Stores Waits
 Core/Scheduling: Base Dispatcher Results Runs
 Core/Stores: Atomic Base Dispatcher Observers Operations Results Routing Runs Scheduling

@@ -60,24 +60,20 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
   /// Whether the entry belongs to a store.
   final func isOf(_ store: AnyObject) -> Bool { self.store === store }
 
-  /// Passes an action to the store by a call of its reducer, if that needs no operation.
+  /// Passes an action to the store in a round; an operation is left to run.
   ///
-  /// If the reducer makes an operation, this does nothing and returns nil. If the store was held weakly and is gone,
-  /// its part ends as cancelled.
-  final func answerWithoutOperation(
-    _ action: any ActionType, on thread: ThreadState
-  ) -> StoreOutcome? {
-    if overrides.answer == .operation { return nil }
-    guard let (calls, store) = target else { return .cancelled(hasStarted: false) }
+  /// If the store was held weakly and is gone, its part ends as cancelled.
+  final func answer(_ action: any ActionType, on thread: ThreadState) -> InlineStep {
+    if overrides.answer == .operation { return makeOperation(for: action) }
+    guard let (calls, store) = target else { return .ended(.cancelled(hasStarted: false)) }
     return withAddress(of: action) { address in
-      if overrides.answer == .application { return calls.apply(address, store).outcome }
-      let step = calls.reduce(address, thread) ?? calls.reduceObserved(address, store, thread)
-      return step.outcome
+      if overrides.answer == .application { return calls.apply(address, store) }
+      return calls.reduce(address, thread) ?? calls.reduceObserved(address, store, thread)
     }
   }
 
   /// Calls the reducer for an operation, and claims the operation.
-  func makeOperation(for action: any ActionType) -> OperationAnswer {
+  func makeOperation(for action: any ActionType) -> InlineStep {
     fatalError("StoreEntry is abstract.")
   }
 
@@ -117,13 +113,6 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
 
   /// Called when the entry has left the registry: the store leaves its dispatcher.
   func departed() { fatalError("StoreEntry is abstract.") }
-}
-
-/// A reducer's answer to a round.
-enum OperationAnswer {
-  case made(any StoreOperation)
-  /// There is no operation.
-  case ended(StoreOutcome)
 }
 
 /// How a store is registered.
@@ -201,13 +190,11 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
     return refined == waitFor ? nil : refined
   }
 
-  override func makeOperation(for action: any ActionType) -> OperationAnswer {
+  override func makeOperation(for action: any ActionType) -> InlineStep {
     guard let store = typed, let action = typed(action) else {
       return .ended(.cancelled(hasStarted: false))
     }
-    let operation = store.reducer.operation(for: action, in: store)
-    if let error = store.claim(operation, returnedFor: action) { return .ended(.failed(error)) }
-    return .made(operation)
+    return store.claimForRound(store.reducer.operation(for: action, in: store), for: action)
   }
 
   // MARK: Commits of atomic actions

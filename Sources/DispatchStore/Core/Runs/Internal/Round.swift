@@ -113,12 +113,7 @@ final class Round: @unchecked Sendable {
     guard let step = remainder.begun, let begun else { return start(others) }
     begun.startedAt = session?.startedAt
     if isAtomic { atomic.startedAt = begun.startedAt }
-    let outcome: StoreOutcome? =
-      switch step {
-      case .finished, .ended, .heldBack: step.outcome
-      case .unfinished(let operation): dispatch.perform(begun) { begun.take(operation) }
-      case .running(let operation): dispatch.perform(begun) { begun.takeOver(operation) }
-      }
+    let outcome = step.outcome ?? dispatch.perform(begun) { begun.goOn(after: step) }
     let (next, isClosed) = follow(
       begun, state.withLock { $0.startReturned(begun.index, outcome) })
     return isClosed || start(next.isEmpty ? others : (others + next).sorted())

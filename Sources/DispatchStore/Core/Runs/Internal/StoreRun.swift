@@ -55,22 +55,23 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   /// Takes the action to the store, as far as this thread can; the outcome, if it has one at once.
   func start(on thread: ThreadState) -> StoreOutcome? {
-    if let outcome = entry.answerWithoutOperation(action, on: thread) { return outcome }
-    switch entry.makeOperation(for: action) {
-    case .ended(let outcome): return outcome
-    case .made(let operation): return take(operation)
+    goOn(after: entry.answer(action, on: thread))
+  }
+
+  /// Continues with the store's answer, to this run or to an inline run.
+  func goOn(after step: InlineStep) -> StoreOutcome? {
+    switch step {
+    case .finished, .ended, .heldBack: return step.outcome
+    case .unfinished(let operation): return take(operation)
+    case .running(let operation):
+      // The round first: until it knows the operation, a cancellation reaches the operation through its dispatch.
+      started(operation)
+      return operation.join(self)
     }
   }
 
-  /// Continues with an operation that an inline run has started.
-  func takeOver(_ operation: any StoreOperation) -> StoreOutcome? {
-    // The round first: until it knows the operation, a cancellation reaches the operation through its dispatch.
-    started(operation)
-    return operation.join(self)
-  }
-
   /// Continues with an operation that was claimed.
-  func take(_ operation: any StoreOperation) -> StoreOutcome? {
+  private func take(_ operation: any StoreOperation) -> StoreOutcome? {
     self.operation = operation
     switch operation.enter(self) {
     case .ended(let outcome): return outcome
