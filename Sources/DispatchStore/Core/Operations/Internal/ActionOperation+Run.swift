@@ -24,21 +24,21 @@ extension ActionOperation: StoreOperation {
   }
 
   @usableFromInline
-  func enter(_ storeRun: StoreRun) -> StoreRunStart {
+  func enter(_ storeRun: StoreRun) -> StoreOutcome? {
     // If it was added to a queue before it was claimed, the queue may have run it.
-    if let outcome = join(storeRun) { return .ended(outcome) }
+    if let outcome = join(storeRun) { return outcome }
     storeRun.started(self)
     do {
-      guard try isReady(for: storeRun, orElse: { storeRun.becameReady() }) else { return .waiting }
+      guard try isReady(for: storeRun, orElse: { storeRun.becameReady() }) else { return nil }
+      // Dependencies may have finished while the reducer ran. That time does not belong to the operation.
+      if storeRun.startedAt != nil, withState({ $0.hasDependencies }) {
+        storeRun.startedAt = storeRun.now
+      }
     } catch {
       failBeforeStart(error)
-      return .ready
     }
-    // Dependencies may have finished while the reducer ran. That time does not belong to the operation.
-    if storeRun.startedAt != nil, withState({ $0.hasDependencies }) {
-      storeRun.startedAt = storeRun.now
-    }
-    return .ready
+    storeRun.run()
+    return nil
   }
 
   @usableFromInline

@@ -62,23 +62,14 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   func goOn(after step: InlineStep) -> StoreOutcome? {
     switch step {
     case .finished, .ended, .heldBack: return step.outcome
-    case .unfinished(let operation): return take(operation)
+    case .unfinished(let operation):
+      self.operation = operation
+      return operation.enter(self)
     case .running(let operation):
       // The round first: until it knows the operation, a cancellation reaches the operation through its dispatch.
       started(operation)
       return operation.join(self)
     }
-  }
-
-  /// Continues with an operation that was claimed.
-  private func take(_ operation: any StoreOperation) -> StoreOutcome? {
-    self.operation = operation
-    switch operation.enter(self) {
-    case .ended(let outcome): return outcome
-    case .waiting: break
-    case .ready: run()
-    }
-    return nil
   }
 
   /// Runs the operation, all of whose dependencies have finished.
