@@ -202,13 +202,11 @@ final class Round: @unchecked Sendable {
   private func attempt(_ index: Int) -> (next: [Int], isClosed: Bool) {
     var storeRun: StoreRun?
     if retry != nil {
-      switch state.withLock({ $0.beginAttempt(index) }) {
-      case .first: break
-      case .another(let attempt): storeRun = makeAnotherAttempt(index, attempt)
-      case .none:
+      guard let attempt = state.withLock({ $0.beginAttempt(index) }) else {
         notePauseCancelled()
         return closed(index)
       }
+      if attempt > 1 { storeRun = makeAnotherAttempt(index, attempt) }
     }
     let started = storeRun ?? self.storeRun(at: index)
     return follow(started, beginStore(started))

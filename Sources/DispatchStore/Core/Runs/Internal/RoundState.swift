@@ -346,26 +346,14 @@ struct RoundState {
     return true
   }
 
-  /// The action of a step that is to start a store.
-  enum Attempt {
-    /// Start the first attempt.
-    case first
-    /// Call the hooks, and start this attempt.
-    case another(Int)
-    /// Close the store: the dispatch was cancelled since the last attempt.
-    case none
-  }
-
-  mutating func beginAttempt(_ index: Int) -> Attempt {
-    switch entries[index].phase {
-    case .repeating(let last) where isCancelled:
-      entries[index].close(with: outcomeOfPause(last, of: index))
-      return .none
-    case .repeating:
-      return .another(entries[index].attempt)
-    default:
-      return .first
+  /// Returns the attempt, from 1, that a step is to begin; nil if the dispatch was cancelled since the last one, so that
+  /// the store closes.
+  mutating func beginAttempt(_ index: Int) -> Int? {
+    guard case .repeating(let last) = entries[index].phase, isCancelled else {
+      return entries[index].attempt
     }
+    entries[index].close(with: outcomeOfPause(last, of: index))
+    return nil
   }
 
   /// The operations that run or wait for their dependencies.
