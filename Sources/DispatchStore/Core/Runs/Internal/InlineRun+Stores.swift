@@ -149,16 +149,8 @@ extension InlineRun.Address {
     _ step: InlineStep, at index: Int, of route: Route, isLast: Bool
   ) -> Bool {
     if pointee.record?._withUnsafeGuaranteedRef(\.hasUndeliveredCommits) == true { return false }
-    var outcome = StoreOutcome.finished
-    switch step {
-    case .finished:
-      break
-    case .ended(let ended):
-      pointee.note(ended, at: index, of: route)
-      outcome = ended
-    case .unfinished, .running, .heldBack:
-      return false
-    }
+    guard let outcome = step.outcome else { return false }
+    if !outcome.isFinished { pointee.note(outcome, at: index, of: route) }
     pointee.index = InlineRun.noStore
     if isLast { pointee.record?._withUnsafeGuaranteedRef { $0.settleDeadline() } }
     pointee.session?._withUnsafeGuaranteedRef {
