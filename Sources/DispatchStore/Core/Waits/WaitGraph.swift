@@ -31,12 +31,11 @@ package enum WaitGraph {
     }
 
     func search(
-      for held: HeldUps, holdsUpMainQueue: Bool, blocksTaskThread: Bool = false,
-      hasMetQueue: Bool = false
+      for held: HeldUps, holdsUpMainQueue: Bool, blocksTaskThread: Bool = false
     ) -> WaitSearch {
       WaitSearch(
         held: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread,
-        mainHolders: mainHolders.values.map(\.dispatch), hasMetQueue: hasMetQueue)
+        mainHolders: mainHolders.values.map(\.dispatch))
     }
 
     /// Returns the ring of a cooperative-pool thread that is blocked already, and now needs a task to end.
@@ -47,7 +46,7 @@ package enum WaitGraph {
       guard held.contains(where: { $0.dispatch.details?.isReached == true }) else { return nil }
       for wait in taskThreadWaits.values {
         var search = search(for: HeldUps(), holdsUpMainQueue: false, blocksTaskThread: true)
-        if let ring = search.ring(through: wait.target, of: wait.waiter) { return ring }
+        if let ring = search.ring(through: .dispatch(wait.target), of: wait.waiter) { return ring }
       }
       return nil
     }
@@ -148,7 +147,7 @@ package enum WaitGraph {
     _ context: DispatchContext, on target: Dispatch, isSent: Bool = false
   ) throws(DispatchError) -> Wait {
     try begin(
-      HeldUps(by: context, blocksThread: false), for: isSent ? .sent(target) : .dispatch(target),
+      HeldUps(by: context, blocksThread: false), for: isSent ? .own(target) : .dispatch(target),
       by: context.dispatch, holdsUpMainQueue: holdsUpMainQueue(context),
       blocksTaskThread: blocksTaskThread(context), blocksThread: false)
   }
@@ -162,7 +161,7 @@ package enum WaitGraph {
   static func begin<Decision>(
     _ context: DispatchContext, onRefused target: Dispatch, _ drop: () -> Decision
   ) -> (Wait, Decision) {
-    records.withLock { (record(context, for: .sent(target), in: &$0), drop()) }
+    records.withLock { (record(context, for: .own(target), in: &$0), drop()) }
   }
 
   /// Records the wait of a `.sync` dispatch for those before it, which blocks the caller's thread.
@@ -230,7 +229,8 @@ package enum WaitGraph {
       guard dispatch.makeDetails().isReached else { return nil }
       let held = HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false))
       var search = records.search(for: held, holdsUpMainQueue: false)
-      return search.ring(around: dispatch) ?? records.ringOfTaskThread(through: held.known)
+      return search.ring(through: .own(dispatch), of: dispatch)
+        ?? records.ringOfTaskThread(through: held.known)
     }
   }
 
@@ -244,34 +244,37 @@ package enum WaitGraph {
     let blocksTaskThread =
       loop.map { $0.isOnTaskThread || self.blocksTaskThread(dispatch.outer) } ?? false
     let held = HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false))
+    let target = Target.own(dispatch)
     let (ring, overtaking) = records.withLock { records -> (WaitRing?, Dispatch?) in
       // A search of any dispatch that waits for it has reached it.
       guard dispatch.makeDetails().isReached else { return (nil, nil) }
       var search = records.search(
         for: held, holdsUpMainQueue: false, blocksTaskThread: blocksTaskThread)
-      if let ring = search.ring(around: dispatch) ?? records.ringOfTaskThread(through: held.known) {
-        return (ring, nil)
-      }
-      return (nil, search.overtaking(through: dispatch))
+      let ring =
+        search.ring(through: target, of: dispatch) ?? records.ringOfTaskThread(through: held.known)
+      return (ring, ring == nil && search.hasMetQueue ? search.overtaking(target) : nil)
     }
     if let ring { return dispatch.endAcceptance(refusing: ring.error) }
     // Dispatches before it may be tasks that need the thread.
     if blocksTaskThread { dispatch.overtake() }
-    overtake(overtaking) { records in
-      var search = records.search(
-        for: held, holdsUpMainQueue: false, blocksTaskThread: blocksTaskThread, hasMetQueue: true)
-      return search.overtaking(around: dispatch)
-    }
+    overtake(
+      overtaking, onWayTo: target, for: held, holdsUpMainQueue: false,
+      blocksTaskThread: blocksTaskThread)
   }
 
   /// Lets a dispatch overtake others at its gate, and then each one that a further search finds.
   private static func overtake(
-    _ first: Dispatch?, _ search: (inout Records) -> Dispatch?
+    _ first: Dispatch?, onWayTo target: Target, for held: HeldUps, holdsUpMainQueue: Bool,
+    blocksTaskThread: Bool
   ) {
     var next = first
     while let dispatch = next {
       dispatch.overtake()
-      next = records.withLock { search(&$0) }
+      next = records.withLock { records in
+        var search = records.search(
+          for: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
+        return search.overtaking(target)
+      }
     }
   }
 
@@ -313,10 +316,11 @@ package enum WaitGraph {
     }
   }
 
-  private enum Target {
+  /// The end for which something waits.
+  enum Target {
     case dispatch(Dispatch)
-    /// A dispatch that the waiting task itself runs.
-    case sent(Dispatch)
+    /// The dispatch that the waiting task itself runs, or that waits: it does not count as held up where a search begins.
+    case own(Dispatch)
     /// An operation, and the operations that it depends on.
     case operations(any DependentOperation, [any DependentOperation])
   }
@@ -331,16 +335,14 @@ package enum WaitGraph {
     let (wait, ring) = records.withLock { records -> (Wait?, WaitRing?) in
       var search = records.search(
         for: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
-      let ring =
-        switch target {
-        case .dispatch(let target): search.ring(through: target, of: waiter)
-        case .sent(let target): search.ring(through: target, of: waiter, isSent: true)
-        case .operations(let operation, let dependencies):
+      let mayCloseRing =
+        if case .operations(let operation, _) = target {
           mayBeWaitedFor(operation, waiter)
-            ? search.ring(through: dependencies, of: waiter) : nil
+        } else {
+          true
         }
-      if let ring { return (nil, ring) }
-      overtaking = self.overtaking(target, &search)
+      if mayCloseRing, let ring = search.ring(through: target, of: waiter) { return (nil, ring) }
+      if search.hasMetQueue { overtaking = search.overtaking(target) }
       let key = records.makeKey()
       var held = held
       let recorded = held.recorded(blocksThread: blocksThread)
@@ -358,20 +360,10 @@ package enum WaitGraph {
       return (wait, nil)
     }
     if let ring { throw ring.error }
-    overtake(overtaking) { records in
-      var search = records.search(
-        for: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread,
-        hasMetQueue: true)
-      return self.overtaking(target, &search)
-    }
+    overtake(
+      overtaking, onWayTo: target, for: held, holdsUpMainQueue: holdsUpMainQueue,
+      blocksTaskThread: blocksTaskThread)
     return wait!
-  }
-
-  private static func overtaking(_ target: Target, _ search: inout WaitSearch) -> Dispatch? {
-    switch target {
-    case .dispatch(let target), .sent(let target): search.overtaking(through: target)
-    case .operations(_, let dependencies): search.overtaking(dependencies)
-    }
   }
 
   /// Records the wait of a context's task, without a search.
@@ -395,7 +387,7 @@ package enum WaitGraph {
     switch target {
     case .dispatch(let dispatch):
       awaited = dispatch
-    case .sent(let dispatch):
+    case .own(let dispatch):
       awaited = dispatch
       dispatch.makeDetails().isAwaited = true
     case .operations:

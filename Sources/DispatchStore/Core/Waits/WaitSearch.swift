@@ -20,13 +20,11 @@ struct WaitSearch {
   ///
   /// `hasMetQueue` says whether there were any.
   private var followsQueues = false
-  private var hasMetQueue: Bool
+  private(set) var hasMetQueue = false
 
   init(
-    held: WaitGraph.HeldUps, holdsUpMainQueue: Bool, blocksTaskThread: Bool,
-    mainHolders: [Dispatch], hasMetQueue: Bool = false
+    held: WaitGraph.HeldUps, holdsUpMainQueue: Bool, blocksTaskThread: Bool, mainHolders: [Dispatch]
   ) {
-    self.hasMetQueue = hasMetQueue
     self.held = held
     self.holdsUpMainQueue = holdsUpMainQueue
     self.blocksTaskThread = blocksTaskThread
@@ -69,47 +67,13 @@ struct WaitSearch {
     }
   }
 
-  /// Returns the ring that a wait for a dispatch would close.
-  ///
-  /// - Parameter isSent: Whether nothing around the wait can be the dispatch.
-  mutating func ring(
-    through target: Dispatch, of waiter: Dispatch, isSent: Bool = false
-  ) -> WaitRing? {
-    if isSent { origin = target }
-    return ring(through: [.dispatch(target)], .waits, of: waiter)
-  }
-
-  /// Returns the ring that a wait for operations would close.
-  mutating func ring(
-    through dependencies: [any DependentOperation], of waiter: Dispatch
-  ) -> WaitRing? {
-    ring(through: dependencies.map(Node.operation), .dependency, of: waiter)
-  }
-
-  /// Returns the ring that is closed already, through everything that a dispatch needs before it can end.
-  mutating func ring(around dispatch: Dispatch) -> WaitRing? {
-    origin = dispatch
-    return ring(through: [.dispatch(dispatch)], .waits, of: dispatch)
-  }
-
   /// Returns the dispatch that must overtake others at its gate, since the searched wait would close a ring there.
   ///
   /// There may be more such dispatches. After each one, the queues at the gates are different.
-  mutating func overtaking(
-    through target: Dispatch? = nil, _ dependencies: [any DependentOperation] = []
-  ) -> Dispatch? {
-    guard hasMetQueue, !isPlanted(.neverOvertaking) else { return nil }
+  mutating func overtaking(_ target: WaitGraph.Target) -> Dispatch? {
+    if isPlanted(.neverOvertaking) { return nil }
     followsQueues = true
-    let nodes = target.map { [Node.dispatch($0)] } ?? dependencies.map(Node.operation)
-    return findExactly(nodes, target == nil ? .dependency : .waits).flatMap {
-      firstBehindAnother(onWayTo: $0.place)
-    }
-  }
-
-  /// Returns the dispatch that must overtake others, for a dispatch whose ring is closed already.
-  mutating func overtaking(around dispatch: Dispatch) -> Dispatch? {
-    origin = dispatch
-    return overtaking(through: dispatch)
+    return findExactly(target).flatMap { firstBehindAnother(onWayTo: $0.place) }
   }
 
   /// Returns the first dispatch on the way to a place that waits there only because others came before it.
@@ -123,19 +87,18 @@ struct WaitSearch {
   }
 
   private mutating func findExactly(
-    _ nodes: [Node], _ reason: WaitRing.Reason
+    _ target: WaitGraph.Target
   ) -> (place: Int, end: WaitRing.End)? {
     guard !held.isEmpty || holdsUpMainQueue || blocksTaskThread else { return nil }
     isExact = false
-    guard find(nodes, reason) != nil else { return nil }
+    guard find(target) != nil else { return nil }
     isExact = true
-    return find(nodes, reason)
+    return find(target)
   }
 
-  private mutating func ring(
-    through nodes: [Node], _ reason: WaitRing.Reason, of waiter: Dispatch
-  ) -> WaitRing? {
-    guard let (place, end) = findExactly(nodes, reason) else { return nil }
+  /// Returns the ring that a wait for a target would close, or that is closed already around a dispatch.
+  mutating func ring(through target: WaitGraph.Target, of waiter: Dispatch) -> WaitRing? {
+    guard let (place, end) = findExactly(target) else { return nil }
     var links: [WaitRing.Link] = []
     var next: Int? = place
     while let place = next {
@@ -156,13 +119,19 @@ struct WaitSearch {
   }
 
   /// Returns the place of a part that the wait holds up, and how the ring closes.
-  private mutating func find(
-    _ nodes: [Node], _ reason: WaitRing.Reason
-  ) -> (place: Int, end: WaitRing.End)? {
+  private mutating func find(_ target: WaitGraph.Target) -> (place: Int, end: WaitRing.End)? {
     (met, seen, seenResults) = ([], [], [])
     // Otherwise, recording a wait would copy all the edges that are left.
     defer { rest = [] }
-    for node in nodes { meet(node, reason, from: nil) }
+    switch target {
+    case .dispatch(let dispatch):
+      meet(.dispatch(dispatch), .waits, from: nil)
+    case .own(let dispatch):
+      origin = dispatch
+      meet(.dispatch(dispatch), .waits, from: nil)
+    case .operations(_, let dependencies):
+      for operation in dependencies { meet(.operation(operation), .dependency, from: nil) }
+    }
     while let place = nextPlace() {
       let end =
         switch met[place].node {
