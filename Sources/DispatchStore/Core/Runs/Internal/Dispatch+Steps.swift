@@ -84,12 +84,6 @@ extension Dispatch {
     return (details, scheduler)
   }
 
-  /// Continues with a round after an inline run has stopped.
-  func continueIn(_ round: Round, after remainder: InlineRemainder, _ begun: StoreRun?) {
-    yieldPoint(.beginRound, id.description)
-    if round.begin(after: remainder, begun) { roundClosed(round) }
-  }
-
   /// Completes the dispatch, or lets it wait until its commits are saved: all stores of a round have ended.
   func roundClosed(_ round: Round) {
     yieldPoint(.closeRound, id.description)

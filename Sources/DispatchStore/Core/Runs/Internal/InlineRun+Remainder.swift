@@ -32,6 +32,7 @@ extension InlineRun.Address {
     let begun = remainder.begunIndex.map { round.storeRun(at: $0) }
     if details.begin(.round(round), begun) { round.cancel() }
     details.startTimerInRound { record.timerFired() }
-    record.continueIn(round, after: remainder, begun)
+    yieldPoint(.beginRound, on: thread, record.id.description)
+    round.takeStep { $0.begin(after: remainder, begun) }
   }
 }

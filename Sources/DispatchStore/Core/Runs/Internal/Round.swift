@@ -387,7 +387,8 @@ final class Round: @unchecked Sendable {
     scheduler.resume { self.takeStep(step) }
   }
 
-  private func takeStep(_ step: (Round) -> Bool) {
+  /// Takes a step on this thread; the one that closes the round ends the dispatch.
+  func takeStep(_ step: (Round) -> Bool) {
     if step(self) { dispatch.roundClosed(self) }
   }
 }
