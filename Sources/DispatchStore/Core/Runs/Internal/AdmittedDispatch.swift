@@ -1,24 +1,14 @@
 /// An admitted dispatch, with the actions before and after its scheduler gets it.
 struct AdmittedDispatch {
-  private let dispatch: Dispatch
-  private let admission: DispatchAdmission?
-  private let parent: Dispatch?
-  private let isInLane: Bool
+  let dispatch: Dispatch
+  let admission: DispatchAdmission?
+  /// The dispatch whose block makes it, unless it is detached.
+  let parent: Dispatch?
+  let isInLane: Bool
   /// The dispatches that it replaces, once it is announced.
-  private var older: [Dispatch]?
+  private(set) var older: [Dispatch]?
   /// The delay; nil if the dispatch begins at once.
   let delay: (any DelayedStart)?
-
-  init(
-    _ dispatch: Dispatch, by admission: DispatchAdmission?,
-    inBlockOf parent: Dispatch?, isInLane: Bool, after delay: (any DelayedStart)? = nil
-  ) {
-    self.dispatch = dispatch
-    self.delay = delay
-    self.parent = parent
-    self.isInLane = isInLane
-    self.admission = admission
-  }
 
   /// Makes the dispatch known before a scheduler gets it.
   ///

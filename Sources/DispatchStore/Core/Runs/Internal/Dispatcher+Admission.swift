@@ -120,8 +120,8 @@ extension Dispatcher {
       dispatch.wait(at: gate)
     }
     return AdmittedDispatch(
-      dispatch, by: admission, inBlockOf: terms.parent,
-      isInLane: !mode.isSync && !mode.isAsync, after: delay)
+      dispatch: dispatch, admission: admission, parent: terms.parent,
+      isInLane: !mode.isSync && !mode.isAsync, delay: delay)
   }
 
   /// Makes a dispatch known if necessary, and decides; returns the delay if it begins later.
