@@ -165,7 +165,7 @@ struct RoundStateTests {
 extension RoundState {
   fileprivate init(
     stores: [String], prerequisites: [[Int]]? = nil, runsRegardless: [Bool]? = nil,
-    ended: [StoreOutcome?] = []
+    ended: [StoreOutcome] = []
   ) {
     let graph = StoreGraph(
       stores, prerequisites: prerequisites,

@@ -26,7 +26,7 @@ extension InlineRun.Address {
     if scheduler.isTask, Task.isCancelled { record.cancel() }
     let round = Round(
       of: record, at: scheduler, action, to: route, session,
-      ended: remainder.ended(of: route, pointee.outcomes), begun: remainder.begunIndex,
+      ended: remainder.ended(pointee.outcomes), begun: remainder.begunIndex,
       hadBegun: remainder.endedCount > pointee.skippedCount, isAtomic: pointee.isAtomic,
       pointee.atomicOutcome)
     let begun = remainder.begunIndex.map { round.storeRun(at: $0) }

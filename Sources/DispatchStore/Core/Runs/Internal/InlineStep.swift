@@ -45,14 +45,11 @@ struct InlineRemainder {
   /// The number of stores that have ended, with the one at that index.
   var endedCount: Int { index + (begun?.outcome == nil ? 0 : 1) }
 
-  /// Returns the outcomes by store index, nil for stores that have not ended; empty if none has.
+  /// Returns the outcomes of the stores that have ended.
   ///
   /// - Parameter outcomes: The outcomes by store index; empty if all ended stores have finished.
-  func ended(of route: Route, _ outcomes: [StoreOutcome]) -> [StoreOutcome?] {
-    if index == 0 { return [] }
-    var ended = [StoreOutcome?](repeating: nil, count: route.count)
-    for index in 0..<index { ended[index] = outcomes.isEmpty ? .finished : outcomes[index] }
-    return ended
+  func ended(_ outcomes: [StoreOutcome]) -> [StoreOutcome] {
+    outcomes.isEmpty ? Array(repeating: .finished, count: index) : Array(outcomes[..<index])
   }
 }
 

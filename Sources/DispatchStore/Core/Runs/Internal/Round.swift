@@ -30,12 +30,12 @@ final class Round: @unchecked Sendable {
   let gated: Locked<Gated>?
 
   /// - Parameters:
-  ///   - ended: The outcomes by store index of the stores that have ended; empty if none has.
+  ///   - ended: The outcomes of the stores that have ended, which are the first ones.
   ///   - begun: The store index that has begun in the inline run.
   ///   - hadBegun: Whether the reducer of a store that has ended was called.
   init(
     of dispatch: Dispatch, at scheduler: Scheduler, _ action: any ActionType, to route: Route,
-    _ session: MiddlewareSession?, ended: [StoreOutcome?], begun: Int?, hadBegun: Bool,
+    _ session: MiddlewareSession?, ended: [StoreOutcome], begun: Int?, hadBegun: Bool,
     isAtomic: Bool, _ atomicOutcome: AtomicOutcome?
   ) {
     self.isAtomic = isAtomic

@@ -70,11 +70,11 @@ struct RoundState {
   private let hadBegun: Bool
 
   /// - Parameters:
-  ///   - ended: The outcomes by store index of the stores that ran before; empty if none did.
+  ///   - ended: The outcomes of the stores that ran before, which are the first ones.
   ///   - begun: The store index that has been started.
   ///   - hadBegun: Whether the reducer of a store that ran before was called.
   init(
-    _ graph: StoreGraph, ended: [StoreOutcome?] = [], begun: Int? = nil, hadBegun: Bool = false
+    _ graph: StoreGraph, ended: [StoreOutcome] = [], begun: Int? = nil, hadBegun: Bool = false
   ) {
     self.graph = graph
     self.hadBegun = hadBegun
@@ -87,9 +87,7 @@ struct RoundState {
         entries[index].missing = isPlanted(.droppedEdge) ? max(0, waits.count - 1) : waits.count
       }
     }
-    for (index, outcome) in ended.enumerated() {
-      if let outcome { note(outcome, of: index) }
-    }
+    for (index, outcome) in ended.enumerated() { note(outcome, of: index) }
     if let begun {
       entries[begun].phase = .underWay
       entries[begun].begunCount = 1
