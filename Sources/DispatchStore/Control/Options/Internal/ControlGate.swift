@@ -18,6 +18,7 @@ final class ControlGate: StartGate, @unchecked Sendable {
 
   init(_ conditions: [StoreCondition], _ keys: [ExclusionKey], of table: ExclusionTable) {
     (self.conditions, self.keys, self.table) = (conditions, keys, table)
+    super.init()
   }
 
   override func letsPass(_ dispatch: Dispatch) -> Bool {

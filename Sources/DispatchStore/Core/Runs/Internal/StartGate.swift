@@ -9,9 +9,7 @@ class StartGate: @unchecked Sendable {
   /// The gate to pass, too, to which this one forwards what it does not override; nil for most.
   final let next: StartGate?
 
-  init(then next: StartGate?) { self.next = next }
-
-  init() { next = nil }
+  init(then next: StartGate? = nil) { self.next = next }
 
   /// Whether the dispatch starts now.
   ///

@@ -223,6 +223,7 @@ private final class PlaceGate: StartGate, @unchecked Sendable {
 
   init(of lanes: LaneSet, in index: Int) {
     (self.lanes, self.index) = (lanes, index)
+    super.init()
   }
 
   override func letsPass(_ place: Dispatch) -> Bool {
