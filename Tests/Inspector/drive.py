@@ -329,18 +329,33 @@ def check_many_entries(page):
     """A file has all entries that it was written with."""
     count, dropped = page.run("""(() => {
       const {chunk} = readData(), many = new Log();
-      for (let day = 0; many.count + many.droppedByPage <= MOST_ENTRIES; day++) many.append({...chunk, base: day * 86400e3});
+      for (let day = 0; many.count + many.droppedByPage <= MOST_ENTRIES; day++) many.append([{...chunk, base: day * 86400e3}]);
       return [many.count, many.droppedByPage];
     })()""")
     expect(dropped == 0, f"of {count + dropped} entries a page that is not live has dropped {dropped}")
     passed(f"a page that is not live keeps {count:,} entries")
 
 
+def check_chunks_together(page, data):
+    """What takes as long as the log is, is done once for all chunks that wait, or a live page falls behind."""
+    count, indexed, repeated = page.run("""(() => {
+      const {chunk} = readData(), live = new Log(), chunks = Array.from({length: 20}, (_, day) => ({...chunk, base: day * 86400e3}));
+      let indexed = 0;
+      live.live = "events";
+      live.index = () => { indexed++; Log.prototype.index.call(live); };
+      live.append(chunks);
+      return [live.count, indexed, live.append([chunks[19], chunks[19]])];
+    })()""")
+    expect((count, indexed) == (20 * len(data.entries), 1), f"of 20 chunks {count} entries are there, and were indexed {indexed} times")
+    expect(repeated == 0, f"{repeated} entries were added again")
+    passed("chunks that wait are indexed once, and what is sent again is left out")
+
+
 def check_late_times(page, data):
     """A server may have run for longer than a number has bits for nanoseconds."""
     count, unreadable, wrong, marks = page.run("""(() => {
       const {chunk} = readData(), late = new Log(), size = log.count;
-      for (const day of [120, 400, 4000]) late.append({...chunk, base: day * 86400e3});
+      for (const day of [120, 400, 4000]) late.append([{...chunk, base: day * 86400e3}]);
       const off = i => Math.abs(late.begin[size + i] - late.begin[i] - 280 * 86400e9);
       const wrong = Array.from({length: size}, (_, i) => i).filter(i => off(i) > 8).length;
       return [late.count, late.unreadable, wrong, [...marks({from: 2 ** 60 - 5000, to: 2 ** 60}, 100)].length];
@@ -620,6 +635,8 @@ def check_file(tools, path, folder, expected, most_seconds):
         check_late_times(page, data)
         if len(data.entries) > 10_000:
             check_many_entries(page)
+        else:
+            check_chunks_together(page, data)
         check_filters(page, data)
         check_selection(page, data)
         check_timeline(page)
