@@ -85,7 +85,9 @@ extension PageJSON {
     object { json in
       json.member("ph") { $0.text("X") }
       json.member("name") { $0.text(entry.title) }
-      json.member("cat") { $0.text(entry.stores.first?.outcome.rawValue ?? "no store") }
+      json.member("cat") { json in
+        json.text((entry.outcome ?? entry.stores.first?.outcome)?.rawValue ?? "no store")
+      }
       json.place(track)
       json.time("ts", entry.start)
       json.time("dur", entry.duration)

@@ -256,6 +256,8 @@ class Data:
 
     def outcome(self, entry):
         grades = [OUTCOMES.index(name) if (name := self.text(store[1])) in OUTCOMES else 1 for store in entry[12]]
+        if entry[13] >= 0:
+            grades.append(OUTCOMES.index(self.text(entry[13])))
         worst = OUTCOMES[max(grades, default=0)]
         return "failed" if worst == "finished" and entry[11] >= 0 else worst
 

@@ -11,7 +11,7 @@ struct PageChunk {
   private var values = TextTable()
   private var entries = PageTable([
     "id", "parent", "kind", "type", "text", "mode", "lane", "began", "queued", "duration", "site",
-    "error", "runs",
+    "error", "runs", "outcome",
   ])
   private var runs = PageTable([
     "store", "outcome", "detail", "queued", "duration", "version", "commits", "changes", "omitted",
@@ -71,6 +71,7 @@ struct PageChunk {
       texts.index(of: entry.callSite),
       texts.index(of: entry.error),
       Int64(entry.stores.count),
+      texts.index(of: entry.outcome?.rawValue),
     ])
     (last.id, last.began) = (id, began)
     for run in entry.stores { add(run, queued: entry.timeQueued) }

@@ -5,6 +5,8 @@ import Testing
 
 @testable import DispatchStore
 
+private struct Slow: ActionType {}
+
 @Suite("The inspector", .timeLimit(.minutes(10)))
 struct InspectorTests {
   private let dispatcher = Dispatcher(name: "</script><b>\"bank\"")
@@ -35,7 +37,7 @@ struct InspectorTests {
     let chunk = try #require(data["chunk"] as? [String: Any])
     let strings = chunk["strings"] as? [String]
     let entries = try #require(chunk["entries"] as? [String: Any])
-    #expect(entries["count"] as? Int == 5 && entries.count == 14)
+    #expect(entries["count"] as? Int == 5 && entries.count == 15)
     #expect(strings.map { Set($0).count == $0.count } == true)
     #expect(strings?.contains("Book(customer: \"a\", amount: 2)") == true)
     #expect(data["live"] is NSNull && data["status"] is NSNull)
@@ -67,7 +69,7 @@ struct InspectorTests {
     DispatchLog.Entry(
       kind: .change, id: nil, parent: nil, isOutsideBlocks: false, actions: [], mode: "",
       lanes: [], began: began, timeQueued: .zero, duration: duration, callSite: "", error: nil,
-      stores: [])
+      outcome: nil, stores: [])
   }
 
   @Test func changesAtTheSameTimeHaveNumbersOfTheirOwn() throws {
@@ -109,10 +111,18 @@ struct InspectorTests {
       "</script><b>", "\"'\\", "one\ntwo", "\u{202E}right to left",
       String(repeating: "x", count: 4_096),
     ]
+    dispatcher.register(
+      store: Store(identifier: "slow", model: 0) {
+        Perform(Slow.self) { _, _ in try await Task.sleep(for: .seconds(3_600)) }
+      })
     for number in 0..<200 {
       await dispatcher.send(Nested(amounts: [number, number + 1]), mode: .serial(lane: number % 3))
       await dispatcher.send(Book(customer: texts[number % 5], amount: number))
       if number % 10 == 0 { await dispatcher.send(Fails()) }
+      if number % 20 == 0 {
+        await dispatcher.send(Slow(), options: .timeout(.milliseconds(1)))
+        await dispatcher.dispatch(actions: [Slow()], options: .timeout(.milliseconds(1))).ended()
+      }
     }
     try recorder.html().write(toFile: Self.file!, atomically: true, encoding: .utf8)
   }

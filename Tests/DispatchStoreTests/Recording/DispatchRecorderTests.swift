@@ -183,6 +183,78 @@ struct DispatchRecorderTests {
     #expect(entries[4].stores.first?.detail?.contains("closed") == true)
   }
 
+  private func entry(
+    _ id: DispatchID, in recorder: DispatchRecorder
+  ) async -> DispatchLog.Entry {
+    while true {
+      let entry = recorder.log.entries.first { $0.id == id.number }
+      if let entry { return entry }
+      await Task.yield()
+    }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
+  func sayOfADispatchWhoseLimitPassesThatItHasTimedOut(
+    _ mode: Dispatcher.Mode, heedsIt: Bool
+  ) async throws {
+    let (clock, dispatcher, _) = makeClockedStage()
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    let (began, free) = (Latch(), Latch())
+    let script = Script.suspends { _ in
+      began.open()
+      if !heedsIt { return await free.opened() }
+      await free.openedOrCancelled()
+      try Task.checkCancellation()
+    }
+    let task = dispatcher.begin(script, mode, .timeout(.seconds(1)))
+    await began.opened()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    if !heedsIt { free.open() }
+    let result = await task.value
+    #expect(result.errorCode == .timedOut)
+    let entry = await entry(result.dispatchID, in: recorder)
+    #expect(entry.outcome == .timedOut)
+    let log = try DispatchLog(jsonLines: recorder.log.jsonLines())
+    #expect(log.entries == [entry])
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func sayOfADispatchThatNeverRanHowItEnded(_ mode: Dispatcher.Mode) async {
+    let (clock, dispatcher, _) = makeClockedStage()
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    let (began, free) = (Latch(), Latch())
+    let holder = dispatcher.dispatch(
+      action: Script.holds(opening: began, until: free), mode: mode)
+    await began.opened()
+    let late = dispatcher.dispatch(
+      action: Script.adds("x"), mode: mode, options: .timeout(.seconds(1)))
+    let cancelled = dispatcher.dispatch(action: Script.adds("y"), mode: mode)
+    cancelled.cancel()
+    await clock.waitForSleepers(atLeast: 1)
+    clock.advance(by: .seconds(1))
+    #expect(await entry(late.dispatchID, in: recorder).outcome == .timedOut)
+    #expect(await entry(cancelled.dispatchID, in: recorder).outcome == .cancelled)
+    free.open()
+    #expect(await entry(holder.dispatchID, in: recorder).outcome == nil)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func sayOfAListThatItWasCancelled(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, _) = makeStage()
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    let began = Latch()
+    let list = dispatcher.dispatch(
+      actions: [Script.endless(opening: began), Script.adds("x")], mode: mode)
+    await began.opened()
+    list.cancel()
+    let entry = await entry(list.dispatchID, in: recorder)
+    #expect(entry.kind == .sequence && entry.outcome == .cancelled)
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func noteWhetherABlockHasMadeADispatch(_ mode: Dispatcher.Mode) async throws {
     let (dispatcher, _, recorder) = make()

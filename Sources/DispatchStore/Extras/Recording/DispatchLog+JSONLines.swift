@@ -96,7 +96,7 @@ public struct LogFormatError: Error, CustomStringConvertible {
 extension DispatchLog.Entry: Codable {
   private enum Key: String, CodingKey {
     case kind, id, parent, outside, actions, mode, lane, lanes
-    case began, queued, duration, site, error, stores
+    case began, queued, duration, site, error, outcome, stores
   }
 
   /// Encodes the entry, with times in nanoseconds.
@@ -115,6 +115,7 @@ extension DispatchLog.Entry: Codable {
     try container.encode(duration.wholeNanoseconds, forKey: .duration)
     try container.encode(callSite, forKey: .site)
     try container.encodeIfPresent(error, forKey: .error)
+    try container.encodeIfPresent(outcome, forKey: .outcome)
     try container.encode(stores, forKey: .stores)
   }
 
@@ -135,6 +136,7 @@ extension DispatchLog.Entry: Codable {
     duration = .nanoseconds(try container.decode(Int64.self, forKey: .duration))
     callSite = try container.decode(String.self, forKey: .site)
     error = try container.decodeIfPresent(String.self, forKey: .error)
+    outcome = try container.decodeIfPresent(DispatchLog.StoreRun.Outcome.self, forKey: .outcome)
     stores = try container.decode([DispatchLog.StoreRun].self, forKey: .stores)
   }
 }

@@ -61,6 +61,8 @@ public struct DispatchLog: Sendable, Equatable {
     public let callSite: String
     /// The error of its result.
     public let error: String?
+    /// The outcome that the error stands for; nil without one, and in logs of earlier versions.
+    package let outcome: StoreRun.Outcome?
     /// The runs of its stores.
     public let stores: [StoreRun]
 

@@ -15,7 +15,7 @@ struct LogWriter {
       return DispatchLog.Entry(
         kind: .change, id: nil, parent: nil, isOutsideBlocks: false, actions: [], mode: "",
         lanes: [], began: .nanoseconds(entry.end - start), timeQueued: .zero, duration: .zero,
-        callSite: "", error: nil, stores: stores(entry))
+        callSite: "", error: nil, outcome: nil, stores: stores(entry))
     }
     let took = dispatch.timeQueued + dispatch.duration
     return DispatchLog.Entry(
@@ -25,7 +25,14 @@ struct LogWriter {
       lanes: dispatch.mode.laneNames, began: .nanoseconds(entry.end - start) - took,
       timeQueued: dispatch.timeQueued,
       duration: dispatch.duration, callSite: "\(dispatch.callSite)",
-      error: dispatch.error.map { Self.cut("\($0)") }, stores: stores(entry))
+      error: dispatch.error.map { Self.cut("\($0)") },
+      outcome: dispatch.error.map { Self.outcome(of: $0) }, stores: stores(entry))
+  }
+
+  private static func outcome(of error: any Error) -> DispatchLog.StoreRun.Outcome {
+    if error is CancellationError { return .cancelled }
+    let code = (error as? DispatchError)?.code
+    return code == .timedOut ? .timedOut : code == .vetoed ? .vetoed : .failed
   }
 
   private func action(_ action: any ActionType) -> DispatchLog.Action {
