@@ -397,6 +397,32 @@ struct DispatchRecorderTests {
     #expect(runs.map { $0.differences.map(\.new) } == [["1"], ["2"]])
   }
 
+  @Test(arguments: Way.all)
+  func noteWhenEachAttemptHasStarted(way: Way) async throws {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    let starts = Recorder<Int>()
+    dispatcher.register(
+      store: Store(identifier: "unsteady", model: 0) {
+        On(withoutReply: Fails.self) { _, _ in
+          starts.record(1)
+          throw Fails.Error()
+        }
+      })
+    let options = DispatchOptions.retry(attempts: 3, backoff: .constant(.seconds(1)))
+    let task = dispatcher.begin(action: Fails(), way.mode, options, sends: way.sends)
+    for number in 1...2 {
+      _ = await starts.first(number)
+      await clock.waitForSleepers(atLeast: 1)
+      clock.advance(by: .seconds(1))
+    }
+    _ = await task.value
+    let runs = try #require(recorder.log.entries.last?.stores)
+    #expect(runs.map(\.timeQueued) == [.zero, .seconds(1), .seconds(2)])
+  }
+
   @Test func canBeFilteredByStoreLaneActionAndTime() async {
     let (dispatcher, _, recorder) = make()
     dispatcher.registerLedger("other")

@@ -10,15 +10,18 @@ public struct StoreRunInfo: Sendable {
   let replacement: (any ActionType)?
   private let nanoseconds: Int64
   private let nanosecondsQueued: Int64
+  private let nanosecondsBeforeStart: Int64
 
   /// Durations are in nanoseconds.
   init(
     _ session: MiddlewareSession, at storeIndex: Int, _ outcome: StoreOutcome,
-    isRepeated: Bool, replacement: (any ActionType)?, duration: Int64, timeQueued: Int64
+    isRepeated: Bool, replacement: (any ActionType)?, duration: Int64, timeQueued: Int64,
+    timeBeforeStart: Int64
   ) {
     (self.session, self.storeIndex) = (session, storeIndex)
     (self.outcome, self.isRepeated, self.replacement) = (outcome, isRepeated, replacement)
     (nanoseconds, nanosecondsQueued) = (duration, timeQueued)
+    nanosecondsBeforeStart = timeBeforeStart
   }
 
   /// The dispatch: its parent, mode, call site and dispatcher.
@@ -38,4 +41,7 @@ public struct StoreRunInfo: Sendable {
   /// time counts from the end of the `willDispatch` hooks. If the store was not started, it counts to the end of the
   /// run.
   public var timeQueued: Duration { .nanoseconds(nanosecondsQueued) }
+
+  /// The time from the begin of the dispatch to the store's start: unlike `timeQueued`, also if the store was run before.
+  var timeBeforeStart: Duration { .nanoseconds(nanosecondsBeforeStart) }
 }

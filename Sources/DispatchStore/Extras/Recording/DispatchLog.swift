@@ -102,7 +102,7 @@ public struct DispatchLog: Sendable, Equatable {
     public let outcome: Outcome
     /// The error, or the reason of a veto.
     public let detail: String?
-    /// The time that the action waited before the store's start.
+    /// The time from the begin of the dispatch to the store's start; of another attempt, to that one's.
     public let timeQueued: Duration
     /// The time from the store's start to its end.
     public let duration: Duration

@@ -126,7 +126,7 @@ public final class DispatchRecorder: Middleware {
       state.note(
         RecorderState.Run(
           storeIdentifier: store.identifier, outcome: transaction.outcome,
-          timeQueued: transaction.timeQueued, duration: transaction.duration, version: version,
+          timeQueued: transaction.timeBeforeStart, duration: transaction.duration, version: version,
           replacement: transaction.replacement),
         of: transaction.dispatch.id, isRepeated: transaction.isRepeated)
     }

@@ -232,7 +232,8 @@ final class MiddlewareSession: @unchecked Sendable {
     let startedAt = startedAt ?? endedAt
     let info = StoreRunInfo(
       self, at: index, outcome, isRepeated: began != nil, replacement: reply?.replacement,
-      duration: endedAt - startedAt, timeQueued: startedAt - (began ?? self.began))
+      duration: endedAt - startedAt, timeQueued: startedAt - (began ?? self.began),
+      timeBeforeStart: startedAt - self.began)
     withChain {
       if let reply {
         $0.didDispatch(info, action: reply.action, in: store, notifiedCount: reply.notifiedCount)
