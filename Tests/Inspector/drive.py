@@ -689,6 +689,26 @@ def check_selection_before_entries(page, tools, url):
     passed("a page that is loaded with a selection shows it once it has come")
 
 
+def check_addresses(page, tools, url):
+    """What an address says of another log is left out; what it says of this one's means the same, whichever entry came first."""
+    view = "[view.selected, view.range, view.follow]"
+    other = tools.open(f"{url}#log=12_0&selected=1&time=1_2")
+    shown = other.run(view)
+    expect(shown == [None, None, True], f"an address of another log is shown as {shown}")
+    other.close()
+    shown = page.run(f"""(() => {{
+      const {{hash}} = location;
+      location.hash = `#log=${{log.origin}}_${{log.base + 1000}}&selected=1&time=0_5`;
+      readHash();
+      const shown = {view};
+      location.hash = hash;
+      readHash();
+      return shown;
+    }})()""")
+    expect(shown == [1, [1e9, 1e9 + 5], False], f"an address with another base of its times is shown as {shown}")
+    passed("an address says which log it is about, and from when its times count")
+
+
 def check_live(tools, url, folder, expects_losses):
     page = tools.open(url)
     number = lambda: int((page.text("#count") or "0").split(" of ")[-1].replace(",", ""))
@@ -708,7 +728,15 @@ def check_live(tools, url, folder, expects_losses):
     page.settle()
     expect(page.run("shownRange()") == before, "without Follow new entries move the timeline")
     passed("without Follow the view stays where it is")
+    other = tools.open(page.run("location.href"))
+    expect(other.run("view.follow") is False, "a page whose address has a time follows the newest")
+    other.close()
+    page.press("f")
+    other = tools.open(page.run("location.href"))
+    expect(other.run("[view.follow, view.range]") == [False, None], "the address does not say that the page does not follow")
+    other.close()
     page.wait("current !== null", "a status", 15)
+    check_addresses(page, tools, url)
     if not expects_losses:
         check_selection_before_entries(page, tools, url)
     else:

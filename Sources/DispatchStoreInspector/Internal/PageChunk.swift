@@ -20,10 +20,7 @@ struct PageChunk {
   private var changes = PageTable(["element", "field", "old", "new"])
   /// The time from which times count, in milliseconds after the log's origin: a page's numbers have 53 bits, and nanoseconds
   /// since the origin more after 104 days.
-  ///
-  /// Whole periods of 30 days, so that the times in the address of a page mean the same when it is loaded again.
   private let base: Int64
-  private static let period: Int64 = 30 * 86_400_000
   /// The position in the log of the next entry.
   private var position: Int
   private var last: (id: Int64, began: Int64, element: String?) = (0, 0, nil)
@@ -35,8 +32,7 @@ struct PageChunk {
   /// - Parameter position: The number of entries of the log before these.
   init(_ entries: [DispatchLog.Entry], after position: Int) {
     self.position = position
-    let began = entries.first?.began.wholeNanoseconds ?? 0
-    base = began / (Self.period * 1_000_000) * Self.period
+    base = (entries.first?.began.wholeNanoseconds ?? 0) / 1_000_000
     last.began = base * 1_000_000
     for entry in entries { add(entry) }
   }
