@@ -13,7 +13,7 @@ public import DispatchStore
 ///
 /// New entries are looked for four times a second, if the feed is asked so often. If a page is slower than the dispatcher, it
 /// gets the latest of what came since it opened, and the number of entries that were not sent. So a page costs no more memory
-/// than one event.
+/// than one event, which ends after 4 MB of text.
 public struct InspectorFeed: AsyncSequence, Sendable {
   /// An event, whose data is one line.
   public struct Element: Sendable {
@@ -35,6 +35,8 @@ public struct InspectorFeed: AsyncSequence, Sendable {
   private let limits: [DispatchLimit]
   private let id: String?
   private let batch: Int
+  /// The text of actions and differences in an event, in bytes; the last entry may exceed it.
+  private static let byteLimit = 4_000_000
 
   /// Makes a feed.
   ///
@@ -93,7 +95,8 @@ public struct InspectorFeed: AsyncSequence, Sendable {
 
     private mutating func entries() -> Element? {
       let (log, position) = feed.recorder.log(
-        after: position, atMost: feed.batch, areLatest: position >= firstEnd)
+        after: position, atMost: feed.batch, areLatest: position >= firstEnd,
+        bytes: InspectorFeed.byteLimit)
       notSent += log.droppedCount
       self.position = position
       if log.entries.isEmpty { return nil }

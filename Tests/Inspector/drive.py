@@ -353,6 +353,19 @@ def check_chunks_together(page, data):
     passed("chunks that wait are indexed once, and what is sent again is left out")
 
 
+def check_text_is_bounded(page):
+    """Entries may be of any size, so a page that stays open counts their text, too."""
+    kept, text, dropped, counted = page.run("""(() => {
+      const {chunk} = readData(), live = new Log();
+      live.live = "events";
+      for (let day = 0; day < 300; day++) live.append([{...chunk, base: day * 86400e3, size: 1e6}]);
+      return [live.count, new Set(live.tables).size * 1e6, live.droppedByPage, live.textSize];
+    })()""")
+    expect(0 < text <= 200e6 and text == counted, f"{text} characters are kept, and {counted} counted")
+    expect(kept > 0 and dropped > 0, f"{kept} entries are kept, {dropped} dropped")
+    passed(f"a live page keeps {text / 1e6:.0f} million characters of 300")
+
+
 def check_late_times(page, data):
     """A server may have run for longer than a number has bits for nanoseconds."""
     count, unreadable, wrong, marks = page.run("""(() => {
@@ -639,6 +652,7 @@ def check_file(tools, path, folder, expected, most_seconds):
             check_many_entries(page)
         else:
             check_chunks_together(page, data)
+            check_text_is_bounded(page)
         check_filters(page, data)
         check_selection(page, data)
         check_timeline(page)

@@ -238,6 +238,21 @@ struct InspectorTests {
     }
   }
 
+  @Test func anEventEndsAfterSomeText() async throws {
+    let name = String(repeating: "x", count: 3_900)
+    for amount in 1...1_500 {
+      dispatcher.dispatch(Book(customer: "\(amount)\(name)", amount: amount), mode: .sync)
+    }
+    var events = InspectorFeed(of: recorder, at: dispatcher).makeAsyncIterator()
+    var sizes: [Int] = []
+    while let event = await events.next() {
+      guard event.name == "entries" else { continue }
+      sizes.append(event.data.utf8.count)
+      if event.id.hasSuffix("-1500") { break }
+    }
+    #expect(sizes.count > 1 && sizes.allSatisfy { $0 < 8_000_000 })
+  }
+
   @Test func aGraphHasNoControlCharacters() async {
     await dispatcher.send(
       Book(customer: "a", amount: 1), mode: .serial(lane: "\u{0}\u{1}\u{1B}\r\n"))

@@ -131,6 +131,18 @@ public struct DispatchLog: Sendable, Equatable {
   }
 }
 
+extension DispatchLog.Entry {
+  /// The bytes of the texts of its actions and differences, of which there may be many.
+  var textSize: Int {
+    let size = actions.reduce(0) { $0 + $1.text.utf8.count }
+    return stores.reduce(size) { size, run in
+      run.differences.reduce(size) {
+        $0 + $1.path.utf8.count + ($1.old?.utf8.count ?? 0) + ($1.new?.utf8.count ?? 0)
+      }
+    }
+  }
+}
+
 extension DispatchLog {
   /// Returns the entries that match all of the given conditions.
   ///

@@ -77,8 +77,10 @@ public final class DispatchRecorder: Middleware {
 
   /// Returns the latest or the oldest entries after a position, those before them as dropped, and the position after
   /// them.
+  ///
+  /// - Parameter bytes: The text after which no further entry is written.
   package func log(
-    after position: Int, atMost count: Int, areLatest: Bool
+    after position: Int, atMost count: Int, areLatest: Bool, bytes: Int = .max
   ) -> (log: DispatchLog, position: Int) {
     let (home, entries, dropped, end) = core.state.withLock { state in
       let last = state.droppedCount + state.entries.count
@@ -88,17 +90,26 @@ public final class DispatchRecorder: Middleware {
       let start = state.droppedCount + entries.startIndex
       return (state.home, Array(entries), start - position, start + entries.count)
     }
-    return (write(home, entries, dropped), end)
+    let log = write(home, entries, dropped, bytes)
+    return (log, end - entries.count + log.entries.count)
   }
 
   private func write(
-    _ home: RecorderState.Home?, _ entries: [RecorderState.Entry], _ dropped: Int
+    _ home: RecorderState.Home?, _ entries: [RecorderState.Entry], _ dropped: Int,
+    _ bytes: Int = .max
   ) -> DispatchLog {
     let writer = LogWriter(masks: masks, coder: coder, start: home?.start ?? 0)
     let seconds = Double(home?.unix ?? 0) / 1e9
-    return DispatchLog(
+    var log = DispatchLog(
       dispatcher: home?.name ?? "", origin: Date(timeIntervalSince1970: seconds),
-      droppedCount: dropped, entries: entries.map(writer.entry))
+      droppedCount: dropped)
+    var size = 0
+    for entry in entries where size < bytes {
+      let written = writer.entry(entry)
+      size += written.textSize
+      log.entries.append(written)
+    }
+    return log
   }
 
   // MARK: Hooks
