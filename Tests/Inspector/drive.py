@@ -691,6 +691,31 @@ def check_losses_of_connections(page):
     passed("entries not sent are counted over all connections")
 
 
+def check_refused_events(page):
+    """The browser comes back after a lost connection, but not after an answer such as 503: then the page does."""
+    urls, shown = page.run("""(() => {
+      const [former, live, kept, Source, later, urls] = [log, new Log(), current, window.EventSource, window.setTimeout, []];
+      let source;
+      window.EventSource = function (url) { urls.push(String(url)); return source = Object.assign(new EventTarget(), {readyState: 1}); };
+      window.EventSource.CLOSED = 2;
+      window.setTimeout = run => run();
+      live.live = "events?of=shop";
+      log = live;
+      try {
+        listenToEvents();
+        source.dispatchEvent(new MessageEvent("unknown", {data: "{}", lastEventId: "12-2"}));
+        source.dispatchEvent(new MessageEvent("status", {data: "null", lastEventId: "12-3"}));
+        source.onerror();
+        source.readyState = 2;
+        source.onerror();
+      } finally { [log, current, window.EventSource, window.setTimeout] = [former, kept, Source, later]; }
+      return [urls.map(url => url.split("/").at(-1)), byId("connection").textContent];
+    })()""")
+    expect(urls == ["events?of=shop", "events?of=shop&after=12-3"], f"after a refusal the page asks for {urls}")
+    expect("trying again" in shown, f"after a refusal the page says {shown!r}")
+    passed("a page that was refused asks again, for what it has missed")
+
+
 def check_selection_before_entries(page, tools, url):
     """A page that is loaded with a selection in its address has no entries yet."""
     id_ = page.run("log.id[log.count - 1]")
@@ -759,6 +784,7 @@ def check_live(tools, url, folder, expects_losses):
     screenshots(page, folder, "live")
     check_status(page, None, folder)
     check_losses_of_connections(page)
+    check_refused_events(page)
     check_network(page)
     check_console(page)
 

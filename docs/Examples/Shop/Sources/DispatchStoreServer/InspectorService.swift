@@ -34,7 +34,7 @@ public struct InspectorService: Service {
   ///   - limits: The limits to show.
   ///   - host: The address to bind. Any but loopback shows the page to the network.
   ///   - port: The port to bind.
-  ///   - limit: The most pages that follow at the same time; others get 503.
+  ///   - limit: The most pages that follow at the same time; others get 503, and ask again every 5 s.
   ///   - logger: Gets the warning.
   public init(
     of recorder: DispatchRecorder, at dispatcher: Dispatcher, limits: [DispatchLimit] = [],
@@ -85,8 +85,9 @@ public struct InspectorService: Service {
   @Sendable private func events(
     _ request: Request, _ context: BasicRequestContext
   ) throws -> Response {
-    let feed = InspectorFeed(
-      of: recorder, at: dispatcher, limits: limits, after: request.lastEventID)
+    // A page that was refused meanwhile has no `Last-Event-ID`, but its address says it.
+    let last = request.lastEventID ?? request.uri.queryParameters.get("after")
+    let feed = InspectorFeed(of: recorder, at: dispatcher, limits: limits, after: last)
     return try .serverSentEvents(
       feed.map { ServerSentEvent(id: $0.id, event: $0.name, data: $0.data) }, within: pages)
   }

@@ -108,11 +108,14 @@ import Testing
     #expect(events.contains("Charge") && events.contains("42") && !events.contains("Annabelle"))
   }
 
-  @Test func aPageThatComesBackGetsWhatItHasMissed() async throws {
+  @Test(arguments: [false, true])
+  func aPageThatComesBackGetsWhatItHasMissed(wasRefused: Bool) async throws {
     for amount in 101...103 { await bank.dispatcher.send(Deposit(amount: amount)) }
     let first = try await text(of: get("/events", from: service()), until: "event: status")
     let id = try #require(first.firstMatch(of: /id: ([0-9]+)-0\n/)?.1)
-    let response = try await get("/events", lastEventID: "\(id)-2", from: service())
+    let response = try await get(
+      wasRefused ? "/events?after=\(id)-2" : "/events",
+      lastEventID: wasRefused ? nil : "\(id)-2", from: service())
     let events = try await text(of: response, until: "event: entries")
     #expect(events.contains("103") && !events.contains("102"))
   }
