@@ -55,7 +55,7 @@ public struct InspectorFeed: AsyncSequence, Sendable {
   }
 
   /// Begins a page's feed.
-  public func makeAsyncIterator() -> Iterator { Iterator(feed: self, after: id) }
+  public func makeAsyncIterator() -> Iterator { Iterator(feed: self) }
 
   /// The feed of one page.
   public struct Iterator: AsyncIteratorProtocol {
@@ -63,18 +63,22 @@ public struct InspectorFeed: AsyncSequence, Sendable {
     private var position: Int
     /// The end of the log when the feed began: nothing before it is left out to catch up.
     private let firstEnd: Int
+    /// The number of entries that the recorder had dropped when the feed began with the whole log.
+    private let dropped: Int
     private var notSent = 0
     /// The number of looks until the next status.
     private var looksUntilStatus = 0
 
-    fileprivate init(feed: InspectorFeed, after id: String?) {
+    fileprivate init(feed: InspectorFeed) {
       self.feed = feed
       let (log, last) = feed.recorder.log(after: 0, atMost: 0)
-      let parts = (id ?? "").split(separator: "-")
+      let first = feed.recorder.log(after: 0, atMost: 0, areLatest: false).position
+      let parts = (feed.id ?? "").split(separator: "-")
       // A former process had another log, whose positions may be those of this one, too.
       let isOfLog = parts.count == 2 && parts[0] == "\(log.originMilliseconds)"
       let known = isOfLog ? Int(parts[1]) ?? 0 : 0
-      position = known <= last ? known : 0
+      let comesBack = known > 0 && known <= last
+      (position, dropped) = comesBack ? (known, 0) : (first, first)
       firstEnd = last
     }
 
@@ -107,7 +111,7 @@ public struct InspectorFeed: AsyncSequence, Sendable {
 
     private func status() -> Element {
       var status = InspectorStatus(of: feed.dispatcher, limits: feed.limits)
-      status.notSent = notSent
+      (status.dropped, status.notSent) = (dropped, notSent)
       let log = feed.recorder.log(after: .max, atMost: 0).log
       status.origin = log.originMilliseconds
       var json = PageJSON()

@@ -15,6 +15,8 @@ public struct InspectorStatus: Sendable {
 
   private let diagnosis: Diagnosis
   private let limits: [(name: String, statistics: DispatchLimit.Statistics)]
+  /// The number of entries that the recorder had dropped before it sent the whole log to the page.
+  var dropped = 0
   /// The number of entries that were not sent to the page.
   var notSent = 0
   /// The time at which the log begins, in milliseconds since 1970: zero before the first dispatch.
@@ -33,6 +35,7 @@ public struct InspectorStatus: Sendable {
 
   func write(to json: inout PageJSON) {
     json.object { json in
+      json.member("dropped") { $0.number(Int64(dropped)) }
       json.member("notSent") { $0.number(Int64(notSent)) }
       json.member("origin") { $0.number(origin) }
       json.member("count") { $0.number(Int64(diagnosis.entries.count)) }

@@ -691,6 +691,26 @@ def check_losses_of_connections(page):
     passed("entries not sent are counted over all connections")
 
 
+def check_dropped_before(page):
+    """What the recorder had dropped before the page opened is no loss of the page, and said apart."""
+    shown = page.run("""(() => {
+      const [former, kept, live] = [log, current, new Log()];
+      live.live = "events";
+      log = live;
+      try {
+        useStatus({...kept, origin: 0, dropped: 7, notSent: 0});
+        drawFilters();
+        const opened = byId("losses").textContent;
+        live.count = 1;
+        useStatus({...kept, origin: 0, dropped: 9, notSent: 2});
+        drawFilters();
+        return [opened, byId("losses").textContent];
+      } finally { [log, current] = [former, kept]; }
+    })()""")
+    expect(shown == ["dropped 7", "dropped 7 · not sent 2"], f"of dropped entries the page says {shown}")
+    passed("what was dropped before a page opened is counted apart")
+
+
 def check_refused_events(page):
     """The browser comes back after a lost connection, but not after an answer such as 503: then the page does."""
     urls, shown = page.run("""(() => {
@@ -785,6 +805,7 @@ def check_live(tools, url, folder, expects_losses):
     check_status(page, None, folder)
     check_losses_of_connections(page)
     check_refused_events(page)
+    check_dropped_before(page)
     check_network(page)
     check_console(page)
 

@@ -238,6 +238,20 @@ struct InspectorTests {
     }
   }
 
+  @Test func whatWasDroppedBeforeAPageOpenedIsNotCountedAsNotSent() async throws {
+    let (recorder, dispatcher) = (DispatchRecorder(limit: 8), Dispatcher())
+    dispatcher.register(middleware: recorder)
+    dispatcher.registerLedger()
+    for amount in 1...100 { await dispatcher.send(Book(customer: "a", amount: amount)) }
+    var events = InspectorFeed(of: recorder, at: dispatcher).makeAsyncIterator()
+    for name in ["status", "entries"] { #expect(await events.next()?.name == name) }
+    var event = try #require(await events.next())
+    while event.name != "status" { event = try #require(await events.next()) }
+    let dropped = recorder.log.droppedCount
+    #expect(dropped > 90)
+    #expect(event.data.contains("\"dropped\":\(dropped),\"notSent\":0,"))
+  }
+
   @Test func anEventEndsAfterSomeText() async throws {
     let name = String(repeating: "x", count: 3_900)
     for amount in 1...1_500 {
