@@ -15,7 +15,7 @@ struct PageChunk {
   ])
   private var runs = PageTable([
     "store", "outcome", "detail", "queued", "duration", "version", "commits", "changes", "omitted",
-    "replacement",
+    "replacement", "part",
   ])
   private var changes = PageTable(["element", "field", "old", "new"])
   /// The time from which times count, in milliseconds after the log's origin: a page's numbers have 53 bits, and nanoseconds
@@ -85,6 +85,7 @@ struct PageChunk {
       Int64(run.differences.count),
       Int64(run.omittedCount),
       texts.index(of: run.replacement),
+      run.tookPart ? 1 : 0,
     ])
     if run.newVersion != run.oldVersion { versions[run.store] = run.newVersion }
     for difference in run.differences { add(difference) }

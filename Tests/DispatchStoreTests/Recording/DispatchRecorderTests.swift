@@ -423,6 +423,36 @@ struct DispatchRecorderTests {
     #expect(runs.map(\.timeQueued) == [.zero, .seconds(1), .seconds(2)])
   }
 
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func noteThatABlockHasChangedAnotherStoreWhileItRan(_ mode: Dispatcher.Mode) async {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    let ledger = dispatcher.registerLedger()
+    let starts = Recorder<Int>()
+    dispatcher.register(
+      store: Store(identifier: "busy", model: 0) {
+        Perform(Busy.self) { _, _ in
+          ledger.updateModel { $0.total += 1 }
+          starts.record(1)
+          try await clock.sleep(for: .seconds(1))
+        }
+      })
+    let handles = (1...2).map { _ in dispatcher.dispatch(action: Busy(), mode: mode) }
+    for number in 1...2 {
+      _ = await starts.first(number)
+      await clock.waitForSleepers(atLeast: 1)
+      clock.advance(by: .seconds(1))
+    }
+    for handle in handles { await handle.ended() }
+    let runs = recorder.log.entries.compactMap { entry in
+      entry.stores.first { $0.store == "ledger" && !$0.tookPart }
+    }
+    #expect(runs.map(\.timeQueued) == [.zero, .seconds(1)])
+    #expect(runs.map(\.duration) == [.seconds(1), .seconds(1)])
+  }
+
   @Test func canBeFilteredByStoreLaneActionAndTime() async {
     let (dispatcher, _, recorder) = make()
     dispatcher.registerLedger("other")

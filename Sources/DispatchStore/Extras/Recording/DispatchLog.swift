@@ -103,6 +103,9 @@ public struct DispatchLog: Sendable, Equatable {
     /// The error, or the reason of a veto.
     public let detail: String?
     /// The time from the begin of the dispatch to the store's start; of another attempt, to that one's.
+    ///
+    /// If a block of another store has changed the store, which took no part itself, this and `duration` are the
+    /// dispatch's.
     public let timeQueued: Duration
     /// The time from the store's start to its end.
     public let duration: Duration
