@@ -8,6 +8,7 @@ public struct InspectorStatus: Sendable {
   private static let limit = 500
   private static let edgeLimit = 2 * limit
   private static let laneLimit = 100
+  private static let cycleLimit = 10
   private static let stateLimit = 10
   /// The longest texts, in scalars: keys of lanes and of other options may be of any length.
   private static let textLimit = 100_000
@@ -38,6 +39,15 @@ public struct InspectorStatus: Sendable {
       json.member("dropped") { $0.number(Int64(dropped)) }
       json.member("notSent") { $0.number(Int64(notSent)) }
       json.member("origin") { $0.number(origin) }
+      json.member("tracked") { $0.bool(diagnosis.hasTable) }
+      json.member("cycles") { json in
+        json.array(diagnosis.cycles.prefix(Self.cycleLimit)) { json, cycle in
+          json.object { json in
+            json.member("size") { $0.number(Int64(cycle.edges.count)) }
+            json.member("probable") { $0.bool(cycle.isProbable) }
+          }
+        }
+      }
       json.member("count") { $0.number(Int64(diagnosis.entries.count)) }
       json.member("inFlight") {
         $0.array(diagnosis.entries.prefix(Self.limit)) { write($1, to: &$0) }

@@ -612,7 +612,26 @@ def check_status(page, data, folder):
             expect(page.run("document.querySelectorAll('#now svg path.ring').length") > 0, "the ring is not drawn")
         passed(f"Now: {len(status['inFlight'])} in flight, {len(status['edges'])} edges, {len(status['limits'])} limits, the diagnosis")
     screenshots(page, folder, "now")
-    page.click("#tab-log")
+    check_cycles(page)
+    page.settle()
+
+
+def check_cycles(page):
+    """A cycle that is suspected is not called certain, and what is not known is not called nothing."""
+    banners, tab, text = page.run("""(() => {
+      const kept = current;
+      current = {count: 0, tracked: false, inFlight: [], edges: [], lanes: [], limits: [], text: "", cycles: [{size: 2, probable: true}, {size: 3, probable: false}]};
+      showTab("now");
+      drawNow();
+      const shown = [[...document.querySelectorAll("#now .banner")].map(banner => banner.textContent), byId("tab-now").textContent, byId("now").textContent];
+      current = kept;
+      showTab("log");
+      return shown;
+    })()""")
+    expect(banners == ["Probable deadlock: 2 dispatches wait for each other in a cycle.", "Deadlock: 3 dispatches wait for each other in a cycle."],
+           f"cycles are shown as {banners}")
+    expect(tab == "Now" and "not known" in text and "Nothing is in flight" not in text, f"what is not known is shown as {tab!r}, {text[:200]!r}")
+    passed("Now: a cycle is certain or probable, and what is in flight may be not known")
 
 
 def screenshots(page, folder, name):

@@ -162,11 +162,36 @@ struct InspectorTests {
     let status = try #require(data["status"] as? [String: Any])
     #expect((status["inFlight"] as? [Any])?.count == 3)
     #expect((status["edges"] as? [Any])?.count == 2)
+    #expect(status["tracked"] as? Bool == true && (status["cycles"] as? [Any])?.isEmpty == true)
     let limits = try #require(status["limits"] as? [[String: Any]])
     #expect(limits.first?["inUse"] as? Int == 3 && limits.first?["limit"] as? Int == 5)
     let lanes = try #require(status["lanes"] as? [[String: Any]])
     #expect(lanes.first?["waiting"] as? Int == 2)
     #expect(data["live"] as? String == "events")
+  }
+
+  private func status(of dispatcher: Dispatcher) throws -> [String: Any] {
+    let page = recorder.log.html(status: InspectorStatus(of: dispatcher))
+    return try #require(try data(of: page)["status"] as? [String: Any])
+  }
+
+  @Test func aStatusSaysWhetherWhatIsInFlightIsKnown() throws {
+    #expect(try status(of: dispatcher)["tracked"] as? Bool == false)
+    dispatcher.tracksInFlight = true
+    #expect(try status(of: dispatcher)["tracked"] as? Bool == true)
+  }
+
+  @Test func aStatusSaysWhichCyclesAreProbable() async throws {
+    let world = DiagnosisWorld()
+    let held = await world.hold(.serial)
+    let queued = world.add(.serial)
+    world.clock.advance(by: .seconds(2))
+    let waits = Task.immediate { _ = await queued.ended() }
+    let cycles = try status(of: world.dispatcher)["cycles"] as? [[String: Any]]
+    #expect(cycles?.map { $0["size"] as? Int } == [2])
+    #expect(cycles?.map { $0["probable"] as? Bool } == [true])
+    await world.end(held, queued)
+    await waits.value
   }
 
   @Test func aStatusOfAnyNumberOfDispatchesIsShort() async throws {
