@@ -3,6 +3,7 @@ import DispatchStoreInspector
 import HTTPTypes
 package import Hummingbird
 public import Logging
+import NIOCore
 public import ServiceLifecycle
 
 /// Serves the inspector's live page until graceful shutdown, so that you see in a browser what a dispatcher does.
@@ -102,8 +103,8 @@ private struct LoopbackHostMiddleware: RouterMiddleware {
   func handle(
     _ request: Request, context: Context, next: (Request, Context) async throws -> Response
   ) async throws -> Response {
-    let host = request.head.authority ?? ""
-    guard host.hasSuffix(":\(port)"), String(host.dropLast("\(port)".count + 1)).isLoopback else {
+    // With any port, since it may be forwarded.
+    guard request.head.authority?.withoutPort.isLoopback == true else {
       throw HTTPError(.forbidden, message: "Ask for http://127.0.0.1:\(port).")
     }
     return try await next(request, context)
@@ -113,6 +114,19 @@ private struct LoopbackHostMiddleware: RouterMiddleware {
 extension String {
   /// Whether it is a name or an address of loopback.
   fileprivate var isLoopback: Bool {
-    ["127.0.0.1", "localhost", "::1", "[::1]"].contains(lowercased())
+    let bare = hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : lowercased()
+    let name = (try? SocketAddress(ipAddress: bare, port: 0))?.ipAddress ?? bare
+    if ["localhost", "localhost.", "::1"].contains(name) { return true }
+    let address = name.hasPrefix("::ffff:") ? name.dropFirst("::ffff:".count) : name[...]
+    // The name of a site does not consist of digits and points alone.
+    return address.hasPrefix("127.") && address.allSatisfy { "0123456789.".contains($0) }
+  }
+
+  /// A host without its port.
+  fileprivate var withoutPort: String {
+    guard let colon = lastIndex(of: ":"), self[colon...].dropFirst().allSatisfy(\.isNumber) else {
+      return self
+    }
+    return String(self[..<colon])
   }
 }

@@ -120,16 +120,28 @@ import Testing
     #expect(events.contains("103") && !events.contains("102"))
   }
 
-  @Test(arguments: ["evil.example:8081", "127.0.0.1", "127.0.0.1:80", "8081", ":8081", nil])
+  @Test(arguments: [
+    "evil.example:8081", "127.0.0.1.evil.example:8081", "127.evil.example", "8081", ":8081", nil,
+  ])
   func aHostThatIsNotThisOneOnLoopbackIsRefused(host: String?) async throws {
     for path in ["/", "/events"] {
       #expect(try await status(path, host: host, from: service()) == .forbidden)
     }
   }
 
-  @Test(arguments: ["127.0.0.1:8081", "localhost:8081", "[::1]:8081"])
-  func theHostsOfLoopbackAreAnswered(host: String) async throws {
+  @Test(arguments: [
+    "127.0.0.1:8081", "localhost:8081", "[::1]:8081", "127.0.0.1:9000", "127.0.0.1", "[::1]",
+    "LOCALHOST:80",
+  ])
+  func theHostsOfLoopbackAreAnsweredWithAnyPort(host: String) async throws {
     #expect(try await status("/", host: host, from: service()) == .ok)
+  }
+
+  @Test(arguments: ["127.0.0.2", "::1", "::ffff:127.0.0.1", "localhost."])
+  func eachAddressOfLoopbackIsProtected(_ address: String) async throws {
+    let service = service(host: address)
+    #expect(try await status("/", host: "evil.example:8081", from: service) == .forbidden)
+    #expect(try await status("/", host: "127.0.0.1:8081", from: service) == .ok)
   }
 
   @Test func anotherAddressThanLoopbackAnswersToEachHost() async throws {
