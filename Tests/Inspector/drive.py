@@ -613,6 +613,8 @@ def check_status(page, data, folder):
         passed(f"Now: {len(status['inFlight'])} in flight, {len(status['edges'])} edges, {len(status['limits'])} limits, the diagnosis")
     screenshots(page, folder, "now")
     check_cycles(page)
+    if not page.run("log.live"):
+        check_status_keeps_what_is_used(page)
     page.settle()
 
 
@@ -632,6 +634,34 @@ def check_cycles(page):
            f"cycles are shown as {banners}")
     expect(tab == "Now" and "not known" in text and "Nothing is in flight" not in text, f"what is not known is shown as {tab!r}, {text[:200]!r}")
     passed("Now: a cycle is certain or probable, and what is in flight may be not known")
+
+
+def check_status_keeps_what_is_used(page):
+    """A live page gets a status each second: the focus stays, and a click that has begun gets through."""
+    box = page.run("""(() => {
+      const flight = number => ({number, id: number, parent: -1, type: "A", mode: "sync", site: "", age: 0, unmoved: 0, waiting: false, states: []});
+      window.kept = current;
+      window.flightStatus = inFlight => ({count: inFlight.length, tracked: true, inFlight, edges: [], lanes: [], limits: [], text: "", cycles: [], origin: 0});
+      window.flights = Array.from({length: 300}, (_, number) => flight(number));
+      showTab("now");
+      useStatus(flightStatus(flights));
+      drawNow();
+      byId("more-flights").focus();
+      useStatus(flightStatus(flights));
+      drawNow();
+      byId("more-flights").scrollIntoView();
+      return byId("more-flights").getBoundingClientRect().toJSON();
+    })()""")
+    expect(page.run("document.activeElement.id") == "more-flights", "a status takes the focus away")
+    x, y, count = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, "document.querySelectorAll('#now .flight').length"
+    before = page.run(count)
+    page.mouse("mousePressed", x, y, button="left", clickCount=1)
+    page.run("useStatus(flightStatus(flights)); drawNow()")
+    page.mouse("mouseReleased", x, y, button="left", clickCount=1)
+    page.settle()
+    expect(page.run(count) > before, "a status between press and release takes a click away")
+    page.run("current = kept; partsShown = {}; showTab('log')")
+    passed("Now: focus and clicks outlast a status")
 
 
 def screenshots(page, folder, name):
