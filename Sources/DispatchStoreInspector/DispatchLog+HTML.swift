@@ -36,7 +36,7 @@ extension DispatchLog {
 extension DispatchLog {
   /// The time at which it begins, in milliseconds since 1970.
   var originMilliseconds: Int64 {
-    Int64(max(-1e14, min(1e14, origin.timeIntervalSince1970 * 1_000)))
+    Int64(max(-1e14, min(1e14, (origin.timeIntervalSince1970 * 1_000).rounded())))
   }
 }
 

@@ -453,6 +453,20 @@ struct DispatchRecorderTests {
     #expect(runs.map(\.duration) == [.seconds(1), .seconds(1)])
   }
 
+  @Test func countFromAWholeMillisecond() async throws {
+    let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_000.123_9))
+    let dispatcher = Dispatcher(clock: clock)
+    let recorder = DispatchRecorder()
+    dispatcher.register(middleware: recorder)
+    dispatcher.registerLedger()
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    let log = recorder.log
+    #expect(log.origin == Date(timeIntervalSince1970: 1_000.123))
+    let began = try #require(log.entries.first?.began)
+    // A date has about 100 ns.
+    #expect((.nanoseconds(899_500)...Duration.nanoseconds(900_500)).contains(began))
+  }
+
   @Test func canBeFilteredByStoreLaneActionAndTime() async {
     let (dispatcher, _, recorder) = make()
     dispatcher.registerLedger("other")

@@ -103,6 +103,8 @@ struct RecorderState: Sendable {
   }
 
   /// The dispatcher, and the time at which the log begins: by its clock, and since 1970, in nanoseconds.
+  ///
+  /// A whole millisecond since 1970, since a page counts from no finer one.
   final class Home: Sendable {
     let dispatcher: DispatcherReference
     let number: UInt64
@@ -115,7 +117,9 @@ struct RecorderState: Sendable {
     init(_ dispatcher: Dispatcher) {
       self.dispatcher = DispatcherReference(dispatcher: dispatcher)
       (number, name, clock) = (dispatcher.number, dispatcher.name, dispatcher.clock)
-      (start, unix) = (dispatcher.clock.nanoseconds, dispatcher.clock.unixNanoseconds)
+      let (now, date) = (dispatcher.clock.nanoseconds, dispatcher.clock.unixNanoseconds)
+      let rest = date % 1_000_000
+      (start, unix) = (now - rest, date - rest)
     }
   }
 
