@@ -24,7 +24,7 @@ import time
 import urllib.parse
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-OUTCOMES = ["finished", "other", "vetoed", "cancelled", "failed", "timed out"]   # as the page grades them
+OUTCOMES = ["finished", "vetoed", "cancelled", "failed", "timed out"]   # as the page grades them
 
 
 class Failure(Exception):
@@ -255,10 +255,8 @@ class Data:
         return self.strings[index] if index >= 0 else None
 
     def outcome(self, entry):
-        grades = [OUTCOMES.index(name) if (name := self.text(store[1])) in OUTCOMES else 1 for store in entry[12]]
-        if entry[13] >= 0:
-            grades.append(OUTCOMES.index(self.text(entry[13])))
-        worst = OUTCOMES[max(grades, default=0)]
+        names = [self.text(store[1]) for store in entry[12]] + ([self.text(entry[13])] if entry[13] >= 0 else [])
+        worst = max(names, key=OUTCOMES.index, default="finished")
         return "failed" if worst == "finished" and entry[11] >= 0 else worst
 
     def most_common(self, values):
