@@ -107,7 +107,6 @@ public struct InspectorStatus: Sendable {
     json.object { json in
       json.member("from") { $0.number(Int64(edge.from)) }
       json.member("to") { $0.number(Int64(edge.to)) }
-      json.member("kind") { $0.text("\(edge.kind)") }
       json.member("label") { $0.text(edge.label.cut(after: Self.lineLimit)) }
       json.member("suspected") { $0.bool(edge.isSuspected) }
       json.member("ring") { $0.bool(inRing) }

@@ -771,7 +771,7 @@ def check_refused_events(page):
       try {
         listenToEvents();
         source.dispatchEvent(new MessageEvent("unknown", {data: "{}", lastEventId: "12-2"}));
-        source.dispatchEvent(new MessageEvent("status", {data: "null", lastEventId: "12-3"}));
+        source.dispatchEvent(new MessageEvent("status", {data: '{"origin": 0, "dropped": 0, "notSent": 0}', lastEventId: "12-3"}));
         source.onerror();
         source.readyState = 2;
         source.onerror();
