@@ -6,15 +6,10 @@ extension DispatchLog {
   ///
   /// A page has a timeline, a list with filters, the causes of each dispatch and the differences of its stores.
   ///
-  /// A live page gets the whole log from its feed. Make it without entries, which it would get twice:
-  ///
-  ///     recorder.log(after: .max, atMost: 0).log.html(events: "events")
-  ///
-  /// - Parameters:
-  ///   - status: The dispatches in flight, if the page is to show them.
-  ///   - events: The address of an `InspectorFeed` as server-sent events, relative to the page's, for a page that shows
-  ///     what happens; nil for one that shows this log alone.
-  public func html(status: InspectorStatus? = nil, events: String? = nil) -> String {
+  /// - Parameter status: The dispatches in flight, if the page is to show them.
+  public func html(status: InspectorStatus? = nil) -> String { page(status, events: nil) }
+
+  fileprivate func page(_ status: InspectorStatus?, events: String?) -> String {
     var json = PageJSON()
     json.object { json in
       json.member("name") { $0.text(dispatcher) }
@@ -41,8 +36,22 @@ extension DispatchLog {
 }
 
 extension DispatchRecorder {
-  /// The log as it is now, as a page for a browser (`DispatchLog.html(status:events:)`).
+  /// The log as it is now, as a page for a browser (`DispatchLog.html(status:)`).
   public func html() -> String { log.html() }
+
+  /// A page for a browser that shows what happens now.
+  ///
+  /// It has no entries: it gets the whole log, and what comes, from its feed.
+  ///
+  /// - Parameters:
+  ///   - dispatcher: The dispatcher, whose name the page has.
+  ///   - events: The address of an `InspectorFeed` as server-sent events, relative to the page's.
+  public func livePage(at dispatcher: Dispatcher, events: String) -> String {
+    // The log has the dispatcher's name from the first dispatch on.
+    var log = self.log(after: .max, atMost: 0).log
+    log.dispatcher = dispatcher.name
+    return log.page(nil, events: events)
+  }
 }
 
 /// The page without data.

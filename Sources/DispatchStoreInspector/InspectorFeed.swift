@@ -7,7 +7,7 @@ public import DispatchStore
 ///       try await send("id: \(event.id)\nevent: \(event.name)\ndata: \(event.data)\n\n")
 ///     }
 ///
-/// Serve it under the address that you give to `DispatchLog.html(status:events:)`, on loopback only: a log tells what
+/// Serve it under the address that you give to `DispatchRecorder.livePage(at:events:)`, on loopback only: a log tells what
 /// your users do. Each iteration is for one page, and begins with the whole log. If a page comes back, pass the
 /// identifier of its last event (`Last-Event-ID`): it gets what came since.
 ///

@@ -154,8 +154,7 @@ struct InspectorTests {
         Fails(), to: "slow", mode: .serial(lane: "x"), options: .limited(by: limit))
     }
     await entered.opened()
-    let page = recorder.log.html(
-      status: InspectorStatus(of: dispatcher, limits: [limit]), events: "events")
+    let page = recorder.log.html(status: InspectorStatus(of: dispatcher, limits: [limit]))
     goOn.open()
     for handle in handles { await handle.ended() }
     let data = try data(of: page)
@@ -167,7 +166,16 @@ struct InspectorTests {
     #expect(limits.first?["inUse"] as? Int == 3 && limits.first?["limit"] as? Int == 5)
     let lanes = try #require(status["lanes"] as? [[String: Any]])
     #expect(lanes.first?["waiting"] as? Int == 2)
-    #expect(data["live"] as? String == "events")
+  }
+
+  @Test func aLivePageHasTheNameAndNoEntries() async throws {
+    for _ in 1...2 {
+      let data = try data(of: recorder.livePage(at: dispatcher, events: "events"))
+      #expect(data["name"] as? String == dispatcher.name && data["live"] as? String == "events")
+      let chunk = data["chunk"] as? [String: Any]
+      #expect((chunk?["entries"] as? [String: Any])?["count"] as? Int == 0)
+      await dispatcher.send(Book(customer: "a", amount: 1))
+    }
   }
 
   private func status(of dispatcher: Dispatcher) throws -> [String: Any] {

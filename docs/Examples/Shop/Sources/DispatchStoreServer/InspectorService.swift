@@ -75,12 +75,11 @@ public struct InspectorService: Service {
 
   /// The page without entries, which come as events: so their number is bounded, however many pages are open.
   private var page: Response {
-    var log = recorder.log(after: .max, atMost: 0).log
-    log.dispatcher = dispatcher.name
+    let page = recorder.livePage(at: dispatcher, events: "events")
     return Response(
       status: .ok,
       headers: [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"],
-      body: ResponseBody(byteBuffer: ByteBuffer(string: log.html(events: "events"))))
+      body: ResponseBody(byteBuffer: ByteBuffer(string: page)))
   }
 
   @Sendable private func events(
