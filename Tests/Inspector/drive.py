@@ -185,24 +185,36 @@ class Page:
         return [event["params"] for event in self.tools.events if event["method"] == method and event.get("sessionId") == self.session]
 
 
+class Texts:
+    """Reads the codes of texts in their order: 0 for none, 1 for the next that is new, or the index and 2."""
+
+    def __init__(self, texts):
+        self.texts, self.used = texts, 0
+
+    def index(self, code):
+        """The index of a text, -1 for none."""
+        if code != 1:
+            return code - 2 if code else -1
+        self.used += 1
+        return self.used - 1
+
+    def text(self, code):
+        index = self.index(code)
+        return self.texts[index] if index >= 0 else None
+
+
 class Decoder:
     """Reads a chunk as PageChunk.swift writes it, into rows as the page has them; see `decode` in Inspector.html."""
 
     def __init__(self, chunk):
-        self.values = chunk["values"]
+        self.strings, self.values = Texts(chunk["strings"]), Texts(chunk["values"])
         self.tables = [self.rows(**chunk[name]) for name in ("entries", "runs", "changes")]
-        self.used, self.element, self.versions, self.last = 0, None, {}, {}
+        self.element, self.versions, self.last = None, {}, {}
 
     @staticmethod
     def rows(count, **columns):
         """The rows of a table, whose columns are lists, or a number if it is the same in each row."""
         return zip(*(column if isinstance(column, list) else [column] * count for column in columns.values()), strict=True)
-
-    def value(self, code):
-        if code != 1:
-            return self.values[code - 2] if code else None
-        self.used += 1
-        return self.values[self.used - 1]
 
     def entries(self):
         id_, began = 0, 0
@@ -211,14 +223,19 @@ class Decoder:
             id_ = entry[0] = id_ + entry[0]
             began = entry[7] = began + entry[7]
             entry[1] = id_ - entry[1] if entry[1] else -1
+            for field in (3, 4, 5, 6, 10, 11, 13):
+                entry[field] = self.strings.index(entry[field])
             entry[12] = [self.run(entry[8]) for _ in range(entry[12])]
             yield entry
         for table in self.tables:
             expect(next(table, None) is None, "the chunk has rows that belong to no entry")
-        expect(self.used == len(self.values), f"of {len(self.values)} values {self.used} are used")
+        for texts in (self.strings, self.values):
+            expect(texts.used == len(texts.texts), f"of {len(texts.texts)} texts {texts.used} are used")
 
     def run(self, queued):
         run = list(next(self.tables[1]))
+        for field in (0, 1, 2, 9):
+            run[field] = self.strings.index(run[field])
         run[3] += queued
         run[5] += self.versions.get(run[0], 0)
         if run[6]:
@@ -229,10 +246,10 @@ class Decoder:
 
     def change(self, element, field, old, new):
         if element:
-            self.element = self.value(element)
-        path = self.element + self.value(field)
-        old = self.value(old - 1) if old else self.last.get(path)
-        new = self.last[path] = self.value(new)
+            self.element = self.values.text(element)
+        path = self.element + self.values.text(field)
+        old = self.values.text(old - 1) if old else self.last.get(path)
+        new = self.last[path] = self.values.text(new)
         return path, old, new
 
 

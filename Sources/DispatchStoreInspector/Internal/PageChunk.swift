@@ -3,7 +3,7 @@ import DispatchStore
 /// Entries in the form in which a page gets them: by column, since rows of their own would be twice as large.
 ///
 /// There are three tables: the entries, the runs of their stores, and the changes of these. The first entry has the first
-/// runs, as many as it says, and so on. Numbers that grow are differences from the row before. Texts are indices of
+/// runs, as many as it says, and so on. Numbers that grow are differences from the row before. Texts are codes of
 /// `strings`, and those of changes of `values`, so that a page reads changes only when one is shown. `decode` in
 /// Inspector.html reads all that.
 struct PageChunk {
@@ -57,17 +57,17 @@ struct PageChunk {
       id &- last.id,
       entry.parent.map { id &- Int64(clamping: $0) } ?? 0,
       [.action: 0, .sequence: 1, .change: 2][entry.kind]!,
-      texts.index(of: entry.actions.map(\.type).joined(separator: ", ")),
-      texts.index(of: entry.actions.map(\.text).joined(separator: "\n")),
-      texts.index(of: entry.mode),
-      texts.index(of: entry.lane),
+      texts.code(of: entry.actions.map(\.type).joined(separator: ", ")),
+      texts.code(of: entry.actions.map(\.text).joined(separator: "\n")),
+      texts.code(of: entry.mode),
+      texts.code(of: entry.lane),
       began &- last.began,
       entry.timeQueued.wholeNanoseconds,
       entry.duration.wholeNanoseconds,
-      texts.index(of: entry.callSite),
-      texts.index(of: entry.error),
+      texts.code(of: entry.callSite),
+      texts.code(of: entry.error),
       Int64(entry.stores.count),
-      texts.index(of: entry.outcome?.rawValue),
+      texts.code(of: entry.outcome?.rawValue),
     ])
     (last.id, last.began) = (id, began)
     for run in entry.stores { add(run, queued: entry.timeQueued) }
@@ -75,16 +75,16 @@ struct PageChunk {
 
   private mutating func add(_ run: DispatchLog.StoreRun, queued: Duration) {
     runs.add([
-      texts.index(of: run.store),
-      texts.index(of: run.outcome.rawValue),
-      texts.index(of: run.detail),
+      texts.code(of: run.store),
+      texts.code(of: run.outcome.rawValue),
+      texts.code(of: run.detail),
       (run.timeQueued - queued).wholeNanoseconds,
       run.duration.wholeNanoseconds,
       Int64(clamping: run.oldVersion) &- Int64(clamping: versions[run.store] ?? 0),
       Int64(clamping: run.newVersion) &- Int64(clamping: run.oldVersion),
       Int64(run.differences.count),
       Int64(run.omittedCount),
-      texts.index(of: run.replacement),
+      texts.code(of: run.replacement),
       run.tookPart ? 1 : 0,
     ])
     if run.newVersion != run.oldVersion { versions[run.store] = run.newVersion }
@@ -158,12 +158,6 @@ private struct PageTable {
 private struct TextTable {
   private var all: [String] = []
   private var indices: [String: Int] = [:]
-
-  /// Returns the index of a text, -1 for none.
-  mutating func index(of text: String?) -> Int64 {
-    let code = code(of: text)
-    return code == 1 ? Int64(all.count) - 1 : code == 0 ? -1 : code - 2
-  }
 
   /// Returns 0 for none, 1 for a text's first use, which is the next one in the table, or its index and 2.
   mutating func code(of text: String?) -> Int64 {
