@@ -457,6 +457,12 @@ def check_selection(page, data):
     text = data.text(data.by_id[int(first)][4])
     if text is not None:
         expect(page.text("#detail-text") == text, "the detail pane does not show the action's whole text")
+    page.resize(400, 800)
+    page.click("#rows .row")
+    top = page.run("document.querySelector('#detail').getBoundingClientRect().top")
+    expect(0 <= top < 700, f"on a narrow screen a click leaves the detail at {top} px")
+    page.resize(1280, 800)
+    page.settle()
     passed("selection by click and by keys; the action's whole text is shown")
 
 
