@@ -47,6 +47,26 @@ struct ReturnedDependencyTests {
     #expect(await handle.result.isSuccess)
   }
 
+  /// Under Thread Sanitizer, also without a race between the two threads.
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func mayEndWhileTheReducerReturns(_ mode: Dispatcher.Mode) async {
+    let queue = OperationQueue.wide(1)
+    let script = Script.answers { action, store in
+      let dependency = BlockOperation {}
+      let operation = Script.Operation(action: action, store: store) { _, _ in }
+      operation.addDependency(dependency)
+      queue.addOperation(dependency)
+      while !dependency.isFinished { sched_yield() }
+      return operation
+    }
+    for _ in 1...100 {
+      let handle = await onOwnThread { [dispatcher] in
+        dispatcher.dispatch(action: script, mode: mode)
+      }
+      #expect(await handle.result.isSuccess)
+    }
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func areWaitedForWithoutHoldingAThread(_ mode: Dispatcher.Mode) async {
     let dependency = BlockOperation {}
