@@ -76,6 +76,16 @@ struct MainThreadModeTests {
     #expect(await places.first(3) == [true, true, true])
   }
 
+  @MainActor @Test func aFloodDelaysAnotherBlockOfTheMainQueueByABatchAtMost() async {
+    let (ran, overtaken) = (EventCount(of: 1_000), Recorder<Int>())
+    let script = Script.runs { _ in ran.add() }
+    dispatcher.dispatch(action: script, mode: .mainThread)
+    DispatchQueue.main.async { overtaken.record(ran.count) }
+    for _ in 1..<1_000 { dispatcher.dispatch(action: script, mode: .mainThread) }
+    #expect(await overtaken.first(1)[0] <= 64)
+    await ran.full()
+  }
+
   #if os(Linux)
     @Test func isServedUnderARunLoopToo() async {
       await #expect(processExitsWith: .exitCode(0)) { RunLoopProgram.execute() }

@@ -55,6 +55,8 @@ extension Dispatcher {
     public static let serial = Mode(kind: .serial)
 
     /// Runs on the main queue, one dispatch at a time, first in, first out; always enqueued.
+    ///
+    /// One block of the queue runs up to 64 dispatches. So a dispatch may overtake another block that is there already.
     public static let mainThread = Mode(kind: .mainThread)
 
     /// Runs on the lane with this key: one dispatch at a time in each lane, while lanes run concurrently.
