@@ -411,13 +411,15 @@ struct TimeLimitTests {
     #expect(stage.model == ["1", "4"])
   }
 
-  @Test func ofAnExclusiveSectionsDispatchesCountFromTheCall() async {
+  @Test(arguments: queuedModes)
+  func ofAnExclusiveSectionsDispatchesCountFromTheCall(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log, clock) = (dispatcher, log, clock)
+    dispatcher.register(middleware: RecordingMiddleware("m", to: log))
     let counter = dispatcher.register(store: CounterStore.counter("counter"))
     let script = Script.runs { _ in log.record("ran") }
     let handle = counter.updateModel { _ in
       defer { clock.advance(by: Self.second) }
-      return dispatcher.dispatch(action: script, options: .timeout(Self.second))
+      return dispatcher.dispatch(action: script, mode: mode, options: .timeout(Self.second))
     }
     expectTimedOut(await handle.result)
     #expect(log.all.isEmpty)
