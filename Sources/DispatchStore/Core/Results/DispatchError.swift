@@ -122,6 +122,8 @@ extension DispatchError {
     /// - An operation that no reducer has returned yet. The same goes for a dependency that is added after its
     ///   operation was returned.
     /// - The block of an operation in the program's own queue.
+    /// - An operation of the program on which the dispatch depends, if the code that waits has its place: the main
+    ///   thread that of `OperationQueue.main`, another operation of the program the last one of their queue.
     /// - The block of a group's step whose time is over, or that was cancelled, while the group waits to undo it
     ///   (`ifOnlyBegun`). Give what such a block waits for a time limit.
     /// - A closure that makes a step's action, or `onProgress`, of a group that was dispatched, if it blocks the thread

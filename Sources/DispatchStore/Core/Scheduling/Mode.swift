@@ -44,6 +44,7 @@ extension Dispatcher {
     ///   actor as a whole is refused.
     /// - On the main queue: a wait for another dispatch, such as one in `after`, whose handler is isolated to the main
     ///   actor. Make that dispatch with `.mainThread`: then the wait is refused.
+    /// - On the main queue: an operation that depends on one in `OperationQueue.main`.
     /// - In a task: a block that awaits a task made with `Task {}`. That task needs a thread of the cooperative pool,
     ///   which has as many as the machine has processors. This call blocks one of them. (For that reason, a wait in a
     ///   task for a dispatch that another task has sent is refused.)
