@@ -24,7 +24,8 @@ extension Dispatcher {
   ///     in `.sync` has a record.
   ///   - queue: The concurrent queue, for `async` and `serial`. By default a new one, whose width is the number of
   ///     active processors. Several dispatchers may share a queue, with each other and with the program's own
-  ///     operations. Together they run as many at once as the queue is wide.
+  ///     operations. Together they run as many at once as the queue is wide. A dispatch for which a thread waits may
+  ///     run beside the queue. So take `.mainThread` for state of the main actor, and not `OperationQueue.main`.
   ///   - clock: The clock for durations and time limits; a test may pass a `VirtualClock`.
   ///   - taskLocals: The task-local values to bind where an action runs.
   /// - Precondition: `defaults` has no other options.
