@@ -45,7 +45,7 @@ struct TestingPageTests {
     let printed = "\(try #require(failure))"
     let page = try Self.read("docs/Testing.md")
     let shown = try #require(
-      page.split(separator: "```").first { $0.contains("Seed 9 fails") },
+      page.split(separator: "```").first { $0.contains("Seed 3 fails") },
       "The output is not on the page")
     var rest = printed[...]
     for line in shown.split(separator: "\n").dropFirst() where line != "…" {
