@@ -343,8 +343,10 @@ struct ControlPairTests {
     #expect(await held.result.isSuccess)
   }
 
-  /// The time passes once the unit has come, before the task goes on.
-  @MainActor @Test(arguments: modes, [DispatchOptions(), .detached])
+  /// The time passes once the unit has come, before the task goes on, which needs the main actor.
+  @MainActor
+  @Test(
+    arguments: modes.map { ($0, DispatchOptions.detached) } + [(.mainThread, DispatchOptions())])
   func limitAndTimeLimitOneThatIsLateHasLeftItsUnitWhenItsCompletionRuns(
     mode: Dispatcher.Mode, options: DispatchOptions
   ) async {

@@ -11,7 +11,8 @@ func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async
     values.record(body())
     ender.finish()
   }.start()
-  for await _ in end {}
+  // In a task that nobody cancels: a cancelled one would not wait.
+  await Task { for await _ in end {} }.value
   return values.all[0]
 }
 
