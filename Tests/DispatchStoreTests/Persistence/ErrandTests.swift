@@ -47,4 +47,71 @@ struct ErrandTests {
     #expect(result.isSuccess)
     #expect(try await recorder.saveLog(in: stage.persistence, keeping: .seconds(60)) == 0)
   }
+
+  @Test(arguments: [MemoryDatabase.Fault.busy, .full])
+  func ofALogAreAwaitedNoLongerThanALimit(fault: MemoryDatabase.Fault) async throws {
+    let (stage, recorder) = try await stageWithUnsavedCommit(fault)
+    let error = await #expect(throws: DispatchError.self) {
+      try await recorder.saveLog(
+        in: stage.persistence, keeping: .seconds(60), timeout: .milliseconds(1))
+    }
+    #expect(error?.code == .timedOut)
+    #expect(error?.timeLimit == .milliseconds(1))
+    #expect(error?.message.hasPrefix("The log was not saved") == true)
+    stage.database.removeFaults()
+    let unsaved = try await recorder.saveLog(
+      in: stage.persistence, keeping: .seconds(60), timeout: .seconds(60))
+    #expect(unsaved == 0)
+    #expect(savedEntries(stage) == recorder.log.entries.count)
+  }
+
+  @Test func ofALogAreNotAwaitedInACancelledTask() async throws {
+    let (stage, recorder) = try await stageWithUnsavedCommit(.busy)
+    let saving = Task { try await recorder.saveLog(in: stage.persistence, keeping: .seconds(60)) }
+    let reading = Task { try await DispatchLog.saved(in: stage.persistence) }
+    saving.cancel()
+    reading.cancel()
+    await #expect(throws: CancellationError.self) { try await saving.value }
+    await #expect(throws: CancellationError.self) { try await reading.value }
+    stage.database.removeFaults()
+    try await stage.persistence.close()
+    // Nothing of it was left to be saved.
+    #expect(savedEntries(stage) == 0)
+    #expect(stage.saved == ["a": "5"])
+  }
+
+  @Test func ofALogThatAreGivenUpOnceTheyHaveBegunSaveItsEntriesOnce() async throws {
+    let (stage, recorder) = (try await PersistenceStage(), DispatchRecorder())
+    stage.dispatcher.register(middleware: recorder)
+    await stage.dispatcher.send(Deposit(account: "a", amount: 5))
+    let steps = stage.database.stepCount
+    stage.database.hold()
+    let saving = Task { try await recorder.saveLog(in: stage.persistence, keeping: .seconds(60)) }
+    while stage.database.stepCount == steps { await Task.yield() }
+    saving.cancel()
+    await #expect(throws: CancellationError.self) { try await saving.value }
+    stage.database.release()
+    #expect(try await recorder.saveLog(in: stage.persistence, keeping: .seconds(60)) == 0)
+    #expect(savedEntries(stage) == recorder.log.entries.count)
+  }
+
+  /// A stage whose database is locked or full, with a commit that waits for it.
+  private func stageWithUnsavedCommit(
+    _ fault: MemoryDatabase.Fault
+  ) async throws -> (PersistenceStage, DispatchRecorder) {
+    let (stage, recorder) = (try await PersistenceStage(), DispatchRecorder())
+    stage.dispatcher.register(middleware: recorder)
+    stage.database.fail(fault, count: .max / 2)
+    await stage.dispatcher.send(
+      Deposit(account: "a", amount: 5), options: .durability(.memory))
+    return (stage, recorder)
+  }
+
+  /// The number of entries that the table of logs has got.
+  private func savedEntries(_ stage: PersistenceStage) -> Int {
+    let insertions = stage.database.statements.filter {
+      $0.sql.hasPrefix("INSERT INTO dispatch_log")
+    }
+    return insertions.reduce(0) { $0 + $1.values.count / 5 }
+  }
 }

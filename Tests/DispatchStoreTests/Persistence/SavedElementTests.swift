@@ -111,7 +111,7 @@ struct SavedElementTests {
     let ends = Recorder<Bool>()
     for _ in 1...10_000 {
       let wait = SavingWait(for: stage.persistence)
-      wait.begin(timeout: nil)
+      wait.begin(within: nil)
       wait.end.whenSet { _ in ends.record(true) }
       wait.giveUp(.timedOut)
     }

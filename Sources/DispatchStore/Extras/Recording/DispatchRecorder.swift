@@ -22,8 +22,6 @@ public final class DispatchRecorder: Middleware {
   let rowMark = Int64.random(in: 1..<1 << 23)
   /// The position after the entries that are saved in a database.
   let savedPosition = Locked(0)
-  /// The end of the last call that saves entries.
-  let lastSaving = Locked<Eventual<Void>?>(nil)
   let recordsModels: Bool
   private let isMeasured: Bool
   private let masks: ValueMasks

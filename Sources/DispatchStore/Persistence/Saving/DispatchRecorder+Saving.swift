@@ -14,60 +14,67 @@ extension DispatchRecorder {
   ///         try? await Task.sleep(for: .seconds(1))
   ///       }
   ///     }
+  ///     …
+  ///     saving.cancel()  // At the end, once the dispatcher has drained.
+  ///     try await recorder.saveLog(
+  ///       in: persistence, keeping: .seconds(7 * 86_400), timeout: .seconds(1))
   ///
   /// Everything is written in one transaction of its own, after the commits before it. If more than 10,000 entries are
   /// to be removed, they go in transactions before that. New entries that ended longer ago than `age` are not saved. Masks
-  /// apply. Call it more often than the recorder's limit is reached, and once more before you close the persistence. A
-  /// call waits for the end of an earlier one.
+  /// apply. Call it more often than the recorder's limit is reached, and once more before you close the persistence.
   ///
+  /// - Parameters:
+  ///   - persistence: The persistence whose database has the table.
+  ///   - age: How long ago the oldest entries ended that are kept.
+  ///   - limit: The longest time to wait for a database that is locked, full or away; nil to wait until it is back.
   /// - Returns: The number of entries that came since the last call and are not saved: those that the recorder had
   ///   dropped, and those that ended longer ago than `age`.
   /// - Throws: A `PersistenceError`, or the encoder's error. The next call then saves the same entries. The code is
   ///   `busy` if the table is locked; stores are saved meanwhile. While the commits of stores can't be saved either, because
-  ///   the database is locked, full or away, it waits for them. If there are none, it throws `busy` or `full`.
+  ///   the database is locked, full or away, it waits for them. If there are none, it throws `busy` or `full`. A
+  ///   `DispatchError` with the code `timedOut` after the limit, and `CancellationError` if the task is cancelled. A
+  ///   transaction that is under way then is not awaited; the next call saves only what that has not saved.
   @discardableResult
-  public func saveLog(in persistence: Persistence, keeping age: Duration) async throws -> Int {
-    let end = Eventual<Void>()
-    let former = lastSaving.exchange(end)
-    await former?.value
-    defer { end.set(()) }
-    return try await saveNew(in: persistence, keeping: age)
-  }
-
-  private func saveNew(in persistence: Persistence, keeping age: Duration) async throws -> Int {
-    let start = savedPosition.withLock(\.self)
-    let (log, end) = log(after: start, atMost: .max)
+  public func saveLog(
+    in persistence: Persistence, keeping age: Duration, timeout limit: Duration? = nil
+  ) async throws -> Int {
+    let timeLimit = SavingWait.Limit(limit, persistence.clock)
     let oldest = (persistence.clock.unixNanoseconds - age.wholeNanoseconds) / 1_000
-    let new = try log.rows(from: end - log.entries.count, of: rowMark)
-    let rows = new.filter { $0.ended >= oldest }
-    var hasMore = true
-    while hasMore {
-      hasMore = try await persistence.perform(retries: false) { driver -> Bool in
+    let savedPosition = savedPosition
+    let (log, end) = log(after: savedPosition.withLock(\.self), atMost: .max)
+    let rows = try log.rows(from: end - log.entries.count, of: rowMark)
+    while true {
+      let unsaved = try await persistence.attempt(within: timeLimit) { driver -> Int? in
         try LogRow.makeTable(driver)
-        if try LogRow.remove(before: oldest, of: log.dispatcher, driver) { return true }
-        try LogRow.insert(rows, driver)
-        return false
+        if try LogRow.remove(before: oldest, of: log.dispatcher, driver) { return nil }
+        // Another call may have saved some of them since.
+        let start = savedPosition.withLock(\.self)
+        let new = rows.filter { $0.position >= start && $0.ended >= oldest }
+        try LogRow.insert(new, driver)
+        return max(0, end - start) - new.count
+      } committed: { unsaved in
+        if unsaved != nil { savedPosition.withLock { $0 = max($0, end) } }
       }
+      if let unsaved { return unsaved }
     }
-    savedPosition.withLock { $0 = end }
-    return log.droppedCount + new.count - rows.count
   }
 }
 
 extension DispatchLog {
-  /// Reads the logs that `saveLog(in:keeping:)` has saved: one for each recorder of each process, the oldest first.
+  /// Reads the saved logs of `saveLog(in:keeping:timeout:)`: one for each recorder of each process, the oldest first.
   ///
   /// A log's `droppedCount` includes the entries that this call does not read.
   ///
   /// - Parameters:
   ///   - persistence: The persistence that has the logs.
   ///   - date: The time from which on dispatches have ended.
-  /// - Throws: A `PersistenceError`, as `saveLog(in:keeping:)`, or a `LogFormatError` whose line counts the rows.
+  /// - Throws: A `PersistenceError`, as `saveLog(in:keeping:timeout:)`, or a `LogFormatError` whose line counts the rows.
+  ///   `CancellationError` if the task is cancelled.
   public static func saved(
     in persistence: Persistence, since date: Date = .distantPast
   ) async throws -> [DispatchLog] {
     let since = date.unixNanoseconds / 1_000
-    let rows = try await persistence.perform(retries: false) { driver in
+    let rows = try await persistence.attempt { driver in
       try LogRow.makeTable(driver)
       return try LogRow.all(since: since, driver)
     }

@@ -172,18 +172,7 @@ public final class Persistence: Sendable {
   /// - Throws: A `PersistenceError` if saving has failed, a `DispatchError` with the code `timedOut` after the limit, and
   ///   `CancellationError` if the task is cancelled.
   public func flush(timeout limit: Duration? = nil) async throws {
-    let wait = SavingWait(for: self)
-    wait.begin(timeout: limit)
-    let end = await withCancellationHandler {
-      await wait.end.value
-    } onCancel: {
-      wait.giveUp(.cancelled)
-    }
-    switch end {
-    case .saved(let error): if let error { throw error }
-    case .timedOut: throw DispatchError.notSaved(in: limit!, status)
-    case .cancelled: throw CancellationError()
-    }
+    try await SavingWait(for: self).run(within: SavingWait.Limit(limit, clock))
   }
 
   /// Calls a closure once everything is saved that was committed before, or saving has failed.
@@ -278,15 +267,13 @@ public final class Persistence: Sendable {
 
   /// Runs work with the database in a transaction of its own, after everything that was committed before.
   ///
-  /// - Parameters:
-  ///   - retries: Whether it is tried again while the database is busy or full, and saving waits for it.
-  ///   - identifier: Claimed for the deletion of its store, if it is not nil.
+  /// - Parameter identifier: Claimed for the deletion of its store, if it is not nil.
   func perform<Value: Sendable>(
-    retries: Bool = true, _ body: @escaping @Sendable (any PersistenceDriver) throws -> Value,
+    _ body: @escaping @Sendable (any PersistenceDriver) throws -> Value,
     claiming identifier: String? = nil
   ) async throws -> Value {
     let (value, end) = (Locked<Value?>(nil), Eventual<PersistenceError?>())
-    let errand = DatabaseErrand(retries: retries) { driver in
+    let errand = DatabaseErrand { driver in
       let result = try body(driver)
       value.withLock { $0 = result }
     } end: {
@@ -303,14 +290,27 @@ public final class Persistence: Sendable {
     if let error = await end.value { throw error }
     return value.withLock { $0! }
   }
-}
 
-extension DispatchError {
-  fileprivate static func notSaved(in limit: Duration, _ status: PersistenceStatus) -> Self {
-    let reason = status.lastError.map { ": \($0.message)" } ?? "."
-    return DispatchError(
-      code: .timedOut, message: "What was committed was not saved in \(limit)\(reason)",
-      cause: status.lastError, timeLimit: limit)
+  /// Runs work that holds up no commits: it is not tried again, and ends early at a limit, or if the task is cancelled.
+  ///
+  /// If it has begun then, it goes on.
+  ///
+  /// - Parameter committed: Called once the transaction is committed, before another one begins.
+  func attempt<Value: Sendable>(
+    within limit: SavingWait.Limit? = nil,
+    _ body: @escaping @Sendable (any PersistenceDriver) throws -> Value,
+    committed: @escaping @Sendable (Value) -> Void = { _ in }
+  ) async throws -> Value {
+    let (value, end) = (Locked<Value?>(nil), Eventual<SavingWait.End>())
+    let errand = DatabaseErrand(retries: false) { driver in
+      let result = try body(driver)
+      value.withLock { $0 = result }
+    } end: { error in
+      if error == nil { committed(value.withLock { $0! }) }
+      end.set(.saved(error))
+    }
+    try await SavingWait(for: self, errand: errand, end: end).run(within: limit)
+    return value.withLock { $0! }
   }
 }
 

@@ -135,6 +135,9 @@ struct GroupCommit {
     return nil
   }
 
+  /// Removes an errand that has not begun.
+  mutating func remove(_ errand: DatabaseErrand) { errands.removeAll { $0.errand === errand } }
+
   // MARK: The writer
 
   /// Requests a writer; returns whether the caller is to start a job.
