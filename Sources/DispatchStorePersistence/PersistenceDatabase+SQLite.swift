@@ -5,7 +5,8 @@
     /// A SQLite database in a file, which is made if there is none.
     ///
     /// A file `<path>-owner` beside it names the process that has it open. The folder must be on a local file system:
-    /// network file systems are refused, but those that programs mount with FUSE are not recognised.
+    /// network file systems are refused, but those that programs mount with FUSE are not recognised. A file with more
+    /// than one hard link is refused.
     /// Anyone may read the database meanwhile, with `sqlite3` for example.
     ///
     /// - Parameters:

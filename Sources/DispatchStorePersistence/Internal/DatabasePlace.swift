@@ -22,6 +22,7 @@
         let reason = isFolder ? "it is a folder" : "it is no ordinary file"
         throw SQLiteConnection.cannotOpen(self.path, reason)
       }
+      if exists, info.st_nlink > 1 { throw Self.linked(self.path, count: Int(info.st_nlink)) }
       let place = exists ? self.path : (self.path as NSString).deletingLastPathComponent
       if let fileSystem = try FileSystem(of: place).networkName {
         throw PersistenceError(
@@ -80,6 +81,16 @@
       guard let real = realpath(path, nil) else { return nil }
       defer { free(real) }
       return String(cString: real)
+    }
+
+    private static func linked(_ path: String, count: Int) -> PersistenceError {
+      PersistenceError(
+        .cannotOpen,
+        """
+        \(SQLiteConnection.describe(path)) has \(count) hard links. Each has a lock and a WAL of its own, so two \
+        processes could write to the file at once. "find -samefile" finds them: keep only the one that was in use, whose \
+        WAL has the latest commits. A hard link is no copy: make one with "VACUUM INTO".
+        """)
     }
 
     private static func cannotOpen(_ path: String, systemError: Int32) -> PersistenceError {

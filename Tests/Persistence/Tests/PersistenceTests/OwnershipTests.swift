@@ -95,6 +95,21 @@ private struct Count: ActionType {}
     try expect(.inUse) { _ = try linked.open() }
   }
 
+  /// The lock file of each hard link would let another process in.
+  @Test func aFileWithTwoHardLinksIsRefusedAtBoth() throws {
+    let link = folder.file("link.db")
+    let opened = try Opened(folder.driver())
+    try FileManager.default.linkItem(atPath: folder.database, toPath: link)
+    let linked = SQLiteDriver(path: link, settings: SQLiteSettings())
+    try expect(.cannotOpen, link, "2 hard links", "find -samefile") { _ = try linked.open() }
+    #expect(!FileManager.default.fileExists(atPath: link + "-owner"))
+    #expect(try opened.store() == 1)
+    opened.driver.close()
+    try expect(.cannotOpen, folder.database, "2 hard links") { _ = try folder.driver().open() }
+    unlink(link)
+    #expect(try folder.driver().open().epoch == 2)
+  }
+
   @Test func aLockFileThatCantBeMadeIsNamed() throws {
     let file = folder.database + "-owner"
     try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
