@@ -62,6 +62,9 @@
     }
 
     private static func resolve(_ path: String, links: Int) throws -> String {
+      guard path.utf8.last != UInt8(ascii: "/") else {
+        throw SQLiteConnection.cannotOpen(path, "a path that ends with a slash is that of a folder")
+      }
       if let real = realPath(path) { return real }
       let reason = errno
       guard reason == ENOENT, links < 32 else { throw cannotOpen(path, systemError: reason) }

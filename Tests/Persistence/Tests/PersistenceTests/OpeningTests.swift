@@ -69,6 +69,15 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder.path + "-owner"))
   }
 
+  @Test func aPathThatEndsWithASlashIsRefusedEachTime() throws {
+    let path = folder.database + "/"
+    let driver = SQLiteDriver(path: path, settings: SQLiteSettings())
+    try expect(.cannotOpen, path, "ends with a slash") { _ = try driver.open() }
+    #expect(!FileManager.default.fileExists(atPath: folder.database))
+    try Opened(folder.driver()).driver.close()
+    try expect(.cannotOpen, path, "ends with a slash") { _ = try driver.open() }
+  }
+
   @Test func aPipeIsNoDatabase() throws {
     #expect(mkfifo(folder.database, 0o600) == 0)
     try expect(.cannotOpen, "no ordinary file") { _ = try folder.driver().open() }
