@@ -6,8 +6,7 @@
     ///
     /// A file `<path>-owner` beside it names the process that has it open. The folder must be on a local file system:
     /// network file systems are refused, but those that programs mount with FUSE are not recognised. A file with more
-    /// than one hard link is refused.
-    /// Anyone may read the database meanwhile, with `sqlite3` for example.
+    /// than one hard link is refused. Anyone may read the database meanwhile, with `sqlite3` for example.
     ///
     /// - Parameters:
     ///   - path: The path of the file. The folder must exist.
