@@ -91,6 +91,27 @@ struct ReturnedDependencyTests {
     await ended.opened()
   }
 
+  /// Comparing each with all others would take seconds for ten thousand.
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  func areNotComparedWithEachOther(_ mode: Dispatcher.Mode) async {
+    let (comparisons, returned) = (EventCount(of: .max), Latch())
+    let dependencies = (0..<1_000).map { _ in ComparedOperation(comparisons) }
+    let script = Script.answers { action, store in
+      let operation = Script.Operation(action: action, store: store) { _, _ in }
+      for dependency in dependencies { operation.addDependency(dependency) }
+      returned.open()
+      return operation
+    }
+    let handle = dispatcher.dispatch(action: script, mode: mode)
+    await returned.opened()
+    // The queue's only thread and the main queue are free, so that it waits for all of them.
+    _ = await dispatcher.dispatch(action: Script.adds("async"), mode: .async).result
+    await MainActor.run {}
+    for dependency in dependencies { dependency.start() }
+    #expect(await handle.result.isSuccess)
+    #expect(comparisons.count == 0)
+  }
+
   @Test(arguments: Dispatcher.Mode.laneModes)
   func holdTheirLaneMeanwhile(_ mode: Dispatcher.Mode) async {
     let dependency = BlockOperation { [log] in log.record("dependency") }
@@ -158,5 +179,20 @@ struct ReturnedDependencyTests {
     }
     Thread { dispatcher.dispatch(action: script, mode: mode) }.start()
     #expect(await log.first(3) == ["block", "returned", "after"])
+  }
+}
+
+/// Counts how often it is compared with another one.
+private final class ComparedOperation: Foundation.Operation, @unchecked Sendable {
+  // because it adds only a constant
+  private let comparisons: EventCount
+
+  init(_ comparisons: EventCount) {
+    self.comparisons = comparisons
+  }
+
+  override func isEqual(_ object: Any?) -> Bool {
+    comparisons.add()
+    return super.isEqual(object)
   }
 }

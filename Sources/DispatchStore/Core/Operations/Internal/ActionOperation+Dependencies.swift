@@ -30,8 +30,10 @@ extension ActionOperation {
     for (_, watch) in watches { watch.begin() }
     yieldPoint(.watch, store.identifier)
     // A dependency removed, or a cancellation, since `dependencies` was read has found no watch to end.
-    let present = dependencies
-    for operation in unfinished where !present.contains(operation) { stopWatching(operation) }
+    let present = Set(dependencies.map(ObjectIdentifier.init))
+    for operation in unfinished where !present.contains(ObjectIdentifier(operation)) {
+      stopWatching(operation)
+    }
     if isCancelled { stopWatchingAll() }
     return false
   }
