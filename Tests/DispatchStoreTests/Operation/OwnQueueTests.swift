@@ -99,6 +99,27 @@ struct OwnQueueTests {
     #expect(operation.outcome?.isCancelled == true)
   }
 
+  /// In a process of its own: on Linux, Foundation blocks a thread for ever that adds such a dependency.
+  @Test func oneThatDependsOnItselfIsReadyOnlyOnceItIsCancelled() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      let (queue, stage) = (OperationQueue.wide(1), Stage(model: [], reducer: ScriptReducer()))
+      let removed = Script.Operation(action: .adds("removed"), store: stage) { _, _ in }
+      removed.addDependency(removed)
+      #expect(!removed.isReady)
+      removed.removeDependency(removed)
+      #expect(removed.isReady)
+      let kept = Script.Operation(action: .adds("kept"), store: stage) { _, _ in }
+      kept.addDependency(kept)
+      queue.add(kept)
+      #expect(!kept.isReady && kept.outcome == nil)
+      kept.cancel()
+      queue.add(removed)
+      await onOwnThread { for operation in [removed, kept] { operation.waitUntilFinished() } }
+      #expect(removed.outcome?.isFinished == true && kept.outcome?.isCancelled == true)
+    }
+  }
+
   @Test func cancelledAfterItsStartItEndsAsItsBlockSays() async {
     let (started, cancelled) = (Latch(), Latch())
     let operation = Script.Operation(action: .adds("own"), store: stage) { operation, _, _ in

@@ -274,6 +274,24 @@ struct DeadlockRingTests {
     #expect(results.all.map(\.errorCode) == [.wouldDeadlock])
   }
 
+  /// In a process of its own: on Linux, Foundation blocks a thread for ever that adds such a dependency.
+  @Test func aDependencyOnTheOperationItself() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      let dispatcher = makeStage().dispatcher
+      let script = Script.answers { action, store in
+        let operation = Script.Operation(action: action, store: store) { _, _ in }
+        operation.addDependency(operation)
+        return operation
+      }
+      for mode in Dispatcher.Mode.everyMode {
+        let handle = await onOwnThread { dispatcher.dispatch(action: script, mode: mode) }
+        #expect(await handle.result.errorCode == .wouldDeadlock, "\(mode)")
+        #expect(await dispatcher.dispatch(action: Script.adds("next"), mode: mode).result.isSuccess)
+      }
+    }
+  }
+
   // MARK: The message
 
   @Test func namesAllLanesHoldersAndCallSitesInTheOrderOfTheRing() async {

@@ -109,17 +109,20 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   /// Makes it wait for another operation.
   ///
   /// Call it before your reducer returns the operation. A dispatch that already waits for others does not wait for one
-  /// that you add.
+  /// that you add. If the operation depends on itself, it never runs: its dispatch ends with `wouldDeadlock`.
   public override func addDependency(_ operation: Operation) {
     withState {
       $0.hasDependencies = true
       $0.isTouched = true
+      if operation === self { $0.dependsOnItself = true }
     }
-    super.addDependency(operation)
+    // Foundation for Linux locks both operations, one after the other: the thread would wait for itself.
+    if operation !== self { super.addDependency(operation) }
   }
 
   /// Makes it wait for another operation no longer.
   public override func removeDependency(_ operation: Operation) {
+    if operation === self { withState { $0.dependsOnItself = false } }
     super.removeDependency(operation)
     stopWatching(operation)
   }
@@ -127,7 +130,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   /// Whether all that it depends on has finished; true for a cancelled one.
   public override var isReady: Bool {
     checkReadinessRead()
-    return super.isReady
+    return super.isReady && (!withState(\.dependsOnItself) || isCancelled)
   }
 
   /// Runs it on this thread; called by the queue that it was added to.
@@ -136,7 +139,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   ///   queue calls this.
   public override func start() {
     checkStart()
-    let unfinished = isCancelled ? [] : dependencies.filter { !$0.isFinished }
+    let unfinished = isCancelled ? [] : unfinishedDependencies
     if !unfinished.isEmpty {
       stopProgram(
         """

@@ -9,7 +9,7 @@ extension ActionOperation {
     for storeRun: StoreRun, orElse onReady: @escaping @Sendable () -> Void
   ) throws(DispatchError) -> Bool {
     guard withState({ $0.hasDependencies }) else { return true }
-    let unfinished = dependencies.filter { !$0.isFinished }
+    let unfinished = unfinishedDependencies
     guard !unfinished.isEmpty, !isCancelled else { return true }
     let watches = unfinished.map { operation in
       let identity = ObjectIdentifier(operation)
@@ -36,6 +36,11 @@ extension ActionOperation {
     }
     if isCancelled { stopWatchingAll() }
     return false
+  }
+
+  /// The operations that it depends on and that have not finished, perhaps itself.
+  var unfinishedDependencies: [Operation] {
+    dependencies.filter { !$0.isFinished } + (withState(\.dependsOnItself) ? [self] : [])
   }
 
   /// The library's operations among these and their dependencies.

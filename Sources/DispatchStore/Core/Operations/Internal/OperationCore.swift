@@ -28,6 +28,7 @@ struct OperationCore: @unchecked Sendable {
     /// Whether the library made it, to call `reduce(into:action:)`.
     var isReduction = false
     var hasDependencies = false
+    var dependsOnItself = false
     /// Whether `isReady` was read: it may be in a queue.
     var wasReadinessRead = false
     /// Whether code outside the library has started or cancelled it, made it wait, or read whether it is ready.
