@@ -43,18 +43,6 @@ struct GateStage: Sendable {
     }
   }
 
-  /// The same in a lane in which another one has started: returns once it waits there.
-  func queue(
-    _ script: Script, _ mode: Dispatcher.Mode, _ options: DispatchOptions, sends: Bool = false
-  ) async -> Task<DispatchResult, Never> {
-    let lane = dispatcher.scheduler(of: mode) as! Lane
-    let count = lane.order.waiting.count
-    let task = run(script, mode, options, sends: sends)
-    // What is sent to the main queue goes there first.
-    while mode == .mainThread, sends, lane.order.waiting.count == count { await Task.yield() }
-    return task
-  }
-
   /// Dispatches one that has begun, and goes on until the latch opens.
   func begin(
     _ name: String, until free: Latch, _ mode: Dispatcher.Mode = .async, _ options: DispatchOptions,

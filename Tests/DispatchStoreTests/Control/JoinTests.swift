@@ -331,7 +331,7 @@ struct JoinTests {
   }
 
   /// A repeat joins before it cancels older ones of its key: it spares the one that it joins.
-  @Test(arguments: Way.all.filter { $0.mode != .sync && !($0.sends && $0.mode == .mainThread) })
+  @Test(arguments: Way.all.filter { $0.mode != .sync })
   func aRepeatThatIsTheLatestOfItsKeyJoinsBeforeItCancels(_ way: Way) async {
     let (free, options, dispatcher) = (
       Latch(),

@@ -57,9 +57,9 @@ struct LanePriorityPairTests {
     _ mode: Dispatcher.Mode, sends: Bool
   ) async {
     let holder = await begin(mode)
-    let high = await it.queue(
+    let high = it.run(
       it.notes("high"), mode, [.priority(.high), .cancelsPrevious("k")], sends: sends)
-    let low = await it.queue(
+    let low = it.run(
       it.notes("low"), mode, [.priority(.low), .cancelsPrevious("k")], sends: sends)
     free.open()
     #expect(await high.value.isSuccess == false)
@@ -84,9 +84,9 @@ struct LanePriorityPairTests {
     _ mode: Dispatcher.Mode, sends: Bool
   ) async {
     let holder = await begin(mode)
-    let low = await it.queue(
+    let low = it.run(
       it.notes("low"), mode, [.priority(.low), .timeout(.seconds(1))], sends: sends)
-    let high = await it.queue(it.notes("high"), mode, .priority(.high), sends: sends)
+    let high = it.run(it.notes("high"), mode, .priority(.high), sends: sends)
     await it.clock.waitForSleepers(atLeast: 1)
     it.clock.advance(by: .seconds(1))
     #expect(await low.value.errorCode == .timedOut)
@@ -116,10 +116,10 @@ struct LanePriorityPairTests {
   @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
   func prioritiesAndJoinTheFirstOneKeepsItsOwn(_ mode: Dispatcher.Mode, sends: Bool) async {
     let holder = await begin(mode)
-    let first = await it.queue(
+    let first = it.run(
       it.notes("first"), mode, [.priority(.low), .idempotencyKey("k", remembered: .zero)],
       sends: sends)
-    let normal = await it.queue(it.notes("normal"), mode, .init(), sends: sends)
+    let normal = it.run(it.notes("normal"), mode, .init(), sends: sends)
     // It joins, and has no turn of its own.
     let joins = it.run(
       it.notes("joins"), mode, [.priority(.veryHigh), .idempotencyKey("k", remembered: .zero)])

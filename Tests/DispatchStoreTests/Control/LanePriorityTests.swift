@@ -25,7 +25,7 @@ struct LanePriorityTests {
     var tasks = [holder]
     for (name, priority) in dispatches {
       let options = priority.map { .priority($0) } ?? DispatchOptions()
-      tasks.append(await it.queue(it.notes(name), mode, options, sends: sends))
+      tasks.append(it.run(it.notes(name), mode, options, sends: sends))
     }
     free.open()
     for task in tasks { #expect(await task.value.isSuccess) }
@@ -97,7 +97,7 @@ struct LanePriorityTests {
     ]
     var tasks = [holder]
     for (name, options) in dispatches {
-      tasks.append(await it.queue(it.notes(name), mode, options, sends: sends))
+      tasks.append(it.run(it.notes(name), mode, options, sends: sends))
     }
     free.open()
     for task in tasks { #expect(await task.value.isSuccess) }
@@ -197,18 +197,18 @@ struct LanePriorityTests {
   func oneThatIsCancelledIsPassedOver(_ mode: Dispatcher.Mode, sends: Bool) async {
     it.dispatcher.usePriorities(in: mode)
     let holder = await it.begin("holder", until: free, mode, .init())
-    let low = await it.queue(it.notes("low"), mode, .priority(.low), sends: sends)
+    let low = it.run(it.notes("low"), mode, .priority(.low), sends: sends)
     var cancelled: [Task<DispatchResult, Never>] = []
     for _ in 0..<200 {
       let options = [.priority(.high), .named("all")] as DispatchOptions
-      cancelled.append(await it.queue(it.notes("high"), mode, options, sends: sends))
+      cancelled.append(it.run(it.notes("high"), mode, options, sends: sends))
     }
     #expect(it.dispatcher.cancel(named: "all") == 200)
     for task in cancelled { #expect(await task.value.isSuccess == false) }
     let lane = it.dispatcher.scheduler(of: mode) as? Lane
     let waiting = lane?.state.withLock { $0.order(top: nil).waiting.count } ?? 0
     #expect(waiting < 150, "\(waiting) of 201 wait.")
-    let normal = await it.queue(it.notes("normal"), mode, .init(), sends: sends)
+    let normal = it.run(it.notes("normal"), mode, .init(), sends: sends)
     free.open()
     for task in [holder, low, normal] { #expect(await task.value.isSuccess) }
     #expect(order == ["normal", "low"])

@@ -39,7 +39,7 @@ struct LanePriorityWaitTests {
     let holder = await it.begin("holder", until: free, mode, .init())
     let low = it.dispatcher.dispatch(
       action: it.notes("low"), mode: mode, options: .priority(.veryLow))
-    let after = await it.queue(
+    let after = it.run(
       it.notes("after"), mode, [.after(low), .priority(.veryHigh)], sends: sends)
     free.open()
     for task in [holder, after] { #expect(await task.value.isSuccess) }
@@ -58,7 +58,7 @@ struct LanePriorityWaitTests {
     var tasks = [holder]
     for options in [DispatchOptions.after(other), [.after(other), .exclusive("k")]] {
       let waits = it.notes("waits")
-      tasks.append(await it.queue(waits, mode, [options, .priority(.veryHigh)], sends: sends))
+      tasks.append(it.run(waits, mode, [options, .priority(.veryHigh)], sends: sends))
     }
     free.open()
     for task in tasks { #expect(await task.value.isSuccess) }
@@ -98,11 +98,10 @@ struct LanePriorityWaitTests {
     let holder = await it.begin("holder", until: free, mode, .init())
     let other = it.dispatcher.dispatch(
       action: it.holds("holder outside", until: outside), mode: .async)
-    let low = await it.queue(it.notes("low"), mode, .priority(.low), sends: sends)
-    let cancelled = await it.queue(
+    let low = it.run(it.notes("low"), mode, .priority(.low), sends: sends)
+    let cancelled = it.run(
       it.notes("cancelled"), mode, [.after(other), .priority(.high), .named("it")], sends: sends)
-    let high = await it.queue(
-      it.notes("high"), mode, .priority(.high), sends: sends)
+    let high = it.run(it.notes("high"), mode, .priority(.high), sends: sends)
     it.dispatcher.cancel(named: "it")
     #expect(await cancelled.value.isSuccess == false)
     free.open()
@@ -126,7 +125,7 @@ struct LanePriorityWaitTests {
       action: Script.suspends { _ in _ = await low.result }, mode: .async)
     // Else it may be its wait that closes the ring.
     await low.waitUntilAwaited()
-    let overtakes = await it.queue(
+    let overtakes = it.run(
       .suspends { _ in codes.record(await other.result.errorCode) }, mode, .priority(.high),
       sends: sends)
     free.open()

@@ -300,8 +300,7 @@ struct RatePairTests {
       action: Script.adds("2"), mode: mode, options: .idempotencyKey("id", remembered: .zero))
     let sent = Task.immediate {
       await dispatcher.send(
-        Script.adds("3"), mode: mode == .mainThread ? .async : mode,
-        options: .idempotencyKey("id", remembered: .zero))
+        Script.adds("3"), mode: mode, options: .idempotencyKey("id", remembered: .zero))
     }
     let third = dispatcher.dispatch(action: Script.adds("4"), mode: mode)
     #expect(await third.result.errorCode == .limitExceeded)

@@ -455,26 +455,23 @@ struct TimeLimitTests {
     #expect(error?.code == .timedOut && error?.timeLimit == Self.second)
   }
 
-  /// Also if it comes to the main actor only then.
+  /// Also while the main actor is busy.
   @Test(arguments: [false, true])
   func ofWhatIsSentToTheMainActorCountsFromTheCall(isDefault: Bool) async {
     let dispatcher = Dispatcher(
       defaults: isDefault ? .timeout(Self.second) : [], clock: clock)
     dispatcher.addStage()
-    let (script, isHeld, free) = (Script.runs { [log] _ in log.record("ran") }, Latch(), Latch())
-    DispatchQueue.main.async {
-      isHeld.open()
-      free.wait()
-    }
-    await isHeld.opened()
+    let script = Script.runs { [log] _ in log.record("ran") }
+    let busy = await BusyMainQueue.begin()
     let sent = Task.immediate {
       await dispatcher.send(
         script, mode: .mainThread, options: isDefault ? [] : .timeout(Self.second)
       ).result
     }
+    await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: Self.second)
-    free.open()
     expectTimedOut(await sent.value)
+    busy.end()
     #expect(log.all.isEmpty)
   }
 

@@ -50,7 +50,7 @@ struct DiagnosisTests {
     await world.end(held, other)
   }
 
-  @Test(arguments: laneModes.filter { $0 != .mainThread })
+  @Test(arguments: laneModes)
   func showsATaskThatWaitsForItsTurn(mode: Dispatcher.Mode) async {
     let held = await world.hold(mode)
     let dispatcher = dispatcher
@@ -356,7 +356,7 @@ struct DiagnosisTests {
     await world.end(whole)
   }
 
-  @Test(arguments: queuedModes.filter { $0 != .mainThread })
+  @Test(arguments: queuedModes)
   func namesTheHoldersOfALimitForWhichACallWaits(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .wait, name: "encoders")
     let held = await world.hold(.async, .limited(by: limit))

@@ -27,13 +27,6 @@ struct RateLimitTests {
       // In a lane, the first that waits holds it, and others wait behind it.
       let isLane = way.mode != .sync && way.mode != .async
       await limit.waiting(isLane ? 1 : index)
-      if way.mode == .mainThread, way.sends {
-        // Those that a task sends to the main queue come to the lane by themselves.
-        let lane = dispatcher.scheduler(of: .mainThread) as! Lane
-        while lane.order.waiting.count < index - 1 {
-          await Task.yield()
-        }
-      }
     }
     for index in 1..<4 {
       await limit.waiting(way.mode == .sync || way.mode == .async ? 4 - index : 1)

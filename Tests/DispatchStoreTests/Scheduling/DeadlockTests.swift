@@ -234,7 +234,7 @@ struct DeadlockTests {
     #expect(dispatcher.dispatch(action: Script.adds("next"), mode: .sync).hasEnded)
   }
 
-  /// The block's task would go to the main actor, whose queue the caller holds up.
+  /// It would have its turn on the main queue, which the caller holds up.
   @MainActor @Test func whatABlockOfASyncDispatchOnTheMainQueueSendsThere() {
     let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
     let script = Script.suspends { _ in
@@ -280,6 +280,19 @@ struct DeadlockTests {
     }
     Thread { handles.record(dispatcher.dispatch(action: script, mode: mode)) }.start()
     #expect(await handles.first(1)[0].result.isSuccess)
+  }
+
+  /// The call blocks a thread for tasks; the block's task needs no other to come to the main actor.
+  @Test func whatABlockOfASyncDispatchInATaskSendsToTheMainQueueIsNoRing() async {
+    let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
+    let script = Script.suspends { _ in
+      codes.record(
+        await dispatcher.send(Script.adds("inner"), mode: .mainThread).dispatchError?.code)
+    }
+    await Task.detached {
+      _ = dispatcher.dispatch(action: script, mode: .sync)
+    }.value
+    #expect(codes.all == [nil])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

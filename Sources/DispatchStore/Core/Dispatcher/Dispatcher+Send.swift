@@ -6,7 +6,7 @@ extension Dispatcher {
   ///
   /// `Perform` handlers run in your task in their turn, or in tasks of their own if several run at once, or if a
   /// timeout or a name can cancel them. An `On` runs in your task, or on the lane's thread if the lane was busy.
-  /// `.mainThread` moves the task to the main actor meanwhile, and any other mode away from it.
+  /// With `.mainThread`, the task moves to the main actor once it is its turn, and with any other mode away from there.
   ///
   /// Ends with `wouldDeadlock` inside a handler that holds the same lane. Suspending the queue holds it back, except in
   /// `.mainThread`. The queue's width does not limit it in `.async`.
@@ -88,14 +88,15 @@ extension Dispatcher {
     _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt
   ) async -> DispatchResult {
-    guard mode.runs(on: #isolation) else {
-      return await sendElsewhere(
+    let isElsewhere = !mode.runs(on: #isolation)
+    if isElsewhere, !mode.isMainThread {
+      return await sendFromMainActor(
         action, to: storeIdentifier, mode, options, completion, fileID, line)
     }
     let sent = withUnsafePointer(to: action) {
       beginSend(
         UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, mode, options, completion,
-        fileID, line)
+        fileID, line, isElsewhere: isElsewhere)
     }
     switch consume sent {
     case .ended(let result): return result
@@ -141,12 +142,12 @@ extension Dispatcher {
     }
     return await send(
       action, to: storeIdentifier, mode, options, completion, fileID, line, until: deadline,
-      after: nil, on: #isolation)
+      on: #isolation)
   }
 
-  /// Sends an action on the main actor, or away from it, as its mode requires.
+  /// Sends an action of a task on the main actor in a mode that does not run there.
   @usableFromInline
-  nonisolated(nonsending) func sendElsewhere<Action: ActionType>(
+  nonisolated(nonsending) func sendFromMainActor<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
     _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
     _ line: UInt
@@ -155,29 +156,20 @@ extension Dispatcher {
       return await send(
         action, to: storeIdentifier, mode, options, completion, fileID, line, afterSection: end)
     }
-    let callSite = CallSite(fileID: fileID, line: line)
     // Time counts from the call, also until the task is where the dispatch runs.
-    let deadline = deadline(options, options.control, at: callSite)
-    let visit: MainQueueVisit?
-    do {
-      visit = mode.isMainThread ? try MainQueueVisit(of: self, at: callSite) : nil
-    } catch {
-      return refuseSend(
-        of: type(of: action), to: storeIdentifier, with: error, completion, fileID, line)
-    }
+    let deadline = deadline(
+      options, options.control, at: CallSite(fileID: fileID, line: line))
     return await send(
       action, to: storeIdentifier, mode, options, completion, fileID, line, until: deadline,
-      after: visit, on: mode.isMainThread ? MainActor.shared : nil)
+      on: nil)
   }
 
   /// Sends an action of a task that has waited, with the time that is left for the dispatch.
   private func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
     _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt, until deadline: Deadline?, after visit: MainQueueVisit?,
-    on isolation: isolated (any Actor)?
+    _ line: UInt, until deadline: Deadline?, on isolation: isolated (any Actor)?
   ) async -> DispatchResult {
-    visit?.end()
     let left: DispatchOptions
     do {
       left = try self.options(options, until: deadline, at: CallSite(fileID: fileID, line: line))

@@ -199,7 +199,10 @@ struct WaitSearch {
         life.gate?.obstacles(of: dispatch, followingLines: followsQueues) ?? []
       )
     }
-    if blocksTaskThread, scheduler?.isTask == true { return .task }
+    // A dispatch that the waiting task itself takes to the main actor needs no other thread.
+    if blocksTaskThread, let scheduler, scheduler.isTask, !(isOrigin && scheduler.needsMainQueue) {
+      return .task
+    }
     // A dispatch that was cancelled while it waited ends without its scheduler.
     if let scheduler {
       // Met first, and so visited last: a ring through the lane says more.

@@ -30,9 +30,21 @@ extension Dispatch {
       if let refused = wait?.endIfRefused(dispatch) { return refused }
       dispatch.whenEnded { task.ended() }
     }
-    await runToEnd(of: dispatch, in: task)
+    if task.isElsewhere {
+      await runOnNoActor(dispatch, in: task)
+    } else {
+      await runToEnd(of: dispatch, in: task)
+    }
     wait?.end()
     return end(dispatch, on: .current)
+  }
+
+  /// Runs the steps of a dispatch outside of the caller's actor, until the task comes to the main actor.
+  ///
+  /// Otherwise the lane would wait for a busy actor.
+  @concurrent
+  private static func runOnNoActor(_ dispatch: Dispatch, in task: TaskScheduler) async {
+    await runToEnd(of: dispatch, in: task)
   }
 
   private nonisolated(nonsending) static func runToEnd(
@@ -74,6 +86,8 @@ extension Dispatch {
         continue
       }
       switch step {
+      case .start where task.isElsewhere:
+        await runOnMainActor(dispatch, in: task)
       case .start:
         start(dispatch, in: task, on: .current)
       case .look:
@@ -86,6 +100,13 @@ extension Dispatch {
         await block()
       }
     }
+  }
+
+  /// Starts the dispatch of a task that was elsewhere until its turn, and runs its steps.
+  @MainActor
+  private static func runOnMainActor(_ dispatch: Dispatch, in task: TaskScheduler) async {
+    start(dispatch, in: task, on: .current)
+    await runToEnd(of: dispatch, in: task)
   }
 
   /// Cancels the dispatch with its task; nothing begins from now on that its blocks dispatch.

@@ -18,14 +18,18 @@ enum SentDispatch {
 // Structured dispatches. If the lane is idle, the task acquires it with one atomic operation. An inline run then
 // takes the action through its stores without a record, as for `.sync`. Otherwise the dispatch takes its turn in the
 // lane's inbox. An action that only reduces then runs on the lane's thread, and the task is resumed once, with the
-// result. So tasks that contend for a lane form no convoy. For any other action, the lane's turn starts the task.
+// result. So tasks that contend for a lane form no convoy. For any other action, the lane's turn starts the task. A task
+// that is not on the main actor waits for its turn there also if the lane is idle, and goes there when it is started.
 extension Dispatcher {
   /// Runs an action on this thread, until its task has to wait.
+  ///
+  /// - Parameter isElsewhere: Whether the mode is `mainThread`, and the task is not on the main actor. The dispatch then
+  ///   waits for its turn, also if the lane is idle: the main queue may be busy.
   @usableFromInline
   func beginSend(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
     _ mode: Mode, _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt
+    _ line: UInt, isElsewhere: Bool
   ) -> SentDispatch {
     let callSite = CallSite(fileID: fileID, line: line)
     let thread = ThreadState.current(by: threadKey)
@@ -35,7 +39,7 @@ extension Dispatcher {
     let isHeldBack = !options.after.isEmpty && !options.unended.isEmpty
     let isControlled = options.isControlled || defaultAdmission != nil
     let isDetached = options.control?.isDetached == true
-    if !isControlled, !isHeldBack, mayRunHere(route, mode), !Task.isCancelled {
+    if !isControlled, !isHeldBack, !isElsewhere, mayRunHere(route, mode), !Task.isCancelled {
       let place = scheduler(of: mode)
       if place.acquire() {
         let sent = run(
@@ -68,7 +72,7 @@ extension Dispatcher {
     let needsTask = !route._withUnsafeGuaranteedRef(\.onlyReduces) || mode.isMainThread
     return queue(
       copyAction(type, at: action), to: route, storeIdentifier, mode, options, completion, callSite,
-      needsTask: needsTask, on: thread)
+      needsTask: needsTask, isElsewhere: isElsewhere, on: thread)
   }
 
   /// Asks the admission control, which may take units of limits; nil if the dispatch is to be made now.
@@ -128,12 +132,12 @@ extension Dispatcher {
   private func queue(
     _ action: any ActionType, to route: Unmanaged<Route>, _ storeIdentifier: String?, _ mode: Mode,
     _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite, needsTask: Bool,
-    on thread: ThreadState
+    isElsewhere: Bool, on thread: ThreadState
   ) -> SentDispatch {
     let dispatch = pool.makeDispatch(on: thread)
     setUp(dispatch, to: route, mode, options, completion, callSite, on: thread)
     // The dispatch gets its position only after admission, because a named lane must be used once it is looked up.
-    let task = TaskScheduler(at: pool, of: self)
+    let task = TaskScheduler(at: pool, of: self, isElsewhere: isElsewhere)
     let details = dispatch.makeDetails()
     (details.scheduler, details.dispatcher) = (task, self)
     dispatch.enter(task)
@@ -171,7 +175,7 @@ extension Dispatcher {
     return .underWay(dispatch, task)
   }
 
-  /// Starts a dispatch in its task if its position is free at once, or schedules it.
+  /// Starts a dispatch in its task if its position is free at once and the task is there, or schedules it.
   ///
   /// - Returns: Whether it runs on the lane's thread.
   private func start(
@@ -180,7 +184,7 @@ extension Dispatcher {
   ) -> Bool {
     let place = details.isJoining ? freeScheduler(of: mode) : scheduler(of: mode)
     task.move(to: place)
-    if !dispatch.isHeldBack, task.place.acquire() {
+    if !task.isElsewhere, !dispatch.isHeldBack, task.place.acquire() {
       task.place.hold(dispatch)
       var started = dispatch
       // A cancelled dispatch ends elsewhere: its position is free.

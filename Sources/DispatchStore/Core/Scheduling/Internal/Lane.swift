@@ -238,6 +238,9 @@ final class Lane: Scheduler, @unchecked Sendable {
       }
     switch end {
     case .empty where ending == .retired: retire()
+    // A task that is elsewhere releases the lane of a dispatch that ended before its start. Conditions of the next ones
+    // are checked on the main queue.
+    case .drain where isMain && !MainQueue.isCurrent: submit(isStart: true, for: dispatcher)
     // The calling task drains the lane and resumes the next task; an action is left to a drainer of the queue.
     case .drain: drain(startsActions: isPlanted(.drainOnForeignStack))
     case .empty, .none: break

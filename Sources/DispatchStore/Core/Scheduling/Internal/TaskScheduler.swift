@@ -17,6 +17,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   /// Behind a lock of its own, because a task that is made asks this scheduler for a thread at once.
   private let blocks = Locked(Blocks())
   private let ofDispatcher: Dispatcher
+  /// Whether the task comes to the main actor only once its dispatch has its turn.
+  let isElsewhere: Bool
   private let state = Locked(State())
   /// Whether the task has seen that it is cancelled.
   private var wasCancelled = false
@@ -46,8 +48,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     var isDetached = false
   }
 
-  init(at place: Scheduler, of dispatcher: Dispatcher) {
-    ofDispatcher = dispatcher
+  init(at place: Scheduler, of dispatcher: Dispatcher, isElsewhere: Bool = false) {
+    (ofDispatcher, self.isElsewhere) = (dispatcher, isElsewhere)
     super.init()
     move(to: place)
   }
