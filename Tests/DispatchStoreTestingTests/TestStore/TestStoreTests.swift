@@ -519,14 +519,16 @@ struct TestStoreTests {
     inTurn.cancel()
   }
 
-  /// The ways in which an effect awaits a delayed entry.
+  /// The ways in which an effect awaits a delayed entry, or one that waits for it.
   enum DelayedWait: CaseIterable {
     case send, detachedSend, dispatch, list, group, groupWithTimeLimit, dispatchedGroup
+    case sentRepeat, dispatchedRepeat, repeatAfterARepeat
 
     func perform(by dispatcher: Dispatcher) async {
       let entry = LedgerAction.entry("later")
       let delay = DispatchOptions.delayed(by: .seconds(1))
       let group = ActionGroup { ActionStep(entry, options: delay) }
+      let key = DispatchOptions.idempotencyKey("entry")
       switch self {
       case .send: await dispatcher.send(entry, options: delay)
       case .detachedSend: await dispatcher.send(entry, options: [delay, .detached])
@@ -535,11 +537,21 @@ struct TestStoreTests {
       case .group: await dispatcher.send(group)
       case .groupWithTimeLimit: await dispatcher.send(group, options: .timeout(.seconds(60)))
       case .dispatchedGroup: await dispatcher.dispatch(group).ended()
+      case .sentRepeat:
+        dispatcher.dispatch(entry, options: [key, delay])
+        await dispatcher.send(entry, options: key)
+      case .dispatchedRepeat:
+        dispatcher.dispatch(entry, options: [key, delay])
+        await dispatcher.dispatch(entry, options: key).ended()
+      case .repeatAfterARepeat:
+        dispatcher.dispatch(entry, options: [key, delay])
+        let first = dispatcher.dispatch(entry, options: key)
+        await dispatcher.send(entry, options: [key, .after(first)])
       }
     }
   }
 
-  @Test(arguments: DelayedWait.allCases)
+  @Test(.timeLimit(.minutes(1)), arguments: DelayedWait.allCases)
   func doesNotAwaitARunThatAwaitsADelayedDispatch(wait: DelayedWait) async {
     let clock = VirtualClock()
     let testStore = AccountTest(

@@ -184,7 +184,9 @@ extension Dispatcher {
   ) -> Bool {
     let place = details.isJoining ? freeScheduler(of: mode) : scheduler(of: mode)
     task.move(to: place)
-    if !task.isElsewhere, !dispatch.isHeldBack, task.place.acquire() {
+    let isHeldBack = dispatch.isHeldBack
+    if isHeldBack { VirtualSleeps.ofTask?.begin(awaiting: dispatch) }
+    if !task.isElsewhere, !isHeldBack, task.place.acquire() {
       task.place.hold(dispatch)
       var started = dispatch
       // A cancelled dispatch ends elsewhere: its position is free.

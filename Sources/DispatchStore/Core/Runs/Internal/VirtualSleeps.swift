@@ -3,7 +3,7 @@ import Synchronization
 /// The tasks of a run that sleep, or await a delayed dispatch, until a test lets time pass.
 package final class VirtualSleeps: Sendable {
   private let count = Atomic(0)
-  /// The dispatches that tasks await, and that were delayed when the wait began.
+  /// The dispatches that tasks await, and that waited for time to pass when the wait began.
   private let awaited = Locked([Dispatch]())
   private let whenBegun: @Sendable () -> Void
 
@@ -15,17 +15,17 @@ package final class VirtualSleeps: Sendable {
   /// The sleeps of the run to which the current task belongs, if a test waits for that.
   package static var ofTask: VirtualSleeps? { (DispatchContext.inTask as? TaskContext)?.sleeps }
 
-  /// Whether no task sleeps, or the time of one has come before its beginning was noted; and no awaited dispatch is
-  /// delayed.
+  /// Whether no task sleeps, or the time of one has come before its beginning was noted; and no awaited dispatch
+  /// waits for time to pass.
   var isEmpty: Bool {
     guard count.load(ordering: .acquiring) <= 0 else { return false }
     // Asked outside of the lock, inside which no dispatch's own is taken.
-    return !awaited.withLock { $0 }.contains(where: \.isDelayed)
+    return !awaited.withLock { $0 }.contains(where: \.awaitsDelay)
   }
 
   /// Notes that a task awaits a dispatch, if passing time begins that.
   func begin(awaiting dispatch: Dispatch) {
-    guard dispatch.isDelayed else { return }
+    guard dispatch.awaitsDelay else { return }
     let id = dispatch.id
     awaited.withLock { $0.append(dispatch) }
     dispatch.at(.beforeResult) { self.awaited.withLock { $0.removeAll { $0.id == id } } }
@@ -42,9 +42,4 @@ package final class VirtualSleeps: Sendable {
   ///
   /// Takes no lock, because the runtime may have locked a task that is cancelled.
   package func end() { count.subtract(1, ordering: .acquiringAndReleasing) }
-}
-
-extension Dispatch {
-  /// Whether it has been accepted, and begins later.
-  fileprivate var isDelayed: Bool { details?.withState(\.isDelayed) == true }
 }
