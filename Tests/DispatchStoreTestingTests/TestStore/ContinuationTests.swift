@@ -187,6 +187,33 @@ extension ContinuationTests {
     await testStore.receive(Receipt())
     await testStore.finish()
   }
+
+  /// The dispatch that it repeats has ended; the other one that it waits for has not begun.
+  @Test(.timeLimit(.minutes(1)))
+  func doesNotAwaitARepeatThatWaitsForADispatchWhoseTimeHasNotCome() async {
+    let (clock, charging) = (VirtualClock(), Latch())
+    let testStore = TestStore(
+      Store(identifier: "charges", model: 0) {
+        Perform(Charge.self) { _, _ in await charging.opened() }
+      }, dispatcher: Dispatcher(name: "test", clock: clock))
+    let dispatcher = testStore.dispatcher
+    let key = DispatchOptions.idempotencyKey("charge")
+    dispatcher.dispatch(Charge(), mode: .serial, options: key)
+    let reminder = dispatcher.dispatch(
+      Remind(), mode: .serial, options: .delayed(by: .seconds(1)))
+    dispatcher.dispatch(Charge(), mode: .serial, options: [key, .after(reminder)]) { _ in
+      dispatcher.dispatch(Receipt(), mode: .serial)
+    }
+    charging.open()
+    await testStore.receive(Charge())
+    let caught = await failures { await testStore.finish() }
+    #expect(caught.messages.count == 1)
+    #expect(caught.messages.first?.hasPrefix("1 dispatch has not begun") == true)
+    clock.advance(by: .seconds(1))
+    await testStore.receive(Remind())
+    await testStore.receive(Receipt())
+    await testStore.finish()
+  }
 }
 
 // What is due as soon as it waits, before its timer has fired.

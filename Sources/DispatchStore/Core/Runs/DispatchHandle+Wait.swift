@@ -45,7 +45,7 @@ extension DispatchHandle {
     // The dispatch may have ended since the check above, and then has no scheduler.
     if workers == nil, let result = dispatch.result { return body(result) }
     let continuations = workers?.continuations
-    continuations?.add(dispatch.id)
+    continuations?.add(dispatch)
     dispatch.whenEnded {
       let step: @Sendable () -> Void = {
         body(dispatch.result!)

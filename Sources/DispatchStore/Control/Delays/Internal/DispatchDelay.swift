@@ -97,10 +97,6 @@ final class DelayedDispatches: DispatcherAttachment {
   var count: Int { state.withLock(\.delays.count) }
   /// Whether the time of one has come, and it has not begun.
   var isAnyDue: Bool { state.withLock { $0.delays.values.contains(where: \.hasEnded) } }
-  /// The dispatches whose time has not come.
-  var waiting: Set<DispatchID> {
-    state.withLock { state in Set(state.delays.filter { !$0.value.hasEnded }.keys) }
-  }
 
   func follow(_ continuations: Continuations) {
     state.withLock { $0.continuations = continuations }

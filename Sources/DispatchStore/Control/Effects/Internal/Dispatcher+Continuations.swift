@@ -14,9 +14,9 @@ extension Dispatcher {
   /// Without a dispatch under way these go on: timers whose time has come, and what they begin; groups; runs of effects;
   /// closures that await an end; and ends of dispatches for which no hook is called.
   ///
-  /// A run rests while one of its tasks sleeps on a virtual clock or awaits a delayed dispatch, and while it waits for its
-  /// turn or for another attempt. A group rests while all of its running steps are delayed. Long-lived effects do not
-  /// count.
+  /// A run rests while one of its tasks sleeps on a virtual clock, or awaits a delayed dispatch or one that waits for it,
+  /// and while it waits for its turn or for another attempt. A group rests while that holds for all of its running steps.
+  /// Long-lived effects do not count.
   ///
   /// - Parameters:
   ///   - awaitsEffects: Whether runs of effects count.
@@ -27,9 +27,10 @@ extension Dispatcher {
     guard let continuations else { return false }
     // Before all else is looked at, so that no change is missed.
     let changes = continuations.whenChanged(body)
-    return timers.isAnyDue || delayedDispatches.isAnyDue
-      || continuations.isAnyUnderWay(except: delayedDispatches.waiting)
+    return timers.isAnyDue || continuations.isAnyUnderWay
       || awaitsEffects && (continuations.isAnyRunAhead || isAnyEffectBusy)
+      // Last, since what has come due counted as delayed until it began.
+      || delayedDispatches.isAnyDue
       // Something may have begun meanwhile that was looked at before.
       || continuations.changeCount != changes
   }

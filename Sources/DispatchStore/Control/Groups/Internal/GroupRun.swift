@@ -119,7 +119,7 @@ final class GroupRun: Sendable {
       guarded.withLock { $0.end(index) }.resume()
       return ended(index, compensates, .dispatched(handle.resultIfEnded!))
     }
-    continuations?.add(dispatch.id)
+    continuations?.add(dispatch)
     let whenEnded = { @Sendable [self] in
       dispatch.whenEnded { [self] in dispatchEnded(dispatch, index, compensates) }
     }

@@ -156,7 +156,7 @@ extension Dispatcher {
     dispatch.makeDetails().isJoining = true
     if let continuations = pool.continuations {
       let id = dispatch.id
-      continuations.add(id, joining: other.id)
+      continuations.add(dispatch)
       dispatch.whenEnded { continuations.remove(id) }
     }
     dispatch.wait(for: dispatch.dispatchesBefore + [other])

@@ -18,8 +18,7 @@ final class Continuations: Sendable {
   }
 
   private struct End {
-    /// The dispatch whose end is awaited: that one, or the one that it joins.
-    var awaited: DispatchID
+    let dispatch: Dispatch
     var count = 0
   }
 
@@ -42,24 +41,20 @@ final class Continuations: Sendable {
   func end() { change { $0.count -= 1 } }
 
   /// Notes a dispatch before its end can continue something.
-  ///
-  /// - Parameter leader: The dispatch that it joins, if it does.
-  func add(_ id: DispatchID, joining leader: DispatchID? = nil) {
-    change { state in
-      var end = state.ends[id] ?? End(awaited: id)
-      if let leader { end.awaited = leader }
-      end.count += 1
-      state.ends[id] = end
-    }
+  func add(_ dispatch: Dispatch) {
+    change { $0.ends[dispatch.id, default: End(dispatch: dispatch)].count += 1 }
   }
 
   /// Forgets a dispatch once its end has continued that.
   func remove(_ id: DispatchID) {
+    var removed: End?
     change { state in
       guard let end = state.ends[id] else { return }
-      // The dispatch has ended, even if the one that it had joined has not.
-      state.ends[id] = end.count > 1 ? End(awaited: id, count: end.count - 1) : nil
+      if end.count > 1 { state.ends[id]?.count -= 1 } else { state.ends[id] = nil }
+      removed = end
     }
+    // Released outside of the lock: a reply's deinitialization is code of the program.
+    withExtendedLifetime(removed) {}
   }
 
   /// Notes that something has changed that is known elsewhere, such as a run of an effect that has come to rest.
@@ -95,10 +90,10 @@ final class Continuations: Sendable {
 
   /// Whether anything goes on, but for effects.
   ///
-  /// - Parameter delayed: The dispatches whose time has not come, which continue nothing before.
-  func isAnyUnderWay(except delayed: @autoclosure () -> Set<DispatchID>) -> Bool {
-    let (count, awaited) = state.withLock { ($0.count, $0.ends.values.map(\.awaited)) }
-    return count > 0 || !awaited.isEmpty && !delayed().isSuperset(of: awaited)
+  /// The end of a dispatch does not while that waits for time to pass.
+  var isAnyUnderWay: Bool {
+    let (count, awaited) = state.withLock { ($0.count, $0.ends.values.map(\.dispatch)) }
+    return count > 0 || !awaited.allSatisfy(\.awaitsDelay)
   }
 
   /// Whether a run is about to enter its line: an effect is about to be told of the end of a dispatch, or what has caused
