@@ -28,11 +28,7 @@ struct ContinuationTests {
     #expect(dispatcher.whenGoneOn(awaitsEffects: true) {})
     #expect(!begun.isOpen)
     database.release()
-    while true {
-      let changed = Latch()
-      guard dispatcher.whenGoneOn(awaitsEffects: true, { changed.open() }) else { break }
-      await changed.opened()
-    }
+    await dispatcher.rest()
     #expect(begun.isOpen)
   }
 
@@ -103,14 +99,52 @@ struct ContinuationTests {
             throw Missed()
           })
         await dispatcher.send(Placed())
-        while true {
-          let changed = Latch()
-          guard dispatcher.whenGoneOn(awaitsEffects: true, { changed.open() }) else { break }
-          await changed.opened()
-        }
+        await dispatcher.rest()
         if !ended.isOpen { throw Missed() }
       }
       try #require(report.failure == nil, "\(report)")
+    }
+  }
+
+  /// Its timer is due as soon as it is set, when the run has left its line.
+  @Test func showsAnAttemptThatFollowsAtOnce() async throws {
+    for seed in seeds(200) {
+      var simulation = Simulation(seed: seed, order: .rare(preemptions: 3))
+      simulation.switchesAtLocks = true
+      let report = await simulation.run { dispatcher in
+        let (failed, ended) = (Latch(), Latch())
+        dispatcher.register(
+          store: Store(identifier: "count", model: 0) {
+            On(Placed.self) { count, _ in count += 1 }
+          })
+        dispatcher.onWarning { _ in }
+        dispatcher.followContinuations()
+        dispatcher.register(middleware: FollowedSecond())
+        dispatcher.register(
+          effect: DurableEffect("charge", on: Placed.self, attempts: 2, backoff: .none) { _, _ in
+            if failed.isOpen {
+              ended.open()
+              return nil
+            }
+            failed.open()
+            throw Missed()
+          })
+        await dispatcher.send(Placed())
+        await dispatcher.rest()
+        if !ended.isOpen { throw Missed() }
+      }
+      try #require(report.failure == nil, "\(report)")
+    }
+  }
+}
+
+extension Dispatcher {
+  /// Returns once nothing goes on by itself.
+  fileprivate func rest() async {
+    while true {
+      let changed = Latch()
+      guard whenGoneOn(awaitsEffects: true, { changed.open() }) else { return }
+      await changed.opened()
     }
   }
 }

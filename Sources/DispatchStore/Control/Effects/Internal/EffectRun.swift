@@ -230,13 +230,15 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
 
   /// Begins the pause after an attempt, for which the run has neither a turn nor a task.
   private func pause(for duration: Duration, after attempt: Int) {
+    // The run has left its line before its timer is there, which may be due at once.
+    continuations?.begin()
+    defer { continuations?.end() }
     // First, since a dispatcher that closes from now on ends the pause.
     registered.paused(self)
     guard registered.outbox?.isClosed != true, state.withLock({ $0.pause() }) else { return end() }
     let time = dispatcher.clock.nanoseconds.addingClamped(duration.wholeNanoseconds)
     let timer = dispatcher.timers.add(at: time) { self.timerFired() }
     if !state.withLock({ $0.keep(timer, after: attempt) }) { dispatcher.timers.remove(timer) }
-    continuations?.changed()
   }
 
   /// Ends the pause, or cancels the run at its deadline: no run has both.
