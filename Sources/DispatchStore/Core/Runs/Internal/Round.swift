@@ -128,30 +128,40 @@ final class Round: @unchecked Sendable {
   ///   since.
   func start(_ indices: [Int], unparked: Int? = nil) -> Bool {
     let isConcurrent = runsConcurrently && !isCancelled
-    let count = route.count
-    // Stores that may block come after all others: these delay each other by less than a step of their own would take.
-    func rank(_ index: Int) -> Int {
-      isConcurrent && route.mayBlock(at: index) ? index + count : index
+    // Indices are in the order of the hook calls, and so is the execution of stores that are not concurrent.
+    var ready = MinimumHeap(isConcurrent ? [] : indices)
+    // Concurrent stores that may block come last: the others delay each other by less than a step of their own would
+    // take.
+    var blocking = MinimumHeap<Int>([])
+    func add(_ indices: [Int]) {
+      for index in indices {
+        if isConcurrent, route.mayBlock(at: index) {
+          blocking.insert(index)
+        } else {
+          ready.insert(index)
+        }
+      }
     }
-    // Indices are in the order of the hook calls, and so is the execution.
-    var ready = MinimumHeap(indices.map(rank).sorted())
+    func popNext() -> Int? {
+      if let index = ready.popMinimum() { return index }
+      let index = blocking.popMinimum()
+      while let other = blocking.popMinimum() { resume { $0.start([other]) } }
+      return index
+    }
+    if isConcurrent { add(indices) }
     if let unparked {
       for entry in isAtomic ? route.entries : [route.entries[unparked]] {
         entry.storage?.startNextParked()
       }
     }
-    while let first = ready.popMinimum() {
-      let index = first % count
-      if first >= count {
-        while let other = ready.popMinimum() { resume { $0.start([other % count]) } }
-      }
+    while let index = popNext() {
       if index != unparked, park(index, and: isConcurrent ? [] : ready.sorted) {
         if isConcurrent { continue }
         return false
       }
       let (next, isClosed) = attempt(index)
       if isClosed { return true }
-      for index in next { ready.insert(rank(index)) }
+      add(next)
     }
     return false
   }
