@@ -32,8 +32,8 @@ extension InlineRun {
     return record._withUnsafeGuaranteedRef { !$0.hasDetails }
   }
 
-  /// Whether the stores can't run one after the other, since one may block; false in a task.
-  var runsConcurrently: Bool {
+  /// Whether the stores are to run concurrently, since one may block; false in a task.
+  var needsConcurrency: Bool {
     place == nil && route._withUnsafeGuaranteedRef { !$0.isInlineConcurrently }
       && record?._withUnsafeGuaranteedRef(\.runsConcurrently) == true
   }

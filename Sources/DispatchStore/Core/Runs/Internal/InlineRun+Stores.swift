@@ -76,7 +76,7 @@ extension InlineRun.Address {
   private func needsRound(for route: Route, isAtomic: Bool) -> Bool {
     if isAtomic, pointee.mayRetry { return true }
     let endsApart = route.endGate != nil || route.count > 1 && pointee.mayEndEarly
-    return (endsApart || !isAtomic && pointee.runsConcurrently) && !pointee.isCancelled
+    return (endsApart || !isAtomic && pointee.needsConcurrency) && !pointee.isCancelled
   }
 
   /// Runs store after store, as long as each ends at once.
