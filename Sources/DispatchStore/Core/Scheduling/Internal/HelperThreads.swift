@@ -79,6 +79,7 @@ private final class IdleHelpers: @unchecked Sendable {
     defer { condition.unlock() }
     guard count < Self.most else { return nil }
     count += 1
+    // By the date: while that is set back, idle threads stay longer, and still take work.
     let end = Date(timeIntervalSinceNow: 1)
     while works.isEmpty, condition.wait(until: end) {}
     // Also after that time: another thread may have counted on this one.
