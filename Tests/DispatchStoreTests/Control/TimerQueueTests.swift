@@ -86,6 +86,19 @@ struct TimerQueueTests {
     #expect(timers.count == 0)
   }
 
+  /// Another timer is left, for which the queue sets the next alarm.
+  @Test func theTaskOfAClockIsNotCancelledWhileItFiresTimers() async {
+    let clock = SleepingClock()
+    let (timers, fired) = (TimerQueue(DispatcherClock(clock)), fired)
+    _ = timers.add(at: Self.second) { fired.record("isCancelled: \(Task.isCancelled)") }
+    _ = timers.add(at: 2 * Self.second, note("later"))
+    clock.base.advance(by: .seconds(1))
+    #expect(await fired.first(1) == ["isCancelled: false"])
+    clock.base.advance(by: .seconds(1))
+    #expect(await fired.first(2).last == "later")
+    #expect(timers.count == 0)
+  }
+
   @Test func oneTaskSleepsUntilTheNextDeadlineAndNoneWithoutTimers() async {
     let clock = VirtualClock()
     let timers = TimerQueue(DispatcherClock(clock))
@@ -135,6 +148,19 @@ extension VirtualClock {
   /// Returns once there are so many sleepers, which begin and are cancelled on other threads.
   fileprivate func sleeps(_ count: Int) async {
     while sleeperCount != count { await Task.yield() }
+  }
+}
+
+/// A virtual clock that can only sleep, as most clocks of programs.
+private final class SleepingClock: Clock {
+  typealias Instant = VirtualClock.Instant
+
+  let base = VirtualClock()
+  var now: Instant { base.now }
+  var minimumResolution: Duration { base.minimumResolution }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    try await base.sleep(until: deadline, tolerance: tolerance)
   }
 }
 

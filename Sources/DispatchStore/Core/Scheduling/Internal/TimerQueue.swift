@@ -97,7 +97,8 @@ final class TimerQueue: Sendable {
     yieldPoint(.fireTimers)
     let (due, former) = state.withLock { state -> ([Timer], Alarm.Unset?) in
       let time = time ?? state.nextAlarm ?? now
-      if state.nextAlarm == time { state.nextAlarm = nil }
+      // Nothing is left to give up, least of all this task if it is the clock's.
+      if state.nextAlarm == time { (state.nextAlarm, state.unset) = (nil, nil) }
       let due = state.heap.takeDue(at: now)
       if !due.isEmpty, isPlanted(.lostAlarm) { return (due, nil) }
       // A clock may be early: the next alarm comes after a pause, so that this does not loop.
