@@ -21,6 +21,9 @@ protocol DispatchFollower: AnyObject, Sendable {
   /// The runs that go on, in words; nil if there is none.
   var progress: String? { get }
 
+  /// Whether a test waits for a run that goes on.
+  var isBusy: Bool { get }
+
   /// Called when the dispatcher closes: from now on it accepts only dispatches made by dispatches in flight.
   func dispatcherClosed()
 

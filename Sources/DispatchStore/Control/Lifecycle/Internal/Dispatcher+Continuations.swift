@@ -36,7 +36,7 @@ extension Dispatcher {
   }
 
   private var isAnyEffectBusy: Bool {
-    registry.withLock(\.followers).contains { ($0 as? RegisteredEffect)?.isBusy == true }
+    registry.withLock(\.followers).contains(where: \.isBusy)
   }
 }
 
