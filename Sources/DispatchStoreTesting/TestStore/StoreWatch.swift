@@ -28,9 +28,8 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
     self.recorder = recorder
     token = recorder.watch(store)
     let start = recorder.journal.read { $0.commits(of: ObjectIdentifier(store)).first }
-    asserted = Awaited(
-      Asserted(
-        version: start?.version ?? store.version, model: start?.model as? Model ?? store.model))
+    let model = start?.model.flatMap { $0 as? Model } ?? store.model
+    asserted = Awaited(Asserted(version: start?.version ?? store.version, model: model))
   }
 
   var storeIdentity: ObjectIdentifier { ObjectIdentifier(store) }
@@ -57,7 +56,8 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
   func advance(to commit: RecordedCommit?) -> (before: Model, after: Model) {
     let models = asserted.change { asserted in
       let before = asserted.model
-      if let commit, let model = commit.model as? Model {
+      // One that is released was asserted by another task; as an optional type, nil would be a model.
+      if let commit, let recorded = commit.model, let model = recorded as? Model {
         asserted = Asserted(version: commit.version, model: model)
       }
       return (before, asserted.model)
