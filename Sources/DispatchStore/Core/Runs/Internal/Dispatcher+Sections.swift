@@ -29,7 +29,8 @@ extension Dispatcher {
       }
       return
     }
-    // An action that may begin later keeps its route: it was accepted, also if the dispatcher is shut down meanwhile.
+    // This route keeps it accepted, also if the dispatcher is shut down meanwhile. Only what admission control makes known
+    // has its stores already: any other gets them once it is admitted.
     let known = terms.admission?.makesKnown == true ? subject.action : nil
     dispatch.route = route(
       to: known.map { type(of: $0) } ?? WorkAcceptance.self,
