@@ -47,10 +47,11 @@ extension IdempotencyTable {
   }
 
   /// Whether the key of a dispatch may be saved: its stores are persistent, or not known at its admission, because it is
-  /// a list, or made in an exclusive section.
+  /// a list.
   func maySave(_ dispatch: Dispatch) -> Bool {
-    guard let route = dispatch.route else { return keeper != nil }
-    return route._withUnsafeGuaranteedRef { $0.endGate != nil || $0.isUnanswered && keeper != nil }
+    dispatch.route?._withUnsafeGuaranteedRef {
+      $0.endGate != nil || $0.isUnanswered && keeper != nil
+    } == true
   }
 
   /// Throws if the key's record could not be saved with the commits of persistent stores.
