@@ -237,11 +237,16 @@ struct SimulationTests {
     #expect(report.failure?.message.contains("was resumed from outside") == true)
   }
 
-  @Test func aDispatcherThatIsNotOfTheSimulationFailsTheRun() async {
+  @Test(arguments: [false, true])
+  func aDispatcherThatIsNotOfTheSimulationFailsTheRun(isList: Bool) async {
     let other = Dispatcher(name: "other")
     let report = await Simulation(seed: 1).run { _ in
       _ = other.makeNotes("notes")
-      other.dispatch(action: Note.add(1), mode: .sync)
+      if isList {
+        other.dispatch(actions: [Note.add(1), Note.add(2)], mode: .sync)
+      } else {
+        other.dispatch(action: Note.add(1), mode: .sync)
+      }
     }
     #expect(report.failure?.kind == .leftWorld)
     #expect(report.failure?.message.contains("dispatcher \"other\"") == true)

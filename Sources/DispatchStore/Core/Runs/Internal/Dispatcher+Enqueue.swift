@@ -112,6 +112,7 @@ extension Dispatcher {
   ) -> DispatchHandle {
     let thread = ThreadState.current
     let callSite = CallSite(fileID: fileID, line: line)
+    checkWorld(on: thread, at: callSite)
     let subject = DispatchSubject(
       sequenceOf: actions, to: storeIdentifier, continuesOnFailure: options.continuesOnFailure)
     var options = options
