@@ -30,7 +30,8 @@ def begin(folder, first, second, needed="good"):
     text = re.sub(r"(?m)^# --- Steps[\s\S]*?(?=^# --- The machine)", lambda _: stand_ins, text)
     text = re.sub(r"(?m)^needed_steps=.*$", f'needed_steps=" {needed} "', text)
     text = re.sub(r"(?m)^prepare$", "", text)
-    text = text.replace("* 60", "* 1").replace("/ 60", "/ 1").replace("-lt 60", "-lt 1").replace("-lt 10", "-lt 1").replace("{1..30}", "{1..2}")
+    for long, short in ("* 60", "* 1"), ("/ 60", "/ 1"), ("-lt 60", "-lt 1"), ("-lt 10", "-lt 1"), ("{1..30}", "{1..2}"):
+        text = text.replace(long, short)
     if "lost" in second:
         text = text.replace("\nlanes=()", '\nmkdir "$folder/lost.output"\nlanes=()')
     (folder / ".ci").mkdir(parents=True)

@@ -5,7 +5,7 @@ struct Cut: Equatable, Sendable {
   ///
   /// Includes those of earlier runs.
   let dispatched: Int
-  /// Whether an earlier run was saved, whose stores may have taken in more.
+  /// Whether the replay has gone on with that of an earlier run: see `EventBatches.isResumed`.
   var isResumed = false
   /// The number of these events that had not ended when the drain of the dispatcher did.
   var unfinished = 0

@@ -80,7 +80,7 @@ struct DispatchedReplay: Replayer {
     guard !isComplete, let reason = producer.stop.reason else { return (measurement, nil) }
     let cut = Cut(
       reason: reason, dispatched: history.skipped + outcome.dispatched,
-      isResumed: history.skipped > 0, unfinished: unfinished)
+      isResumed: history.isResumed, unfinished: unfinished)
     return (measurement, cut)
   }
 

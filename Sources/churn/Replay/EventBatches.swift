@@ -9,6 +9,8 @@ struct EventBatches: Sendable {
   var capacity = 1 << 12
   /// The number of events, from the first on, that an earlier run has replayed.
   var skipped = 0
+  /// Whether an earlier run was saved, whose stores may have taken in more.
+  var isResumed = false
   /// Called after each batch with the number of replayed events and the number of all.
   let progress: @Sendable (Int, Int) -> Void
 

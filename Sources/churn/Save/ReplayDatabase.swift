@@ -40,7 +40,9 @@ struct ReplayDatabase: Sendable {
       firstCommit: history.log.summary.firstHash ?? "", copies: history.copies)
     let stores = try blocking { try await Stores(hooks: hooks, savedBy: open, beginning) }
     var rest = history
-    rest.skipped = try position(of: stores.models.progresses, beginning, in: history)
+    let progresses = stores.models.progresses
+    rest.skipped = try position(of: progresses, beginning, in: history)
+    rest.isResumed = progresses.contains { $0.taken > 0 }
     let result = try replay(rest, stores)
     try blocking { try await stores.persistence?.close() }
     return result

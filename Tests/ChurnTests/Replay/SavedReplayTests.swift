@@ -39,6 +39,24 @@ import Testing
     #expect(again.measurement.actions < batches.eventCount)
   }
 
+  @Test(arguments: [Mode.serial, .sync])
+  func isWholeIfItEndsAgainBeforeTheFirstCommitDoes(_ mode: Mode) async throws {
+    var log = TestLog()
+    let entries = (1...40).map { TestLog.Entry("src/\($0)", "A", added: 1) }
+    log.addCommit(1, author: TestLog.author, time: "1700000000", entries: entries)
+    let batches = try log.batches()
+    for count in [30, 10] {
+      let middleware = StopAt(count)
+      let replay = DispatchedReplay(
+        mode: mode, hooks: [Hook(middleware)], database: database, drainLimit: .seconds(1_000))
+      let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
+      let cut = try #require(result.cut)
+      #expect(cut.dispatched == count && result.models.files.changes == 30)
+      let title = ReplayTitle(mode: mode.rawValue, round: 1, rounds: 1)
+      #expect(CutReplay(title, cut, result.models, of: batches).isWhole)
+    }
+  }
+
   @Test func ofAnotherHistoryIsNotGoneOnWith() async throws {
     var other = TestLog()
     other.addCommit(7, .init("src/a", "A", added: 10))
