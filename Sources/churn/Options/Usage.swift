@@ -3,6 +3,8 @@ enum Usage {
   static let text = """
     churn replays the history of a git repository through a dispatcher, in each of its modes, and says
     how big each file is now, who touched it last, who took over from whom and where the churn is.
+    It replays the first-parent line: a merge is one commit, of its author, with all that it brings in,
+    and a renamed file is deleted and created.
 
     Usage: churn [options]
 

@@ -6,9 +6,10 @@ struct TextReport {
 
   var text: String {
     let log = findings.log
+    let line = findings.head == nil ? "" : " of the first-parent line"
     let head =
-      "\(Numbers.counted(log.commits, "commit")), \(Numbers.counted(log.changes, "change")) "
-      + "of files: \(findings.title)\n"
+      "\(Numbers.counted(log.commits, "commit"))\(line), "
+      + "\(Numbers.counted(log.changes, "change")) of files: \(findings.title)\n"
     let sections = (findings.answers.map(figures) ?? []) + [modes, git, cut].compactMap(\.self)
     return ([head] + sections).joined(separator: "\n")
   }

@@ -141,7 +141,9 @@ struct BadRepositoryTests {
 
     #expect(run.code == .ok)
     #expect(run.messages.isEmpty)
-    #expect(run.output.contains("1 commit, 1 change of files: \(repository.path) at "))
+    #expect(
+      run.output.contains(
+        "1 commit of the first-parent line, 1 change of files: \(repository.path) at "))
   }
 
   @Test func aFailureOfGitInTheMiddleIsReportedWithoutAnswers() async throws {

@@ -35,6 +35,7 @@ struct RepositoryTests {
         == ["Ada <ada@example.org>": 0, "Ben <ben@example.org>": 1])
     #expect(json["head"] as? String == (try head(of: repository)))
     let report = await TestRun("--repo", repository.path)
+    #expect(report.output.hasPrefix("6 commits of the first-parent line, "))
     #expect(report.output.contains("3 text files, equal to git's; 0 that were binary not compared"))
   }
 
