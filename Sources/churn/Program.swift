@@ -105,8 +105,11 @@ struct Program {
     let git =
       try outcome.cut == nil
       ? compareWithGit(input.repository, log.summary.lastHash, answers ?? Answers()) : nil
+    let repository = input.repository.map {
+      "\($0.path) at \($0.head)\($0.isShallow ? ", a shallow clone" : "")"
+    }
     return Findings(
-      title: input.repository.map { "\($0.path) at \($0.head)" } ?? input.source.name,
+      title: repository ?? input.source.name,
       log: log.summary, head: input.repository?.head, answers: answers, verdicts: outcome.verdicts,
       cut: outcome.cut, git: git)
   }

@@ -14,6 +14,7 @@ struct Git: Sendable {
     else { return nil }
     self.executable = executable
     self.environment = environment.filter { !Self.repositoryVariables.contains($0.key) }
+      .merging(["LC_ALL": "C"]) { $1 }
   }
 
   /// Whether the file can be run; a folder counts as executable, too.
@@ -73,6 +74,11 @@ struct GitError: Error, Equatable, CustomStringConvertible {
 
   /// Whether git itself works, and refused the command here.
   var isRefusal: Bool { ending == .exitCode(128) }
+
+  /// Whether git has found no repository, neither in the folder nor in those above it.
+  ///
+  /// Git has no exit code of its own for that.
+  var foundNone: Bool { isRefusal && message.contains("not a git repository (or any") }
 
   var description: String {
     let end =

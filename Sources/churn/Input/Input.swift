@@ -48,7 +48,7 @@ struct Input {
     let repository: Repository
     do {
       repository = try Repository(at: directory, git: git)
-    } catch .notRepository(let reason) {
+    } catch .notRepository(let reason) where reason.foundNone {
       return saved(because: "there is no repository here (\(reason))")
     } catch {
       throw failure(error, directory)

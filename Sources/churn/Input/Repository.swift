@@ -3,6 +3,8 @@ struct Repository: Sendable {
   let path: String
   /// The commit that HEAD named when the repository was opened.
   let head: String
+  /// Whether older commits were not cloned.
+  let isShallow: Bool
   private let git: Git
 
   /// Why a folder is no repository to replay.
@@ -16,12 +18,12 @@ struct Repository: Sendable {
     self.path = path
     self.git = git
     do {
-      _ = try git.run(["-C", path, "rev-parse", "--git-dir"])
+      isShallow = try git.run(["-C", path, "rev-parse", "--is-shallow-repository"]).line == "true"
     } catch {
       throw error.isRefusal ? .notRepository(error) : .failed(error)
     }
     do {
-      head = try git.run(["-C", path, "rev-parse", "--verify", "HEAD^{commit}"]).line
+      head = try git.run(["-C", path, "rev-parse", "--verify", "HEAD"]).line
     } catch {
       throw error.isRefusal ? .noCommits : .failed(error)
     }

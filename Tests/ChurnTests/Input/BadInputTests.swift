@@ -123,6 +123,42 @@ struct BadRepositoryTests {
     #expect(run.output.contains("the saved history"))
   }
 
+  @Test(arguments: [true, false])
+  func aRepositoryThatGitCannotReadIsNotReplacedByTheSavedHistory(hasConfig: Bool) async throws {
+    let repository = try TestRepository()
+    try repository.write("a\n", to: "a")
+    try repository.commit("first")
+    if hasConfig {
+      try repository.write("no config", to: ".git/config")
+    } else {
+      try repository.folder.remove(".git/objects")
+      try FileManager.default.createDirectory(
+        atPath: "\(repository.path)/.git/objects", withIntermediateDirectories: false)
+    }
+
+    let run = await TestRun(directory: repository.path)
+
+    #expect(run.code == (hasConfig ? .noInput : .unavailable))
+    #expect(run.output.isEmpty)
+    #expect(run.messages.contains(hasConfig ? "bad config" : "bad object"), "\(run.messages)")
+  }
+
+  @Test func aShallowCloneSaysSo() async throws {
+    let repository = try TestRepository()
+    for number in 1...2 {
+      try repository.write("\(number)\n", to: "a")
+      try repository.commit("\(number)")
+    }
+    try repository.git(
+      "clone", "--quiet", "--depth", "1", "file://\(repository.path)", "\(folder.path)/clone")
+
+    let run = await TestRun("--repo", "\(folder.path)/clone")
+
+    #expect(run.code == .ok, "\(run.messages)")
+    #expect(run.output.hasPrefix("1 commit of the first-parent line, "))
+    #expect(run.output.contains(", a shallow clone\n"))
+  }
+
   @Test func aRepositoryWithoutCommitsIsAnErrorOfData() async throws {
     let repository = try TestRepository()
 
