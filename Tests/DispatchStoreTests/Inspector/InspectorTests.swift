@@ -105,7 +105,7 @@ struct InspectorTests {
 
   private static let file = ProcessInfo.processInfo.environment["INSPECTOR_PAGE"]
 
-  /// Writes a page with causes and hostile texts, which CI opens in a browser.
+  /// Writes a page with causes and hostile texts, which CI opens in a browser, and one tree of them for Graphviz.
   @Test(.enabled(if: Self.file != nil)) func aPageWithCausesIsWrittenForABrowser() async throws {
     let texts = [
       "</script><b>", "\"'\\", "one\ntwo", "\u{202E}right to left",
@@ -125,6 +125,10 @@ struct InspectorTests {
       }
     }
     try recorder.html().write(toFile: Self.file!, atomically: true, encoding: .utf8)
+    let log = recorder.log
+    let cause = try #require(log.entries.first { $0.parent != nil }?.parent)
+    try log.tree(of: cause).graphviz().write(
+      toFile: Self.file! + ".dot", atomically: true, encoding: .utf8)
   }
 
   @Test func hostileTextStaysText() async throws {
