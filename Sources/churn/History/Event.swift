@@ -6,6 +6,7 @@ enum Event: Equatable, Sendable {
 
 /// The end of an author's commit.
 struct Commit: Equatable, Sendable {
+  let hash: ByteString
   let author: ByteString
   /// The day of the commit, UTC.
   let day: Day

@@ -12,7 +12,7 @@ struct LoggedCommit: Equatable, Sendable {
       try body(.changed(copy == 0 ? change : change.inCopy(copy)))
     }
     if let time {
-      try body(.committed(Commit(author: author, day: Day(ofSecond: time))))
+      try body(.committed(Commit(hash: hash, author: author, day: Day(ofSecond: time))))
     }
   }
 }

@@ -51,7 +51,7 @@ struct ReplayDatabase: Sendable {
   /// The number of events that all models have taken in.
   private func position(
     of progresses: [SavedProgress], _ beginning: SavedProgress, in history: EventBatches
-  ) throws(Failure) -> Int {
+  ) throws -> Int {
     for progress in progresses where !progress.isOfSameHistory(as: beginning) {
       throw Failure(
         .dataError,
@@ -65,7 +65,19 @@ struct ReplayDatabase: Sendable {
         "'\(name)' has come to event \(taken.max() ?? 0), and the history has "
           + "\(history.eventCount)")
     }
+    try check(Set(progresses.compactMap(\.lastCommit)), areIn: history.log)
     return first
+  }
+
+  /// Throws unless the log has all of the commits.
+  private func check(_ commits: Set<ByteString>, areIn log: SpooledLog) throws {
+    var missing = commits
+    try log.forEachCommit { missing.remove($0.hash) }
+    guard let commit = missing.first else { return }
+    throw Failure(
+      .dataError,
+      "'\(name)' holds the replay of another history: it has come to commit \(commit), "
+        + "which is not in this one")
   }
 
   private final class End<Value>: @unchecked Sendable {

@@ -3,6 +3,8 @@ struct SavedProgress: Equatable, Codable, Sendable {
   /// The first commit of the history, by which a later run knows that it has the same one.
   let firstCommit: ByteString
   let copies: Int
+  /// The last commit that the model has taken in, which names all before it; nil if it takes in no commits.
+  var lastCommit: ByteString?
   /// The number of the last event that the model has taken in, counted from 1.
   var taken = 0
 
@@ -20,9 +22,13 @@ protocol ResumableModel {
 
 extension ResumableModel {
   /// Whether the model has still to take in the event with a number; from now on it has.
-  mutating func begins(_ number: Int) -> Bool {
+  ///
+  /// - Parameter commit: The commit that ends with the event, if it is the end of one.
+  mutating func begins(_ number: Int, endOf commit: ByteString? = nil) -> Bool {
     guard let taken = progress?.taken else { return true }
-    if number > taken { progress?.taken = number }
-    return number > taken
+    guard number > taken else { return false }
+    progress?.taken = number
+    if let commit { progress?.lastCommit = commit }
+    return true
   }
 }

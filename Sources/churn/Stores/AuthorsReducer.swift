@@ -21,7 +21,9 @@ final class AuthorsReducer: Reducer<AuthorsModel, HistoryAction> {
         if $0.begins(action.number) { $0.take(action.change, isTakeover: isTakeover) }
       }
     case let action as Committed:
-      store.updateModel { if $0.begins(action.number) { $0.take(action.commit) } }
+      store.updateModel {
+        if $0.begins(action.number, endOf: action.commit.hash) { $0.take(action.commit) }
+      }
     default:
       throw UnknownAction(type: type(of: action))
     }

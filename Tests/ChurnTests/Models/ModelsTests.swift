@@ -60,8 +60,9 @@ import Testing
     let day = Day(ofSecond: 86_399)
     let next = Day(ofSecond: 86_400)
     let models = models([
-      .committed(Commit(author: "Ada", day: day)), .committed(Commit(author: "Ada", day: next)),
-      .committed(Commit(author: "Ben", day: next)),
+      .committed(Commit(hash: "1", author: "Ada", day: day)),
+      .committed(Commit(hash: "2", author: "Ada", day: next)),
+      .committed(Commit(hash: "3", author: "Ben", day: next)),
     ])
 
     #expect(models.days.commits.dictionary == [day: 1, next: 2])

@@ -65,6 +65,17 @@ import Testing
     await expect("its copies are 1", of: try TestLog.small.batches(copies: 2))
   }
 
+  @Test func ofAHistoryWhoseLastCommitIsAnotherIsNotGoneOnWith() async throws {
+    func history(_ last: Int) throws -> EventBatches {
+      var log = TestLog()
+      for number in [1, last] { log.addCommit(number, .init("src/a", added: 1)) }
+      return try log.batches()
+    }
+    _ = try await replay(.serial, history(2))
+    await expect(
+      "it has come to commit \(TestLog.hash(2)), which is not in this one", of: try history(3))
+  }
+
   @Test func ofALongerHistoryIsNotGoneOnWith() async throws {
     var shorter = TestLog()
     shorter.addCommit(1, .init("src/a", "A", added: 10))
