@@ -54,8 +54,11 @@ struct Program {
     try output.write(
       options.printsJSON
         ? JSONReport(findings: findings).text : TextReport(findings: findings).text)
-    if reportBroken(findings) { return .software }
-    return findings.cut?.cut.reason.exitCode ?? .ok
+    let isBroken = reportBroken(findings)
+    // After a cut there is no time left for more.
+    if let cut = findings.cut { return isBroken ? .software : cut.cut.reason.exitCode }
+    let isLikeGit = try compareWithGit(options, input, findings, progress)
+    return isBroken || !isLikeGit ? .software : .ok
   }
 
   private func followedFile(
@@ -101,26 +104,31 @@ struct Program {
     _ options: Options, _ input: Input, _ log: SpooledLog, _ outcome: Replays.Outcome
   ) throws -> Findings {
     let answers = try outcome.answers?.ofOneCopy(among: options.copies)
-    // After a cut there is no time left for more.
-    let git =
-      try outcome.cut == nil
-      ? compareWithGit(input.repository, log.summary.lastHash, answers ?? Answers()) : nil
     let repository = input.repository.map {
       "\($0.path) at \($0.head)\($0.isShallow ? ", a shallow clone" : "")"
     }
     return Findings(
       title: repository ?? input.source.name,
       log: log.summary, head: input.repository?.head, answers: answers, verdicts: outcome.verdicts,
-      cut: outcome.cut, git: git)
+      cut: outcome.cut)
   }
 
+  /// Compares the answers with git's count of the last commit, and adds that to the report; false if they differ.
+  ///
+  /// It comes last, since git may fail in it, or take long.
   private func compareWithGit(
-    _ repository: Repository?, _ commit: ByteString?, _ answers: Answers
-  ) throws(Failure) -> GitComparison? {
-    guard let repository, let commit else { return nil }
+    _ options: Options, _ input: Input, _ findings: Findings, _ progress: ProgressLine
+  ) throws(Failure) -> Bool {
+    guard let repository = input.repository, let commit = findings.log.lastHash else { return true }
+    progress.show("comparing with git")
+    defer { progress.clear() }
     do {
       let numstat = try repository.numstat(at: commit.text)
-      return try GitComparison(answers.linesByFile, numstat: numstat)
+      let git = try GitComparison(findings.answers?.linesByFile ?? [:], numstat: numstat)
+      progress.clear()
+      if !options.printsJSON { try output.write("\n\(git.text(at: commit))") }
+      if !git.isEqual { printMessage("not as in git: \(git.examples.joined(separator: "; "))") }
+      return git.isEqual
     } catch let error as GitError {
       throw Failure(.unavailable, "git diff of '\(repository.path)': \(error)")
     } catch let failure as Failure {

@@ -1,4 +1,4 @@
-/// All results of the program, ready to be printed.
+/// All results of the replays, ready to be printed.
 struct Findings {
   let title: String
   let log: LogSummary
@@ -10,6 +10,4 @@ struct Findings {
   let verdicts: [Verdict]
   /// The replay that was ended early.
   var cut: CutReplay?
-  /// The comparison with git, if a repository was read.
-  let git: GitComparison?
 }

@@ -10,7 +10,7 @@ struct TextReport {
     let head =
       "\(Numbers.counted(log.commits, "commit"))\(line), "
       + "\(Numbers.counted(log.changes, "change")) of files: \(findings.title)\n"
-    let sections = (findings.answers.map(figures) ?? []) + [modes, git, cut].compactMap(\.self)
+    let sections = (findings.answers.map(figures) ?? []) + [modes, cut].compactMap(\.self)
     return ([head] + sections).joined(separator: "\n")
   }
 
@@ -107,15 +107,18 @@ extension TextReport {
     return "Cut by \(article)\(cut.cut.reason)\n  \(cut.text)\n"
   }
 
-  private var git: String? {
-    guard let git = findings.git else { return nil }
-    let files = Numbers.counted(git.compared, "text file")
-    let leftAside = "\(Numbers.grouped(git.leftAside)) that were binary not compared"
-    let commit = findings.log.lastHash.map { " at \($0.description.prefix(12))" } ?? ""
-    guard git.isEqual else {
-      return "Git\(commit)\n  \(files), \(Numbers.grouped(git.differing)) of them NOT as in git: "
-        + "\(git.examples.joined(separator: "; ")); \(leftAside)\n"
+}
+
+extension GitComparison {
+  /// The section that ends the report.
+  func text(at commit: ByteString) -> String {
+    let title = "Git at \(commit.description.prefix(12))"
+    let files = Numbers.counted(compared, "text file")
+    let others = "\(Numbers.grouped(leftAside)) that were binary not compared"
+    guard isEqual else {
+      return "\(title)\n  \(files), \(Numbers.grouped(differing)) of them NOT as in git: "
+        + "\(examples.joined(separator: "; ")); \(others)\n"
     }
-    return "Git\(commit)\n  \(files), equal to git's; \(leftAside)\n"
+    return "\(title)\n  \(files), equal to git's; \(others)\n"
   }
 }

@@ -36,7 +36,7 @@ import Testing
 
   private func figures(_ answers: Answers) throws -> [Figure: Data] {
     let findings = Findings(
-      title: "", log: LogSummary(), head: nil, answers: answers, verdicts: [], git: nil)
+      title: "", log: LogSummary(), head: nil, answers: answers, verdicts: [])
     let object = try JSONSerialization.jsonObject(
       with: Data(JSONReport(findings: findings).text.utf8))
     return try figures(try #require(object as? [String: Any]))

@@ -182,21 +182,48 @@ struct BadRepositoryTests {
         "1 commit of the first-parent line, 1 change of files: \(repository.path) at "))
   }
 
-  @Test func aFailureOfGitInTheMiddleIsReportedWithoutAnswers() async throws {
-    let repository = try TestRepository()
-    try repository.write("a\n", to: "a")
-    try repository.commit("first")
+  /// Writes a git that runs a script for one of its commands.
+  private func replaceGit(in command: String, _ body: String) throws {
+    let git = try #require(Git(environment: TestRepository.environment)).executable
     let script = """
       #!/bin/sh
-      case "$*" in *" log "*)
-        printf '\\0\\001\(TestLog.hash(1))\\0Ada\\00012\\0\\0\\001\(TestLog.hash(2))\\0Ada\\00013\\0'
-        echo 'fatal: object is corrupt' >&2
-        exit 3;;
-      *) exec '\(try #require(Git(environment: TestRepository.environment)).executable)' "$@";;
+      case "$*" in *" \(command) "*)
+      \(body);;
+      *) exec '\(git)' "$@";;
       esac
       """
     let path = try folder.write(script.utf8, to: "git")
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+  }
+
+  @Test(arguments: [true, false])
+  func aFailureOfGitInTheComparisonIsReportedWithTheAnswers(printsJSON: Bool) async throws {
+    let repository = try TestRepository()
+    try repository.write("a\n", to: "a")
+    try repository.commit("first")
+    try replaceGit(in: "diff", "echo 'fatal: no network' >&2; exit 3")
+
+    let run = await TestRun(
+      ["--repo", repository.path] + (printsJSON ? ["--json"] : []), path: folder.path)
+
+    #expect(run.code == .unavailable)
+    #expect(try printsJSON ? run.json["commits"] as? Int == 1 : run.output.contains("\nModes"))
+    #expect(!run.output.contains("\nGit"))
+    let message = "git diff of '\(repository.path)': git ended with exit code 3: fatal: no network"
+    #expect(run.messages == "churn: \(message)\n")
+  }
+
+  @Test func aFailureOfGitInTheMiddleIsReportedWithoutAnswers() async throws {
+    let repository = try TestRepository()
+    try repository.write("a\n", to: "a")
+    try repository.commit("first")
+    try replaceGit(
+      in: "log",
+      """
+      printf '\\0\\001\(TestLog.hash(1))\\0Ada\\00012\\0\\0\\001\(TestLog.hash(2))\\0Ada\\00013\\0'
+      echo 'fatal: object is corrupt' >&2
+      exit 3
+      """)
 
     let run = await TestRun("--repo", repository.path, path: folder.path)
 

@@ -6,10 +6,9 @@ import Testing
 /// What is printed.
 @Suite struct ReportTests {
   private func findings(
-    _ answers: Answers = Answers(), verdicts: [Verdict] = [], git: GitComparison? = nil
+    _ answers: Answers = Answers(), verdicts: [Verdict] = []
   ) -> Findings {
-    Findings(
-      title: "test", log: LogSummary(), head: nil, answers: answers, verdicts: verdicts, git: git)
+    Findings(title: "test", log: LogSummary(), head: nil, answers: answers, verdicts: verdicts)
   }
 
   private func verdict(
@@ -156,8 +155,7 @@ import Testing
       of: try TestLog.small.batches(copies: 2))
     let text = TextReport(
       findings: Findings(
-        title: "test", log: LogSummary(), head: nil, answers: nil, verdicts: [], cut: replay,
-        git: nil)
+        title: "test", log: LogSummary(), head: nil, answers: nil, verdicts: [], cut: replay)
     ).text
 
     #expect(
@@ -171,11 +169,15 @@ import Testing
     let equal = try GitComparison(sizes, numstat: Array("1\t0\ta\u{0}-\t-\tb\u{0}".utf8))
     let unlike = try GitComparison(sizes, numstat: Array("2\t0\ta\u{0}-\t-\tb\u{0}".utf8))
 
+    let commit = ByteString(TestLog.hash(1))
     #expect(
-      TextReport(findings: findings(git: equal)).text
-        .contains("1 text file, equal to git's; 1 that were binary not compared"))
+      equal.text(at: commit) == """
+        Git at aaaaaaaaaaaa
+          1 text file, equal to git's; 1 that were binary not compared
+
+        """)
     #expect(
-      TextReport(findings: findings(git: unlike)).text
+      unlike.text(at: commit)
         .contains("1 text file, 1 of them NOT as in git: 'a' 1 lines here, 2 lines in git"))
   }
 
