@@ -2,7 +2,7 @@
 struct Verdict: Sendable {
   /// The measurement of the round that took the median time.
   let measurement: Measurement
-  /// The replay's times over those of the plain loop in the same rounds, ascending.
+  /// The replay's times for an action over those of the plain loop in the same rounds, ascending.
   let ratios: [Double]
   /// Whether the replayer also promises the figures that depend on the order of changes.
   let promisesOrder: Bool

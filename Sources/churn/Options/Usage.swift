@@ -12,7 +12,8 @@ enum Usage {
                         or, where there is none, a small history saved with the program
       --input FILE      a saved log, or - for standard input
       --mode MODE       \(modes) or all (default: all)
-      --in-flight N     at most N actions unfinished at a time (default: \(defaults.inFlight))
+      --in-flight N     at most N actions unfinished at a time (default: \(defaults.inFlight)); the p50 to p99.9 of
+                        the report have the wait behind them
       --deadline SECONDS
                         ends the replays so long after the start, and prints what was done
       --producers N     threads that dispatch, in the modes async and lanes, or tasks that send, in

@@ -77,7 +77,11 @@ extension TextReport {
     let (least, most) = (rounds.min() ?? 1, rounds.max() ?? 1)
     let count = least == most ? "\(most)" : "\(least)–\(most)"
     let note = most > 1 ? ", medians of \(count) rounds (lowest–highest)" : ""
-    return "Modes\(note)\n\(table.text)"
+    return "Modes\(note)\n\(table.text)" + """
+        time: as a multiple of the plain loop's. p50 to p99.9: from the dispatch of an action to its completion,
+        with the wait behind others in flight (--in-flight 1 shows an action alone).
+
+      """
   }
 
   /// The replay's time as a multiple of the plain loop's.

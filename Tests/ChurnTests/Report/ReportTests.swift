@@ -114,6 +114,25 @@ import Testing
     #expect(text.contains("BROKEN: lastAuthorByFile"))
   }
 
+  @Test func theTimeOfAReplayThatWasGoneOnWithIsComparedForEachAction() {
+    func measurement(actions: Int, seconds: Double) -> churn.Measurement {
+      churn.Measurement(
+        name: "serial", producers: 1, actions: actions, seconds: seconds,
+        latencies: LatencyHistogram())
+    }
+    let floor = measurement(actions: 1000, seconds: 20)
+
+    #expect(Trial(measurement(actions: 10, seconds: 2), floor: floor, differences: []).ratio == 10)
+    #expect(Trial(measurement(actions: 0, seconds: 0), floor: floor, differences: []).ratio == 1)
+  }
+
+  @Test func saysThatLatenciesHaveAWaitInThem() {
+    let text = TextReport(findings: findings(verdicts: [verdict("serial", promisesOrder: true)]))
+      .text
+
+    #expect(text.hasSuffix("in flight (--in-flight 1 shows an action alone).\n"))
+  }
+
   @Test func showsTheMedianOfSeveralRoundsAndTheirSpread() throws {
     let findings = findings(verdicts: [
       verdict("plainLoop", promisesOrder: true, seconds: [1, 1, 1]),
