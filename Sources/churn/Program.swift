@@ -39,9 +39,7 @@ struct Program {
     defer { progress.clear() }
     let input = try Input(options.source, environment: environment, directory: directory)
     if let notice = input.notice { printMessage(notice) }
-    let file = try followedFile(options, input)
-    let record: RecordedReplay? =
-      if let path = options.recorded { try .init(path: path) } else { nil }
+    let (file, record) = try openFiles(options, input)
     let log = try spool(input, options, deadline, progress)
     printMessage(log.summary.rejections)
     for mode in options.modes where options.producers > 1 && !mode.takesSeveralProducers {
@@ -61,18 +59,29 @@ struct Program {
     return isBroken || !isLikeGit ? .software : .ok
   }
 
-  private func followedFile(
+  /// Opens the files to write, each another one than the log that is read.
+  private func openFiles(
     _ options: Options, _ input: Input
-  ) throws(Failure) -> FollowedFile? {
-    guard let path = options.followed else { return nil }
-    do {
-      let file = try FollowedFile(path: path)
-      try file.check(against: input.source)
-      return file
+  ) throws(Failure) -> (FollowedFile?, RecordedReplay?) {
+    do throws(Failure) {
+      let file: FollowedFile? =
+        if let path = options.followed { try FollowedFile(path: path) } else { nil }
+      let record: RecordedReplay? =
+        if let record = options.recorded { try RecordedReplay(record) } else { nil }
+      if let file, input.source.reads(file.descriptor) { throw overwriting("--follow") }
+      if let record, input.source.reads(record.descriptor) { throw overwriting("--record") }
+      if let file, let record, file.descriptor.isSameFile(as: record.descriptor) {
+        throw Failure(.usage, "'--follow' and '--record' name the same file; name another one")
+      }
+      return (file, record)
     } catch {
       input.source.stop()
       throw error
     }
+  }
+
+  private func overwriting(_ option: String) -> Failure {
+    Failure(.usage, "'\(option)' names the log that is read; name another file")
   }
 
   private func spool(

@@ -6,7 +6,7 @@ import Foundation
 final class FollowedFile: @unchecked Sendable {
   // Unchecked because: its changing state is only touched while `lock` is held.
   private let path: String
-  private let descriptor: Descriptor
+  let descriptor: Descriptor
   private let lock = NSLock()
   private var wasEmptied = false
   private var firstFailure: Failure?
@@ -19,12 +19,6 @@ final class FollowedFile: @unchecked Sendable {
     } catch {
       throw Failure(.cannotCreate, "cannot make the file to follow, '\(path)': \(error)")
     }
-  }
-
-  /// Throws if writing would replace the log that is about to be read.
-  func check(against source: any ByteSource) throws(Failure) {
-    guard source.reads(descriptor) else { return }
-    throw Failure(.usage, "'--follow' names the log that is read, '\(path)'; name another file")
   }
 
   /// Writes whole lines.

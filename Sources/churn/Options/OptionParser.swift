@@ -43,7 +43,7 @@ struct OptionParser {
     case "--follow": options.followed = try followed(value(of: name, attached))
     case "--record":
       guard options.recorded == nil else { throw usage("'--record' names a second file") }
-      options.recorded = try value(of: name, attached)
+      options.recorded = try record(value(of: name, attached))
     case "--persist": options.persisted = try value(of: name, attached)
     case "--help": options.showsHelp = try flag(name, attached)
     default: throw usage("unknown option '\(name)'")
@@ -106,6 +106,15 @@ struct OptionParser {
     }
     guard options.followed == nil else { throw usage("'--follow' names a second file") }
     return file
+  }
+
+  private func record(_ path: String) throws(Failure) -> Options.Record {
+    guard let form = RecordedReplay.Form(path: path) else {
+      throw usage(
+        "'--record' writes a page (.html), JSON lines (.jsonl), a trace for Perfetto (.json), or a "
+          + "graph for Graphviz (.dot) or Mermaid (.mmd), as the file's name ends, not '\(path)'")
+    }
+    return Options.Record(path: path, form: form)
   }
 
   private mutating func checkCombination() throws(Failure) {

@@ -9,6 +9,12 @@ struct Options: Equatable, Sendable {
     case standardInput
   }
 
+  /// A file to which a part of a replay is written.
+  struct Record: Equatable, Sendable {
+    let path: String
+    let form: RecordedReplay.Form
+  }
+
   var source = Source.automatic
   var modes = Mode.allCases
   var inFlight = 1024
@@ -26,7 +32,7 @@ struct Options: Equatable, Sendable {
   /// The database in which the replay is saved.
   var persisted: String?
   /// The file to which the last actions of the replay are written.
-  var recorded: String?
+  var recorded: Record?
   var showsHelp = false
 
   /// The number of times that everything is replayed.

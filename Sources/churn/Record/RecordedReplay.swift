@@ -7,7 +7,8 @@ struct RecordedReplay {
   /// The number of actions that are kept.
   static let limit = 100_000
 
-  private enum Form: String, CaseIterable {
+  /// What is written, by the ending of the file's name.
+  enum Form: String, Sendable {
     /// A page for a browser.
     case html
     /// JSON lines, for `DispatchLog(jsonLines:)`.
@@ -18,25 +19,22 @@ struct RecordedReplay {
     case dot
     /// A graph for Mermaid.
     case mmd
+
+    /// Nil if there is no such ending.
+    init?(path: String) {
+      guard let dot = path.lastIndex(of: ".") else { return nil }
+      self.init(rawValue: String(path[path.index(after: dot)...]))
+    }
   }
 
   let recorder = DispatchRecorder(limit: Self.limit)
   private let path: String
   private let form: Form
-  private let descriptor: Descriptor
+  let descriptor: Descriptor
 
   /// Opens the file, so that a name that can't be written is known before the replay.
-  init(path: String) throws(Failure) {
-    let ending = path.split(separator: ".").last.map(String.init) ?? ""
-    guard path.contains("."), let form = Form(rawValue: ending) else {
-      throw Failure(
-        .usage,
-        """
-        '--record' writes a page (.html), JSON lines (.jsonl), a trace for Perfetto (.json), or a graph for Graphviz \
-        (.dot) or Mermaid (.mmd), as the file's name ends, not '\(path)'
-        """)
-    }
-    (self.path, self.form) = (path, form)
+  init(_ record: Options.Record) throws(Failure) {
+    (path, form) = (record.path, record.form)
     do {
       descriptor = try Descriptor.writing(path)
     } catch {

@@ -159,15 +159,24 @@ import Testing
       "cannot write to the file to follow, '/dev/full': No space left on device")
   }
 
-  @Test func theLogThatIsReadIsNotOverwritten() async throws {
-    let link = "\(folder.path)/link"
+  @Test(arguments: ["--follow", "--record"])
+  func theLogThatIsReadIsNotOverwritten(option: String) async throws {
+    let log = try folder.write(TestLog.small.bytes, to: "log.jsonl")
+    let link = "\(folder.path)/link.jsonl"
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: log)
     for name in [log, link] {
       await expectOneLine(
-        TestRun("--input", log, "--follow", name), .usage,
-        "'--follow' names the log that is read, '\(name)'; name another file")
+        TestRun("--input", log, option, name), .usage,
+        "'\(option)' names the log that is read; name another file")
     }
     #expect(try Data(contentsOf: URL(fileURLWithPath: log)) == Data(TestLog.small.bytes))
+  }
+
+  @Test func theRecordGoesToAnotherFile() async {
+    let file = "\(folder.path)/answers.jsonl"
+    await expectOneLine(
+      TestRun("--input", log, "--follow", file, "--record", file), .usage,
+      "'--follow' and '--record' name the same file; name another one")
   }
 
   @Test func aFileKeepsWhatItHasWhereTheLogCannotBeRead() async throws {

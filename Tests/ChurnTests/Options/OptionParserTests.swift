@@ -93,6 +93,11 @@ import Testing
       "'--follow' needs the name of a file, since standard output has the report"
     ),
     (["--follow", "a", "--follow", "b"], "'--follow' names a second file"),
+    (
+      ["--record", "run.txt"],
+      "'--record' writes a page (.html), JSON lines (.jsonl), a trace for Perfetto (.json), or a graph "
+        + "for Graphviz (.dot) or Mermaid (.mmd), as the file's name ends, not 'run.txt'"
+    ),
     (["--persist"], "'--persist' needs a value"),
     (
       ["--persist", "a", "--mode", "lanes"],
