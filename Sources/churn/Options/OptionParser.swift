@@ -111,8 +111,8 @@ struct OptionParser {
   private func record(_ path: String) throws(Failure) -> Options.Record {
     guard let form = RecordedReplay.Form(path: path) else {
       throw usage(
-        "'--record' writes a page (.html), JSON lines (.jsonl), a trace for Perfetto (.json), or a "
-          + "graph for Graphviz (.dot) or Mermaid (.mmd), as the file's name ends, not '\(path)'")
+        "'--record' writes a page (.html), JSON lines (.jsonl) or a trace for Perfetto (.json), as the "
+          + "file's name ends, not '\(path)'")
     }
     return Options.Record(path: path, form: form)
   }

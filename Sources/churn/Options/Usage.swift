@@ -28,8 +28,8 @@ enum Usage {
                         folder and day that has changed; applied in order, the lines of a mode give its
                         answers. Each replay of a mode begins with a line that names it
       --record FILE     writes the last \(RecordedReplay.limit) actions of the replay, with what each has changed: as a page
-                        for a browser (.html), as JSON lines (.jsonl), as a trace for Perfetto (.json), or as
-                        a graph for Graphviz (.dot) or Mermaid (.mmd). In one mode (default: lanes), once
+                        for a browser (.html), as JSON lines (.jsonl) or as a trace for Perfetto (.json). In
+                        one mode (default: lanes), once
       --persist FILE    keeps the stores in this SQLite database. Run churn again after a kill, and the
                         replay goes on where it was. In the mode serial (the default) or sync, once; needs
                         a build with --traits SQLite

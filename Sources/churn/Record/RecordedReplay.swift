@@ -15,10 +15,6 @@ struct RecordedReplay {
     case jsonl
     /// A trace for Perfetto.
     case json
-    /// A graph for Graphviz.
-    case dot
-    /// A graph for Mermaid.
-    case mmd
 
     /// Nil if there is no such ending.
     init?(path: String) {
@@ -54,8 +50,6 @@ struct RecordedReplay {
         case .html: Data(log.html().utf8)
         case .jsonl: try log.jsonLines()
         case .json: log.chromeTrace()
-        case .dot: Data(log.graphviz().utf8)
-        case .mmd: Data(log.mermaid().utf8)
         }
     } catch {
       throw Failure(.software, "cannot encode the record: \(error)")

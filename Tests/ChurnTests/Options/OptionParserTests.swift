@@ -95,8 +95,8 @@ import Testing
     (["--follow", "a", "--follow", "b"], "'--follow' names a second file"),
     (
       ["--record", "run.txt"],
-      "'--record' writes a page (.html), JSON lines (.jsonl), a trace for Perfetto (.json), or a graph "
-        + "for Graphviz (.dot) or Mermaid (.mmd), as the file's name ends, not 'run.txt'"
+      "'--record' writes a page (.html), JSON lines (.jsonl) or a trace for Perfetto (.json), as the "
+        + "file's name ends, not 'run.txt'"
     ),
     (["--persist"], "'--persist' needs a value"),
     (
