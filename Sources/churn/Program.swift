@@ -67,7 +67,7 @@ struct Program {
       let file: FollowedFile? =
         if let path = options.followed { try FollowedFile(path: path) } else { nil }
       let record: RecordedReplay? =
-        if let record = options.recorded { try RecordedReplay(record) } else { nil }
+        if let named = options.recorded { try RecordedReplay(named) } else { nil }
       if let file, input.source.reads(file.descriptor) { throw overwriting("--follow") }
       if let record, input.source.reads(record.descriptor) { throw overwriting("--record") }
       if let file, let record, file.descriptor.isSameFile(as: record.descriptor) {

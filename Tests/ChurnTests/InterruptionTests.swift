@@ -5,15 +5,18 @@ import Testing
 
 /// What signals do, each in a process of its own: raised in mid-replay, on the thread that shows its progress.
 @Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
-  /// Raises a signal so many times when a text is written.
+  /// Raises a signal so many times when a text is written, and removes a folder before, since that may be the end.
   private struct Raising: TextOutput {
     let isTerminal = true
     let number: Int32
     var times = 1
     let shown: String
+    var folder = ""
 
     func write(_ text: String) {
-      if text.contains(shown) { for _ in 1...times { raise(number) } }
+      guard text.contains(shown) else { return }
+      try? FileManager.default.removeItem(atPath: folder)
+      for _ in 1...times { raise(number) }
     }
   }
 
@@ -21,6 +24,9 @@ import Testing
     Interruption.install()
     let folder = try TemporaryFolder()
     let log = try folder.write(TestLog.contested(commits: 300).bytes, to: "log")
+    var messages = messages
+    // The program has the log open when it shows that it reads it.
+    messages.folder = folder.path
     let program = Program(
       arguments: ["--input", log, "--copies", "8", "--mode", "lanes", "--rounds", "1"],
       environment: [:], directory: folder.path, temporaryDirectory: folder.path,
@@ -32,7 +38,6 @@ import Testing
       pthread_sigmask(SIG_SETMASK, &none, nil)
       return program.run()
     }
-    try? FileManager.default.removeItem(atPath: folder.path)
     exit(code.rawValue)
   }
 
