@@ -33,7 +33,7 @@ def begin(folder, first, second, needed="good"):
     for long, short in ("* 60", "* 1"), ("/ 60", "/ 1"), ("-lt 60", "-lt 1"), ("-lt 10", "-lt 1"), ("{1..30}", "{1..2}"):
         text = text.replace(long, short)
     if "lost" in second:
-        text = text.replace("\nlanes=()", '\nmkdir "$folder/lost.output"\nlanes=()')
+        text = text.replace("\nlanes=()\n", '\nmkdir "$folder/lost.output"\nlanes=()\n')
     (folder / ".ci").mkdir(parents=True)
     (folder / ".ci" / "run").write_text(text, encoding="utf-8")
     return subprocess.Popen(
