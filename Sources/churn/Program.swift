@@ -92,7 +92,8 @@ struct Program {
       source: input.source, limit: options.limit, directory: temporaryDirectory,
       deadline: deadline
     ) { summary in
-      progress.show("reading \(input.source.name): \(Numbers.counted(summary.commits, "commit"))")
+      let commits = Numbers.counted(summary.commits, "commit")
+      progress.show("reading", " \(commits) of \(ByteString(input.source.name))")
     }
     return try spooler.spool()
   }
@@ -117,7 +118,7 @@ struct Program {
       "\($0.path) at \($0.head)\($0.isShallow ? ", a shallow clone" : "")"
     }
     return Findings(
-      title: repository ?? input.source.name,
+      title: ByteString(repository ?? input.source.name).description,
       log: log.summary, head: input.repository?.head, answers: answers, verdicts: outcome.verdicts,
       cut: outcome.cut)
   }

@@ -8,7 +8,7 @@ struct Spooler {
   let directory: String
   /// The deadline; once it has passed, no more is read.
   var deadline: Deadline?
-  /// Called after each block with the summary so far.
+  /// Called at the beginning, and after each block, with the summary so far.
   let progress: (LogSummary) -> Void
 
   /// Reads the source to its end, or to the limit.
@@ -18,6 +18,7 @@ struct Spooler {
     var summary = LogSummary()
     var buffer = [UInt8](repeating: 0, count: SpooledLog.blockLength)
     var length = 0
+    progress(summary)
     while !parser.hasReachedLimit {
       let count = try addingProgress(summary, length) { () throws(Failure) in
         try awaitBytes()

@@ -28,6 +28,16 @@ import Testing
     #expect(log.summary.lastHash?.text == TestLog.hash(3))
   }
 
+  @Test func tellsThatItBeginsBeforeThereIsAnythingToRead() throws {
+    var shown: [Int] = []
+    let source = BytesSource(TestLog.small.bytes)
+    _ = try Spooler(source: source, limit: nil, directory: folder.path) {
+      shown.append($0.commits)
+    }.spool()
+
+    #expect(shown.first == 0)
+  }
+
   @Test func leavesNoFileBehind() throws {
     let log = try spool(BytesSource(TestLog.small.bytes))
 

@@ -200,6 +200,35 @@ import Testing
         .contains("1 text file, 1 of them NOT as in git: 'a' 1 lines here, 2 lines in git"))
   }
 
+  /// A terminal of 30 columns.
+  private struct NarrowOutput: TextOutput {
+    let collected = CollectedOutput()
+    let isTerminal = true
+    let columns = 30
+
+    func write(_ text: String) { collected.write(text) }
+  }
+
+  @Test func progressFitsIntoALineOfTheTerminal() {
+    let output = NarrowOutput()
+    ProgressLine(on: output).show("reading", " 12 commits of a file with a long name")
+
+    #expect(output.collected.text == "\r\u{1B}[Kreading 12 commits of a file ")
+  }
+
+  @Test(arguments: [(.zero, 3), (.seconds(1_000_000), 2)] as [(Duration, Int)])
+  func progressIsNotShownTooOften(interval: Duration, lines: Int) {
+    let output = CollectedOutput(isTerminal: true)
+    let line = ProgressLine(on: output, every: interval)
+    line.show("reading", done: 1, of: 4)
+    line.show("reading", done: 2, of: 4)
+    // Another task is shown at once.
+    line.show("replaying", done: 3, of: 4)
+
+    #expect(output.text.count { $0 == "%" } == lines)
+    #expect(output.text.hasSuffix("replaying: 75%"))
+  }
+
   @Test func progressIsShownToAPersonOnly() {
     let terminal = CollectedOutput(isTerminal: true)
     let file = CollectedOutput()
