@@ -4,8 +4,8 @@
 struct OptionParser {
   private var rest: ArraySlice<String>
   private var options = Options()
-  /// Whether `--mode` was given.
-  private var hasMode = false
+  /// The options that were given.
+  private var names: Set<String> = []
 
   /// Reads `arguments`, the program's own name not among them.
   static func parse(_ arguments: [String]) throws(Failure) -> Options {
@@ -24,14 +24,13 @@ struct OptionParser {
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     let attached = parts.count > 1 ? String(parts[1]) : nil
+    guard names.insert(name).inserted else { throw usage("'\(name)' is there twice") }
     switch name {
     case "--repo": try setSource(.repository(value(of: name, attached)))
     case "--input":
       let file = try value(of: name, attached)
       try setSource(file == "-" ? .standardInput : .file(file))
-    case "--mode":
-      options.modes = try modes(value(of: name, attached))
-      hasMode = true
+    case "--mode": options.modes = try modes(value(of: name, attached))
     case "--in-flight": options.inFlight = try count(of: name, attached)
     case "--deadline": options.deadline = try seconds(of: name, attached)
     case "--producers": options.producers = try count(of: name, attached, upTo: 256)
@@ -41,9 +40,7 @@ struct OptionParser {
     case "--json": options.printsJSON = try flag(name, attached)
     case "--log": options.logsActions = try flag(name, attached)
     case "--follow": options.followed = try followed(value(of: name, attached))
-    case "--record":
-      guard options.recorded == nil else { throw usage("'--record' names a second file") }
-      options.recorded = try record(value(of: name, attached))
+    case "--record": options.recorded = try record(value(of: name, attached))
     case "--persist": options.persisted = try value(of: name, attached)
     case "--help": options.showsHelp = try flag(name, attached)
     default: throw usage("unknown option '\(name)'")
@@ -86,7 +83,7 @@ struct OptionParser {
 
   private mutating func setSource(_ source: Options.Source) throws(Failure) {
     guard options.source == .automatic else {
-      throw usage("'--repo' or '--input' says a second time where the history comes from")
+      throw usage("'--repo' and '--input' both say where the history comes from")
     }
     options.source = source
   }
@@ -104,7 +101,6 @@ struct OptionParser {
     guard file != "-" else {
       throw usage("'--follow' needs the name of a file, since standard output has the report")
     }
-    guard options.followed == nil else { throw usage("'--follow' names a second file") }
     return file
   }
 
@@ -120,7 +116,7 @@ struct OptionParser {
   private mutating func checkCombination() throws(Failure) {
     if options.persisted != nil { try checkPersisted() }
     if options.recorded != nil {
-      if !hasMode, options.persisted == nil { options.modes = [.lanes] }
+      if !names.contains("--mode"), options.persisted == nil { options.modes = [.lanes] }
       guard options.modes.count == 1, options.roundCount == 1 else {
         throw usage("'--record' has the log of one replay: name one mode, and leave '--rounds' out")
       }
@@ -128,7 +124,7 @@ struct OptionParser {
   }
 
   private mutating func checkPersisted() throws(Failure) {
-    if !hasMode { options.modes = [.serial] }
+    if !names.contains("--mode") { options.modes = [.serial] }
     // A later run goes on at one event, so all before it have been dispatched.
     guard options.modes == [.serial] || options.modes == [.sync] else {
       throw usage("'--persist' needs '--mode serial' or '--mode sync'")

@@ -92,7 +92,8 @@ import Testing
       ["--follow", "-"],
       "'--follow' needs the name of a file, since standard output has the report"
     ),
-    (["--follow", "a", "--follow", "b"], "'--follow' names a second file"),
+    (["--mode", "lanes", "--mode=sync"], "'--mode' is there twice"),
+    (["--json", "--json"], "'--json' is there twice"),
     (
       ["--record", "run.txt"],
       "'--record' writes a page (.html), JSON lines (.jsonl) or a trace for Perfetto (.json), as the "
@@ -115,7 +116,7 @@ import Testing
     ),
     (
       ["--repo", ".", "--input", "-"],
-      "'--repo' or '--input' says a second time where the history comes from"
+      "'--repo' and '--input' both say where the history comes from"
     ),
   ])
   func namesWhatIsWrong(arguments: [String], message: String) {
