@@ -28,7 +28,7 @@ def main():
                     print(f"{path.relative_to(ROOT)}:{number}: error: begins with '{comment[1].split()[0]}'")
             isInside = comment is not None
     print(f"{count} comments, {errors} errors")
-    sys.exit(errors > 0)
+    sys.exit(errors > 0 or count == 0)
 
 
 main()
