@@ -19,8 +19,6 @@ enum ExitCode: Int32 {
   case cannotCreate = 73
   /// The temporary file could not be written or read back, or the file to follow not written.
   case ioError = 74
-  /// The deadline has passed.
-  case temporaryFailure = 75
   /// SIGINT has ended a replay early.
   case interrupted = 130
   /// SIGTERM has ended a replay early.

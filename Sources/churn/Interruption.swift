@@ -31,12 +31,12 @@ enum Interruption {
     for number in [SIGINT, SIGTERM, SIGHUP] {
       let previous = signal(number) { number in
         if number != SIGHUP, Interruption.isReplaying.load(ordering: .relaxed),
-          Interruption.stop.request(.signal(number))
+          Interruption.stop.request(Signal(number))
         {
           return
         }
         // `timeout` sends its signal twice, to the program and to its process group.
-        if number == SIGTERM, Interruption.stop.reason == .signal(SIGTERM) { return }
+        if number == SIGTERM, Interruption.stop.signal == Signal(SIGTERM) { return }
         let child = Interruption.child.load(ordering: .relaxed)
         if child > 0 { kill(child, SIGTERM) }
         signal(number, SIG_DFL)

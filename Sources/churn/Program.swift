@@ -34,18 +34,17 @@ struct Program {
   }
 
   private func report(_ options: Options) throws -> ExitCode {
-    let deadline = options.deadline.map(Deadline.init(after:))
     let progress = ProgressLine(on: messages)
     defer { progress.clear() }
     let input = try Input(options.source, environment: environment, directory: directory)
     if let notice = input.notice { printMessage(notice) }
     let (file, record) = try openFiles(options, input)
-    let log = try spool(input, options, deadline, progress)
+    let log = try spool(input, options, progress)
     printMessage(log.summary.rejections)
     for mode in options.modes where options.producers > 1 && !mode.takesSeveralProducers {
       printMessage("the mode \(mode.rawValue) takes one producer, not \(options.producers)")
     }
-    let outcome = try replay(options, log, deadline, progress, file, record?.recorder)
+    let outcome = try replay(options, log, progress, file, record?.recorder)
     progress.clear()
     if let record { printMessage(try record.write()) }
     let findings = try findings(options, input, log, outcome)
@@ -54,7 +53,7 @@ struct Program {
         ? JSONReport(findings: findings).text : TextReport(findings: findings).text)
     let isBroken = reportBroken(findings)
     // After a cut there is no time left for more.
-    if let cut = findings.cut { return isBroken ? .software : cut.cut.reason.exitCode }
+    if let cut = findings.cut { return isBroken ? .software : cut.cut.signal.exitCode }
     let isLikeGit = try compareWithGit(options, input, findings, progress)
     return isBroken || !isLikeGit ? .software : .ok
   }
@@ -85,12 +84,11 @@ struct Program {
   }
 
   private func spool(
-    _ input: Input, _ options: Options, _ deadline: Deadline?, _ progress: ProgressLine
+    _ input: Input, _ options: Options, _ progress: ProgressLine
   ) throws(Failure) -> SpooledLog {
     defer { progress.clear() }
     let spooler = Spooler(
-      source: input.source, limit: options.limit, directory: temporaryDirectory,
-      deadline: deadline
+      source: input.source, limit: options.limit, directory: temporaryDirectory
     ) { summary in
       let commits = Numbers.counted(summary.commits, "commit")
       progress.show("reading", " \(commits) of \(ByteString(input.source.name))")
@@ -99,10 +97,9 @@ struct Program {
   }
 
   private func replay(
-    _ options: Options, _ log: SpooledLog, _ deadline: Deadline?, _ progress: ProgressLine,
+    _ options: Options, _ log: SpooledLog, _ progress: ProgressLine,
     _ file: FollowedFile?, _ recorder: DispatchRecorder?
   ) throws -> Replays.Outcome {
-    deadline?.request(stop)
     Interruption.replays(true)
     defer { Interruption.replays(false) }
     let replays = Replays(

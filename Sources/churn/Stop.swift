@@ -5,53 +5,42 @@ import Synchronization
 ///
 /// A signal handler may make it, since that only writes an atomic.
 final class Stop: Sendable {
-  /// The origin of the request.
-  enum Reason: Equatable, Sendable {
-    case deadline
-    case signal(Int32)
+  /// The number of the signal; zero for none.
+  private let number = Atomic<Int32>(0)
+
+  var isRequested: Bool { number.load(ordering: .relaxed) != 0 }
+
+  /// The signal that has requested it.
+  var signal: Signal? {
+    let number = self.number.load(ordering: .relaxed)
+    return number == 0 ? nil : Signal(number)
   }
 
-  /// The request: zero for none, -1 for the deadline, otherwise a signal's number.
-  private let word = Atomic<Int32>(0)
-
-  var isRequested: Bool { word.load(ordering: .relaxed) != 0 }
-
-  var reason: Reason? {
-    switch word.load(ordering: .relaxed) {
-    case 0: nil
-    case -1: .deadline
-    case let number: .signal(number)
-    }
-  }
-
-  /// Makes the request; false if there was one before, whose reason counts.
+  /// Makes the request; false if there was one before, whose signal counts.
   @discardableResult
-  func request(_ reason: Reason) -> Bool {
-    let value: Int32 =
-      switch reason {
-      case .deadline: -1
-      case .signal(let number): number
-      }
-    return word.compareExchange(expected: 0, desired: value, ordering: .relaxed).exchanged
+  func request(_ signal: Signal) -> Bool {
+    number.compareExchange(expected: 0, desired: signal.number, ordering: .relaxed).exchanged
   }
 }
 
-extension Stop.Reason: CustomStringConvertible {
-  var description: String {
-    switch self {
-    case .deadline: "deadline"
-    case .signal(SIGINT): "SIGINT"
-    case .signal(SIGTERM): "SIGTERM"
-    case .signal(let number): "signal \(number)"
-    }
+/// A signal that ends the replays early.
+struct Signal: Equatable, Sendable {
+  let number: Int32
+
+  init(_ number: Int32) {
+    self.number = number
   }
 
   /// The code with which the program exits after such a request.
-  var exitCode: ExitCode {
-    switch self {
-    case .deadline: .temporaryFailure
-    case .signal(SIGTERM): .terminated
-    case .signal: .interrupted
+  var exitCode: ExitCode { number == SIGTERM ? .terminated : .interrupted }
+}
+
+extension Signal: CustomStringConvertible {
+  var description: String {
+    switch number {
+    case SIGINT: "SIGINT"
+    case SIGTERM: "SIGTERM"
+    default: "signal \(number)"
     }
   }
 }

@@ -8,9 +8,6 @@ protocol ByteSource {
   /// Zero means the end.
   func read(into buffer: inout [UInt8]) throws(Failure) -> Int
 
-  /// Waits until there is something to read, or the end; false if the deadline passes before.
-  func isReadable(before deadline: Deadline) throws(Failure) -> Bool
-
   /// Called after the end; throws if the source ended early.
   func checkCompleteness() throws(Failure)
 
@@ -22,7 +19,6 @@ protocol ByteSource {
 }
 
 extension ByteSource {
-  func isReadable(before deadline: Deadline) throws(Failure) -> Bool { true }
   func checkCompleteness() throws(Failure) {}
   func stop() {}
   func reads(_ file: Descriptor) -> Bool { false }

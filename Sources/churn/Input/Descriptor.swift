@@ -43,15 +43,6 @@ final class Descriptor: Sendable {
     }
   }
 
-  /// Waits until the file can be read; false if the deadline passes before.
-  func isReadable(before deadline: Deadline) throws(SystemError) -> Bool {
-    var entry = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-    while true {
-      if try Self.retrying({ poll(&entry, 1, deadline.milliseconds) }) > 0 { return true }
-      if deadline.hasPassed { return false }
-    }
-  }
-
   /// Reads at `offset`, which other readers of the same file do not move.
   func read(into buffer: inout [UInt8], at offset: Int) throws(SystemError) -> Int {
     try Self.retrying {

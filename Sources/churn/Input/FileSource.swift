@@ -22,19 +22,9 @@ struct FileSource: ByteSource {
 
   func reads(_ file: Descriptor) -> Bool { file.isSameFile(as: descriptor) }
 
-  func isReadable(before deadline: Deadline) throws(Failure) -> Bool {
-    try reading { () throws(SystemError) in try descriptor.isReadable(before: deadline) }
-  }
-
   func read(into buffer: inout [UInt8]) throws(Failure) -> Int {
-    try reading { () throws(SystemError) in try descriptor.read(into: &buffer) }
-  }
-
-  private func reading<Result>(
-    _ work: () throws(SystemError) -> Result
-  ) throws(Failure) -> Result {
     do {
-      return try work()
+      return try descriptor.read(into: &buffer)
     } catch {
       throw Failure(.noInput, "cannot read the log '\(name)': \(error)")
     }

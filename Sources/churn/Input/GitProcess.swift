@@ -32,20 +32,9 @@ final class GitProcess {
   ///
   /// Zero means the end.
   func read(into buffer: inout [UInt8]) throws(GitError) -> Int {
-    try reading { (descriptor) throws(SystemError) in try descriptor.read(into: &buffer) }
-  }
-
-  /// Waits until git prints something, or ends; false if the deadline passes before.
-  func isReadable(before deadline: Deadline) throws(GitError) -> Bool {
-    try reading { (descriptor) throws(SystemError) in try descriptor.isReadable(before: deadline) }
-  }
-
-  private func reading<Result>(
-    _ work: (Descriptor) throws(SystemError) -> Result
-  ) throws(GitError) -> Result {
     let descriptor = Descriptor(output.fileHandleForReading.fileDescriptor, isOwned: false)
     do {
-      return try work(descriptor)
+      return try descriptor.read(into: &buffer)
     } catch {
       stop()
       throw GitError(ending: .notStarted, message: "its output cannot be read: \(error)")

@@ -57,10 +57,6 @@ struct GitLog: ByteSource {
   let name: String
   fileprivate let process: GitProcess
 
-  func isReadable(before deadline: Deadline) throws(Failure) -> Bool {
-    try running { () throws(GitError) in try process.isReadable(before: deadline) }
-  }
-
   func read(into buffer: inout [UInt8]) throws(Failure) -> Int {
     try running { () throws(GitError) in try process.read(into: &buffer) }
   }

@@ -6,8 +6,6 @@ struct Spooler {
   let limit: Int?
   /// The folder for the temporary file.
   let directory: String
-  /// The deadline; once it has passed, no more is read.
-  var deadline: Deadline?
   /// Called at the beginning, and after each block, with the summary so far.
   let progress: (LogSummary) -> Void
 
@@ -21,8 +19,7 @@ struct Spooler {
     progress(summary)
     while !parser.hasReachedLimit {
       let count = try addingProgress(summary, length) { () throws(Failure) in
-        try awaitBytes()
-        return try source.read(into: &buffer)
+        try source.read(into: &buffer)
       }
       if count == 0 { break }
       let block = buffer.span.extracting(0..<count)
@@ -39,14 +36,6 @@ struct Spooler {
     summary.add(try reading { () throws(LogError) in try parser.finish() })
     summary.rejections = parser.rejections
     return SpooledLog(file: file, length: length, limit: limit, summary: summary)
-  }
-
-  /// Waits until the source can be read; stops it if the deadline passes before.
-  private func awaitBytes() throws(Failure) {
-    guard let deadline else { return }
-    if !deadline.hasPassed, try source.isReadable(before: deadline) { return }
-    source.stop()
-    throw deadline.failure("reading \(source.name)")
   }
 
   /// Stops the source if the log is malformed, and adds the name of the log to the failure.

@@ -32,7 +32,6 @@ struct OptionParser {
       try setSource(file == "-" ? .standardInput : .file(file))
     case "--mode": options.modes = try modes(value(of: name, attached))
     case "--in-flight": options.inFlight = try count(of: name, attached)
-    case "--deadline": options.deadline = try seconds(of: name, attached)
     case "--producers": options.producers = try count(of: name, attached, upTo: 256)
     case "--copies": options.copies = try count(of: name, attached, upTo: 1_000_000)
     case "--limit": options.limit = try count(of: name, attached)
@@ -62,18 +61,6 @@ struct OptionParser {
       throw usage("'\(name)' needs a whole number from 1 to \(most), not '\(text)'")
     }
     return count
-  }
-
-  /// Parses seconds: digits, with a point between or before some of them.
-  private mutating func seconds(of name: String, _ attached: String?) throws(Failure) -> Double {
-    let text = try value(of: name, attached)
-    let isPlain = text.utf8.allSatisfy { (48...57).contains($0) || $0 == UInt8(ascii: ".") }
-    guard isPlain, let seconds = Double(text), seconds > 0, seconds <= 1e9 else {
-      throw usage(
-        "'\(name)' needs a number of seconds above 0 and up to 1000000000, as 2 or 0.5, "
-          + "not '\(text)'")
-    }
-    return seconds
   }
 
   private func flag(_ name: String, _ attached: String?) throws(Failure) -> Bool {

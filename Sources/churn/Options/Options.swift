@@ -18,8 +18,6 @@ struct Options: Equatable, Sendable {
   var source = Source.automatic
   var modes = Mode.allCases
   var inFlight = 1024
-  /// The deadline in seconds from the start; nil for none.
-  var deadline: Double?
   var producers = 1
   var copies = 1
   var limit: Int?

@@ -14,8 +14,6 @@ enum Usage {
       --mode MODE       \(modes) or all (default: all)
       --in-flight N     at most N actions unfinished at a time (default: \(defaults.inFlight)); the p50 to p99.9 of
                         the report have the wait behind them
-      --deadline SECONDS
-                        ends the replays so long after the start, and prints what was done
       --producers N     threads that dispatch, in the modes async and lanes, or tasks that send, in
                         structured (default: 1)
       --copies N        N copies of the history side by side, each under a folder of its own
@@ -39,13 +37,13 @@ enum Usage {
 
       \(LogCommand.shellLine) > history.log
 
-    Ctrl-C during a replay, SIGTERM or the deadline: nothing more is dispatched, what is in flight ends, and
-    the report says how far the replay had come. A second Ctrl-C ends the program at once.
+    Ctrl-C or SIGTERM during a replay, as by 'timeout 60 churn': nothing more is dispatched, what is in
+    flight ends, and the report says how far the replay had come. A second Ctrl-C ends the program at once.
 
     Exit codes are those of sysexits.h: 64 usage, 65 a log that is empty, cut or none, 66 no such
     input, 69 git is missing or failed, or churn was built without SQLite, 70 a figure that differs, 73
-    and 74 a temporary file, the one to follow or the database that cannot be made or written, 75 the
-    deadline has passed; and 130 after Ctrl-C, 143 after SIGTERM.
+    and 74 a temporary file, the one to follow or the database that cannot be made or written; and 130
+    after Ctrl-C, 143 after SIGTERM.
 
     """
 

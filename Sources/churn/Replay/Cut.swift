@@ -1,6 +1,6 @@
 /// The progress of a replay that was ended early.
 struct Cut: Equatable, Sendable {
-  let reason: Stop.Reason
+  let signal: Signal
   /// The number of dispatched events; with one producer, the first ones of the history.
   ///
   /// Includes those of earlier runs.

@@ -77,9 +77,9 @@ struct DispatchedReplay: Replayer {
       name: name, producers: producers.count, actions: outcome.dispatched,
       seconds: stopwatch.seconds, latencies: outcome.latencies)
     let isComplete = outcome.dispatched == history.leftCount && unfinished == 0
-    guard !isComplete, let reason = producer.stop.reason else { return (measurement, nil) }
+    guard !isComplete, let signal = producer.stop.signal else { return (measurement, nil) }
     let cut = Cut(
-      reason: reason, dispatched: history.skipped + outcome.dispatched,
+      signal: signal, dispatched: history.skipped + outcome.dispatched,
       isResumed: history.isResumed, unfinished: unfinished)
     return (measurement, cut)
   }

@@ -30,10 +30,10 @@ struct PlainLoop: Replayer {
     let measurement = Measurement(
       name: name, producers: producers, actions: taken, seconds: stopwatch.seconds,
       latencies: latencies)
-    guard taken < history.eventCount, let reason = stop.reason else {
+    guard taken < history.eventCount, let signal = stop.signal else {
       return RunResult(measurement: measurement, models: models)
     }
     return RunResult(
-      measurement: measurement, models: models, cut: Cut(reason: reason, dispatched: taken))
+      measurement: measurement, models: models, cut: Cut(signal: signal, dispatched: taken))
   }
 }

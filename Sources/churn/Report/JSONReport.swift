@@ -28,7 +28,7 @@ struct JSONReport {
 
   private func json(_ replay: CutReplay) -> JSONValue {
     .object([
-      ("by", .string("\(replay.cut.reason)")),
+      ("by", .string("\(replay.cut.signal)")),
       ("mode", .string(replay.title.mode)), ("round", .int(replay.title.round)),
       ("rounds", .int(replay.title.rounds)),
       ("commits", .int(replay.commits)), ("allCommits", .int(replay.allCommits)),

@@ -107,8 +107,7 @@ extension TextReport {
 
   private var cut: String? {
     guard let cut = findings.cut else { return nil }
-    let article = cut.cut.reason == .deadline ? "the " : ""
-    return "Cut by \(article)\(cut.cut.reason)\n  \(cut.text)\n"
+    return "Cut by \(cut.cut.signal)\n  \(cut.text)\n"
   }
 
 }

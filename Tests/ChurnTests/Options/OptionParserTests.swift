@@ -12,14 +12,14 @@ import Testing
     #expect(options.modes == [.async, .sync, .serial, .lanes, .mainThread, .structured])
     #expect(options.inFlight == 1024)
     #expect(options.roundCount == 3)
-    #expect(options.followed == nil && options.deadline == nil)
+    #expect(options.followed == nil)
   }
 
   @Test func readsEveryOption() throws {
     let options = try OptionParser.parse([
       "--repo", "/a b", "--mode", "lanes", "--in-flight", "7", "--producers=3", "--copies", "2",
       "--limit", "9", "--rounds", "5", "--json", "--log", "--follow", "a.jsonl",
-      "--deadline", "1.5", "--help",
+      "--help",
     ])
 
     var expected = Options()
@@ -33,7 +33,6 @@ import Testing
     expected.printsJSON = true
     expected.logsActions = true
     expected.followed = "a.jsonl"
-    expected.deadline = 1.5
     expected.showsHelp = true
     #expect(options == expected)
   }
@@ -42,22 +41,6 @@ import Testing
     let options = try OptionParser.parse(["--persist", "a.db"])
     #expect(options.persisted == "a.db" && options.modes == [.serial])
     #expect(try OptionParser.parse(["--persist=a.db", "--mode", "sync"]).modes == [.sync])
-  }
-
-  @Test(arguments: [("2", 2.0), ("0.5", 0.5), (".25", 0.25), ("1000000000", 1e9), ("007.", 7)])
-  func readsWholeSecondsAndFractions(text: String, seconds: Double) throws {
-    #expect(try OptionParser.parse(["--deadline", text]).deadline == seconds)
-  }
-
-  @Test(arguments: [
-    "0", "0.0", "-1", "1e3", "0x10", "inf", "nan", "1.5.2", ".", "1000000001", " 1", "1,5", "2s",
-  ])
-  func namesASecondsValueThatIsNone(text: String) {
-    let message =
-      "'--deadline' needs a number of seconds above 0 and up to 1000000000, as 2 or 0.5, not '\(text)'"
-    #expect(throws: Failure(.usage, "\(message); see 'churn --help'")) {
-      try OptionParser.parse(["--deadline", text])
-    }
   }
 
   @Test func replaysOnceWhereEachActionIsLogged() throws {
@@ -86,7 +69,6 @@ import Testing
     (["--rounds", "0"], "'--rounds' needs a whole number from 1 to 1000, not '0'"),
     (["--producers", "0"], "'--producers' needs a whole number from 1 to 256, not '0'"),
     (["--in-flight", "1.5"], "'--in-flight' needs a whole number from 1 to 1000000000, not '1.5'"),
-    (["--deadline"], "'--deadline' needs a value"),
     (["--follow"], "'--follow' needs a value"),
     (
       ["--follow", "-"],

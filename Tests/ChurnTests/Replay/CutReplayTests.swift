@@ -33,7 +33,7 @@ import Testing
 
     let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
 
-    #expect(result.cut == Cut(reason: .signal(2), dispatched: place.0))
+    #expect(result.cut == Cut(signal: Signal(2), dispatched: place.0))
     #expect(result.measurement.actions == place.0)
     #expect(differing(result, try answers(after: place.0, of: batches), mode) == [])
   }
@@ -48,7 +48,7 @@ import Testing
     let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
     held.end()
 
-    #expect(result.cut == Cut(reason: .signal(2), dispatched: 5, unfinished: 5))
+    #expect(result.cut == Cut(signal: Signal(2), dispatched: 5, unfinished: 5))
   }
 
   @Test func isOneAlsoWhereAllWasDispatchedAndHasNotEnded() async throws {
@@ -60,7 +60,7 @@ import Testing
     let result = try await onOwnThread { try replay.replay(batches, nil, until: middleware.stop) }
     held.end()
 
-    #expect(result.cut == Cut(reason: .signal(2), dispatched: 9, unfinished: 9))
+    #expect(result.cut == Cut(signal: Signal(2), dispatched: 9, unfinished: 9))
   }
 
   @Test(arguments: Mode.allCases.filter(\.takesSeveralProducers), [8, 2])
@@ -97,34 +97,34 @@ import Testing
   func beginsNothingOnceItIsRequested(isPlainLoop: Bool) async throws {
     let batches = try TestLog.small.batches()
     let stop = Stop()
-    stop.request(.deadline)
+    stop.request(Signal(15))
     let replayer: any Replayer =
       isPlainLoop ? PlainLoop() : DispatchedReplay(mode: .serial, drainLimit: Self.long)
 
     let result = try await onOwnThread { try replayer.replay(batches, nil, until: stop) }
 
-    #expect(result.cut == Cut(reason: .deadline, dispatched: 0))
+    #expect(result.cut == Cut(signal: Signal(15), dispatched: 0))
     #expect(result.models == Models())
   }
 
   @Test func thePlainLoopStopsInABatchToo() throws {
     let stop = Stop()
     let batches = try TestLog.contested(commits: 60).batches(capacity: 48) { done, _ in
-      if done == 96 { stop.request(.signal(15)) }
+      if done == 96 { stop.request(Signal(15)) }
     }
 
     let result = try PlainLoop().replay(batches, nil, until: stop)
 
-    #expect(result.cut == Cut(reason: .signal(15), dispatched: 96))
+    #expect(result.cut == Cut(signal: Signal(15), dispatched: 96))
     #expect(Answers(result.models) == (try answers(after: 96, of: batches)))
   }
 
-  @Test func theFirstReasonCounts() {
+  @Test func theFirstSignalCounts() {
     let stop = Stop()
-    #expect(stop.reason == nil && !stop.isRequested)
-    #expect(stop.request(.deadline))
-    #expect(!stop.request(.signal(2)))
-    #expect(stop.reason == .deadline)
+    #expect(stop.signal == nil && !stop.isRequested)
+    #expect(stop.request(Signal(15)))
+    #expect(!stop.request(Signal(2)))
+    #expect(stop.signal == Signal(15))
   }
 
   @Test(arguments: Mode.allCases, [1000, 2])

@@ -168,7 +168,7 @@ import Testing
     (1200, "; 1,200 actions had not ended after 5.0 seconds"),
   ])
   func saysWhetherAllThatWasDispatchedHasEnded(unfinished: Int, end: String) throws {
-    let cut = Cut(reason: .deadline, dispatched: 9, unfinished: unfinished)
+    let cut = Cut(signal: Signal(2), dispatched: 9, unfinished: unfinished)
     let replay = CutReplay(
       ReplayTitle(mode: "async", round: 2, rounds: 3), cut, Models(),
       of: try TestLog.small.batches(copies: 2))
@@ -179,7 +179,7 @@ import Testing
 
     #expect(
       text.hasSuffix(
-        "Cut by the deadline\n  async, round 2 of 3: 0 of 6 commits, 0 of 12 changes\(end)\n"))
+        "Cut by SIGINT\n  async, round 2 of 3: 0 of 6 commits, 0 of 12 changes\(end)\n"))
     #expect(replay.isWhole == (unfinished > 0))
   }
 

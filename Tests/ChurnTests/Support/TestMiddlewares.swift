@@ -111,11 +111,11 @@ final class HeldUp: Middleware {
 final class StopAt: Middleware {
   let stop = Stop()
   private let count: Int
-  private let reason: Stop.Reason
+  private let signal: Signal
   private let dispatched = Atomic(0)
 
-  init(_ count: Int, _ reason: Stop.Reason = .signal(2)) {
-    (self.count, self.reason) = (count, reason)
+  init(_ count: Int, _ signal: Signal = Signal(2)) {
+    (self.count, self.signal) = (count, signal)
   }
 
   func willDispatch(
@@ -125,7 +125,7 @@ final class StopAt: Middleware {
     if store.identifier == "authors",
       dispatched.wrappingAdd(1, ordering: .relaxed).newValue == count
     {
-      stop.request(reason)
+      stop.request(signal)
     }
     return .pass
   }
