@@ -223,7 +223,7 @@ struct DiagnosisTests {
           storeIdentifier: "stage", action: Script.runs { _ in delayed() }, mode: .sync)
       }
     }
-    while dispatcher.delayedDispatches.waiting.isEmpty { await Task.yield() }
+    while dispatcher.delayedDispatches.count == 0 { await Task.yield() }
     world.clock.advance(by: .milliseconds(1))
     await started.opened()
     let diagnosis = dispatcher.diagnosis()
