@@ -344,18 +344,16 @@ struct ControlPairTests {
   }
 
   /// The time passes once the unit has come, before the task goes on, which needs the main actor.
-  @MainActor
-  @Test(
-    arguments: modes.map { ($0, DispatchOptions.detached) } + [(.mainThread, DispatchOptions())])
+  @MainActor @Test(arguments: [DispatchOptions(), .detached])
   func limitAndTimeLimitOneThatIsLateHasLeftItsUnitWhenItsCompletionRuns(
-    mode: Dispatcher.Mode, options: DispatchOptions
+    options: DispatchOptions
   ) async {
     let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
     let inFlight = Recorder<Int>()
     let held = await hold(limit, until: free)
     let late = Task { @MainActor in
       await dispatcher.send(
-        Script.adds("x"), mode: mode,
+        Script.adds("x"), mode: .mainThread,
         options: [.limited(by: limit), .timeout(.seconds(1)), options]
       ) { _ in inFlight.record(limit.statistics.inFlight) }
     }
