@@ -408,6 +408,120 @@ struct DispatchLimitTests {
     #expect(limit.statistics.inFlight == 0)
   }
 
+  /// It came first: then the wait of the one that has the unit is refused, also one for a lane.
+  @Test(.timeLimit(.minutes(1)), arguments: modes, [false, true])
+  func aDispatchThatHasAUnitIsRefusedTheWaitForOneThatNeedsIt(
+    mode: Dispatcher.Mode, needsLane: Bool
+  ) async {
+    let (dispatcher, limit) = (dispatcher, DispatchLimit(1, overflow: .wait))
+    let codes = Recorder<DispatchError.Code?>()
+    for name in ["outer", "middle", "inner"] { dispatcher.addStage(name) }
+    let middle = Script.suspends { _ in
+      let result = await dispatcher.send(
+        Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
+      codes.record(result.errorCode)
+    }
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "outer",
+      action: Script.suspends { _ in
+        let handle = dispatcher.dispatch(
+          storeIdentifier: "middle", action: middle, mode: .serial(lane: "middle"))
+        let waiting = handle.dispatch!
+        while WaitGraph.waits(of: waiting).isEmpty { await Task.yield() }
+        let code =
+          needsLane
+          ? await dispatcher.send(Script.adds("y"), to: "inner", mode: .serial(lane: "middle"))
+            .errorCode : await handle.result.errorCode
+        codes.record(code)
+      }, mode: mode, options: .limited(by: limit))
+    #expect(await outer.result.isSuccess)
+    #expect(await codes.first(2) == [.wouldDeadlock, nil])
+    #expect(await dispatcher.drain().isComplete)
+    #expect(limit.statistics.inFlight == 0)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: modes)
+  func insideWhatADispatchThatHasAUnitComesAfterNoneIsWaitedFor(mode: Dispatcher.Mode) async {
+    let (dispatcher, limit) = (dispatcher, DispatchLimit(1, overflow: .wait))
+    let (codes, hasUnit) = (Recorder<DispatchError.Code?>(), Latch())
+    for name in ["first", "next", "inner"] { dispatcher.addStage(name) }
+    let first = dispatcher.dispatch(
+      storeIdentifier: "first",
+      action: Script.suspends { _ in
+        await hasUnit.opened()
+        let result = await dispatcher.send(
+          Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
+        codes.record(result.errorCode)
+      }, mode: .serial(lane: "first"))
+    let next = dispatcher.dispatch(
+      storeIdentifier: "next", action: Script.adds("y"), mode: mode,
+      options: [.limited(by: limit), .after(first)])
+    hasUnit.open()
+    #expect(await next.result.isSuccess)
+    #expect(codes.all == [.wouldDeadlock])
+    #expect(limit.statistics.inFlight == 0)
+  }
+
+  /// It frees a unit.
+  @Test(.timeLimit(.minutes(1)), arguments: modes)
+  func whereAnotherOneThatHasAUnitGoesOnNoWaitIsRefused(mode: Dispatcher.Mode) async {
+    let (dispatcher, limit) = (dispatcher, DispatchLimit(2, overflow: .wait))
+    let held = await fill(limit, .serial(lane: "held"))
+    let (outers, codes) = (Recorder<DispatchHandle>(), Recorder<DispatchError.Code?>())
+    for name in ["outer", "middle", "inner"] { dispatcher.addStage(name) }
+    let middle = Script.suspends { _ in
+      let outer = await outers.first(1)[0].dispatch!
+      while WaitGraph.waits(of: outer).isEmpty { await Task.yield() }
+      let result = await dispatcher.send(
+        Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
+      codes.record(result.errorCode)
+    }
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "outer",
+      action: Script.suspends { _ in
+        await dispatcher.dispatch(
+          storeIdentifier: "middle", action: middle, mode: .serial(lane: "middle")
+        ).ended()
+      }, mode: mode, options: .limited(by: limit))
+    outers.record(outer)
+    while limit.statistics.waiting == 0, codes.count == 0 { await Task.yield() }
+    free.open()
+    #expect(await outer.result.isSuccess)
+    #expect(codes.all == [nil])
+    #expect(await held[0].result.isSuccess)
+    #expect(limit.statistics.inFlight == 0)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: modes)
+  func ofTheWaitsOfAllThatHaveUnitsTheLastIsRefused(mode: Dispatcher.Mode) async {
+    let (dispatcher, limit) = (dispatcher, DispatchLimit(2, overflow: .wait))
+    let codes = Recorder<DispatchError.Code?>()
+    dispatcher.addStage("inner")
+    var outers: [DispatchHandle] = []
+    for index in 0..<2 {
+      dispatcher.addStage("outer \(index)")
+      dispatcher.addStage("middle \(index)")
+      let middle = Script.suspends { _ in
+        let result = await dispatcher.send(
+          Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
+        codes.record(result.errorCode)
+      }
+      let action = Script.suspends { _ in
+        let handle = dispatcher.dispatch(
+          storeIdentifier: "middle \(index)", action: middle, mode: .serial(lane: index))
+        codes.record(await handle.result.errorCode)
+      }
+      outers.append(
+        dispatcher.dispatch(
+          storeIdentifier: "outer \(index)", action: action, mode: mode,
+          options: .limited(by: limit)))
+    }
+    for outer in outers { #expect(await outer.result.isSuccess) }
+    let all = await codes.first(4)
+    #expect(all.count { $0 == .wouldDeadlock } == 1 && all.count { $0 == nil } == 3)
+    #expect(limit.statistics.inFlight == 0)
+  }
+
   @Test(arguments: modes)
   func countsASequenceOnce(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1)

@@ -21,8 +21,8 @@ public final class DispatchLimit: Sendable {
     ///
     /// A task that sends it suspends, and a thread that dispatches it blocks before `dispatch` returns. The dispatch
     /// ends with `wouldDeadlock` instead if the thread may not block: in a lane, on the concurrent queue, on the main
-    /// queue, on a thread for tasks. It also does so if it is made inside one that has a unit of the same limit, or
-    /// inside what that one awaits.
+    /// queue, on a thread for tasks. It also does so if it is made inside one that has a unit of the same limit, or if all
+    /// that have units wait for it.
     case wait
   }
 

@@ -293,29 +293,6 @@ package enum WaitGraph {
     return records.withLock { _ in details.waits.values.map { ($0.heldUp.part, $0.target) } }
   }
 
-  /// Returns the first of these dispatches whose code waits for a context, directly or through what that code awaits.
-  static func first(
-    of dispatches: [Dispatch], waitingFor context: DispatchContext
-  ) -> Dispatch? {
-    let around = Set(context.andAround.map { ObjectIdentifier($0.dispatch) })
-    var seen: Set<ObjectIdentifier> = []
-    return records.withLock { _ -> Dispatch? in
-      dispatches.first { dispatch in
-        var rest = [dispatch]
-        while let next = rest.popLast() {
-          if around.contains(ObjectIdentifier(next)) { return true }
-          guard seen.insert(ObjectIdentifier(next)).inserted, let details = next.details else {
-            continue
-          }
-          rest += details.waits.values.lazy.filter { !$0.heldUp.isOfResult }.map(\.target)
-          // A thread that blocks for a handle is a dispatch of its own, after the one that it waits for.
-          if next !== dispatch { rest += next.dispatchesBefore }
-        }
-        return false
-      }
-    }
-  }
-
   /// The end for which something waits.
   enum Target {
     case dispatch(Dispatch)

@@ -31,6 +31,8 @@ struct WaitRing {
     case key(TypedKey)
     /// The preceding dispatch needs an exclusion key for which this one has waited longer.
     case behind(TypedKey)
+    /// The preceding dispatch needs a unit of a limit, of which this one has one.
+    case unit(String)
   }
 
   struct Link {
@@ -114,6 +116,8 @@ struct WaitRing {
       "needs the exclusion key \"\(key.description)\", which is held by \(link.member.name)"
     case .behind(let key):
       "needs the exclusion key \"\(key.description)\" after \(link.member.name)"
+    case .unit(let name):
+      "needs a unit of \"\(name)\", which is held by \(link.member.name)"
     }
   }
 }

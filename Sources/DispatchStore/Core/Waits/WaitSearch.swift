@@ -31,10 +31,14 @@ struct WaitSearch {
     self.mainHolders = mainHolders
   }
 
+  /// The limits met so far: true while the holders are being searched, false if one of them can end.
+  private var limits: [ObjectIdentifier: Bool] = [:]
+
   private enum Node {
     case dispatch(Dispatch)
     case operation(any DependentOperation)
     case mainQueue
+    case units(UnitHolders)
   }
 
   private struct Met {
@@ -114,13 +118,13 @@ struct WaitSearch {
     switch node {
     case .dispatch(let dispatch): dispatch
     case .operation(let operation): operation.standing()?.dispatch
-    case .mainQueue: nil
+    case .mainQueue, .units: nil
     }
   }
 
   /// Returns the place of a part that the wait holds up, and how the ring closes.
   private mutating func find(_ target: WaitGraph.Target) -> (place: Int, end: WaitRing.End)? {
-    (met, seen, seenResults) = ([], [], [])
+    (met, seen, seenResults, limits) = ([], [], [], [:])
     // Otherwise, recording a wait would copy all the edges that are left.
     defer { rest = [] }
     switch target {
@@ -132,16 +136,46 @@ struct WaitSearch {
     case .operations(_, let dependencies):
       for operation in dependencies { meet(.operation(operation), .dependency, from: nil) }
     }
+    return findNext()
+  }
+
+  private mutating func findNext() -> (place: Int, end: WaitRing.End)? {
     while let place = nextPlace() {
-      let end =
-        switch met[place].node {
-        case .dispatch(let dispatch): visit(dispatch, at: place)
-        case .operation(let operation): visit(operation, at: place)
-        case .mainQueue: visitMainQueue(at: place)
-        }
+      let end: WaitRing.End?
+      switch met[place].node {
+      case .dispatch(let dispatch): end = visit(dispatch, at: place)
+      case .operation(let operation): end = visit(operation, at: place)
+      case .mainQueue: end = visitMainQueue(at: place)
+      case .units(let units):
+        if let found = find(units, at: place) { return found }
+        end = nil
+      }
       if let end { return (place, end) }
     }
     return nil
+  }
+
+  /// Searches the dispatches that have the units of a limit, of which the first to end lets the waiting one go on.
+  ///
+  /// So a ring is closed only if each of them leads to one. Mostly the first one does not.
+  private mutating func find(
+    _ units: UnitHolders, at place: Int
+  ) -> (place: Int, end: WaitRing.End)? {
+    // A holder that waits for the same limit ends no sooner.
+    if let isOpen = limits[units.limit] { return isOpen ? (place, .heldUp) : nil }
+    limits[units.limit] = true
+    let outer = (rest, seen, seenResults)
+    defer { (rest, seen, seenResults) = outer }
+    var found: (place: Int, end: WaitRing.End)?
+    for holder in units.dispatches {
+      (rest, seen, seenResults) = ([], [], [])
+      meet(.dispatch(holder), .unit(units.name), from: place)
+      found = findNext()
+      if found == nil { break }
+    }
+    // If they lead to a ring, they may do so only because a limit farther outside is being searched.
+    limits[units.limit] = found == nil ? false : nil
+    return found
   }
 
   private mutating func nextPlace() -> Int? {
@@ -191,12 +225,12 @@ struct WaitSearch {
     let details = dispatch.makeDetails()
     details.isReached = true
     let followsQueues = self.followsQueues
-    let (scheduler, isWaiting, before, work, obstacles) = details.withScheduler(
+    let (scheduler, isWaiting, before, work, obstacles, units) = details.withScheduler(
       queuedAt: { dispatch.queuedAt }
     ) { life, scheduler in
       (
         scheduler, life.isWaiting, life.before, life.work,
-        life.gate?.obstacles(of: dispatch, followingLines: followsQueues) ?? []
+        life.gate?.obstacles(of: dispatch, followingLines: followsQueues) ?? [], life.gate?.units
       )
     }
     // A dispatch that the waiting task itself takes to the main actor needs no other thread.
@@ -216,6 +250,7 @@ struct WaitSearch {
     }
     for other in before { meet(.dispatch(other), .waits, from: place) }
     meet(obstacles, of: dispatch, from: place)
+    if let units { meet(.units(units), .waits, from: place) }
     meetWaits(details, from: place)
     switch work {
     case .none: break

@@ -105,7 +105,9 @@ struct DiagnosisBuilder {
     if let caller = map.nodes[place].trace?.caller, !caller.isOver {
       map.link(meet(caller), to: place, .awaits, "waits for")
     }
-    for (part, target) in WaitGraph.waits(of: dispatch) where !target.hasEnded {
+    // The calls that wait for units are described on their own.
+    for (part, target) in WaitGraph.waits(of: dispatch)
+    where !target.hasEnded && !(target.gate is UnitGate) {
       let awaited = meet(target)
       let store = (part as? StoreRun).map { "the code of store \"\($0.storeIdentifier)\"" }
       map.link(place, to: awaited, .awaits, "waits for")

@@ -3,7 +3,7 @@
 /// Ends with the unit, or without one if the task is cancelled or the time has passed.
 final class LimitWaiter: Sendable {
   let end = Eventual<LimitUnit?>()
-  private let limit: DispatchLimit
+  let limit: DispatchLimit
 
   init(for limit: DispatchLimit) {
     self.limit = limit
@@ -12,5 +12,24 @@ final class LimitWaiter: Sendable {
   /// Ends the wait without a unit, unless it has one.
   func cancel() {
     if limit.endWait(self) { end.set(nil) }
+  }
+}
+
+/// The gate of a record that stands in for a waiting call, by which the wait graph finds those that have the units.
+final class UnitGate: StartGate, @unchecked Sendable {
+  // because it has only constants
+  private let waiter: LimitWaiter
+
+  init(_ waiter: LimitWaiter) {
+    self.waiter = waiter
+    super.init()
+  }
+
+  override var units: UnitHolders? {
+    let limit = waiter.limit
+    let holders = limit.holders
+    // A unit that no dispatch has belongs to a call that is about to go on.
+    guard holders.count == limit.bound, !waiter.end.isSet else { return nil }
+    return UnitHolders(limit: ObjectIdentifier(limit), name: limit.name, dispatches: holders)
   }
 }

@@ -105,8 +105,9 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
         units.append(unit)
         continue
       }
+      guard let wait = begin(waiter, of: dispatcher, callSite, in: caller, blocksThread: true)
+      else { return }
       let timer = limitDeadline.map { dispatcher.timers.add(at: $0.time) { waiter.cancel() } }
-      let wait = WaitForLimit(limit, of: dispatcher, callSite, in: caller)
       let region = BlockingRegion(on: thread)
       let unit = waiter.end.wait()
       region.end()
@@ -132,8 +133,9 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
         units.append(unit)
         continue
       }
+      guard let wait = begin(waiter, of: dispatcher, callSite, in: context, blocksThread: false)
+      else { return }
       let timer = limitDeadline.map { dispatcher.timers.add(at: $0.time) { waiter.cancel() } }
-      let wait = WaitForLimit(limit, of: dispatcher, callSite, in: context)
       let taskWait = TaskWait.begin()
       let unit =
         isDetached
@@ -156,18 +158,32 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
     DispatchError.timedOut(callSite, after: limitDeadline?.duration ?? .zero)
   }
 
-  /// The error of a wait that would not end: a dispatch around it, or one that waits for that, has a unit.
+  /// Begins the wait for a unit; returns nil if it would never end, so that the admission has failed.
+  private func begin(
+    _ waiter: LimitWaiter, of dispatcher: Dispatcher, _ callSite: CallSite,
+    in context: DispatchContext?, blocksThread: Bool
+  ) -> WaitForLimit? {
+    do throws(DispatchError) {
+      return try WaitForLimit(
+        waiter, of: dispatcher, callSite, in: context, blocksThread: blocksThread)
+    } catch {
+      waiter.cancel()
+      fail(error)
+      return nil
+    }
+  }
+
+  /// The error of a dispatch that is made inside one that has a unit, whether or not others may free theirs.
   private func deadlock(
     of limit: DispatchLimit, in context: DispatchContext?, _ callSite: CallSite
   ) -> DispatchError? {
-    guard let context,
-      let holder = context.andAround.lazy.map(\.dispatch).first(where: limit.isHeld(by:))
-        ?? WaitGraph.first(of: limit.holders, waitingFor: context)
-    else { return nil }
+    guard let holder = context?.andAround.first(where: { limit.isHeld(by: $0.dispatch) }) else {
+      return nil
+    }
     return .wouldDeadlock(
       waitingFor: limit, callSite,
       """
-      and is made inside one of them (\(holder.callSite)), which goes on only after it
+      and is made inside one of them (\(holder.dispatch.callSite)), which goes on only after it
       """)
   }
 }

@@ -1,4 +1,4 @@
-/// The wait of a call for a unit of a limit, as diagnoses show it.
+/// The wait of a call for a unit of a limit, as diagnoses and the wait graph know it.
 ///
 /// The call has not become a dispatch, and so is in no other table.
 final class WaitForLimit: Sendable {
@@ -8,21 +8,34 @@ final class WaitForLimit: Sendable {
   let caller: Dispatch?
   /// The start of the wait, in nanoseconds of the dispatcher's clock.
   let began: Int64
+  /// Nil if the wait holds up no dispatch.
+  private let wait: WaitGraph.Wait?
 
-  /// Begins the wait.
+  /// Begins the wait of a waiter that is in the limit's line; throws `wouldDeadlock`.
   ///
-  /// - Parameter context: The context that the wait holds up.
+  /// - Parameters:
+  ///   - context: The context that the wait holds up.
+  ///   - blocksThread: Whether the wait blocks the thread, and not only the task.
   init(
-    _ limit: DispatchLimit, of dispatcher: Dispatcher, _ callSite: CallSite,
-    in context: DispatchContext?
-  ) {
-    (self.limit, self.callSite, caller) = (limit, callSite, context?.waitingDispatch)
+    _ waiter: LimitWaiter, of dispatcher: Dispatcher, _ callSite: CallSite,
+    in context: DispatchContext?, blocksThread: Bool
+  ) throws(DispatchError) {
+    (limit, self.callSite, caller) = (waiter.limit, callSite, context?.waitingDispatch)
     began = dispatcher.clock.nanoseconds
+    if let context {
+      let call = Dispatch(standIn: .make(on: .current), at: callSite)
+      call.makeDetails().withState { $0.wait(at: UnitGate(waiter)) }
+      if blocksThread { call.keep(outer: context) }
+      wait = try blocksThread ? WaitGraph.begin(call) : WaitGraph.begin(context, on: call)
+    } else {
+      wait = nil
+    }
     dispatcher.pendingWaits.add(self)
   }
 
   func end(of dispatcher: Dispatcher) {
     dispatcher.pendingWaits.remove(self)
+    if let wait { WaitGraph.end(wait) }
   }
 
   /// The reason for the wait, as text that follows "waits for ".

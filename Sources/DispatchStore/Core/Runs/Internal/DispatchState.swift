@@ -129,7 +129,7 @@ struct DispatchState {
   }
 
   /// Whether its end releases resources that others may wait for.
-  var isHolder: Bool { calls.contains { $0.moment == .placeFree || $0.moment == .beforeResult } }
+  var isHolder: Bool { calls.contains { $0.moment != .over } }
 
   /// The work that is running.
   var work: DispatchWork {

@@ -50,6 +50,11 @@ class StartGate: @unchecked Sendable {
     next?.obstacles(of: dispatch, followingLines: followingLines) ?? []
   }
 
+  /// The dispatches of which one has to end before this one can pass; nil for most.
+  ///
+  /// May be called under the locks of the wait graph and of the dispatch.
+  var units: UnitHolders? { nil }
+
   /// Whether the dispatch waits at this gate for nothing but time, which opens it.
   ///
   /// Call it outside of locks, since equality of keys is user code.
@@ -72,6 +77,14 @@ struct GateObstacle {
   ///
   /// False if it only waits for the key, too.
   let isHolder: Bool
+}
+
+/// The dispatches that have all units of a limit.
+struct UnitHolders {
+  let limit: ObjectIdentifier
+  /// The limit's name in messages.
+  let name: String
+  let dispatches: [Dispatch]
 }
 
 /// The way of a dispatch through its gate, without threads.
