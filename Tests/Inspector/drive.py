@@ -681,6 +681,15 @@ def check_status_keeps_what_is_used(page):
     page.mouse("mouseReleased", x, y, button="left", clickCount=1)
     page.settle()
     expect(page.run(count) > before, "a status between press and release takes a click away")
+    top = page.run("""(() => {
+      useStatus(flightStatus(Array.from({length: 700}, (_, number) => ({...flights[0], number, id: number}))));
+      drawNow();
+      byId("more-flights").focus();
+      byId("now").scrollTop = 0;
+      drawNow();
+      return byId("now").scrollTop;
+    })()""")
+    expect(top == 0, f"a status scrolls to what has the focus, by {top} px")
     page.run("current = kept; partsShown = {}; showTab('log')")
     passed("Now: focus and clicks outlast a status")
 
