@@ -681,6 +681,9 @@ def check_status_keeps_what_is_used(page):
     page.mouse("mouseReleased", x, y, button="left", clickCount=1)
     page.settle()
     expect(page.run(count) > before, "a status between press and release takes a click away")
+    page.run("byId('now').dispatchEvent(new PointerEvent('pointerdown', {button: 2}))")
+    page.run("useStatus(flightStatus([])); drawNow()")
+    expect(page.run(count) == 0, "the view stands still after a press of the right button, whose menu takes the release")
     top = page.run("""(() => {
       useStatus(flightStatus(Array.from({length: 700}, (_, number) => ({...flights[0], number, id: number}))));
       drawNow();
