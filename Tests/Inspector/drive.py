@@ -365,7 +365,15 @@ def check_chunks_together(page, data):
     })()""")
     expect((count, indexed) == (20 * len(data.entries), 1), f"of 20 chunks {count} entries are there, and were indexed {indexed} times")
     expect(repeated == 0, f"{repeated} entries were added again")
-    passed("chunks that wait are indexed once, and what is sent again is left out")
+    count, indexed, says = page.run("""(() => {
+      const {chunk} = readData(), live = new Log(), message = byId("message");
+      live.append([chunk, {...chunk, base: 86400e3, runs: null}, {...chunk, base: 2 * 86400e3}]);
+      const says = !message.hidden;
+      message.hidden = true;
+      return [live.count, live.byBegin.length, says];
+    })()""")
+    expect((count, indexed, says) == (2 * len(data.entries), count, True), f"beside a chunk that can't be read {count} entries are there, {indexed} of them indexed; it is {'said' if says else 'kept secret'}")
+    passed("chunks that wait are indexed once, what is sent again or can't be read is left out")
 
 
 def check_text_is_bounded(page):
