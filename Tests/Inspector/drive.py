@@ -855,6 +855,10 @@ def check_addresses(page, tools, url):
       return shown;
     }})()""")
     expect(shown == [1, [1e9, 1e9 + 5], False], f"an address with another base of its times is shown as {shown}")
+    other = tools.open(f"{url}#time=1_2")
+    shown = other.run(view)
+    expect(shown == [None, None, True], f"an address that does not say from when its times count is shown as {shown}")
+    other.close()
     passed("an address says which log it is about, and from when its times count")
 
 
