@@ -35,7 +35,7 @@ public struct InspectorFeed: AsyncSequence, Sendable {
   private let limits: [DispatchLimit]
   private let id: String?
   private let batch: Int
-  /// The text of actions and differences in an event, in bytes; the last entry may exceed it.
+  /// The text of actions, errors and differences in an event, in bytes; the last entry may exceed it.
   private static let byteLimit = 4_000_000
 
   /// Makes a feed.

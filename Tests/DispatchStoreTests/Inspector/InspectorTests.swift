@@ -6,6 +6,8 @@ import Testing
 @testable import DispatchStore
 
 private struct Slow: ActionType {}
+private struct Refuse: ActionType { let number: Int }
+private struct Refusal: Error { let text: String }
 
 @Suite("The inspector", .timeLimit(.minutes(10)))
 struct InspectorTests {
@@ -289,10 +291,19 @@ struct InspectorTests {
     #expect(event.data.contains("\"dropped\":\(dropped),\"notSent\":0,"))
   }
 
-  @Test func anEventEndsAfterSomeText() async throws {
+  @Test(arguments: [false, true])
+  func anEventEndsAfterSomeText(isOfErrors: Bool) async throws {
     let name = String(repeating: "x", count: 3_900)
+    dispatcher.register(
+      store: Store(identifier: "refusing", model: 0) {
+        On(Refuse.self) { _, refuse in throw Refusal(text: "\(refuse.number)\(name)") }
+      })
     for amount in 1...1_500 {
-      dispatcher.dispatch(Book(customer: "\(amount)\(name)", amount: amount), mode: .sync)
+      if isOfErrors {
+        dispatcher.dispatch(Refuse(number: amount), mode: .sync)
+      } else {
+        dispatcher.dispatch(Book(customer: "\(amount)\(name)", amount: amount), mode: .sync)
+      }
     }
     var events = InspectorFeed(of: recorder, at: dispatcher).makeAsyncIterator()
     var sizes: [Int] = []

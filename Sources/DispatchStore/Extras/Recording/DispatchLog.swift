@@ -135,14 +135,18 @@ public struct DispatchLog: Sendable, Equatable {
 }
 
 extension DispatchLog.Entry {
-  /// The bytes of the texts of its actions and differences, of which there may be many.
+  /// The bytes of the texts that may be long or many: of its actions, errors and differences.
   var textSize: Int {
-    let size = actions.reduce(0) { $0 + $1.text.utf8.count }
-    return stores.reduce(size) { size, run in
-      run.differences.reduce(size) {
-        $0 + $1.path.utf8.count + ($1.old?.utf8.count ?? 0) + ($1.new?.utf8.count ?? 0)
+    func size(of text: String?) -> Int { text?.utf8.count ?? 0 }
+    var sum = size(of: error)
+    for action in actions { sum += size(of: action.text) }
+    for run in stores {
+      sum += size(of: run.detail) + size(of: run.replacement)
+      for difference in run.differences {
+        sum += size(of: difference.path) + size(of: difference.old) + size(of: difference.new)
       }
     }
+    return sum
   }
 }
 
