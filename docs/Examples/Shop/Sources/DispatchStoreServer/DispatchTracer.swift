@@ -48,7 +48,7 @@ public final class DispatchTracer: Middleware {
       }
       dispatch[SpanKey.self] = span
       dispatch.bind(InstrumentationContext.$current, to: span.context)
-    } else if outer == nil, !span.context.isEmpty {
+    } else if span.context.count > outer?.count ?? 0 {
       // A new trace that is sampled out: what is dispatched inside belongs to it, and begins no trace of its own.
       dispatch.bind(InstrumentationContext.$current, to: span.context)
     }

@@ -57,6 +57,38 @@ import Tracing
     #expect(try spans(of: tracer).isEmpty)
   }
 
+  private struct Inject: ActionType {}
+  private enum RequestKey: InstrumentationContextKey { typealias Value = String }
+
+  /// Whether or not the caller's context has something else.
+  @Test(arguments: [nil, "7"] as [String?])
+  func whatASampledOutDispatchCallsIsToldSo(request: String?) async throws {
+    let tracer = try tracer(sampling: 0)
+    let (headers, sent) = AsyncStream.makeStream(of: [String: String].self)
+    let caller = bank.dispatcher.register(
+      store: Store(identifier: "caller", model: 0) {
+        Perform(Inject.self) { _, _ in
+          var headers: [String: String] = [:]
+          if let context = InstrumentationContext.current {
+            tracer.inject(context, into: &headers, using: HeaderCarrier())
+          }
+          sent.yield(headers)
+        }
+      })
+    var context: InstrumentationContext?
+    if let request {
+      context = .topLevel
+      context?[RequestKey.self] = request
+    }
+    await InstrumentationContext.$current.withValue(context) {
+      _ = await bank.dispatcher.send(Inject())
+    }
+    sent.finish()
+    let header = await headers.first { _ in true }?["traceparent"]
+    #expect(header?.hasSuffix("-00") == true)
+    withExtendedLifetime(caller) {}
+  }
+
   @Test func aSampledOutCallerIsObeyed() async throws {
     let tracer = try tracer()
     var context = InstrumentationContext.topLevel
