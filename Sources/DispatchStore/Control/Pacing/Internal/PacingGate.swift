@@ -42,6 +42,7 @@ final class PacingGate: StartGate, @unchecked Sendable {
 
   override func passed(_ dispatch: Dispatch) {
     for demand in demands { demand.begin(dispatch) }
+    super.passed(dispatch)
   }
 
   override func leave(_ dispatch: Dispatch) {
@@ -51,6 +52,7 @@ final class PacingGate: StartGate, @unchecked Sendable {
 
   override func ended(_ dispatch: Dispatch, _ result: DispatchResult) {
     for breaker in breakers { breaker.ended(result, wasCancelled: dispatch.wasCancelled) }
+    super.ended(dispatch, result)
   }
 
   override func obstacles(of dispatch: Dispatch, followingLines: Bool) -> [GateObstacle] {
@@ -60,7 +62,7 @@ final class PacingGate: StartGate, @unchecked Sendable {
   }
 
   override func opensWithTime(for dispatch: Dispatch) -> Bool {
-    demands.contains { $0.isAwaited(by: dispatch) }
+    demands.contains { $0.isAwaited(by: dispatch) } || super.opensWithTime(for: dispatch)
   }
 
   override func description(of dispatch: Dispatch) -> String {

@@ -6,7 +6,7 @@
 /// and keeps its position. Once the gate calls `gateMayOpen()`, the dispatch tries again on its scheduler.
 class StartGate: @unchecked Sendable {
   // because a subclass says why
-  /// The gate to pass, too, to which this one forwards what it does not override; nil for most.
+  /// The gate to pass, too, to which this one forwards what it is told and asked; nil for most.
   final let next: StartGate?
 
   init(then next: StartGate? = nil) { self.next = next }
