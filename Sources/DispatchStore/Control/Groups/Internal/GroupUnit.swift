@@ -69,7 +69,8 @@ final class GroupUnit: Sendable {
     return thread.within(GroupContext(standIn, outer: outer), body)
   }
 
-  /// Frees the group's units and keys: all steps and compensations have ended, and the completion follows.
+  /// Frees the group's units and the key by which others are skipped: all steps and compensations have ended, and the
+  /// completion follows.
   func stepsEnded() { standIn?.makeDetails().storesEnded() }
 
   /// Runs the completion as code of the group, which passes nothing on to dispatches made there.

@@ -451,7 +451,7 @@ struct DispatchState {
 
   /// Adds a closure to call at a moment of the end; returns whether it will be called: false if that comes too late.
   mutating func keep(_ body: @escaping @Sendable () -> Void, until moment: EndMoment) -> Bool {
-    // A store runs that adds one for the end of the stores.
+    // The caller knows that the stores have not ended: they have yet to begin, or one of them runs.
     if moment == .over ? isOver : moment != .storesEnd && isEnding { return false }
     calls.append((moment, body))
     return true

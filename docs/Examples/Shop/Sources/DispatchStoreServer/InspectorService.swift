@@ -35,7 +35,7 @@ public struct InspectorService: Service {
   ///   - limits: The limits to show.
   ///   - host: The address to bind. Any but loopback shows the page to the network.
   ///   - port: The port to bind.
-  ///   - limit: The most pages that follow at the same time; others get 503, and ask again every 5 s.
+  ///   - limit: The most pages that follow at the same time; others get 503, and ask again later.
   ///   - logger: Gets the warning.
   public init(
     of recorder: DispatchRecorder, at dispatcher: Dispatcher, limits: [DispatchLimit] = [],
