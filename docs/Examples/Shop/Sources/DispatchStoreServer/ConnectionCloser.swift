@@ -100,6 +100,12 @@ private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHand
     if !readiness.isEnding { context.fireChannelActive() }
   }
 
+  func channelInactive(context: ChannelHandlerContext) {
+    // It has the channel, perhaps for half a minute.
+    unread?.cancel()
+    context.fireChannelInactive()
+  }
+
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head:

@@ -192,6 +192,21 @@ import Testing
     #expect(!channel.isActive)
   }
 
+  @Test func aClientThatHasGoneWithoutReadingIsForgotten() throws {
+    weak var forgotten: EmbeddedChannel?
+    do {
+      let channel = EmbeddedChannel()
+      forgotten = channel
+      try channel.pipeline.syncOperations.addHandler(readiness.connectionCloser())
+      try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
+      channel.isWritable = false
+      channel.pipeline.fireChannelWritabilityChanged()
+      channel.close(promise: nil)
+      channel.embeddedEventLoop.run()
+    }
+    #expect(forgotten == nil)
+  }
+
   @Test(arguments: [false, true])
   func aClientThatDoesNotReadHoldsTheEndUpForTheTimeOfALastAnswer(isLate: Bool) throws {
     try request()
