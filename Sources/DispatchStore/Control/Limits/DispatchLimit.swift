@@ -175,6 +175,8 @@ public final class DispatchLimit: Sendable {
   }
 
   /// Gives a unit to a dispatch until its stores have ended.
+  ///
+  /// Call it before they can begin: a dispatch that had ended would keep the unit for ever.
   func give(_ unit: LimitUnit, to dispatch: Dispatch) {
     let now = clock.nanoseconds
     state.withLock { $0.insert(dispatch, at: now) }
