@@ -14,7 +14,7 @@ struct Scenario: Sendable {
     lanePriorities, laneTurns, lanePriorityRings, suspension, widening, suspendedWaits,
     // Waits that could not end
     refusals, notificationRings, deliveryRings, hookRings, dependencyRings, lateDependencies,
-    lateRings,
+    lateRings, unitRings,
     // Observers and streams
     observers, tokens, streams, caughtUp,
     // Stores, operations, results

@@ -138,6 +138,40 @@ extension Scenario {
   }
 }
 
+extension Scenario {
+  /// Dispatches that have all units of a limit, and await others that need one.
+  static let unitRings = Scenario(
+    name: "unit-rings", summary: "of the waits that close a ring through a limit, one is refused"
+  ) { dispatcher in
+    dispatcher.makeJobs()
+    for bound in 1...2 {
+      let limit = DispatchLimit(bound, overflow: .wait)
+      let (waits, inner) = (Shared([DispatchResult]()), Shared([DispatchHandle]()))
+      // All of them have their units before the first one begins.
+      dispatcher.queue.isSuspended = true
+      let holders = (1...bound).map { number in
+        dispatcher.dispatch(
+          action: Job.suspends {
+            let needy = dispatcher.dispatch(
+              action: Job.suspends {
+                let result = await dispatcher.send(Job.runs {}, options: .limited(by: limit))
+                waits.with { $0.append(result.result) }
+              }, mode: .serial(lane: number))
+            inner.with { $0.append(needy) }
+            let result = await needy.result
+            waits.with { $0.append(result) }
+          }, mode: number == 1 ? .serial(lane: "holder") : .async, options: .limited(by: limit))
+      }
+      dispatcher.queue.isSuspended = false
+      for holder in holders { await holder.ended() }
+      for needy in inner.now { await needy.ended() }
+      try check(waits.now.count == 2 * bound, "\(waits.now)")
+      try check(waits.now.count { $0.isRefused } == 1, "\(waits.now)")
+      try check(limit.statistics.inFlight == 0, "\(limit.statistics)")
+    }
+  }
+}
+
 extension DispatchResult? {
   fileprivate var isRefused: Bool { self?.isRefused == true }
 }

@@ -462,6 +462,33 @@ struct DispatchLimitTests {
     #expect(limit.statistics.inFlight == 0)
   }
 
+  /// Also between two of its steps, when it waits for none of them.
+  @Test(.timeLimit(.minutes(1)), arguments: modes)
+  func aDispatchThatHasAUnitIsRefusedTheWaitForAGroupThatNeedsIt(mode: Dispatcher.Mode) async {
+    let (dispatcher, limit) = (dispatcher, DispatchLimit(1, overflow: .wait))
+    let codes = Recorder<DispatchError.Code?>()
+    for name in ["outer", "step", "inner"] { dispatcher.addStage(name) }
+    let needs = Script.suspends { _ in
+      let result = await dispatcher.send(
+        Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
+      codes.record(result.errorCode)
+    }
+    let group = ActionGroup {
+      ActionStep(Script.adds("first"), to: "step", mode: .serial(lane: "step"))
+      ActionStep(needs, to: "step", mode: .serial(lane: "step"))
+    }
+    let outer = dispatcher.dispatch(
+      storeIdentifier: "outer",
+      action: Script.suspends { _ in
+        let result = await dispatcher.dispatch(group).result
+        codes.record((result.error as? DispatchError)?.code)
+      }, mode: mode, options: .limited(by: limit))
+    #expect(await outer.result.isSuccess)
+    #expect(await codes.first(2).count { $0 == .wouldDeadlock } == 1)
+    #expect(await dispatcher.drain().isComplete)
+    #expect(limit.statistics.inFlight == 0)
+  }
+
   /// It frees a unit.
   @Test(.timeLimit(.minutes(1)), arguments: modes)
   func whereAnotherOneThatHasAUnitGoesOnNoWaitIsRefused(mode: Dispatcher.Mode) async {
