@@ -195,6 +195,58 @@ struct StoreGroupTests {
     token.cancel()
   }
 
+  /// A change that was left to a notifier, which waits: its dispatch goes on, and ends meanwhile.
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
+  func anObserversCommitIsACallAlsoIfTheDispatchOfItsChangeHasEnded(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let (entered, proceed, committed) = (Latch(), Latch(), Latch())
+    let (completed, returned) = (Latch(), Latch())
+    let stage = dispatcher.register(
+      store: ProbeStore(
+        identifier: "stage", model: 0,
+        reducer: ClosureReducer { action, store in
+          ActionOperation(action: action, store: store) { _, store async in
+            store.updateModel { $0 += 1 }
+            committed.open()
+          }
+        }))
+    let slow = dispatcher.register(
+      store: ProbeStore(
+        identifier: "slow", model: 0,
+        reducer: ClosureReducer { action, store in
+          ActionOperation(action: action, store: store) { _, _ async in await completed.opened() }
+        }))
+    let mate = dispatcher.register(store: CounterStore.counter("mate"))
+    let group = StoreGroup(stage, mate)
+    let seen = Recorder<DispatchID?>()
+    let tokens = [
+      group.observe { seen.record($0.dispatchID) },
+      stage.observe(.model) { change in
+        if change.version == 1 {
+          entered.open()
+          proceed.wait()
+        } else {
+          slow.dispatch(Ping(), mode: .async).wait()
+          mate.updateModel { $0.count += 1 }
+        }
+      },
+    ]
+    let notifier = Thread {
+      stage.updateModel { $0 += 1 }
+      returned.open()
+    }
+    notifier.start()
+    await entered.opened()
+    let handle = stage.dispatch(Ping(), mode: mode) { _ in completed.open() }
+    await committed.opened()
+    proceed.open()
+    await returned.opened()
+    #expect(mate.version == 1)
+    #expect(seen.all == [nil, handle.dispatchID, nil])
+    #expect(group.snapshot().dispatchesUnderWay == [])
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test func onceForEachOfManyContendingDispatches() async {
     let equal = EqualStores()
     let seen = Recorder<DispatchID?>()

@@ -33,6 +33,8 @@ struct ThreadState {
     var notice = NoticePlace()
     /// The owners of deferred commits that this thread has delivered and has yet to resume.
     var deliveredOwners = FIFO<any CommitOwner>()
+    /// How often this thread has begun to wait inside the library.
+    var waits: UInt64 = 0
     /// The store runs whose ends wait for this thread's commits, innermost last; nil for one that no longer waits.
     var taskCommits: [StoreRun?] = []
     /// The turns in which code runs here, innermost last.
@@ -356,8 +358,12 @@ struct ThreadState {
     while let owner = self.deliveredOwners.popFirst() { owner.commitDelivered() }
   }
 
+  /// How often this thread has begun to wait, and has let go the owners of what it delivers.
+  var waits: UInt64 { fields.pointee.waits }
+
   /// Hands off delivered commits before this thread blocks, perhaps until they have ended.
   func leaveDeliveredOwners() {
+    fields.pointee.waits &+= 1
     for index in self.taskCommits.indices { self.taskCommits[index].take()?.endTaskCommit() }
     while let owner = self.deliveredOwners.popFirst() { self.resumeElsewhere(owner) }
   }

@@ -273,7 +273,9 @@ extension StoreStorage: DeliveryTurn {
       return deliver(left.change, only: left.only)
     }
     var read: ReadList?
-    dispatch.perform(owner as? StoreRun) { read = deliver(left.change, only: left.only) }
+    dispatch.perform(owner as? StoreRun, isLeft: true) {
+      read = deliver(left.change, only: left.only)
+    }
     return read
   }
 

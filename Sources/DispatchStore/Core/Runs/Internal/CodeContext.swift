@@ -6,14 +6,18 @@ final class CodeContext: DispatchContext, @unchecked Sendable {
   private let around: DispatchContext?
   /// The number of the dispatcher; only for a completion at the deadline.
   private let early: UInt64?
+  /// The notifier's waits before it delivered a left change here; nil for other code.
+  private let waitsBefore: UInt64?
 
   init(
-    _ dispatch: Dispatch, owner: StoreRun?, early: EarlyEnd? = nil, outer: DispatchContext?
+    _ dispatch: Dispatch, owner: StoreRun?, early: EarlyEnd? = nil, waitsBefore: UInt64? = nil,
+    outer: DispatchContext?
   ) {
     ofDispatch = dispatch
     ofOwner = owner
     around = outer
     self.early = early?.generation?.dispatcher
+    self.waitsBefore = waitsBefore
   }
 
   override var isEarly: Bool { early != nil }
@@ -23,4 +27,9 @@ final class CodeContext: DispatchContext, @unchecked Sendable {
   override var dispatch: Dispatch { ofDispatch }
   override var owner: StoreRun? { ofOwner }
   override var outer: DispatchContext? { around }
+
+  // The owner of a left change waits for its delivery only until the notifier waits itself.
+  override func ownsCommits(on thread: ThreadState) -> Bool {
+    waitsBefore == nil || waitsBefore == thread.waits
+  }
 }

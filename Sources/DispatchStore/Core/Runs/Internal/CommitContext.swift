@@ -30,7 +30,10 @@ struct CommitContext {
   static func current(on thread: ThreadState) -> CommitContext {
     if let run = thread.run { return CommitContext(run.pointee.isInStore ? .run(run) : .none) }
     if let context = thread.context, !context.isOfBlock {
-      return CommitContext(context.owner.map { .owner($0) } ?? .none)
+      guard context.ownsCommits(on: thread), let owner = context.owner else {
+        return CommitContext(.none)
+      }
+      return CommitContext(.owner(owner))
     }
     guard let storeRun = DispatchContext.inTask?.owner, storeRun.beginTaskCommit() else {
       return CommitContext(.none)

@@ -137,22 +137,29 @@ extension Dispatch {
   // MARK: User code
 
   /// Runs user code of a round or a callback, or the completion after it, with the carried values bound.
+  ///
+  /// - Parameter isLeft: Whether the code is that of observers to which a change was left.
   @discardableResult
   func perform<Value, Failure: Error>(
-    _ storeRun: StoreRun?, on thread: ThreadState = .current, _ body: () throws(Failure) -> Value
+    _ storeRun: StoreRun?, isLeft: Bool = false, on thread: ThreadState = .current,
+    _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    try withContext(of: storeRun, on: thread) { () throws(Failure) in try bound(body) }
+    try withContext(of: storeRun, isLeft: isLeft, on: thread) { () throws(Failure) in
+      try bound(body)
+    }
   }
 
   /// Runs user code that the dispatch waits for, on any thread.
   ///
   /// Reads no state of the dispatch.
   func withContext<Value, Failure: Error>(
-    of storeRun: StoreRun?, on thread: ThreadState, early: EarlyEnd? = nil,
+    of storeRun: StoreRun?, isLeft: Bool = false, on thread: ThreadState, early: EarlyEnd? = nil,
     _ body: () throws(Failure) -> Value
   ) throws(Failure) -> Value {
     let outer =
       isPlanted(.formerCaller) ? self.outer : DispatchContext.enclosing(thread.run, on: thread)
-    return try thread.within(CodeContext(self, owner: storeRun, early: early, outer: outer), body)
+    let context = CodeContext(
+      self, owner: storeRun, early: early, waitsBefore: isLeft ? thread.waits : nil, outer: outer)
+    return try thread.within(context, body)
   }
 }
