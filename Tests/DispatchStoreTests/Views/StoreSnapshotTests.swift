@@ -98,6 +98,23 @@ struct StoreSnapshotTests {
     #expect(settled.dispatchesUnderWay == [])
   }
 
+  /// Minutes, if each snapshot sorted them.
+  @Test(.timeLimit(.minutes(1)))
+  func costsTheSameHoweverManyDispatchesAreUnderWay() {
+    let (store, notices) = (ProbeStore.probe("store"), StoreGroupNotices())
+    let dispatches = (0..<Load.count(50_000)).map { _ in
+      Dispatch(standIn: .make(on: .current), at: CallSite(fileID: #fileID, line: #line))
+    }
+    for dispatch in dispatches { notices.changes(by: dispatch) }
+    let first = StoreTuple(store).snapshot { notices.dispatchesUnderWay }
+    #expect(first.dispatchesUnderWay == dispatches.map(\.id))
+    for dispatch in dispatches {
+      dispatch.makeDetails().storesEnded()
+      _ = StoreTuple(store).snapshot { notices.dispatchesUnderWay }
+    }
+    #expect(notices.dispatchesUnderWay.isEmpty)
+  }
+
   @Test func isWholeWhereNoDispatchIsUnderWay() async {
     let equal = EqualStores()
     let group = StoreGroup(equal.left, equal.right)

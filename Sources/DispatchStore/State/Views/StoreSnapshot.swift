@@ -12,16 +12,20 @@ public struct StoreSnapshot<each Model: Sendable>: Sendable {
   ///
   /// The snapshot may have only a part of their changes. A group knows only the dispatches that have changed a store
   /// since the group was made. Nil if the snapshot was not taken by a `StoreGroup`, because then they are not known.
+  /// Each read sorts them.
   ///
   /// To get a snapshot without such dispatches, take it in an action on the one lane to which all of the stores'
   /// actions are dispatched.
-  public let dispatchesUnderWay: [DispatchID]?
+  public var dispatchesUnderWay: [DispatchID]? { underWay?.sorted() }
+
+  // A snapshot is taken for each dispatch, and thousands may wait to be saved: nobody sorts them for it.
+  private let underWay: Set<DispatchID>?
 
   init(
-    _ models: repeat each Model, versions: [UInt64], _ dispatchesUnderWay: [DispatchID]?
+    _ models: repeat each Model, versions: [UInt64], _ dispatchesUnderWay: Set<DispatchID>?
   ) {
     self.models = (repeat each models)
     self.versions = versions
-    self.dispatchesUnderWay = dispatchesUnderWay
+    underWay = dispatchesUnderWay
   }
 }

@@ -13,7 +13,7 @@ final class StoreGroupNotices: Sendable {
   }
 
   /// The dispatches that have changed a store of the group, and whose stores have not all ended.
-  var dispatchesUnderWay: [DispatchID] { underWay.withLock { $0.sorted() } }
+  var dispatchesUnderWay: Set<DispatchID> { underWay.withLock(\.self) }
 
   /// Records that a dispatch changes a store; called in that store's exclusive section, before the dispatch can end.
   func changes(by dispatch: Dispatch) {
