@@ -36,6 +36,24 @@ struct SelectedValuesTests {
     #expect(store.computationCount(of: total) == 6)
   }
 
+  /// It is no change for a consumer that has caught up, nor for one that lags.
+  @Test(arguments: [true, false])
+  func leaveOutANaNThatStays(isCaughtUp: Bool) async {
+    let mean = StateSelector.combine(
+      StateSelector(\PricedCart.items), StateSelector(\PricedCart.discount)
+    ) { items, _ in
+      Double(items.reduce(0) { $0 + $1.price }) / Double(items.count)
+    }
+    let (seen, values) = (Recorder<Double>(), store.stream(.select(mean), initial: true))
+    let consumer = Task { for await change in values { seen.record(change.value) } }
+    _ = await seen.first(1)
+    store.updateModel { $0.discount = 1 }
+    if isCaughtUp { await store.streamsCaughtUp() }
+    store.updateModel { $0.items.append(PricedItem(name: "tea", price: 3)) }
+    #expect(await seen.first(2)[1] == 3)
+    consumer.cancel()
+  }
+
   @Test func endWithTheStore() async {
     var store: PricedStore? = .priced()
     var values = store!.stream(.select(total), initial: true).map(\.value).makeAsyncIterator()

@@ -61,7 +61,7 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
     set(last)
     if isInitial { return .now(newValue) }
     let oldValue = evaluate(old).value
-    if node.equality.areEqual?(oldValue, newValue) == true { return nil }
+    if !node.equality.differ(oldValue, newValue) { return nil }
     return .replaced(ReplacedValue(old: oldValue, by: newValue))
   }
 
