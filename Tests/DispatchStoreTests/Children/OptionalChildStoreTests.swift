@@ -106,6 +106,26 @@ struct OptionalChildStoreTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test func anUpdateOfOneThatIsGoneCallsNoPropertyObserver() throws {
+    struct Watched: ModelType, Equatable {
+      var session: Session? { didSet { changes += 1 } }
+      var orders: [Order] = [] { didSet { changes += 1 } }
+      var changes = 0
+    }
+    let store = Store<Watched, ShopAction>(model: Watched(), reducer: Reducer())
+    let session = store.child(unwrapping: \.session)
+    let line = store.child(\.orders, id: 7).child(\.lines, id: "a")
+    #expect(throws: DispatchError.self) { try session.updateModel { $0.user = "me" } }
+    #expect(throws: DispatchError.self) { try line.updateModel { $0.count = 1 } }
+    #expect(store.model == Watched() && store.version == 0)
+    store.updateModel { $0.orders = [Order(id: 7)] }
+    #expect(throws: DispatchError.self) { try line.updateModel { $0.count = 1 } }
+    #expect(store.model.changes == 1 && store.version == 1)
+    store.updateModel { $0.session = Session() }
+    try session.updateModel { $0.user = "me" }
+    #expect(store.model.session?.user == "me")
+  }
+
   @Test func followsItsElementWhereverThatMoves() throws {
     shop.updateModel { $0.orders = (0..<10).map { Order(id: $0) } }
     let child = shop.child(\.orders, id: 4)

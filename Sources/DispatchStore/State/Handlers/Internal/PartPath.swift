@@ -17,16 +17,19 @@ struct PartPath<Value: Sendable>: Sendable {
   @usableFromInline let name: @Sendable () -> String
   /// The part's offset from the whole's address, if it is stored inline and therefore always exists.
   @usableFromInline let offset: Int?
+  /// Whether `modify` calls setters or observers of a property on the way.
+  @usableFromInline let callsSetters: Bool
 
   @inlinable
   init(
     read: @escaping Read, modify: @escaping Modify, name: @escaping @Sendable () -> String,
-    offset: Int? = nil
+    offset: Int? = nil, callsSetters: Bool = false
   ) {
     self.read = read
     self.modify = modify
     self.name = name
     self.offset = offset
+    self.callsSetters = callsSetters
   }
 
   /// The path to a part inside another one; the closures return whether there is such a part.
@@ -38,7 +41,7 @@ struct PartPath<Value: Sendable>: Sendable {
       @escaping @Sendable (
         UnsafeMutablePointer<Outer>, (UnsafeMutablePointer<Value>) -> Void
       ) -> Bool,
-    name: @escaping @Sendable () -> String
+    name: @escaping @Sendable () -> String, callsSetters: Bool = false
   ) -> PartPath {
     PartPath(
       read: { whole, body in
@@ -48,10 +51,15 @@ struct PartPath<Value: Sendable>: Sendable {
       },
       modify: { whole, body in
         var isFound = false
+        // Setters may change the whole, so none is called for a part that is missing.
+        if outer.callsSetters {
+          _ = outer.read(UnsafeRawPointer(whole)) { isFound = read($0) { _ in } }
+          if !isFound { return false }
+        }
         _ = outer.modify(whole) { isFound = modify($0, body) }
         return isFound
       },
-      name: name)
+      name: name, callsSetters: outer.callsSetters || callsSetters)
   }
 
   /// The path to a part that is stored inline in the whole.
@@ -90,7 +98,7 @@ struct PartPath<Value: Sendable>: Sendable {
         ) { body($0) }
         return true
       },
-      name: name)
+      name: name, callsSetters: true)
   }
 
   /// Changes the part with a closure that may throw; returns nil if the part is missing.
@@ -116,15 +124,18 @@ struct PartPath<Value: Sendable>: Sendable {
     let name = PartName.joining(next.name, name)
     guard let offset else {
       return .inside(
-        self, read: { next.read($0, $1) }, modify: { next.modify($0, $1) }, name: name)
+        self, read: { next.read($0, $1) }, modify: { next.modify($0, $1) }, name: name,
+        callsSetters: next.callsSetters)
     }
     if offset == 0 {
       return PartPath<Next>(
-        read: next.read, modify: next.modify, name: name, offset: next.offset)
+        read: next.read, modify: next.modify, name: name, offset: next.offset,
+        callsSetters: next.callsSetters)
     }
     if let nextOffset = next.offset { return .stored(at: offset + nextOffset, name) }
     return PartPath<Next>(
-      read: { next.read($0 + offset, $1) }, modify: { next.modify($0 + offset, $1) }, name: name)
+      read: { next.read($0 + offset, $1) }, modify: { next.modify($0 + offset, $1) }, name: name,
+      callsSetters: next.callsSetters)
   }
 }
 
