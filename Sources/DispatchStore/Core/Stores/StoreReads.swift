@@ -6,7 +6,7 @@ public enum StoreReads: Sendable {
   case exclusive
   /// Reads use a snapshot, which each commit replaces by the new model.
   ///
-  /// No read waits for a reduction.
+  /// No read waits for a reduction, but for one that Observation tracks: that takes the store's lock, to be registered.
   ///
   /// You can read from any thread, also inside the exclusive section of this store or of another one. You get the
   /// model of the last commit. Reads of child stores and of a handler's context take the store's lock nevertheless, and

@@ -16,6 +16,7 @@ public import Observation
 /// thread that committed or by the store's notifier, in the delivery turn. So a store makes one call at a time, and
 /// never under a lock. For a change during the set-up of the tracking, it is called on a thread of the library.
 ///
+/// - A tracked read takes the store's lock, also if its reads are published. So it waits for a reduction in progress.
 /// - If `shouldNotifyObservers(for:in:)` is false, `onChange` is not called.
 /// - A read may race with a commit. Then a call may follow for a change that the read has already seen.
 /// - The toolchain may notify a tracking twice if several of its stores change at the same time on different threads.
