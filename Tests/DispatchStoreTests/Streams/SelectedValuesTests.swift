@@ -36,6 +36,33 @@ struct SelectedValuesTests {
     #expect(store.computationCount(of: total) == 6)
   }
 
+  /// Two consumers have taken the first value, and one commit or more changes the discount, and others the note.
+  @Test(arguments: [[10], [10, 20]])
+  func areComputedOnlyFromWhatHasChangedWhateverElseHas(discounts: [Int]) async {
+    let selectors = CountedSelectors()
+    store.updateModel { $0.items.append(PricedItem(name: "pen", price: 200)) }
+    var (one, other) = (
+      store.stream(.select(selectors.total), initial: true, buffering: .unbounded)
+        .makeAsyncIterator(),
+      store.stream(.select(selectors.total), initial: true, buffering: .unbounded)
+        .makeAsyncIterator()
+    )
+    for first in [await one.next(), await other.next()] { #expect(first?.value == 200) }
+    for discount in discounts {
+      store.updateModel { $0.discount = discount }
+      store.updateModel { $0.note += "x" }
+    }
+    for discount in discounts {
+      for next in [await one.next(), await other.next()] {
+        #expect(next?.value == 2 * (100 - discount))
+      }
+    }
+    #expect(selectors.calls.all.filter { $0 == "subtotal" }.count == 1)
+    // A consumer that lags computes for itself.
+    let (lagging, shared) = (2 * (discounts.count - 1), 2)
+    #expect(selectors.calls.all.filter { $0 == "total" }.count == lagging + shared)
+  }
+
   /// It is no change for a consumer that has caught up, nor for one that lags.
   @Test(arguments: [true, false])
   func leaveOutANaNThatStays(isCaughtUp: Bool) async {

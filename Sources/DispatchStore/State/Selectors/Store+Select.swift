@@ -16,42 +16,54 @@ extension Store {
       storage.lock.unlock()
       return value
     }
-    return node.value(of: storage.evaluate(node, on: thread))
+    var evaluation = storage.evaluate(node, on: thread)
+    return node.value(of: evaluation.finish())
   }
 }
 
 extension StoreStorage {
-  /// The selection of a selector, shared with all who select, if the store still has a version and no overrides.
-  func selection(of node: SelectorNode, at version: UInt64) -> Selection? {
+  /// Evaluates a selector for a commit, shared with all who select.
+  ///
+  /// Returns nil if the model has changed since in what the selector reads, as far as the bytes show, or if a test has
+  /// overridden selectors.
+  ///
+  /// - Parameter roots: What the selector has read of the commit's model.
+  func evaluation(
+    of node: SelectorNode, _ roots: SelectorRoots, at version: UInt64
+  ) -> SelectorEvaluation? {
     let thread = ThreadState.here(self)
     ExclusiveSection.check(self, "read", on: thread)
     yieldPoint(.read, on: thread, identifier)
+    var present = roots
+    // The values that are read here are released outside the lock.
+    defer { withExtendedLifetime(present) {} }
     lock.lock()
-    guard self.version == version, !hasOverrides else {
-      lock.unlock()
+    thread.exclusive = self
+    let isSame =
+      self.version == version || !present.read(modelAddress, of: node, stamp: 0)
+    guard isSame, !hasOverrides else {
+      unlockUnchanged(on: thread)
       return nil
-    }
-    if let selection = presentSelection(of: node.id)?.takeUnretainedValue() {
-      lock.unlock()
-      return selection
     }
     return evaluate(node, on: thread)
   }
 
-  /// Evaluates a selector that is not cached for this version; called with the lock held.
+  /// Evaluates a selector for this version, and the selectors that it is combined from; called with the lock held.
   @inline(never)
-  fileprivate final func evaluate(_ node: SelectorNode, on thread: ThreadState) -> Selection {
+  fileprivate final func evaluate(
+    _ node: SelectorNode, on thread: ThreadState
+  ) -> SelectorEvaluation {
     thread.exclusive = self
     let memos = attachment(orAdd: SelectorMemos())
     var pass = memos.begin(node, version: version)
     pass.evaluation.read(modelAddress)
     unlockUnchanged(on: thread)
-    let selection = pass.evaluation.finish()
+    _ = pass.evaluation.finish()
     yieldPoint(.read, on: thread, identifier)
     lock.lock()
     memos.end(&pass)
     lock.unlock()
-    return selection
+    return pass.evaluation
   }
 
   /// Whether a test has overridden selectors; called with the lock held.
