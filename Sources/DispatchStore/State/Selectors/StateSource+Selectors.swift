@@ -15,7 +15,8 @@ extension StateSource {
   /// Each commit reads the inputs of the selector in its exclusive section, on its thread. If their bytes are the same
   /// as before, the commit keeps nothing. Otherwise values are compared, and combined selectors computed, where the
   /// change is delivered, with no lock held. The consumers of streams that have caught up with what the selector reads
-  /// share the values that `Store.select` computes, and others compute only from what has changed.
+  /// share the values that `Store.select` computes, and others compute only from what has changed. As with
+  /// `select`, the store keeps the last values as long as the selector exists, also once the stream has ended.
   ///
   /// A value of a type that is not `Equatable` has changed if an input has.
   public static func select(_ selector: StateSelector<Root, Value>) -> Self {
