@@ -18,7 +18,8 @@
 /// - An input whose type is `Equatable`: Equal values are no change.
 /// - An input of another type that is read from the model: It counts as changed at each commit.
 /// - An input of another type that is combined: It counts as changed if one of its own inputs has changed.
-/// - An input that is as before again: It counts as changed if another selector that reads it was selected in between.
+/// - An input that is as before again: It counts as changed if another selector that reads it was selected in between,
+///   or at the same time by another thread.
 ///
 /// A selector's closures may be called on several threads at once, so they must depend only on their arguments.
 /// Closures that read the model run in the store's exclusive section, so keep them quick. Projectors run outside it,
@@ -51,8 +52,7 @@ public class StateSelector<Model: Sendable, Value: Sendable>: @unchecked Sendabl
   ///
   /// - Parameters:
   ///   - inputs: The other selectors, of the same model; any number.
-  ///   - projector: Called if an input has changed, outside the store's exclusive section. The arguments are the
-  ///     inputs'
+  ///   - projector: Called if an input has changed, outside the store's exclusive section. The arguments are the inputs'
   ///     values in one version of the model. Threads that select at the same time may each call it.
   public static func combine<each Input: Sendable>(
     _ inputs: repeat StateSelector<Model, each Input>,
