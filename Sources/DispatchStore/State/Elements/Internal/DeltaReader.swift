@@ -96,6 +96,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
       let new = elements.pointee.value(forKey: element.key)
       entries[element.key] = Delta.Entry(old: element.old, new: new)
     }
+    entries = entries.filter { equality.differ($0.value.old, $0.value.new) }
     return delta(of: entries, version)
   }
 
@@ -106,18 +107,20 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     let former = known
     known = new
     guard let old = former else { return Delta(versions: version...version, content: new) }
+    // A commit to another part leaves a dictionary as it is.
+    if equality.areEqual != nil, haveSameBytes(old, new) { return nil }
     var entries: [Key: Delta.Entry] = [:]
-    for (key, value) in old { entries[key] = Delta.Entry(old: value, new: new[key]) }
+    for (key, value) in old where equality.differ(value, new[key]) {
+      entries[key] = Delta.Entry(old: value, new: new[key])
+    }
     for (key, value) in new where old[key] == nil {
       entries[key] = Delta.Entry(old: nil, new: value)
     }
     return delta(of: entries, version)
   }
 
-  /// Makes a delta of the entries whose values differ.
   @inlinable
   func delta(of entries: [Key: Delta.Entry], _ version: UInt64) -> Delta? {
-    let entries = entries.filter { equality.differ($0.value.old, $0.value.new) }
-    return entries.isEmpty ? nil : Delta(versions: version...version, entries: entries)
+    entries.isEmpty ? nil : Delta(versions: version...version, entries: entries)
   }
 }
