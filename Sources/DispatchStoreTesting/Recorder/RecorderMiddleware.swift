@@ -82,11 +82,13 @@ public final class RecorderMiddleware: Middleware {
     journal.change { $0.began(dispatch) }
   }
 
-  /// Records the end of a dispatch.
+  /// Records the end of a dispatch, once its completion has returned.
   public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
     // First, so that nobody sees the dispatch ended, and its effects not yet.
     dispatch.noteFollowers()
-    journal.change { $0.ended(dispatch.id, result) }
+    dispatch.whenCompleted { [journal, id = dispatch.id] in
+      journal.change { $0.ended(id, result) }
+    }
   }
 }
 

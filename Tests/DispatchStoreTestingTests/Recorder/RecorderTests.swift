@@ -126,6 +126,37 @@ struct RecorderTests {
     #expect(recorder.dispatches.map { $0.result?.isSuccess } == [true, true, true])
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func countsAnActionThatTimesOutOnceItsCompletionHasReturned(mode: Dispatcher.Mode) async {
+    struct Slow: ActionType {}
+    let (clock, begun, storeEnded) = (VirtualClock(), Latch(), Latch())
+    let (dispatcher, goesOn) = (
+      Dispatcher(name: "late", clock: clock), DispatchSemaphore(value: 0)
+    )
+    // The completion blocks one thread, and the store ends on another one.
+    dispatcher.queue.maxConcurrentOperationCount = 4
+    // First, so that it is called after the recorder.
+    dispatcher.register(middleware: EndNotice(storeEnded))
+    dispatcher.register(middleware: recorder)
+    dispatcher.register(
+      store: Store(identifier: "slow", model: 0) {
+        Perform(Slow.self) { _, _ in
+          begun.open()
+          try await clock.sleep(for: .seconds(60))
+        }
+      })
+    dispatcher.dispatch(Slow(), mode: mode, options: .timeout(.seconds(5))) { _ in goesOn.wait() }
+    await begun.opened()
+    clock.advance(by: .seconds(5))
+    await storeEnded.opened()
+    #expect(!recorder.isIdle)
+    #expect(recorder.dispatches.map(\.hasEnded) == [false])
+    goesOn.signal()
+    #expect(await recorder.count(of: Slow.self, atLeast: 1) == 1)
+    await recorder.idle()
+    #expect(recorder.dispatches.map(\.hasEnded) == [true])
+  }
+
   @Test func recordsVetoesAndCancellations() async {
     dispatcher.addLedger()
     dispatcher.register(middleware: Bouncer())

@@ -201,6 +201,40 @@ extension ContinuationTests {
     await release.value
   }
 
+  /// The store ends while the completion runs, which the deadline has begun.
+  @Test(.timeLimit(.minutes(1)), arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func receivesWhatTheCompletionOfADispatchThatTimesOutDispatches(mode: Dispatcher.Mode) async {
+    let (clock, begun, storeEnded) = (VirtualClock(), Latch(), Latch())
+    let goesOn = DispatchSemaphore(value: 0)
+    let testStore = TestStore(
+      Store(identifier: "charges", model: 0) {
+        Perform(Charge.self) { _, _ in
+          begun.open()
+          try await clock.sleep(for: .seconds(60))
+        }
+      }, dispatcher: Dispatcher(name: "test", clock: clock))
+    let dispatcher = testStore.dispatcher
+    // The completion blocks one thread, and the store ends on another one.
+    dispatcher.queue.maxConcurrentOperationCount = 4
+    // First, so that it is called after the recorder.
+    dispatcher.register(first: EndNotice(storeEnded))
+    dispatcher.dispatch(Charge(), mode: mode, options: .timeout(.seconds(5))) { _ in
+      goesOn.wait()
+      dispatcher.dispatch(Receipt(), mode: mode)
+    }
+    await begun.opened()
+    clock.advance(by: .seconds(5))
+    await storeEnded.opened()
+    let release = Task {
+      for _ in 0..<100 { await Task.yield() }
+      goesOn.signal()
+    }
+    await testStore.receive(Charge(), ending: .failure(DispatchError.self))
+    await testStore.receive(Receipt())
+    await testStore.finish()
+    await release.value
+  }
+
   @Test(.timeLimit(.minutes(1)))
   func doesNotAwaitARepeatOfADispatchWhoseTimeHasNotCome() async {
     let clock = VirtualClock()

@@ -45,4 +45,11 @@ extension DispatchInfo {
   package func noteFollowers() {
     dispatcher.continuations?.willTell(session.followers.count, of: id)
   }
+
+  /// Calls a closure once the completion has returned; call it in `dispatchDidEnd`.
+  ///
+  /// At once, unless a deadline has ended the dispatch, and its completion still runs on another thread.
+  package func whenCompleted(_ body: @escaping @Sendable () -> Void) {
+    session.whenCompleted(body)
+  }
 }

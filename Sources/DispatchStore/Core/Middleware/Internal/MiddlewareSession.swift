@@ -47,6 +47,8 @@ final class MiddlewareSession: @unchecked Sendable {
   /// The replies by store index; none if all middlewares let all stores have the action.
   @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply] = [:]
   private let waitedForSaving = Atomic(false)
+  /// The dispatch while the `dispatchDidEnd` hooks run.
+  @exclusivity(unchecked) private var ending: Unmanaged<Dispatch>?
   /// Whether the `dispatchWillBegin` hooks run.
   @exclusivity(unchecked) private var isBeginning = false
   private let values = Locked(Values())
@@ -276,15 +278,28 @@ final class MiddlewareSession: @unchecked Sendable {
   /// Notes that an action of the list has ended.
   func stepEnded() { trace?.stepEnded(at: now) }
 
-  func dispatchEnded(_ result: @autoclosure () -> DispatchResult) {
+  /// Calls `dispatchDidEnd`.
+  ///
+  /// - Parameter record: The dispatch; nil if no other thread can have ended it.
+  func dispatchEnded(
+    _ result: @autoclosure () -> DispatchResult, of record: Unmanaged<Dispatch>?
+  ) {
     withChain { chain in
       if chain.wholes.isEmpty { return }
+      ending = record
+      defer { ending = nil }
       var info = DispatchInfo(self)
       info.setTimes(began: began, started: firstStart.load(ordering: .relaxed), ended: now)
       let result = result()
       for middleware in chain.wholes.reversed() { middleware.dispatchDidEnd(info, result: result) }
     }
     if let trace = trace.take() { withChain { $0.watcher?.forget(trace) } }
+  }
+
+  /// Calls a closure once the completion has returned; called in `dispatchDidEnd`.
+  func whenCompleted(_ body: @escaping @Sendable () -> Void) {
+    let dispatch = ending?.takeUnretainedValue()
+    if let dispatch, dispatch.isEndingEarly { dispatch.whenEnded(body) } else { body() }
   }
 
   /// The followers of the dispatch.

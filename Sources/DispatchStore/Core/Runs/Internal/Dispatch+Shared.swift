@@ -16,6 +16,9 @@ extension Dispatch {
     withDetails { $0.withState { $0.isCancelled || $0.isTaskCancelled } } ?? false
   }
 
+  /// Whether its deadline has ended it, and the completion has not returned.
+  var isEndingEarly: Bool { withDetails { $0.withState(\.isEndingEarly) } ?? false }
+
   /// Whether commits of the inline run's current store are undelivered.
   var hasUndeliveredCommits: Bool { withDetails(\.hasUndeliveredCommits) ?? false }
 

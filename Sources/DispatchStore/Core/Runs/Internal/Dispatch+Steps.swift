@@ -116,7 +116,7 @@ extension Dispatch {
     }
     if let completion = completion.take() { perform(nil) { completion.run(result) } }
     if let session, session.hasWholes {
-      perform(nil) { session.dispatchEnded(self.result ?? result) }
+      perform(nil) { session.dispatchEnded(self.result ?? result, of: .passUnretained(self)) }
       if !session.followers.isEmpty { beginFollowers(after: session, result) }
     }
     yieldBeforeEnd()

@@ -67,6 +67,9 @@ struct DispatchState {
     return resultOfStores
   }
 
+  /// Whether its deadline has claimed the end, and the completion has not returned.
+  var isEndingEarly: Bool { limit?.early.map { $0.result == nil } ?? false }
+
   /// The result of its stores once they have ended; at a deadline, `result` has come before.
   var resultOfStores: DispatchResult? {
     if case .ended(let result) = phase { result } else { nil }

@@ -170,10 +170,12 @@ extension InlineRun.Address {
   /// Calls the hooks of the whole dispatch, and begins its followers.
   @inline(never)
   private func end(_ session: MiddlewareSession, on thread: ThreadState) {
-    if session.followers.isEmpty { return session.dispatchEnded(pointee.publishedResult) }
+    if session.followers.isEmpty {
+      return session.dispatchEnded(pointee.publishedResult, of: pointee.record)
+    }
     // Read once: an early end may be published at any time.
     let published = pointee.publishedResult
-    session.dispatchEnded(published)
+    session.dispatchEnded(published, of: pointee.record)
     let ended = EndedDispatch(session, published, ofStores: pointee.result) {
       let record = pointee.makeRecord(on: thread)
       if !pointee.isQueued {
