@@ -44,6 +44,21 @@ final class Outside: @unchecked Sendable {  // because `lock` guards its state
     fail(.expectation, "\(failure.place.fileID):\(failure.place.line): \(failure.message)")
   }
 
+  /// Records an error that the scenario threw.
+  ///
+  /// A test store that the error releases has reported before what was not asserted: then the failure shows both.
+  func noteThrown(_ error: String) {
+    lock.withLock {
+      guard let first = firstFailure else {
+        firstFailure = SimulationFailure(kind: .threw, message: error)
+        return
+      }
+      guard first.kind == .expectation else { return }
+      firstFailure = SimulationFailure(
+        kind: .expectation, message: "\(first.message)\n\nThen the scenario threw: \(error)")
+    }
+  }
+
   var failure: SimulationFailure? { lock.withLock { firstFailure } }
 
   /// Fails the run because a thread outside of the world takes part in it.

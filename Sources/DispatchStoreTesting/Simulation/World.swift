@@ -84,7 +84,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
       do {
         try await withFailureHandler(self.outside.note) { try await scenario(dispatcher) }
       } catch {
-        self.outside.fail(.threw, "\(error)")
+        self.outside.noteThrown("\(error)")
       }
       self.hasReturned = true
     }

@@ -170,6 +170,18 @@ struct SimulationTests {
     #expect(report.failure?.message == "Unexpected(text: \"no\")")
   }
 
+  @Test func whatTheScenarioThrowsIsShownWithTheReportOfATestStoreThatItReleases() async throws {
+    let report = await Simulation(seed: 1).run { dispatcher in
+      let store = TestStore(dispatcher.makeNotes("notes"), dispatcher: dispatcher)
+      await store.start(.add(1)).handle.ended()
+      if store.model.numbers == [1] { throw Unexpected(text: "no") }
+    }
+    let failure = try #require(report.failure)
+    #expect(failure.kind == .expectation)
+    #expect(failure.message.contains("1 action has ended, and the test did not assert how:"))
+    #expect(failure.message.hasSuffix("\n\nThen the scenario threw: Unexpected(text: \"no\")"))
+  }
+
   @Test func aFailureOfATestStoreIsTheFailure() async {
     let report = await Simulation(seed: 1).run { dispatcher in
       let store = TestStore(dispatcher.makeNotes("notes"), dispatcher: dispatcher)
