@@ -69,13 +69,13 @@ extension TestStore {
   }
 
   private func origin(of commits: [RecordedCommit]) -> String {
-    var names: [String] = []
+    var (names, known): ([String], Set<String>) = ([], [])
     for commit in commits {
       let action = recorder.journal.read { journal in
         commit.dispatchID.flatMap { journal[$0]?.action }
       }
       let name = action.map { "in " + Diff.line(action: $0) } ?? "outside of dispatches"
-      if !names.contains(name) { names.append(name) }
+      if known.insert(name).inserted { names.append(name) }
     }
     return names.joined(separator: ", ")
   }

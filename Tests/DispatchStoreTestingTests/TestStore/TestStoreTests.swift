@@ -38,6 +38,28 @@ struct TestStoreTests {
   }
 
   @Test(.timeLimit(.minutes(1)))
+  func namesManyActionsThatItDidNotReceiveWithoutASearchAmongAll() async {
+    struct Count: ActionType, Equatable { let number: Int }
+    struct CountUp: ActionType { let last: Int }
+    let last = Int(seeds(60_000).upperBound)
+    let caught = await failures {
+      let testStore = TestStore(
+        Store(identifier: "last", model: 0) {
+          On(Count.self) { model, count in model = count.number }
+          Perform(CountUp.self) { action, context in
+            for number in 1...action.last {
+              context.dispatcher.dispatch(Count(number: number), mode: .serial)
+            }
+          }
+        })
+      await testStore.send(CountUp(last: last))
+      await testStore.finish()
+    }
+    #expect(caught.messages.count == 1)
+    #expect(caught.messages.first?.hasPrefix("\(last) actions followed") == true)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
   func awaitsAChangeWithoutASearchAmongAllCommits() async {
     struct Wait: ActionType {}
     struct CountUp: ActionType {}
