@@ -10,7 +10,9 @@ public import DispatchStore
 /// draws a number is found.
 ///
 /// If a dispatch of a hook or an observer waits for a later action of the log, the replay doesn't end. A dispatch that a
-/// handler makes with a delay may run twice: the replay sends it, and so does the handler.
+/// handler makes with a delay may run twice: the replay sends it, and so does the handler. So may one of a closure that
+/// a handler gives to `whenEnded`, or as completion of a dispatch that the log doesn't have: a repeat by an idempotency
+/// key, or one that was refused or skipped.
 ///
 ///     try await replay(log, decoding: ActionCoder(Place.self, Pay.self)) { dispatcher in
 ///       dispatcher.register(store: makeOrders())
