@@ -180,6 +180,38 @@ struct ExclusionDeadlockTests {
     #expect(it.log.all == ["outer", "inner", "both"] && it.isClean)
   }
 
+  /// Those that have the other units wait for the last one itself, in whatever order they are searched.
+  @Test(arguments: 0..<20)
+  func oneOvertakesForWhichOneOfSeveralThatHaveUnitsWaits(index: Int) async {
+    let (it, nest, results) = (it, nest, Recorder<DispatchResult>())
+    let others = 1 + index % 2
+    let (limit, mayGoOn) = (DispatchLimit(1 + others, overflow: .wait), Latch())
+    let script = Script.suspends { _ in
+      it.log.record("last")
+      await mayGoOn.opened()
+      results.record(await nest(.sends, "inner", .limited(by: limit), .async))
+    }
+    let last = it.dispatcher.dispatch(action: script, mode: .async, options: .exclusive("a"))
+    _ = await it.log.first(1)
+    let both = it.run(it.notes("both"), .async, [.exclusive("a"), .exclusive("b")], sends: true)
+    let behind = it.dispatcher.dispatch(
+      action: it.notes("behind"), mode: .async, options: .exclusive("b"))
+    while behind.dispatch!.makeDetails().withState({ $0.gateAtTurn == nil }) { await Task.yield() }
+    let waits = ([behind] + Array(repeating: last, count: others)).map { awaited in
+      it.dispatcher.dispatch(
+        action: Script.suspends { _ in _ = await awaited.result }, mode: .async,
+        options: .limited(by: limit))
+    }
+    for wait in waits {
+      while WaitGraph.waits(of: wait.dispatch!).isEmpty { await Task.yield() }
+    }
+    mayGoOn.open()
+    for handle in waits + [last, behind] { #expect(await handle.result.isSuccess) }
+    #expect(await both.value.isSuccess)
+    #expect(results.all[0].isSuccess, "\(results.all[0])")
+    #expect(it.log.all == ["last", "behind", "inner", "both"] && it.isClean)
+  }
+
   /// The same where the one that needs the other key is not made there: it is before what the holder waits for.
   @Test(arguments: [0, 1])
   func oneInALaneOvertakesWhereTheHolderWaitsBehindIt(order: Int) async {

@@ -170,11 +170,15 @@ struct WaitSearch {
     for holder in units.dispatches {
       (rest, seen, seenResults) = ([], [], [])
       meet(.dispatch(holder), .unit(units.name), from: place)
-      found = findNext()
-      if found == nil { break }
+      guard let next = findNext() else {
+        limits[units.limit] = false
+        return nil
+      }
+      // It is enough that one of them goes on, as where one on the way may overtake.
+      if found.map({ firstBehindAnother(onWayTo: $0.place) == nil }) ?? true { found = next }
     }
-    // If they lead to a ring, they may do so only because a limit farther outside is being searched.
-    limits[units.limit] = found == nil ? false : nil
+    // They may lead to a ring only because a limit farther outside is being searched.
+    limits[units.limit] = nil
     return found
   }
 
