@@ -283,16 +283,26 @@ struct DeadlockTests {
   }
 
   /// The call blocks a thread for tasks; the block's task needs no other to come to the main actor.
-  @Test func whatABlockOfASyncDispatchInATaskSendsToTheMainQueueIsNoRing() async {
+  @Test(arguments: [false, true])
+  func whatABlockOfASyncDispatchInATaskSendsToTheMainQueueIsNoRing(isBehind: Bool) async {
     let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
-    let script = Script.suspends { _ in
-      codes.record(
-        await dispatcher.send(Script.adds("inner"), mode: .mainThread).dispatchError?.code)
+    dispatcher.register(store: CounterStore.counter())
+    let busy = await BusyMainQueue.begin()
+    let send: @Sendable () async -> Bool = {
+      await dispatcher.send(CounterAction.add(1), mode: .mainThread).isSuccess
     }
-    await Task.detached {
-      _ = dispatcher.dispatch(action: script, mode: .sync)
-    }.value
+    let before: Task<Bool, Never>? = isBehind ? Task.immediate { await send() } : nil
+    let script = Script.suspends { _ in
+      let inner = await dispatcher.send(
+        Script.adds("inner"), mode: .mainThread, options: .named("inner"))
+      codes.record(inner.dispatchError?.code)
+    }
+    let outer = Task.detached { _ = dispatcher.dispatch(action: script, mode: .sync) }
+    while dispatcher.dispatches(named: "inner").isEmpty, codes.count == 0 { await Task.yield() }
+    busy.end()
+    await outer.value
     #expect(codes.all == [nil])
+    if let before { #expect(await before.value) }
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

@@ -7,6 +7,7 @@ extension Dispatcher {
   /// `Perform` handlers run in your task in their turn, or in tasks of their own if several run at once, or if a
   /// timeout or a name can cancel them. An `On` runs in your task, or on the lane's thread if the lane was busy.
   /// With `.mainThread`, the task moves to the main actor once it is its turn, and with any other mode away from there.
+  /// An action that only reduces, sent from elsewhere with `.mainThread`, runs on the main queue without the task.
   ///
   /// Ends with `wouldDeadlock` inside a handler that holds the same lane. Suspending the queue holds it back, except in
   /// `.mainThread`. The queue's width does not limit it in `.async`.

@@ -26,11 +26,12 @@ extension Dispatch {
     _ dispatch: consuming Dispatch, in task: TaskScheduler
   ) async -> DispatchResult {
     let wait = dispatch.beginWait()
-    if dispatch.details?.scheduler !== task {
+    let runsInTask = dispatch.details?.scheduler === task
+    if !runsInTask {
       if let refused = wait?.endIfRefused(dispatch) { return refused }
       dispatch.whenEnded { task.ended() }
     }
-    if task.isElsewhere {
+    if runsInTask, task.isElsewhere {
       await runOnNoActor(dispatch, in: task)
     } else {
       await runToEnd(of: dispatch, in: task)

@@ -19,7 +19,7 @@ enum SentDispatch {
 // takes the action through its stores without a record, as for `.sync`. Otherwise the dispatch takes its turn in the
 // lane's inbox. An action that only reduces then runs on the lane's thread, and the task is resumed once, with the
 // result. So tasks that contend for a lane form no convoy. For any other action, the lane's turn starts the task. A task
-// that is not on the main actor waits for its turn there also if the lane is idle, and goes there when it is started.
+// that is not on the main actor waits for the turn there also if the lane is idle, and goes there when it is started.
 extension Dispatcher {
   /// Runs an action on this thread, until its task has to wait.
   ///
@@ -69,7 +69,8 @@ extension Dispatcher {
       return handle.resultIfEnded.map(SentDispatch.ended) ?? .detached(handle.dispatch!)
     }
     // A block needs the task; a dispatch that only reduces may run here, or on its lane's thread.
-    let needsTask = !route._withUnsafeGuaranteedRef(\.onlyReduces) || mode.isMainThread
+    let needsTask =
+      !route._withUnsafeGuaranteedRef(\.onlyReduces) || mode.isMainThread && !isElsewhere
     return queue(
       copyAction(type, at: action), to: route, storeIdentifier, mode, options, completion, callSite,
       needsTask: needsTask, isElsewhere: isElsewhere, on: thread)
