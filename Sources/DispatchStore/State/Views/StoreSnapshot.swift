@@ -19,10 +19,10 @@ public struct StoreSnapshot<each Model: Sendable>: Sendable {
   public var dispatchesUnderWay: [DispatchID]? { underWay?.sorted() }
 
   // A snapshot is taken for each dispatch, and thousands may wait to be saved: nobody sorts them for it.
-  private let underWay: Set<DispatchID>?
+  private let underWay: [DispatchID]?
 
   init(
-    _ models: repeat each Model, versions: [UInt64], _ dispatchesUnderWay: Set<DispatchID>?
+    _ models: repeat each Model, versions: [UInt64], _ dispatchesUnderWay: [DispatchID]?
   ) {
     self.models = (repeat each models)
     self.versions = versions

@@ -13,7 +13,9 @@ final class StoreGroupNotices: Sendable {
   }
 
   /// The dispatches that have changed a store of the group, and whose stores have not all ended.
-  var dispatchesUnderWay: Set<DispatchID> { underWay.withLock(\.self) }
+  ///
+  /// In no order. An array, since a shared set would be copied by the next commit, in a store's exclusive section.
+  var dispatchesUnderWay: [DispatchID] { underWay.withLock { Array($0) } }
 
   /// Records that a dispatch changes a store; called in that store's exclusive section, before the dispatch can end.
   func changes(by dispatch: Dispatch) {

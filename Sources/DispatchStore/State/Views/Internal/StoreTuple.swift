@@ -23,7 +23,7 @@ struct StoreTuple<each Model: Sendable>: @unchecked Sendable {
   /// - Parameter dispatchesUnderWay: Called between the reads of models and versions, or under the locks. So a
   ///   dispatch that has committed by then is in one of the models, or causes another attempt.
   func snapshot(
-    attempts: Int = 3, _ dispatchesUnderWay: () -> Set<DispatchID>?
+    attempts: Int = 3, _ dispatchesUnderWay: () -> [DispatchID]?
   ) -> StoreSnapshot<repeat each Model> {
     let thread = ThreadState.current
     for storage in storages {
