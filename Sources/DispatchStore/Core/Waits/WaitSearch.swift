@@ -174,10 +174,10 @@ struct WaitSearch {
         limits[units.limit] = false
         return nil
       }
-      // It is enough that one of them goes on, as where one on the way may overtake.
+      // On the way to the one that is kept, a dispatch may overtake if there is any.
       if found.map({ firstBehindAnother(onWayTo: $0.place) == nil }) ?? true { found = next }
     }
-    // They may lead to a ring only because a limit farther outside is being searched.
+    // The holders may lead to a ring only because a limit farther outside is being searched.
     limits[units.limit] = nil
     return found
   }
