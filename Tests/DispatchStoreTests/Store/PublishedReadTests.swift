@@ -1,5 +1,4 @@
 import DispatchStore
-import Foundation
 import Testing
 
 @Suite struct PublishedReadTests {
@@ -38,31 +37,6 @@ import Testing
     mayLeave.open()
     await handle.ended()
     #expect(store.model.first == [1] && store.model.second == [1] && store.version == 1)
-  }
-
-  @Test(.timeLimit(.minutes(1)))
-  func ofChangesAndStreamsDoNotWaitForAReductionInProgress() async {
-    let dispatcher = Dispatcher()
-    let store = dispatcher.register(store: makeStore())
-    let (entered, mayLeave) = (Latch(), Latch())
-    let changes = Recorder<Change<Pair, Step>>()
-    let token = store.observe(.model, on: .queue(DispatchQueue(label: "changes"))) {
-      changes.record($0)
-    }
-    var models = store.stream(.model).makeAsyncIterator()
-    store.updateModel { $0.first = [5] }
-    _ = await changes.first(1)
-    let handle = store.dispatch(
-      Step {
-        entered.open()
-        mayLeave.wait()
-      })
-    await entered.opened()
-    #expect(changes.all[0].value.first == [5])
-    #expect(await models.next()?.value.first == [5])
-    mayLeave.open()
-    await handle.ended()
-    token.cancel()
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -117,19 +91,6 @@ import Testing
       }, mode: .sync)
     store.dispatch(Step { seen.record(store.model.first[0]) }, mode: .sync)
     #expect(seen.all == [0, 0, 0])
-  }
-
-  @Test func ofAChangeOnAQueueMayBeMadeInsideExclusiveSections() async {
-    let (store, mirror) = (makeStore("published"), makeStore("mirror", reads: .exclusive))
-    let mirrored = Latch()
-    let token = store.observe(.model, on: .queue(DispatchQueue(label: "mirror"))) { change in
-      mirror.updateModel { $0.first = change.value.first }
-      mirrored.open()
-    }
-    store.updateModel { $0.first = [7] }
-    await mirrored.opened()
-    #expect(mirror.model.first == [7])
-    token.cancel()
   }
 
   @Test func showTheVersionThatIsCommittedWhereNothingChangesOrAnErrorIsThrown() {

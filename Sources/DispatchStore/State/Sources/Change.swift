@@ -33,8 +33,7 @@ public struct Change<Value: Sendable, Action: ActionType>: Sendable {
   /// It may be later than the commits for a whole model: on a queue it is read here, by the first use, and in a stream
   /// with `.newest(1)` when the consumer takes the change. It is a snapshot: while you hold it, the next commit copies.
   /// To read a part of a large model in place, use `Store.withModel`. A change on a queue of which you have not used
-  /// `value` keeps the store's model, even once the store is gone. Use it there before you enter an exclusive section,
-  /// unless the store's reads are published.
+  /// `value` keeps the store's model, even once the store is gone.
   @inlinable
   public var value: Value {
     switch content {
@@ -96,19 +95,16 @@ final class PresentModel<Model: Sendable, Action: ActionType>: Sendable {
   }
 
   private let state: Locked<State>
-  /// The version that the model has at least.
-  private let version: UInt64
 
-  init(of storage: ModelStorage<Model, Action>, from version: UInt64) {
+  init(of storage: ModelStorage<Model, Action>) {
     state = Locked(.present(storage))
-    self.version = version
   }
 
   var value: Model {
     switch state.withLock(\.self) {
     case .taken(let model): return model
     case .present(let storage):
-      return withExtendedLifetime(storage) { take(storage.readSnapshot(from: version).model) }
+      return withExtendedLifetime(storage) { take(storage.snapshot.model) }
     }
   }
 

@@ -71,9 +71,7 @@ extension Store {
       // no changes.
       if let last = lastVersion.withLock({ $0 }), last >= note.version { return nil }
       // If the storage has been released since the note was kept, a note with the model follows.
-      let taken =
-        note.value === mark
-        ? storage?.readSnapshot(from: note.version) : TypedValue<Taken>.of(note.value)
+      let taken = note.value === mark ? storage?.snapshot : TypedValue<Taken>.of(note.value)
       guard let taken else { return nil }
       lastVersion.withLock { $0 = taken.version }
       return .now(taken.model)

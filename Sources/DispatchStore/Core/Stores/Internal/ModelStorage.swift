@@ -28,13 +28,6 @@ final class ModelStorage<Model: Sendable, Action: ActionType>: StoreStorage, @un
     return withLock { _ in (model.pointee, version) }
   }
 
-  /// Returns the model of this commit, or of a later one, with its version; waits for no reduction if reads are published.
-  func readSnapshot(from least: UInt64) -> (model: Model, version: UInt64) {
-    // A consumer may hear of a commit that is about to be published.
-    if let both = published?.readBoth(), both.version >= least { return both }
-    return snapshot
-  }
-
   /// Returns the published model, if reads are published.
   ///
   /// Notes the read for code that is tracked; an exclusive section must not take a second lock, so there it is not.

@@ -18,11 +18,6 @@ final class PublishedModel<Model: Sendable>: Sendable {
   /// Callable on any thread.
   func readVersion() -> UInt64 { present.withLock { $0.version } }
 
-  /// Returns the last commit's model and number, which belong together.
-  ///
-  /// Callable on any thread.
-  func readBoth() -> (model: Model, version: UInt64) { present.withLock { $0 } }
-
   /// Publishes the model of a commit, and returns the former one.
   ///
   /// Called under the store's lock; the caller releases the former model outside of it.

@@ -66,7 +66,7 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
     _ commits: [StoreCommit<Action>], isInitial: Bool, of storage: ModelStorage<Model, Action>
   ) {
     guard let last = commits.last, mayCall else { return }
-    let present = PresentModel(of: storage, from: last.version)
+    let present = PresentModel(of: storage)
     body(
       Change(
         .present { present.value }, version: last.version, action: last.action,
