@@ -141,4 +141,34 @@ struct PersistentAtomicTests {
     #expect(results.all.map { $0?.isSuccess } == [true])
     token.cancel()
   }
+
+  /// A published read shows a commit before the sections are left.
+  @Test func areFlushedByWhoeverHasReadThem() async throws {
+    for seed in 0..<UInt64(200) {
+      var simulation = Simulation(seed: seed, order: .rare(preemptions: 3))
+      simulation.switchesAtLocks = true
+      let report = await simulation.run { dispatcher in
+        let database = MemoryDatabase()
+        let persistence = try await database.open(for: dispatcher)
+        var stores: [WalletStore] = []
+        for identifier in ["one", "other"] {
+          let store = WalletStore(identifier: identifier, model: Wallet(), reads: .published) {
+            On(Transfer.self) { wallet, transfer in wallet.all["a"] = transfer.amount }
+          }
+          stores.append(try await dispatcher.register(store: store, persisted: .elements(\.all)))
+        }
+        let first = stores[0]
+        try await withThrowingTaskGroup { group in
+          group.addTask { _ = await dispatcher.send(Transfer(amount: 1)) }
+          group.addTask {
+            while first.model.all.isEmpty { await Task.yield() }
+            try await persistence.flush()
+            if database.rows(ofStore: "one", part: 1).isEmpty { throw Refused() }
+          }
+          try await group.waitForAll()
+        }
+      }
+      try #require(report.failure == nil, "\(report)")
+    }
+  }
 }

@@ -23,11 +23,10 @@ struct AtomicNotices {
       context.route.entries[index].makeChange(
         by: $0, of: owner, isDelivered: !hiding.contains(index))
     }
-    let former = storage.noteObservedCommit()
+    storage.version &+= 1
     return AtomicDelivery(
       index: index, storage: storage,
-      turn: storage.decideTurn(made.change, for: owner, on: context.thread), kept: made.kept,
-      former: former)
+      turn: storage.decideTurn(made.change, for: owner, on: context.thread), kept: made.kept)
   }
 }
 
@@ -63,7 +62,12 @@ struct AtomicDelivery {
   fileprivate var turn: NotificationQueue.Turn
   fileprivate var kept: KeptCommit
   /// Published models, to be released outside of the sections.
-  fileprivate let former: [any Sendable]
+  fileprivate var former: [any Sendable] = []
+
+  /// Publishes the model, in the exclusive sections.
+  ///
+  /// Only once the commits are kept to be saved: whoever reads one may flush then.
+  mutating func publish() { former = storage.publish() }
 
   /// Notes the thread as the store's notifier, if it is.
   func noteTurn(on thread: ThreadState) {

@@ -64,10 +64,11 @@ extension AtomicStep {
       thread.endUndoneSection()
       return AtomicOutcome(failedBy: [failure], along: context.route, wasBegun: true)
     }
-    let deliveries = commit(context, members, notices)
+    var deliveries = commit(context, members, notices)
     let keeper = keep(members) {
       companions.flatMap { $0.rows(with: replies ?? [:], from: context.route.identifiers) }
     }
+    for index in deliveries.indices { deliveries[index].publish() }
     unlock(locks)
     // Before observers, which may wait until the commit is saved.
     keeper?.kept()
