@@ -142,7 +142,8 @@ final class World: SimulatedWorld, @unchecked Sendable {
     fiber.work?.body()
     note(fiber, .end) { "" }
     leaveQueue(fiber)
-    fiber.work = nil
+    // Out of the property before it is released: the steps of a `deinit` read that.
+    withExtendedLifetime(fiber.work.take()) {}
   }
 
   /// Removes a thread's work from the count of its line.
