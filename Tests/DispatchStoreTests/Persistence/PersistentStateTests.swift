@@ -790,12 +790,16 @@ struct PersistentStateTests {
   func isInAnotherDatabaseThanThatOfAWeakStoreThatIsGone(identifier: String) async throws {
     let (first, second) = (try await PersistenceStage(), try await PersistenceStage())
     let third = Dispatcher(name: "third")
+    weak var gone: WalletStore?
     do {
       let store = try await first.dispatcher.register(
         store: .wallet("weak"), persisted: .elements(\.all))
       first.dispatcher.unregister(store: store)
       third.register(store: store, ownership: .weak)
+      gone = store
     }
+    // The thread that has saved it may still refer to it.
+    while gone != nil { await Task.yield() }
     let other = try await second.dispatcher.register(
       store: .wallet(identifier), persisted: .elements(\.all))
     second.dispatcher.unregister(store: other)
