@@ -34,107 +34,89 @@ struct ContinuationTests {
 
   /// Between its looks at two effects, a run of the later one may begin one of the earlier one, and end.
   @Test func showsARunThatBeginsWhileOthersAreLookedAt() async throws {
-    for seed in seeds(200) {
-      var simulation = Simulation(seed: seed, order: .rare(preemptions: 3))
-      simulation.switchesAtLocks = true
-      let report = await simulation.run { dispatcher in
-        let (second, ended) = (FollowedSecond(), Latch())
-        dispatcher.register(
-          store: Store(identifier: "count", model: 0) {
-            On(First.self) { count, _ in count += 1 }
-            On(Second.self) { count, _ in count += 1 }
-          })
-        dispatcher.followContinuations()
-        dispatcher.register(middleware: second)
-        dispatcher.register(
-          effect: Effect(Second.self) { _, _ in
-            for _ in 0..<10 { await Task.yield() }
-            ended.open()
-          })
-        // They take time to look at.
-        for _ in 0..<20 { dispatcher.register(effect: Effect(Other.self) { _, _ in }) }
-        dispatcher.register(
-          effect: Effect(First.self) { _, context in await context.send(Second()) })
-        await dispatcher.send(First())
-        while true {
-          let changed = Latch()
-          if dispatcher.whenGoneOn(awaitsEffects: true, { changed.open() }) {
-            await changed.opened()
-          } else if second.isUnderWay {
-            await second.ended.opened()
-          } else {
-            break
-          }
+    try await exploreWithLocks { dispatcher in
+      let (second, ended) = (FollowedSecond(), Latch())
+      dispatcher.register(
+        store: Store(identifier: "count", model: 0) {
+          On(First.self) { count, _ in count += 1 }
+          On(Second.self) { count, _ in count += 1 }
+        })
+      dispatcher.followContinuations()
+      dispatcher.register(middleware: second)
+      dispatcher.register(
+        effect: Effect(Second.self) { _, _ in
+          for _ in 0..<10 { await Task.yield() }
+          ended.open()
+        })
+      // They take time to look at.
+      for _ in 0..<20 { dispatcher.register(effect: Effect(Other.self) { _, _ in }) }
+      dispatcher.register(
+        effect: Effect(First.self) { _, context in await context.send(Second()) })
+      await dispatcher.send(First())
+      while true {
+        let changed = Latch()
+        if dispatcher.whenGoneOn(awaitsEffects: true, { changed.open() }) {
+          await changed.opened()
+        } else if second.isUnderWay {
+          await second.ended.opened()
+        } else {
+          break
         }
-        if !ended.isOpen { throw Missed() }
       }
-      try #require(report.failure == nil, "\(report)")
+      if !ended.isOpen { throw Missed() }
     }
   }
 
   /// Its second run can't begin before the first one has left its line.
   @Test func showsWorkThatIsRunAgainWhileItsFirstRunEnds() async throws {
-    for seed in seeds(200) {
-      var simulation = Simulation(seed: seed, order: .rare(preemptions: 3))
-      simulation.switchesAtLocks = true
-      let report = await simulation.run { dispatcher in
-        let (failed, ended) = (Latch(), Latch())
-        dispatcher.register(
-          store: Store(identifier: "count", model: 0) {
-            On(Placed.self) { count, _ in count += 1 }
-          })
-        dispatcher.followContinuations()
-        dispatcher.register(middleware: FollowedSecond())
-        dispatcher.onWarning { [weak dispatcher] warning in
-          guard warning.kind == .deadLetter, let dispatcher else { return }
-          for letter in dispatcher.deadLetters { dispatcher.runAgain(letter) }
-        }
-        dispatcher.register(
-          effect: DurableEffect("charge", on: Placed.self, attempts: 1) { _, _ in
-            if failed.isOpen {
-              ended.open()
-              return nil
-            }
-            failed.open()
-            throw Missed()
-          })
-        await dispatcher.send(Placed())
-        await dispatcher.rest()
-        if !ended.isOpen { throw Missed() }
+    try await exploreWithLocks { dispatcher in
+      dispatcher.onWarning { [weak dispatcher] warning in
+        guard warning.kind == .deadLetter, let dispatcher else { return }
+        for letter in dispatcher.deadLetters { dispatcher.runAgain(letter) }
       }
-      try #require(report.failure == nil, "\(report)")
+      try await awaitTheSecondRun(attempts: 1, at: dispatcher)
     }
   }
 
   /// Its timer is due as soon as it is set, when the run has left its line.
   @Test func showsAnAttemptThatFollowsAtOnce() async throws {
+    try await exploreWithLocks { dispatcher in
+      dispatcher.onWarning { _ in }
+      try await awaitTheSecondRun(attempts: 2, at: dispatcher)
+    }
+  }
+
+  /// Explores a scenario with switches of threads before each lock, too.
+  private func exploreWithLocks(
+    _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
+  ) async throws {
     for seed in seeds(200) {
       var simulation = Simulation(seed: seed, order: .rare(preemptions: 3))
       simulation.switchesAtLocks = true
-      let report = await simulation.run { dispatcher in
-        let (failed, ended) = (Latch(), Latch())
-        dispatcher.register(
-          store: Store(identifier: "count", model: 0) {
-            On(Placed.self) { count, _ in count += 1 }
-          })
-        dispatcher.onWarning { _ in }
-        dispatcher.followContinuations()
-        dispatcher.register(middleware: FollowedSecond())
-        dispatcher.register(
-          effect: DurableEffect("charge", on: Placed.self, attempts: 2, backoff: .none) { _, _ in
-            if failed.isOpen {
-              ended.open()
-              return nil
-            }
-            failed.open()
-            throw Missed()
-          })
-        await dispatcher.send(Placed())
-        await dispatcher.rest()
-        if !ended.isOpen { throw Missed() }
-      }
+      let report = await simulation.run(scenario)
       try #require(report.failure == nil, "\(report)")
     }
+  }
+
+  /// Waits until nothing goes on after an effect whose first run fails; throws if its second run is not over then.
+  private func awaitTheSecondRun(attempts: Int, at dispatcher: Dispatcher) async throws {
+    let (failed, ended) = (Latch(), Latch())
+    dispatcher.register(
+      store: Store(identifier: "count", model: 0) { On(Placed.self) { count, _ in count += 1 } })
+    dispatcher.followContinuations()
+    dispatcher.register(middleware: FollowedSecond())
+    dispatcher.register(
+      effect: DurableEffect("charge", on: Placed.self, attempts: attempts, backoff: .none) { _, _ in
+        if failed.isOpen {
+          ended.open()
+          return nil
+        }
+        failed.open()
+        throw Missed()
+      })
+    await dispatcher.send(Placed())
+    await dispatcher.rest()
+    if !ended.isOpen { throw Missed() }
   }
 }
 

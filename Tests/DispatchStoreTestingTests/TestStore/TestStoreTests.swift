@@ -18,20 +18,25 @@ struct TestStoreTests {
     await testStore.finish()
   }
 
+  private struct Count: ActionType, Equatable { let number: Int }
+  private struct CountUp: ActionType { let last: Int }
+
+  /// Makes a store whose block dispatches as many actions as it is told.
+  private static func makeCounter() -> Store<Int, HandledAction> {
+    Store(identifier: "last", model: 0) {
+      On(Count.self) { model, count in model = count.number }
+      Perform(CountUp.self) { action, context in
+        for number in 1...action.last {
+          context.dispatcher.dispatch(Count(number: number), mode: .serial)
+        }
+      }
+    }
+  }
+
   @Test(.timeLimit(.minutes(1)))
   func receivesEachOfManyActionsWithoutASearchAmongAll() async {
-    struct Count: ActionType, Equatable { let number: Int }
-    struct CountUp: ActionType { let last: Int }
     let last = Int(seeds(60_000).upperBound)
-    let testStore = TestStore(
-      Store(identifier: "last", model: 0) {
-        On(Count.self) { model, count in model = count.number }
-        Perform(CountUp.self) { action, context in
-          for number in 1...action.last {
-            context.dispatcher.dispatch(Count(number: number), mode: .serial)
-          }
-        }
-      })
+    let testStore = TestStore(Self.makeCounter())
     await testStore.send(CountUp(last: last))
     for number in 1...last { await testStore.receive(Count(number: number)) { $0 = number } }
     await testStore.finish()
@@ -39,19 +44,9 @@ struct TestStoreTests {
 
   @Test(.timeLimit(.minutes(1)))
   func namesManyActionsThatItDidNotReceiveWithoutASearchAmongAll() async {
-    struct Count: ActionType, Equatable { let number: Int }
-    struct CountUp: ActionType { let last: Int }
     let last = Int(seeds(60_000).upperBound)
     let caught = await failures {
-      let testStore = TestStore(
-        Store(identifier: "last", model: 0) {
-          On(Count.self) { model, count in model = count.number }
-          Perform(CountUp.self) { action, context in
-            for number in 1...action.last {
-              context.dispatcher.dispatch(Count(number: number), mode: .serial)
-            }
-          }
-        })
+      let testStore = TestStore(Self.makeCounter())
       await testStore.send(CountUp(last: last))
       await testStore.finish()
     }

@@ -12,6 +12,19 @@ struct DispatchLimitTests {
   let dispatcher = Dispatcher(name: "limited")
   let free = Latch()
 
+  /// Makes an action whose block, once it goes on, sends one that needs a unit, and records how that ended.
+  private func needsUnit(
+    of limit: DispatchLimit, _ codes: Recorder<DispatchError.Code?>,
+    goesOn: @escaping @Sendable () async -> Void = {}
+  ) -> Script {
+    .suspends { [dispatcher] _ in
+      await goesOn()
+      let result = await dispatcher.send(
+        Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
+      codes.record(result.errorCode)
+    }
+  }
+
   /// Dispatches one that goes on until the latch opens, and so many that wait behind it or run beside it.
   private func fill(
     _ limit: DispatchLimit, _ mode: Dispatcher.Mode, waiting: Int = 0, notes: Bool = false
@@ -386,12 +399,9 @@ struct DispatchLimitTests {
     let (dispatcher, limit) = (dispatcher, DispatchLimit(1, overflow: .wait))
     let (outers, codes) = (Recorder<DispatchHandle>(), Recorder<DispatchError.Code?>())
     for name in ["outer", "middle", "inner"] { dispatcher.addStage(name) }
-    let middle = Script.suspends { _ in
+    let middle = needsUnit(of: limit, codes) {
       let outer = await outers.first(1)[0].dispatch!
       while WaitGraph.waits(of: outer).isEmpty { await Task.yield() }
-      let result = await dispatcher.send(
-        Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
-      codes.record(result.errorCode)
     }
     let begin: @Sendable () -> DispatchHandle = {
       dispatcher.dispatch(
@@ -416,11 +426,7 @@ struct DispatchLimitTests {
     let (dispatcher, limit) = (dispatcher, DispatchLimit(1, overflow: .wait))
     let codes = Recorder<DispatchError.Code?>()
     for name in ["outer", "middle", "inner"] { dispatcher.addStage(name) }
-    let middle = Script.suspends { _ in
-      let result = await dispatcher.send(
-        Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
-      codes.record(result.errorCode)
-    }
+    let middle = needsUnit(of: limit, codes)
     let outer = dispatcher.dispatch(
       storeIdentifier: "outer",
       action: Script.suspends { _ in
@@ -447,12 +453,8 @@ struct DispatchLimitTests {
     for name in ["first", "next", "inner"] { dispatcher.addStage(name) }
     let first = dispatcher.dispatch(
       storeIdentifier: "first",
-      action: Script.suspends { _ in
-        await hasUnit.opened()
-        let result = await dispatcher.send(
-          Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
-        codes.record(result.errorCode)
-      }, mode: .serial(lane: "first"))
+      action: needsUnit(of: limit, codes) { await hasUnit.opened() },
+      mode: .serial(lane: "first"))
     let next = dispatcher.dispatch(
       storeIdentifier: "next", action: Script.adds("y"), mode: mode,
       options: [.limited(by: limit), .after(first)])
@@ -468,11 +470,7 @@ struct DispatchLimitTests {
     let (dispatcher, limit) = (dispatcher, DispatchLimit(1, overflow: .wait))
     let codes = Recorder<DispatchError.Code?>()
     for name in ["outer", "step", "inner"] { dispatcher.addStage(name) }
-    let needs = Script.suspends { _ in
-      let result = await dispatcher.send(
-        Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
-      codes.record(result.errorCode)
-    }
+    let needs = needsUnit(of: limit, codes)
     let group = ActionGroup {
       ActionStep(Script.adds("first"), to: "step", mode: .serial(lane: "step"))
       ActionStep(needs, to: "step", mode: .serial(lane: "step"))
@@ -496,12 +494,9 @@ struct DispatchLimitTests {
     let held = await fill(limit, .serial(lane: "held"))
     let (outers, codes) = (Recorder<DispatchHandle>(), Recorder<DispatchError.Code?>())
     for name in ["outer", "middle", "inner"] { dispatcher.addStage(name) }
-    let middle = Script.suspends { _ in
+    let middle = needsUnit(of: limit, codes) {
       let outer = await outers.first(1)[0].dispatch!
       while WaitGraph.waits(of: outer).isEmpty { await Task.yield() }
-      let result = await dispatcher.send(
-        Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
-      codes.record(result.errorCode)
     }
     let outer = dispatcher.dispatch(
       storeIdentifier: "outer",

@@ -144,7 +144,7 @@ struct PersistentAtomicTests {
 
   /// A published read shows a commit before the sections are left.
   @Test func areFlushedByWhoeverHasReadThem() async throws {
-    for seed in 0..<UInt64(200) {
+    for seed in 0..<UInt64(Load.count(200)) {
       var simulation = Simulation(seed: seed, order: .rare(preemptions: 3))
       simulation.switchesAtLocks = true
       let report = await simulation.run { dispatcher in
