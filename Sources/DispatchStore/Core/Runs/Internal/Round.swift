@@ -129,7 +129,7 @@ final class Round: @unchecked Sendable {
   func start(_ indices: [Int], unparked: Int? = nil) -> Bool {
     let isConcurrent = runsConcurrently && !isCancelled
     // Indices are in the order of the hook calls, and so is the execution of stores that are not concurrent.
-    var ready = MinimumHeap(isConcurrent ? [] : indices)
+    var ready = MinimumHeap<Int>([])
     // Concurrent stores that may block come last: the others delay each other by less than a step of their own would
     // take.
     var blocking = MinimumHeap<Int>([])
@@ -142,19 +142,20 @@ final class Round: @unchecked Sendable {
         }
       }
     }
-    func popNext() -> Int? {
+    // Takes the next store to start here. Before one that may block, all others that may get steps of their own.
+    func takeNext() -> Int? {
       if let index = ready.popMinimum() { return index }
       let index = blocking.popMinimum()
       while let other = blocking.popMinimum() { resume { $0.start([other]) } }
       return index
     }
-    if isConcurrent { add(indices) }
+    add(indices)
     if let unparked {
       for entry in isAtomic ? route.entries : [route.entries[unparked]] {
         entry.storage?.startNextParked()
       }
     }
-    while let index = popNext() {
+    while let index = takeNext() {
       if index != unparked, park(index, and: isConcurrent ? [] : ready.sorted) {
         if isConcurrent { continue }
         return false
