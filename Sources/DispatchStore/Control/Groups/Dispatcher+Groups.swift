@@ -87,7 +87,7 @@ extension Dispatcher {
     let unit = GroupUnit(
       standIn, admitted, named: options.lastName, by: self, at: callSite,
       inside: DispatchContext.ofTask, isCancelled: !isDetached && Task.isCancelled)
-    // A group that does not begin has got no unit.
+    // If the group does not begin, nothing has taken its units.
     admitted.control?.giveBack()
     let mayBeCancelled = deadline != nil || options.control?.isCancellable == true
     let task = GroupTask(group, by: self, as: unit, dispatchesSteps: mayBeCancelled, onProgress)

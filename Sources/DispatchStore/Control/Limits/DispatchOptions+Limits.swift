@@ -11,7 +11,7 @@ extension DispatchOptions {
   }
 
   /// Whether others wait for the units of a dispatch with these options.
-  var takeUnitsToWaitFor: Bool {
+  var limitsMakeOthersWait: Bool {
     (control as? ControlOptions)?.values.limits.contains { $0.overflow == .wait } == true
   }
 }

@@ -125,7 +125,7 @@ extension Dispatch {
     let wait: WaitGraph.Wait?
     do {
       wait = try context.map { context throws(DispatchError) in
-        try WaitGraph.begin(context, on: self)
+        try WaitGraph.begin(context, for: .dispatch(self))
       }
     } catch {
       return DispatchResult(dispatchID: id, error: error)

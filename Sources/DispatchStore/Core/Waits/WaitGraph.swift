@@ -2,7 +2,7 @@
 ///
 /// Records only waits made from inside a dispatch. Apart from dependencies of operations, no other wait can close a
 /// ring. One lock serves the process, since handles are awaited across dispatchers. Lock order: the graph, then a
-/// lane, a dispatch, a round or an operation.
+/// lane, a dispatch, a round or an operation, then what a gate asks: a limit or an exclusion table.
 package enum WaitGraph {
   /// The waits of a process or of a simulated world, besides those that dispatches keep, and the lock of them all.
   package final class WaitRecords: Sendable {
@@ -139,17 +139,14 @@ package enum WaitGraph {
 
   // MARK: Waits
 
-  /// Records that the task of a context awaits a dispatch; throws `wouldDeadlock`.
-  ///
-  /// - Parameter isSent: Whether the task itself runs the dispatch; nothing else that the wait holds up can be the
-  ///   dispatch.
+  /// Records that the task of a context waits; throws `wouldDeadlock`.
   static func begin(
-    _ context: DispatchContext, on target: Dispatch, isSent: Bool = false
+    _ context: DispatchContext, for target: Target
   ) throws(DispatchError) -> Wait {
     try begin(
-      HeldUps(by: context, blocksThread: false), for: isSent ? .own(target) : .dispatch(target),
-      by: context.dispatch, holdsUpMainQueue: holdsUpMainQueue(context),
-      blocksTaskThread: blocksTaskThread(context), blocksThread: false)
+      HeldUps(by: context, blocksThread: false), for: target, by: context.dispatch,
+      holdsUpMainQueue: holdsUpMainQueue(context), blocksTaskThread: blocksTaskThread(context),
+      blocksThread: false)
   }
 
   /// Records that the task of a context awaits a refused dispatch.
@@ -312,13 +309,9 @@ package enum WaitGraph {
     let (wait, ring) = records.withLock { records -> (Wait?, WaitRing?) in
       var search = records.search(
         for: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
-      let mayCloseRing =
-        if case .operations(let operation, _) = target {
-          mayBeWaitedFor(operation, waiter)
-        } else {
-          true
-        }
-      if mayCloseRing, let ring = search.ring(through: target, of: waiter) { return (nil, ring) }
+      if mayCloseRing(target, waiter), let ring = search.ring(through: target, of: waiter) {
+        return (nil, ring)
+      }
       if search.hasMetQueue { overtaking = search.overtaking(target) }
       let key = records.makeKey()
       var held = held
@@ -388,15 +381,14 @@ package enum WaitGraph {
     context?.holdUps.contains(.mainQueue) == true
   }
 
-  /// Whether a wait may need the end of an operation that is about to wait.
+  /// Whether a wait may close a ring: if an operation is about to wait, whether another wait may need its end.
   ///
-  /// If not, a long chain of operations is not searched again for each of them. A search marks all that it reaches.
+  /// So a long chain of operations is not searched again for each of them. A search marks all that it reaches.
   /// An operation's dependencies are marked before its wait is recorded. Operations that become reachable later are
   /// behind another dispatch: in its lane, or as its `.sync` child or step.
-  private static func mayBeWaitedFor(
-    _ operation: some DependentOperation, _ dispatch: Dispatch
-  ) -> Bool {
-    dispatch.makeDetails().isReached || operation.isReached || dispatch.outer != nil
+  private static func mayCloseRing(_ target: Target, _ dispatch: Dispatch) -> Bool {
+    guard case .operations(let operation, _) = target else { return true }
+    return dispatch.makeDetails().isReached || operation.isReached || dispatch.outer != nil
       || dispatch.scheduler.hasWaitingDispatches || dispatch.makeDetails().withState(\.isHolder)
   }
 }

@@ -21,6 +21,8 @@ struct WaitSearch {
   /// `hasMetQueue` says whether there were any.
   private var followsQueues = false
   private(set) var hasMetQueue = false
+  /// The limits met so far: true while the holders are being searched, false if one of them can end.
+  private var limits: [ObjectIdentifier: Bool] = [:]
 
   init(
     held: WaitGraph.HeldUps, holdsUpMainQueue: Bool, blocksTaskThread: Bool, mainHolders: [Dispatch]
@@ -30,9 +32,6 @@ struct WaitSearch {
     self.blocksTaskThread = blocksTaskThread
     self.mainHolders = mainHolders
   }
-
-  /// The limits met so far: true while the holders are being searched, false if one of them can end.
-  private var limits: [ObjectIdentifier: Bool] = [:]
 
   private enum Node {
     case dispatch(Dispatch)
@@ -174,8 +173,9 @@ struct WaitSearch {
         limits[units.limit] = false
         return nil
       }
-      // On the way to the one that is kept, a dispatch may overtake if there is any.
-      if found.map({ firstBehindAnother(onWayTo: $0.place) == nil }) ?? true { found = next }
+      // Keeps the first one on whose way a dispatch may overtake, or else the last one.
+      if let found, firstBehindAnother(onWayTo: found.place) != nil { continue }
+      found = next
     }
     // The holders may lead to a ring only because a limit farther outside is being searched.
     limits[units.limit] = nil

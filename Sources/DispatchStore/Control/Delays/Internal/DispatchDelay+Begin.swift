@@ -28,7 +28,7 @@ extension Dispatcher {
     keep(dispatch, delay, subject, mode) { [self] in
       let start: @Sendable () -> Void = { self.beginDelayed(dispatch, subject, mode) }
       guard let lane = mode.laneKeys.first else { return pool.resume(start) }
-      delayedDispatches.begin(in: lane, on: pool, start)
+      delayedDispatches.begin(in: lane, start)
     }
     admitted.enter(by: self)
   }

@@ -81,6 +81,7 @@ final class DispatchDelay: Sendable {
 
 /// The delayed dispatches of a dispatcher.
 final class DelayedDispatches: DispatcherAttachment {
+  private let pool: ConcurrentPool
   private let state = Locked(State())
 
   typealias Start = @Sendable () -> Void
@@ -89,63 +90,54 @@ final class DelayedDispatches: DispatcherAttachment {
     var delays: [DispatchID: DispatchDelay] = [:]
     /// By the hash of its key, for each lane in which one begins: the starts that wait for that.
     var starts: [Int: FIFO<Start>] = [:]
-    /// Told of changes; nil if nobody follows what goes on by itself.
-    var continuations: Continuations?
   }
+
+  init(on pool: ConcurrentPool) { self.pool = pool }
 
   var all: [DispatchDelay] { state.withLock { Array($0.delays.values) } }
   var count: Int { state.withLock(\.delays.count) }
   /// Whether the time of one has come, and it has not begun.
   var isAnyDue: Bool { state.withLock { $0.delays.values.contains(where: \.hasEnded) } }
 
-  func follow(_ continuations: Continuations) {
-    state.withLock { $0.continuations = continuations }
-  }
-
   func insert(_ delay: DispatchDelay, _ id: DispatchID) {
-    let continuations = state.withLock { state in
-      state.delays[id] = delay
-      return state.continuations
-    }
-    continuations?.changed()
+    state.withLock { $0.delays[id] = delay }
+    pool.continuations?.changed()
   }
 
   func remove(_ id: DispatchID) {
-    let (removed, continuations) = state.withLock {
-      ($0.delays.removeAndShrink(id), $0.continuations)
-    }
+    let removed = state.withLock { $0.delays.removeAndShrink(id) }
     withExtendedLifetime(removed) {}
-    continuations?.changed()
+    pool.continuations?.changed()
   }
 
   /// Begins a dispatch of a lane on the concurrent queue, after those of that lane whose delays have ended before.
   ///
   /// One after the other, since two threads could enter the lane in the wrong order. One whose hook blocks lets the next
   /// one begin, for which it may wait.
-  func begin(in lane: TypedKey, on pool: ConcurrentPool, _ start: @escaping Start) {
+  func begin(in lane: TypedKey, _ start: @escaping Start) {
     let hash = lane.hash
     let isOnly = state.withLock { state in
       if state.starts[hash]?.append(start) != nil { return false }
       state.starts[hash] = FIFO()
       return true
     }
-    if isOnly { run(start, hash, on: pool) }
+    if isOnly { run(start, hash) }
   }
 
-  private func run(_ start: @escaping Start, _ hash: Int, on pool: ConcurrentPool) {
+  private func run(_ start: @escaping Start, _ hash: Int) {
     pool.resume {
-      let turn = StartTurn { self.startNext(hash, on: pool) }
+      let turn = StartTurn { self.startNext(hash) }
       ThreadState.current.hold(turn, start)
     }
   }
 
-  private func startNext(_ hash: Int, on pool: ConcurrentPool) {
+  private func startNext(_ hash: Int) {
     let next = state.withLock { state -> Start? in
       let next = state.starts[hash]?.popFirst()
       if next == nil { state.starts[hash] = nil }
       return next
     }
-    if let next { run(next, hash, on: pool) }
+    if let next { run(next, hash) }
   }
 }
 
@@ -159,5 +151,5 @@ private final class StartTurn: LaneTurn {
 }
 
 extension Dispatcher {
-  var delayedDispatches: DelayedDispatches { attachment(orAdd: DelayedDispatches()) }
+  var delayedDispatches: DelayedDispatches { attachment(orAdd: DelayedDispatches(on: pool)) }
 }

@@ -81,6 +81,7 @@ final class GroupStep: Sendable {
     case none(GroupStepEnd)
   }
 
+  /// Work that can be dispatched.
   enum Ready {
     case action(any ActionType)
     case actions([any ActionType])

@@ -36,7 +36,7 @@ final class GroupUnit: Sendable {
     self.name = name
     self.standIn = standIn
     context = standIn.map { TaskContext(ofGroup: $0, of: dispatcher, inside: caller) }
-    let isAwaited = options.control?.isFindable == true || options.takeUnitsToWaitFor
+    let isAwaited = options.control?.isFindable == true || options.limitsMakeOthersWait
     findable = isAwaited ? context : nil
     guard let standIn else {
       refusal = dispatcher.refusal

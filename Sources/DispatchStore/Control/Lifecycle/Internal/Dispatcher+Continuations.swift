@@ -4,9 +4,7 @@ extension Dispatcher {
 
   /// Follows what goes on by itself from now on, for `whenGoneOn`.
   package func followContinuations() {
-    let continuations = pool.followContinuations()
-    delayedDispatches.follow(continuations)
-    timers.follow(continuations)
+    timers.follow(pool.followContinuations())
   }
 
   /// Calls a closure once something of what goes on by itself has gone on; returns false if nothing does.

@@ -30,6 +30,9 @@ final class UnitGate: StartGate, @unchecked Sendable {
     let holders = limit.holders
     // A unit that no dispatch has belongs to a call that is about to go on.
     guard holders.count == limit.bound, !waiter.end.isSet else { return nil }
-    return UnitHolders(limit: ObjectIdentifier(limit), name: limit.name, dispatches: holders)
+    // In an order that a simulation repeats.
+    return UnitHolders(
+      limit: ObjectIdentifier(limit), name: limit.name, dispatches: holders.sorted { $0.id < $1.id }
+    )
   }
 }

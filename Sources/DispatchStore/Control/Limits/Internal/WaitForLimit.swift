@@ -26,7 +26,8 @@ final class WaitForLimit: Sendable {
       let call = Dispatch(standIn: .make(on: .current), at: callSite)
       call.makeDetails().withState { $0.wait(at: UnitGate(waiter)) }
       if blocksThread { call.keep(outer: context) }
-      wait = try blocksThread ? WaitGraph.begin(call) : WaitGraph.begin(context, on: call)
+      wait =
+        try blocksThread ? WaitGraph.begin(call) : WaitGraph.begin(context, for: .dispatch(call))
     } else {
       wait = nil
     }

@@ -230,7 +230,7 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     // After the key: a repeat runs nothing, so that it is answered beside whatever is in flight, and skips no other.
     if let single = values.single {
       let singles = dispatcher.controlTables.singles
-      // Before it is there: a refused one skips no other.
+      // Checked before it is in the table: a refused dispatch skips no other.
       if singles.present(single) == nil, mode != nil || values.start == nil {
         try values.checkStart(at: dispatch.callSite, of: dispatcher)
       }

@@ -82,8 +82,8 @@ struct OperationCore: @unchecked Sendable {
   /// - Parameter isAlone: Whether there is no weak reference either, by which another thread could get at it.
   @usableFromInline
   func beginInline(for dispatch: Dispatch, isAlone: Bool) -> Bool {
-    // Foundation reads `isReady` where a dependency has ended, by a reference that the count leaves out.
-    let isAlone = isAlone && !state.pointee.hasDependencies
+    // Not alone then: Foundation reads `isReady` when a dependency has ended, by a reference that is not counted.
+    if isAlone, state.pointee.hasDependencies { return false }
     if !isAlone { lock.lock() }
     defer { if !isAlone { lock.unlock() } }
     guard !state.pointee.isSuspending, state.pointee.life.isUntouched,

@@ -1,8 +1,9 @@
 /// An operation as the run of its store sees it: without its generic types.
 @usableFromInline
 protocol StoreOperation: AnyObject {
-  /// Assigns it to a store run, after it was claimed, which runs it now, or is called back once it is ready; returns the
-  /// outcome if it has ended.
+  /// Assigns it, once claimed, to a store run, which runs it now, or is called back when it is ready.
+  ///
+  /// - Returns: The outcome, if it has ended before.
   func enter(_ storeRun: StoreRun) -> StoreOutcome?
 
   /// Assigns it to a store run, whose `operationEnded` it calls later; returns the outcome if it has ended.

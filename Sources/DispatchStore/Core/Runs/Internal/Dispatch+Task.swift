@@ -150,7 +150,7 @@ extension Dispatch {
     let wait: WaitGraph.Wait
     var refusal: DispatchError?
     do {
-      wait = try WaitGraph.begin(context, on: self, isSent: true)
+      wait = try WaitGraph.begin(context, for: .own(self))
     } catch {
       let (refused, drop) = WaitGraph.begin(context, onRefused: self) { decideDrop(with: error) }
       wait = refused

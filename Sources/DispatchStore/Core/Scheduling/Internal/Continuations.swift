@@ -1,13 +1,14 @@
 /// Everything that goes on by itself at a dispatcher, for a test that waits until nothing does.
 ///
-/// Meanwhile no dispatch may be under way. Only a dispatcher that is followed has one, and it knows what has begun since.
+/// Hooks tell a test of dispatches, and this of what lies between them, when there may be none in flight. Only a
+/// dispatcher that is followed has one, and it knows what has begun since.
 final class Continuations: Sendable {
   private let state = Locked(State())
 
   private struct State {
     /// The number of threads, and of closures on their way to one, that may dispatch.
     var count = 0
-    /// The dispatches whose ends continue something: a group, a repeat, a closure of the program.
+    /// The dispatches whose ends continue something: a group, or a closure that awaits the end.
     var ends: [DispatchID: End] = [:]
     /// For each dispatch whose hooks know of its end, the number of effects that have not been told.
     var untold: [DispatchID: Int] = [:]
@@ -90,7 +91,7 @@ final class Continuations: Sendable {
 
   /// Whether anything goes on, but for effects.
   ///
-  /// The end of a dispatch does not while that waits for time to pass.
+  /// A dispatch in `ends` does not count while it waits for time to pass.
   var isAnyUnderWay: Bool {
     let (count, awaited) = state.withLock { ($0.count, $0.ends.values.map(\.dispatch)) }
     return count > 0 || !awaited.allSatisfy(\.awaitsDelay)

@@ -19,7 +19,8 @@ class Scheduler: @unchecked Sendable {
   /// The scheduler as the task of a dispatch's caller; nil if it is none.
   var asTask: TaskScheduler? { nil }
 
-  final var isTask: Bool { asTask != nil }
+  /// Whether this is the task of a dispatch's caller; asked often, so without a reference.
+  var isTask: Bool { false }
 
   /// Whether `async` blocks run on the thread that runs steps, or begin there.
   var runsBlocksInSteps: Bool { false }

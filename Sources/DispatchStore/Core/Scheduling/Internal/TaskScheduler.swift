@@ -164,6 +164,7 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
 
   // MARK: Scheduler
 
+  override var isTask: Bool { true }
   override var asTask: TaskScheduler? { self }
   override var runsBlocksInSteps: Bool { true }
   override var place: Scheduler { state.withLock(\.place).unsafelyUnwrapped }

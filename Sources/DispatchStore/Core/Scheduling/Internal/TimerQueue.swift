@@ -81,7 +81,7 @@ final class TimerQueue: Sendable {
     }
     unset?()
     withExtendedLifetime(timer) {}
-    // A test may wait for it, since its time has come.
+    // A test may wait for the timer if its time has come.
     followed.load()?.changed()
   }
 
