@@ -101,7 +101,7 @@ private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHand
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    // It has the channel, perhaps for half a minute.
+    // The task would keep the channel in memory until its time.
     unread?.cancel()
     context.fireChannelInactive()
   }
@@ -169,7 +169,7 @@ private final class ConnectionCloser: ChannelDuplexHandler, RemovableChannelHand
     unread = nil
     let channel = context.channel
     if channel.isWritable { return }
-    // The write of a handler waits all the time, so no other event would come.
+    // Until the client reads, the handler is suspended in its write, so no other event would end the connection.
     let time = isStopping ? lastAnswerTime : answerTime
     unread = context.eventLoop.assumeIsolated().scheduleTask(in: time) {
       channel.close(promise: nil)

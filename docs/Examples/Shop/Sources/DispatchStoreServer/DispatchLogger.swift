@@ -36,7 +36,8 @@ public final class DispatchLogger: Middleware {
   ///   - finished: The level of finished runs.
   ///   - clock: The clock by which a kind of warnings has a line a second.
   ///   - level: The level of an error.
-  ///   - lane: The text for a mode, which has the key of a lane: hide what no log may show, such as an account.
+  ///   - lane: Returns what a log shows of a mode. By default it has the key of the lane: hide that if it is private, such
+  ///     as an account.
   public init(
     _ logger: Logger, finished: Logger.Level = .debug,
     clock: any Clock<Duration> = ContinuousClock(),

@@ -25,7 +25,8 @@ public final class DispatchTracer: Middleware {
   ///
   /// - Parameters:
   ///   - tracer: The tracer.
-  ///   - lane: The text for a mode, which has the key of a lane: hide what no span may show, such as an account.
+  ///   - lane: Returns what a span shows of a mode. By default it has the key of the lane: hide that if it is private, such
+  ///     as an account.
   public init(
     _ tracer: any Tracer = InstrumentationSystem.tracer,
     lane: @escaping @Sendable (Dispatcher.Mode) -> String = { "\($0)" }

@@ -5,8 +5,10 @@ public import Tracing
 extension Dispatcher {
   /// Registers middlewares for traces, metrics and logs, and sends the library's warnings to logs and metrics.
   ///
-  /// For other levels of logs, make the `DispatchLogger` yourself. Logs and spans have the text that `lane` makes of a
-  /// mode: hide what they may not show in the key of a lane, such as an account.
+  /// For other levels of logs, make the `DispatchLogger` yourself.
+  ///
+  /// - Parameter lane: Returns what logs and spans show of a mode. By default it has the key of the lane: hide that if it
+  ///   is private, such as an account.
   public func instrument(
     logger: Logger, metrics: DispatchMetrics? = nil, tracer: (any Tracer)? = nil,
     lane: @escaping @Sendable (Mode) -> String = { "\($0)" }
@@ -15,6 +17,8 @@ extension Dispatcher {
   }
 
   /// Registers middlewares for traces, metrics and logs, and sends the library's warnings to logs and metrics.
+  ///
+  /// - Parameter lane: Returns what spans show of a mode. The logger has a `lane` of its own.
   public func instrument(
     _ logger: DispatchLogger, metrics: DispatchMetrics? = nil, tracer: (any Tracer)? = nil,
     lane: @escaping @Sendable (Mode) -> String = { "\($0)" }

@@ -87,9 +87,7 @@ extension Response {
       // It counts until the response is released, however that ends.
       defer { withExtendedLifetime(stream) {} }
       let lines = AsyncThrowingChannel<String, any Error>()
-      let lent = LentWriter(writer: writer)
-      // Each task returns whether it has ended the response.
-      try await withThrowingTaskGroup(of: Bool.self) { group in
+      try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
           do {
             for try await event in events { await lines.send(event.text) }
@@ -97,25 +95,18 @@ extension Response {
           } catch {
             lines.fail(error)
           }
-          return false
         }
         group.addTask {
           while (try? await clock.sleep(for: heartbeat)) != nil {
             await lines.send(": heartbeat\n\n")
           }
-          return false
         }
-        group.addTask {
-          var writer = lent.writer
+        try await withGracefulShutdownHandler {
           for try await line in lines { try await writer.write(ByteBuffer(string: line)) }
-          try await writer.finish(nil)
-          return true
+        } onGracefulShutdown: {
+          lines.finish()
         }
-        group.addTask {
-          if (try? await gracefulShutdown()) != nil { lines.finish() }
-          return false
-        }
-        for try await hasEnded in group where hasEnded { break }
+        try await writer.finish(nil)
         group.cancelAll()
       }
     }
@@ -123,10 +114,4 @@ extension Response {
       status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-cache"],
       body: body)
   }
-}
-
-/// A writer for the task that writes.
-private struct LentWriter: @unchecked Sendable {
-  // because no other task uses it, and its response awaits that one
-  let writer: any ResponseBodyWriter
 }

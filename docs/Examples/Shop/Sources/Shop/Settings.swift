@@ -36,7 +36,7 @@ struct Settings {
 
   private static func database(_ place: String) -> PersistenceDatabase {
     guard place.contains("://") else { return .sqlite(path: place) }
-    // If the server is silent, closing takes 13 s more, or 10 + 5 + 13 from SIGTERM on: less than a grace period of 30.
+    // A silent server delays the closing by 13 s. From SIGTERM on that is 10 + 5 + 13, less than a grace period of 30.
     let settings = PostgreSQLSettings(lease: .seconds(6), patience: .seconds(5))
     return .postgreSQL(url: place, partition: "shop", waitForOwnership: true, settings: settings)
   }
