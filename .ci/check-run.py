@@ -19,7 +19,7 @@ STEPS = {
 }
 
 
-def begin(folder, first, second, needed="good"):
+def begin(folder, first, second):
     """Starts a copy whose minute is a second, with these steps in its lanes; each as NAME or NAME:LIMIT."""
     text = SCRIPT.read_text(encoding="utf-8")
     lanes = [" ".join(f'"{name} {limit or 30}"' for name, _, limit in (step.partition(":") for step in lane.split()))
@@ -28,7 +28,7 @@ def begin(folder, first, second, needed="good"):
     text = f"{head}first_lane=({lanes[0]})\nsecond_lane=({lanes[1]}){rest}"
     stand_ins = "".join(f"step_{name}() {{ {body}; }}\n" for name, body in STEPS.items())
     text = re.sub(r"(?m)^# --- Steps[\s\S]*?(?=^# --- The machine)", lambda _: stand_ins, text)
-    text = re.sub(r"(?m)^needed_steps=.*$", f'needed_steps=" {needed} "', text)
+    text = re.sub(r"(?m)^needed_steps=.*$", 'needed_steps=" good stubborn "', text)
     text = re.sub(r"(?m)^prepare$", "", text)
     for long, short in ("* 60", "* 1"), ("/ 60", "/ 1"), ("-lt 60", "-lt 1"), ("-lt 10", "-lt 1"), ("{1..30}", "{1..2}"):
         text = text.replace(long, short)
@@ -48,8 +48,8 @@ def processes(session):
             text = file.read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue
-        state, _, _, group = text.rpartition(") ")[2].split()[:4]
-        if int(group) == session and state != "Z":
+        state, _, _, its_session = text.rpartition(") ")[2].split()[:4]
+        if int(its_session) == session and state != "Z":
             yield int(file.parent.name)
 
 
@@ -69,8 +69,7 @@ def main():
     errors = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        started = [begin(folder / str(index), first, second, "good stubborn")
-                   for index, (first, second, _, _) in enumerate(RUNS)]
+        started = [begin(folder / str(index), first, second) for index, (first, second, _, _) in enumerate(RUNS)]
         stopped = begin(folder / "stopped", "good", "hung")
         while "fine" not in (stopped.stdout.readline() or "fine"):
             pass

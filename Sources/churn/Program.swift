@@ -122,13 +122,12 @@ struct Program {
 
   /// Compares the answers with git's count of the last commit, and adds that to the report; false if they differ.
   ///
-  /// It comes last, since git may fail in it, or take long.
+  /// It comes last, since git may fail, or take long.
   private func compareWithGit(
     _ options: Options, _ input: Input, _ findings: Findings, _ progress: ProgressLine
   ) throws(Failure) -> Bool {
     guard let repository = input.repository, let commit = findings.log.lastHash else { return true }
     progress.show("comparing with git")
-    defer { progress.clear() }
     do {
       let numstat = try repository.numstat(at: commit.text)
       let git = try GitComparison(findings.answers?.linesByFile ?? [:], numstat: numstat)

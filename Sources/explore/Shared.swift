@@ -68,16 +68,15 @@ final class Holders<Place: Hashable & Sendable>: Sendable {
 
   /// Notes that a number begins, with places, or ends if it is negative.
   func note(_ number: Int, in places: [Place]) {
-    let others = state.with { state -> [Place: Int] in
-      let others = state.holders.filter { places.contains($0.key) && $0.value != abs(number) }
-      for place in places where others[place] == nil {
-        state.holders[place] = number > 0 ? number : nil
-      }
+    state.with { state in
       if number > 0 { state.begun.append(number) }
-      return others
-    }
-    for (place, other) in others where number > 0 {
-      faults.note("\(number) began in \(place), which \(other) has")
+      for place in places {
+        if let other = state.holders[place], other != abs(number) {
+          if number > 0 { faults.note("\(number) began in \(place), which \(other) has") }
+        } else {
+          state.holders[place] = number > 0 ? number : nil
+        }
+      }
     }
   }
 }

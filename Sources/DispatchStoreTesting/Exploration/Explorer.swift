@@ -11,7 +11,7 @@ package struct Explorer: Sendable {
   package var shorteningLimit = 300
   /// The same for a schedule that stalls, since each such run keeps its threads for ever.
   private static let stallLimit = 50
-  /// The number of steps after which no further run is spent on it.
+  /// The number of steps after which shortening begins no further run.
   private static let shorteningSteps = 20_000_000
   package var scenario: @Sendable (Dispatcher) async throws -> Void
 

@@ -132,7 +132,7 @@ public final class MemoryDatabase: Sendable {
   public func release() { turnstile.open() }
 
   func waitUntilReleased() {
-    // There it would hold the world's only running thread.
+    // In a simulation it would block the world's only running thread.
     if currentSimulatedThread == nil { turnstile.pass() }
   }
 

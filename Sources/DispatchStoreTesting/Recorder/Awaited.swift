@@ -47,7 +47,8 @@ final class Awaited<State: Sendable>: @unchecked Sendable {
   }
 
   /// Changes the value, and resumes no task: the next `change` does.
-  func changeQuietly(_ body: (inout State) -> Void) {
+  @discardableResult
+  func changeQuietly<Value>(_ body: (inout State) -> Value) -> Value {
     lock.withLock { body(&state) }
   }
 

@@ -46,14 +46,11 @@ final class Outside: @unchecked Sendable {  // because `lock` guards its state
 
   /// Records an error that the scenario threw.
   ///
-  /// A test store that the error releases has reported before what was not asserted: then the failure shows both.
+  /// The error may have released a test store, which then has reported what was not asserted: the failure shows both.
   func noteThrown(_ error: String) {
+    fail(.threw, error)
     lock.withLock {
-      guard let first = firstFailure else {
-        firstFailure = SimulationFailure(kind: .threw, message: error)
-        return
-      }
-      guard first.kind == .expectation else { return }
+      guard let first = firstFailure, first.kind == .expectation else { return }
       firstFailure = SimulationFailure(
         kind: .expectation, message: "\(first.message)\n\nThen the scenario threw: \(error)")
     }

@@ -63,9 +63,8 @@ final class StoreWatch<Model: Sendable, Action: ActionType>: AnyStoreWatch {
       return (before, asserted.model)
     }
     if let commit {
-      var released: [any Sendable] = []
-      recorder.journal.changeQuietly {
-        released = $0.takeModels(of: storeIdentity, upTo: commit.version)
+      let released = recorder.journal.changeQuietly {
+        $0.takeModels(of: storeIdentity, upTo: commit.version)
       }
       // Outside of the lock, since that may run code of the program.
       withExtendedLifetime(released) {}

@@ -78,7 +78,7 @@ struct GitError: Error, Equatable, CustomStringConvertible {
   /// Whether git has found no repository, neither in the folder nor in those above it.
   ///
   /// Git has no exit code of its own for that.
-  var foundNone: Bool { isRefusal && message.contains("not a git repository (or any") }
+  var foundNone: Bool { message.contains("not a git repository (or any") }
 
   var description: String {
     let end =

@@ -109,7 +109,6 @@ extension TextReport {
     guard let cut = findings.cut else { return nil }
     return "Cut by \(cut.cut.signal)\n  \(cut.text)\n"
   }
-
 }
 
 extension GitComparison {

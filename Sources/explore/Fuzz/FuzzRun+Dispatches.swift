@@ -132,7 +132,7 @@ extension DispatchError {
 extension DispatchHandle {
   /// Whether the dispatch itself has ended because it would have closed a ring.
   var hasBeenRefused: Bool {
-    resultIfEnded?.dispatchError?.code == .wouldDeadlock
+    resultIfEnded?.isRefused == true
   }
 }
 

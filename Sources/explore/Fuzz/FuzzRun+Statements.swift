@@ -37,7 +37,7 @@ extension FuzzRun {
     let end = beginWait("a task awaits #\(number)")
     let result = await handle.result
     end()
-    if result.dispatchError?.code == .wouldDeadlock, !handle.hasBeenRefused {
+    if result.isRefused, !handle.hasBeenRefused {
       noteRefusal("await #\(number): \(result.error!)")
     } else {
       log.note(.awaited, number)

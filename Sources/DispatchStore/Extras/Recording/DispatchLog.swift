@@ -61,7 +61,7 @@ public struct DispatchLog: Sendable, Equatable {
     public let callSite: String
     /// The error of its result.
     public let error: String?
-    /// The outcome that the error stands for; nil without one, and in logs of earlier versions.
+    /// The outcome that the error stands for; nil if there is no error, and in logs of earlier versions.
     package let outcome: StoreRun.Outcome?
     /// The runs of its stores.
     public let stores: [StoreRun]
@@ -102,10 +102,9 @@ public struct DispatchLog: Sendable, Equatable {
     public let outcome: Outcome
     /// The error, or the reason of a veto.
     public let detail: String?
-    /// The time from the begin of the dispatch to the store's start; of another attempt, to that one's.
+    /// The time from the begin of the dispatch to the store's start; for a retry, to the start of that attempt.
     ///
-    /// If a block of another store has changed the store, which took no part itself, this and `duration` are the
-    /// dispatch's.
+    /// If the store took no part, and a block of another store changed it, this and `duration` are the dispatch's.
     public let timeQueued: Duration
     /// The time from the store's start to its end.
     public let duration: Duration

@@ -293,7 +293,7 @@ public final class Persistence: Sendable {
 
   /// Runs work that holds up no commits: it is not tried again, and ends early at a limit, or if the task is cancelled.
   ///
-  /// If it has begun then, it goes on.
+  /// Work that has begun by then goes on.
   ///
   /// - Parameter committed: Called once the transaction is committed, before another one begins.
   func attempt<Value: Sendable>(

@@ -13,7 +13,7 @@ extension Store where Model: Codable {
   ///   - limit: The longest time to wait for a database that is locked, full or away; nil to wait until it is back.
   /// - Returns: The element, or nil if its absence is saved. If the store is not saved in a database, the present one.
   /// - Throws: A `PersistenceError` if a change of the element can't be saved. Once saving has failed and the store has
-  ///   changed since, that is so for each element. A `DispatchError` with the code `timedOut` after the limit, and
+  ///   changed since, each element throws it. A `DispatchError` with the code `timedOut` after the limit, and
   ///   `CancellationError` if the task is cancelled while it waits.
   public func savedElement<Key: PersistentKey, Value: Sendable & Codable>(
     _ path: any KeyPath<Model, TrackedDictionary<Key, Value>> & Sendable, _ key: Key,

@@ -18,7 +18,7 @@ public struct StoreSnapshot<each Model: Sendable>: Sendable {
   /// actions are dispatched.
   public var dispatchesUnderWay: [DispatchID]? { underWay?.sorted() }
 
-  // A snapshot is taken for each dispatch, and thousands may wait to be saved: nobody sorts them for it.
+  // Sorted only when read: a snapshot may be taken for each dispatch, while thousands of others wait to be saved.
   private let underWay: [DispatchID]?
 
   init(

@@ -101,12 +101,12 @@ struct LogWriter {
     if let unread { versions.append(unread.versions) }
     let version = run?.version ?? 0
     // A store that took no part was changed at some time while the dispatch ran.
-    let times =
+    let (timeQueued, duration) =
       run.map { ($0.timeQueued, $0.duration) }
       ?? entry.dispatch.map { ($0.timeQueued, $0.duration) } ?? (.zero, .zero)
     return DispatchLog.StoreRun(
-      store: identifier, outcome: outcome, detail: detail, timeQueued: times.0,
-      duration: times.1, oldVersion: versions.map { $0.old }.min() ?? version,
+      store: identifier, outcome: outcome, detail: detail, timeQueued: timeQueued,
+      duration: duration, oldVersion: versions.map { $0.old }.min() ?? version,
       newVersion: versions.map { $0.new }.max() ?? version, differences: differences,
       omittedCount: omitted,
       replacement: run?.replacement.map { text(HandledAction.unwrapped($0)) },

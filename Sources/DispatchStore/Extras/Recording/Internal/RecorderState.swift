@@ -104,7 +104,7 @@ struct RecorderState: Sendable {
 
   /// The dispatcher, and the time at which the log begins: by its clock, and since 1970, in nanoseconds.
   ///
-  /// A whole millisecond since 1970, since a page counts from no finer one.
+  /// It begins at a whole millisecond since 1970, because the inspector's page counts from one.
   final class Home: Sendable {
     let dispatcher: DispatcherReference
     let number: UInt64

@@ -1,4 +1,4 @@
-/// Work with the database besides groups of commits: a registration, or a deletion.
+/// Work with the database besides groups of commits: a registration, a deletion, or a log.
 ///
 /// It runs in a transaction of its own.
 final class DatabaseErrand: Sendable {
@@ -6,7 +6,7 @@ final class DatabaseErrand: Sendable {
   let retries: Bool
   /// Does the work, in the transaction.
   let run: @Sendable (any PersistenceDriver) throws -> Void
-  /// Called once, when the transaction is committed, or with the reason why it is not.
+  /// Called once, when the transaction is committed, or with the reason why it is not; never if the errand is removed.
   let ended: @Sendable (PersistenceError?) -> Void
 
   init(
