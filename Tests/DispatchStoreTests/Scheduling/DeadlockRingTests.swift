@@ -274,6 +274,41 @@ struct DeadlockRingTests {
     #expect(results.all.map(\.errorCode) == [.wouldDeadlock])
   }
 
+  /// It would block a thread that the other operation's task may need; a thread of the program's own waits.
+  @Test(arguments: [false, true])
+  func aDependencyOfASyncDispatchInATaskOnABlockInATask(isBehindAnother: Bool) async {
+    let (dispatcher, results) = (dispatcher, results)
+    for name in ["holds", "between", "depends"] { dispatcher.addStage(name) }
+    let (chain, held, free) = (Recorder<Foundation.Operation>(), Latch(), Latch())
+    let link = { @Sendable (opened: Latch?) in
+      Script.answers { action, store in
+        let operation = Script.Operation(action: action, store: store) { _, _ async in
+          opened?.open()
+          if opened != nil { await free.opened() }
+        }
+        if let last = chain.all.last { operation.addDependency(last) }
+        chain.record(operation)
+        return operation
+      }
+    }
+    let task = Task { await dispatcher.send(link(held), to: "holds", mode: .async) }
+    await held.opened()
+    if isBehindAnother {
+      dispatcher.dispatch(storeIdentifier: "between", action: link(nil), mode: .async)
+      _ = await chain.first(2)
+    }
+    let depends = { @Sendable in
+      dispatcher.dispatch(storeIdentifier: "depends", action: link(nil), mode: .sync).resultIfEnded!
+    }
+    await Task.detached { results.record(depends()) }.value
+    #expect(results.all.map(\.errorCode) == [.wouldDeadlock])
+    let onThread = Task { await onOwnThread { depends() } }
+    _ = await chain.first(isBehindAnother ? 4 : 3)
+    free.open()
+    #expect(await onThread.value.isSuccess)
+    #expect(await task.value.isSuccess)
+  }
+
   /// In a process of its own: on Linux, Foundation blocks a thread for ever that adds such a dependency.
   @Test func aDependencyOnTheOperationItself() async {
     await #expect(processExitsWith: .success) {

@@ -191,7 +191,7 @@ package enum WaitGraph {
     _ = try begin(
       held, for: .operations(operation, dependencies), by: dispatch,
       holdsUpMainQueue: dispatch.isSynchronous && MainQueue.isCurrent || holdsUpMainQueue(caller),
-      beginsToWait)
+      blocksTaskThread: blocksTaskThread(dispatch, calledBy: caller), beginsToWait)
   }
 
   /// Records that a group waits for a dispatch, until that has ended.
@@ -237,9 +237,8 @@ package enum WaitGraph {
   /// them.
   static func waits(atGate dispatch: Dispatch) {
     yieldPoint(.enterWait, dispatch.id.description)
-    let loop = dispatch.details?.scheduler as? SyncLoop
     let blocksTaskThread =
-      loop.map { $0.isOnTaskThread || self.blocksTaskThread(dispatch.outer) } ?? false
+      dispatch.isSynchronous && blocksTaskThread(dispatch, calledBy: dispatch.outer)
     let held = HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false))
     let target = Target.own(dispatch)
     let (ring, overtaking) = records.withLock { records -> (WaitRing?, Dispatch?) in
@@ -297,6 +296,15 @@ package enum WaitGraph {
     case own(Dispatch)
     /// An operation, and the operations that it depends on.
     case operations(any DependentOperation, [any DependentOperation])
+
+    /// The dispatch for whose end a blocked thread waits; nil if it is the waiting task's own.
+    fileprivate func awaited(by waiter: Dispatch) -> Dispatch? {
+      switch self {
+      case .dispatch(let dispatch): dispatch
+      case .own: nil
+      case .operations: waiter
+      }
+    }
   }
 
   private static func begin(
@@ -309,7 +317,8 @@ package enum WaitGraph {
     let (wait, ring) = records.withLock { records -> (Wait?, WaitRing?) in
       var search = records.search(
         for: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
-      if mayCloseRing(target, waiter), let ring = search.ring(through: target, of: waiter) {
+      if blocksTaskThread || mayCloseRing(target, waiter),
+        let ring = search.ring(through: target, of: waiter) {
         return (nil, ring)
       }
       if search.hasMetQueue { overtaking = search.overtaking(target) }
@@ -317,8 +326,8 @@ package enum WaitGraph {
       var held = held
       let recorded = held.recorded(blocksThread: blocksThread)
       let waiters = record(recorded, for: target, key)
-      if blocksTaskThread, case .dispatch(let target) = target {
-        records.taskThreadWaits[key] = (waiter, target)
+      if blocksTaskThread, let awaited = target.awaited(by: waiter) {
+        records.taskThreadWaits[key] = (waiter, awaited)
       } else if let ring = records.ringOfTaskThread(through: recorded) {
         for waiter in waiters { waiter.details?.waits[key] = nil }
         return (nil, ring)
@@ -375,6 +384,12 @@ package enum WaitGraph {
   /// Whether a `.sync` caller that waits for the context blocks a thread of the cooperative pool.
   private static func blocksTaskThread(_ context: DispatchContext?) -> Bool {
     context?.holdUps.contains(.taskThread) == true
+  }
+
+  private static func blocksTaskThread(
+    _ dispatch: Dispatch, calledBy caller: DispatchContext?
+  ) -> Bool {
+    (dispatch.details?.scheduler as? SyncLoop)?.isOnTaskThread == true || blocksTaskThread(caller)
   }
 
   private static func holdsUpMainQueue(_ context: DispatchContext?) -> Bool {

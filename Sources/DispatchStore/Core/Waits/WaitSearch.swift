@@ -344,6 +344,9 @@ struct WaitSearch {
         || needsSteps && heldUp.blocksSteps
     }
     if held.contains(where: holdsItUp) { return .heldUp }
+    // What runs already has its thread, and a callback's end needs none.
+    let needsThread = [.pending, .task].contains(operation.activity)
+    if blocksTaskThread, needsThread, scheduler?.isTask == true { return .task }
     if scheduler?.needsMainQueue == true { meet(.mainQueue, .mainQueue, from: place) }
     meetWaits(details, where: holdsItUp, from: place)
     meetDependencies(of: operation, from: place)
