@@ -318,7 +318,8 @@ package enum WaitGraph {
       var search = records.search(
         for: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
       if blocksTaskThread || mayCloseRing(target, waiter),
-        let ring = search.ring(through: target, of: waiter) {
+        let ring = search.ring(through: target, of: waiter)
+      {
         return (nil, ring)
       }
       if search.hasMetQueue { overtaking = search.overtaking(target) }
