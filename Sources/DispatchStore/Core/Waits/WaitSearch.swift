@@ -344,7 +344,7 @@ struct WaitSearch {
         || needsSteps && heldUp.blocksSteps
     }
     if held.contains(where: holdsItUp) { return .heldUp }
-    // What runs already has its thread, and a callback's end needs none.
+    // Code that runs already has its thread, and the end of a callback needs none.
     let needsThread = [.pending, .task].contains(operation.activity)
     if blocksTaskThread, needsThread, scheduler?.isTask == true { return .task }
     if scheduler?.needsMainQueue == true { meet(.mainQueue, .mainQueue, from: place) }
