@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 /// Saves the state of stores in a database, before anyone is told that it has changed.
 ///
@@ -17,7 +18,7 @@ public final class Persistence: Sendable {
   let state: Locked<State>
   let coder: any PersistenceCoder
   /// The idempotency keys, which a dispatcher or a found row needs first.
-  private let keys = Locked<IdempotencyTable?>(nil)
+  private let keys = AtomicLazyReference<IdempotencyTable>()
   /// The actions that durable effects follow, and that are scheduled, by name.
   let actions: ActionCoder
   /// The work of durable effects that an earlier process has left.
@@ -152,12 +153,7 @@ public final class Persistence: Sendable {
 
   /// The idempotency keys of its dispatchers.
   var keyTable: IdempotencyTable {
-    keys.withLock { keys in
-      if let keys { return keys }
-      let table = IdempotencyTable(clock, savedBy: companionKeeper)
-      keys = table
-      return table
-    }
+    keys.load() ?? keys.storeIfNil(IdempotencyTable(clock, savedBy: companionKeeper))
   }
 
   // MARK: Waiting
