@@ -135,7 +135,7 @@ class PersistedBatch: @unchecked Sendable {  // because only the writer has it
   }
 }
 
-/// The rows of one store that a group writes.
+/// The rows of one store, or of other work, that a group writes.
 struct EncodedRows {
   /// The row of the model; nil if it has not changed.
   var model: Data?

@@ -28,10 +28,10 @@ struct WorkRows {
   /// Encodes the rows, outside of locks, in the order of their keys.
   ///
   /// - Parameter database: The database, for messages.
-  func encoded(by encoder: CompanionEncoder, for database: String) throws -> EncodedWork {
+  func encoded(by encoder: CompanionEncoder, for database: String) throws -> EncodedRows {
     let changed = changed.sorted { ($0.key.part, $0.key.key) < ($1.key.part, $1.key.key) }
-    return EncodedWork(
-      rows: try changed.map { row, value in
+    return EncodedRows(
+      changed: try changed.map { row, value in
         let data = try value.map { value in
           try RowCoder.row({ try value.encoded(by: encoder) }) {
             "\(database): \(value.description)"
@@ -40,24 +40,13 @@ struct WorkRows {
         return (row, data)
       })
   }
-}
 
-/// The encoded rows of one group.
-struct EncodedWork {
-  let rows: [(row: SavedRow, value: Data?)]
-
-  /// Writes the rows in the current transaction.
-  func write(_ driver: any PersistenceDriver) throws {
-    if rows.isEmpty { return }
-    let number = try Self.number(driver)
-    for (row, value) in rows { try driver.save(value, at: row, ofStore: number) }
-  }
-
-  /// The number of the store of such rows, which is made if there is none.
-  private static func number(_ driver: any PersistenceDriver) throws -> Int64 {
-    if let present = try driver.store(WorkRows.storeIdentifier) { return present.number }
-    let store = SavedStore(version: 0, typeName: WorkRows.storeIdentifier, typeVersion: 1)
-    return try driver.save(store, WorkRows.storeIdentifier)
+  /// Writes encoded rows in the current transaction, as those of a store, which is made if there is none.
+  static func write(_ rows: EncodedRows, _ driver: any PersistenceDriver) throws {
+    if rows.changed.isEmpty { return }
+    let new = SavedStore(version: 0, typeName: storeIdentifier, typeVersion: 1)
+    let number = try driver.store(storeIdentifier)?.number ?? driver.save(new, storeIdentifier)
+    try rows.write(driver, ofStore: number)
   }
 }
 

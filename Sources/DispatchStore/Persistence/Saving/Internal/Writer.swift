@@ -20,7 +20,7 @@ final class Writer {
     let commitNumber: UInt64
     let batches: [PersistedBatch]
     let rows: [EncodedRows]
-    let work: EncodedWork
+    let work: EncodedRows
   }
 
   init(_ driver: any PersistenceDriver, _ owner: PersistenceOwner) {
@@ -60,7 +60,7 @@ extension Writer.Group {
       try driver.save(version: batch.version, ofStore: batch.record.number)
       try rows.write(driver, ofStore: batch.record.number)
     }
-    try work.write(driver)
+    try WorkRows.write(work, driver)
     for batch in batches {
       for projection in batch.projections { try projection.run(batch, driver) }
     }
