@@ -17,17 +17,17 @@ public struct PersistedChanges<Model: Sendable & Codable, Action: ActionType> {
   public func elements<Key: PersistentKey, Value: Sendable & Codable>(
     _ path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> [(key: Key, old: Value?, new: Value?)]? {
-    let part = changes(of: path)
-    return part.changes.whole == nil ? part.elements.map { ($0.key, $0.old, $0.new) } : nil
+    let changes = changes(of: path)
+    return changes.whole == nil ? changes.elements.map { ($0.key, $0.old, $0.new) } : nil
   }
 
   /// All elements of a dictionary whose changes are not known; nil if `elements(_:)` has them.
   public func replacement<Key: PersistentKey, Value: Sendable & Codable>(
     of path: any WritableKeyPath<Model, TrackedDictionary<Key, Value>> & Sendable
   ) -> [Key: Value]? {
-    let part = changes(of: path)
-    guard var whole = part.changes.whole else { return nil }
-    for element in part.elements { whole[element.key] = element.new }
+    let changes = changes(of: path)
+    guard var whole = changes.whole else { return nil }
+    for element in changes.elements { whole[element.key] = element.new }
     return whole
   }
 

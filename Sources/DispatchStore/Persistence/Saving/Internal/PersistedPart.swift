@@ -59,7 +59,7 @@ protocol PartChanges<Model>: AnyObject, Sendable {
 }
 
 /// The changes of one part in one group.
-protocol PartBatch: AnyObject, Sendable {
+protocol PartBatch: Sendable {
   /// Adds the rows that have changed.
   func add(to rows: inout EncodedRows, _ coder: RowCoder) throws
 }
@@ -137,14 +137,15 @@ final class DictionaryChanges<
   private(set) var lastChanges: LastChanges<Key>
   private var reader = ChangeReader()
   /// The changes of the commit in progress, and of those before it.
-  private var now = DictionaryBatch<Model, Key, Value>.Changes()
-  private var kept = DictionaryBatch<Model, Key, Value>.Changes()
+  private var now: DictionaryBatch<Model, Key, Value>
+  private var kept: DictionaryBatch<Model, Key, Value>
 
   init(
     _ part: DictionaryPart<Model, Key, Value>, _ model: UnsafePointer<Model>,
     _ lastChanges: LastChanges<Key>
   ) {
     (self.part, self.lastChanges) = (part, lastChanges)
+    (now, kept) = (DictionaryBatch(of: part), DictionaryBatch(of: part))
     reader.begin(part.place.read(of: model) { $0.pointee.log })
   }
 
@@ -168,42 +169,35 @@ final class DictionaryChanges<
     }
   }
 
-  func forgetRead() { now = DictionaryBatch.Changes() }
+  func forgetRead() { now = DictionaryBatch(of: part) }
 
   func take() -> any PartBatch {
-    let batch = DictionaryBatch(of: part, kept)
-    kept = DictionaryBatch.Changes()
-    return batch
+    defer { kept = DictionaryBatch(of: part) }
+    return kept
   }
 
   func end() { reader.end() }
 }
 
-/// The changes of a dictionary in one group.
-final class DictionaryBatch<
+/// The changes of a dictionary in one commit, or in one group.
+struct DictionaryBatch<
   Model: Sendable & Codable, Key: PersistentKey, Value: Sendable & Codable
 >: PartBatch {
-  struct Changes {
-    /// The elements of a dictionary that was assigned as a whole, before the entries.
-    var whole: [Key: Value]?
-    /// The elements that were changed, in order; several entries may have the same key.
-    var entries: [ElementChange<Key, Value>] = []
-
-    var isEmpty: Bool { whole == nil && entries.isEmpty }
-  }
-
   let part: DictionaryPart<Model, Key, Value>
-  let changes: Changes
+  /// The elements of a dictionary that was assigned as a whole, before the entries.
+  var whole: [Key: Value]?
+  /// The elements that were changed, in order; several entries may have the same key.
+  var entries: [ElementChange<Key, Value>] = []
 
-  init(of part: DictionaryPart<Model, Key, Value>, _ changes: Changes) {
-    (self.part, self.changes) = (part, changes)
-  }
+  init(of part: DictionaryPart<Model, Key, Value>) { self.part = part }
+
+  var isEmpty: Bool { whole == nil && entries.isEmpty }
 
   /// The elements that were changed, each once, with the first old and the last new value.
-  var elements: [ElementChange<Key, Value>] { changes.entries.mergedByKey() }
+  var elements: [ElementChange<Key, Value>] { entries.mergedByKey() }
 
   func add(to rows: inout EncodedRows, _ coder: RowCoder) throws {
-    if let whole = changes.whole {
+    if let whole {
       var encoded: [String: Data] = [:]
       for (key, value) in whole {
         encoded[try part.row(key, coder).key] = try coder.encode(value, at: { "\(key)" })
