@@ -167,19 +167,13 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   ///
   /// Otherwise a flush would not wait for it, and after a crash the next commit would have that version again.
   private func keepVersion(of store: Store<Model, Action>) {
-    let present = form.hollowed(store.storage.model.pointee)
-    persistence.state.withLock { state in
-      state.commit.note()
-      // After a failure nobody would take it.
-      guard state.commit.failure == nil else { return }
-      model = present
-      version = store.storage.version
-      if !projections.isEmpty {
-        commits.append(StoreCommit(version: version, action: nil, dispatchID: nil))
-      }
-      state.dirty.append(self)
-      isDirty = true
+    let storage = store.storage
+    withUnsafePointer(to: nil as Action?) { action in
+      read(
+        CommitInProgress(
+          model: storage.modelAddress, action: action, version: storage.version, owner: nil))
     }
+    _ = keepRead(together: [self], with: [])
   }
 
   /// Saves the store's state for the first time, and begins to keep its commits.
