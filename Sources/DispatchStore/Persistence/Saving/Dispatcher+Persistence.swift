@@ -1,14 +1,10 @@
 public import Foundation
 
-/// The persistence of a dispatcher.
+/// The persistence that a dispatcher was made with, which may be nil.
 private final class DispatcherPersistence: DispatcherAttachment {
   let persistence: Persistence?
-  /// Whether the dispatcher was made with it, or with nil.
-  let isDeclared: Bool
 
-  init(_ persistence: Persistence?, isDeclared: Bool) {
-    (self.persistence, self.isDeclared) = (persistence, isDeclared)
-  }
+  init(_ persistence: Persistence?) { self.persistence = persistence }
 }
 
 extension Dispatcher {
@@ -41,7 +37,7 @@ extension Dispatcher {
     func attach(_ attachment: some DispatcherAttachment) {
       isFirst = self.attachment(orAdd: attachment) === attachment && isFirst
     }
-    attach(DispatcherPersistence(persistence, isDeclared: true))
+    attach(DispatcherPersistence(persistence))
     if let persistence {
       registry.withLock { $0.use(persistence) }
       attach(persistence.keyTable)
@@ -90,8 +86,7 @@ extension Dispatcher {
     store: Store<Model, Action>, waitFor: WaitFor = [], ownership: StoreOwnership = .strong,
     persisted form: PersistedForm<Model>, as type: PersistedType? = nil
   ) async throws -> Store<Model, Action> {
-    let attached = attachment(orAdd: DispatcherPersistence(nil, isDeclared: false))
-    if attached.persistence == nil, !attached.isDeclared {
+    guard let declared = attachment(DispatcherPersistence.self) else {
       stopProgram(
         """
         Store "\(store.identifier)" can't be saved: dispatcher "\(name)" has no persistence. Make it with \
@@ -102,7 +97,7 @@ extension Dispatcher {
       throw PersistenceError.alreadyRegistered(store.identifier)
     }
     if let refusal = PersistenceError.refusal(of: store.identifier) { throw refusal }
-    guard let persistence = attached.persistence else {
+    guard let persistence = declared.persistence else {
       store.stayInMemory()
       form.undoesInPlace(in: store)
       guard register(store: store, waitFor: waitFor, ownership: ownership) === store else {
