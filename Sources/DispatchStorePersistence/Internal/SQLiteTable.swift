@@ -9,14 +9,9 @@
       let type: String
       /// The column's place in the primary key, from one; zero if it isn't part of it.
       let key: Int64
-
-      init(_ name: String, _ type: String, key: Int64 = 0) {
-        (self.name, self.type, self.key) = (name, type, key)
-      }
     }
 
     let name: String
-    let columns: [Column]
     /// The text of CREATE TABLE from its brackets on.
     private let definition: String
 
@@ -24,10 +19,6 @@
 
     static let owner = SQLiteTable(
       name: "dispatchstore_owner",
-      columns: [
-        Column("id", "INTEGER", key: 1), Column("format", "INTEGER"), Column("epoch", "INTEGER"),
-        Column("last_group", "INTEGER"),
-      ],
       definition: """
         (id INTEGER PRIMARY KEY CHECK (id = 1), format INTEGER NOT NULL, epoch INTEGER NOT NULL,
         last_group INTEGER NOT NULL)
@@ -35,11 +26,6 @@
 
     static let stores = SQLiteTable(
       name: "dispatchstore_stores",
-      columns: [
-        Column("number", "INTEGER", key: 1), Column("identifier", "TEXT"),
-        Column("version", "INTEGER"), Column("type_name", "TEXT"),
-        Column("type_version", "INTEGER"),
-      ],
       definition: """
         (number INTEGER PRIMARY KEY, identifier TEXT NOT NULL UNIQUE, version INTEGER NOT NULL,
         type_name TEXT NOT NULL, type_version INTEGER NOT NULL)
@@ -47,10 +33,6 @@
 
     static let rows = SQLiteTable(
       name: "dispatchstore_rows",
-      columns: [
-        Column("store", "INTEGER", key: 1), Column("part", "INTEGER", key: 2),
-        Column("key", "TEXT", key: 3), Column("value", ""),
-      ],
       definition: """
         (store INTEGER NOT NULL, part INTEGER NOT NULL, key TEXT NOT NULL, value NOT NULL,
         PRIMARY KEY (store, part, key)) WITHOUT ROWID
@@ -60,7 +42,7 @@
 
     /// Checks that the table in the database is this one.
     func check(in connection: SQLiteConnection) throws {
-      let found = try foundColumns(in: connection)
+      let (columns, found) = (try expectedColumns(), try foundColumns(in: connection))
       // A view has columns too, but can't be written to.
       let types = try connection.run("SELECT type FROM main.sqlite_master WHERE name = '\(name)'")
       guard types == [["table"]] else { throw foreign("it is no table", connection) }
@@ -72,12 +54,20 @@
       }
     }
 
+    /// The table's columns, as SQLite reads them from its text.
+    private func expectedColumns() throws -> [Column] {
+      let memory = try SQLiteConnection(path: ":memory:")
+      defer { memory.close() }
+      try memory.run(sql)
+      return try foundColumns(in: memory)
+    }
+
     func foundColumns(in connection: SQLiteConnection) throws -> [Column] {
       try connection.run("PRAGMA main.table_info(\(name))").compactMap { row in
         guard case .text(let name) = row[1], case .text(let type) = row[2],
           case .integer(let key) = row[5]
         else { return nil }
-        return Column(name, type.uppercased(), key: key)
+        return Column(name: name, type: type.uppercased(), key: key)
       }
     }
 
