@@ -144,7 +144,7 @@ public final class DispatchRecorder: Middleware {
 
   /// Adds the dispatch to the log.
   public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
-    var released: RecorderState.Released?
+    var released: Released?
     let hasWaited = dispatch.session.hasWaitedForSaving
     let unmeasured = core.state.withLock { state -> RecorderState.Entry? in
       let entry = state.takeUnderWay(dispatch.id)

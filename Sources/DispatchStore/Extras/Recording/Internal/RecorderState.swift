@@ -136,16 +136,6 @@ struct RecorderState: Sendable {
     let error: (any Error)?
   }
 
-  /// Entries and commits that are no longer kept, to be released outside of locks.
-  final class Released: Sendable {
-    private let entries: [Entry]
-    private let commits: [TapedCommit]
-
-    init(_ entries: [Entry], _ commits: [TapedCommit]) {
-      (self.entries, self.commits) = (entries, commits)
-    }
-  }
-
   private let limit: Int
   private let byteLimit: Int
   /// The estimated size of all entries that have ended, and of all commits.
@@ -414,7 +404,7 @@ struct RecorderState: Sendable {
     let lost = takeCommitsAhead()
     let first = lost.filter { present.contains($0.index) }.map(\.place).min()
     if let first { forget(first...commitCount) }
-    return (Set(lost.map(\.identifier)).sorted(), Released([], lost))
+    return (Set(lost.map(\.identifier)).sorted(), Released(lost))
   }
 
   /// Ends a travel whose state is kept: forgets the commits between two places, which stores no longer derive from.
@@ -422,7 +412,7 @@ struct RecorderState: Sendable {
     let old = takeCommitsAhead()
     let first = old.map(\.place).reduce(start + 1, min)
     if first <= end { forget(first...end) }
-    return Released([], old)
+    return Released(old)
   }
 
   /// Forgets where a travel has set stores, which ends it, and takes the commits that these no longer have.
@@ -444,7 +434,7 @@ struct RecorderState: Sendable {
     commitCount += 1
     droppedPlace = commitCount
     (forgotten, places) = ([], [:])
-    return Released([], takeCommits { _ in true })
+    return Released(takeCommits { _ in true })
   }
 
   /// Removes the commits of a store that were made while stores were set to an earlier state, and returns how to undo them.

@@ -220,6 +220,13 @@ struct StateDistance: Sendable {
   }
 }
 
+/// Values that are no longer kept, to be released outside of locks.
+final class Released: Sendable {
+  private let values: [any Sendable]
+
+  init(_ values: any Sendable...) { self.values = values }
+}
+
 /// A model with its parts empty.
 class ModelRest: @unchecked Sendable {  // because it is constant
   var model: Any { fatalError("ModelRest is abstract.") }

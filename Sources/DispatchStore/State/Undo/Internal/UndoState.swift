@@ -44,13 +44,6 @@ struct UndoState {
     }
   }
 
-  /// The steps that no longer belong to the history, to be released outside of locks.
-  final class Released: Sendable {
-    private let commits: [TapedCommit]
-
-    init(_ steps: some Sequence<Step>) { commits = steps.flatMap(\.commits) }
-  }
-
   private let limit: Int
   /// The longest time between two commits of a step that have the same key, in nanoseconds.
   private let interval: Int64
