@@ -45,7 +45,7 @@ public final class StateRecorder<Model: Sendable, Action: ActionType>: Sendable 
         commitCount: states.commitCount, run: states.run)
       recorded.change { $0.append(entry) }
     }
-    hook = Hook(StatesHook(closure))
+    hook = Hook(StatesHook(closure) { $0 is Store<Model, Action> })
   }
 
   /// The recorded actions with their models, in the order in which the actions ended.

@@ -16,7 +16,7 @@ extension Hook {
     timing: Bool = true, models: Bool = false,
     to write: @escaping @Sendable (_ text: String) -> Void = { print($0, terminator: "") }
   ) -> Hook {
-    Hook(StatesHook(StatesPrinter(timing: timing, models: models, write)))
+    Hook(StatesHook(StatesPrinter(timing: timing, models: models, write)) { _ in true })
   }
 }
 
@@ -28,8 +28,6 @@ private final class StatesPrinter: StatesReceiver {
   init(timing: Bool, models: Bool, _ write: @escaping @Sendable (_ text: String) -> Void) {
     (self.timing, self.models, self.write) = (timing, models, write)
   }
-
-  func follows(_ store: AnyStore) -> Bool { true }
 
   func receive<Model: Sendable, Action: ActionType>(_ states: HandledStates<Model, Action>) {
     var lines = [heading(of: states)]

@@ -94,6 +94,6 @@ extension Hook {
     _ body: @escaping @Sendable (_ old: Model, _ new: Model, _ run: StoreRunInfo) -> Void
   ) -> Hook {
     let closure = StatesClosure<Model, Action> { body($0.oldModel, $0.newModel, $0.run) }
-    return Hook(StatesHook(closure, for: store))
+    return Hook(StatesHook(closure) { [weak store] in $0 === store })
   }
 }

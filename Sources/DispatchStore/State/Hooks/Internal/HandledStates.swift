@@ -15,11 +15,8 @@ package struct HandledStates<Model: Sendable, Action: ActionType>: Sendable {
   package let run: StoreRunInfo
 }
 
-/// Receives the states around each action of the stores that it follows.
+/// Receives the states around each action of the stores that a hook follows.
 package protocol StatesReceiver: AnyObject, Sendable {
-  /// Whether it follows a store; asked once for each action, on the dispatching thread.
-  func follows(_ store: AnyStore) -> Bool
-
   /// Called like that store's `didDispatch`.
   func receive<Model: Sendable, Action: ActionType>(_ states: HandledStates<Model, Action>)
 }
@@ -31,8 +28,6 @@ package final class StatesClosure<Model: Sendable, Action: ActionType>: StatesRe
   package init(_ body: @escaping @Sendable (HandledStates<Model, Action>) -> Void) {
     self.body = body
   }
-
-  package func follows(_ store: AnyStore) -> Bool { store is Store<Model, Action> }
 
   package func receive<OtherModel: Sendable, OtherAction: ActionType>(
     _ states: HandledStates<OtherModel, OtherAction>

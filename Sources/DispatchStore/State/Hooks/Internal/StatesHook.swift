@@ -2,18 +2,14 @@
 ///
 /// Follows a store's commits from the first action dispatched to the store. The observer is a `ModelTracker`, which
 /// keeps the model while actions are under way.
-package final class StatesHook: Middleware, @unchecked Sendable {
-  // because `store` changes only when the store is released, and a lock guards the rest
+package final class StatesHook: Middleware {
   private let receiver: any StatesReceiver
-  /// The only store to follow, if `isForOneStore`.
-  private weak var store: AnyStore?
-  private let isForOneStore: Bool
+  private let follows: @Sendable (AnyStore) -> Bool
   private let trackers = Locked(Trackers())
 
-  package init(_ receiver: any StatesReceiver, for store: AnyStore? = nil) {
-    self.receiver = receiver
-    self.store = store
-    isForOneStore = store != nil
+  /// - Parameter follows: Whether it follows a store; asked once for each action, on the dispatching thread.
+  package init(_ receiver: any StatesReceiver, of follows: @escaping @Sendable (AnyStore) -> Bool) {
+    (self.receiver, self.follows) = (receiver, follows)
   }
 
   package var hooks: MiddlewareHooks { .stores }
@@ -21,8 +17,7 @@ package final class StatesHook: Middleware, @unchecked Sendable {
   package func willDispatch(
     transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
-    let isFollowed = isForOneStore ? self.store === store : receiver.follows(store)
-    if isFollowed { tracker(of: store)?.begin(transaction.id) }
+    if follows(store) { tracker(of: store)?.begin(transaction.id) }
     return .pass
   }
 
