@@ -97,9 +97,8 @@ public final class DispatchRecorder: Middleware {
     _ bytes: Int = .max
   ) -> DispatchLog {
     let writer = LogWriter(masks: masks, coder: coder, start: home?.start ?? 0)
-    let seconds = Double(home?.unix ?? 0) / 1e9
     var log = DispatchLog(
-      dispatcher: home?.name ?? "", origin: Date(timeIntervalSince1970: seconds),
+      dispatcher: home?.name ?? "", origin: Date(unixNanoseconds: home?.unix ?? 0),
       droppedCount: dropped)
     var size = 0
     for entry in entries where size < bytes {

@@ -47,10 +47,7 @@ enum RoughSize {
   /// Whether two values are the same in memory, so that they share all of their storage.
   private static func hasSameBytes(_ old: Any, _ new: Any) -> Bool {
     func open<Value>(_ old: Value) -> Bool {
-      guard let new = new as? Value else { return false }
-      return withUnsafeBytes(of: old) { old in
-        withUnsafeBytes(of: new) { new in old.elementsEqual(new) }
-      }
+      (new as? Value).map { haveSameBytes(old, $0) } ?? false
     }
     return _openExistential(old, do: open)
   }

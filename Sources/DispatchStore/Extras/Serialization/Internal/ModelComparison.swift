@@ -150,13 +150,7 @@ package struct ModelComparison {
       changes.append((line(key.base), nil, value))
     }
     for change in changes.sorted(by: { $0.key < $1.key }) {
-      step(.key(change.key)) { comparison in
-        if let old = change.old, let new = change.new {
-          comparison.compare(old, new)
-        } else {
-          comparison.add(change.old, change.new)
-        }
-      }
+      step(.key(change.key)) { $0.compareElements(change.old, change.new) }
     }
   }
 
