@@ -234,7 +234,7 @@ struct DeltaObserverTests {
         kept = kept.merging(
           Delta(
             versions: version...version,
-            entries: [key: Delta.Entry(old: value == nil ? key : nil, new: value)]))
+            entries: [key: (old: value == nil ? key : nil, new: value)]))
       }
     }
     // That the element of the content has gone is kept.

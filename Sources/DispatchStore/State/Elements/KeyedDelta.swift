@@ -23,16 +23,8 @@ public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  @usableFromInline
-  struct Entry: Sendable {
-    @usableFromInline let old: Value?
-    @usableFromInline let new: Value?
-
-    @inlinable
-    init(old: Value?, new: Value?) {
-      (self.old, self.new) = (old, new)
-    }
-  }
+  /// An element before and after; nil if there is none.
+  @usableFromInline typealias Entry = (old: Value?, new: Value?)
 
   @inlinable
   init(versions: ClosedRange<UInt64>, content: [Key: Value]? = nil, entries: [Key: Entry] = [:]) {
@@ -118,7 +110,7 @@ public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var entries = entries
     self.entries = [:]
     for (key, entry) in next.entries {
-      let old = entries[key].map(\.old) ?? entry.old
+      let old = entries[key].map { $0.old } ?? entry.old
       // In a reset an entry overrides the content, even with the value that its observer had before.
       let isChange =
         if let content {
@@ -126,7 +118,7 @@ public struct KeyedDelta<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         } else {
           equality.differ(old, entry.new)
         }
-      entries[key] = isChange ? Entry(old: old, new: entry.new) : nil
+      entries[key] = isChange ? (old: old, new: entry.new) : nil
     }
     self = Self(versions: versions, content: content, entries: entries)
   }

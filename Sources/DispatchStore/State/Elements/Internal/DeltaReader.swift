@@ -94,7 +94,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     var entries: [Key: Delta.Entry] = [:]
     for element in touched where entries[element.key] == nil {
       let new = elements.pointee.value(forKey: element.key)
-      entries[element.key] = Delta.Entry(old: element.old, new: new)
+      entries[element.key] = (old: element.old, new: new)
     }
     entries = entries.filter { equality.differ($0.value.old, $0.value.new) }
     return delta(of: entries, version)
@@ -111,10 +111,10 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
     if equality.areEqual != nil, haveSameBytes(old, new) { return nil }
     var entries: [Key: Delta.Entry] = [:]
     for (key, value) in old where equality.differ(value, new[key]) {
-      entries[key] = Delta.Entry(old: value, new: new[key])
+      entries[key] = (old: value, new: new[key])
     }
     for (key, value) in new where old[key] == nil {
-      entries[key] = Delta.Entry(old: nil, new: value)
+      entries[key] = (old: nil, new: value)
     }
     return delta(of: entries, version)
   }
