@@ -70,28 +70,28 @@ public struct DatabaseTransaction: ~Copyable {
   }
 }
 
-/// A user's closure that writes rows with each group, without the types of its store.
-final class Projection: Sendable {
-  private let body: @Sendable (PersistedBatch, any PersistenceDriver) throws -> Void
+/// A user's closure that writes rows with each group.
+final class Projection<Model: Sendable & Codable, Action: ActionType>: Sendable {
+  typealias Body =
+    @Sendable (PersistedChanges<Model, Action>, borrowing DatabaseTransaction) throws -> Void
+
+  private let body: Body
   /// Stands for the code, as if it ran in the exclusive section of a store: it must wait for nothing.
   private let section: StoreStorage
 
-  init(
-    of storeIdentifier: String,
-    _ body: @escaping @Sendable (PersistedBatch, any PersistenceDriver) throws -> Void
-  ) {
+  init(of storeIdentifier: String, _ body: @escaping Body) {
     self.body = body
     section = StoreStorage(identifier: "\(storeIdentifier), in a projection")
   }
 
-  func run(_ batch: PersistedBatch, _ driver: any PersistenceDriver) throws {
+  func run(_ batch: StoreBatch<Model, Action>, _ driver: any PersistenceDriver) throws {
     let thread = ThreadState.current
     thread.exclusive = section
     defer {
       thread.exclusive = nil
       thread.endSection()
     }
-    try body(batch, driver)
+    try body(PersistedChanges(batch: batch), DatabaseTransaction(driver))
   }
 }
 
@@ -128,10 +128,7 @@ extension Persistence {
         projection.
         """)
     }
-    let projection = Projection(of: record.identifier) { batch, driver in
-      let typed = unsafeDowncast(batch, to: StoreBatch<Model, Action>.self)
-      try body(PersistedChanges(batch: typed), DatabaseTransaction(driver))
-    }
+    let projection = Projection<Model, Action>(of: record.identifier, body)
     state.withLock { _ in record.projections.append(projection) }
   }
 }

@@ -25,8 +25,6 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
   /// The row of the model as it was saved last.
   var savedModel: Data?
   var hasReportedSize = false
-  /// The user's rows that are written with its own.
-  var projections: [Projection] = []
 
   init(_ persistence: Persistence, _ identifier: String) {
     (self.persistence, self.identifier) = (persistence, identifier)
@@ -113,26 +111,22 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
   func detach() { fatalError("PersistedRecord is abstract.") }
 
   /// Takes what was kept since the last call; called under the persistence's lock.
-  func take() -> PersistedBatch { fatalError("PersistedRecord is abstract.") }
+  func take() -> any PersistedBatch { fatalError("PersistedRecord is abstract.") }
 
   /// Reports a warning about the store.
   func report(_ kind: DispatchWarning.Kind, _ message: String) {}
 }
 
 /// The changes of one store in a group, without the store's types.
-class PersistedBatch: @unchecked Sendable {  // because only the writer has it
-  let record: PersistedRecord
-  let version: UInt64
-  let projections: [Projection]
-
-  init(_ record: PersistedRecord, version: UInt64) {
-    (self.record, self.version, projections) = (record, version, record.projections)
-  }
+protocol PersistedBatch: Sendable {
+  var record: PersistedRecord { get }
+  var version: UInt64 { get }
 
   /// Encodes the changed rows.
-  func rows() throws -> EncodedRows {
-    fatalError("PersistedBatch is abstract.")
-  }
+  func rows() throws -> EncodedRows
+
+  /// Writes the user's rows, in the current transaction.
+  func project(_ driver: any PersistenceDriver) throws
 }
 
 /// The rows of one store, or of other work, that a group writes.

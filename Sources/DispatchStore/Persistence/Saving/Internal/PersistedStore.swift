@@ -14,6 +14,8 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   private var model: Model?
   private var version: UInt64 = 0
   private var commits: [StoreCommit<Action>] = []
+  /// The user's rows that are written with its own.
+  var projections: [Projection<Model, Action>] = []
   /// Whether no commit is kept any longer, so that none has to be read; the store's lock guards it.
   private var isOver = false
   /// Whether nothing has kept the store's commits before; the store's lock guards it.
@@ -78,10 +80,11 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     }
   }
 
-  override func take() -> PersistedBatch {
+  override func take() -> any PersistedBatch {
     defer { (model, isDirty, commits) = (nil, false, []) }
     return StoreBatch(
-      self, version: version, model: model!, parts: parts.map { $0.take() }, commits, coder)
+      record: self, version: version, model: model!, parts: parts.map { $0.take() },
+      commits: commits, projections: projections, coder: coder)
   }
 
   /// Returns the version at which an element was changed last; called under the store's lock.
@@ -151,7 +154,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   /// - Parameter version: The version up to which any element may have been changed.
   private func beginKeeping(of store: Store<Model, Action>, since version: UInt64) {
     let (storage, keeper) = (store.storage, store.storage.keeper)
-    let former = keeper as? PersistedRecord
+    let former = keeper as? PersistedStore<Model, Action>
     let isNotified = storage.withNotifications { $0.isDelivered && !$0.isIdle }
     savedVersion = SavedVersion(
       from: storage.version, after: isNotified ? former?.savedVersion : nil)
@@ -209,7 +212,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       store.storage.setKeeper(nil)
       for part in parts { part.end() }
     }
-    let kept = persistence.state.withLock { state -> PersistedBatch? in
+    let kept = persistence.state.withLock { state -> (any PersistedBatch)? in
       isReplaced = true
       state.dirty.removeAll { $0 === self }
       return isDirty ? take() : nil
@@ -332,27 +335,24 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
 }
 
 /// The changes of one store in one group.
-final class StoreBatch<Model: Sendable & Codable, Action: ActionType>: PersistedBatch,
-  @unchecked Sendable
-{
+struct StoreBatch<Model: Sendable & Codable, Action: ActionType>: PersistedBatch {
+  let record: PersistedRecord
+  let version: UInt64
   let model: Model
   let parts: [any PartBatch]
   let commits: [StoreCommit<Action>]
-  private let coder: RowCoder
+  let projections: [Projection<Model, Action>]
+  let coder: RowCoder
 
-  init(
-    _ record: PersistedRecord, version: UInt64, model: Model, parts: [any PartBatch],
-    _ commits: [StoreCommit<Action>], _ coder: RowCoder
-  ) {
-    (self.model, self.parts, self.commits, self.coder) = (model, parts, commits, coder)
-    super.init(record, version: version)
-  }
-
-  override func rows() throws -> EncodedRows {
+  func rows() throws -> EncodedRows {
     var rows = EncodedRows()
     let row = try coder.encode(model, at: { nil })
     if row != record.savedModel { rows.model = row }
     for part in parts { try part.add(to: &rows, coder) }
     return rows
+  }
+
+  func project(_ driver: any PersistenceDriver) throws {
+    for projection in projections { try projection.run(self, driver) }
   }
 }

@@ -44,7 +44,7 @@ extension Persistence {
       return nil
     }
     yieldPoint(.cutGroup)
-    var batches: [PersistedBatch] = []
+    var batches: [any PersistedBatch] = []
     var further = WorkRows()
     let work = state.withLock { state in
       let work = state.commit.next()
@@ -202,7 +202,7 @@ extension Persistence {
   func fail(
     with makeError: (_ lag: UInt64) -> PersistenceError
   ) -> (lag: UInt64, error: PersistenceError) {
-    var unsaved: (batches: [PersistedBatch], work: WorkRows) = ([], WorkRows())
+    var unsaved: (batches: [any PersistedBatch], work: WorkRows) = ([], WorkRows())
     let (passing, lag, error) = state.withLock { state in
       let lag = state.commit.lag
       let error = state.commit.failure ?? makeError(lag)

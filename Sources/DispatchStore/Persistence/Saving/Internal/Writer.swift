@@ -18,7 +18,7 @@ final class Writer {
   struct Group {
     /// The number of its last commit.
     let commitNumber: UInt64
-    let batches: [PersistedBatch]
+    let batches: [any PersistedBatch]
     let rows: [EncodedRows]
     let work: EncodedRows
   }
@@ -61,9 +61,7 @@ extension Writer.Group {
       try rows.write(driver, ofStore: batch.record.number)
     }
     try WorkRows.write(work, driver)
-    for batch in batches {
-      for projection in batch.projections { try projection.run(batch, driver) }
-    }
+    for batch in batches { try batch.project(driver) }
   }
 
   /// Notes that the rows are saved.
