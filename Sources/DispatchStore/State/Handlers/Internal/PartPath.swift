@@ -127,11 +127,6 @@ struct PartPath<Value: Sendable>: Sendable {
         self, read: { next.read($0, $1) }, modify: { next.modify($0, $1) }, name: name,
         callsSetters: next.callsSetters)
     }
-    if offset == 0 {
-      return PartPath<Next>(
-        read: next.read, modify: next.modify, name: name, offset: next.offset,
-        callsSetters: next.callsSetters)
-    }
     if let nextOffset = next.offset { return .stored(at: offset + nextOffset, name) }
     return PartPath<Next>(
       read: { next.read($0 + offset, $1) }, modify: { next.modify($0 + offset, $1) }, name: name,
