@@ -40,7 +40,8 @@ extension Store {
     withExtendedLifetime(others) {}
     let observation = observe(source, on: .inline) { [weak storage = self.storage] change in
       let (delivery, version) = (deliveries.add { body(change) }, change.version)
-      guard let record = storage?.savedRecord else {
+      // The one that keeps commits now: that of an earlier commit may have been another one.
+      guard let record = storage?.presentKeeper as? PersistedRecord else {
         return deliveries.end(delivery, isSaved: isInMemory)
       }
       let savedVersion = record.savedVersion
@@ -65,11 +66,6 @@ extension Store {
   }
 }
 
-extension StoreStorage {
-  /// The record that keeps the store's commits now; that of an earlier commit may have been another one.
-  fileprivate var savedRecord: PersistedRecord? { withLock { _ in keeper } as? PersistedRecord }
-}
-
 private final class InMemory: StoreAttachment, @unchecked Sendable {}  // because it has no state
 
 /// The calls of one observer, in the order of the commits.
@@ -83,8 +79,6 @@ final class SavedDeliveries: Sendable {
   private struct State {
     /// The calls whose commits may be unsaved, or come after such ones.
     var waiting = FIFO<(delivery: Delivery, call: Call)>()
-    /// The calls that the queue is about to make.
-    var due = FIFO<Call>()
     var isCancelled = false
   }
 
@@ -120,21 +114,18 @@ final class SavedDeliveries: Sendable {
           given.append(first.call)
           continue
         }
-        state.due.append(first.call)
+        let call = first.call
         // Under the lock, so that nothing which waits for the calls that are due comes before them.
-        whenDelivered { self.callNext() }
+        whenDelivered { if !self.isCancelled { call() } }
       }
     }
     // Calls that were given up are released outside of the lock.
     withExtendedLifetime(given) {}
   }
 
-  private func callNext() {
-    let call = state.withLock { $0.due.popFirst() }
-    call?()
-  }
+  private var isCancelled: Bool { state.withLock(\.isCancelled) }
 
-  /// Releases all calls, also those whose commits can't be saved now.
+  /// Releases the calls that wait, also those whose commits can't be saved now; those that are due are not made.
   func cancel() {
     let former = state.exchange(State(isCancelled: true))
     withExtendedLifetime(former) {}
