@@ -53,13 +53,11 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     var loser: Dispatch?
     let needsWriter = persistence.state.withLock { state -> Bool in
       let isSaving = state.commit.failure == nil
-      var (isKept, isLost) = (false, false)
+      var isKept = false
       for record in records {
         switch record.keep(isSaving: isSaving) {
         case .nothing: break
-        case .lost(let dispatch):
-          isLost = true
-          loser = dispatch
+        case .lost(let dispatch): loser = dispatch
         case .kept:
           isKept = true
           // After a failure nobody would take it from the list, and it keeps the persistence.
@@ -69,15 +67,13 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
           }
         }
       }
-      if isKept || isLost || !rows.isEmpty {
-        if !isLost {
-          let replaced = state.keep(rows)
-          state.work.replaced += replaced
-        }
-        state.commit.note()
-        isKept = true
+      guard isKept || loser != nil || !rows.isEmpty else { return false }
+      if loser == nil {
+        let replaced = state.keep(rows)
+        state.work.replaced += replaced
       }
-      return isKept && state.commit.role == .free
+      state.commit.note()
+      return state.commit.role == .free
     }
     if !isPlanted(.lossAcknowledged) { loser?.makeDetails().noteLoss() }
     return needsWriter
