@@ -12,12 +12,7 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
   let table: AnyObject
   private let keep: Keep
   /// The notices for the notifier to deliver, in commit order.
-  private let notices = Mailbox<Notice>()
-
-  private struct Notice {
-    let version: UInt64
-    let observer: Follower
-  }
+  private let notices = Mailbox<(version: UInt64, observer: Follower)>()
 
   /// - Parameter keep: Passes a commit to those observers of the table whose elements it has changed.
   @usableFromInline
@@ -41,7 +36,7 @@ final class ElementHub: ObserverRecord, @unchecked Sendable {
     _ kept: inout KeptCommit
   ) -> Bool {
     let isKept = observer.put(observer.note(commit, element), of: commit, &kept)
-    if isInTurn { _ = notices.put(Notice(version: commit.version, observer: observer)) }
+    if isInTurn { _ = notices.put((commit.version, observer)) }
     return isKept
   }
 
