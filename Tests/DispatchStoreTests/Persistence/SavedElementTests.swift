@@ -116,7 +116,7 @@ struct SavedElementTests {
       wait.giveUp(.timedOut)
     }
     #expect(ends.all.count == 10_000)
-    #expect(stage.persistence.state.withLock { $0.commit.waiterCount } < 300)
+    #expect(stage.persistence.state.withLock { $0.commit.callCount } < 300)
     stage.database.release()
     try await stage.persistence.flush()
   }

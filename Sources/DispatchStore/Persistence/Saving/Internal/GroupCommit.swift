@@ -14,28 +14,12 @@ struct GroupCommit {
     case pausing
   }
 
-  /// Someone who waits until commits are saved.
-  private enum Waiter {
-    case end(PendingEnd)
-    /// A call, and the task that it is for, if that may give up.
-    case call(UInt64, @Sendable (PersistenceError?) -> Void, SavingWait?)
-
-    var commitNumber: UInt64 {
-      switch self {
-      case .end(let end): end.commitNumber
-      case .call(let commitNumber, _, _): commitNumber
-      }
-    }
-
-    var hasGivenUp: Bool {
-      if case .call(_, _, let task?) = self { task.end.isSet } else { false }
-    }
-  }
+  typealias Call = @Sendable (PersistenceError?) -> Void
 
   /// The actions after a transition, outside of the lock.
   struct Passing {
     var ends: [PendingEnd] = []
-    var calls: [@Sendable (PersistenceError?) -> Void] = []
+    var calls: [Call] = []
     var resumed: [HeldStart] = []
     var errands: [DatabaseErrand] = []
     var error: PersistenceError?
@@ -58,8 +42,10 @@ struct GroupCommit {
   private(set) var failure: PersistenceError?
   /// The error with which saving ends instead of another attempt.
   private(set) var lastAttempt: PersistenceError?
-  private var waiters = FIFO<Waiter>()
-  /// The number of waiters that may have given up.
+  /// The ends and the calls that wait until commits are saved.
+  private var ends = FIFO<PendingEnd>()
+  private var calls = FIFO<(commitNumber: UInt64, call: Call, task: SavingWait?)>()
+  /// The number of tasks that have given up, whose calls may wait still.
   private var givenUp = 0
   private var order = EndOrder()
   /// The errands, each with the number of the last commit before it.
@@ -70,7 +56,7 @@ struct GroupCommit {
 
   init(_ limits: PersistenceLimits) { self.limits = limits }
 
-  var waiterCount: Int { waiters.count }
+  var callCount: Int { calls.count }
 
   /// The number of commits that are not saved.
   var lag: UInt64 { last - saved }
@@ -91,7 +77,7 @@ struct GroupCommit {
     // Nothing was lost if the dispatch has only read what is saved.
     if last > saved, let failure { end.error = .notSaved(failure, isKnown: saved <= end.start) }
     order.enter(end)
-    if !end.isSaved { waiters.append(.end(end)) }
+    if !end.isSaved { ends.append(end) }
     return end.isSaved && end.missing == 0
   }
 
@@ -99,19 +85,19 @@ struct GroupCommit {
   ///
   /// - Parameter task: The task that waits, if it may give up.
   mutating func wait(
-    for task: SavingWait? = nil, _ body: @escaping @Sendable (PersistenceError?) -> Void
+    for task: SavingWait? = nil, _ call: @escaping Call
   ) -> (waits: Bool, error: PersistenceError?) {
     if last == saved { return (false, nil) }
     if let failure { return (false, failure) }
-    waiters.append(.call(last, body, task))
+    calls.append((last, call, task))
     return (true, nil)
   }
 
-  /// Notes that a task has given up; removes those that have once they are many, however long the database is away.
+  /// Notes that a task has given up; removes such calls once they are many, however long the database is away.
   mutating func noteGivenUp() {
     givenUp += 1
-    guard givenUp > 64 + waiters.count / 2 else { return }
-    waiters.removeAll(where: \.hasGivenUp)
+    guard givenUp > 64 + calls.count / 2 else { return }
+    calls.removeAll { $0.task?.end.isSet == true }
     givenUp = 0
   }
 
@@ -212,7 +198,7 @@ struct GroupCommit {
   mutating func didSave(_ commitNumber: UInt64) -> Passing {
     saved = commitNumber
     var passing = Passing()
-    pass(&passing) { $0.commitNumber <= commitNumber }
+    pass(&passing, upTo: commitNumber)
     while lag < limits.commits, let start = heldBack.popFirst() { passing.resumed.append(start) }
     return passing
   }
@@ -223,22 +209,22 @@ struct GroupCommit {
     role = .free
     var passing = Passing()
     passing.error = error
-    pass(&passing) { _ in true }
+    pass(&passing, upTo: .max)
     while let start = heldBack.popFirst() { passing.resumed.append(start) }
     while let first = errands.popFirst() { passing.errands.append(first.errand) }
     return passing
   }
 
-  private mutating func pass(_ passing: inout Passing, while condition: (Waiter) -> Bool) {
-    while let first = waiters.first, condition(first) {
-      switch waiters.popFirst()! {
-      case .call(_, let body, _):
-        passing.calls.append(body)
-      case .end(let end):
-        end.isSaved = true
-        if let error = passing.error { end.error = .notSaved(error, isKnown: saved <= end.start) }
-        if end.missing == 0 { passing.ends.append(end) }
-      }
+  private mutating func pass(_ passing: inout Passing, upTo commitNumber: UInt64) {
+    while let first = calls.first, first.commitNumber <= commitNumber {
+      _ = calls.popFirst()
+      passing.calls.append(first.call)
+    }
+    while let end = ends.first, end.commitNumber <= commitNumber {
+      _ = ends.popFirst()
+      end.isSaved = true
+      if let error = passing.error { end.error = .notSaved(error, isKnown: saved <= end.start) }
+      if end.missing == 0 { passing.ends.append(end) }
     }
   }
 }
