@@ -12,16 +12,14 @@ package struct ModelComparison {
   /// The number of NaN pairs found, which are not equal but no difference.
   private var nanPairCount = 0
 
-  /// - Parameter root: The name of the place that is compared, in front of each path.
-  init(masks: ValueMasks = ValueMasks(), at root: String? = nil, cutsKeys: Bool = false) {
+  init(masks: ValueMasks = ValueMasks(), cutsKeys: Bool = false) {
     (self.masks, self.cutsKeys) = (masks, cutsKeys)
-    if let root { path = [.member(root)] }
   }
 
   /// Begins with the element of a dictionary.
   init(masks: ValueMasks, at dictionary: String, key: Any, cutsKeys: Bool) {
-    self.init(masks: masks, at: dictionary, cutsKeys: cutsKeys)
-    path.append(.key(line(key, prefersDescriptions: true)))
+    self.init(masks: masks, cutsKeys: cutsKeys)
+    path = [.member(dictionary), .key(line(key, prefersDescriptions: true))]
   }
 
   private enum Step {
