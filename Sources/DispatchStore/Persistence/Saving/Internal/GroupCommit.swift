@@ -135,13 +135,9 @@ struct GroupCommit {
 
   /// Takes the role; returns false if another thread has it, or if there is nothing to do.
   mutating func take() -> Bool {
-    switch role {
-    case .free where hasWork, .requested:
-      role = .taken
-      return true
-    case .free, .taken, .pausing:
-      return false
-    }
+    guard role == .requested || role == .free && hasWork else { return false }
+    role = .taken
+    return true
   }
 
   /// Returns the writer's next work; without any, the role is free again.
@@ -186,12 +182,9 @@ struct GroupCommit {
     let isBusy = role != .free && !isPlanted(.deafToClosing)
     guard failure == nil, isBusy || hasWork else { return false }
     lastAttempt = error
-    switch role {
-    case .taken, .requested: return false
-    case .free, .pausing:
-      role = .requested
-      return true
-    }
+    guard role == .free || role == .pausing else { return false }
+    role = .requested
+    return true
   }
 
   /// Notes that everything up to a number is saved.
