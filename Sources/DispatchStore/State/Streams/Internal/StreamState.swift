@@ -114,9 +114,7 @@ struct StreamState<Element, Waiter, Hold> {
     return (resumed, dropped, waiter == nil ? [] : takeCaughtUp())
   }
 
-  private var isOpen: Bool {
-    if case .open = life { true } else { false }
-  }
+  private var isOpen: Bool { life == .open }
 
   /// Notes that the store is gone; `wake()` follows.
   mutating func end() {
@@ -129,7 +127,7 @@ struct StreamState<Element, Waiter, Hold> {
   ///
   /// Returns false if it has, or never will.
   mutating func watch(_ watch: CatchUp) -> Bool {
-    if case .closed = life { return false }
+    if life == .closed { return false }
     if isIdle, waiter != nil || !isOpen { return false }
     watches.append((position + count + (isMerging ? 1 : 0), watch))
     return true
@@ -147,7 +145,7 @@ struct StreamState<Element, Waiter, Hold> {
   /// Called when it asks for an element, before it takes one, and after the end.
   mutating func takeCaughtUp() -> [CatchUp] {
     if watches.isEmpty { return [] }
-    let isDone = if case .closed = life { true } else { isIdle }
+    let isDone = life == .closed || isIdle
     let due = watches.filter { isDone || $0.position <= position }
     watches.removeAll { isDone || $0.position <= position }
     return due.map(\.watch)
@@ -165,7 +163,7 @@ struct StreamState<Element, Waiter, Hold> {
 
   mutating func next() -> Next {
     hasBegun = true
-    if case .closed = life { return .end }
+    if life == .closed { return .end }
     if let element = kept.popFirst() {
       count -= 1
       position += 1
