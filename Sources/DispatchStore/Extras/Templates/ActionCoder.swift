@@ -35,9 +35,6 @@ public struct ActionCoder: Sendable {
     names[ObjectIdentifier(type)] = name
   }
 
-  /// The registered names, sorted.
-  var actionNames: [String] { types.keys.sorted() }
-
   /// The name of a registered type.
   func name(of type: any ActionType.Type) -> String? { names[ObjectIdentifier(type)] }
 
@@ -57,7 +54,7 @@ public struct ActionCoder: Sendable {
 
   func actionType(named name: String) throws -> any CodableAction.Type {
     guard let type = types[name] else {
-      throw ActionCodingError.unknownName(name, known: actionNames)
+      throw ActionCodingError.unknownName(name, known: types.keys.sorted())
     }
     return type
   }

@@ -45,7 +45,9 @@ extension StoreStorage {
       if parts.contains(where: { ($0.path as AnyKeyPath) == part.path }) { return former }
       undo = InPlaceUndo(parts + [part], copyingBy: (former as? InPlaceUndo)?.base ?? former)
       ObserverList.forEach(in: notifications.observersOutOfTurn.slots) { observer, _ in
-        (observer as? StoreTape)?.partWasAdded(modelAddress, version: version, &kept)
+        guard let tape = observer as? StoreTape, !tape.isCancelled else { return }
+        // Begins anew, since what it has kept would assign an earlier value to the part, which an atomic action can't.
+        tape.modelWasLoaded(modelAddress, version: version, &kept)
       }
       return former
     }

@@ -41,14 +41,6 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
     if let former = sink.storeWasLoaded() { kept.release(former) }
   }
 
-  /// Begins anew with a further part, in the exclusive section.
-  ///
-  /// The steps so far would set it by assigning an earlier value, which an atomic action can't.
-  func partWasAdded(_ model: UnsafeRawPointer, version: UInt64, _ kept: inout KeptCommit) {
-    if isCancelled { return }
-    modelWasLoaded(model, version: version, &kept)
-  }
-
   private func read(_ model: UnsafeRawPointer, _ version: UInt64, of store: any TapedStore) {
     for part in parts { part.end() }
     parts = store.storageOfTape.partsUndoneInPlace.map { $0.track() }
