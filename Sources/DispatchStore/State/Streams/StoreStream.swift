@@ -16,31 +16,18 @@
 /// consumer is resumed after the section. Only one task at a time may use an iterator.
 public struct StoreStream<Element: Sendable>: AsyncSequence, Sendable {
   private let subscribe: @Sendable () -> Iterator
-  private let first: FirstIterator
+  /// The subscription that the first iterator takes.
+  private let first: Locked<Iterator?>
 
   @usableFromInline
   init(_ subscribe: @escaping @Sendable () -> Iterator) {
     self.subscribe = subscribe
-    first = FirstIterator(subscribe())
+    first = Locked(subscribe())
   }
 
   /// Takes the stream's subscription, or begins another one if it was taken.
   public func makeAsyncIterator() -> Iterator {
-    first.take() ?? subscribe()
-  }
-
-  /// The subscription that the first iterator takes.
-  private final class FirstIterator: @unchecked Sendable {  // because one caller alone takes it
-    private let isTaken = Locked(false)
-    private var iterator: Iterator?
-
-    init(_ iterator: Iterator) {
-      self.iterator = iterator
-    }
-
-    func take() -> Iterator? {
-      isTaken.exchange(true) ? nil : iterator.take()
-    }
+    first.exchange(nil) ?? subscribe()
   }
 
   /// A subscription to a store.
