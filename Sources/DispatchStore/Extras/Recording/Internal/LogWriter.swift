@@ -18,12 +18,12 @@ struct LogWriter {
         callSite: "", error: nil, outcome: nil, stores: stores(entry))
     }
     let took = dispatch.timeQueued + dispatch.duration
+    let (mode, lanes) = dispatch.mode.names
     return DispatchLog.Entry(
       kind: dispatch.isSequence ? .sequence : .action, id: dispatch.id.number,
       parent: dispatch.parent?.number, isOutsideBlocks: entry.isOutsideBlocks,
-      actions: dispatch.actions.map(action), mode: dispatch.mode.name,
-      lanes: dispatch.mode.laneNames, began: .nanoseconds(entry.end - start) - took,
-      timeQueued: dispatch.timeQueued,
+      actions: dispatch.actions.map(action), mode: mode, lanes: lanes,
+      began: .nanoseconds(entry.end - start) - took, timeQueued: dispatch.timeQueued,
       duration: dispatch.duration, callSite: "\(dispatch.callSite)",
       error: dispatch.error.map { Self.cut("\($0)") },
       outcome: dispatch.error.map { Self.outcome(of: $0) }, stores: stores(entry))
@@ -173,24 +173,15 @@ extension LogWriter {
 }
 
 extension Dispatcher.Mode {
-  /// The name without the lane's.
-  fileprivate var name: String {
+  /// The name without the lane's, and the names of the lanes.
+  fileprivate var names: (mode: String, lanes: [String]) {
     switch kind {
-    case .async: "async"
-    case .sync: "sync"
-    case .serial, .lane, .lanes: "serial"
-    case .mainThread: "mainThread"
-    }
-  }
-
-  /// The names of the lanes.
-  fileprivate var laneNames: [String] {
-    switch kind {
-    case .async, .sync: []
-    case .serial: ["serial"]
-    case .mainThread: ["mainThread"]
-    case .lane(let key): [key.description.cutAsKey]
-    case .lanes(let keys): keys.all.map(\.description.cutAsKey)
+    case .async: ("async", [])
+    case .sync: ("sync", [])
+    case .serial: ("serial", ["serial"])
+    case .mainThread: ("mainThread", ["mainThread"])
+    case .lane(let key): ("serial", [key.description.cutAsKey])
+    case .lanes(let keys): ("serial", keys.all.map(\.description.cutAsKey))
     }
   }
 }
