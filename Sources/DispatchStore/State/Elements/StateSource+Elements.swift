@@ -23,8 +23,7 @@ extension StateSource {
     let equality = ElementEquality<Elements.ElementValue>()
     return Self(
       .values { stream in
-        let isOfStream = stream != nil
-        let state = ElementState(equality, isOfStream: isOfStream)
+        let state = ElementState(equality, isOfStream: stream != nil)
         return StateReader(
           CommitReader(attach: { storage, follower in
             ElementTable.add(follower, state, path, key, to: storage) { table, isInTurn in
@@ -33,11 +32,7 @@ extension StateSource {
               }
             }
           })
-        ) { note in
-          if isOfStream { return state.receive(note) }
-          return .replaced(
-            unsafeDowncast(note.value.unsafelyUnwrapped, to: ReplacedValue<Value>.self))
-        }
+        ) { state.receive($0) }
       })
   }
 

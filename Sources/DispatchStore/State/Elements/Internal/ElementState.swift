@@ -7,8 +7,8 @@ final class ElementState<Value: Sendable>: @unchecked Sendable {
   /// The last commit that was compared.
   @exclusivity(unchecked) @usableFromInline var version: UInt64 = 0
   /// The element of the last change that was delivered, for a stream, which may drop those between.
-  private let delivered: Locked<Value?>?
-  private let equality: ElementEquality<Value>
+  @usableFromInline let delivered: Locked<Value?>?
+  @usableFromInline let equality: ElementEquality<Value>
 
   @usableFromInline
   init(_ equality: ElementEquality<Value>, isOfStream: Bool) {
@@ -22,13 +22,13 @@ final class ElementState<Value: Sendable>: @unchecked Sendable {
     delivered?.withLock { $0 = element }
   }
 
-  /// Makes the content of a stream's change, or nil if the element equals the one delivered before.
-  @usableFromInline
+  /// Makes the content of a change, or nil if the element equals the one that a stream has delivered before.
+  @inlinable
   func receive(_ note: KeptNote) -> ChangeContent<Value?>? {
     let kept = unsafeDowncast(note.value.unsafelyUnwrapped, to: ReplacedValue<Value?>.self)
-    let old = delivered?.exchange(kept.value)
+    guard let delivered else { return .replaced(kept) }
+    let last = delivered.exchange(kept.value)
     if note.isInitial { return .now(kept.value) }
-    let last = old ?? nil
     guard equality.differ(last, kept.value) else { return nil }
     return .replaced(ReplacedValue(old: last.map { .some($0) }, by: kept.value))
   }
