@@ -28,7 +28,10 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
 
   func begin(_ id: DispatchID) {
     if history.withLock({ $0.begin(id) }) { return }
-    store?.withPresentState { present in
+    guard let storage = store?.storage else { return }
+    ExclusiveSection.check(storage, "read", on: .current)
+    storage.withLock { _ in
+      let present = ModelHistory.State(model: storage.model.pointee, version: storage.version)
       history.withLock { $0.begin(id, present: present) }
     }
   }
@@ -55,15 +58,5 @@ extension Store: TrackedStore {
   func track() -> Tracking {
     let tracker = ModelTracker(of: self)
     return Tracking(tracker: tracker, token: observe(tracker, initial: false))
-  }
-
-  /// Calls a closure of the library with the model and its version, under the store's lock.
-  fileprivate func withPresentState<Result>(
-    _ body: (ModelHistory<Model>.State) -> Result
-  ) -> Result {
-    ExclusiveSection.check(storage, "read", on: .current)
-    return storage.withLock { _ in
-      body(ModelHistory.State(model: storage.model.pointee, version: storage.version))
-    }
   }
 }
