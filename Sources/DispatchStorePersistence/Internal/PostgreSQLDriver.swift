@@ -1,6 +1,6 @@
 #if PostgreSQL || SIMULATION
   package import DispatchStore
-  package import Foundation
+  import Foundation
   import Synchronization
 
   /// The driver for a partition of a PostgreSQL database.
@@ -18,17 +18,17 @@
     /// Whether opening waits for the present owner's end.
     let waits: Bool
     private let isOpeningCancelled = Atomic(false)
-    private var connection: (any PostgreSQLConnection)?
+    private(set) var connection: (any PostgreSQLConnection)?
     private var epoch: Int64?
     /// The transaction in progress, whose statements are sent with its end or before something is read.
-    private var transaction: PostgreSQLTransaction?
+    private(set) var transaction: PostgreSQLTransaction?
     /// The error that has ended the transaction before its commit, or lets the server undo it; nobody may catch it and
     /// commit.
-    private var failure: PersistenceError?
+    var failure: PersistenceError?
     /// When the transaction began, by the client's clock.
     private var began = Duration.zero
     /// When statements were sent last, by the client's clock.
-    private var lastExchange = Duration.zero
+    private(set) var lastExchange = Duration.zero
     /// The owner in the last transaction whose reply was lost.
     ///
     /// Even if it was not committed at the last look, it may be later: what was sent on the lost connection can still be
@@ -221,7 +221,7 @@
     }
 
     /// Sends what is pending, and then a statement whose result is needed now.
-    private func run(_ statement: PostgreSQLStatement, _ action: String) throws
+    func run(_ statement: PostgreSQLStatement, _ action: String) throws
       -> any PostgreSQLResult
     {
       let results = try send(action, [statement])
@@ -229,7 +229,7 @@
     }
 
     /// Sends what is pending, and then further statements.
-    private func send(
+    func send(
       _ action: String, _ further: [PostgreSQLStatement] = [], commits: Bool = false
     ) throws -> [any PostgreSQLResult] {
       if let failure { throw failure }
@@ -249,7 +249,7 @@
     ///   - action: The purpose of the statements, for the error.
     ///   - count: The number of statements before those that do it.
     ///   - commits: Whether they end the transaction: if the reply is lost, nobody knows whether it was saved.
-    private func exchange<Value>(
+    func exchange<Value>(
       _ action: String, after count: Int = 0, on connection: any PostgreSQLConnection,
       commits: Bool = false,
       _ body: (any PostgreSQLConnection) throws -> Value
@@ -298,7 +298,7 @@
         transaction.owner, PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1)))
     }
 
-    private func noTransaction() -> PersistenceError {
+    func noTransaction() -> PersistenceError {
       PersistenceError(.statement, "\(description): there is no transaction.")
     }
 
@@ -324,156 +324,6 @@
         \(description) has gone back, as after a restored backup, or after a standby took over that was behind: \
         \(numbers) Commits in between are lost.
         """, isOutcomeKnown: isOutcomeKnown)
-    }
-
-    // MARK: Stores
-
-    package func storeIdentifiers() throws -> [String] {
-      let rows = try run(.storeIdentifiers(partition: place.partition), "reading the stores")
-      return (0..<rows.rowCount).map { unescaped(rows.text($0, 0)) }
-    }
-
-    package func store(_ identifier: String) throws -> SavedStore? {
-      let row = try run(
-        .findStore(identifier, partition: place.partition), "reading the store \"\(identifier)\"")
-      guard row.rowCount == 1 else { return nil }
-      return SavedStore(
-        number: row.integer(0, 0), version: UInt64(bitPattern: row.integer(0, 1)),
-        typeName: unescaped(row.text(0, 2)), typeVersion: Int(row.integer(0, 3)))
-    }
-
-    package func save(_ store: SavedStore, _ identifier: String) throws -> Int64 {
-      try run(
-        .saveStore(store, identifier, partition: place.partition),
-        "saving the store \"\(identifier)\""
-      ).integer(0, 0)
-    }
-
-    package func save(version: UInt64, ofStore number: Int64) throws {
-      guard let transaction else { throw noTransaction() }
-      transaction.versions[number] = version
-    }
-
-    package func delete(store number: Int64) throws {
-      _ = try run(.deleteAllRows(store: number), "deleting store \(number)")
-      _ = try run(.deleteStore(number), "deleting store \(number)")
-    }
-
-    // MARK: Rows
-
-    /// The size above which rows are sent before the transaction's end: the server takes no message of 1 GiB.
-    private static let largestMessage = 16 << 20
-
-    package func save(_ value: Data?, at row: SavedRow, ofStore number: Int64) throws {
-      guard let transaction else { throw noTransaction() }
-      transaction.save(value, at: row, ofStore: number)
-      // The server ends a transaction that is idle, and one that registers or migrates a large store encodes for long.
-      let isIdle = transaction.hasBegun && client.now - lastExchange > lease / 8
-      if isIdle || transaction.byteCount > Self.largestMessage { _ = try send("saving rows") }
-    }
-
-    /// The number of rows that are in memory at a time while they are read.
-    private static let page = 5_000
-
-    package func forEachRow(
-      ofStore number: Int64, part: Int, _ body: (_ key: String, _ value: Data) throws -> Void
-    ) throws {
-      let action = "reading the rows of store \(number)"
-      var last: String?
-      while true {
-        // Until it has analysed the table, the server takes few rows for the store's, and would sort all of them for each
-        // page.
-        let results = try send(
-          action,
-          [.avoidSorting, .rows(store: number, part: part, after: last, limit: Self.page)])
-        let rows = results[results.count - 1]
-        for row in 0..<rows.rowCount {
-          last = rows.text(row, 0)
-          try body(unescaped(last!), rows.data(row, 1) ?? rows.data(row, 2) ?? Data())
-          // The server ends a transaction that is idle, and decoding a page may take long. Any statement will do.
-          if client.now - lastExchange > lease / 8 { _ = try run(.lastPart(store: number), action) }
-        }
-        if rows.rowCount < Self.page { return }
-      }
-    }
-
-    package func lastPart(ofStore number: Int64) throws -> Int {
-      Int(try run(.lastPart(store: number), "reading the rows of store \(number)").integer(0, 0))
-    }
-
-    // MARK: The user's statements
-
-    /// The largest size of a statement's values: at twice that the server closes the connection, again and again.
-    private static let largestValues = 512 << 20
-
-    package func execute(_ sql: String, _ values: [DatabaseValue]) throws -> Int {
-      try runUser(sql, values).changedCount
-    }
-
-    package func query(_ sql: String, _ values: [DatabaseValue]) throws -> [[DatabaseValue]] {
-      let result = try runUser(sql, values)
-      return (0..<result.rowCount).map { result.values($0) }
-    }
-
-    /// Runs a statement in a savepoint: if it fails, and the program catches the error, the transaction goes on.
-    private func runUser(_ sql: String, _ values: [DatabaseValue]) throws -> any PostgreSQLResult {
-      if let word = PostgreSQLStatement.transactionWord(of: sql) {
-        throw PersistenceError(
-          .statement, "\(description): \(word) ends or splits the library's transaction: \(sql)")
-      }
-      if PostgreSQLStatement.copiesFromOrToClient(sql) {
-        throw PersistenceError(
-          .statement, "\(description): COPY needs a connection of its own: \(sql)")
-      }
-      // libpq would cut the text there.
-      let hasZero = values.contains {
-        if case .text(let text) = $0 { text.utf8.contains(0) } else { false }
-      }
-      if hasZero || sql.utf8.contains(0) {
-        throw PersistenceError(
-          .statement,
-          "\(description): text can't have a zero character there. The statement: \(sql)")
-      }
-      let size = values.reduce(0) { $0 + $1.byteCount }
-      guard size <= Self.largestValues else {
-        throw PersistenceError(
-          .statement,
-          "\(description): values have \(size >> 20) MiB, and can have 512. The statement: \(sql)")
-      }
-      do {
-        let results = try send("a statement", [.savepoint, .user(sql, values), .releaseSavepoint])
-        return results[results.count - 2]
-      } catch let error as PersistenceError {
-        undoStatement()
-        throw PersistenceError(
-          error.code, "\(error.message) The statement: \(sql)", isOutcomeKnown: error.isOutcomeKnown
-        )
-      }
-    }
-
-    /// Undoes a failed statement of the user's; if another one has failed, there is no savepoint, and the error stays.
-    private func undoStatement() {
-      guard transaction != nil, let connection else { return }
-      let former = failure
-      do {
-        _ = try exchange("undoing a statement", on: connection) {
-          try $0.run([.rollbackToSavepoint, .releaseSavepoint])
-        }
-        failure = nil
-      } catch {
-        // If the connection is lost, the transaction is tried again, although the program may have caught the error.
-        if self.connection != nil { failure = former }
-      }
-    }
-  }
-
-  extension DatabaseValue {
-    fileprivate var byteCount: Int {
-      switch self {
-      case .text(let text): text.utf8.count
-      case .blob(let data): data.count
-      case .null, .integer, .real: 8
-      }
     }
   }
 #endif
