@@ -306,8 +306,7 @@ struct AtomicActionTests {
     let handle = ledger.dispatcher.dispatch(
       Shift(), mode: mode, options: [.atomic, .timeout(.seconds(1))])
     await began.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     let result = await handle.result
     free.open()
     #expect(result.dispatchError?.code == .timedOut && result.stores.count == 3)

@@ -166,8 +166,7 @@ struct ConditionTests {
       ], sends: sends)
     // Twice: before the store is observed, and then.
     _ = await checks.first(2)
-    await it.clock.waitForSleepers(atLeast: 1)
-    it.clock.advance(by: .seconds(1))
+    await it.clock.pass(.seconds(1))
     let result = await waiting.value
     #expect(result.errorCode == .timedOut)
     #expect("\(result.error!)".contains("It waited for a condition on the store \"stock\""))

@@ -62,8 +62,7 @@ struct DefaultOptionTests {
     let dispatcher = makeDispatcher(.timeout(Self.second))
     let task = dispatcher.begin(untilCancelled, way.mode, [], sends: way.sends)
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     let result = await task.value
     #expect(result.dispatchError?.code == .timedOut)
     #expect(result.dispatchError?.timeLimit == Self.second)
@@ -76,10 +75,8 @@ struct DefaultOptionTests {
       isInstant ? .deadline(clock.now.advanced(by: .seconds(3))) : .timeout(.seconds(3))
     let task = dispatcher.begin(untilCancelled, way.mode, own, sends: way.sends)
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(2))
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(.seconds(2))
+    await clock.pass(Self.second)
     #expect(await task.value.dispatchError?.timeLimit == .seconds(3))
   }
 
@@ -108,8 +105,7 @@ struct DefaultOptionTests {
         results.record(await inner.run(nested, way))
       }, .async, [])
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 2)
-    clock.advance(by: min(limit, Self.second))
+    await clock.pass(min(limit, Self.second), sleepers: 2)
     let result = await results.first(1)[0]
     #expect(!result.isSuccess)
     // A task that sends is cancelled at the deadline of the block around it.
@@ -136,8 +132,7 @@ struct DefaultOptionTests {
       }, options: .timeout(Self.second))
     await caller.ended()
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     let result = await handles.first(1)[0].result
     #expect(result.outcomes == "+-")
     #expect((result.error as? DispatchError)?.code == .timedOut)
@@ -209,8 +204,7 @@ struct DefaultOptionTests {
         : await dispatcher.dispatch(actions: actions, mode: mode).result
     }
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     #expect(await task.value.dispatchError?.code == .timedOut)
     #expect(limit.statistics.admitted == (mode == .sync ? 0 : 1))
   }
@@ -234,8 +228,7 @@ struct DefaultOptionTests {
       await form.run(ActionGroup { ActionStep(held, mode: form.mode) }, by: dispatcher)
     }
     _ = await log.first(2)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     #expect(await (task.value.error as? DispatchError)?.code == .timedOut)
   }
 
@@ -250,8 +243,7 @@ struct DefaultOptionTests {
         results.record(await context.send(Script.adds("later")).result)
       })
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     #expect(await results.first(1)[0].dispatchError?.code == .timedOut)
     clock.advance(by: .seconds(9))
     free.open()

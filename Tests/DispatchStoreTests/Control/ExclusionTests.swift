@@ -208,8 +208,7 @@ struct ExclusionTests {
     let holder = await it.begin("a", until: free, .async, .exclusive("import"))
     let waiting = it.run(
       it.notes("x"), mode, [.exclusive("import"), .timeout(.seconds(1))], sends: sends)
-    await it.clock.waitForSleepers(atLeast: 1)
-    it.clock.advance(by: .seconds(1))
+    await it.clock.pass(.seconds(1))
     let result = await waiting.value
     #expect(result.errorCode == .timedOut && it.log.all == ["+a"])
     free.open()
@@ -232,8 +231,7 @@ struct ExclusionTests {
     let site = "\(holders[0].dispatch.callSite)"
     #expect(
       dispatch.gateDescription == "the exclusion key \"import\", held by the dispatch at \(site)")
-    await it.clock.waitForSleepers(atLeast: 1)
-    it.clock.advance(by: .seconds(1))
+    await it.clock.pass(.seconds(1))
     let message = await waiting.value.dispatchError!.message
     #expect(message.contains("It waited for the exclusion key \"import\", held by the dispatch at"))
     free.open()
@@ -244,8 +242,7 @@ struct ExclusionTests {
   func theKeysAreHeldAfterADeadlineUntilTheBlockHasEnded(_ mode: Dispatcher.Mode) async {
     let free = Latch()
     let holder = await it.begin("a", until: free, mode, [.exclusive("a"), .timeout(.seconds(1))])
-    await it.clock.waitForSleepers(atLeast: 1)
-    it.clock.advance(by: .seconds(1))
+    await it.clock.pass(.seconds(1))
     #expect(await holder.value.errorCode == .timedOut)
     let other = it.run(it.notes("other"), .serial(lane: "other"), .exclusive("a"))
     #expect(await it.run(it.notes("beside"), .serial(lane: "b"), DispatchOptions()).value.isSuccess)

@@ -258,8 +258,7 @@ struct InheritanceTests {
       }, .timeout(.seconds(1)))
     await began.opened()
     if timesOut {
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: .seconds(1))
+      await clock.pass(.seconds(1))
     } else {
       handle.cancel()
     }
@@ -417,8 +416,7 @@ struct InheritanceTests {
     #expect(log.all == ["completion"])
     let other = before ?? dispatchOther()
     if option == .debounced || option == .delayed {
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: .seconds(1))
+      await clock.pass(.seconds(1))
     }
     free.open()
     #expect(await other.result.isSuccess)
@@ -555,8 +553,7 @@ struct InheritanceTests {
   /// So a test needs no other task while a block keeps its thread.
   private func endOuter(timesOut: Bool) async {
     if timesOut {
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: .seconds(1))
+      await clock.pass(.seconds(1))
     } else {
       dispatcher.cancel(named: "outer")
     }
@@ -725,8 +722,7 @@ struct InheritanceTests {
       let handle = dispatchOuter(
         outer(style, until: free) { dispatchInner(mode, .timeout(own)) }, .timeout(.seconds(2)))
       let inner = await handles.first(count + 1)[count]
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: passes)
+      await clock.pass(passes)
       let result = await inner.result
       #expect(result.dispatchError?.code == .timedOut, "\(result)")
       #expect(result.dispatchError?.timeLimit == passes)
@@ -742,8 +738,7 @@ struct InheritanceTests {
     let handle = dispatchOuter(.runs { _ in dispatchInner(mode) }, .timeout(.seconds(2)))
     let inner = await handles.first(1)[0]
     #expect(await handle.result.isSuccess)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(2))
+    await clock.pass(.seconds(2))
     #expect(await inner.result.dispatchError?.code == .timedOut)
   }
 
@@ -763,8 +758,7 @@ struct InheritanceTests {
       ], mode: .serial(lane: "outer"), options: .timeout(.seconds(2)))
     let inner = await handles.first(1)[0]
     if hasEnded { #expect(await list.result.isSuccess) }
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(2))
+    await clock.pass(.seconds(2))
     let result = await inner.result
     #expect(result.dispatchError?.code == .timedOut, "\(result)")
     #expect(result.dispatchError?.timeLimit == .seconds(2))
@@ -780,8 +774,7 @@ struct InheritanceTests {
       .timeout(.seconds(2)))
     let inner = await handles.first(1)[0]
     #expect(await outer.value.isSuccess)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(2))
+    await clock.pass(.seconds(2))
     let result = await inner.result
     #expect(result.dispatchError?.code == .timedOut, "\(result)")
     #expect(result.dispatchError?.timeLimit == .seconds(2))
@@ -798,8 +791,7 @@ struct InheritanceTests {
       }, .timeout(.seconds(2)))
     let inner = await handles.first(1)[0]
     #expect(await handle.result.isSuccess)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(2))
+    await clock.pass(.seconds(2))
     #expect(await inner.result.dispatchError?.code == .timedOut)
   }
 
@@ -815,8 +807,7 @@ struct InheritanceTests {
         handles.record(dispatcher.dispatch(action: Errand.adds("ran"), mode: mode))
       }, form, .timeout(.seconds(1)))
     await began.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     // With `.sync` the result follows the block.
     if !form.isSync { _ = await outer.value }
     free.open()

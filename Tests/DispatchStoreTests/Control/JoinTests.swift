@@ -241,8 +241,7 @@ struct JoinTests {
   func itsTimeLimitIsItsOwn(_ way: Way) async {
     let free = Latch()
     let (first, second) = await joined(way, .timeout(.seconds(1)), until: free)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     #expect(await second.value.dispatchError?.code == .timedOut)
     free.open()
     #expect(await first.value.isSuccess)
@@ -257,8 +256,7 @@ struct JoinTests {
         await free.opened()
       }, options: [.idempotencyKey("key", remembered: .zero), .timeout(.seconds(1))])
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     #expect(await first.result.dispatchError?.code == .timedOut)
     let second = await dispatcher.dispatch(
       action: Script.adds("2"), options: .idempotencyKey("key", remembered: .zero)

@@ -143,8 +143,7 @@ struct KeyTests {
         await free.opened()
       }, options: [.skippedIfInFlight(1), .timeout(.seconds(1)), .named("first")])
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     await first.ended()
     #expect(dispatcher.dispatches(named: "first").isEmpty)
     let second = await dispatcher.dispatch(

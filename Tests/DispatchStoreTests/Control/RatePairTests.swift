@@ -18,11 +18,6 @@ struct RatePairTests {
     dispatcher.dispatch(action: Script.adds(name), mode: mode, options: options)
   }
 
-  private func passASecond() async {
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
-  }
-
   /// Fails once, and then pauses for a second.
   private func failsOnce() -> Script {
     .runs { [attempts] _ in
@@ -40,7 +35,7 @@ struct RatePairTests {
     let delayed = dispatch("1", mode, [.debounced("k", for: .seconds(1)), .limited(by: limit)])
     let other = dispatch("2", mode, .limited(by: limit))
     #expect(await other.result.errorCode == .limitExceeded)
-    await passASecond()
+    await clock.pass(.seconds(1))
     #expect(await delayed.result.isSuccess)
     #expect(await dispatch("3", mode, .limited(by: limit)).result.isSuccess)
     #expect(limit.statistics.inFlight == 0 && limit.statistics.admitted == 2)
@@ -54,7 +49,7 @@ struct RatePairTests {
     for handle in handles.dropLast() {
       #expect(await handle.result.errorCode == .dropped)
     }
-    await passASecond()
+    await clock.pass(.seconds(1))
     #expect(await handles[2].result.isSuccess && stage.model == ["3"])
   }
 
@@ -69,7 +64,7 @@ struct RatePairTests {
       )
       let (ended, kept) = bound == 1 ? (newer, older) : (older, newer)
       #expect(await ended.result.errorCode == (bound == 1 ? .limitExceeded : .skipped))
-      await passASecond()
+      await clock.pass(.seconds(1))
       #expect(await kept.result.isSuccess)
     }
   }
@@ -218,7 +213,7 @@ struct RatePairTests {
     let options = [.debounced("k", for: .seconds(1)), .skippedIfInFlight("one")] as DispatchOptions
     let first = dispatch("1", mode, options)
     #expect(await dispatch("2", mode, options).result.errorCode == .skipped)
-    await passASecond()
+    await clock.pass(.seconds(1))
     #expect(await first.result.isSuccess && stage.model == ["1"])
   }
 
@@ -233,7 +228,7 @@ struct RatePairTests {
           ActionStep(Script.adds("2"), mode: .init(mode)!)
         })
     }
-    await passASecond()
+    await clock.pass(.seconds(1))
     #expect(await group.value.isSuccess && stage.model == ["1", "2"])
   }
 
@@ -246,7 +241,7 @@ struct RatePairTests {
     let newer = dispatch("3", mode, .debounced("k", for: .seconds(1)))
     #expect(await first.result.errorCode == .skipped)
     #expect(await second.result.errorCode == .skipped, "It ends as the one that it has joined.")
-    await passASecond()
+    await clock.pass(.seconds(1))
     #expect(await newer.result.isSuccess && stage.model == ["3"])
   }
 

@@ -37,20 +37,12 @@ struct RateTests {
     return task
   }
 
-  private func pass(_ time: Duration) async {
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: time)
-  }
-
-  private func passMilliseconds(_ count: Int) async { await pass(.milliseconds(count)) }
-
   /// Lets ten seconds pass, and returns once all timers of that time have fired.
   private func comeToRest() async {
     let rest = Latch()
     let end = dispatcher.clock.nanoseconds + 10_000_000_000
     _ = dispatcher.timers.add(at: end) { rest.open() }
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(10))
+    await clock.pass(.seconds(10))
     await rest.opened()
   }
 
@@ -61,14 +53,14 @@ struct RateTests {
     dispatcher.register(middleware: RecordingMiddleware("m", to: log))
     let options = DispatchOptions.debounced("search", for: Self.second)
     let first = run("1", way, options)
-    await passMilliseconds(400)
+    await clock.pass(.milliseconds(400))
     let second = run("2", way, options)
     let skipped = await first.value
     #expect(skipped.dispatchError?.code == .skipped)
     #expect(skipped.dispatchError?.callSites.count == 2)
     #expect(skipped["stage"].isCancelled == true)
-    await passMilliseconds(600)
-    await passMilliseconds(399)
+    await clock.pass(.milliseconds(600))
+    await clock.pass(.milliseconds(399))
     #expect(log.all == ["1 skipped"])
     clock.advance(by: .milliseconds(1))
     #expect(await second.value.isSuccess)
@@ -92,7 +84,7 @@ struct RateTests {
     for number in 0..<6 {
       tasks.append(
         run("\(number)", way, .debounced("k", for: Self.second, atMost: .milliseconds(1_800))))
-      await passMilliseconds(400)
+      await clock.pass(.milliseconds(400))
     }
     #expect(await tasks[4].value.isSuccess, "It came at 1.6 s.")
     for task in tasks[0..<4] { #expect(await task.value.dispatchError?.code == .skipped) }
@@ -127,7 +119,7 @@ struct RateTests {
     for options in all { #expect(await run("1", way, options).value.isSuccess) }
     #expect(clock.sleeperCount == 0)
     let last = await delayed("2", way, [.debounced("k", for: .zero), debounced])
-    await pass(Self.second)
+    await clock.pass(Self.second)
     #expect(await last.value.isSuccess)
   }
 
@@ -140,7 +132,7 @@ struct RateTests {
     let second = await run("2", way, options).value
     #expect(second.dispatchError?.code == .skipped)
     #expect(second.dispatchError?.message.contains("RateTests.swift") == true)
-    await passMilliseconds(999)
+    await clock.pass(.milliseconds(999))
     #expect(await run("3", way, options).value.dispatchError?.code == .skipped)
     clock.advance(by: .milliseconds(1))
     #expect(await run("4", way, options).value.isSuccess)
@@ -152,17 +144,17 @@ struct RateTests {
   func trailingTheLastOfAnIntervalBeginsAtItsEnd(_ way: Way) async {
     let options = DispatchOptions.throttled("k", per: Self.second, edges: .trailing)
     let first = run("1", way, options)
-    await passMilliseconds(600)
+    await clock.pass(.milliseconds(600))
     let second = run("2", way, options)
     #expect(await first.value.dispatchError?.code == .skipped)
-    await passMilliseconds(399)
+    await clock.pass(.milliseconds(399))
     #expect(log.all == ["1 skipped"])
     clock.advance(by: .milliseconds(1))
     #expect(await second.value.isSuccess)
     // A new interval has begun.
-    await passMilliseconds(500)
+    await clock.pass(.milliseconds(500))
     let third = await delayed("3", way, options)
-    await passMilliseconds(500)
+    await clock.pass(.milliseconds(500))
     #expect(await third.value.isSuccess)
     #expect(clock.now.offset == .seconds(2))
   }
@@ -174,7 +166,7 @@ struct RateTests {
     let second = await delayed("2", way, options)
     let third = run("3", way, options)
     #expect(await second.value.dispatchError?.code == .skipped)
-    await pass(Self.second)
+    await clock.pass(Self.second)
     #expect(await third.value.isSuccess)
     #expect(log.all.filter { $0.hasPrefix("runs") } == ["runs 1", "runs 3"])
   }
@@ -213,7 +205,7 @@ struct RateTests {
   @Test(arguments: Way.all)
   func aDeadlineAtTheInstantItselfTimesItOut(_ way: Way) async {
     let task = await delayed("1", way, [.debounced("k", for: Self.second), .timeout(Self.second)])
-    await pass(Self.second)
+    await clock.pass(Self.second)
     #expect(await task.value.dispatchError?.code == .timedOut)
     #expect(log.all == ["1 timedOut"])
   }
@@ -245,7 +237,7 @@ struct RateTests {
     let task = await delayed("1", way, .debounced("k", for: Self.second))
     dispatcher.addStage("later")
     dispatcher.unregister(store: stage)
-    await pass(Self.second)
+    await clock.pass(Self.second)
     let result = await task.value
     #expect(result.stores.map(\.storeIdentifier) == ["later"])
     #expect(result.isSuccess)
@@ -260,7 +252,7 @@ struct RateTests {
     let free = Latch()
     let holder = dispatcher.dispatch(
       action: Script.suspends { _ in await free.opened() }, mode: mode)
-    await pass(Self.second)
+    await clock.pass(Self.second)
     free.open()
     await holder.ended()
     #expect(await task.value.isSuccess)
@@ -278,7 +270,7 @@ struct RateTests {
       })
     let task = run(
       "1", way, [.after(before), .debounced("k", for: Self.second)] as DispatchOptions)
-    await pass(Self.second)
+    await clock.pass(Self.second)
     free.open()
     #expect(await task.value.isSuccess)
     #expect(log.all == ["before", "runs 1", "1 true"])
@@ -316,7 +308,7 @@ struct RateTests {
     }
     _ = (dispatch(), dispatch())
     #expect(await results.first(1)[0].dispatchError?.code == .skipped)
-    await pass(Self.second)
+    await clock.pass(Self.second)
     let result = await results.first(2)[1]
     #expect(result.isSuccess && result.steps.count == 2)
     #expect(log.all == ["runs 1", "runs 2"])
@@ -344,8 +336,7 @@ struct RateTests {
           return await dispatcher.dispatch(action: script, mode: mode, options: options).result
         }
     }
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     #expect(await task.value.isSuccess)
     #expect(log.all == ["red"])
   }
@@ -447,7 +438,7 @@ struct RateTests {
       // An await that begins later is refused too, but then the dispatch has its place in the lane, and runs.
       await awaited.first(1)[0].waitUntilAwaited()
     }
-    await pass(Self.second)
+    await clock.pass(Self.second)
     #expect(await codes.first(1) == [.wouldDeadlock])
     #expect(await holder.result.isSuccess)
     #expect(log.all.isEmpty)
@@ -459,7 +450,7 @@ struct RateTests {
     let refused = dispatchHere("2", .debounced("k", for: Self.second))
     #expect(refused.dispatchError?.code == .wouldDeadlock)
     #expect(dispatchHere("3", .throttled("k", per: Self.second)).isSuccess)
-    await pass(Self.second)
+    await clock.pass(Self.second)
     #expect(await waiting.value.isSuccess, "What was refused has skipped nothing.")
     let alone = dispatchHere("4", .debounced("other", for: Self.second))
     #expect(alone.dispatchError?.code == .wouldDeadlock)
@@ -488,7 +479,7 @@ struct RateTests {
     #expect(late.dispatchError?.code == .dispatcherClosed)
     let drains = Recorder<Bool>()
     dispatcher.drain { drains.record($0.isComplete) }
-    await pass(Self.second)
+    await clock.pass(Self.second)
     #expect(await drains.first(1) == [true])
     #expect(await task.value.isSuccess)
     #expect(log.all == ["late dispatcherClosed", "runs 1", "1 true"])
@@ -498,7 +489,7 @@ struct RateTests {
   func oneThatWasAcceptedBeginsAlsoAfterAShutDown(_ way: Way) async {
     let task = await delayed("1", way, .debounced("k", for: Self.second))
     dispatcher.shutDown()
-    await pass(Self.second)
+    await clock.pass(Self.second)
     #expect(await task.value.isSuccess)
     #expect(log.all == ["runs 1", "1 true"])
   }
@@ -519,7 +510,7 @@ struct RateTests {
     let handle = dispatcher.dispatch(
       actions: [runs("1"), runs("2")], mode: mode, options: .debounced("k", for: Self.second))
     dispatcher.shutDown()
-    await pass(Self.second)
+    await clock.pass(Self.second)
     #expect(await handle.result.isSuccess)
     #expect(log.all == ["runs 1", "runs 2"])
     #expect(await dispatcher.drain().isComplete)
@@ -541,7 +532,7 @@ struct RateTests {
       Tick(), mode: mode, options: .debounced("k", for: Self.second))
     released = nil
     dispatcher.shutDown()
-    await pass(Self.second)
+    await clock.pass(Self.second)
     #expect(await handle.result.isSuccess)
     #expect(kept.model == 1)
   }
@@ -616,8 +607,7 @@ struct RateTests {
             options: .debounced("k", for: Self.second)))
       }
     }
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     var ran = 0
     for handle in handles.all {
       let result = await handle.result

@@ -37,11 +37,6 @@ struct RetryTests {
     }
   }
 
-  private func pass(_ time: Duration, sleepers: Int = 1) async {
-    await clock.waitForSleepers(atLeast: sleepers)
-    clock.advance(by: time)
-  }
-
   // MARK: Attempts
 
   @Test(arguments: Way.all, [false, true])
@@ -50,11 +45,11 @@ struct RetryTests {
     let task = run(
       fails(2, suspends: suspends), way, .retry(attempts: 3, backoff: Self.growing))
     _ = await log.first(3)
-    await pass(.milliseconds(999))
+    await clock.pass(.milliseconds(999))
     #expect(times("runs stage") == 1)
     clock.advance(by: .milliseconds(1))
     _ = await log.first(6)
-    await pass(.milliseconds(1_999))
+    await clock.pass(.milliseconds(1_999))
     #expect(times("runs stage") == 2)
     clock.advance(by: .milliseconds(1))
     let result = await task.value
@@ -111,7 +106,7 @@ struct RetryTests {
     let task = run(
       fails(1, in: "failing"), way, .retry(attempts: 2, backoff: .constant(Self.second)))
     _ = await log.first(3)
-    await pass(Self.second)
+    await clock.pass(Self.second)
     let result = await task.value
     #expect(result.isSuccess)
     for name in ["stage", "before", "after", "regardless"] {
@@ -144,7 +139,7 @@ struct RetryTests {
     _ = await log.first(1)
     let next = dispatcher.dispatch(
       action: Script.runs { [log] _ in log.record("next") }, mode: mode)
-    await pass(Self.second)
+    await clock.pass(Self.second)
     _ = await (task.value, next.result)
     #expect(log.all == ["runs stage", "runs stage", "completion true", "next"])
   }

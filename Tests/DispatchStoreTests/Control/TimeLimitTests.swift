@@ -29,8 +29,7 @@ struct TimeLimitTests {
     dispatcher.dispatch(Add())
     while counter.version < 2 { await Task.yield() }
     let task = dispatcher.begin(action: Add(), way.mode, .timeout(Self.second), sends: way.sends)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     #expect(await task.value.dispatchError?.code == .timedOut)
     free.open()
     await dispatcher.drain()
@@ -94,8 +93,7 @@ struct TimeLimitTests {
     }
     own.withLock { $0 = handle }
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     #expect(await inner.first(1).first??.errorCode == .wouldDeadlock)
     await handle.ended()
     free.open()
@@ -108,8 +106,7 @@ struct TimeLimitTests {
     let handle = dispatcher.dispatch(holds(until: free), mode: mode, options: .timeout(Self.second))
     { [log] result in log.record("completion \(result.dispatchError!.code)") }
     _ = await log.first(2)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .milliseconds(999))
+    await clock.pass(.milliseconds(999))
     #expect(!handle.hasEnded)
     clock.advance(by: .milliseconds(1))
     let result = await handle.result
@@ -136,8 +133,7 @@ struct TimeLimitTests {
   func cancelTheBlock(_ mode: Dispatcher.Mode, sends: Bool) async {
     let task = run(untilCancelled, mode, .timeout(Self.second), sends: sends)
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     expectTimedOut(await task.value)
     let parts = await log.first(3)
     #expect(parts.sorted() == ["began", "cancelled", "completion timedOut"])
@@ -148,8 +144,7 @@ struct TimeLimitTests {
   @Test func cancelTheBlockOfASynchronousDispatchWhoseResultFollowsIt() async {
     let task = run(untilCancelled, .sync, .timeout(Self.second))
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     expectTimedOut(await task.value)
     #expect(log.all == ["began", "cancelled", "completion timedOut"])
   }
@@ -167,8 +162,7 @@ struct TimeLimitTests {
     }
     let task = run(stubborn, mode, .timeout(Self.second), sends: mode != .sync)
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     #expect(await log.first(2) == ["began", "cancelled"])
     free.open()
     let result = await task.value
@@ -183,8 +177,7 @@ struct TimeLimitTests {
     let holder = dispatcher.dispatch(action: holds(until: free), mode: mode)
     _ = await log.first(1)
     let task = run(.runs { _ in log.record("ran") }, mode, .timeout(Self.second), sends: sends)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     let result = await task.value
     expectTimedOut(result)
     guard case .cancelled(hasStarted: false) = result["stage"] else {
@@ -202,8 +195,7 @@ struct TimeLimitTests {
     let other = dispatcher.dispatch(action: holds(until: free), mode: .serial(lane: "other"))
     let task = run(
       .runs { _ in log.record("ran") }, mode, [.after(other), .timeout(Self.second)])
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     expectTimedOut(await task.value)
     #expect(!other.hasEnded)
     free.open()
@@ -254,8 +246,7 @@ struct TimeLimitTests {
         .timeout(.seconds(9)), .deadline(clock.now.advanced(by: .seconds(2))),
         .timeout(.seconds(5)),
       ])
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(2))
+    await clock.pass(.seconds(2))
     expectTimedOut(await task.value, after: .seconds(2))
   }
 
@@ -273,8 +264,7 @@ struct TimeLimitTests {
     }
     let handle = dispatcher.dispatch(action: script, mode: mode, options: .timeout(Self.second))
     _ = await log.first(2)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     let result = await handle.result
     expectTimedOut(result)
     #expect(result.stores.map(\.storeIdentifier) == ["stage", "middle", "after"])
@@ -334,8 +324,7 @@ struct TimeLimitTests {
       }, waitFor: ["stock"])
     let handle = dispatcher.dispatch(Sell(), mode: mode, options: .timeout(Self.second))
     await began.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     let result = await handle.result
     free.open()
     expectTimedOut(result)
@@ -357,8 +346,7 @@ struct TimeLimitTests {
     }
     let handle = dispatcher.dispatch(action: script, mode: mode, options: .timeout(Self.second))
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     expectTimedOut(await handle.result)
     #expect(log.all == ["stage"])
     free.open()
@@ -384,8 +372,7 @@ struct TimeLimitTests {
     }
     let handle = dispatcher.dispatch(action: script, mode: mode, options: .timeout(Self.second))
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     let result = await handle.result
     free.open()
     let ended = await ends.results.first(1)[0]
@@ -400,8 +387,7 @@ struct TimeLimitTests {
       actions: [Script.adds("1"), holds(until: free), Script.adds("3")], mode: mode,
       options: .timeout(Self.second))
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     let result = await handle.result
     expectTimedOut(result)
     #expect(result.steps.count == 1)
@@ -449,8 +435,7 @@ struct TimeLimitTests {
         await dispatcher.send(script, options: .timeout(Self.second)).result
       }
     }
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second / 2)
+    await clock.pass(Self.second / 2)
     let error = await task.value.dispatchError
     #expect(error?.code == .timedOut && error?.timeLimit == Self.second)
   }
@@ -468,8 +453,7 @@ struct TimeLimitTests {
         script, mode: .mainThread, options: isDefault ? [] : .timeout(Self.second)
       ).result
     }
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     expectTimedOut(await sent.value)
     busy.end()
     #expect(log.all.isEmpty)
@@ -485,8 +469,7 @@ struct TimeLimitTests {
       log.record("next \(next.wait().isSuccess)")
     }
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     expectTimedOut(await handle.result)
     #expect(log.all == ["began", "next true"])
   }
@@ -506,8 +489,7 @@ struct TimeLimitTests {
         log.record("\(inner.dispatchError.map { "\($0.code)" } ?? "finished")")
       }, mode: mode, options: .timeout(Self.second))
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.second)
+    await clock.pass(Self.second)
     await handle.ended()
     free.open()
     #expect(await log.first(2) == ["began", "wouldDeadlock"])

@@ -33,29 +33,23 @@ struct WatchdogTests {
     await started.opened()
   }
 
-  /// Each alarm is waited for before the time advances to it.
-  private func advance(by seconds: Int) async {
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(seconds))
-  }
-
   @Test(arguments: modes)
   func reportsAStallOnceAndAgainAfterTwiceTheTime(mode: Dispatcher.Mode) async {
     watch()
     await hold(mode)
-    await advance(by: 7)
+    await clock.pass(.seconds(7))
     #expect(reports.count == 0)
-    await advance(by: 1)
+    await clock.pass(.seconds(1))
     let first = await reports.first(1)[0]
     #expect(first.entries.count == 1 && first.entries[0].timeUnmoved == .seconds(8))
     #expect(first.entries[0].mode == mode)
     #expect(first.description.contains("in flight for 8 s"))
-    await advance(by: 4)
+    await clock.pass(.seconds(4))
     #expect(reports.count == 1)
-    await advance(by: 4)
+    await clock.pass(.seconds(4))
     #expect(await reports.first(2)[1].entries[0].timeUnmoved == .seconds(16))
-    await advance(by: 8)
-    await advance(by: 8)
+    await clock.pass(.seconds(8))
+    await clock.pass(.seconds(8))
     #expect(await reports.first(3)[2].entries[0].timeUnmoved == .seconds(32))
     free.open()
     #expect(await dispatcher.drain().isComplete)
@@ -79,13 +73,13 @@ struct WatchdogTests {
     Thread { dispatcher.dispatch(action: action, mode: mode) }.start()
     for index in 0..<3 {
       _ = await started.first(index + 1)
-      await advance(by: index == 0 ? 6 : 7)
+      await clock.pass(.seconds(index == 0 ? 6 : 7))
       // In all more than the limit, but not since the last start.
       if index < 2 { gates[index].open() }
     }
     #expect(reports.count == 0)
     // It has not moved for 7 of 8 seconds now.
-    await advance(by: 1)
+    await clock.pass(.seconds(1))
     #expect(await reports.first(1)[0].entries[0].timeUnmoved == .seconds(8))
     gates[2].open()
     #expect(await dispatcher.drain().isComplete)
@@ -107,7 +101,7 @@ struct WatchdogTests {
     _ = await started.first(1)
     let waiting = dispatcher.dispatch(action: Script.adds("x"), mode: mode)
     for index in 0..<3 {
-      await advance(by: 6)
+      await clock.pass(.seconds(6))
       gates[index].open()
       _ = await started.first(index + 2)
     }
@@ -132,11 +126,11 @@ struct WatchdogTests {
     let waiting = dispatch("2", .rateLimited(by: limit))
     let behind = dispatch("3", [])
     await limit.waiting(1)
-    for _ in 0..<7 { await advance(by: 8) }
+    for _ in 0..<7 { await clock.pass(.seconds(8)) }
     await clock.waitForSleepers(atLeast: 1)
     #expect(reports.count == 0 && !waiting.hasEnded)
     // A look that comes late may find them about to begin, so reports no longer count.
-    await advance(by: 4)
+    await clock.pass(.seconds(4))
     #expect(await waiting.result.isSuccess)
     #expect(await behind.result.isSuccess)
   }
@@ -179,11 +173,11 @@ struct WatchdogTests {
         !diagnosis.edges.isEmpty && states.contains { $0.hasPrefix("waits for its time") }
     }
     #expect(!states.contains { $0.contains("queue") }, "\(states)")
-    for _ in 0..<7 { await advance(by: 8) }
+    for _ in 0..<7 { await clock.pass(.seconds(8)) }
     await clock.waitForSleepers(atLeast: 1)
     #expect(reports.count == 0 && !waiter.hasEnded)
     // A look that comes late may find it about to begin, so reports no longer count.
-    await advance(by: 4)
+    await clock.pass(.seconds(4))
     #expect(await waiter.result.isSuccess)
   }
 
@@ -199,11 +193,11 @@ struct WatchdogTests {
     _ = await attempts.first(1)
     // The watchdog's, and that of the pause, which would be longer if the time advanced before it is set.
     while dispatcher.timers.count < 2 { await Task.yield() }
-    for _ in 0..<7 { await advance(by: 8) }
+    for _ in 0..<7 { await clock.pass(.seconds(8)) }
     await clock.waitForSleepers(atLeast: 1)
     #expect(reports.count == 0 && !failing.hasEnded)
     // A look that comes late may find it about to begin, so reports no longer count.
-    await advance(by: 4)
+    await clock.pass(.seconds(4))
     #expect(await failing.result.isSuccess)
   }
 
@@ -218,13 +212,13 @@ struct WatchdogTests {
       ], mode: .serial)
     await began.opened()
     dispatcher.dispatch(action: Script.adds("x"), mode: .serial)
-    await advance(by: 4)
+    await clock.pass(.seconds(4))
     let moved = dispatcher.diagnosis().entries.count
     goesOn.open()
     #expect(moved == 3)
     // The sequence has moved after four seconds, and does so no more.
     await second.opened()
-    for _ in 0..<20 where reports.count == 0 { await advance(by: 1) }
+    for _ in 0..<20 where reports.count == 0 { await clock.pass(.seconds(1)) }
     let report = await reports.first(1)[0]
     #expect(report.entries.count == 3)
     free.open()
@@ -236,15 +230,15 @@ struct WatchdogTests {
   func reportsNothingMoreForWhatWaitsForTheSame(mode: Dispatcher.Mode) async {
     watch()
     await hold(mode)
-    await advance(by: 2)
+    await clock.pass(.seconds(2))
     for _ in 0..<5 { dispatcher.dispatch(action: Script.adds("x"), mode: mode) }
-    await advance(by: 6)
+    await clock.pass(.seconds(6))
     #expect(await reports.first(1)[0].entries.count == 6)
     // Those behind have not moved for the limit now.
-    await advance(by: 2)
+    await clock.pass(.seconds(2))
     await clock.waitForSleepers(atLeast: 1)
     #expect(reports.count == 1)
-    await advance(by: 6)
+    await clock.pass(.seconds(6))
     #expect(await reports.first(2)[1].entries.count == 6)
     free.open()
     #expect(await dispatcher.drain().isComplete)
@@ -254,11 +248,11 @@ struct WatchdogTests {
   @Test func reportsAnotherStallToo() async {
     watch()
     await hold(.serial(lane: "a"))
-    await advance(by: 4)
+    await clock.pass(.seconds(4))
     await hold(.serial(lane: "b"))
-    await advance(by: 4)
+    await clock.pass(.seconds(4))
     #expect(await reports.first(1)[0].entries.count == 2)
-    await advance(by: 4)
+    await clock.pass(.seconds(4))
     _ = await reports.first(2)
     free.open()
     #expect(await dispatcher.drain().isComplete)
@@ -304,7 +298,7 @@ struct WatchdogTests {
     let others = Recorder<Diagnosis>()
     dispatcher.watchdog(after: .seconds(4)) { others.record($0) }
     await hold(mode)
-    await advance(by: 4)
+    await clock.pass(.seconds(4))
     #expect(await others.first(1)[0].entries.map(\.mode) == [mode])
     free.open()
     early.open()
@@ -318,7 +312,7 @@ struct WatchdogTests {
     await hold(mode)
     watch()
     dispatcher.tracksInFlight = false
-    await advance(by: 8)
+    await clock.pass(.seconds(8))
     #expect(await reports.first(1)[0].entries.map(\.mode) == [mode])
     free.open()
     #expect(await dispatcher.drain().isComplete)
@@ -334,7 +328,7 @@ struct WatchdogTests {
     former.forget(trace)
     watch()
     former.watch(trace, of: dispatcher)
-    await advance(by: 8)
+    await clock.pass(.seconds(8))
     #expect(await reports.first(1)[0].entries.count == 1)
     free.open()
     #expect(await dispatcher.drain().isComplete)
@@ -345,7 +339,7 @@ struct WatchdogTests {
     watch()
     dispatcher.queue.isSuspended = true
     for _ in 0..<3 { dispatcher.dispatch(action: Script.adds("x"), mode: mode) }
-    await advance(by: 8)
+    await clock.pass(.seconds(8))
     let report = await reports.first(1)[0]
     #expect(report.isSuspended && report.entries.count == 3)
     #expect(report.description.contains("suspended"))
@@ -365,7 +359,7 @@ struct WatchdogTests {
         }, mode: .async)
     }
     await started.full()
-    await advance(by: 8)
+    await clock.pass(.seconds(8))
     let report = await reports.first(1)[0]
     #expect(report.entries.count == 5)
     #expect(report.entries.count { $0.waitsForQueue } == 1)
@@ -377,11 +371,11 @@ struct WatchdogTests {
     watch()
     await dispatcher.dispatch(action: Script.adds("x"), mode: .serial).ended()
     #expect(dispatcher.timers.count == 1)
-    await advance(by: 8)
+    await clock.pass(.seconds(8))
     // The alarm has come where the next dispatch sets another one.
     while dispatcher.timers.count > 0 { await Task.yield() }
     await hold(.serial)
-    await advance(by: 8)
+    await clock.pass(.seconds(8))
     _ = await reports.first(1)
     free.open()
     #expect(await dispatcher.drain().isComplete)
@@ -393,7 +387,7 @@ struct WatchdogTests {
     dispatcher.watchdog(after: .seconds(8))
     await hold(.serial)
     dispatcher.dispatch(action: Script.adds("x"), mode: .serial)
-    await advance(by: 8)
+    await clock.pass(.seconds(8))
     let warning = await warnings.first(1)[0]
     #expect(warning.kind == .stalled)
     #expect(

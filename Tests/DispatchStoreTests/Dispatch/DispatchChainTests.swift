@@ -156,8 +156,7 @@ struct DispatchChainTests {
     case .cancelled: outer.cancel()
     case .cancelledWithEffects: outer.cancelWithEffects()
     case .timedOut:
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: .seconds(5))
+      await clock.pass(.seconds(5))
     }
     let result = await handles.first(1)[0].result
     #expect(!result.isSuccess)
@@ -192,8 +191,7 @@ struct DispatchChainTests {
     case .cancelled: outer.cancel()
     case .cancelledWithEffects: outer.cancelWithEffects()
     case .timedOut:
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: .seconds(5))
+      await clock.pass(.seconds(5))
     }
     await ended.full()
     await outer.settled()

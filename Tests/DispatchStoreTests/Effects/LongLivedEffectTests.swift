@@ -59,8 +59,7 @@ struct LongLivedEffectTests {
       }.onFailure { _, _ in log.record("failed") })
     for run in 1...2 {
       _ = await log.first(2 * run)
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: .seconds(10))
+      await clock.pass(.seconds(10))
     }
     _ = await log.first(6)
     #expect(
@@ -87,14 +86,12 @@ struct LongLivedEffectTests {
         throw StageFright()
       }.onFailure { _, context in log.record("failed") })
     _ = await log.first(2)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     _ = await log.first(3)
     clock.advance(by: .seconds(10))
     end.open()
     _ = await log.first(4)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     _ = await log.first(6)
     #expect(
       log.all == [

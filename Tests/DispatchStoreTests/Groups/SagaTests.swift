@@ -239,8 +239,7 @@ struct SagaTests {
         results.record(await form.form.runHere(group, by: dispatcher))
       }, options: .timeout(.seconds(1)))
     await began.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     let result = await results.first(1)[0]
     #expect(!result.isSuccess && result.steps.last?.outcome.isSkipped == true)
     #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
@@ -417,8 +416,7 @@ struct SagaTests {
       await run(group, form.form, by: dispatcher, isLimitOfStep ? .named("saga") : limit)
     }
     await began.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     let result = await task.value
     #expect((result.error as? DispatchError)?.code == .timedOut)
     #expect(stage.model == ["late", "-late"])
@@ -438,8 +436,7 @@ struct SagaTests {
     }
     let task = Task { await dispatcher.send(group, options: .limited(by: DispatchLimit(1))) }
     await began.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     _ = await task.value
     #expect(stage.model == ["late", "-late"])
   }
@@ -463,8 +460,7 @@ struct SagaTests {
     }
     let task = Task { await form.run(group, by: dispatcher) }
     await began.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     await isCancelled.opened()
     // Comes after the end of the compensation, if that does not wait for its block.
     for _ in 0..<20 { await dispatcher.dispatch(action: Script.runs { _ in }).ended() }
@@ -606,8 +602,7 @@ struct SagaTests {
     }
     let task = Task { await run(group, form.form, by: dispatcher, .timeout(.seconds(1))) }
     await began.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     let result = await task.value
     #expect((result.error as? DispatchError)?.code == .timedOut)
     #expect(result.outcomes == "+-.")
@@ -717,8 +712,7 @@ struct SagaTests {
     }
     let handle = await begin(group, in: place, of: dispatcher, .timeout(.seconds(1)))
     await began.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     let result = await handle.result
     #expect((result.error as? DispatchError)?.code == .timedOut)
     #expect(result.outcomes == "-.")

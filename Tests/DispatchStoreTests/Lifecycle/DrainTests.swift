@@ -85,8 +85,7 @@ struct DrainTests {
         actions: Array(repeating: script, count: actionCount), mode: mode, options: options,
         then: completion)
     await started.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     await completes.opened()
     free.open()
     let isOver = Latch()
@@ -124,8 +123,7 @@ struct DrainTests {
       dispatcher.dispatch(storeIdentifier: "waiting", action: Script.adds("b"), mode: mode)
     }
     let drain = Task { await dispatcher.drain(timeout: .seconds(2)) }
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(2))
+    await clock.pass(.seconds(2))
     let report = await drain.value
     #expect(!report.isComplete)
     #expect(report.unfinished?.count == 1 + waiting)

@@ -260,8 +260,7 @@ struct DispatchLimitTests {
       await dispatcher.send(
         Script.adds("x"), mode: mode, options: [.limited(by: limit), .timeout(.seconds(1))])
     }
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     #expect(await task.value.errorCode == .timedOut)
     #expect(limit.statistics.waiting == 0)
     free.open()
@@ -569,8 +568,7 @@ struct DispatchLimitTests {
         ended.open()
       }, mode: mode, options: [.limited(by: limit), .timeout(.seconds(1))])
     await started.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     #expect(await timed.result.errorCode == .timedOut)
     #expect(limit.statistics.inFlight == 1)
     free.open()

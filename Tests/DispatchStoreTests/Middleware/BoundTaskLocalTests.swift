@@ -272,8 +272,7 @@ struct BoundTaskLocalTests {
     cancelled.cancel()
     await cancelled.ended()
     #expect(log.all == ["then none/c", "end none/c"])
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     await held.ended()
     #expect(log.all.contains("then none/h"))
     free.open()
@@ -294,8 +293,7 @@ struct BoundTaskLocalTests {
     }
     let task = dispatcher.begin(
       script, way.mode, .debounced("k", for: .seconds(1)), sends: way.sends)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     #expect(await task.value.isSuccess)
     #expect(log.all == ["none/s"])
   }

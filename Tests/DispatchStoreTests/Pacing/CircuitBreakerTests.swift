@@ -102,11 +102,9 @@ struct CircuitBreakerTests {
       action: stage.notes("later"), options: [.delayed(by: .seconds(1)), options])
     let sooner = dispatcher.dispatch(
       action: stage.notes("sooner"), options: [.delayed(by: .milliseconds(500)), options])
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .milliseconds(500))
+    await clock.pass(.milliseconds(500))
     #expect(await sooner.result.errorCode == .circuitOpen)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .milliseconds(500))
+    await clock.pass(.milliseconds(500))
     #expect(await later.result.isSuccess)
     #expect(breaker.state == .closed)
   }
@@ -134,11 +132,9 @@ struct CircuitBreakerTests {
     await limit.waiting(1)
     let next = dispatcher.dispatch(action: stage.notes("1"), options: rate)
     await limit.waiting(2)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .milliseconds(500))
+    await clock.pass(.milliseconds(500))
     await dispatcher.send(stage.fails(), options: .guarded(by: breaker))
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .milliseconds(500))
+    await clock.pass(.milliseconds(500))
     #expect(await refused.result.errorCode == .circuitOpen)
     #expect(await next.result.isSuccess)
     #expect(log.all == ["0 at 0", "1 at 1"])
@@ -247,7 +243,7 @@ struct CircuitBreakerTests {
       Script.holds(opening: begun, until: free), way,
       [.guarded(by: breaker), .timeout(.seconds(1))])
     await begun.opened()
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     while breaker.state != .open { await Task.yield() }
     free.open()
     #expect(await timed.value.errorCode == .timedOut)
@@ -261,7 +257,7 @@ struct CircuitBreakerTests {
       Script.blocks(opening: begun, until: free), .sync,
       [.guarded(by: breaker), .timeout(.seconds(1))])
     await begun.opened()
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     while breaker.state != .open { await Task.yield() }
     free.open()
     #expect(await timed.value.errorCode == .timedOut)
@@ -283,7 +279,7 @@ struct CircuitBreakerTests {
       }
     }
     await begun.opened()
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     while breaker.state != .open { await Task.yield() }
     free.open()
     #expect(await timed.value == .timedOut)
@@ -355,7 +351,7 @@ struct CircuitBreakerTests {
     switch cancellation {
     case .ofTask where way.sends: result.cancel()
     case .ofDispatch, .ofTask: dispatcher.cancel(named: "call")
-    case .atDeadline: await stage.passASecond()
+    case .atDeadline: await stage.clock.pass(.seconds(1))
     }
     if cancellation == .atDeadline {
       #expect(await result.value.errorCode == .timedOut)
@@ -397,7 +393,7 @@ struct CircuitBreakerTests {
       script, mode: mode, options: [.guarded(by: breaker), .timeout(.seconds(1))]
     ) { _ in states.record(breaker.state) }
     await begun.opened()
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     #expect(await states.first(1) == [.open])
     free.open()
   }

@@ -25,12 +25,6 @@ struct PacingStage: Sendable {
   {
     it.run(script, way.mode, options, sends: way.sends)
   }
-
-  /// Passes a second, once a timer waits for that.
-  func passASecond() async {
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
-  }
 }
 
 extension RateLimit {

@@ -31,7 +31,7 @@ struct RateLimitTests {
     for index in 1..<4 {
       await limit.waiting(way.mode == .sync || way.mode == .async ? 4 - index : 1)
       #expect(log.count == index)
-      await stage.passASecond()
+      await stage.clock.pass(.seconds(1))
       #expect(await log.first(index + 1).last == "\(index) at \(index)")
     }
     for task in tasks { #expect(await task.value.isSuccess) }
@@ -47,7 +47,7 @@ struct RateLimitTests {
         #expect(await stage.run(stage.notes("\(index)"), way, options).value.isSuccess)
       }
       #expect(log.all.suffix(3) == (0..<3).map { "\($0) at \(3 * round)" })
-      for _ in 0..<3 { await stage.passASecond() }
+      for _ in 0..<3 { await stage.clock.pass(.seconds(1)) }
       await limit.isFull()
     }
   }
@@ -60,7 +60,7 @@ struct RateLimitTests {
     let waits = stage.run(stage.notes("1"), way, .rateLimited(by: limit))
     await limit.waiting(1)
     let behind = stage.run(stage.notes("2"), way, [])
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     #expect(await waits.value.isSuccess)
     #expect(await behind.value.isSuccess)
     #expect(log.all == ["0 at 0", "1 at 1", "2 at 1"])
@@ -75,7 +75,7 @@ struct RateLimitTests {
     let waits = dispatcher.dispatch(action: stage.notes("1"), mode: mode, options: options)
     await limit.waiting(1)
     let behind = dispatcher.dispatch(action: stage.notes("2"), mode: .serial(lane: "b"))
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     #expect(await waits.result.isSuccess)
     #expect(await behind.result.isSuccess)
     #expect(log.all == ["0 at 0", "1 at 1", "2 at 1"])
@@ -90,7 +90,7 @@ struct RateLimitTests {
     let waits = stage.run(stage.notes("1"), way, options)
     await limit.waiting(1)
     dispatcher.queue.isSuspended = true
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     await limit.waiting(0)
     #expect(log.count == 1)
     dispatcher.queue.isSuspended = false
@@ -119,7 +119,7 @@ struct RateLimitTests {
     case .condition: await stock.send(Ping())
     }
     for left in (0..<4).reversed() {
-      await stage.passASecond()
+      await stage.clock.pass(.seconds(1))
       await limit.waiting(left)
     }
     #expect(log.count == 1)
@@ -130,7 +130,7 @@ struct RateLimitTests {
     while log.count + limit.statistics.waiting < 5 { await Task.yield() }
     #expect(log.count == 2)
     for count in 3...5 where log.count < 5 {
-      await stage.passASecond()
+      await stage.clock.pass(.seconds(1))
       _ = await log.first(count)
       await limit.waiting(5 - count)
     }
@@ -162,8 +162,7 @@ struct RateLimitTests {
     case .cancellation where sends: third.cancel()
     case .cancellation, .name: #expect(dispatcher.cancel(named: "2") == 1)
     case .timeout:
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: .milliseconds(500))
+      await clock.pass(.milliseconds(500))
     }
     let error = await third.value.error
     if ending == .timeout {
@@ -171,15 +170,14 @@ struct RateLimitTests {
       #expect(error?.code == .timedOut)
       #expect(
         error?.message.contains("a token of the rate limit \"mails\" for the key ann") == true)
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: .milliseconds(500))
+      await clock.pass(.milliseconds(500))
     } else {
       #expect(error is CancellationError)
-      await stage.passASecond()
+      await stage.clock.pass(.seconds(1))
     }
     #expect(await second.value.isSuccess)
     #expect(limit.statistics.waiting == 1)
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     #expect(await fourth.value.isSuccess)
     #expect(log.all == ["0 at 0", "1 at 1", "3 at 2"])
     #expect(limit.statistics.admitted == 3)
@@ -193,7 +191,7 @@ struct RateLimitTests {
       action: stage.notes("1"), options: [options, .timeout(.seconds(1))])
     let next = dispatcher.dispatch(action: stage.notes("2"), options: options)
     await limit.waiting(2)
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     // At its deadline it may have begun, and so used the token.
     let isUsed = await timed.result.isSuccess || limit.statistics.admitted == 2
     if isUsed { stage.clock.advance(by: .seconds(1)) }
@@ -216,7 +214,7 @@ struct RateLimitTests {
       default: break
       }
       async let drain = stage.dispatcher.drain()
-      await stage.passASecond()
+      await stage.clock.pass(.seconds(1))
       #expect(await drain.isComplete)
       #expect(await waits.value.isSuccess)
       #expect(stage.log.all == ["0 at 0", "1 at 1"])
@@ -231,7 +229,7 @@ struct RateLimitTests {
     let waits = dispatcher.dispatch(action: stage.notes("1"), options: options)
     let report = await dispatcher.drain(timeout: .zero)
     #expect(!report.isComplete && report.unfinished?.count == 1)
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     #expect(await waits.result.isSuccess)
   }
 
@@ -270,8 +268,7 @@ struct RateLimitTests {
       }, Way(mode: way.mode, sends: way.sends), .rateLimited(by: limit))
     if !isSameLane {
       await limit.waiting(1)
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: .seconds(1))
+      await clock.pass(.seconds(1))
     }
     #expect(await codes.first(1) == [isSameLane ? .wouldDeadlock : nil])
     _ = await outer.value
@@ -290,7 +287,7 @@ struct RateLimitTests {
       }
     }
     await limit.waiting(1)
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     #expect(await task.value == [true, true])
     #expect(log.all == ["0 at 0", "1 at 1"])
   }
@@ -427,8 +424,7 @@ struct RateLimitTests {
     second.addStage()
     let waits = second.dispatch(action: stage.notes("1"), options: .rateLimited(by: limit))
     await limit.waiting(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     #expect(await waits.result.isSuccess)
     clock.advance(by: .seconds(1))
     await limit.isFull()
@@ -481,11 +477,9 @@ struct RateLimitTests {
     let later = dispatcher.dispatch(
       action: stage.notes("later"), options: [.delayed(by: .seconds(1)), options])
     #expect(limit.statistics.keys == 0)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .milliseconds(500))
+    await clock.pass(.milliseconds(500))
     #expect(await dispatcher.send(stage.notes("now"), options: options).isSuccess)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .milliseconds(500))
+    await clock.pass(.milliseconds(500))
     if overflow == .reject {
       let result = await later.result
       #expect(result.errorCode == .rateLimitExceeded)
@@ -493,7 +487,7 @@ struct RateLimitTests {
       return
     }
     await limit.waiting(1)
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     #expect(await later.result.isSuccess)
   }
 
@@ -519,7 +513,7 @@ struct RateLimitTests {
       storeIdentifier: "stage", action: stage.notes("1"), mode: .async, options: options)
     await limit.waiting(1)
     await stock.send(Ping())
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     await limit.waiting(0)
     #expect(log.count == 1)
     await stock.send(Ping())
@@ -538,7 +532,7 @@ struct RateLimitTests {
     await limit.waiting(1)
     let other = dispatcher.dispatch(
       action: stage.notes("2"), mode: .serial(lane: "other"), options: key)
-    await stage.passASecond()
+    await stage.clock.pass(.seconds(1))
     #expect(await waits.result.isSuccess)
     #expect(await other.result.isSuccess)
     #expect(log.all == ["0 at 0", "1 at 1", "2 at 1"])
@@ -555,7 +549,7 @@ struct RateLimitTests {
     #expect(await above.result.errorCode == .limitExceeded)
     await limit.waiting(2)
     for count in [2, 3] {
-      await stage.passASecond()
+      await stage.clock.pass(.seconds(1))
       // The next token comes a second after this one has begun.
       _ = await log.first(count)
     }

@@ -209,8 +209,7 @@ struct DispatchRecorderTests {
     }
     let task = dispatcher.begin(script, mode, .timeout(.seconds(1)))
     await began.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     if !heedsIt { free.open() }
     let result = await task.value
     #expect(result.errorCode == .timedOut)
@@ -233,8 +232,7 @@ struct DispatchRecorderTests {
       action: Script.adds("x"), mode: mode, options: .timeout(.seconds(1)))
     let cancelled = dispatcher.dispatch(action: Script.adds("y"), mode: mode)
     cancelled.cancel()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     #expect(await entry(late.dispatchID, in: recorder).outcome == .timedOut)
     #expect(await entry(cancelled.dispatchID, in: recorder).outcome == .cancelled)
     free.open()
@@ -415,8 +413,7 @@ struct DispatchRecorderTests {
     let task = dispatcher.begin(action: Fails(), way.mode, options, sends: way.sends)
     for number in 1...2 {
       _ = await starts.first(number)
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: .seconds(1))
+      await clock.pass(.seconds(1))
     }
     _ = await task.value
     let runs = try #require(recorder.log.entries.last?.stores)
@@ -442,8 +439,7 @@ struct DispatchRecorderTests {
     let handles = (1...2).map { _ in dispatcher.dispatch(action: Busy(), mode: mode) }
     for number in 1...2 {
       _ = await starts.first(number)
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: .seconds(1))
+      await clock.pass(.seconds(1))
     }
     for handle in handles { await handle.ended() }
     let runs = recorder.log.entries.compactMap { entry in

@@ -26,11 +26,6 @@ extension GateStage {
     }
   }
 
-  func pass(_ time: Duration) async {
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: time)
-  }
-
   /// Returns once all timers of the present time have fired.
   func comeToRest() async {
     let rest = Latch()

@@ -24,7 +24,7 @@ struct RepeatingScheduleTests {
   func itRunsEachTimeItsIntervalHasPassed(_ mode: Dispatcher.Mode) async {
     start(mode: mode)
     for number in 1...3 {
-      await scene.pass(Self.minute)
+      await scene.clock.pass(Self.minute)
       #expect(await ends.first(number).last == Self.minute * number)
     }
     #expect(scene.log.all == ["runs k", "runs k", "runs k"])
@@ -33,26 +33,26 @@ struct RepeatingScheduleTests {
   @Test(arguments: [MissedRuns.once, .skip])
   func aLateRunDelaysNoOther(_ missed: MissedRuns) async {
     start(missed: missed)
-    await scene.pass(.seconds(100))
+    await scene.clock.pass(.seconds(100))
     _ = await ends.first(1)
     #expect(scene.dispatcher.scheduled[0].due == scene.clock.date.addingTimeInterval(20))
-    await scene.pass(.seconds(20))
+    await scene.clock.pass(.seconds(20))
     #expect(await ends.first(2) == [.seconds(100), .seconds(120)])
   }
 
   @Test func missedRunsAreMadeUpForByOne() async {
     start(missed: .once)
-    await scene.pass(.seconds(330))
+    await scene.clock.pass(.seconds(330))
     _ = await ends.first(1)
-    await scene.pass(.seconds(30))
+    await scene.clock.pass(.seconds(30))
     #expect(await ends.first(2) == [.seconds(330), .seconds(360)])
   }
 
   @Test func missedRunsAreSkipped() async {
     start(missed: .skip)
-    await scene.pass(.seconds(330))
+    await scene.clock.pass(.seconds(330))
     await scene.comeToRest()
-    await scene.pass(.seconds(30))
+    await scene.clock.pass(.seconds(30))
     #expect(await ends.first(1) == [.seconds(360) + .nanoseconds(1)])
   }
 
@@ -64,19 +64,19 @@ struct RepeatingScheduleTests {
         log.record("begins")
         await mayEnd.opened()
       })
-    await scene.pass(Self.minute)
+    await scene.clock.pass(Self.minute)
     _ = await log.first(1)
     for _ in 0..<3 {
-      await scene.pass(Self.minute)
+      await scene.clock.pass(Self.minute)
       await scene.comeToRest()
     }
     start("k", Self.minute)
-    await scene.pass(Self.minute)
+    await scene.clock.pass(Self.minute)
     await scene.comeToRest()
     #expect(log.all == ["begins"], "It is not beside one of a former schedule of its name either.")
     mayEnd.open()
     _ = await ends.first(1)
-    await scene.pass(Self.minute)
+    await scene.clock.pass(Self.minute)
     _ = await ends.first(2)
     #expect(log.all == ["begins", "runs k"])
   }
@@ -94,19 +94,15 @@ struct RepeatingScheduleTests {
     dispatcher.every(Self.minute, name: "k", perform: script) {
       results.record($0.dispatchError?.code)
     }
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: Self.minute)
+    await clock.pass(Self.minute)
     _ = await log.first(1)
     await dispatcher.timersAreSet(2)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(10))
+    await clock.pass(.seconds(10))
     #expect(await results.first(1) == [.timedOut])
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(50))
+    await clock.pass(.seconds(50))
     let next = dispatcher.dispatch(
       Script.adds("x"), options: DispatchOptions.delayed(by: .nanoseconds(1)))
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .nanoseconds(1))
+    await clock.pass(.nanoseconds(1))
     #expect(await next.result.isSuccess)
     #expect(log.all == ["begins"])
     mayEnd.open()
@@ -116,7 +112,7 @@ struct RepeatingScheduleTests {
   @Test func anotherOneOfItsNameReplacesIt() async {
     start("k", Self.minute, scene.runs("old"))
     start("k", .seconds(90), scene.runs("new"))
-    await scene.pass(.seconds(90))
+    await scene.clock.pass(.seconds(90))
     _ = await ends.first(1)
     #expect(scene.log.all == ["runs new"])
     let handle = scene.dispatcher.dispatch(
@@ -124,14 +120,14 @@ struct RepeatingScheduleTests {
     #expect(scene.dispatcher.scheduled.map(\.interval) == [nil])
     start("k", .seconds(90), scene.runs("again"))
     #expect(await handle.result.dispatchError?.code == .skipped)
-    await scene.pass(.seconds(90))
+    await scene.clock.pass(.seconds(90))
     _ = await ends.first(2)
     #expect(scene.log.all == ["runs new", "runs again"])
   }
 
   @Test func itIsCancelledByItsName() async {
     start()
-    await scene.pass(Self.minute)
+    await scene.clock.pass(Self.minute)
     _ = await ends.first(1)
     #expect(scene.dispatcher.cancelScheduled(named: "k"))
     #expect(!scene.dispatcher.cancelScheduled(named: "k"))
@@ -142,9 +138,9 @@ struct RepeatingScheduleTests {
 
   @Test func aFailedRunStopsNothing() async {
     start("k", Self.minute, .runs { _ in throw StageFright() })
-    await scene.pass(Self.minute)
+    await scene.clock.pass(Self.minute)
     _ = await ends.first(1)
-    await scene.pass(Self.minute)
+    await scene.clock.pass(Self.minute)
     #expect(await ends.first(2).count == 2)
   }
 

@@ -67,8 +67,7 @@ struct ScheduleLifecycleTests {
     let ends = Recorder<DispatchResult>()
     dispatcher.every(Self.second, name: "k", perform: Tick(by: 1), mode: mode) { ends.record($0) }
     for count in 1...2 {
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: Self.second)
+      await clock.pass(Self.second)
       let end = await ends.first(count)[count - 1]
       #expect(end.isSuccess, "\(end)")
     }

@@ -20,10 +20,10 @@ struct ScheduleLoadTests {
     }
     #expect(scene.dispatcher.timers.count == 1)
     #expect(scene.dispatcher.delayedDispatches.count == count)
-    await scene.pass(.seconds(30))
+    await scene.clock.pass(.seconds(30))
     await scene.comeToRest()
     #expect(ended.count == 0)
-    await scene.pass(.seconds(30))
+    await scene.clock.pass(.seconds(30))
     await ended.full()
     #expect(counter.model.count == count)
     #expect(await scene.nothingRemains())
@@ -41,7 +41,7 @@ struct ScheduleLoadTests {
         ) { _ in ended.add() }
       }
     }
-    await scene.pass(.seconds(3))
+    await scene.clock.pass(.seconds(3))
     await ended.full()
     let byLane = Dictionary(grouping: notes.model.notes) { String($0.prefix { $0 != " " }) }
     #expect(byLane.count == count)
@@ -60,7 +60,7 @@ struct ScheduleLoadTests {
             options: .delayed(by: .seconds(Int64(1 + number % 3)), name: "k")))
       }
     }
-    await scene.pass(.seconds(3))
+    await scene.clock.pass(.seconds(3))
     var codes: [DispatchError.Code?] = []
     for handle in handles.all { codes.append(await handle.result.dispatchError?.code) }
     #expect(codes.count { $0 == nil } == 1)

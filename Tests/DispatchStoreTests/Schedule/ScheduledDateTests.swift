@@ -48,21 +48,21 @@ struct ScheduledDateTests {
     let date = scene.clock.date.addingTimeInterval(20)
     let task = await scene.pending("1", way, .scheduled(at: date))
     scene.clock.jump(by: .seconds(-10))
-    await scene.pass(.seconds(20))
+    await scene.clock.pass(.seconds(20))
     await scene.comeToRest()
     #expect(scene.log.all.isEmpty && scene.clock.date < date)
-    await scene.pass(.seconds(10))
+    await scene.clock.pass(.seconds(10))
     #expect(await task.value.isSuccess)
   }
 
   @Test func aDelayIsNotAffectedByJumps() async {
     let task = await scene.pending("1", way, .delayed(by: .seconds(60)))
     scene.clock.jump(by: .seconds(3_600))
-    await scene.pass(.seconds(59))
+    await scene.clock.pass(.seconds(59))
     await scene.comeToRest()
     #expect(scene.log.all.isEmpty)
     scene.clock.jump(by: .seconds(-7_200))
-    await scene.pass(.seconds(1))
+    await scene.clock.pass(.seconds(1))
     #expect(await task.value.isSuccess)
   }
 

@@ -13,10 +13,10 @@ struct ScheduledDispatchTests {
   func aDelayedDispatchBeginsAfterItsTime(_ way: Way) async {
     scene.dispatcher.register(middleware: RecordingMiddleware("m", to: scene.log))
     let task = await scene.pending("1", way, .delayed(by: Self.second))
-    await scene.pass(.milliseconds(999))
+    await scene.clock.pass(.milliseconds(999))
     await scene.comeToRest()
     #expect(scene.log.all.isEmpty)
-    await scene.pass(.milliseconds(1))
+    await scene.clock.pass(.milliseconds(1))
     #expect(await task.value.isSuccess)
     #expect(scene.log.all == ["m will stage", "runs 1", "m did stage", "1 true"])
     #expect(await scene.nothingRemains())
@@ -26,10 +26,10 @@ struct ScheduledDispatchTests {
   func aScheduledDispatchBeginsAtItsDate(_ way: Way) async {
     let date = scene.clock.date.addingTimeInterval(20)
     let task = await scene.pending("1", way, .scheduled(at: date))
-    await scene.pass(.milliseconds(19_999))
+    await scene.clock.pass(.milliseconds(19_999))
     await scene.comeToRest()
     #expect(scene.log.all.isEmpty)
-    await scene.pass(.milliseconds(1))
+    await scene.clock.pass(.milliseconds(1))
     #expect(await task.value.isSuccess)
     #expect(scene.log.all == ["runs 1", "1 true"])
     #expect(await scene.nothingRemains())
@@ -120,7 +120,7 @@ struct ScheduledDispatchTests {
   func itsTimeLimitCountsFromTheCall(_ way: Way) async {
     let task = await scene.pending(
       "1", way, [.delayed(by: .seconds(5)), .timeout(Self.second)])
-    await scene.pass(Self.second)
+    await scene.clock.pass(Self.second)
     #expect(await task.value.dispatchError?.code == .timedOut)
     #expect(await scene.nothingRemains())
   }
@@ -139,7 +139,7 @@ struct ScheduledDispatchTests {
     scene.clock.advance(by: .seconds(6))
     unit.leave()
     while dispatcher.scheduled.isEmpty { await Task.yield() }
-    await scene.pass(.seconds(4))
+    await scene.clock.pass(.seconds(4))
     #expect(await task.value.isSuccess)
     #expect(await scene.nothingRemains())
   }
@@ -149,7 +149,7 @@ struct ScheduledDispatchTests {
     let handle = scene.dispatcher.dispatch(
       actions: actions, options: .delayed(by: Self.second, name: "both"))
     #expect(scene.dispatcher.scheduled[0].actions.count == 2)
-    await scene.pass(Self.second)
+    await scene.clock.pass(Self.second)
     #expect(await handle.result.isSuccess)
     #expect(scene.log.all == ["runs 1", "runs 2"])
   }
@@ -181,7 +181,7 @@ struct ScheduledDispatchTests {
       }
     }
     #expect(await handles.all[0].result.dispatchError?.code == .skipped)
-    await scene.pass(Self.second)
+    await scene.clock.pass(Self.second)
     #expect(await handles.all[1].result.isSuccess)
     #expect(scene.log.all == ["runs 1"])
   }
@@ -203,9 +203,9 @@ struct ScheduledDispatchTests {
     })
     dispatcher.register(middleware: middleware)
     let first = dispatcher.dispatch(scene.runs("1"), mode: mode, options: options("first"))
-    await scene.pass(Self.second)
+    await scene.clock.pass(Self.second)
     await isMade.opened()
-    await scene.pass(Self.second)
+    await scene.clock.pass(Self.second)
     #expect(await first.result.isSuccess)
     #expect(scene.log.all == ["runs 2", "runs 1"])
     // The line of a key ends with its interval.
@@ -224,7 +224,7 @@ struct ScheduledDispatchTests {
     let handle = scene.dispatcher.dispatch(
       scene.runs("1"), options: [.debounced("k", for: .seconds(9)), .delayed(by: Self.second)])
     #expect(scene.dispatcher.scheduled.count == 1)
-    await scene.pass(Self.second)
+    await scene.clock.pass(Self.second)
     #expect(await handle.result.isSuccess)
   }
 

@@ -46,11 +46,6 @@ struct BlockedPlacesTests {
     return handles
   }
 
-  private func letASecondPass() async {
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
-  }
-
   @Test(arguments: [1, 2], Queue.allCases)
   func resultsAndCompletionsComeAtTheDeadline(_ width: Int, _ queue: Queue) async {
     let (completions, ends) = (Recorder<DispatchError.Code?>(), Recorder<Bool>())
@@ -59,7 +54,7 @@ struct BlockedPlacesTests {
     }
     for handle in handles { handle.whenEnded { ends.record($0.isSuccess) } }
     let next = dispatcher.dispatch(Script.adds("next"))
-    await letASecondPass()
+    await clock.pass(.seconds(1))
     for handle in handles { #expect(await handle.result.dispatchError?.code == .timedOut) }
     #expect(completions.count == width && completions.all.allSatisfy { $0 == .timedOut })
     #expect(await ends.first(width).allSatisfy { !$0 })
@@ -158,7 +153,7 @@ struct BlockedPlacesTests {
         CounterAction.add(1), mode: lane, options: .timeout(.seconds(1))
       ).result
     }
-    await letASecondPass()
+    await clock.pass(.seconds(1))
     #expect(await sent.value.dispatchError?.code == .timedOut)
     free.open()
     dispatcher.queue.isSuspended = false
@@ -170,7 +165,7 @@ struct BlockedPlacesTests {
     let (dispatcher, handles) = await blocked(width, queue)
     let reports = Recorder<Bool>()
     dispatcher.drain(timeout: .seconds(1)) { reports.record($0.isComplete) }
-    await letASecondPass()
+    await clock.pass(.seconds(1))
     #expect(await reports.first(1) == [false])
     free.open()
     dispatcher.queue.isSuspended = false

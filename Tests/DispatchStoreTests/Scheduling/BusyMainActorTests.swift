@@ -59,8 +59,7 @@ struct BusyMainActorTests {
     case .withItsTask:
       sent.cancel()
     case .atItsDeadline:
-      await clock.waitForSleepers(atLeast: 1)
-      clock.advance(by: .seconds(1))
+      await clock.pass(.seconds(1))
     }
     let result = await sent.value
     #expect(log.all == ["begin", "will", "did", "completion", "end"])

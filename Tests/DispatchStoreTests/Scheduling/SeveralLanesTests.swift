@@ -276,8 +276,7 @@ struct SeveralLanesTests {
       // It has come to its gate in the first lane.
       while gateDescription(before: behind) == nil { await Task.yield() }
     }
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     let error = await task.value.dispatchError
     #expect(error?.code == .timedOut)
     if busy == "b" {
@@ -295,8 +294,7 @@ struct SeveralLanesTests {
     let task = run(
       holds("transfer", until: free), sends ? .sent : .dispatched, Self.both, .timeout(.seconds(1)))
     _ = await log.first(1)
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     if !sends { #expect(await task.value.dispatchError?.code == .timedOut) }
     let behind = dispatcher.dispatch(action: notes("behind"), mode: .serial(lane: "b"))
     await dispatcher.dispatch(action: notes("elsewhere"), mode: .serial(lane: "c")).ended()

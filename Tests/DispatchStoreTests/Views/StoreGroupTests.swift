@@ -187,8 +187,7 @@ struct StoreGroupTests {
       completed.record(seen.count)
     }
     await committed.opened()
-    await clock.waitForSleepers(atLeast: 1)
-    clock.advance(by: .seconds(1))
+    await clock.pass(.seconds(1))
     #expect(await completed.first(1) == [0])
     free.open()
     #expect(await seen.first(1) == [handle.dispatchID])
