@@ -10,8 +10,7 @@ struct MisuseTests {
     ) {
       Dispatcher(name: "shop").usePriorities(in: .async)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Dispatcher \"shop\" was given mode .async as a lane"))
+    #expect(result.message.contains("Dispatcher \"shop\" was given mode .async as a lane"))
   }
 
   @Test func anObserverOfAnElementCanNotBeAddedInAnExclusiveSection() async {
@@ -19,8 +18,7 @@ struct MisuseTests {
       let store = ParcelStore.parcels()
       store.updateModel { _ in _ = store.observe(.element(\.parcels, 1)) { _ in } }
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("observed"))
+    #expect(result.message.contains("observed"))
   }
 
   @Test func anEarlierStateCanNotBeReadInAnExclusiveSection() async {
@@ -28,8 +26,7 @@ struct MisuseTests {
       let store = CounterStore.counter("basket")
       store.updateModel { _ in _ = DispatchRecorder().state(of: store, at: 0) }
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("An earlier state of store \"basket\" can't be read inside"))
+    #expect(result.message.contains("An earlier state of store \"basket\" can't be read inside"))
   }
 
   @Test func anUndoCanNotBeAskedForInAnExclusiveSection() async {
@@ -40,8 +37,8 @@ struct MisuseTests {
       store.updateModel { _ in _ = history.undo() }
       withExtendedLifetime(dispatcher) {}
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("was asked for inside the exclusive section of store \"basket\""))
+    #expect(
+      result.message.contains("was asked for inside the exclusive section of store \"basket\""))
   }
 
   @Test func aRecorderWithALimitOfZeroStopsTheProgram() async {
@@ -69,17 +66,15 @@ struct MisuseTests {
         dispatcher.dispatch(action: CounterAction.add(1), mode: .sync)
       }
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("noted dispatches of dispatcher \"shop\""))
-    #expect(message.contains("those of dispatcher \"stock\""))
+    #expect(result.message.contains("noted dispatches of dispatcher \"shop\""))
+    #expect(result.message.contains("those of dispatcher \"stock\""))
   }
 
   @Test func anAttemptOfWorkThatHasNoTimeStopsTheProgram() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = DurableEffect("mail", on: CounterAction.self, attemptTimeout: .zero) { _, _ in nil }
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("The durable effect \"mail\" gives each attempt 0.0 seconds"))
+    #expect(result.message.contains("The durable effect \"mail\" gives each attempt 0.0 seconds"))
   }
 
   @Test func aMaskThatWouldMaskNothingStopsTheProgram() async {
@@ -103,9 +98,8 @@ struct MisuseTests {
       let (basket, stock) = (CounterStore.counter("basket"), CounterStore.counter("stock"))
       basket.updateModel { _ in _ = Dispatcher().snapshot(stock, CounterStore.counter("other")) }
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Store \"stock\" can't be read inside the exclusive section"))
-    #expect(message.contains("of store \"basket\""))
+    #expect(result.message.contains("Store \"stock\" can't be read inside the exclusive section"))
+    #expect(result.message.contains("of store \"basket\""))
   }
 
   @Test(arguments: [false, true])
@@ -123,9 +117,8 @@ struct MisuseTests {
         held.updateModel { $0.count = other.select(count) }
       }
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Store \"other\" can't be read inside"))
-    #expect(message.contains("exclusive section of store \"held\""))
+    #expect(result.message.contains("Store \"other\" can't be read inside"))
+    #expect(result.message.contains("exclusive section of store \"held\""))
   }
 
   @Test func twoTypesOfOneNameStopTheProgramAndAreNamed() async {
@@ -136,8 +129,7 @@ struct MisuseTests {
       struct Second: CodableAction { static var actionName: String { "same" } }
       _ = ActionCoder(First.self, Second.self)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("can't be registered as \"same\""))
-    #expect(message.contains("First") && message.contains("Second"))
+    #expect(result.message.contains("can't be registered as \"same\""))
+    #expect(result.message.contains("First") && result.message.contains("Second"))
   }
 }

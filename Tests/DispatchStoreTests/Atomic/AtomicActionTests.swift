@@ -132,12 +132,11 @@ struct AtomicActionTests {
       kept.record(ledger)
       _ = await ledger.shift()
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
     let store = ofOther ? "other" : "c"
     #expect(
-      message.contains(
+      result.message.contains(
         "Store \"\(store)\" can't be read inside the exclusive section of store \"b\""))
-    #expect(message.contains("name them in waitFor"))
+    #expect(result.message.contains("name them in waitFor"))
   }
 
   @Test(arguments: ["a", "b"])
@@ -152,9 +151,8 @@ struct AtomicActionTests {
       kept.record(ledger)
       _ = await ledger.shift()
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
     #expect(
-      message.contains(
+      result.message.contains(
         "Store \"\(changed)\" can't be changed inside the exclusive section of store \"b\""))
   }
 

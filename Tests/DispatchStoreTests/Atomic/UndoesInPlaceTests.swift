@@ -112,9 +112,9 @@ struct UndoesInPlaceTests {
       makeStores(dispatcher).undoesInPlace(\.items)
       dispatcher.dispatch(Change(fails: fails) { $0.items = [1: Item()] }, mode: .sync)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Store \"warehouse\": a reduction of an atomic action has assigned"))
-    #expect(message.contains("replaceContents(with:)"))
+    #expect(
+      result.message.contains("Store \"warehouse\": a reduction of an atomic action has assigned"))
+    #expect(result.message.contains("replaceContents(with:)"))
   }
 
   /// Its content would be that of the copy by which the rest of the model is undone.
@@ -125,8 +125,7 @@ struct UndoesInPlaceTests {
       _ = Store(model: Shared()) { On(withoutReply: Change.self) { _, _ in } }
         .undoesInPlace(\.items)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("it leads through an object"))
+    #expect(result.message.contains("it leads through an object"))
   }
 
   private final class Shared: @unchecked Sendable {  // because it is used by one thread

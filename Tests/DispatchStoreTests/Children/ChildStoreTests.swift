@@ -125,8 +125,8 @@ struct ChildStoreTests {
         if changes { cart.updateModel { $0.items = [] } } else { _ = cart.model }
       }
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Store \"shop\" can't be \(changes ? "changed" : "read") inside"))
-    #expect(message.contains("exclusive section of store \"held\""))
+    #expect(
+      result.message.contains("Store \"shop\" can't be \(changes ? "changed" : "read") inside"))
+    #expect(result.message.contains("exclusive section of store \"held\""))
   }
 }

@@ -94,10 +94,9 @@ import Testing
       ) { [place, fault] in
         place.make(fault.makeReducer())
       }
-      let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
       let name = "\(type(of: fault.makeReducer()))"
-      #expect(message.contains("\(name) can't be a part of a \(place.rawValue)"))
-      #expect(message.contains(fault.rawValue))
+      #expect(result.message.contains("\(name) can't be a part of a \(place.rawValue)"))
+      #expect(result.message.contains(fault.rawValue))
     }
 
     @Test(arguments: PartPlace.allCases)

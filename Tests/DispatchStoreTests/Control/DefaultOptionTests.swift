@@ -267,15 +267,15 @@ struct DefaultOptionTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Dispatcher(name: "shop", defaults: [.timeout(.seconds(1)), .exclusive("key")])
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("The defaults of dispatcher \"shop\" have the option \"exclusive\""))
+    #expect(
+      result.message.contains("The defaults of dispatcher \"shop\" have the option \"exclusive\""))
   }
 
   @Test func durabilityAsADefaultStopsTheProgram() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Dispatcher(name: "shop", defaults: .durability(.memory))
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("The defaults of dispatcher \"shop\" have the option \"durability\""))
+    #expect(
+      result.message.contains("The defaults of dispatcher \"shop\" have the option \"durability\""))
   }
 }

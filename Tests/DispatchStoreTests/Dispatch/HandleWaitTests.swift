@@ -68,8 +68,7 @@ struct HandleWaitTests {
       let handle = dispatcher.dispatch(action: Script.suspends { _ in await finish.opened() })
       stage.updateModel { _ in _ = handle.wait(for: .seconds(1)) }
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("inside the exclusive section of store \"stage\""))
+    #expect(result.message.contains("inside the exclusive section of store \"stage\""))
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

@@ -137,8 +137,8 @@ import Testing
     #expect(stores.map(\.model.raised) == [0, -1, 0])
   }
 
-  @Test func aHandlerThatDoesMoreThanReduceCanNotBeCombined() async throws {
-    let process = await #expect(
+  @Test func aHandlerThatDoesMoreThanReduceCanNotBeCombined() async {
+    let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
       _ = Store(model: Desktop()) {
@@ -146,7 +146,6 @@ import Testing
         Perform(Raise.self) { _, _ in }
       }
     }
-    let message = String(decoding: try #require(process).standardErrorContent, as: UTF8.self)
-    #expect(message.contains("Several handlers of Raise"))
+    #expect(result.message.contains("Several handlers of Raise"))
   }
 }

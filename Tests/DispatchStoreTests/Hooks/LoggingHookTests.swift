@@ -95,9 +95,8 @@ struct LoggingHookTests {
       dispatcher.register(.logging())
       dispatcher.dispatch(action: CounterAction.add(5), mode: .sync)
     }
-    let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(text.contains(" will add(5) → account, sync, "))
-    #expect(text.contains(" did add(5) → account, sync, "))
+    #expect(result.message.contains(" will add(5) → account, sync, "))
+    #expect(result.message.contains(" did add(5) → account, sync, "))
     let output = result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) } ?? ""
     #expect(!output.contains("add(5)"))
   }

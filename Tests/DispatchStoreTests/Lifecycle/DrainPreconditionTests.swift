@@ -12,10 +12,9 @@ struct DrainPreconditionTests {
       await dispatcher.send(
         Script.suspends { _ in _ = await dispatcher.drain() }, mode: .serial)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Dispatcher \"shop\" was drained"))
-    #expect(message.contains("inside one of its dispatches"))
-    #expect(message.components(separatedBy: "DrainPreconditionTests.swift").count == 3)
+    #expect(result.message.contains("Dispatcher \"shop\" was drained"))
+    #expect(result.message.contains("inside one of its dispatches"))
+    #expect(result.message.components(separatedBy: "DrainPreconditionTests.swift").count == 3)
   }
 
   @Test func aLimitOfNothingStopsTheProgram() async {
@@ -24,8 +23,7 @@ struct DrainPreconditionTests {
     ) {
       _ = DispatchLimit(0, name: "none")
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("The limit \"none\" was made with a bound of 0"))
+    #expect(result.message.contains("The limit \"none\" was made with a bound of 0"))
   }
 
   @Test func aLimitOfNothingForLanesStopsTheProgramWhenItIsMade() async {

@@ -337,7 +337,6 @@ struct BoundTaskLocalTests {
         }))
       dispatcher.dispatch(action: Script.adds("a"), mode: .sync)
     }
-    let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(text.contains("Call bind(_:to:) in dispatchWillBegin."))
+    #expect(result.message.contains("Call bind(_:to:) in dispatchWillBegin."))
   }
 }

@@ -305,7 +305,6 @@ struct QueueObserverTests {
       store.updateModel { $0.count = 1 }
       token.cancel()
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("\"other\"") && message.contains("\"seen\""))
+    #expect(result.message.contains("\"other\"") && result.message.contains("\"seen\""))
   }
 }

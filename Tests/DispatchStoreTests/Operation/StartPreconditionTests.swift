@@ -13,8 +13,8 @@ struct StartPreconditionTests {
       operation.addDependency(BlockOperation {})
       operation.start()
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("The operation for add(1) in store \"till\" can't be started yet"))
+    #expect(
+      result.message.contains("The operation for add(1) in store \"till\" can't be started yet"))
   }
 
   @Test func aCancelledOneNeedNotWaitForItsDependencies() {
@@ -41,8 +41,7 @@ struct StartPreconditionTests {
       queue.addOperation(operation)
       operation.start()
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("The operation for add(1) in store \"till\" is in a queue"))
+    #expect(result.message.contains("The operation for add(1) in store \"till\" is in a queue"))
   }
 
   @Test func addingOneThatAReducerReturnedToAQueueStopsTheProgram() async {
@@ -59,8 +58,8 @@ struct StartPreconditionTests {
       }
       _ = await dispatcher.dispatch(action: script).result
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
     #expect(
-      message.contains("The operation for returned in store \"till\" was returned by a reducer"))
+      result.message.contains(
+        "The operation for returned in store \"till\" was returned by a reducer"))
   }
 }

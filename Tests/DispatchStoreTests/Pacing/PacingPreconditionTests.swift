@@ -9,8 +9,7 @@ struct PacingPreconditionTests {
     ) {
       _ = RateLimit(0, per: .seconds(1), name: "mails")
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("The rate limit \"mails\" was made with 0 per period"))
+    #expect(result.message.contains("The rate limit \"mails\" was made with 0 per period"))
   }
 
   @Test func aRateLimitWithoutABurstStopsTheProgram() async {
@@ -20,8 +19,7 @@ struct PacingPreconditionTests {
     ) {
       _ = RateLimit(5, per: .seconds(1), burst: 0)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("5 per period and a burst of 0"))
+    #expect(result.message.contains("5 per period and a burst of 0"))
   }
 
   @Test func aRateLimitWithoutAPeriodStopsTheProgram() async {
@@ -31,8 +29,8 @@ struct PacingPreconditionTests {
     ) {
       _ = RateLimit(5, per: .zero, name: "mails")
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("The rate limit \"mails\" was made with a period of 0.0 seconds"))
+    #expect(
+      result.message.contains("The rate limit \"mails\" was made with a period of 0.0 seconds"))
   }
 
   @Test func aBreakerThatCouldNeverCloseStopsTheProgram() async {
@@ -42,8 +40,8 @@ struct PacingPreconditionTests {
     ) {
       _ = CircuitBreaker(failures: 0, name: "bank")
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("The circuit breaker \"bank\" was made with 0 failures and 1 trials"))
+    #expect(
+      result.message.contains("The circuit breaker \"bank\" was made with 0 failures and 1 trials"))
   }
 
   @Test func aBreakerWithoutAPauseStopsTheProgram() async {
@@ -52,8 +50,8 @@ struct PacingPreconditionTests {
     ) {
       _ = CircuitBreaker(pause: .zero, name: "bank")
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("The circuit breaker \"bank\" was made with a pause of 0.0 seconds"))
+    #expect(
+      result.message.contains("The circuit breaker \"bank\" was made with a pause of 0.0 seconds"))
   }
 
   @Test func neitherIsADefaultOfADispatcher() async {
@@ -65,8 +63,7 @@ struct PacingPreconditionTests {
     ) {
       _ = Dispatcher(defaults: .guarded(by: CircuitBreaker()))
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("have the option \"guarded\""))
+    #expect(result.message.contains("have the option \"guarded\""))
   }
 
   @Test func hugeNumbersAreAllowed() {

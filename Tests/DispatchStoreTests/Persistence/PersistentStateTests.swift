@@ -685,8 +685,7 @@ struct PersistentStateTests {
       let dispatcher = Dispatcher(name: "bank", persistence: nil)
       _ = try await MemoryDatabase().open(for: dispatcher)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Dispatcher \"bank\" can't get a database"))
+    #expect(result.message.contains("Dispatcher \"bank\" can't get a database"))
   }
 
   @Test func isNotOfTwoDispatchersOfOneName() async {
@@ -697,8 +696,7 @@ struct PersistentStateTests {
       _ = Dispatcher(name: "bank", persistence: stage.persistence)
       withExtendedLifetime(stage) {}
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Dispatcher \"bank\" can't share a database with another one"))
+    #expect(result.message.contains("Dispatcher \"bank\" can't share a database with another one"))
   }
 
   @Test func goesOnInANewDispatcherOnceTheFormerOneOfItsNameIsClosed() async throws {
@@ -733,8 +731,8 @@ struct PersistentStateTests {
       stage.dispatcher.unregister(store: stage.wallet)
       other.register(store: stage.wallet)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Store \"wallet\" can't be registered with dispatcher \"other\""))
+    #expect(
+      result.message.contains("Store \"wallet\" can't be registered with dispatcher \"other\""))
   }
 
   @Test func isNotInTwoRowsForEachElement() async {
@@ -743,8 +741,7 @@ struct PersistentStateTests {
     ) {
       _ = PersistedForm<Wallet>.elements(\.all, \.all)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("persisted: .elements(…) names a dictionary twice"))
+    #expect(result.message.contains("persisted: .elements(…) names a dictionary twice"))
   }
 
   @Test func isNotThatOfADictionaryInAnObject() async {
@@ -753,8 +750,7 @@ struct PersistentStateTests {
     ) {
       _ = PersistedForm<Ledger>.elements(\.book.all)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("it leads through an object"))
+    #expect(result.message.contains("it leads through an object"))
   }
 
   private struct Ledger: Codable, Sendable {
@@ -782,8 +778,8 @@ struct PersistentStateTests {
       third.register(store: first.wallet)
       third.register(store: other)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("Store \"other\" can't be registered with dispatcher \"third\""))
+    #expect(
+      result.message.contains("Store \"other\" can't be registered with dispatcher \"third\""))
   }
 
   @Test(arguments: ["weak", "other"])

@@ -140,8 +140,7 @@ struct ProjectionTests {
     ) {
       _ = PersistedType("wallet", version: 1 << 31)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("\"wallet\" can't have version 2147483648"))
+    #expect(result.message.contains("\"wallet\" can't have version 2147483648"))
   }
 
   @Test func thatCannotMigrateChangeNothing() async throws {

@@ -165,9 +165,8 @@ struct RepeatingScheduleTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Dispatcher(name: "shop").every(.zero, name: "sweep", perform: CounterAction.add(1))
     }
-    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(message.contains("Dispatcher \"shop\""))
-    #expect(message.contains("as \"sweep\""))
-    #expect(message.contains("Pass an interval"))
+    #expect(result.message.contains("Dispatcher \"shop\""))
+    #expect(result.message.contains("as \"sweep\""))
+    #expect(result.message.contains("Pass an interval"))
   }
 }

@@ -20,9 +20,8 @@ struct SeveralLanesModeTests {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Dispatcher.Mode.serial(lanes: [])
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
     #expect(
-      message.contains(
+      result.message.contains(
         "A mode was made without lanes (DispatchStoreTests/SeveralLanesModeTests.swift:"))
   }
 
@@ -33,9 +32,8 @@ struct SeveralLanesModeTests {
       let keys = Array(0..<257)
       _ = Dispatcher.Mode.serial(lanes: keys)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
     #expect(
-      message.contains(
+      result.message.contains(
         "A mode was made with 257 lanes (DispatchStoreTests/SeveralLanesModeTests.swift:"))
   }
 }

@@ -111,16 +111,15 @@ struct ExclusiveSectionTests {
     ) { [misused, ofOther, place] in
       misuse(misused, ofOther: ofOther, in: place)
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
     let store = ofOther ? "other" : "held"
     if misused == .synchronousDispatch {
-      #expect(message.contains("can't be dispatched .sync"))
-      #expect(message.contains("to store \"\(store)\" inside"))
-      #expect(message.contains("ExclusiveSectionTests.swift"), "The call site.")
+      #expect(result.message.contains("can't be dispatched .sync"))
+      #expect(result.message.contains("to store \"\(store)\" inside"))
+      #expect(result.message.contains("ExclusiveSectionTests.swift"), "The call site.")
     } else {
-      #expect(message.contains("Store \"\(store)\" can't be \(misused.verb) inside"))
+      #expect(result.message.contains("Store \"\(store)\" can't be \(misused.verb) inside"))
     }
-    #expect(message.contains("exclusive section of store \"held\""))
+    #expect(result.message.contains("exclusive section of store \"held\""))
   }
 
   @Test func aSynchronousDispatchToAllNamesAllOfItsStores() async {
@@ -134,9 +133,8 @@ struct ExclusiveSectionTests {
         dispatcher.dispatch(actions: [Ping()], mode: .sync)
       }
     }
-    let message = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-    #expect(message.contains("to store \"a\", \"b\" inside"))
-    #expect(message.contains("exclusive section of store \"held\""))
+    #expect(result.message.contains("to store \"a\", \"b\" inside"))
+    #expect(result.message.contains("exclusive section of store \"held\""))
   }
 
   @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
