@@ -150,20 +150,7 @@ struct PayloadReleaseTests {
     await released.full()
   }
 
-  private struct Ask: ActionType { typealias Reply = Note }
-
-  /// Calls a closure when it is released.
-  private final class Note: Sendable {
-    private let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) {
-      self.body = body
-    }
-
-    deinit {
-      body()
-    }
-  }
+  private struct Ask: ActionType { typealias Reply = Mortal }
 
   /// Its last reference is that of the dispatch which waits, while that starts or is cancelled.
   @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: 1)], [false, true])
@@ -176,7 +163,7 @@ struct PayloadReleaseTests {
       store: Store(identifier: "asked", model: 0) {
         Perform(Ask.self) { _, _ in
           await free.opened()
-          return Note {
+          return Mortal {
             handles.all.first?.cancel()
             released.open()
           }

@@ -207,18 +207,18 @@ struct ElementObserverTests {
 
   @Test func cancelledInsideAnExclusiveSectionAreReleasedAtItsEnd() {
     let released = Latch()
-    let token = observeHolding(DeinitSignal(released))
+    let token = observeHolding(Mortal(released))
     store.updateModel { _ in token.cancel() }
     #expect(released.isOpen && !isObserved)
   }
 
-  private func observeHolding(_ signal: DeinitSignal) -> ObserverToken {
+  private func observeHolding(_ signal: Mortal) -> ObserverToken {
     store.observe(.element(\.parcels, 1)) { _ in withExtendedLifetime(signal) {} }
   }
 
   @Test func whatTheyCaptureIsReleasedWithTheirTokens() {
     let released = Latch()
-    var token: ObserverToken? = observeHolding(DeinitSignal(released))
+    var token: ObserverToken? = observeHolding(Mortal(released))
     store.updateModel { $0.put(1, 1) }
     #expect(!released.isOpen)
     withExtendedLifetime(token) {}

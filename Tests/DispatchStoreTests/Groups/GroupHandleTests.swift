@@ -356,7 +356,7 @@ struct GroupHandleTests {
     func begin() -> ActionGroupHandle {
       let dispatcher = Dispatcher()
       dispatcher.addStage()
-      let signals = released.map(DeinitSignal.init)
+      let signals = released.map(Mortal.init)
       dispatcher.onWarning { [signal = signals[0]] _ in withExtendedLifetime(signal) {} }
       return dispatcher.dispatch(
         ActionGroup { Script.suspends { _ in await Task.yield() } },

@@ -87,20 +87,12 @@ import Testing
   @Test func whatAHandlerHasCapturedIsReleasedWhereItIsReplacedAndItsReleaseMayDispatch() async {
     let dispatcher = Dispatcher()
     let released = EventCount(of: 2)
-    final class Witness: Sendable {
-      let dispatcher: Dispatcher
-      let released: EventCount
-      init(_ dispatcher: Dispatcher, _ released: EventCount) {
-        (self.dispatcher, self.released) = (dispatcher, released)
-      }
-      deinit {
+    let desktop = dispatcher.addDesktop { On(Lower.self) { $0.raised -= $1.by } }
+    func add() {
+      let witness = Mortal {
         dispatcher.dispatch(action: Lower(), mode: .sync)
         released.add()
       }
-    }
-    let desktop = dispatcher.addDesktop { On(Lower.self) { $0.raised -= $1.by } }
-    func add() {
-      let witness = Witness(dispatcher, released)
       desktop.handle {
         On(Raise.self) { desktop, _ in withExtendedLifetime(witness) { desktop.raised += 1 } }
       }
@@ -118,19 +110,9 @@ import Testing
   @Test func whatTheHandlersOfAStoreThatIsGoneHaveCapturedIsReleasedWithNoLockHeld() async {
     await #expect(processExitsWith: .success) {
       alarm(60)
-      final class Witness: Sendable {
-        let dispatcher: Dispatcher
-        let released: EventCount
-        init(_ dispatcher: Dispatcher, _ released: EventCount) {
-          (self.dispatcher, self.released) = (dispatcher, released)
-        }
-        deinit {
-          if dispatcher.stores.count == 1 { released.add() }
-        }
-      }
       let (dispatcher, released) = (Dispatcher(), EventCount(of: 1))
       func add() {
-        let witness = Witness(dispatcher, released)
+        let witness = Mortal { if dispatcher.stores.count == 1 { released.add() } }
         _ = dispatcher.addDesktop(ownership: .weak) {
           On(Raise.self) { desktop, _ in withExtendedLifetime(witness) { desktop.raised += 1 } }
         }

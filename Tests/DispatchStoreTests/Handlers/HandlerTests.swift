@@ -279,13 +279,13 @@ import Testing
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aWeaklyHeldStoreOfHandlersThatHasGoneTakesNoPart(mode: Dispatcher.Mode) async {
     struct Vault: Sendable {
-      let signal: DeinitSignal
+      let signal: Mortal
       var count = 0
     }
     let dispatcher = Dispatcher.withoutReports
     let released = Latch()
     var vault: HandlerStore<Vault>? = dispatcher.register(
-      store: Store(identifier: "vault", model: Vault(signal: DeinitSignal(released))) {
+      store: Store(identifier: "vault", model: Vault(signal: Mortal(released))) {
         On(Raise.self) { vault, action in vault.count += action.by }
         Part(\.count) {
           Perform(Lower.self) { action, count in try count.updateModel { $0 -= action.by } }

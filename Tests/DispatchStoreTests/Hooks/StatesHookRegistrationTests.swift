@@ -65,11 +65,11 @@ struct StatesHookRegistrationTests {
   }
 
   private struct Held: Sendable {
-    var signal: DeinitSignal?
+    var signal: Mortal?
     var count = 0
   }
 
-  private func heldStore(_ signal: DeinitSignal) -> Store<Held, CounterAction> {
+  private func heldStore(_ signal: Mortal) -> Store<Held, CounterAction> {
     dispatcher.register(
       store: Store(
         identifier: "held", model: Held(signal: signal),
@@ -79,7 +79,7 @@ struct StatesHookRegistrationTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func keepsNoModelBetweenActions(_ mode: Dispatcher.Mode) async {
     let released = Latch()
-    let store = heldStore(DeinitSignal(released))
+    let store = heldStore(Mortal(released))
     dispatcher.register(.states(of: store) { _, _, _ in })
     for _ in 0..<3 { _ = await store.dispatch(.add(1), mode: mode).result }
     store.updateModel { $0.signal = nil }
@@ -88,7 +88,7 @@ struct StatesHookRegistrationTests {
 
   @Test func keepsNoModelOnceItIsUnregistered() async {
     let released = Latch()
-    let store = heldStore(DeinitSignal(released))
+    let store = heldStore(Mortal(released))
     let hook = dispatcher.register(.states(of: store) { _, _, _ in })
     _ = await store.dispatch(.add(1)).result
     dispatcher.unregister(middleware: hook)
@@ -100,7 +100,7 @@ struct StatesHookRegistrationTests {
     let released = Latch()
     dispatcher.register(.printing(timing: false) { _ in })
     do {
-      let store = heldStore(DeinitSignal(released))
+      let store = heldStore(Mortal(released))
       for _ in 0..<2 { dispatcher.register(.states(of: store) { _, _, _ in }) }
       dispatcher.register(.before(store) { _, _ in .pass })
       dispatcher.register(.after(store) { _, _ in })

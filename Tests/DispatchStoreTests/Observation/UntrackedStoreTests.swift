@@ -42,8 +42,8 @@ struct UntrackedStoreTests {
   @Test func aStoreThatGoesReleasesWhatIsTracked() async {
     let (released, gone) = (Latch(), Latch())
     do {
-      let store = Store<Gone, Ping>(model: Gone(DeinitSignal(gone)), reducer: Reducer())
-      let signal = DeinitSignal(released)
+      let store = Store<Gone, Ping>(model: Gone(Mortal(gone)), reducer: Reducer())
+      let signal = Mortal(released)
       withObservationTracking {
         _ = store.model
       } onChange: {
@@ -76,9 +76,9 @@ struct UntrackedStoreTests {
 }
 
 private struct Gone: Sendable {
-  let signal: DeinitSignal
+  let signal: Mortal
 
-  init(_ signal: DeinitSignal) {
+  init(_ signal: Mortal) {
     self.signal = signal
   }
 }

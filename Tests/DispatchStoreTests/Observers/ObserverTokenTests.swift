@@ -44,7 +44,7 @@ struct ObserverTokenTests {
 
   @Test func whatAnObserverCapturesIsReleasedWithItsToken() {
     let released = Latch()
-    var token: ObserverToken? = observeHolding(DeinitSignal(released))
+    var token: ObserverToken? = observeHolding(Mortal(released))
     store.updateModel { _ in }
     #expect(!released.isOpen)
     withExtendedLifetime(token) {}
@@ -55,12 +55,12 @@ struct ObserverTokenTests {
   @Test(arguments: [false, true])
   func oneThatEndsInAnExclusiveSectionIsReleasedAtItsEnd(isOfAnotherStore: Bool) {
     let (released, other) = (Latch(), CounterStore.counter("other"))
-    let token = observeHolding(DeinitSignal(released))
+    let token = observeHolding(Mortal(released))
     (isOfAnotherStore ? other : store).updateModel { _ in token.cancel() }
     #expect(released.isOpen)
   }
 
-  private func observeHolding(_ signal: DeinitSignal) -> ObserverToken {
+  private func observeHolding(_ signal: Mortal) -> ObserverToken {
     store.observe(.model) { _ in withExtendedLifetime(signal) {} }
   }
 
@@ -177,7 +177,7 @@ struct ObserverTokenTests {
 
   @Test func aTokenDoesNotKeepTheModelOfAStoreThatIsGone() async {
     let released = Latch()
-    var store: Store<DeinitSignal, Ping>? = Store(model: DeinitSignal(released), reducer: Reducer())
+    var store: Store<Mortal, Ping>? = Store(model: Mortal(released), reducer: Reducer())
     let token = store?.observe(.model) { _ in }
     store = nil
     #expect(released.isOpen)
@@ -187,7 +187,7 @@ struct ObserverTokenTests {
   @Test func anObserverThatHoldsItsTokenDoesNotKeepTheModel() async {
     let released = Latch()
     do {
-      let store = Store<DeinitSignal, Ping>(model: DeinitSignal(released), reducer: Reducer())
+      let store = Store<Mortal, Ping>(model: Mortal(released), reducer: Reducer())
       let box = TokenBox()
       box.put(store.observe(.model) { _ in box.cancel() })
     }

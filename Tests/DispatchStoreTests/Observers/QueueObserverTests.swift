@@ -22,7 +22,7 @@ private final class TableReducer: Reducer<Table, TableAction> {
 }
 
 private struct Held: ModelType {
-  var signal: DeinitSignal?
+  var signal: Mortal?
 }
 
 /// What observers on queues get, and what that costs a commit.
@@ -238,7 +238,7 @@ struct QueueObserverTests {
     store!.updateModel { $0.signal = nil }
     let read = await seen.first(1)
     token.cancel()
-    store!.updateModel { $0.signal = DeinitSignal(released) }
+    store!.updateModel { $0.signal = Mortal(released) }
     store = nil
     await released.opened()
     #expect(read[0].value.signal == nil)
@@ -264,12 +264,12 @@ struct QueueObserverTests {
 
   @Test func oneCancelledInsideAnExclusiveSectionIsReleasedAtItsEnd() {
     let released = Latch()
-    let token = observeHolding(DeinitSignal(released))
+    let token = observeHolding(Mortal(released))
     store.updateModel { _ in token.cancel() }
     #expect(released.isOpen)
   }
 
-  private func observeHolding(_ signal: DeinitSignal) -> ObserverToken {
+  private func observeHolding(_ signal: Mortal) -> ObserverToken {
     store.observe(.part(\.rows[0]), on: .queue(queue)) { _ in withExtendedLifetime(signal) {} }
   }
 
@@ -278,7 +278,7 @@ struct QueueObserverTests {
     let (proceed, released) = (holdQueue(), Latch())
     let store = Store<Held, HandledAction>(identifier: "held", model: Held()) {}
     let token = store.observe(.part(\.signal), on: .queue(queue)) { _ in }
-    store.updateModel { $0.signal = DeinitSignal(released) }
+    store.updateModel { $0.signal = Mortal(released) }
     store.updateModel { $0.signal = nil }
     #expect(!released.isOpen)
     if isCancelledInASection { store.updateModel { _ in token.cancel() } } else { token.cancel() }
@@ -290,7 +290,7 @@ struct QueueObserverTests {
     let (proceed, released) = (holdQueue(), Latch())
     var store: Store<Held, HandledAction>? = Store(identifier: "held", model: Held()) {}
     let token = store!.observe(.model, on: .queue(queue)) { _ in }
-    store!.updateModel { $0.signal = DeinitSignal(released) }
+    store!.updateModel { $0.signal = Mortal(released) }
     store = nil
     #expect(!released.isOpen)
     token.cancel()

@@ -635,14 +635,14 @@ struct PersistentStateTests {
   func isNotKeptForAnObserverThatIsCancelledWhileTheDatabaseIsAway() async throws {
     let (stage, released) = (try await PersistenceStage(), Latch())
     stage.database.hold()
-    let token = observe(stage.wallet, DeinitSignal(released))
+    let token = observe(stage.wallet, Mortal(released))
     await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
     token.cancel()
     await released.opened()
     stage.database.release()
   }
 
-  private func observe(_ wallet: WalletStore, _ signal: DeinitSignal) -> ObserverToken {
+  private func observe(_ wallet: WalletStore, _ signal: Mortal) -> ObserverToken {
     wallet.observe(.model, when: .durable) { _ in withExtendedLifetime(signal) {} }
   }
 

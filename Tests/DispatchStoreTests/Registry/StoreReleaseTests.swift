@@ -98,7 +98,7 @@ struct StoreReleaseTests {
     let (dispatcher, released, ended) = (Dispatcher(), Latch(), Latch())
     let (began, mayEnd) = (Latch(), Latch())
     do {
-      let signal = DeinitSignal(released)
+      let signal = Mortal(released)
       let reducer = ClosureReducer<Int, Ping> { action, store in
         ActionOperation(action: action, store: store) { _, _ in
           began.open()

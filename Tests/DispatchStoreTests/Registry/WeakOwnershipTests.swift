@@ -2,7 +2,7 @@ import DispatchStore
 import Testing
 
 private struct Held: Sendable {
-  let signal: DeinitSignal
+  let signal: Mortal
 }
 
 @Suite(.timeLimit(.minutes(10)))
@@ -21,7 +21,7 @@ struct WeakOwnershipTests {
     }
     return dispatcher.register(
       store: Store(
-        identifier: "held", model: Held(signal: DeinitSignal(released)), reducer: reducer),
+        identifier: "held", model: Held(signal: Mortal(released)), reducer: reducer),
       ownership: ownership)
   }
 

@@ -111,7 +111,7 @@ struct ScheduleLifecycleTests {
     let isGone = Latch()
     do {
       let dispatcher = Dispatcher(clock: clock)
-      let signal = DeinitSignal(isGone)
+      let signal = Mortal(isGone)
       dispatcher.register(
         store: Store(identifier: "s", model: Counter()) {
           On(CounterAction.self) { counter, _ in
@@ -129,7 +129,7 @@ struct ScheduleLifecycleTests {
     do {
       let dispatcher = Dispatcher(clock: clock)
       dispatcher.addStage()
-      let signal = DeinitSignal(isGone)
+      let signal = Mortal(isGone)
       let script = Script.runs { _ in withExtendedLifetime(signal) { log.record("ran") } }
       dispatcher.dispatch(script, options: .delayed(by: Self.second, name: "k"))
     }

@@ -58,13 +58,8 @@ import Testing
   /// A deinitialiser of a model is code of the program, which may do what code may outside of sections.
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aModelsDeinitialiserRunsOutsideOfTheStoresSection(mode: Dispatcher.Mode) async {
-    final class Part: Sendable {
-      let atEnd: @Sendable () -> Void
-      init(_ atEnd: @escaping @Sendable () -> Void) { self.atEnd = atEnd }
-      deinit { atEnd() }
-    }
-    struct Parts: ModelType { var part: Part? }
-    struct Replace: ActionType { let part: Part }
+    struct Parts: ModelType { var part: Mortal? }
+    struct Replace: ActionType { let part: Mortal }
     let dispatcher = Dispatcher()
     let exclusive = dispatcher.register(store: makeStore("other", reads: .exclusive))
     let seen = Recorder<[Int]>()
@@ -73,7 +68,7 @@ import Testing
         On(Replace.self) { parts, replace in parts.part = replace.part }
       })
     for _ in 0..<3 {
-      let part = Part { seen.record(exclusive.model.first) }
+      let part = Mortal { seen.record(exclusive.model.first) }
       await store.dispatch(Replace(part: part), mode: mode).ended()
     }
     #expect(seen.all.isEmpty == false)
@@ -134,14 +129,9 @@ import Testing
   }
 
   @Test func keepNoModelThatWasReplaced() {
-    final class Part: Sendable {
-      let deaths: EventCount
-      init(_ deaths: EventCount) { self.deaths = deaths }
-      deinit { deaths.add() }
-    }
     let deaths = EventCount(of: 10)
-    let store = Store<Part?, Step>(model: nil, reads: .published, reducer: Reducer())
-    for _ in 0..<10 { store.inject(model: Part(deaths)) }
+    let store = Store<Mortal?, Step>(model: nil, reads: .published, reducer: Reducer())
+    for _ in 0..<10 { store.inject(model: Mortal(deaths)) }
     #expect(deaths.count == 9)
     store.inject(model: nil)
     #expect(deaths.count == 10)

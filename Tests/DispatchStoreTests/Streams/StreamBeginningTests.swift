@@ -39,7 +39,7 @@ struct StreamBeginningTests {
   @Test func releasingAStreamThatNobodyIteratesEndsIt() async {
     let released = Latch()
     func make() {
-      let signal = DeinitSignal(released)
+      let signal = Mortal(released)
       let stream = store.stream(
         .select(StateSelector { book in withExtendedLifetime(signal) { book.note } }))
       store.updateModel { $0.note = "kept" }

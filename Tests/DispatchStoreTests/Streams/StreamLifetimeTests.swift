@@ -14,7 +14,7 @@ struct StreamLifetimeTests {
   private func stream(
     until released: Latch, _ policy: StreamBuffering = .unbounded
   ) -> Counts {
-    let signal = DeinitSignal(released)
+    let signal = Mortal(released)
     return store.stream(
       .select(StateSelector { model in withExtendedLifetime(signal) { model.count } }),
       initial: true, buffering: policy
@@ -229,7 +229,7 @@ struct StreamLifetimeTests {
     let deaths = EventCount(of: 8)
     func consume() async {
       var iterator = store.stream(
-        .select(StateSelector { _ in Using(store, deaths) }), initial: true, buffering: policy
+        .select(StateSelector { _ in reader(store, deaths) }), initial: true, buffering: policy
       ).map(\.value).makeAsyncIterator()
       for _ in 1...7 { store.updateModel { $0 += 1 } }
       #expect(deaths.count >= 5, "Of 8, two are kept, and the one at the subscription.")
@@ -241,13 +241,13 @@ struct StreamLifetimeTests {
 
   /// A stream of models keeps its last commit, for the end of the store.
   @Test func anActionThatAStreamKeptIsReleasedWhereItMayUseAStore() async {
-    struct Reply: ActionType { let using: Using }
+    struct Reply: ActionType { let using: Mortal }
     let (other, deaths) = (ProbeStore.probe("other"), EventCount(of: 3))
     func consume() async {
       let store = Store<Int, Reply>(model: 0, reducer: Reducer())
       var models = store.stream(.model).map(\.value).makeAsyncIterator()
       for number in 1...3 {
-        store.inject(model: number, action: Reply(using: Using(other, deaths)))
+        store.inject(model: number, action: Reply(using: reader(other, deaths)))
         #expect(await models.next() == number)
       }
       #expect(deaths.count == 2)
@@ -288,16 +288,9 @@ struct StreamLifetimeTests {
   }
 }
 
-/// Reads its store when it is released.
-private final class Using: Sendable {
-  private let store: Store<Int, Ping>
-  private let deaths: EventCount
-
-  init(_ store: Store<Int, Ping>, _ deaths: EventCount) {
-    (self.store, self.deaths) = (store, deaths)
-  }
-
-  deinit {
+/// Returns what reads a store when it is released.
+private func reader(_ store: ProbeStore, _ deaths: EventCount) -> Mortal {
+  Mortal {
     _ = store.model
     deaths.add()
   }

@@ -24,16 +24,3 @@ final class EventCount: Sendable {
     await reached.opened()
   }
 }
-
-/// Counts in a tally when it is released.
-final class Mortal: Sendable {
-  private let deaths: EventCount
-
-  init(_ deaths: EventCount) {
-    self.deaths = deaths
-  }
-
-  deinit {
-    deaths.add()
-  }
-}
