@@ -33,27 +33,18 @@ struct LongChainTests {
     #expect(stage.model.count == length)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
-  func needNoMoreStackHoweverLongTheyAre(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, ended, depths) = (dispatcher, Latch(), StackDepths())
-    @Sendable func link(_ left: Int) {
-      depths.note()
-      guard left > 0 else { return ended.open() }
-      dispatcher.dispatch(action: CounterAction.add(1), mode: mode) { link(left - 1) }
-    }
-    await onOwnThread { link(Load.count(5_000)) }
-    await ended.opened()
-    #expect(depths.largestSpan < 256 * 1_024)
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
-  func fromInsideTheBlockNeedNoMoreStackEither(_ mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync }, [false, true])
+  func needNoMoreStackHoweverLongTheyAre(_ mode: Dispatcher.Mode, isFromInside: Bool) async {
     let (dispatcher, ended, depths) = (dispatcher, Latch(), StackDepths())
     dispatcher.addStage()
     @Sendable func link(_ left: Int) {
       depths.note()
       guard left > 0 else { return ended.open() }
-      dispatcher.dispatch(action: Script.runs { _ in link(left - 1) }, mode: mode)
+      if isFromInside {
+        dispatcher.dispatch(action: Script.runs { _ in link(left - 1) }, mode: mode)
+      } else {
+        dispatcher.dispatch(action: CounterAction.add(1), mode: mode) { link(left - 1) }
+      }
     }
     await onOwnThread { link(Load.count(5_000)) }
     await ended.opened()
