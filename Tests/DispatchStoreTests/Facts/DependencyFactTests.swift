@@ -57,32 +57,22 @@ struct DependencyFactTests {
 
   // 2. removeDependency on an unfinished dependency hangs the dependent.
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func fact2ADependencyThatWasRemovedIsNotWaitedFor(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, log, dependency) = (dispatcher, log, BlockOperation {})
-    let script = Script.answers { action, store in
-      let operation = Script.Operation(action: action, store: store) { _, _ in }
-      operation.addDependency(dependency)
-      operation.removeDependency(dependency)
-      return operation
-    }
-    Thread { dispatcher.dispatch(action: script, mode: mode) { log.record("ended") } }.start()
-    #expect(await log.first(1) == ["ended"])
-    #expect(!dependency.isFinished)
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func fact2NorIsOneThatIsRemovedMeanwhile(_ mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
+  func fact2ADependencyThatWasRemovedIsNotWaitedFor(
+    _ mode: Dispatcher.Mode, meanwhile: Bool
+  ) async {
     let (dispatcher, log, dependency) = (dispatcher, log, BlockOperation {})
     let returned = Recorder<Script.Operation>()
     let script = Script.answers { action, store in
       let operation = Script.Operation(action: action, store: store) { _, _ in }
       operation.addDependency(dependency)
+      if !meanwhile { operation.removeDependency(dependency) }
       returned.record(operation)
       return operation
     }
     Thread { dispatcher.dispatch(action: script, mode: mode) { log.record("ended") } }.start()
-    await returned.first(1)[0].removeDependency(dependency)
+    let operation = await returned.first(1)[0]
+    if meanwhile { operation.removeDependency(dependency) }
     #expect(await log.first(1) == ["ended"])
     #expect(!dependency.isFinished)
   }
