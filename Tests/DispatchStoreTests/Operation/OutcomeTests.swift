@@ -132,33 +132,20 @@ struct OutcomeTests {
     #expect(stage.model == ["next"])
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func cancelledByItsReducerItNeverRuns(_ mode: Dispatcher.Mode) async {
+  /// Whether it does no more, or finishes it as well.
+  @Test(arguments: Dispatcher.Mode.everyMode, [nil, false, true] as [Bool?])
+  func cancelledByItsReducerItNeverRuns(_ mode: Dispatcher.Mode, fails: Bool?) async {
     let script = Script.answers { action, store in
       let operation = Script.Operation(action: action, store: store) { _, store in
         store.updateModel { $0.append("ran") }
       }
       operation.cancel()
+      if fails == true { operation.finish(throwing: StageFright()) }
+      if fails == false { operation.finish() }
       return operation
     }
     #expect(await outcome(script, mode)?.isCancelled == true)
     #expect(stage.model == ["next"])
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func cancelledAndThenFinishedByItsReducerItIsCancelled(_ mode: Dispatcher.Mode) async {
-    for fails in [false, true] {
-      let script = Script.answers { action, store in
-        let operation = Script.Operation(action: action, store: store) { _, store in
-          store.updateModel { $0.append("ran") }
-        }
-        operation.cancel()
-        if fails { operation.finish(throwing: StageFright()) } else { operation.finish() }
-        return operation
-      }
-      #expect(await outcome(script, mode)?.isCancelled == true)
-    }
-    #expect(stage.model == ["next", "next"])
     #expect(warnings.all.isEmpty)
   }
 
