@@ -178,34 +178,21 @@ struct SuspendingStreamTests {
         }))
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aConsumerMayDispatchToItsStoreAndWait(mode: Dispatcher.Mode) async {
+  /// Or send; or, instead of sending with `.sync`, change the model.
+  @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
+  func aConsumerMayDispatchToItsStoreAndWait(mode: Dispatcher.Mode, sends: Bool) async {
     let goOn = Latch()
     let consumer = Task { [store] in
       var count = 0
-      for await _ in store.stream(.part(\.self), initial: true, buffering: .suspending(0)) {
-        count += 1
-        if count == 1 { goOn.open() }
-        if count <= 20 { await store.dispatch(.add(1), mode: mode).ended() }
-        if count == 41 { break }
-      }
-    }
-    await goOn.opened()
-    for _ in 1...20 { await store.dispatch(.add(1), mode: mode).ended() }
-    await consumer.value
-    #expect(store.model.count == 40)
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aConsumerMaySendToItsStore(mode: Dispatcher.Mode) async {
-    let goOn = Latch()
-    let consumer = Task { [store] in
-      var count = 0
-      for await _ in store.stream(.part(\.self), initial: true, buffering: .suspending(1)) {
+      for await _ in store.stream(
+        .part(\.self), initial: true, buffering: .suspending(sends ? 1 : 0))
+      {
         count += 1
         if count == 1 { goOn.open() }
         if count <= 20 {
-          if case .sync = mode {
+          if !sends {
+            await store.dispatch(.add(1), mode: mode).ended()
+          } else if mode == .sync {
             store.updateModel { $0.count += 1 }
           } else {
             await store.send(.add(1), mode: mode)
