@@ -570,7 +570,7 @@ struct SavedScheduleTests {
 
   /// A recorder pauses a dispatcher while it travels.
   @Test func ofAPausedDispatcherAreLeftToTheNextCall() async throws {
-    try await leaveSchedule([])
+    try await leaveSchedule()
     let next = try await Office(database, clock, resumes: false)
     #expect(next.dispatcher.pause())
     next.dispatcher.resumeWork()
@@ -612,10 +612,7 @@ struct SavedScheduleTests {
 
   /// The program does not wait for `resumeWork()` before it takes the name.
   @Test func areReplacedBeforeTheyAreResumed() async throws {
-    let first = try await Office(database, clock)
-    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: "r"))
-    try await first.persistence.flush()
-    database.crash()
+    try await leaveSchedule()
     let next = try await Office(database, clock, resumes: false)
     next.dispatcher.dispatch(Remind(order: 2), options: .delayed(by: .seconds(5), name: "r"))
     next.dispatcher.resumeWork()
@@ -724,18 +721,19 @@ struct SavedScheduleTests {
     #expect(office.dispatcher.deadLetters.map(\.name) == ["r"])
   }
 
-  /// Crashes a process that has saved a schedule with a key.
-  private func leaveSchedule(_ key: DispatchOptions) async throws {
+  /// Crashes a process that has saved a schedule.
+  private func leaveSchedule(
+    after delay: Duration = .seconds(10), _ key: DispatchOptions = []
+  ) async throws {
     let first = try await Office(database, clock)
-    first.dispatcher.dispatch(
-      Remind(order: 1), options: [.delayed(by: .seconds(10), name: "r"), key])
+    first.dispatcher.dispatch(Remind(order: 1), options: [.delayed(by: delay, name: "r"), key])
     try await first.persistence.flush()
     database.crash()
   }
 
   @Test(arguments: DispatchLimit.Overflow.allCases)
   func areResumedAlthoughABoundIsFull(_ overflow: DispatchLimit.Overflow) async throws {
-    try await leaveSchedule([])
+    try await leaveSchedule()
     let next = try await Office(
       database, clock, limits: DispatchLimits(queue: DispatchLimit(1, overflow: overflow)),
       resumes: false)
@@ -918,11 +916,8 @@ struct SavedScheduleTests {
   }
 
   @Test func ofAnActionThatIsNotKnownAnyLongerStay() async throws {
-    let first = try await Office(database, clock)
-    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
-    try await first.persistence.flush()
+    try await leaveSchedule(after: .seconds(1))
     let saved = rows
-    database.crash()
     let renamed = try await Office(database, clock, actions: ActionCoder(CleanUp.self))
     #expect(renamed.warnings.all.map(\.kind) == [.workNotResumed])
     #expect(renamed.dispatcher.deadLetters.map(\.name) == ["r"])
@@ -965,10 +960,7 @@ struct SavedScheduleTests {
 
   /// Leaves a process with a dead letter: the reminder of a store that it did not have.
   private func leaveDeadLetter() async throws {
-    let first = try await Office(database, clock)
-    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
-    try await first.persistence.flush()
-    database.crash()
+    try await leaveSchedule(after: .seconds(1))
     let (without, persistence, warnings) = try await openWithoutStore()
     clock.advance(by: .seconds(1))
     #expect(await warnings.first(2).map(\.kind) == [.noResponder, .deadLetter])
@@ -1010,7 +1002,7 @@ struct SavedScheduleTests {
 
   @Test(.timeLimit(.minutes(1)))
   func outliveTheDeadlineOfTheBlockThatResumesThem() async throws {
-    try await leaveSchedule([])
+    try await leaveSchedule()
     let next = try await Office(database, clock, resumes: false)
     let dispatcher = next.dispatcher
     dispatcher.addStage()
@@ -1089,10 +1081,7 @@ struct SavedScheduleTests {
   }
 
   @Test func areOfTheDispatcherWithTheirName() async throws {
-    let first = try await Office(database, clock)
-    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
-    try await first.persistence.flush()
-    database.crash()
+    try await leaveSchedule()
     let other = try await Office(database, clock, name: "other")
     #expect(other.dispatcher.scheduled.isEmpty)
     #expect(other.warnings.all.map(\.kind) == [.workNotResumed])
