@@ -9,29 +9,18 @@ struct ScheduledDispatchTests {
   static let second = Duration.seconds(1)
   let scene = GateStage()
 
-  @Test(arguments: Way.all)
-  func aDelayedDispatchBeginsAfterItsTime(_ way: Way) async {
+  @Test(arguments: Way.all, [false, true])
+  func aDispatchBeginsAfterItsDelayOrAtItsDate(_ way: Way, hasDate: Bool) async {
     scene.dispatcher.register(middleware: RecordingMiddleware("m", to: scene.log))
-    let task = await scene.pending("1", way, .delayed(by: Self.second))
+    let date = scene.clock.date.addingTimeInterval(1)
+    let task = await scene.pending(
+      "1", way, hasDate ? .scheduled(at: date) : .delayed(by: Self.second))
     await scene.clock.pass(.milliseconds(999))
     await scene.comeToRest()
     #expect(scene.log.all.isEmpty)
     await scene.clock.pass(.milliseconds(1))
     #expect(await task.value.isSuccess)
     #expect(scene.log.all == ["m will stage", "runs 1", "m did stage", "1 true"])
-    #expect(await scene.nothingRemains())
-  }
-
-  @Test(arguments: Way.all)
-  func aScheduledDispatchBeginsAtItsDate(_ way: Way) async {
-    let date = scene.clock.date.addingTimeInterval(20)
-    let task = await scene.pending("1", way, .scheduled(at: date))
-    await scene.clock.pass(.milliseconds(19_999))
-    await scene.comeToRest()
-    #expect(scene.log.all.isEmpty)
-    await scene.clock.pass(.milliseconds(1))
-    #expect(await task.value.isSuccess)
-    #expect(scene.log.all == ["runs 1", "1 true"])
     #expect(await scene.nothingRemains())
   }
 
