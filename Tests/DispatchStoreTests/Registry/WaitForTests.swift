@@ -15,26 +15,19 @@ struct WaitForTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
-  func waitsForStoresRegisteredEarlier(mode: Dispatcher.Mode, style: OperationStyle) async {
-    let dispatcher = Dispatcher()
-    let steps = Recorder<String>()
-    dispatcher.addProbe("a", style: style, to: steps)
-    dispatcher.addProbe("b", waitFor: ["a"], style: style, to: steps)
-    let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
-    #expect(steps.all == ["+a", "-a", "+b", "-b"])
-    #expect(result.stores.map(\.storeIdentifier) == ["a", "b"])
-    #expect(result.isSuccess)
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
-  func waitsForStoresRegisteredLater(mode: Dispatcher.Mode, style: OperationStyle) async {
-    let dispatcher = Dispatcher()
-    let steps = Recorder<String>()
-    dispatcher.addProbe("b", waitFor: ["a"], style: style, to: steps)
-    dispatcher.addProbe("a", style: style, to: steps)
-    let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
-    #expect(steps.all == ["+a", "-a", "+b", "-b"])
-    #expect(result.stores.map(\.storeIdentifier) == ["a", "b"])
+  func waitsForStoresRegisteredEarlierAndLater(
+    mode: Dispatcher.Mode, style: OperationStyle
+  ) async {
+    for names in [["a", "b"], ["b", "a"]] {
+      let (dispatcher, steps) = (Dispatcher(), Recorder<String>())
+      for name in names {
+        dispatcher.addProbe(name, waitFor: name == "b" ? ["a"] : [], style: style, to: steps)
+      }
+      let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
+      #expect(steps.all == ["+a", "-a", "+b", "-b"])
+      #expect(result.stores.map(\.storeIdentifier) == ["a", "b"])
+      #expect(result.isSuccess)
+    }
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
