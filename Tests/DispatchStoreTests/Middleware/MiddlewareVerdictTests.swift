@@ -164,13 +164,8 @@ struct MiddlewareVerdictTests {
 
   @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
   func didDispatchRunsAfterACancellation(mode: Dispatcher.Mode) async {
-    let running = Recorder<RunningOperation<Int, Ping>>()
-    let reducer = ClosureReducer<Int, Ping> { action, store in
-      ActionOperation(action: action, store: store) { operation, _, _ in running.record(operation) }
-    }
-    let gate = Dispatcher()
-    gate.register(store: ProbeStore(model: 0, reducer: reducer))
-    let held = gate.dispatch(action: Ping(), mode: .async)
+    let free = Latch()
+    let held = dispatchElsewhere(until: free)
     let store = dispatcher.register(store: .counter("s"))
     let outcomes = Recorder<StoreOutcome?>()
     dispatcher.register(
@@ -183,7 +178,7 @@ struct MiddlewareVerdictTests {
     #expect(steps.all == ["m will s", "m did s"])
     #expect(outcomes.all.first??.isCancelled == true)
     #expect(store.version == 0)
-    await running.first(1)[0].finish()
+    free.open()
     _ = await held.result
   }
 }

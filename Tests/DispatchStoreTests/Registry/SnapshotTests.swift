@@ -38,17 +38,9 @@ struct SnapshotTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func theSnapshotIsTakenWhenTheActionIsDispatched(mode: Dispatcher.Mode) async {
-    let running = Recorder<RunningOperation<Int, Ping>>()
-    let reducer = ClosureReducer<Int, Ping> { action, store in
-      ActionOperation(action: action, store: store) { operation, _, _ in
-        running.record(operation)
-      }
-    }
-    let gate = Dispatcher()
-    gate.register(store: ProbeStore(model: 0, reducer: reducer))
-    let held = gate.dispatch(action: Ping(), mode: .async)
+    let (free, observed) = (Latch(), Latch())
+    let held = dispatchElsewhere(until: free)
     let store = dispatcher.addProbe("a", to: steps)
-    let observed = Latch()
     dispatcher.register(
       middleware: RecordingMiddleware(will: { _, _, _ in
         observed.open()
@@ -60,7 +52,7 @@ struct SnapshotTests {
     }.result
     await observed.opened()
     dispatcher.unregister(store: store)
-    await running.first(1)[0].finish()
+    free.open()
     #expect(await result["a"].isFinished == true)
     #expect(store.model == 1)
   }

@@ -25,20 +25,6 @@ struct WeakOwnershipTests {
       ownership: ownership)
   }
 
-  /// A dispatch that has not ended, and the operation by which it is ended.
-  private func hold() async -> (DispatchHandle, RunningOperation<Int, Ping>) {
-    let running = Recorder<RunningOperation<Int, Ping>>()
-    let reducer = ClosureReducer<Int, Ping> { action, store in
-      ActionOperation(action: action, store: store) { operation, _, _ in
-        running.record(operation)
-      }
-    }
-    let gate = Dispatcher()
-    gate.register(store: ProbeStore(model: 0, reducer: reducer))
-    let handle = gate.dispatch(action: Ping(), mode: .async)
-    return (handle, await running.first(1)[0])
-  }
-
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aStoreGoneWhileItsActionIsQueuedEndsThatAsCancelled(mode: Dispatcher.Mode) async {
     let (dispatcher, released) = (dispatcher, released)
@@ -49,7 +35,8 @@ struct WeakOwnershipTests {
     dispatcher.register(
       middleware: RecordingMiddleware(
         to: hooks, did: { transaction, _, _ in outcomes.record(transaction.outcome) }))
-    let (held, gate) = await hold()
+    let free = Latch()
+    let held = dispatchElsewhere(until: free)
     let completions = Recorder<DispatchResult>()
     async let handle = onOwnThread {
       dispatcher.dispatch(Ping(), mode: mode, options: .after(held)) {
@@ -59,7 +46,7 @@ struct WeakOwnershipTests {
     _ = await hooks.first(1)
     store = nil
     await released.opened()
-    gate.finish()
+    free.open()
     let result = await handle.result
     #expect(result["held"].isCancelled == true)
     #expect(result.error is CancellationError)

@@ -91,6 +91,11 @@ func makeStage(
   (dispatcher, dispatcher.addStage())
 }
 
+/// Dispatches what goes on until the latch opens, by a dispatcher of its own, so that others can wait for it.
+func dispatchElsewhere(until free: Latch) -> DispatchHandle {
+  makeStage().dispatcher.dispatch(action: Script.suspends { _ in await free.opened() })
+}
+
 extension Dispatcher {
   /// Registers a store that runs scripts.
   @discardableResult
