@@ -75,13 +75,10 @@ struct SuspensionTests {
     let queue = OperationQueue.wide(1)
     let dispatcher = Dispatcher(queue: queue)
     dispatcher.addStage()
-    let (began, finish) = (Latch(), Recorder<Script.Running>())
+    let running = Recorder<Script.Running>()
     let started = dispatcher.dispatch(
-      action: Script.controls { operation, _ in
-        finish.record(operation)
-        began.open()
-      }, mode: mode)
-    await began.opened()
+      action: Script.controls { operation, _ in running.record(operation) }, mode: mode)
+    let operation = await running.first(1)[0]
     // A user's operation has the queue's only thread until the queue has been suspended.
     let (occupied, released) = (Latch(), Latch())
     queue.addOperation {
@@ -89,7 +86,7 @@ struct SuspensionTests {
       released.wait()
     }
     await occupied.opened()
-    finish.all[0].finish()
+    operation.finish()
     queue.isSuspended = true
     released.open()
     #expect(await started.result.isSuccess)
@@ -104,20 +101,17 @@ struct SuspensionTests {
     let dispatcher = isOfTheLibrary ? Dispatcher() : Dispatcher(queue: .wide(1))
     dispatcher.queue.maxConcurrentOperationCount = 1
     dispatcher.addStage()
-    let (began, finish) = (Latch(), Recorder<Script.Running>())
+    let running = Recorder<Script.Running>()
     let started = dispatcher.dispatch(
-      action: Script.controls { operation, _ in
-        finish.record(operation)
-        began.open()
-      }, mode: mode)
-    await began.opened()
+      action: Script.controls { operation, _ in running.record(operation) }, mode: mode)
+    let operation = await running.first(1)[0]
     let (occupied, released) = (Latch(), Latch())
     dispatcher.queue.addOperation {
       occupied.open()
       released.wait()
     }
     await occupied.opened()
-    finish.all[0].finish()
+    operation.finish()
     #expect(await started.result.isSuccess)
     let next = dispatcher.dispatch(action: records("next"), mode: mode)
     _ = await dispatcher.dispatch(action: Script.adds("free"), mode: .mainThread).result
