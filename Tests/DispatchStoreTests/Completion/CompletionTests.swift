@@ -39,20 +39,7 @@ struct CompletionTests {
   @Test(arguments: Dispatcher.Mode.everyMode, BlockKind.allCases)
   func whenTheOperationEnded(_ mode: Dispatcher.Mode, _ kind: BlockKind) async {
     dispatcher.addStage()
-    let script = Script.answers { action, store in
-      switch kind {
-      case .returning: Script.Operation(action: action, store: store) { _, _ in }
-      case .controlled:
-        Script.Operation(action: action, store: store) { operation, _, _ in operation.finish() }
-      case .calledBack:
-        Script.Operation(action: action, store: store) { operation, _, _ in
-          DispatchQueue.global().async { operation.finish() }
-        }
-      case .suspending:
-        Script.Operation(action: action, store: store) { _, _ in await Task.yield() }
-      }
-    }
-    let result = await complete(script, mode)
+    let result = await complete(kind.script(), mode)
     #expect(result.isSuccess)
     #expect(result.hasResponders)
     #expect(result.stores.map(\.storeIdentifier) == ["stage"])

@@ -19,29 +19,14 @@ struct SequenceTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func runTheirActionsInOrder(_ mode: Dispatcher.Mode) async {
     let log = log
-    let actions: [AnyAction] = (0..<30).map { index in
-      switch index % 3 {
-      case 0:
-        Script.runs { _ in log.record("\(index)") }
-      case 1:
-        Script.suspends { _ in
-          await Task.yield()
-          log.record("\(index)")
-        }
-      default:
-        Script.controls { operation, _ in
-          Thread {
-            log.record("\(index)")
-            operation.finish()
-          }.start()
-        }
-      }
+    let actions: [AnyAction] = (0..<32).map { index in
+      BlockKind.allCases[index % 4].script { log.record("\(index)") }
     }
     let handle = await onOwnThread { [dispatcher] in
       dispatcher.dispatch(actions: actions, mode: mode)
     }
     #expect(await handle.result.isSuccess)
-    #expect(log.all == (0..<30).map { "\($0)" })
+    #expect(log.all == (0..<32).map { "\($0)" })
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

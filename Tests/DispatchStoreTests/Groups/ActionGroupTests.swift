@@ -17,24 +17,8 @@ struct ActionGroupTests {
     let log = log
     let group = ActionGroup {
       for index in 0..<12 {
-        switch index % 3 {
-        case 0:
-          ActionStep(Script.runs { _ in log.record("\(index)") }, mode: form.mode)
-        case 1:
-          ActionStep(
-            Script.suspends { _ in
-              await Task.yield()
-              log.record("\(index)")
-            }, mode: form.mode)
-        default:
-          ActionStep(
-            Script.controls { operation, _ in
-              Thread {
-                log.record("\(index)")
-                operation.finish()
-              }.start()
-            }, mode: form.mode)
-        }
+        ActionStep(
+          BlockKind.allCases[index % 4].script { log.record("\(index)") }, mode: form.mode)
       }
     }
     let result = await form.run(group, by: dispatcher)

@@ -32,6 +32,11 @@ enum BlockKind: CaseIterable, Sendable {
       }
     }
   }
+
+  /// An action with such an operation.
+  func script(_ body: @escaping @Sendable () -> Void = {}) -> Script {
+    .answers { action, store in operation(action, in: store, body) }
+  }
 }
 
 /// An `ActionOperation` as a plain `Operation`, in a user's queue.

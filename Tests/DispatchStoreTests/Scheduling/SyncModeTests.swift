@@ -65,26 +65,11 @@ struct SyncModeTests {
     #expect(places.all == [true])
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode, BlockKind.allCases)
+  @Test(
+    arguments: Dispatcher.Mode.everyMode, [BlockKind.returning, .controlled, .suspending])
   func runsInsideAnyOperation(_ mode: Dispatcher.Mode, _ kind: BlockKind) async {
     let (dispatcher, stage, log) = (dispatcher, stage, log)
-    let script = Script.answers { action, store in
-      let body: @Sendable () -> Void = { Self.expectAllOnThisThread(dispatcher, stage) }
-      return switch kind {
-      case .returning:
-        Script.Operation(action: action, store: store) { _, _ in body() }
-      case .controlled, .calledBack:
-        Script.Operation(action: action, store: store) { operation, _, _ in
-          body()
-          operation.finish()
-        }
-      case .suspending:
-        Script.Operation(action: action, store: store) { _, _ in
-          await Task.yield()
-          body()
-        }
-      }
-    }
+    let script = kind.script { Self.expectAllOnThisThread(dispatcher, stage) }
     Thread { dispatcher.dispatch(action: script, mode: mode) { log.record("ended") } }.start()
     #expect(await log.first(1) == ["ended"])
   }
