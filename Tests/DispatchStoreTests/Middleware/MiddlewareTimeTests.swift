@@ -41,29 +41,7 @@ struct MiddlewareTimeTests {
     _ name: String, _ style: OperationStyle, taking seconds: Int, waitFor: WaitFor = []
   ) {
     let clock = clock
-    let pass: @Sendable () -> Void = { clock.advance(by: .seconds(seconds)) }
-    let reducer: Reducer<Int, Ping> =
-      switch style {
-      case .applying: ApplyingReducer { _, _ in pass() }
-      case .returning:
-        ClosureReducer { action, store in
-          ActionOperation(action: action, store: store) { _, _ in pass() }
-        }
-      case .callback:
-        ClosureReducer { action, store in
-          ActionOperation(action: action, store: store) { operation, _, _ in
-            pass()
-            operation.finish()
-          }
-        }
-      case .suspending:
-        ClosureReducer { action, store in
-          ActionOperation(action: action, store: store) { _, _ in
-            await Task.yield()
-            pass()
-          }
-        }
-      }
+    let reducer = style.reducer { _ in clock.advance(by: .seconds(seconds)) }
     dispatcher.register(
       store: ProbeStore(identifier: name, model: 0, reducer: reducer), waitFor: waitFor)
   }

@@ -17,31 +17,11 @@ struct PrerequisiteResultsTests {
           identifier: identifier, model: 0,
           reducer: ApplyingReducer { _, _ in if fails { throw StageFright() } }))
     }
-    let note: @Sendable (ProbeStore) -> Void = { store in
+    let reducer = style.reducer { store in
       for result in store.prerequisiteResults {
         read.record("\(result.storeIdentifier) \(result.outcome.isFinished)")
       }
     }
-    let reducer: Reducer<Int, Ping> =
-      switch style {
-      case .applying: ApplyingReducer { _, store in note(store) }
-      case .returning:
-        ClosureReducer { ActionOperation(action: $0, store: $1) { _, store in note(store) } }
-      case .callback:
-        ClosureReducer {
-          ActionOperation(action: $0, store: $1) { operation, _, store in
-            note(store)
-            operation.finish()
-          }
-        }
-      case .suspending:
-        ClosureReducer {
-          ActionOperation(action: $0, store: $1) { _, store in
-            await Task.yield()
-            note(store)
-          }
-        }
-      }
     dispatcher.register(
       store: ProbeStore(identifier: "audit", model: 0, reducer: reducer),
       waitFor: WaitFor(["first", "second"], runsRegardless: true))

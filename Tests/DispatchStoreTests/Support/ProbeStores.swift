@@ -17,6 +17,29 @@ enum OperationStyle: CaseIterable, Sendable {
   static let operations: [OperationStyle] = [.returning, .callback, .suspending]
 }
 
+extension OperationStyle {
+  /// A reducer that answers in this style with a closure, which commits nothing.
+  func reducer(_ body: @escaping @Sendable (ProbeStore) -> Void) -> sending Reducer<Int, Ping> {
+    if self == .applying { return ApplyingReducer { _, store in body(store) } }
+    return ClosureReducer<Int, Ping> { action, store in
+      switch self {
+      case .returning, .applying:
+        ActionOperation(action: action, store: store) { _, store in body(store) }
+      case .callback:
+        ActionOperation(action: action, store: store) { operation, _, store in
+          body(store)
+          operation.finish()
+        }
+      case .suspending:
+        ActionOperation(action: action, store: store) { _, store in
+          await Task.yield()
+          body(store)
+        }
+      }
+    }
+  }
+}
+
 /// A reducer whose `apply(_:to:)` is a closure.
 final class ApplyingReducer: Reducer<Int, Ping> {
   private let work: @Sendable (Ping, ProbeStore) throws -> Void
