@@ -247,32 +247,6 @@ struct JoinTests {
     #expect(await first.value.isSuccess)
   }
 
-  /// It is in flight until its block has ended: the work is not begun twice.
-  @Test func oneThatHasTimedOutIsJoinedUntilItsBlockHasEnded() async {
-    let (free, log) = (Latch(), log)
-    let first = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        log.record("began")
-        await free.opened()
-      }, options: [.idempotencyKey("key", remembered: .zero), .timeout(.seconds(1))])
-    _ = await log.first(1)
-    await clock.pass(.seconds(1))
-    #expect(await first.result.dispatchError?.code == .timedOut)
-    let second = await dispatcher.dispatch(
-      action: Script.adds("2"), options: .idempotencyKey("key", remembered: .zero)
-    ).result
-    #expect(second.dispatchError?.code == .timedOut)
-    free.open()
-    await withUnsafeContinuation { continuation in
-      first.dispatch!.at(.over) { continuation.resume() }
-    }
-    let third = await dispatcher.dispatch(
-      action: Script.adds("3"), options: .idempotencyKey("key", remembered: .zero)
-    ).result
-    #expect(third.isSuccess && stage.model == ["3"])
-    #expect(dispatcher.idempotencyTable.answer("key") == nil)
-  }
-
   @Test func aSuspendedQueueDoesNotHoldBackWhatJoins() async {
     let free = Latch()
     let (first, second) = await joined(Way(mode: .async, sends: false), until: free)

@@ -135,30 +135,29 @@ struct KeyTests {
     }
   }
 
-  @Test func oneThatHasTimedOutIsInFlightUntilItsBlockHasEnded() async {
-    let (free, log) = (Latch(), log)
+  /// The work is not begun twice.
+  @Test(arguments: [false, true])
+  func oneThatHasTimedOutIsInFlightUntilItsBlockHasEnded(joins: Bool) async {
+    let (began, free) = (Latch(), Latch())
+    let key: DispatchOptions =
+      joins ? .idempotencyKey("key", remembered: .zero) : .skippedIfInFlight(1)
     let first = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        log.record("began")
-        await free.opened()
-      }, options: [.skippedIfInFlight(1), .timeout(.seconds(1)), .named("first")])
-    _ = await log.first(1)
+      action: Script.holds(opening: began, until: free),
+      options: [key, .timeout(.seconds(1)), .named("first")])
+    await began.opened()
     await clock.pass(.seconds(1))
-    await first.ended()
+    #expect(await first.result.dispatchError?.code == .timedOut)
     #expect(dispatcher.dispatches(named: "first").isEmpty)
-    let second = await dispatcher.dispatch(
-      action: Script.adds("2"), options: .skippedIfInFlight(1)
-    ).result
-    #expect(second.dispatchError?.code == .skipped)
+    let second = await dispatcher.dispatch(action: Script.adds("2"), options: key).result
+    #expect(second.dispatchError?.code == (joins ? .timedOut : .skipped))
     free.open()
     await withUnsafeContinuation { continuation in
       first.dispatch!.at(.over) { continuation.resume() }
     }
-    let third = await dispatcher.dispatch(
-      action: Script.adds("3"), options: .skippedIfInFlight(1)
-    ).result
+    let third = await dispatcher.dispatch(action: Script.adds("3"), options: key).result
     #expect(third.isSuccess)
     #expect(stage.model == ["3"])
+    #expect(dispatcher.idempotencyTable.answer("key") == nil)
   }
 
   @Test func whatIsDispatchedInABlockOfAnOlderOneGoesOnWhereItIsDetached() async {
