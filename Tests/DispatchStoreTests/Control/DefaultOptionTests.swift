@@ -19,22 +19,9 @@ struct DefaultOptionTests {
     return dispatcher
   }
 
-  /// A block that runs until it is cancelled.
-  private var untilCancelled: Script {
-    let cancelled = Latch()
-    return .suspends { [log] _ in
-      log.record("began")
-      await cancelled.openedOrCancelled()
-      try Task.checkCancellation()
-    }
-  }
+  private var untilCancelled: Script { .holds(in: log) }
 
-  private func holds(until free: Latch) -> Script {
-    .suspends { [log] _ in
-      log.record("began")
-      await free.opened()
-    }
-  }
+  private func holds(until free: Latch) -> Script { .holds(in: log, until: free) }
 
   private var fails: Script {
     .runs { [log] _ in

@@ -12,13 +12,8 @@ struct KeyTests {
   var (clock, dispatcher, stage) = makeClockedStage()
   let log = Recorder<String>()
 
-  /// A block that runs until it is cancelled, or the latch opens.
   private func holds(_ name: String, until free: Latch = Latch()) -> Script {
-    .suspends { [log] _ in
-      log.record("+\(name)")
-      await free.openedOrCancelled()
-      try Task.checkCancellation()
-    }
+    .holds("+\(name)", in: log, until: free)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, [false, true])

@@ -8,14 +8,7 @@ struct NameTests {
   let dispatcher = makeStage().dispatcher
   let log = Recorder<String>()
 
-  /// A block that runs until it is cancelled, or the latch opens.
-  private func holds(until latch: Latch) -> Script {
-    .suspends { [log] _ in
-      log.record("began")
-      await latch.openedOrCancelled()
-      try Task.checkCancellation()
-    }
-  }
+  private func holds(until latch: Latch) -> Script { .holds(in: log, until: latch) }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func cancelsWhatRunsUnderIt(_ mode: Dispatcher.Mode) async {

@@ -51,6 +51,17 @@ struct Script: ActionType, CustomStringConvertible {
     }
   }
 
+  /// An `async` block that notes its begin, and goes on until it is cancelled, or the latch opens.
+  static func holds(
+    _ note: String = "began", in log: Recorder<String>, until free: Latch = Latch()
+  ) -> Script {
+    suspends { _ in
+      log.record(note)
+      await free.openedOrCancelled()
+      try Task.checkCancellation()
+    }
+  }
+
   /// An `async` block that opens a latch, and ends only once it is cancelled.
   static func endless(opening began: Latch) -> Script {
     suspends { _ in
