@@ -32,14 +32,12 @@ struct DefaultOptionTests {
 
   // MARK: Time
 
-  @Test(arguments: ways)
-  func aTimeLimitWithoutEndTakesTheDefaultOneAway(_ way: Way) async {
-    let dispatcher = makeDispatcher(.timeout(Self.second))
-    let free = Latch()
-    let task = dispatcher.begin(
-      holds(until: free), way.mode, .timeout(.seconds(Int64.max)), sends: way.sends)
-    #expect(await log.first(1) == ["began"])
-    clock.advance(by: Self.second)
+  @Test(arguments: ways, [.seconds(Int64.max), nil] as [Duration?])
+  func aTimeLimitWithoutEndTakesTheDefaultOneAway(_ way: Way, _ limit: Duration?) async {
+    let (dispatcher, free) = (makeDispatcher(.timeout(Self.second)), Latch())
+    let task = dispatcher.begin(holds(until: free), way.mode, .timeout(limit), sends: way.sends)
+    _ = await log.first(1)
+    clock.advance(by: .seconds(9))
     free.open()
     #expect(await task.value.isSuccess)
   }
@@ -65,16 +63,6 @@ struct DefaultOptionTests {
     await clock.pass(.seconds(2))
     await clock.pass(Self.second)
     #expect(await task.value.dispatchError?.timeLimit == .seconds(3))
-  }
-
-  @Test(arguments: ways)
-  func aNilTimeLimitTakesTheDefaultOneAway(_ way: Way) async {
-    let (dispatcher, free) = (makeDispatcher(.timeout(Self.second)), Latch())
-    let task = dispatcher.begin(holds(until: free), way.mode, .timeout(nil), sends: way.sends)
-    _ = await log.first(1)
-    clock.advance(by: .seconds(9))
-    free.open()
-    #expect(await task.value.isSuccess)
   }
 
   /// A block's dispatch times out at the enclosing deadline, or at its own default if that is sooner.
@@ -127,19 +115,13 @@ struct DefaultOptionTests {
 
   // MARK: Retry
 
-  @Test(arguments: ways)
-  func retryADispatchThatNamesNoRetry(_ way: Way) async {
+  @Test(arguments: ways, [false, true])
+  func retryADispatchThatNamesNoRetry(_ way: Way, namesOne: Bool) async {
     let dispatcher = makeDispatcher(.retry(attempts: 3))
-    let result = await dispatcher.begin(fails, way.mode, [], sends: way.sends).value
+    let own: DispatchOptions = namesOne ? .retry(attempts: 1) : []
+    let result = await dispatcher.begin(fails, way.mode, own, sends: way.sends).value
     #expect(!result.isSuccess)
-    #expect(log.all.count == 3)
-  }
-
-  @Test(arguments: ways)
-  func areReplacedByADispatchsOwnRetry(_ way: Way) async {
-    let dispatcher = makeDispatcher(.retry(attempts: 3))
-    _ = await dispatcher.begin(fails, way.mode, .retry(attempts: 1), sends: way.sends).value
-    #expect(log.all.count == 1)
+    #expect(log.all.count == (namesOne ? 1 : 3))
   }
 
   // MARK: Limits
