@@ -10,6 +10,15 @@ func makeClockedStage() -> (clock: VirtualClock, dispatcher: Dispatcher, stage: 
   return (clock, dispatcher, stage)
 }
 
+func expectTimedOut(
+  _ result: DispatchResult, after limit: Duration = .seconds(1),
+  _ location: SourceLocation = #_sourceLocation
+) {
+  #expect(result.dispatchError?.code == .timedOut, "\(result)", sourceLocation: location)
+  #expect(result.dispatchError?.timeLimit == limit, sourceLocation: location)
+  #expect(!result.isSuccess, sourceLocation: location)
+}
+
 /// A dispatcher on a virtual clock, with a stage and a log, for tests of what dispatches wait for before they start.
 struct GateStage: Sendable {
   static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }

@@ -36,14 +36,6 @@ struct LateTimerTests {
     }
   }
 
-  private func expectTimedOut(
-    _ result: DispatchResult, _ location: SourceLocation = #_sourceLocation
-  ) {
-    #expect(result.dispatchError?.code == .timedOut, "\(result)", sourceLocation: location)
-    #expect(result.dispatchError?.timeLimit == Self.second, sourceLocation: location)
-    #expect(!result.isSuccess, sourceLocation: location)
-  }
-
   @Test(arguments: Way.all, [false, true])
   func oneWhoseDeadlineHasPassedAtItsEndHasTimedOut(_ way: Way, hooked: Bool) async {
     if hooked { dispatcher.register(middleware: RecordingMiddleware("m", to: log)) }

@@ -65,15 +65,6 @@ struct TimeLimitTests {
     }
   }
 
-  private func expectTimedOut(
-    _ result: DispatchResult, after limit: Duration = TimeLimitTests.second,
-    _ location: SourceLocation = #_sourceLocation
-  ) {
-    #expect(result.dispatchError?.code == .timedOut, "\(result)", sourceLocation: location)
-    #expect(result.dispatchError?.timeLimit == limit, sourceLocation: location)
-    #expect(!result.isSuccess, sourceLocation: location)
-  }
-
   /// The result is there once the completion has run, whether the block has ended by then or not.
   @Test(arguments: queuedModes, [false, true])
   func theirCompletionCanNotWaitForTheResult(_ mode: Dispatcher.Mode, isOver: Bool) async {
@@ -129,24 +120,16 @@ struct TimeLimitTests {
     #expect(await handle.result.dispatchError?.code == .timedOut)
   }
 
-  @Test(arguments: queuedModes, [false, true])
-  func cancelTheBlock(_ mode: Dispatcher.Mode, sends: Bool) async {
-    let task = run(untilCancelled, mode, .timeout(Self.second), sends: sends)
+  @Test(arguments: Way.all)
+  func cancelTheBlock(_ way: Way) async {
+    let task = run(untilCancelled, way.mode, .timeout(Self.second), sends: way.sends)
     _ = await log.first(1)
     await clock.pass(Self.second)
     expectTimedOut(await task.value)
     let parts = await log.first(3)
     #expect(parts.sorted() == ["began", "cancelled", "completion timedOut"])
-    // In a task all of it follows the block.
-    if sends { #expect(parts.last == "completion timedOut") }
-  }
-
-  @Test func cancelTheBlockOfASynchronousDispatchWhoseResultFollowsIt() async {
-    let task = run(untilCancelled, .sync, .timeout(Self.second))
-    _ = await log.first(1)
-    await clock.pass(Self.second)
-    expectTimedOut(await task.value)
-    #expect(log.all == ["began", "cancelled", "completion timedOut"])
+    // With `.sync` and in a task all of it follows the block.
+    if way.sends || way.mode == .sync { #expect(parts.last == "completion timedOut") }
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -256,11 +239,9 @@ struct TimeLimitTests {
     dispatcher.addStage("after", waitFor: ["middle"])
     dispatcher.addStage("middle", waitFor: ["stage"])
     dispatcher.addDesk()
-    let script = Script.answers { action, store in
-      Script.Operation(action: action, store: store) { _, store in
-        log.record(store.identifier)
-        if store.identifier == "middle" { free.wait() }
-      }
+    let script = Script.runs { store in
+      log.record(store.identifier)
+      if store.identifier == "middle" { free.wait() }
     }
     let handle = dispatcher.dispatch(action: script, mode: mode, options: .timeout(Self.second))
     _ = await log.first(2)
@@ -338,11 +319,9 @@ struct TimeLimitTests {
   func storesThatRunRegardlessFollowTheBlock(_ mode: Dispatcher.Mode) async {
     let (free, log) = (Latch(), log)
     dispatcher.addStage("audit", waitFor: WaitFor(["stage"], runsRegardless: true))
-    let script = Script.answers { action, store in
-      Script.Operation(action: action, store: store) { _, store in
-        log.record(store.identifier)
-        if store.identifier == "stage" { free.wait() }
-      }
+    let script = Script.runs { store in
+      log.record(store.identifier)
+      if store.identifier == "stage" { free.wait() }
     }
     let handle = dispatcher.dispatch(action: script, mode: mode, options: .timeout(Self.second))
     _ = await log.first(1)
