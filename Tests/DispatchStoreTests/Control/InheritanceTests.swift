@@ -62,10 +62,13 @@ struct InheritanceTests {
     }
   }
 
-  private func dispatchInner(_ mode: Dispatcher.Mode, _ options: DispatchOptions = .after()) {
+  private func dispatchInner(
+    _ mode: Dispatcher.Mode, _ options: DispatchOptions = .after(), until free: Latch = Latch()
+  ) {
     handles.record(
       dispatcher.dispatch(
-        storeIdentifier: "inner", action: holds("inner"), mode: mode, options: options))
+        storeIdentifier: "inner", action: holds("inner", until: free), mode: mode,
+        options: options))
   }
 
   /// Cancels a dispatch while its block is held after a closure, and lets it end.
@@ -193,12 +196,7 @@ struct InheritanceTests {
   @Test(arguments: inner)
   func afterItsEndItIsNotCancelled(_ mode: Dispatcher.Mode) async {
     let free = Latch()
-    let handle = dispatchOuter(
-      .runs { _ in
-        handles.record(
-          dispatcher.dispatch(
-            storeIdentifier: "inner", action: holds("inner", until: free), mode: mode))
-      })
+    let handle = dispatchOuter(.runs { _ in dispatchInner(mode, until: free) })
     let inner = await handles.first(1)[0]
     #expect(await handle.result.isSuccess)
     handle.cancel()
@@ -211,12 +209,7 @@ struct InheritanceTests {
   func whatIsDetachedIsNotCancelled(_ mode: Dispatcher.Mode) async {
     let free = Latch()
     let handle = dispatchOuter(
-      outer {
-        handles.record(
-          dispatcher.dispatch(
-            storeIdentifier: "inner", action: holds("inner", until: free), mode: mode,
-            options: .detached))
-      }, .timeout(.seconds(1)))
+      outer { dispatchInner(mode, .detached, until: free) }, .timeout(.seconds(1)))
     let inner = await handles.first(1)[0]
     handle.cancel()
     await handle.ended()
@@ -602,12 +595,7 @@ struct InheritanceTests {
     let (dispatcher, handles, free) = (dispatcher, handles, Latch())
     let desk = dispatcher.store(with: "desk") as! Desk
     let errand = Errand.adds("ran")
-    let inner: @Sendable () -> Void = {
-      handles.record(
-        dispatcher.dispatch(
-          storeIdentifier: "inner",
-          action: Script.suspends { _ in await free.opened() }, mode: .async))
-    }
+    let inner: @Sendable () -> Void = { dispatchInner(mode, until: free) }
     let observer = desk.observe(.model) { _ in inner() }
     let middleware = RecordingMiddleware(
       will: { _, action, _ in
@@ -629,13 +617,9 @@ struct InheritanceTests {
   func whatTheHookOfAListDispatchesIsNotCancelled(
     _ mode: Dispatcher.Mode, inSection: Bool
   ) async {
-    let (dispatcher, handles, free) = (dispatcher, handles, Latch())
-    let (desk, inner) = (dispatcher.store(with: "desk") as! Desk, holds("inner", until: free))
-    dispatcher.register(
-      middleware: ListHook { _ in
-        handles.record(
-          dispatcher.dispatch(storeIdentifier: "inner", action: inner, mode: mode))
-      })
+    let (dispatcher, free) = (dispatcher, Latch())
+    let desk = dispatcher.store(with: "desk") as! Desk
+    dispatcher.register(middleware: ListHook { _ in dispatchInner(mode, until: free) })
     await cancelOuter {
       let list: @Sendable () -> Void = {
         dispatcher.dispatch(actions: [Errand.adds("a")], mode: .serial(lane: "list"))
@@ -650,14 +634,9 @@ struct InheritanceTests {
 
   @Test(arguments: inner)
   func aCompletionsDispatchIsNotCancelledWithWhatItCompletes(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, handles, free) = (dispatcher, handles, Latch())
-    let handle = dispatcher.dispatch(
-      storeIdentifier: "outer", action: outer {}, mode: mode
-    ) {
-      handles.record(
-        dispatcher.dispatch(
-          storeIdentifier: "inner", action: Script.suspends { _ in await free.opened() },
-          mode: .async))
+    let free = Latch()
+    let handle = dispatcher.dispatch(storeIdentifier: "outer", action: outer {}, mode: mode) {
+      dispatchInner(.async, until: free)
     }
     handle.cancel()
     let inner = await handles.first(1)[0]
@@ -671,17 +650,12 @@ struct InheritanceTests {
   func whatAGroupsCompletionDispatchesIsNotCancelledWithTheBlockAround(
     _ style: OperationStyle, isRefused: Bool
   ) async {
-    let (dispatcher, handles, free) = (dispatcher, handles, Latch())
-    let inner = holds("inner", until: free)
-    let groups = Dispatcher()
+    let (groups, free) = (Dispatcher(), Latch())
     if isRefused { groups.close() }
     let handle = dispatchOuter(
       outer(style, until: free) {
         // An empty group ends within the call.
-        groups.dispatch(ActionGroup {}) { _ in
-          handles.record(
-            dispatcher.dispatch(storeIdentifier: "inner", action: inner, mode: .async))
-        }
+        groups.dispatch(ActionGroup {}) { _ in dispatchInner(.async, until: free) }
       })
     let made = await handles.first(1)[0]
     handle.cancel()
