@@ -419,10 +419,11 @@ struct InheritanceTests {
     await handle.ended()
   }
 
-  /// Whatever its options, that is, in the caller's task or in one of its own.
-  @Test(arguments: inner, [.after(), .exclusive("key"), .named("outer")] as [DispatchOptions])
+  /// Whatever its options, that is, in the caller's task or in one of its own; or as a step of a group, for nil.
+  @Test(
+    arguments: inner, [.after(), .exclusive("key"), .named("outer"), nil] as [DispatchOptions?])
   func cancellingTheTaskThatSendsCancelsWhatItsBlockHasDispatched(
-    _ mode: Dispatcher.Mode, _ options: DispatchOptions
+    _ mode: Dispatcher.Mode, _ options: DispatchOptions?
   ) async {
     let (dispatcher, log, handles) = (dispatcher, log, handles)
     let sender = Task {
@@ -432,7 +433,11 @@ struct InheritanceTests {
         let late = dispatcher.dispatch(action: Errand.adds("ran"), mode: mode)
         log.record("late \(await late.result["desk"])")
       }
-      await dispatcher.send(script, to: "outer", options: options)
+      if let options {
+        await dispatcher.send(script, to: "outer", options: options)
+      } else {
+        await dispatcher.send(ActionGroup { ActionStep(script, to: "outer") })
+      }
     }
     _ = await log.first(1)
     sender.cancel()
@@ -465,25 +470,6 @@ struct InheritanceTests {
     }
     _ = await sender.value
     #expect((dispatcher.store(with: "desk") as! Desk).model.isEmpty)
-  }
-
-  /// Each step is sent in the caller's task.
-  @Test(arguments: inner)
-  func cancellingTheTaskThatSendsAGroupCancelsWhatItsStepsHaveDispatched(
-    _ mode: Dispatcher.Mode
-  ) async {
-    let (dispatcher, handles) = (dispatcher, handles)
-    let sender = Task {
-      let script = Script.suspends { _ in
-        dispatchInner(mode)
-        _ = await handles.all[0].result
-      }
-      return await dispatcher.send(ActionGroup { ActionStep(script, to: "outer") })
-    }
-    _ = await log.first(1)
-    sender.cancel()
-    #expect(await handles.first(1)[0].result["inner"].isCancelled == true)
-    _ = await sender.value
   }
 
   @Test(arguments: [false, true])
