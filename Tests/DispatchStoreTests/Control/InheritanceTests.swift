@@ -681,13 +681,35 @@ struct InheritanceTests {
     }
   }
 
-  @Test(arguments: inner)
-  func aDeadlineIsInheritedThroughOneThatHasEnded(_ mode: Dispatcher.Mode) async {
-    let handle = dispatchOuter(.runs { _ in dispatchInner(mode) }, .timeout(.seconds(2)))
-    let inner = await handles.first(1)[0]
-    #expect(await handle.result.isSuccess)
-    await clock.pass(.seconds(2))
-    #expect(await inner.result.dispatchError?.code == .timedOut)
+  /// Where a block dispatches.
+  enum Place: CaseIterable {
+    /// The lock of the store is held: an action on its caller's thread can't be linked to what is around it.
+    case update
+    case block, list
+  }
+
+  @Test(arguments: inner, Form.allCases)
+  func aDeadlineIsInheritedThroughOneThatHasEnded(_ mode: Dispatcher.Mode, _ form: Form) async {
+    let dispatcher = dispatcher
+    for (index, place) in Place.allCases.enumerated() {
+      let outer = begin(
+        .runs { store in
+          switch place {
+          case .block: dispatchInner(mode)
+          case .update: store.updateModel { _ in dispatchInner(mode) }
+          case .list:
+            _ = dispatcher.dispatch(
+              storeIdentifier: "inner", actions: [Script.runs { _ in dispatchInner(mode) }],
+              mode: .serial(lane: "middle"))
+          }
+        }, form, .timeout(.seconds(2)))
+      let inner = await handles.first(index + 1)[index]
+      #expect(await outer.value.isSuccess)
+      await clock.pass(.seconds(2))
+      let result = await inner.result
+      #expect(result.dispatchError?.code == .timedOut, "\(place): \(result)")
+      #expect(result.dispatchError?.timeLimit == .seconds(2))
+    }
   }
 
   /// Whether the action has ended by then, or the list still runs it.
@@ -712,35 +734,6 @@ struct InheritanceTests {
     #expect(result.dispatchError?.timeLimit == .seconds(2))
     #expect(await list.result.isSuccess == hasEnded)
     free.open()
-  }
-
-  /// The lock of the store is held: an action on its caller's thread can't be linked to what is around it.
-  @Test(arguments: inner, Form.allCases)
-  func aDeadlineIsInheritedByWhatAnUpdateDispatches(_ mode: Dispatcher.Mode, _ form: Form) async {
-    let outer = begin(
-      .runs { store in store.updateModel { _ in dispatchInner(mode) } }, form,
-      .timeout(.seconds(2)))
-    let inner = await handles.first(1)[0]
-    #expect(await outer.value.isSuccess)
-    await clock.pass(.seconds(2))
-    let result = await inner.result
-    #expect(result.dispatchError?.code == .timedOut, "\(result)")
-    #expect(result.dispatchError?.timeLimit == .seconds(2))
-  }
-
-  @Test(arguments: inner)
-  func aDeadlineIsInheritedThroughAListThatABlockDispatches(_ mode: Dispatcher.Mode) async {
-    let dispatcher = dispatcher
-    let handle = dispatchOuter(
-      .runs { _ in
-        dispatcher.dispatch(
-          storeIdentifier: "inner", actions: [Script.runs { _ in dispatchInner(mode) }],
-          mode: .serial(lane: "middle"))
-      }, .timeout(.seconds(2)))
-    let inner = await handles.first(1)[0]
-    #expect(await handle.result.isSuccess)
-    await clock.pass(.seconds(2))
-    #expect(await inner.result.dispatchError?.code == .timedOut)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, Form.allCases)
