@@ -410,12 +410,16 @@ struct DurableEndTests {
     #expect(stage.saved == ["a": "8"])
   }
 
-  @Test(arguments: Way.all)
-  func inMemoryWaitsForNothing(way: Way) async throws {
+  @Test(
+    arguments: Way.all,
+    [
+      .durability(.memory), [.durability(.memory), .named("deposit")],
+      [.named("deposit"), .durability(.memory)],
+    ] as [DispatchOptions])
+  func inMemoryWaitsForNothing(way: Way, options: DispatchOptions) async throws {
     let stage = try await PersistenceStage()
     stage.database.hold()
-    let result = stage.run(
-      Deposit(account: "a", amount: 5), way, options: .durability(.memory))
+    let result = stage.run(Deposit(account: "a", amount: 5), way, options: options)
     #expect(await result.value.isSuccess)
     #expect(stage.saved.isEmpty)
     stage.database.release()

@@ -59,19 +59,6 @@ struct PersistentStateTests {
     #expect(stage.saved == ["y": "3"])
   }
 
-  @Test(arguments: [true, false])
-  func isNotAwaitedWithDurabilityInMemoryBesideOtherOptions(isFirst: Bool) async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
-    let (memory, named) = (DispatchOptions.durability(.memory), DispatchOptions.named("deposit"))
-    await stage.dispatcher.send(
-      Deposit(account: "a", amount: 1), options: isFirst ? [memory, named] : [named, memory])
-    #expect(stage.saved.isEmpty)
-    stage.database.release()
-    try await stage.persistence.flush()
-    #expect(stage.saved == ["a": "1"])
-  }
-
   @Test func thatChangedSeveralTimesInOneGroupIsWrittenOnce() async throws {
     let stage = try await PersistenceStage()
     stage.database.hold()
