@@ -203,8 +203,7 @@ struct DurableEndTests {
 
   @Test(arguments: Way.all.filter { $0.mode.isInLane })
   func laneGoesOnAtTheStoresEndAndResultsKeepItsOrder(way: Way) async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     var results: [Task<DispatchResult, Never>] = []
     for number in 1...5 {
       results.append(stage.run(Deposit(account: "a", amount: number), way, "\(number)"))
@@ -219,8 +218,7 @@ struct DurableEndTests {
 
   @Test(arguments: Way.all)
   func ofOneThatOnlyReadsWaitsForWhatItMayHaveRead(way: Way) async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     let deposit = stage.run(
       Deposit(account: "a", amount: 5), Way(mode: .serial(lane: "other"), sends: false), "deposit")
     await stage.reached(1)
@@ -261,8 +259,7 @@ struct DurableEndTests {
 
   @Test(arguments: Way.all)
   func ofABlockWaitsToo(way: Way) async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     let latch = Latch()
     let result = stage.run(SlowDeposit(account: "a", latch: latch), way)
     latch.open()
@@ -275,8 +272,7 @@ struct DurableEndTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func ofASequenceKeepsItsLane(mode: Dispatcher.Mode) async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     let (dispatcher, log) = (stage.dispatcher, stage.log)
     let ended = Recorder<DispatchResult>()
     let actions: [any ActionType] = (1...3).map { Deposit(account: "a", amount: $0) }
@@ -302,8 +298,7 @@ struct DurableEndTests {
 
   @Test(arguments: Way.all)
   func cannotBeCancelledAnyLonger(way: Way) async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     let result = stage.run(
       Deposit(account: "a", amount: 5), way, options: .named("deposit"))
     await stage.reached(1)
@@ -317,8 +312,7 @@ struct DurableEndTests {
 
   @Test(arguments: Way.all)
   func atADeadlineSaysThatItHasCommitted(way: Way) async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     let result = stage.run(
       Deposit(account: "a", amount: 5), way, options: .timeout(.milliseconds(1_500)))
     let error = await result.value.dispatchError
@@ -395,8 +389,7 @@ struct DurableEndTests {
   /// The lane has been left by then, and is gone.
   @Test(.timeLimit(.minutes(1)))
   func ofASequenceAtADeadlineLetsTheNextEndsOfItsLanePass() async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     let early = stage.dispatcher.dispatch(
       actions: [Deposit(account: "a", amount: 5)], mode: .serial(lane: "a"),
       options: .timeout(.milliseconds(100)))
@@ -417,8 +410,7 @@ struct DurableEndTests {
       [.named("deposit"), .durability(.memory)],
     ] as [DispatchOptions])
   func inMemoryWaitsForNothing(way: Way, options: DispatchOptions) async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     let result = stage.run(Deposit(account: "a", amount: 5), way, options: options)
     #expect(await result.value.isSuccess)
     #expect(stage.saved.isEmpty)
@@ -429,8 +421,7 @@ struct DurableEndTests {
 
   @Test(arguments: Way.all)
   func keepsItsUnitOfALimitUntilItIsSaved(way: Way) async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     let limit = DispatchLimit(1)
     let first = stage.run(Deposit(account: "a", amount: 5), way, options: .limited(by: limit))
     await stage.reached(1)
@@ -444,8 +435,7 @@ struct DurableEndTests {
 
   @Test(arguments: Way.all)
   func freesItsExclusiveKeyAtTheStoresEnd(way: Way) async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     let first = stage.run(Deposit(account: "a", amount: 5), way, options: .exclusive("a"))
     await stage.reached(1)
     let second = stage.run(
@@ -459,8 +449,7 @@ struct DurableEndTests {
 
   @Test(arguments: Way.all)
   func isAwaitedByADrain(way: Way) async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     let result = stage.run(Deposit(account: "a", amount: 5), way)
     await stage.reached(1)
     #expect(await !stage.dispatcher.drain(timeout: .zero).isComplete)

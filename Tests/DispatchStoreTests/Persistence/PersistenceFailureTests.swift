@@ -378,8 +378,7 @@ struct PersistenceFailureTests {
   /// A list that has begun would be left half done, although its own commits are what is unsaved.
   @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])
   func thatLastHoldTheRestOfAListBackInsteadOfRejectingIt(mode: Dispatcher.Mode) async throws {
-    let stage = try await PersistenceStage(limits: .rejecting(commits: 3))
-    stage.database.hold()
+    let stage = try await PersistenceStage(limits: .rejecting(commits: 3), holds: true)
     let list = stage.dispatcher.dispatch(
       actions: (1...5).map { _ in Deposit(account: "a", amount: 1) }, mode: mode,
       options: .durability(.memory))
@@ -446,8 +445,7 @@ struct PersistenceFailureTests {
 
   @Test(arguments: Way.all)
   func doNotKeepACancelledDispatchBack(way: Way) async throws {
-    let stage = try await PersistenceStage(limits: .suspending(commits: 1))
-    stage.database.hold()
+    let stage = try await PersistenceStage(limits: .suspending(commits: 1), holds: true)
     await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
     let result = stage.run(Deposit(account: "b", amount: 1), way, options: .named("b"))
     while stage.dispatcher.cancel(named: "b") == 0 { await Task.yield() }
@@ -489,8 +487,7 @@ struct PersistenceFailureTests {
   }
 
   @Test func thatHaveNotComeLetClosingAwaitTheAttemptUnderWay() async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     let first = Task { await stage.dispatcher.send(Deposit(account: "a", amount: 1)).result }
     // Until the writer has taken the commit, so that its attempt is under way.
     func isUnderWay(_ state: inout Persistence.State) -> Bool {

@@ -89,7 +89,8 @@ final class PersistenceStage: Sendable {
   init(
     on database: MemoryDatabase = MemoryDatabase(), limits: PersistenceLimits = .suspending(),
     coder: any PersistenceCoder = JSONPersistenceCoder(),
-    form: PersistedForm<Wallet> = .elements(\.all), clock: (any Clock<Duration>)? = nil
+    form: PersistedForm<Wallet> = .elements(\.all), clock: (any Clock<Duration>)? = nil,
+    holds: Bool = false
   ) async throws {
     self.database = database
     dispatcher = Dispatcher(name: "bank", clock: clock)
@@ -97,6 +98,7 @@ final class PersistenceStage: Sendable {
     dispatcher.onWarning { warnings.record($0) }
     persistence = try await database.open(for: dispatcher, coder: coder, limits: limits)
     wallet = try await dispatcher.register(store: .wallet(), persisted: form)
+    if holds { database.hold() }
   }
 
   /// Dispatches an action, and records its end.

@@ -60,8 +60,7 @@ struct PersistentStateTests {
   }
 
   @Test func thatChangedSeveralTimesInOneGroupIsWrittenOnce() async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
     let first = stage.database.stepCount
     for _ in 1...100 {
@@ -180,8 +179,7 @@ struct PersistentStateTests {
   }
 
   @Test func ofAnUnregisteredStoreStaysAndIsLoadedAgain() async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
     stage.dispatcher.unregister(store: stage.wallet)
     stage.database.release()

@@ -55,8 +55,7 @@ struct SavedElementTests {
   }
 
   @Test func waitsForAllCommitsOfAStoreThatIsOneRow() async throws {
-    let stage = try await PersistenceStage(form: .model)
-    stage.database.hold()
+    let stage = try await PersistenceStage(form: .model, holds: true)
     await deposit("a", stage)
     let version = stage.wallet.version
     let saved = Task {
@@ -81,8 +80,7 @@ struct SavedElementTests {
   }
 
   @Test func isWaitedForNoLongerThanALimit() async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     await deposit("a", stage)
     let error = await #expect(throws: DispatchError.self) {
       try await stage.wallet.savedElement(\.all, "a", timeout: .milliseconds(1))
@@ -94,8 +92,7 @@ struct SavedElementTests {
   }
 
   @Test func isNotWaitedForInACancelledTask() async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     await deposit("a", stage)
     let saved = Task { try await stage.wallet.savedElement(\.all, "a") }
     saved.cancel()
@@ -105,8 +102,7 @@ struct SavedElementTests {
 
   /// However long the database is away.
   @Test func leavesNothingWhereTheWaitIsGivenUp() async throws {
-    let stage = try await PersistenceStage()
-    stage.database.hold()
+    let stage = try await PersistenceStage(holds: true)
     await deposit("a", stage)
     let ends = Recorder<Bool>()
     for _ in 1...10_000 {
