@@ -313,9 +313,15 @@ struct DurableEndTests {
 
   @Test(arguments: Way.all)
   func atADeadlineSaysThatItHasCommitted(way: Way) async throws {
-    let stage = try await PersistenceStage(holds: true)
+    let clock = VirtualClock()
+    let stage = try await PersistenceStage(clock: clock, holds: true)
     let result = stage.run(
-      Deposit(account: "a", amount: 5), way, options: .timeout(.milliseconds(1_500)))
+      Deposit(account: "a", amount: 5), way, options: [.timeout(.seconds(1)), .exclusive("key")])
+    await stage.reached(1)
+    // The key is free once only saving is left.
+    await stage.dispatcher.send(
+      SetNote(note: "x"), options: [.exclusive("key"), .durability(.memory)])
+    await clock.pass(.seconds(1))
     let error = await result.value.dispatchError
     #expect(error?.code == .timedOut)
     #expect(error?.message.contains("have committed") == true, "\(error as Any)")
@@ -390,15 +396,20 @@ struct DurableEndTests {
   /// The lane has been left by then, and is gone.
   @Test(.timeLimit(.minutes(1)))
   func ofASequenceAtADeadlineLetsTheNextEndsOfItsLanePass() async throws {
-    let stage = try await PersistenceStage(holds: true)
+    let clock = VirtualClock()
+    let stage = try await PersistenceStage(clock: clock, holds: true)
     let early = stage.dispatcher.dispatch(
       actions: [Deposit(account: "a", amount: 5)], mode: .serial(lane: "a"),
-      options: .timeout(.milliseconds(100)))
+      options: .timeout(.seconds(1)))
+    await stage.reached(1)
+    // Whatever was begun after its commit can't overtake its end.
+    await stage.dispatcher.send(SetNote(note: "x"), options: .durability(.memory))
+    await clock.pass(.seconds(1))
     #expect(await early.result.dispatchError?.code == .timedOut)
     let later = (1...3).map { _ in
       stage.dispatcher.dispatch(Deposit(account: "a", amount: 1), mode: .serial(lane: "a"))
     }
-    await stage.reached(4)
+    await stage.reached(5)
     stage.database.release()
     for handle in later { #expect(await handle.result.isSuccess) }
     #expect(stage.saved == ["a": "8"])
