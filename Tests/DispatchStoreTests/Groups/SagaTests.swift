@@ -700,39 +700,30 @@ struct SagaTests {
   }
 
   @Test(.timeLimit(.minutes(1)), arguments: Place.allCases, Dispatcher.SendMode.everyMode)
-  func aTimeLimitEndsTheFirstStepOfAGroupThatADispatchHasDispatched(
+  func aTimeLimitAndANameEndTheFirstStepOfAGroupThatADispatchHasDispatched(
     _ place: Place, _ mode: Dispatcher.SendMode
   ) async {
-    let clock = VirtualClock()
-    let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
-    dispatcher.addStage()
-    let group = ActionGroup {
-      ActionStep(Script.endless(opening: began), to: "stage", mode: mode)
-      step("skipped", in: mode)
+    for timesOut in [true, false] {
+      let (clock, began) = (VirtualClock(), Latch())
+      let dispatcher = Dispatcher(clock: clock)
+      dispatcher.addStage()
+      let group = ActionGroup {
+        ActionStep(Script.endless(opening: began), to: "stage", mode: mode)
+        step("skipped", in: mode)
+      }
+      let options: DispatchOptions = timesOut ? .timeout(.seconds(1)) : .named("order")
+      let handle = await begin(group, in: place, of: dispatcher, options)
+      await began.opened()
+      if timesOut {
+        await clock.pass(.seconds(1))
+      } else {
+        #expect(dispatcher.cancel(named: "order") == 1)
+      }
+      let result = await handle.result
+      #expect(result.outcomes == (timesOut ? "-." : "x."))
+      #expect((result.error as? DispatchError)?.code == (timesOut ? .timedOut : nil))
+      #expect((result.error is CancellationError) == !timesOut)
     }
-    let handle = await begin(group, in: place, of: dispatcher, .timeout(.seconds(1)))
-    await began.opened()
-    await clock.pass(.seconds(1))
-    let result = await handle.result
-    #expect((result.error as? DispatchError)?.code == .timedOut)
-    #expect(result.outcomes == "-.")
-  }
-
-  @Test(.timeLimit(.minutes(1)), arguments: Place.allCases, Dispatcher.SendMode.everyMode)
-  func aNameCancelsTheFirstStepOfAGroupThatADispatchHasDispatched(
-    _ place: Place, _ mode: Dispatcher.SendMode
-  ) async {
-    let (dispatcher, began) = (dispatcher, Latch())
-    let group = ActionGroup {
-      ActionStep(Script.endless(opening: began), to: "stage", mode: mode)
-      step("skipped", in: mode)
-    }
-    let handle = await begin(group, in: place, of: dispatcher, .named("order"))
-    await began.opened()
-    #expect(dispatcher.cancel(named: "order") == 1)
-    let result = await handle.result
-    #expect(result.outcomes == "x.")
-    #expect(result.error is CancellationError)
   }
 
   /// As one that cleans up.
