@@ -7,13 +7,14 @@ import Testing
 /// Each test runs in its own process, which an alarm ends where a ring did close.
 @Suite(.timeLimit(.minutes(10)))
 struct NotifierRingTests {
-  /// The observer's `.sync` dispatch waits for a callback, that commits to the store of the observer.
-  @Test func aCallbackMayCommitToTheStoreWhoseNotifierWaitsForIt() async {
-    await #expect(processExitsWith: .success) {
+  /// The observer's `.sync` dispatch waits for a callback, or runs the jobs of an `async` block, that commits to its store.
+  @Test(arguments: [OperationStyle.callback, .suspending])
+  func aCallbackMayCommitToTheStoreWhoseNotifierWaitsForIt(style: OperationStyle) async {
+    await #expect(processExitsWith: .success) { [style] in
       alarm(20)
       let dispatcher = Dispatcher()
       let steps = Recorder<String>()
-      let store = dispatcher.addProbe("s", style: .callback, to: steps)
+      let store = dispatcher.addProbe("s", style: style, to: steps)
       let (before, after) = (Recorder<Int>(), Recorder<Int>())
       let results = Recorder<DispatchResult>()
       let tokens = [
@@ -53,28 +54,6 @@ struct NotifierRingTests {
       #expect(await ends.first(1) == [.wouldDeadlock])
       #expect(await handles.all[0].result.isSuccess)
       token.cancel()
-    }
-  }
-
-  /// The same with an `async` block, whose jobs the notifier runs.
-  @Test func anAsyncBlockMayCommitToTheStoreWhoseNotifierRunsIt() async {
-    await #expect(processExitsWith: .success) {
-      alarm(20)
-      let dispatcher = Dispatcher()
-      let store = dispatcher.addProbe("s", style: .suspending, to: Recorder())
-      let received = Recorder<Int>()
-      let results = Recorder<DispatchResult>()
-      let tokens = [
-        store.observe(.model) { change in
-          guard change.value == 100 else { return }
-          dispatcher.dispatch(Ping(), mode: .sync) { results.record($0) }
-        },
-        store.observe(.model) { received.record($0.value) },
-      ]
-      store.updateModel { $0 = 100 }
-      #expect(received.all == [100, 101])
-      #expect(await results.first(1)[0].isSuccess)
-      withExtendedLifetime(tokens) {}
     }
   }
 

@@ -9,7 +9,7 @@ struct Ping: ActionType, Equatable {
 struct PingFailure: Error, Equatable {}
 
 /// The ways in which a store responds with more than a reduction.
-enum OperationStyle: CaseIterable, Sendable {
+enum OperationStyle: CaseIterable, Codable, Sendable {
   case returning, callback, suspending
   /// By `apply(_:to:)`, without an operation.
   case applying
