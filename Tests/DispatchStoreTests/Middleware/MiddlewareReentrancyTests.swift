@@ -6,62 +6,56 @@ struct MiddlewareReentrancyTests {
   private let dispatcher = Dispatcher()
   private let steps = Recorder<String>()
 
-  @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
-  func willDispatchMayDispatchInEveryMode(outer: Dispatcher.Mode, inner: Dispatcher.Mode) async {
+  /// Dispatches an action in one of whose hooks another one is dispatched, and returns how both ended, in order.
+  private func ends(
+    outer: Dispatcher.Mode, inner: Dispatcher.Mode, inWillDispatch: Bool
+  ) async -> [String] {
     let (dispatcher, steps) = (dispatcher, steps)
     let store = dispatcher.register(store: .counter("s"))
     let parents = Recorder<DispatchID?>()
-    dispatcher.register(
-      middleware: RecordingMiddleware(will: { transaction, action, _ in
-        if action as? CounterAction == .add(1) {
-          dispatcher.dispatch(CounterAction.add(10), mode: inner) {
-            steps.record("inner \($0.isSuccess)")
-          }
-        } else {
-          parents.record(transaction.parent)
-        }
-        return .pass
-      }))
-    let handle = dispatcher.dispatch(CounterAction.add(1), mode: outer) {
-      steps.record("outer \($0.isSuccess)")
+    let dispatchInner: @Sendable () -> Void = {
+      dispatcher.dispatch(CounterAction.add(10), mode: inner) {
+        steps.record("inner \($0.isSuccess)")
+      }
     }
-    let ends = await steps.first(2)
-    #expect(Set(ends) == ["outer true", "inner true"])
-    // The inner dispatch ends first where both are on one lane or thread.
-    if inner == .sync || (inner == outer && outer != .async) { #expect(ends[0] == "inner true") }
-    #expect(store.model.count == 11)
-    #expect(parents.all == [handle.dispatchID])
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
-  func didDispatchMayDispatchInEveryMode(outer: Dispatcher.Mode, inner: Dispatcher.Mode) async {
-    let (dispatcher, steps) = (dispatcher, steps)
-    let store = dispatcher.register(store: .counter("s"))
-    let parents = Recorder<DispatchID?>()
     dispatcher.register(
       middleware: RecordingMiddleware(
         will: { transaction, action, _ in
-          if action as? CounterAction != .add(1) { parents.record(transaction.parent) }
+          if action as? CounterAction != .add(1) {
+            parents.record(transaction.parent)
+          } else if inWillDispatch {
+            dispatchInner()
+          }
           return .pass
         },
         did: { _, action, _ in
-          guard action as? CounterAction == .add(1) else { return }
-          dispatcher.dispatch(CounterAction.add(10), mode: inner) {
-            steps.record("inner \($0.isSuccess)")
-          }
+          if action as? CounterAction == .add(1), !inWillDispatch { dispatchInner() }
         }))
     let handle = dispatcher.dispatch(CounterAction.add(1), mode: outer) {
       steps.record("outer \($0.isSuccess)")
     }
     let ends = await steps.first(2)
     #expect(Set(ends) == ["outer true", "inner true"])
+    #expect(store.model.count == 11)
+    #expect(parents.all == [handle.dispatchID])
+    return ends
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
+  func willDispatchMayDispatchInEveryMode(outer: Dispatcher.Mode, inner: Dispatcher.Mode) async {
+    let ends = await ends(outer: outer, inner: inner, inWillDispatch: true)
+    // The inner dispatch ends first where both are on one lane or thread.
+    if inner == .sync || (inner == outer && outer != .async) { #expect(ends[0] == "inner true") }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)
+  func didDispatchMayDispatchInEveryMode(outer: Dispatcher.Mode, inner: Dispatcher.Mode) async {
+    let ends = await ends(outer: outer, inner: inner, inWillDispatch: false)
     if inner == .sync { #expect(ends[0] == "inner true") }
     // The outer dispatch holds its lane until its completion has run.
     if inner == outer, Dispatcher.Mode.laneModes.contains(outer) {
       #expect(ends[0] == "outer true")
     }
-    #expect(store.model.count == 11)
-    #expect(parents.all == [handle.dispatchID])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
