@@ -15,13 +15,8 @@ struct ControlPairTests {
   private func pausing(
     _ mode: Dispatcher.Mode, _ options: DispatchOptions = DispatchOptions()
   ) async -> DispatchHandle {
-    let attempts = attempts
-    let script = Script.runs { _ in
-      attempts.record(0)
-      if attempts.count == 1 { throw StageFright() }
-    }
     let handle = dispatcher.dispatch(
-      action: script, mode: mode,
+      action: Script.failsOnce(noting: attempts), mode: mode,
       options: [options, .retry(attempts: 2, backoff: .constant(.seconds(1)))])
     await clock.waitForSleepers(atLeast: 1)
     return handle
@@ -176,10 +171,7 @@ struct ControlPairTests {
     let result = await dispatcher.send(
       ActionGroup {
         ActionStep(
-          Script.runs { _ in
-            attempts.record(0)
-            if attempts.count == 1 { throw StageFright() }
-          }, mode: .init(mode)!, options: .retry(attempts: 2)
+          Script.failsOnce(noting: attempts), mode: .init(mode)!, options: .retry(attempts: 2)
         ).compensated(by: Script.adds("undone"))
         ActionStep(Script.adds("after"), mode: .init(mode)!)
       })
@@ -254,11 +246,8 @@ struct ControlPairTests {
     mode: Dispatcher.Mode
   ) async {
     let (limit, dispatcher) = (DispatchLimit(1, overflow: .wait), dispatcher)
-    let (started, free, singleStarted, singleFree) = (Latch(), Latch(), Latch(), Latch())
-    let held = dispatcher.dispatch(
-      action: Script.holds(opening: started, until: free), mode: .serial(lane: "held"),
-      options: .limited(by: limit))
-    await started.opened()
+    let (free, singleStarted, singleFree) = (Latch(), Latch(), Latch())
+    let held = await hold(limit, until: free)
     let inFlight = Recorder<Int>()
     let waits = Task {
       await dispatcher.send(

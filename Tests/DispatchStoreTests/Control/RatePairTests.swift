@@ -18,14 +18,6 @@ struct RatePairTests {
     dispatcher.dispatch(action: Script.adds(name), mode: mode, options: options)
   }
 
-  /// Fails once, and then pauses for a second.
-  private func failsOnce() -> Script {
-    .runs { [attempts] _ in
-      attempts.record(0)
-      if attempts.count == 1 { throw StageFright() }
-    }
-  }
-
   private static let retrying = DispatchOptions.retry(
     attempts: 2, backoff: .constant(.seconds(1)))
 
@@ -196,7 +188,7 @@ struct RatePairTests {
   @Test(arguments: modes)
   func rateAndRetryAttemptsDoNotCount(mode: Dispatcher.Mode) async {
     let retried = dispatcher.dispatch(
-      action: failsOnce(), mode: mode,
+      action: Script.failsOnce(noting: attempts), mode: mode,
       options: [Self.retrying, .throttled("k", per: .seconds(2))])
     // The end of the interval, and of the pause, which comes before that.
     await dispatcher.timersAreSet(2)
@@ -248,7 +240,7 @@ struct RatePairTests {
   @Test(arguments: modes)
   func joinAndRetryAPauseIsInFlight(mode: Dispatcher.Mode) async {
     let first = dispatcher.dispatch(
-      action: failsOnce(), mode: mode,
+      action: Script.failsOnce(noting: attempts), mode: mode,
       options: [Self.retrying, .idempotencyKey("id", remembered: .zero)])
     await clock.waitForSleepers(atLeast: 1)
     let second = dispatch("2", mode, .idempotencyKey("id", remembered: .zero))
