@@ -17,14 +17,19 @@ struct ChangedFormTests {
   let database = MemoryDatabase()
   let dispatchers = Recorder<Dispatcher>()
 
-  private func books(
-    _ form: PersistedForm<Books>, _ identifier: String = "books"
-  ) async throws -> Store<Books, HandledAction> {
+  /// A process that opens the database once the one before has crashed.
+  private func reopened() async throws -> Dispatcher {
     database.crash()
     let dispatcher = Dispatcher(name: "office")
     dispatchers.record(dispatcher)
     try await database.open(for: dispatcher)
-    return try await dispatcher.register(
+    return dispatcher
+  }
+
+  private func books(
+    _ form: PersistedForm<Books>, _ identifier: String = "books"
+  ) async throws -> Store<Books, HandledAction> {
+    try await reopened().register(
       store: Store(identifier: identifier, model: Books()) {
         On(Open.self) { books, open in books.open[open.name, default: 0] += 1 }
         On(Shut.self) { books, shut in
@@ -84,11 +89,7 @@ struct ChangedFormTests {
   struct Price: ActionType { let price: Decimal }
 
   private func prices(as type: PersistedType) async throws -> Store<Prices, HandledAction> {
-    database.crash()
-    let dispatcher = Dispatcher()
-    dispatchers.record(dispatcher)
-    try await database.open(for: dispatcher)
-    return try await dispatcher.register(
+    try await reopened().register(
       store: Store(identifier: "prices", model: Prices()) {
         On(Price.self) { prices, action in prices.all["tea"] = action.price }
       }, persisted: .elements(\.all), as: type)
@@ -104,12 +105,8 @@ struct ChangedFormTests {
   struct Notes: ModelType, Codable { var all = TrackedDictionary<Int, PlainValue>() }
 
   private func saveNote(_ note: PlainValue, as type: PersistedType) async throws {
-    database.crash()
-    let dispatcher = Dispatcher()
-    dispatchers.record(dispatcher)
-    try await database.open(for: dispatcher)
     let notes = Notes(all: TrackedDictionary([1: note]))
-    try await dispatcher.register(
+    try await reopened().register(
       store: Store(identifier: "notes", model: notes) { On(Open.self) { _, _ in } },
       persisted: .elements(\.all), as: type)
   }
@@ -138,11 +135,7 @@ struct ChangedFormTests {
   struct Items: ModelType, Codable { var all = TrackedDictionary<String, Item>() }
 
   private func items(as type: PersistedType) async throws -> Store<Items, HandledAction> {
-    database.crash()
-    let dispatcher = Dispatcher()
-    dispatchers.record(dispatcher)
-    try await database.open(for: dispatcher)
-    return try await dispatcher.register(
+    try await reopened().register(
       store: Store(identifier: "items", model: Items()) {
         On(Price.self) { items, action in
           items.all["tea"] = Item(price: action.price, currency: nil)
@@ -176,11 +169,7 @@ struct ChangedFormTests {
   struct Read: ActionType {}
 
   private func gauge(as type: PersistedType) async throws -> Store<Gauge, HandledAction> {
-    database.crash()
-    let dispatcher = Dispatcher()
-    dispatchers.record(dispatcher)
-    try await database.open(for: dispatcher)
-    return try await dispatcher.register(
+    try await reopened().register(
       store: Store(identifier: "gauge", model: Gauge()) {
         On(Read.self) { gauge, _ in
           gauge.level = -0.0
