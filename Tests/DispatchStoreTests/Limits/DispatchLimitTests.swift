@@ -267,36 +267,26 @@ struct DispatchLimitTests {
     #expect(await held.result.isSuccess)
   }
 
-  /// On a thread of the program's own.
-  @Test(arguments: modes)
-  func aThreadBlocksInDispatch(mode: Dispatcher.Mode) async {
-    let limit = DispatchLimit(1, overflow: .wait)
-    let held = await fill(limit, mode, notes: true)
-    let (dispatcher, handles, begun) = (dispatcher, Recorder<DispatchHandle>(), Latch())
-    Thread {
-      begun.open()
-      handles.record(
-        dispatcher.dispatch(action: Script.adds("x"), mode: mode, options: .limited(by: limit)))
-    }.start()
-    await begun.opened()
-    free.open()
-    #expect(await handles.first(1)[0].result.isSuccess)
-    #expect(await held[0].result.isSuccess)
-    #expect((dispatcher.store(with: "stage") as? Stage)?.model == ["held", "x"])
-  }
-
-  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.SendMode.everyMode)
-  func aThreadBlocksForTheFirstStepOfAGroup(mode: Dispatcher.SendMode) async {
+  /// On a thread of the program's own, also for the first step of a group.
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.SendMode.everyMode, [false, true])
+  func aThreadBlocksInDispatch(mode: Dispatcher.SendMode, inGroup: Bool) async {
     let limit = DispatchLimit(1, overflow: .wait)
     let held = await fill(limit, .serial(lane: "held"), notes: true)
-    let (dispatcher, handles) = (dispatcher, Recorder<ActionGroupHandle>())
+    let (dispatcher, ends) = (dispatcher, Recorder<Bool>())
     Thread {
-      let step = ActionStep(Script.adds("x"), mode: mode, options: .limited(by: limit))
-      handles.record(dispatcher.dispatch(ActionGroup { step }))
+      let options = DispatchOptions.limited(by: limit)
+      if inGroup {
+        let step = ActionStep(Script.adds("x"), mode: mode, options: options)
+        dispatcher.dispatch(ActionGroup { step }) { ends.record($0.isSuccess) }
+      } else {
+        dispatcher.dispatch(Script.adds("x"), mode: mode.mode, options: options) {
+          ends.record($0.isSuccess)
+        }
+      }
     }.start()
-    while limit.statistics.waiting == 0, handles.count == 0 { await Task.yield() }
+    while limit.statistics.waiting == 0, ends.count == 0 { await Task.yield() }
     free.open()
-    #expect(await handles.first(1)[0].result.isSuccess)
+    #expect(await ends.first(1) == [true])
     #expect(await held[0].result.isSuccess)
     #expect((dispatcher.store(with: "stage") as? Stage)?.model == ["held", "x"])
   }
