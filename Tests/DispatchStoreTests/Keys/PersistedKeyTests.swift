@@ -366,9 +366,12 @@ struct PersistedKeyTests {
     let process = try await Process(database, clock: clock)
     database.hold()
     let handle = process.dispatcher.dispatch(
-      Withdraw(), options: [.idempotencyKey("a"), .timeout(.seconds(1))])
+      Withdraw(), options: [.idempotencyKey("a"), .timeout(.seconds(1)), .exclusive("purse")])
     for await change in process.purse.stream(.model, initial: true, buffering: .unbounded)
     where change.value.amounts == [1] { break }
+    // The key is free once only saving is left.
+    await process.dispatcher.send(
+      Describe(), options: [.exclusive("purse"), .durability(.memory)])
     clock.advance(by: .seconds(1))
     let first = await handle.result
     #expect(first.dispatchError?.code == .timedOut)
