@@ -68,21 +68,10 @@ struct IdempotencyKeyTests {
   func runTheCompletionOfEachRepeat(_ way: Way) async {
     let ends = Recorder<Bool>()
     for _ in 0..<3 {
-      if way.sends {
-        await dispatcher.send(Buy(), mode: way.mode, options: .idempotencyKey("key")) {
-          ends.record($0.isSuccess)
-        }
-      } else if way.mode == .sync {
-        await onOwnThread { [dispatcher] in
-          _ = dispatcher.dispatch(Buy(), mode: .sync, options: .idempotencyKey("key")) {
-            ends.record($0.isSuccess)
-          }
-        }
-      } else {
-        dispatcher.dispatch(Buy(), mode: way.mode, options: .idempotencyKey("key")) {
-          ends.record($0.isSuccess)
-        }
-      }
+      let task = dispatcher.begin(
+        action: Buy(), way.mode, .idempotencyKey("key"), sends: way.sends
+      ) { ends.record($0.isSuccess) }
+      #expect(await task.value.isSuccess)
     }
     #expect(await ends.first(3) == [true, true, true])
   }
@@ -117,20 +106,22 @@ struct IdempotencyKeyTests {
 
   @Test func refuseAnotherActionInFlight() async {
     let free = Latch()
-    let holder = dispatcher.dispatch(action: Hold(free: free), mode: .serial)
-    dispatcher.register(
-      store: Store(identifier: "holds", model: 0) {
-        Perform(Hold.self) { hold, _ in await hold.free.opened() }
-      })
+    registerHolds()
     let first = dispatcher.dispatch(action: Hold(free: free), options: .idempotencyKey("key"))
     let other = await dispatcher.send(Buy(), options: .idempotencyKey("key"))
     #expect(other.dispatchError?.code == .idempotencyKeyReused)
     free.open()
     #expect(await first.result.isSuccess)
-    #expect(await holder.result.isSuccess)
   }
 
   private struct Hold: ActionType { let free: Latch }
+
+  private func registerHolds() {
+    dispatcher.register(
+      store: Store(identifier: "holds", model: 0) {
+        Perform(Hold.self) { hold, _ in await hold.free.opened() }
+      })
+  }
 
   @Test(arguments: Way.all)
   func forgetFailuresUnlessAsked(_ way: Way) async {
@@ -366,10 +357,7 @@ struct IdempotencyKeyTests {
     let options: DispatchOptions = [.idempotencyKey("key"), .limited(by: limit)]
     await dispatcher.send(Buy(), options: options)
     let free = Latch()
-    dispatcher.register(
-      store: Store(identifier: "holds", model: 0) {
-        Perform(Hold.self) { hold, _ in await hold.free.opened() }
-      })
+    registerHolds()
     let holder = dispatcher.dispatch(action: Hold(free: free), options: .limited(by: limit))
     #expect(await dispatcher.send(Buy(), options: options).isSuccess)
     free.open()
@@ -381,10 +369,7 @@ struct IdempotencyKeyTests {
     let options: DispatchOptions = [.idempotencyKey("order 7"), .skippedIfInFlight("bank")]
     let first = await run(Buy(), way, options)
     let free = Latch()
-    dispatcher.register(
-      store: Store(identifier: "holds", model: 0) {
-        Perform(Hold.self) { hold, _ in await hold.free.opened() }
-      })
+    registerHolds()
     let holder = dispatcher.dispatch(
       action: Hold(free: free),
       options: [.idempotencyKey("order 8"), .skippedIfInFlight("bank")])

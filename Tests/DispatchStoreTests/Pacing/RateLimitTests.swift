@@ -256,16 +256,8 @@ struct RateLimitTests {
     let outer = stage.run(
       Script.suspends { _ in
         let options = DispatchOptions.rateLimited(by: limit)
-        let result =
-          inner.sends
-          ? await dispatcher.send(
-            Script.adds("x"), mode: inner.mode, options: options
-          ).result
-          : await dispatcher.dispatch(
-            action: Script.adds("x"), mode: inner.mode, options: options
-          ).result
-        codes.record(result.errorCode)
-      }, Way(mode: way.mode, sends: way.sends), .rateLimited(by: limit))
+        codes.record(await dispatcher.run(Script.adds("x"), inner, options: options).errorCode)
+      }, way, .rateLimited(by: limit))
     if !isSameLane {
       await limit.waiting(1)
       await clock.pass(.seconds(1))

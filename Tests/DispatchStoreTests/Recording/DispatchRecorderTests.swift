@@ -127,12 +127,7 @@ struct DispatchRecorderTests {
   @Test(arguments: Way.all)
   func noteEachDispatchWithItsStoresAndTheDifferencesOfTheirModels(way: Way) async throws {
     let (dispatcher, _, recorder) = make()
-    let book = Book(customer: "ann", amount: 5)
-    if way.sends {
-      await dispatcher.send(book, mode: way.mode)
-    } else {
-      await dispatcher.dispatch(book, mode: way.mode).ended()
-    }
+    await dispatcher.run(Book(customer: "ann", amount: 5), way)
     let entry = try #require(recorder.log.entries.first)
     #expect(recorder.log.dispatcher == "bank" && recorder.log.entries.count == 1)
     #expect(entry.kind == .action && entry.parent == nil && entry.error == nil)
@@ -350,12 +345,7 @@ struct DispatchRecorderTests {
   func keepTheirEntriesOnceTheyAreUnregistered(way: Way) async {
     let (dispatcher, store, recorder) = make(DispatchRecorder(limit: 16))
     func book() async {
-      let book = Book(customer: "a", amount: 1)
-      if way.sends {
-        await dispatcher.send(book, mode: way.mode)
-      } else {
-        await dispatcher.dispatch(book, mode: way.mode).ended()
-      }
+      await dispatcher.run(Book(customer: "a", amount: 1), way)
     }
     for _ in 0..<10 { await book() }
     let entries = recorder.log.entries
@@ -384,11 +374,7 @@ struct DispatchRecorderTests {
           if try context.model == 1 { throw Fails.Error() }
         }
       })
-    if way.sends {
-      await dispatcher.send(Fails(), mode: way.mode, options: .retry(attempts: 2))
-    } else {
-      await dispatcher.dispatch(Fails(), mode: way.mode, options: .retry(attempts: 2)).ended()
-    }
+    await dispatcher.run(Fails(), way, options: .retry(attempts: 2))
     let runs = try #require(recorder.log.entries.last?.stores)
     #expect(runs.map(\.outcome) == [.failed, .finished])
     #expect(runs.map(\.oldVersion) == [0, 1] && runs.map(\.newVersion) == [1, 2])

@@ -118,11 +118,7 @@ struct TimeTravelTests {
     await book(2).settled()
     try await recorder.travel(to: number(first))
     let before = hooks.withLock(\.self)
-    let action = Book(customer: "x", amount: 1)
-    let result =
-      way.sends
-      ? await dispatcher.send(action, mode: way.mode).result
-      : await dispatcher.dispatch(action, mode: way.mode).result
+    let result = await dispatcher.run(Book(customer: "x", amount: 1), way)
     #expect(result.dispatchError?.code == .dispatcherPaused)
     #expect(hooks.withLock(\.self) == before)
     #expect(stores[0].model.total == 1)
