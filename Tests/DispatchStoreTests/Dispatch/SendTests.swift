@@ -111,11 +111,8 @@ struct SendTests {
     free.open()
     for task in tasks { await task.value }
     await holder.ended()
-    await dispatcher.untilLanesAreGone {
-      await dispatcher.send(Script.runs { _ in }, to: "stage", mode: mode)
-    }
     #expect(stage.model == pushed)
-    #expect(dispatcher.laneCount == 0)
+    await dispatcher.lanesAreGone()
   }
 
   @Test(arguments: modes)
@@ -142,10 +139,9 @@ struct SendTests {
     dispatcher.queue.isSuspended = false
     free.open()
     await holder.ended()
-    await dispatcher.untilLanesAreGone {
-      #expect(await dispatcher.send(Script.adds("y"), to: "stage", mode: mode).isSuccess)
-    }
-    #expect(Set(stage.model) == ["y"])
+    #expect(await dispatcher.send(Script.adds("y"), to: "stage", mode: mode).isSuccess)
+    #expect(stage.model == ["y"])
+    await dispatcher.lanesAreGone()
   }
 
   @Test(arguments: modes, [false, true])
@@ -602,10 +598,7 @@ struct SendLoadTests {
     if mode != .async {
       #expect(log.all == (0..<tasks * each).flatMap { _ in ["+a", "-a"] })
     }
-    await dispatcher.untilLanesAreGone {
-      await dispatcher.send(Ping(), to: "a", mode: mode)
-    }
-    #expect(dispatcher.laneCount == 0)
+    await dispatcher.lanesAreGone()
   }
 
   @Test func lanesOfAThousandKeysAreEachInOrder() async {
@@ -621,11 +614,7 @@ struct SendLoadTests {
       }
     }
     #expect(stores.allSatisfy { $0.model.count == 8 })
-    // The threads that ran dispatches of a busy lane leave it after their tasks have gone on.
-    await dispatcher.untilLanesAreGone {
-      await stores[0].send(.add(0), mode: .serial(lane: 0))
-    }
-    #expect(dispatcher.laneCount == 0)
+    await dispatcher.lanesAreGone()
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)
@@ -647,22 +636,13 @@ struct SendLoadTests {
     }
     #expect(store.model >= ended)
     #expect(await dispatcher.send(Ping(), mode: mode).isSuccess)
-    #expect(dispatcher.laneCount == 0)
+    await dispatcher.lanesAreGone()
   }
 }
 
 extension StoreOutcome {
   fileprivate func wasCancelled(afterItsStart: Bool) -> Bool {
     if case .cancelled(afterItsStart) = self { true } else { false }
-  }
-}
-
-extension Dispatcher {
-  /// Sends another action until no lane is left.
-  ///
-  /// The last one in its lane releases that before it returns, once the thread that started those before has left.
-  fileprivate func untilLanesAreGone(_ send: () async -> Void) async {
-    repeat { await send() } while laneCount > 0
   }
 }
 

@@ -66,14 +66,7 @@ struct SeveralLanesTests {
     for mode in [Dispatcher.Mode.serial(lane: "a"), .serial(lane: "b"), Self.opposite] {
       #expect(await dispatcher.dispatch(action: Script.runs { _ in }, mode: mode).result.isSuccess)
     }
-    await untilLanesAreGone(from: dispatcher)
-  }
-
-  /// The queue's threads leave a lane after its last dispatch has ended.
-  private func untilLanesAreGone(from dispatcher: Dispatcher) async {
-    while dispatcher.laneCount > 0 {
-      await dispatcher.dispatch(action: Script.runs { _ in }).ended()
-    }
+    await dispatcher.lanesAreGone()
   }
 
   /// What the holder of a dispatch's lane waits for at its gate.
@@ -555,7 +548,7 @@ struct SeveralLanesTests {
     #expect(bank.faults == [])
     #expect(bank.total == accountCount * 1_000)
     #expect(bank.entryCount == producerCount * count)
-    await untilLanesAreGone(from: dispatcher)
+    await dispatcher.lanesAreGone()
   }
 
   /// Some are cancelled or time out while they wait, in lanes that retire and come back all the time.
@@ -589,7 +582,7 @@ struct SeveralLanesTests {
     }
     #expect(bank.faults == [])
     #expect(bank.total == 4_000)
-    await untilLanesAreGone(from: dispatcher)
+    await dispatcher.lanesAreGone()
   }
 }
 

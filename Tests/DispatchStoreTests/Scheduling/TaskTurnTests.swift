@@ -42,8 +42,7 @@ struct TaskTurnTests {
     #expect(store.version == UInt64(Self.producers * count))
     #expect(store.model.steps == Array(repeating: count, count: Self.producers))
     #expect(store.model.foreign == 0, "Reducers ran with the values of another task.")
-    // The thread that has taken the last turn leaves the lane after it.
-    while dispatcher.laneCount > 0 { await Task.yield() }
+    await dispatcher.lanesAreGone()
   }
 
   /// `willDispatch` runs in the caller's task.
