@@ -47,7 +47,7 @@ struct LateTimerTests {
     #expect(log.all == hooks + ["completion timedOut"])
     let next = await run(.adds("next"), way)
     #expect(next.isSuccess, "\(next)")
-    #expect(dispatcher.timers.count == 0)
+    await dispatcher.timersAreGone()
   }
 
   @Test(arguments: Way.all)
