@@ -2,11 +2,6 @@ import Synchronization
 
 /// The pauses between the attempts of a store.
 public struct RetryBackoff: Sendable {
-  private enum Growth {
-    case constant
-    case exponential(Double)
-  }
-
   private enum Jitter {
     case none
     case system
@@ -14,22 +9,16 @@ public struct RetryBackoff: Sendable {
   }
 
   private let first: Duration
-  private let growth: Growth
+  private let factor: Double
   private let most: Duration
   private var jitter = Jitter.none
-
-  private init(_ first: Duration, _ growth: Growth, upTo most: Duration) {
-    self.first = first
-    self.growth = growth
-    self.most = most
-  }
 
   /// No pause: the next attempt follows at once.
   public static let none = constant(.zero)
 
   /// Pauses for the same time after each attempt.
   public static func constant(_ pause: Duration) -> RetryBackoff {
-    RetryBackoff(pause, .constant, upTo: pause)
+    RetryBackoff(first: pause, factor: 1, most: pause)
   }
 
   /// Multiplies the pause by a factor after each attempt, up to a longest pause.
@@ -41,7 +30,7 @@ public struct RetryBackoff: Sendable {
   public static func exponential(
     from first: Duration, factor: Double = 2, upTo most: Duration = .seconds(60)
   ) -> RetryBackoff {
-    RetryBackoff(first, .exponential(factor), upTo: most)
+    RetryBackoff(first: first, factor: factor, most: most)
   }
 
   /// Returns this back-off with full jitter: each pause is drawn uniformly between zero and its full length.
@@ -74,7 +63,6 @@ public struct RetryBackoff: Sendable {
 
   private func longestPause(after attempt: Int) -> Int64 {
     let (first, most) = (max(first.wholeNanoseconds, 0), max(most.wholeNanoseconds, 0))
-    guard case .exponential(let factor) = growth else { return first }
     var pause = Double(first)
     // Stops at the longest pause. The attempt number is bounded, since a factor of one never gets there.
     for _ in 1..<max(min(attempt, 1_024), 1) where pause < Double(most) { pause *= factor }
