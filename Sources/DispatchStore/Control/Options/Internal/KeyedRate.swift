@@ -21,9 +21,9 @@ struct KeyedRate: Sendable {
     let lines = lines(of: dispatcher)
     while true {
       let line = lines.member(of: key) { RateLine(key, in: lines, of: dispatcher) }
-      let arrival = line.arrive(delay, rule)
-      if line.isRetired { lines.remove(line, of: key) }
-      if let arrival { return arrival }
+      if let arrival = line.arrive(delay, rule) { return arrival }
+      // Another thread has retired the line, which was idle, and is about to remove it.
+      lines.remove(line, of: key)
     }
   }
 

@@ -12,13 +12,8 @@ final class RateLine: Sendable {
   private struct State {
     var rates = RateState<DispatchDelay>()
     var timer = MovingTimer()
+    /// Whether the line is idle, and no dispatch comes to it any longer.
     var isRetired = false
-
-    /// Returns the timer's move to the end of the interval, after a transition.
-    mutating func settled() -> MovingTimer.Move {
-      isRetired = rates.isIdle
-      return timer.move(to: rates.end)
-    }
   }
 
   init(_ key: TypedKey, in table: KeyedTable<RateLine>, of dispatcher: Dispatcher) {
@@ -32,20 +27,13 @@ final class RateLine: Sendable {
   ///
   /// Returns nil if the line is retired, and the caller must take another.
   func arrive(_ delay: DispatchDelay, _ rule: RateRule) -> RateState<DispatchDelay>.Arrival? {
-    let (now, callSite) = (clock.nanoseconds, delay.dispatch.callSite)
-    yieldPoint(.comeAtRate, key.description)
-    typealias Arrived = (RateState<DispatchDelay>.Arrival, DispatchDelay?, MovingTimer.Move)
-    let change = state.withLock { state -> Arrived? in
-      if state.isRetired { return nil }
-      let (arrival, due) = state.rates.arrive(
-        delay, rule, from: callSite, at: now, mayWait: delay.isPossible)
-      // A refused dispatch leaves nothing behind, so the line may be idle.
-      return (arrival, due, state.settled())
+    let callSite = delay.dispatch.callSite
+    let arrived = change { state, now in
+      state.rates.arrive(delay, rule, from: callSite, at: now, mayWait: delay.isPossible)
     }
-    guard let (arrival, due, move) = change else { return nil }
+    guard let (arrival, due) = arrived else { return nil }
     if let due, !isPlanted(.lostTrailing) { due.end() }
     if case .wait = arrival { delay.dispatch.at(.beforeResult) { self.leave(delay) } }
-    apply(move)
     return arrival
   }
 
@@ -53,15 +41,7 @@ final class RateLine: Sendable {
   ///
   /// Returns the call site of the one that has opened the interval; nil, without an effect, for any other dispatch.
   func skip(_ rule: RateRule) -> CallSite? {
-    let now = clock.nanoseconds
-    yieldPoint(.comeAtRate, key.description)
-    let skipped = state.withLock { state -> (CallSite, MovingTimer.Move)? in
-      guard let opener = state.rates.skip(rule, at: now) else { return nil }
-      return (opener, state.settled())
-    }
-    guard let (opener, move) = skipped else { return nil }
-    apply(move)
-    return opener
+    change { state, now in state.rates.skip(rule, at: now) } ?? nil
   }
 
   /// Whether a dispatch that comes now opens an interval.
@@ -70,18 +50,9 @@ final class RateLine: Sendable {
     return state.withLock { $0.rates.isBetweenIntervals(at: now) }
   }
 
-  /// Whether the line is idle, and no dispatch comes to it any longer.
-  var isRetired: Bool { state.withLock(\.isRetired) }
-
   /// Closes the interval that a dispatch has opened, unless another one waits for its end.
   func withdraw(_ delay: DispatchDelay) {
-    yieldPoint(.comeAtRate, key.description)
-    let (move, isRetired) = state.withLock { state in
-      state.rates.withdraw(delay)
-      return (state.settled(), state.isRetired)
-    }
-    apply(move)
-    if isRetired { table?.remove(self, of: key) }
+    change { state, _ in state.rates.withdraw(delay) }
   }
 
   private func leave(_ delay: DispatchDelay) {
@@ -90,24 +61,35 @@ final class RateLine: Sendable {
 
   /// Returns whether a dispatch begins.
   private func timerFired() -> Bool {
-    let now = clock.nanoseconds
-    yieldPoint(.comeAtRate, key.description)
-    let (due, move, isRetired) = state.withLock { state in
+    let begun = change { state, now -> DispatchDelay? in
       state.timer.fired(at: now)
-      let due = state.rates.settle(at: now)
-      return (due, state.settled(), state.isRetired)
+      return state.rates.settle(at: now)
     }
-    due?.end()
-    apply(move)
-    if isRetired { table?.remove(self, of: key) }
-    return due != nil
+    guard let due = begun ?? nil else { return false }
+    due.end()
+    return true
   }
 
-  private func apply(_ move: MovingTimer.Move) {
+  /// Makes a transition, and moves the timer to the end of the interval; returns nil, without an effect, if the line is
+  /// retired.
+  @discardableResult
+  private func change<Result>(_ body: (inout State, _ now: Int64) -> Result) -> Result? {
+    let now = clock.nanoseconds
+    yieldPoint(.comeAtRate, key.description)
+    let changed = state.withLock { state -> (Result, MovingTimer.Move, Bool)? in
+      if state.isRetired { return nil }
+      let result = body(&state, now)
+      // A refused dispatch leaves nothing behind, so the line may be idle.
+      state.isRetired = state.rates.isIdle
+      return (result, state.timer.move(to: state.rates.end), state.isRetired)
+    }
+    guard let (result, move, isRetired) = changed else { return nil }
     timers?.apply(move) {
       self.timerFired()
     } keep: { token, number in
       state.withLock { $0.timer.keep(token, number) }
     }
+    if isRetired { table?.remove(self, of: key) }
+    return result
   }
 }
