@@ -87,19 +87,8 @@ public final class RateLimit: Sendable {
     }
   }
 
-  /// The time until there is a token of a key, in nanoseconds; nil if there is one.
-  func timeLeft(_ key: TypedKey) -> Int64? { buckets.present(key)?.timeLeft }
-
-  /// Whether a dispatch waits for a token of a key.
-  func isAwaited(by dispatch: Dispatch, _ key: TypedKey) -> Bool {
-    buckets.present(key)?.isAwaited(by: dispatch) == true
-  }
-
-  /// Notes that a dispatch begins with its token.
-  func begin(_ dispatch: Dispatch, _ key: TypedKey) { buckets.present(key)?.begin(dispatch) }
-
-  /// Gives the token of a dispatch that does not begin, or its place, to the next one.
-  func leave(_ dispatch: Dispatch, _ key: TypedKey) { buckets.present(key)?.leave(dispatch) }
+  /// The bucket of a key; nil if it is full.
+  func bucket(of key: TypedKey) -> RateBucket? { buckets.present(key) }
 
   private func time(for dispatcher: Dispatcher) -> PacingTime {
     let own = PacingTime(of: dispatcher)

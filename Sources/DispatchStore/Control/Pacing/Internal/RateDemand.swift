@@ -18,6 +18,9 @@ struct RateDemand: Sendable {
 
   private struct Unnamed: Hashable, Sendable {}
 
+  /// The bucket of the key; nil if it is full.
+  private var bucket: RateBucket? { limit.bucket(of: key) }
+
   /// Takes a token for a dispatch; returns whether it has one, and throws if it is rejected.
   func enter(_ dispatch: Dispatch, of dispatcher: Dispatcher) throws(DispatchError) -> Bool {
     switch limit.enter(dispatch, key, of: dispatcher) {
@@ -31,17 +34,19 @@ struct RateDemand: Sendable {
 
   /// Throws if there is no token for a dispatch made now; takes none.
   func check(at callSite: CallSite) throws(DispatchError) {
-    guard let time = limit.timeLeft(key) else { return }
+    guard let time = bucket?.timeLeft else { return }
     limit.noteRejected()
     throw .rateLimitExceeded(self, callSite, retryAfter: .nanoseconds(time))
   }
 
   /// Whether a dispatch waits for its token.
-  func isAwaited(by dispatch: Dispatch) -> Bool { limit.isAwaited(by: dispatch, key) }
+  func isAwaited(by dispatch: Dispatch) -> Bool { bucket?.isAwaited(by: dispatch) == true }
 
-  func begin(_ dispatch: Dispatch) { limit.begin(dispatch, key) }
+  /// Notes that a dispatch begins with its token.
+  func begin(_ dispatch: Dispatch) { bucket?.begin(dispatch) }
 
-  func leave(_ dispatch: Dispatch) { limit.leave(dispatch, key) }
+  /// Gives the token of a dispatch that does not begin, or its place, to the next one.
+  func leave(_ dispatch: Dispatch) { bucket?.leave(dispatch) }
 
   /// The limit with its key, in words; calls the program's code.
   var description: String {
