@@ -11,17 +11,56 @@ struct WaitCycles {
 
   /// The numbers of the edges of a shortest ring through the first node of each set.
   var rings: [[Int]] {
-    let sets = components
-    return sets.enumerated().sorted { $0.element[0] < $1.element[0] }.compactMap { _, nodes in
+    components.sorted { $0[0] < $1[0] }.compactMap { nodes in
       nodes.lazy.compactMap { ring(through: $0, among: Set(nodes)) }.first
     }
   }
 
-  /// Sets of nodes that reach each other, each in order: Tarjan's search, without recursion.
+  /// Sets of nodes that reach each other, each in order: Kosaraju's two searches, without recursion.
   private var components: [[Int]] {
-    var search = Search(nodeCount: targets.count)
-    for node in targets.indices where search.index[node] == nil { search.run(from: node, targets) }
-    return search.components.map { $0.sorted() }
+    var sources = [[Int]](repeating: [], count: targets.count)
+    for (node, ends) in targets.enumerated() {
+      for (target, _) in ends { sources[target].append(node) }
+    }
+    var isInNone = [Bool](repeating: true, count: targets.count)
+    var components: [[Int]] = []
+    // The node that was left last reaches each node that leads to it, unless that is in an earlier set.
+    for start in nodesAsLeft.reversed() where isInNone[start] {
+      isInNone[start] = false
+      var (component, open) = ([Int](), [start])
+      while let node = open.popLast() {
+        component.append(node)
+        for source in sources[node] where isInNone[source] {
+          isInNone[source] = false
+          open.append(source)
+        }
+      }
+      components.append(component.sorted())
+    }
+    return components
+  }
+
+  /// The nodes in the order in which a depth-first search leaves them.
+  private var nodesAsLeft: [Int] {
+    var isNew = [Bool](repeating: true, count: targets.count)
+    var left: [Int] = []
+    for start in targets.indices where isNew[start] {
+      isNew[start] = false
+      var path = [(node: start, next: 0)]
+      while let (node, next) = path.last {
+        guard next < targets[node].count else {
+          left.append(path.removeLast().node)
+          continue
+        }
+        path[path.count - 1].next += 1
+        let target = targets[node][next].node
+        if isNew[target] {
+          isNew[target] = false
+          path.append((target, 0))
+        }
+      }
+    }
+    return left
   }
 
   /// The edges of a shortest ring that begins and ends at a node.
@@ -47,56 +86,5 @@ struct WaitCycles {
       }
     }
     return nil
-  }
-
-  private struct Search {
-    var index: [Int?]
-    private var low: [Int]
-    private var isOnStack: [Bool]
-    private var stack: [Int] = []
-    private var count = 0
-    private(set) var components: [[Int]] = []
-
-    init(nodeCount: Int) {
-      index = Array(repeating: nil, count: nodeCount)
-      low = Array(repeating: 0, count: nodeCount)
-      isOnStack = Array(repeating: false, count: nodeCount)
-    }
-
-    private mutating func enter(_ node: Int) {
-      (index[node], low[node], isOnStack[node]) = (count, count, true)
-      count += 1
-      stack.append(node)
-    }
-
-    mutating func run(from start: Int, _ targets: [[(node: Int, edge: Int)]]) {
-      var path = [(node: start, next: 0)]
-      enter(start)
-      while let (node, next) = path.last {
-        guard next < targets[node].count else {
-          path.removeLast()
-          if let parent = path.last { low[parent.node] = min(low[parent.node], low[node]) }
-          if low[node] == index[node] { takeComponent(of: node) }
-          continue
-        }
-        path[path.count - 1].next += 1
-        let target = targets[node][next].node
-        if index[target] == nil {
-          enter(target)
-          path.append((target, 0))
-        } else if isOnStack[target] {
-          low[node] = min(low[node], index[target]!)
-        }
-      }
-    }
-
-    private mutating func takeComponent(of node: Int) {
-      var component: [Int] = []
-      repeat {
-        component.append(stack.removeLast())
-        isOnStack[component.last!] = false
-      } while component.last != node
-      components.append(component)
-    }
   }
 }
