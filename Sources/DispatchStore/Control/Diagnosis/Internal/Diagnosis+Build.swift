@@ -97,8 +97,8 @@ extension Diagnosis.Entry {
     (actions, mode) = (node.trace?.actions ?? [], node.trace?.mode)
     age = node.began.map { .nanoseconds(now - $0) }
     timeUnmoved = node.moved.map { .nanoseconds(now - $0) }
-    timeLeft = node.deadline.map { .nanoseconds(max($0 - now, 0)) }
-    (isWaiting, waiterCount) = (node.isWaiting, node.waiterCount)
+    timeLeft = sighting?.deadline.map { .nanoseconds(max($0 - now, 0)) }
+    (isWaiting, waiterCount) = (node.isWaiting, sighting?.waiterCount ?? 0)
     (waitsForQueue, waitsForTime) = (node.waitsForQueue, node.waitsForTime)
     states = node.lines.map { $0(name).onOneLine } + Self.standing(node, sighting, at: now)
   }
@@ -113,14 +113,14 @@ extension Diagnosis.Entry {
     } else if sighting?.isCancelled == true {
       states.append("is cancelled")
     }
-    if let deadline = node.deadline, sighting?.hasTimedOut != true {
+    if let sighting, let deadline = sighting.deadline, !sighting.hasTimedOut {
       states.append("times out in \(Duration.nanoseconds(deadline - now).inWords)")
     }
     if node.trace?.mode.isSync == true {
       states.append("the thread of its caller waits for its end")
     }
-    if node.waiterCount > 0 {
-      states.append("\(node.waiterCount) \(node.waiterCount == 1 ? "waits" : "wait") for its end")
+    if let count = sighting?.waiterCount, count > 0 {
+      states.append("\(count) \(count == 1 ? "waits" : "wait") for its end")
     }
     return states
   }

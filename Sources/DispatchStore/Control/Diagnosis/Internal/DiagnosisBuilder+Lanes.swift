@@ -21,7 +21,7 @@ extension DiagnosisBuilder {
       guard let place = map.place(of: ObjectIdentifier(dispatch)),
         sightings[place]?.place is LaneSet
       else { continue }
-      map.update(place) { $0.isHeldBack = true }
+      map.nodes[place].isHeldBack = true
     }
   }
 
@@ -44,7 +44,7 @@ extension DiagnosisBuilder {
         map.add(Self.turn(index, name, behind, isSuspended), to: place)
       }
       if holder == nil, !isHeldBack, heldBack == nil {
-        map.update(place) { $0.waitsForQueue = true }
+        map.nodes[place].waitsForQueue = true
       }
       if isHeldBack { heldBack = place }
     }

@@ -9,17 +9,17 @@ extension DiagnosisBuilder {
         awaited.isEmpty
         ? "\(name) is about to start"
         : "\(name) waits for \(standing.prerequisites.count > 1 ? "stores" : "store") \(awaited)"
-      map.add({ _ in text }, to: place)
+      map.add(text, to: place)
     case .parked:
       let text = "its notifier delivers what was left to it, or the queue lets nothing start"
-      map.add({ _ in "\(name) is held back: \(text)" }, to: place)
+      map.add("\(name) is held back: \(text)", to: place)
     case .undelivered:
-      map.add({ _ in "\(name) has changes that were left to its notifier" }, to: place)
+      map.add("\(name) has changes that were left to its notifier", to: place)
     case .pausing(let attempt):
-      map.update(place) { $0.waitsForTime = true }
-      map.add({ _ in "\(name) pauses before its attempt \(attempt)" }, to: place)
+      map.nodes[place].waitsForTime = true
+      map.add("\(name) pauses before its attempt \(attempt)", to: place)
     case .closing:
-      map.add({ _ in "the hooks of \(name) are called" }, to: place)
+      map.add("the hooks of \(name) are called", to: place)
     case .running:
       lookAtOperation(standing, name, place)
     case .closed:
@@ -29,9 +29,9 @@ extension DiagnosisBuilder {
 
   private mutating func lookAtOperation(_ standing: StoreStanding, _ name: String, _ place: Int) {
     guard let operation = standing.operation as? any DependentOperation else {
-      map.update(place) { $0.runsBlock = true }
+      map.nodes[place].runsBlock = true
       let since = since(standing, place)
-      return map.add({ _ in "runs \(name)\(since) (on a thread)" }, to: place)
+      return map.add("runs \(name)\(since) (on a thread)", to: place)
     }
     if operation.hasEnded { return }
     let activity = operation.activity
@@ -42,9 +42,9 @@ extension DiagnosisBuilder {
       case .task: "an async block"
       case .callback: "its block has returned, and `finish` was not called"
       }
-    map.update(place) { $0.runsBlock = true }
+    map.nodes[place].runsBlock = true
     let since = since(standing, place)
-    map.add({ _ in "runs \(name)\(since) (\(how))" }, to: place)
+    map.add("runs \(name)\(since) (\(how))", to: place)
   }
 
   private mutating func lookAtDependencies(

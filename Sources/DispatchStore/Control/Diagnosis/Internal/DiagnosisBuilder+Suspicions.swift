@@ -35,7 +35,7 @@ extension DiagnosisBuilder {
     }
     for place in map.nodes.indices where isSuspect(place) {
       var suspects = map.nodes[place].id.flatMap { byParent[$0] } ?? []
-      if let first = behind[place], map.nodes[first].waiterCount > waiters[first] ?? 0 {
+      if let first = behind[place], sightings[first]?.waiterCount ?? 0 > waiters[first] ?? 0 {
         suspects.append(first)
       }
       for suspect in suspects where suspect != place {

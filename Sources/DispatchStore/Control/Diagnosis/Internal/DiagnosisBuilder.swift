@@ -11,30 +11,30 @@ struct DiagnosisBuilder {
   /// Sightings by node.
   var sightings: [Int: Sighting] = [:]
   /// The dispatches to look at, in the order in which they were found; more are added during the look.
-  private var path: [(place: Int, dispatch: Dispatch)] = []
+  private var path = FIFO<(place: Int, dispatch: Dispatch)>()
   let pending: [WaitForLimit]
-  private let dispatcher: Dispatcher
 
   /// The state that the lock of a dispatch's details guards, at an instant.
   struct Sighting {
     let dispatch: Dispatch
-    /// The scheduler of its steps, and the one in which it has its turn; nil once it has left them.
-    var scheduler: Scheduler?
-    var place: Scheduler?
-    var isWaiting = false
-    var isDelayed = false
-    var before: [Dispatch] = []
-    var work = DispatchWork.none
-    var isOver = false
-    var isCancelled = false
-    var hasTimedOut = false
+    /// The scheduler in which it has its turn; nil once it has left that.
+    let place: Scheduler?
+    let isWaiting: Bool
+    let isDelayed: Bool
+    let before: [Dispatch]
+    let work: DispatchWork
+    let isOver: Bool
+    let isCancelled: Bool
+    let hasTimedOut: Bool
+    /// The number of closures that wait for the end.
+    let waiterCount: Int
+    let deadline: Int64?
   }
 
   /// - Parameter only: The dispatches and calls to look at again; nil for all.
   init(
     _ dispatcher: Dispatcher, _ traces: [DispatchTrace], only: Set<ObjectIdentifier>? = nil
   ) {
-    self.dispatcher = dispatcher
     now = dispatcher.clock.nanoseconds
     pending = dispatcher.pendingWaits.all.filter { wait in
       only?.contains(ObjectIdentifier(wait)) ?? true
@@ -43,18 +43,15 @@ struct DiagnosisBuilder {
     for trace in traces where only?.contains(ObjectIdentifier(trace.dispatch)) ?? true {
       meet(trace)
     }
-    var next = 0
-    while next < path.count {
-      look(at: path[next].dispatch, path[next].place)
-      next += 1
-    }
+    lookAtFound()
     describePending()
     // The pending waits may have led to other dispatches.
-    while next < path.count {
-      look(at: path[next].dispatch, path[next].place)
-      next += 1
-    }
+    lookAtFound()
     followLanes()
+  }
+
+  private mutating func lookAtFound() {
+    while let (place, dispatch) = path.popFirst() { look(at: dispatch, place) }
   }
 
   // MARK: Nodes
@@ -83,19 +80,16 @@ struct DiagnosisBuilder {
   private mutating func look(at dispatch: Dispatch, _ place: Int) {
     yieldPoint(.diagnose, dispatch.id.description)
     let details = dispatch.makeDetails()
-    var (waiters, deadline): (Int, Int64?) = (0, nil)
     let sighting = details.withScheduler(queuedAt: { dispatch.queuedAt }) { life, scheduler in
-      (waiters, deadline) = (life.waiterCount, life.limit?.deadline.time)
-      return Sighting(
-        dispatch: dispatch, scheduler: scheduler, place: scheduler?.place,
-        isWaiting: life.isWaiting, isDelayed: life.isDelayed, before: life.before, work: life.work,
-        isOver: life.isOver, isCancelled: life.isCancelled, hasTimedOut: life.refusal != nil)
+      Sighting(
+        dispatch: dispatch, place: scheduler?.place, isWaiting: life.isWaiting,
+        isDelayed: life.isDelayed, before: life.before, work: life.work, isOver: life.isOver,
+        isCancelled: life.isCancelled, hasTimedOut: life.refusal != nil,
+        waiterCount: life.waiterCount, deadline: life.limit?.deadline.time)
     }
     sightings[place] = sighting
-    map.update(place) {
-      ($0.waiterCount, $0.deadline, $0.isWaiting) = (waiters, deadline, sighting.isWaiting)
-      $0.isHeldBack = sighting.before.contains { !$0.hasEnded }
-    }
+    map.nodes[place].isWaiting = sighting.isWaiting
+    map.nodes[place].isHeldBack = sighting.before.contains { !$0.hasEnded }
     if sighting.isOver { return }
     for other in sighting.before where !other.hasEnded {
       let target = meet(other)
@@ -114,8 +108,8 @@ struct DiagnosisBuilder {
       map.add({ "\(store ?? "its code") waits for the end of \($0(awaited))" }, to: place)
     }
     if sighting.isDelayed {
-      map.update(place) { $0.waitsForTime = true }
-      map.add({ _ in "waits for its time: it is delayed or scheduled" }, to: place)
+      map.nodes[place].waitsForTime = true
+      map.add("waits for its time: it is delayed or scheduled", to: place)
     } else if sighting.isWaiting {
       lookAtGate(dispatch, place)
       lookAtTurn(sighting, place)
@@ -128,9 +122,9 @@ struct DiagnosisBuilder {
   private mutating func lookAtGate(_ dispatch: Dispatch, _ place: Int) {
     guard let text = dispatch.gateDescription else { return }
     let gate = dispatch.gate
-    let waitsForTime = gate?.opensWithTime(for: dispatch) == true
-    map.update(place) { ($0.isHeldBack, $0.waitsForTime) = (true, waitsForTime) }
-    map.add({ _ in "waits for \(text)" }, to: place)
+    map.nodes[place].isHeldBack = true
+    map.nodes[place].waitsForTime = gate?.opensWithTime(for: dispatch) == true
+    map.add("waits for \(text)", to: place)
     for obstacle in gate?.obstacles(of: dispatch, followingLines: false) ?? [] {
       map.link(place, to: meet(obstacle.dispatch), .holdsBack, "is held back by")
     }
@@ -140,8 +134,8 @@ struct DiagnosisBuilder {
   private mutating func lookAtTurn(_ sighting: Sighting, _ place: Int) {
     let steps = map.nodes[place].trace?.present.endedSteps ?? 0
     if steps > 0, sighting.place?.isSuspended == true {
-      map.add({ _ in "pauses between two actions, since the queue is suspended" }, to: place)
-      map.update(place) { $0.waitsForQueue = true }
+      map.add("pauses between two actions, since the queue is suspended", to: place)
+      map.nodes[place].waitsForQueue = true
     }
     guard !map.nodes[place].isHeldBack, let scheduler = sighting.place else { return }
     if let pool = scheduler as? ConcurrentPool {
@@ -150,8 +144,8 @@ struct DiagnosisBuilder {
         isSuspended
         ? "waits for the queue, which is suspended"
         : "waits for a place on the concurrent queue, which is \(pool.width) wide"
-      map.add({ _ in text }, to: place)
-      map.update(place) { $0.waitsForQueue = true }
+      map.add(text, to: place)
+      map.nodes[place].waitsForQueue = true
     }
   }
 
@@ -175,10 +169,10 @@ struct DiagnosisBuilder {
     guard let progress = map.nodes[place].trace?.present else { return }
     guard let store = progress.stores.last(where: { $0.startedAt != nil && !$0.hasEnded }) else {
       let hasEnded = !progress.stores.isEmpty && progress.stores.allSatisfy(\.hasEnded)
-      return map.add({ _ in hasEnded ? "its completion or its hooks run" : "starts" }, to: place)
+      return map.add(hasEnded ? "its completion or its hooks run" : "starts", to: place)
     }
     let since = Duration.nanoseconds(now - store.startedAt!).inWords
-    map.update(place) { $0.runsBlock = true }
-    map.add({ _ in "runs store \"\(store.identifier)\" since \(since) (on a thread)" }, to: place)
+    map.nodes[place].runsBlock = true
+    map.add("runs store \"\(store.identifier)\" since \(since) (on a thread)", to: place)
   }
 }

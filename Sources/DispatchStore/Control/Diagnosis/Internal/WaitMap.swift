@@ -23,9 +23,6 @@ struct WaitMap {
     var isHeldBack = false
     /// Whether a block is under way that is not known to wait.
     var runsBlock = false
-    /// The number of closures that wait for the end.
-    var waiterCount = 0
-    var deadline: Int64?
   }
 
   struct Link {
@@ -42,7 +39,7 @@ struct WaitMap {
     }
   }
 
-  private(set) var nodes: [Node] = []
+  var nodes: [Node] = []
   private(set) var links: [Link] = []
   private var places: [ObjectIdentifier: Int] = [:]
   private var seen: Set<[Int]> = []
@@ -57,13 +54,11 @@ struct WaitMap {
     return nodes.count - 1
   }
 
-  mutating func update(_ place: Int, _ body: (inout Node) -> Void) {
-    body(&nodes[place])
-  }
-
   mutating func add(_ line: @escaping Line, to place: Int) {
     nodes[place].lines.append(line)
   }
+
+  mutating func add(_ text: String, to place: Int) { add({ _ in text }, to: place) }
 
   mutating func link(
     _ from: Int, to: Int, _ kind: Diagnosis.Edge.Kind, _ label: String
