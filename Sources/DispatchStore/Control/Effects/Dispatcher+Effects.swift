@@ -10,7 +10,7 @@ extension Dispatcher {
     let registered = RegisteredEffect(effect, with: self)
     register(registered)
     registered.start()
-    return EffectRegistration(registered)
+    return EffectRegistration(registered: registered)
   }
 
   /// The effects with runs that go on, in words, without runs that wait for their turn; none while another thread changes
@@ -23,10 +23,6 @@ extension Dispatcher {
 /// The registration of an effect with a dispatcher; releasing it changes nothing.
 public struct EffectRegistration: Sendable {
   let registered: RegisteredEffect
-
-  init(_ registered: RegisteredEffect) {
-    self.registered = registered
-  }
 
   /// The number of runs that go on, without those that wait for their turn.
   package var runCount: Int { registered.runCount }

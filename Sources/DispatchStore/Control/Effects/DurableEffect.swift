@@ -128,6 +128,6 @@ extension Dispatcher {
     }
     register(registered)
     outbox.beginLeft(of: [effect.name], by: self)
-    return EffectRegistration(registered)
+    return EffectRegistration(registered: registered)
   }
 }

@@ -54,7 +54,7 @@ public struct ActionGroup: Sendable {
     let content = content().flatMap(\.nodes)
     nodes = []
     nodes.reserveCapacity(content.count + 1)
-    nodes.append(GroupNode(.group(order, continuesOnFailure: false), size: content.count + 1))
+    nodes.append(GroupNode(kind: .group(order, continuesOnFailure: false), size: content.count + 1))
     nodes += content
   }
 
@@ -86,7 +86,7 @@ extension ListBuilder<ActionGroup.Content> {
   /// Takes a step.
   @_disfavoredOverload
   public static func buildExpression(_ step: ActionStep) -> [Element] {
-    [Element(nodes: [GroupNode(.step(step.step), size: 1)])]
+    [Element(nodes: [GroupNode(kind: .step(step.step), size: 1)])]
   }
 
   /// Takes an action, as a step in mode `.async`.

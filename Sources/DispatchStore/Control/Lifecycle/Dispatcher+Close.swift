@@ -103,9 +103,9 @@ extension Dispatcher {
     DrainReport(
       isComplete: isComplete, unfinished: isComplete ? [] : inFlightTable.map(unfinished),
       uncompensated: uncompensatedGroups.all.withLock { $0 },
-      effects: isComplete ? [] : registry.withLock(\.followers).compactMap(\.progress),
       scheduleCount: savedSchedules?.count ?? 0, pendingEffectCount: outbox.leftCount,
-      dispatcher: name)
+      dispatcher: name,
+      effects: isComplete ? [] : registry.withLock(\.followers).compactMap(\.progress))
   }
 
   /// The dispatches that have not begun, because their time has not come.

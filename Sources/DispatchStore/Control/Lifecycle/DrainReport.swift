@@ -12,21 +12,9 @@ public struct DrainReport: Sendable {
   public let scheduleCount: Int
   /// The number of pieces of saved work of durable effects that are left to the next process.
   public let pendingEffectCount: Int
-  private let dispatcher: String
+  let dispatcher: String
   /// The effects whose runs go on, in words.
-  private let effects: [String]
-
-  init(
-    isComplete: Bool, unfinished: [InFlightDispatch]?, uncompensated: [UncompensatedGroup],
-    effects: [String], scheduleCount: Int, pendingEffectCount: Int, dispatcher: String
-  ) {
-    (self.scheduleCount, self.pendingEffectCount) = (scheduleCount, pendingEffectCount)
-    self.effects = effects
-    self.isComplete = isComplete
-    self.unfinished = unfinished
-    self.uncompensated = uncompensated
-    self.dispatcher = dispatcher
-  }
+  let effects: [String]
 }
 
 extension DrainReport: CustomStringConvertible {

@@ -2,14 +2,10 @@
 struct Stall: Hashable {
   let id: DispatchID
   let moved: Int64
+}
 
-  init(id: DispatchID, moved: Int64) {
-    (self.id, self.moved) = (id, moved)
-  }
-
-  init(_ trace: DispatchTrace) {
-    self.init(id: trace.id, moved: trace.moved)
-  }
+extension Stall {
+  init(_ trace: DispatchTrace) { self.init(id: trace.id, moved: trace.moved) }
 }
 
 /// The stalls that a watchdog has reported, without threads and without a clock.

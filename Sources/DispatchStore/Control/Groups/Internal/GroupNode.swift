@@ -11,11 +11,6 @@ struct GroupNode: Sendable {
   /// The number of list elements that it takes, with nested ones.
   let size: Int
 
-  init(_ kind: Kind, size: Int) {
-    self.kind = kind
-    self.size = size
-  }
-
   var step: GroupStep? {
     if case .step(let step) = kind { step } else { nil }
   }

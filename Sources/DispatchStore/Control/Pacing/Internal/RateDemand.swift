@@ -5,12 +5,8 @@ struct RateDemand: Sendable {
   /// Whether the key was named; otherwise it is the one of all dispatches without a key.
   private let isKeyed: Bool
 
-  init(_ limit: RateLimit) {
-    (self.limit, key, isKeyed) = (limit, Self.unnamed, false)
-  }
-
-  init(_ limit: RateLimit, _ key: TypedKey) {
-    (self.limit, self.key, isKeyed) = (limit, key, true)
+  init(_ limit: RateLimit, _ key: TypedKey? = nil) {
+    (self.limit, self.key, isKeyed) = (limit, key ?? Self.unnamed, key != nil)
   }
 
   /// The key of dispatches without one, which equals none of the program's.
