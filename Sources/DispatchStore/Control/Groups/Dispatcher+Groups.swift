@@ -31,9 +31,10 @@ extension Dispatcher {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ActionGroupHandle {
     let thread = ThreadState.current
-    let origin = GroupOrigin(
-      in: self, on: thread, at: CallSite(fileID: fileID, line: line))
-    let run = GroupRun(group, by: self, withDefaults(options), from: origin, onProgress, completion)
+    let call = GroupCall(
+      of: self, withDefaults(options), at: CallSite(fileID: fileID, line: line), on: thread,
+      then: completion)
+    let run = GroupRun(group, call, onProgress)
     run.begin(on: thread)
     return ActionGroupHandle(run: run)
   }

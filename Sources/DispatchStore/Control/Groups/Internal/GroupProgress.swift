@@ -69,7 +69,7 @@ final class GroupProgress: Sendable {
   ///
   /// Returns the next move.
   func end(_ index: Int, compensates: Bool, _ end: GroupStepEnd) -> Move {
-    withState { $0.end(index, compensates: compensates, end) }
+    withState { compensates ? $0.compensated(index, end) : $0.ended(index, end) }
   }
 
   /// Reports each end once, in order; a thread leaves that to one that reports already.
@@ -86,13 +86,5 @@ final class GroupProgress: Sendable {
       }
       isMine = true
     }
-  }
-}
-
-extension GroupState {
-  fileprivate mutating func end(
-    _ index: Int, compensates: Bool, _ end: GroupStepEnd
-  ) -> Move {
-    compensates ? compensated(index, end) : ended(index, end)
   }
 }

@@ -7,14 +7,10 @@ final class GroupRun: Sendable {
   /// Nil if nobody follows what goes on by itself.
   private let continuations: Continuations?
 
-  init(
-    _ group: ActionGroup, by dispatcher: Dispatcher, _ options: DispatchOptions,
-    from origin: GroupOrigin,
-    _ report: GroupProgress.Report?, _ completion: (@Sendable (ActionGroupResult) -> Void)?
-  ) {
-    guarded = Locked(GroupWaits(GroupCall(dispatcher, options, origin, completion)))
+  init(_ group: ActionGroup, _ call: GroupCall, _ report: GroupProgress.Report?) {
+    guarded = Locked(GroupWaits(call))
     progress = GroupProgress(of: group, report)
-    continuations = dispatcher.continuations
+    continuations = call.dispatcher.continuations
   }
 
   /// Begins the group on the calling thread, and follows it until a step has to end elsewhere.
@@ -34,11 +30,11 @@ final class GroupRun: Sendable {
 
   private func begin(isAtCall: Bool) {
     let call = call
-    let (dispatcher, options, origin) = (call.dispatcher, call.options, call.origin)
+    let (dispatcher, options, callSite) = (call.dispatcher, call.options, call.callSite)
     let standIn = Dispatch.standIn(
-      forGroup: options, by: dispatcher, at: origin.callSite, parent: origin.parent, on: .current)
+      forGroup: options, by: dispatcher, at: callSite, parent: call.parent, on: .current)
     let unit = GroupUnit(
-      standIn, options, named: options.lastName, by: dispatcher, at: origin.callSite, inside: nil,
+      standIn, options, named: options.lastName, by: dispatcher, at: callSite, inside: nil,
       isCancelled: progress.withState { $0.isCancelled(0) })
     guarded.withLock { $0.unit = unit }
     noteCancellation()
@@ -177,7 +173,7 @@ final class GroupRun: Sendable {
         return .none(end)
       }
     }
-    return isAtCall ? dispatch() : call.origin.perform(in: unit.context, dispatch)
+    return isAtCall ? dispatch() : call.perform(in: unit.context, dispatch)
   }
 
   private func ended(_ index: Int, _ compensates: Bool, _ end: GroupStepEnd) -> Move {
@@ -257,24 +253,6 @@ final class GroupRun: Sendable {
     }
     wait?.end()
     queue?.endWait()
-  }
-}
-
-/// The call that dispatched a group, until that has ended: a handle of the group may live longer.
-final class GroupCall: Sendable {
-  let dispatcher: Dispatcher
-  let options: DispatchOptions
-  let origin: GroupOrigin
-  let completion: (@Sendable (ActionGroupResult) -> Void)?
-
-  init(
-    _ dispatcher: Dispatcher, _ options: DispatchOptions, _ origin: GroupOrigin,
-    _ completion: (@Sendable (ActionGroupResult) -> Void)?
-  ) {
-    self.dispatcher = dispatcher
-    self.options = options
-    self.origin = origin
-    self.completion = completion
   }
 }
 
