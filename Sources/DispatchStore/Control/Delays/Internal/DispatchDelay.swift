@@ -79,6 +79,21 @@ final class DispatchDelay: Sendable {
   }
 }
 
+extension DispatchError {
+  /// The error of a wait for nothing but time in a task whose thread it would block.
+  ///
+  /// - Parameter time: The end of the wait, as a clause.
+  static func wouldBlockTasks(_ callSite: CallSite, until time: String) -> DispatchError {
+    DispatchError(
+      code: .wouldDeadlock,
+      message: """
+        The dispatch at \(callSite) would block one of the system's threads for tasks until \(time), for which the clock \
+        may need such a thread: send it.
+        """,
+      callSites: [callSite])
+  }
+}
+
 /// The delayed dispatches of a dispatcher.
 final class DelayedDispatches: DispatcherAttachment {
   private let pool: ConcurrentPool

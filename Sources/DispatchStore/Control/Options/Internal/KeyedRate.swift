@@ -45,7 +45,8 @@ struct KeyedRate: Sendable {
     case .skip(let opener):
       throw DispatchError.tooSoon(callSite, after: opener, key)
     case .refuse:
-      throw DispatchError.wouldBlockTasks(callSite, key)
+      throw DispatchError.wouldBlockTasks(
+        callSite, until: "its time by the key \(key.description) has come")
     }
   }
 
@@ -78,17 +79,5 @@ extension DispatchError {
         made at \(opener).
         """,
       callSites: [callSite, opener])
-  }
-
-  fileprivate static func wouldBlockTasks(
-    _ callSite: CallSite, _ key: TypedKey
-  ) -> DispatchError {
-    DispatchError(
-      code: .wouldDeadlock,
-      message: """
-        The dispatch at \(callSite), with the key \(key.description), would block one of the system's threads for tasks \
-        until its time has come, for which the clock may need such a thread: send it.
-        """,
-      callSites: [callSite])
   }
 }

@@ -23,7 +23,8 @@ final class PacingGate: StartGate, @unchecked Sendable {
     do throws(DispatchError) {
       for demand in demands where try !demand.enter(dispatch, of: dispatcher) {
         if dispatch.isSynchronous, ThreadState.current.isTaskThread {
-          throw .wouldBlockTasks(dispatch.callSite, waitingFor: demand)
+          throw .wouldBlockTasks(
+            dispatch.callSite, until: "it may begin by the rate limit \(demand.description)")
         }
         return false
       }

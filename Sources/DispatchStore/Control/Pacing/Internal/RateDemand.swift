@@ -62,15 +62,4 @@ extension DispatchError {
         """,
       callSites: [callSite], retryAfter: time)
   }
-
-  static func wouldBlockTasks(_ callSite: CallSite, waitingFor demand: RateDemand) -> DispatchError
-  {
-    DispatchError(
-      code: .wouldDeadlock,
-      message: """
-        The dispatch at \(callSite) would block one of the system's threads for tasks until it may begin by the rate \
-        limit \(demand.description), for which the clock may need such a thread: send it.
-        """,
-      callSites: [callSite])
-  }
 }

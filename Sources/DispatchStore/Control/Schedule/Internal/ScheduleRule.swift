@@ -57,14 +57,4 @@ extension DispatchError {
         """,
       callSites: [callSite])
   }
-
-  static func scheduleWouldBlockTasks(_ callSite: CallSite) -> DispatchError {
-    DispatchError(
-      code: .wouldDeadlock,
-      message: """
-        The scheduled dispatch at \(callSite) would block one of the system's threads for tasks until its time has \
-        come, for which the clock may need such a thread: send it.
-        """,
-      callSites: [callSite])
-  }
 }

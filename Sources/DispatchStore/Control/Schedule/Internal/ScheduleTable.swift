@@ -58,7 +58,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
       replace(replaced, by: dispatch.callSite)
       return true
     case .refused:
-      throw DispatchError.scheduleWouldBlockTasks(dispatch.callSite)
+      throw DispatchError.wouldBlockTasks(dispatch.callSite, until: "its scheduled time has come")
     case .closed(let number):
       guard let saved, saved.canBeSaved(with: dispatch.actionBeforeStart, in: delay.mode) else {
         guard due.hasCome(at: moment) else {
