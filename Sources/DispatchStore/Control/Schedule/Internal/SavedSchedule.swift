@@ -84,7 +84,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   private func isUnanswered(_ result: DispatchResult) -> Bool {
     let (number, isFollowed) = state.withLock { ($0.number, $0.isFollowed) }
     guard !result.hasResponders, !isFollowed, let number else { return false }
-    return schedules.hasRecord(name, number)
+    return schedules.isCurrent(name, number)
   }
 
   /// Leaves the row to the next process, if the dispatch is cancelled from now on.

@@ -164,7 +164,8 @@ final class SavedSchedules: DispatcherAttachment {
     return row(name, record) { [weak self] in self?.isCurrent(name, number) == true }
   }
 
-  private func isCurrent(_ name: String, _ number: Int) -> Bool {
+  /// Whether the record of this number is there, so that its action is to be saved.
+  func isCurrent(_ name: String, _ number: Int) -> Bool {
     state.withLock { $0.records[name, number] != nil }
   }
 
@@ -206,11 +207,6 @@ final class SavedSchedules: DispatcherAttachment {
 
   private func hasRow(_ name: String, of number: Int?) -> Bool {
     state.withLock { $0.records[name] == nil && $0.letters[name]?.number == number }
-  }
-
-  /// Whether the record of this number is there, so that its action is to be saved.
-  func hasRecord(_ name: String, _ number: Int) -> Bool {
-    state.withLock { $0.records[name, number] != nil }
   }
 
   // MARK: Failures
