@@ -153,8 +153,6 @@ final class Outbox: DispatcherAttachment {
   func commit(_ id: DispatchID, _ effect: String, _ action: any ActionType) -> OutboxEntry {
     state.withLock { state in
       let entry = state.enter(action, of: effect, dispatcher)
-      // Here, so that nobody else begins it before the commit is on its way to the database.
-      _ = entry.beginRun()
       state.committed[Cause(dispatch: id, effect: effect)] = entry
       return entry
     }
@@ -168,12 +166,7 @@ final class Outbox: DispatcherAttachment {
     }
     // If a deadline has passed while the stores were finishing, they have changed all the same.
     guard ended.result.isSuccess || ended.resultOfStores.haveStoresFinished else { return nil }
-    let entry = state.withLock { state in
-      let entry = state.enter(ended.action, of: effect, dispatcher)
-      // Here, so that `resumeWork()` does not begin it before its row is on its way.
-      _ = entry.beginRun()
-      return entry
-    }
+    let entry = state.withLock { $0.enter(ended.action, of: effect, dispatcher) }
     // The dispatch has changed no persistent store, so the row is a commit of its own.
     save(entry.row)
     return entry
@@ -285,7 +278,7 @@ struct FoundWork {
 }
 
 extension Outbox.State {
-  /// Enters work of this process.
+  /// Enters work of this process, which a run is to do.
   fileprivate mutating func enter(
     _ action: any ActionType, of effect: String, _ dispatcher: String
   ) -> OutboxEntry {
@@ -293,6 +286,8 @@ extension Outbox.State {
     let entry = OutboxEntry(
       "\(prefix)-\(lastNumber)", of: effect, dispatcher, lastNumber, .action(action),
       OutboxEntry.Progress())
+    // Here, so that nobody else begins it before its row is on its way to the database: `resumeWork()`, say.
+    _ = entry.beginRun()
     entries[entry.key] = entry
     return entry
   }

@@ -193,9 +193,7 @@ final class OutboxEntry: Sendable {
   var row: CompanionRow {
     let progress = progress
     return CompanionRow(
-      kind: .effect, key: key,
-      value: OutboxRowValue(
-        effect: effect, dispatcher: dispatcher, number: number, work: work, progress: progress)
+      kind: .effect, key: key, value: OutboxRowValue(entry: self, progress: progress)
     ) { [self] in self.progress.hasRow(of: progress) }
   }
 
@@ -223,23 +221,21 @@ struct OutboxRow: Codable, Sendable {
 
 /// The value of the row, before it is encoded.
 struct OutboxRowValue: CompanionValue {
-  let effect: String
-  let dispatcher: String?
-  let number: Int
-  let work: OutboxEntry.Work
+  let entry: OutboxEntry
+  /// The progress at the time of the commit.
   let progress: OutboxEntry.Progress
 
-  var description: String { "the durable effect \"\(effect)\"" }
+  var description: String { "the durable effect \"\(entry.effect)\"" }
 
   func encoded(by encoder: CompanionEncoder) throws -> Data {
     let saved =
-      switch work {
+      switch entry.work {
       case .action(let action): encoder.save(action, of: description)
       case .saved(let saved): saved
       }
     return try encoder.encode(
       OutboxRow(
-        effect: effect, dispatcher: dispatcher, number: number, action: saved,
+        effect: entry.effect, dispatcher: entry.dispatcher, number: entry.number, action: saved,
         attempts: progress.attempts,
         error: progress.error ?? (progress.isCounted ? OutboxEntry.endOfProcess : nil),
         failed: progress.failed))
