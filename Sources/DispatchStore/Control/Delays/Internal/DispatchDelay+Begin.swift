@@ -6,35 +6,28 @@ extension DispatchDelay: DelayedStart {
     _ admitted: AdmittedDispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode,
     by dispatcher: Dispatcher, in task: TaskScheduler?, on thread: ThreadState
   ) {
-    if let task {
-      dispatcher.begin(dispatch, after: self, admitted, subject, mode, in: task)
-    } else {
-      dispatcher.begin(dispatch, after: self, admitted, subject, mode, on: thread)
+    let dispatch = dispatch
+    let loop = mode.isSync ? dispatch.makeDetails().scheduler as? SyncLoop : nil
+    var admitted = admitted
+    admitted.announce(by: dispatcher)
+    dispatcher.keep(dispatch, self, subject, mode) {
+      if let loop {
+        loop.resume {}
+      } else if let task {
+        task.resume { dispatcher.beginDelayed(dispatch, subject, mode, in: task) }
+      } else {
+        dispatcher.resumeDelayed(dispatch, subject, mode)
+      }
     }
+    if task != nil, Task.isCancelled { dispatch.cancel() }
+    admitted.enter(by: dispatcher)
+    if let loop { dispatcher.runBlocking(dispatch, after: self, subject, in: loop, on: thread) }
   }
 }
 
 extension Dispatcher {
-  /// Begins a dispatch after its delay: on the concurrent queue, or here for `.sync`.
-  fileprivate func begin(
-    _ dispatch: Dispatch, after delay: DispatchDelay, _ admitted: AdmittedDispatch,
-    _ subject: DispatchSubject, _ mode: Mode, on thread: ThreadState
-  ) {
-    if mode.isSync {
-      return runBlocking(dispatch, after: delay, admitted, subject, on: thread)
-    }
-    var admitted = admitted
-    admitted.announce(by: self)
-    keep(dispatch, delay, subject, mode) { [self] in
-      let start: @Sendable () -> Void = { self.beginDelayed(dispatch, subject, mode) }
-      guard let lane = mode.laneKeys.first else { return pool.resume(start) }
-      delayedDispatches.begin(in: lane, start)
-    }
-    admitted.enter(by: self)
-  }
-
   /// Keeps a delayed dispatch until it begins or ends.
-  private func keep(
+  fileprivate func keep(
     _ dispatch: Dispatch, _ delay: DispatchDelay, _ subject: DispatchSubject, _ mode: Mode,
     _ proceed: @escaping @Sendable () -> Void
   ) {
@@ -59,6 +52,16 @@ extension Dispatcher {
     return details.withState { $0.endDelay(isUnaccepted: isUnaccepted) }
   }
 
+  // MARK: On the concurrent queue
+
+  fileprivate func resumeDelayed(
+    _ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Mode
+  ) {
+    let start: @Sendable () -> Void = { self.beginDelayed(dispatch, subject, mode) }
+    guard let lane = mode.laneKeys.first else { return pool.resume(start) }
+    delayedDispatches.begin(in: lane, start)
+  }
+
   private func beginDelayed(_ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Mode) {
     guard endDelay(of: dispatch, isUnaccepted: true) else { return }
     let thread = ThreadState.current
@@ -73,16 +76,11 @@ extension Dispatcher {
 
   // MARK: On the caller's thread
 
-  private func runBlocking(
-    _ dispatch: Dispatch, after delay: DispatchDelay, _ admitted: AdmittedDispatch,
-    _ subject: DispatchSubject, on thread: ThreadState
+  fileprivate func runBlocking(
+    _ dispatch: Dispatch, after delay: DispatchDelay, _ subject: DispatchSubject,
+    in loop: SyncLoop, on thread: ThreadState
   ) {
     let details = dispatch.makeDetails()
-    guard let loop = details.scheduler as? SyncLoop else { return }
-    var admitted = admitted
-    admitted.announce(by: self)
-    keep(dispatch, delay, subject, .sync) { loop.resume {} }
-    admitted.enter(by: self)
     loop.run(dispatch, on: thread) { !delay.hasEnded && details.withState(\.isDelayed) }
     // Check while it is delayed: if it ends in that phase, it needs none of the following.
     let (before, gateHoldsBack) = dispatch.obstacles
@@ -111,21 +109,7 @@ extension Dispatcher {
 
   // MARK: In the caller's task
 
-  /// Begins a dispatch after its delay, in the task that sends it.
-  fileprivate func begin(
-    _ dispatch: Dispatch, after delay: DispatchDelay, _ admitted: AdmittedDispatch,
-    _ subject: DispatchSubject, _ mode: Mode, in task: TaskScheduler
-  ) {
-    var admitted = admitted
-    admitted.announce(by: self)
-    keep(dispatch, delay, subject, mode) { [self] in
-      task.resume { self.beginDelayed(dispatch, subject, mode, in: task) }
-    }
-    if Task.isCancelled { dispatch.cancel() }
-    admitted.enter(by: self)
-  }
-
-  private func beginDelayed(
+  fileprivate func beginDelayed(
     _ dispatch: Dispatch, _ subject: DispatchSubject, _ mode: Mode, in task: TaskScheduler
   ) {
     guard endDelay(of: dispatch, isUnaccepted: false) else { return }
