@@ -99,20 +99,12 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
             and its thread may not block: send it from a task, or dispatch it from a thread of the program's own
             """))
       }
-      if let error = deadlock(of: limit, in: caller, callSite) { return fail(error) }
-      let waiter = LimitWaiter(for: limit)
-      if let unit = limit.enter(orWait: waiter) {
-        units.append(unit)
-        continue
-      }
-      guard let wait = begin(waiter, of: dispatcher, callSite, in: caller, blocksThread: true)
-      else { return }
-      let timer = limitDeadline.map { dispatcher.timers.add(at: $0.time) { waiter.cancel() } }
+      guard let wait = wait(for: limit, of: dispatcher, callSite, in: caller, blocksThread: true)
+      else { continue }
       let region = BlockingRegion(on: thread)
-      let unit = waiter.end.wait()
+      let unit = wait.waiter.end.wait()
       region.end()
       wait.end(of: dispatcher)
-      if let timer { dispatcher.timers.remove(timer) }
       take(unit, timedOut(callSite))
     }
   }
@@ -127,15 +119,9 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
   ) async {
     while let limit = enter(at: callSite) {
       let context = DispatchContext.ofTask
-      if let error = deadlock(of: limit, in: context, callSite) { return fail(error) }
-      let waiter = LimitWaiter(for: limit)
-      if let unit = limit.enter(orWait: waiter) {
-        units.append(unit)
-        continue
-      }
-      guard let wait = begin(waiter, of: dispatcher, callSite, in: context, blocksThread: false)
-      else { return }
-      let timer = limitDeadline.map { dispatcher.timers.add(at: $0.time) { waiter.cancel() } }
+      guard let wait = wait(for: limit, of: dispatcher, callSite, in: context, blocksThread: false)
+      else { continue }
+      let waiter = wait.waiter
       let taskWait = TaskWait.begin()
       let unit =
         isDetached
@@ -147,7 +133,6 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
         }
       taskWait?.end()
       wait.end(of: dispatcher)
-      if let timer { dispatcher.timers.remove(timer) }
       take(unit, Task.isCancelled && !isDetached ? CancellationError() : timedOut(callSite))
     }
     // The last unit may have come before the cancellation.
@@ -158,14 +143,26 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
     DispatchError.timedOut(callSite, after: limitDeadline?.duration ?? .zero)
   }
 
-  /// Begins the wait for a unit; returns nil if it would never end, so that the admission has failed.
-  private func begin(
-    _ waiter: LimitWaiter, of dispatcher: Dispatcher, _ callSite: CallSite,
+  /// Begins to wait for a unit.
+  ///
+  /// Returns nil if one has come free, or if the wait would never end, so that the admission has failed.
+  private func wait(
+    for limit: DispatchLimit, of dispatcher: Dispatcher, _ callSite: CallSite,
     in context: DispatchContext?, blocksThread: Bool
   ) -> WaitForLimit? {
+    if let error = deadlock(of: limit, in: context, callSite) {
+      fail(error)
+      return nil
+    }
+    let waiter = LimitWaiter(for: limit)
+    if let unit = limit.enter(orWait: waiter) {
+      units.append(unit)
+      return nil
+    }
     do throws(DispatchError) {
       return try WaitForLimit(
-        waiter, of: dispatcher, callSite, in: context, blocksThread: blocksThread)
+        waiter, of: dispatcher, callSite, in: context, blocksThread: blocksThread,
+        until: limitDeadline)
     } catch {
       waiter.cancel()
       fail(error)

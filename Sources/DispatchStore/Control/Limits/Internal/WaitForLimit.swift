@@ -2,7 +2,7 @@
 ///
 /// The call has not become a dispatch, and so is in no other table.
 final class WaitForLimit: Sendable {
-  let limit: DispatchLimit
+  let waiter: LimitWaiter
   let callSite: CallSite
   /// The dispatch that goes on only after the call, if there is one.
   let caller: Dispatch?
@@ -10,6 +10,8 @@ final class WaitForLimit: Sendable {
   let began: Int64
   /// Nil if the wait holds up no dispatch.
   private let wait: WaitGraph.Wait?
+  /// Cancels the waiter at the deadline; nil without one.
+  private let timer: TimerToken?
 
   /// Begins the wait of a waiter that is in the limit's line; throws `wouldDeadlock`.
   ///
@@ -18,9 +20,9 @@ final class WaitForLimit: Sendable {
   ///   - blocksThread: Whether the wait blocks the thread, and not only the task.
   init(
     _ waiter: LimitWaiter, of dispatcher: Dispatcher, _ callSite: CallSite,
-    in context: DispatchContext?, blocksThread: Bool
+    in context: DispatchContext?, blocksThread: Bool, until deadline: Deadline?
   ) throws(DispatchError) {
-    (limit, self.callSite, caller) = (waiter.limit, callSite, context?.waitingDispatch)
+    (self.waiter, self.callSite, caller) = (waiter, callSite, context?.waitingDispatch)
     began = dispatcher.clock.nanoseconds
     if let context {
       let call = Dispatch(standIn: .make(on: .current), at: callSite)
@@ -31,13 +33,17 @@ final class WaitForLimit: Sendable {
     } else {
       wait = nil
     }
+    timer = deadline.map { dispatcher.timers.add(at: $0.time) { waiter.cancel() } }
     dispatcher.pendingWaits.add(self)
   }
 
   func end(of dispatcher: Dispatcher) {
     dispatcher.pendingWaits.remove(self)
     if let wait { WaitGraph.end(wait) }
+    if let timer { dispatcher.timers.remove(timer) }
   }
+
+  var limit: DispatchLimit { waiter.limit }
 
   /// The reason for the wait, as text that follows "waits for ".
   var text: String {
