@@ -79,12 +79,9 @@ public final class RateLimit: Sendable {
   /// Takes a token for a dispatch, unless it has one.
   func enter(_ dispatch: Dispatch, _ key: TypedKey, of dispatcher: Dispatcher) -> RateBucket.Entry {
     let time = time(for: dispatcher)
-    while true {
-      let bucket = buckets.member(of: key) { RateBucket(key, rule, time, counts, in: buckets) }
-      if let entry = bucket.enter(dispatch, mayWait: overflow == .wait) { return entry }
-      // Another thread has retired the bucket, which was full.
-      buckets.remove(bucket, of: key)
-    }
+    return buckets.withMember(
+      of: key, orAdd: { RateBucket(key, rule, time, counts, in: buckets) }
+    ) { $0.enter(dispatch, mayWait: overflow == .wait) }
   }
 
   /// The bucket of a key; nil if it is full.

@@ -15,21 +15,12 @@ struct KeyedRate: Sendable {
     return rule.isExtended ? tables.debounces : tables.throttles
   }
 
-  private func arrive(
-    _ delay: DispatchDelay, to dispatcher: Dispatcher
-  ) -> RateState<DispatchDelay>.Arrival {
-    let lines = lines(of: dispatcher)
-    while true {
-      let line = lines.member(of: key) { RateLine(key, in: lines, of: dispatcher) }
-      if let arrival = line.arrive(delay, rule) { return arrival }
-      // Another thread has retired the line, which was idle, and is about to remove it.
-      lines.remove(line, of: key)
-    }
-  }
-
   func admit(_ delay: DispatchDelay, to dispatcher: Dispatcher) throws -> Admission {
-    let callSite = delay.dispatch.callSite
-    switch arrive(delay, to: dispatcher) {
+    let (lines, callSite) = (lines(of: dispatcher), delay.dispatch.callSite)
+    let arrival = lines.withMember(of: key, orAdd: { RateLine(key, in: lines, of: dispatcher) }) {
+      $0.arrive(delay, rule)
+    }
+    switch arrival {
     case .begin:
       return .begins
     case .wait(let replaced):

@@ -84,6 +84,18 @@ final class KeyedTable<Member: AnyObject & Sendable>: Sendable {
     }
   }
 
+  /// Calls a closure with the object of a key, and again with another one while it returns nil for a retired one.
+  func withMember<Result>(
+    of key: TypedKey, orAdd make: () -> Member, _ body: (Member) -> Result?
+  ) -> Result {
+    while true {
+      let member = member(of: key, orAdd: make)
+      if let result = body(member) { return result }
+      // Another thread has retired the object, and is about to remove it.
+      remove(member, of: key)
+    }
+  }
+
   /// Removes an object that is no longer used, or, if it is nil, the entries whose objects were released.
   ///
   /// Does nothing if that was done before.

@@ -64,11 +64,8 @@ final class NameTable: Sendable {
   private func change<Result>(
     _ key: TypedKey, _ body: (inout NameLine.Members, _ number: UInt64) -> Result
   ) -> (Place, Result) {
-    while true {
-      let line = lines.member(of: key) { NameLine(key) }
-      if let (number, result) = line.change(body) { return ((line: line, number: number), result) }
-      // Another thread has retired the line, and is about to remove it.
-      lines.remove(line, of: key)
+    lines.withMember(of: key, orAdd: { NameLine(key) }) { line in
+      line.change(body).map { ((line: line, number: $0.0), $0.1) }
     }
   }
 
