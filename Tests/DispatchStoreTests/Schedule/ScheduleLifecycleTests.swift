@@ -56,14 +56,14 @@ struct ScheduleLifecycleTests {
   @Test(arguments: Dispatcher.Mode.everyMode, DispatchLimit.Overflow.allCases)
   func repeatingSchedulesTakeNoDefaultUnit(
     _ mode: Dispatcher.Mode, _ overflow: DispatchLimit.Overflow
-  ) async throws {
+  ) async {
     let (clock, limit) = (VirtualClock(), DispatchLimit(1, overflow: overflow))
     let dispatcher = Dispatcher(
       defaults: .limited(by: limit),
       limits: DispatchLimits(perLane: 1, overflow: overflow, queue: limit), clock: clock)
     dispatcher.register(
       store: Store(identifier: "count", model: 0) { On(Tick.self) { $0 += $1.by } })
-    let unit = try #require(limit.enter(orWait: LimitWaiter(for: limit)))
+    #expect(limit.enter(orWait: LimitWaiter(for: limit)))
     let ends = Recorder<DispatchResult>()
     dispatcher.every(Self.second, name: "k", perform: Tick(by: 1), mode: mode) { ends.record($0) }
     for count in 1...2 {
@@ -71,7 +71,7 @@ struct ScheduleLifecycleTests {
       let end = await ends.first(count)[count - 1]
       #expect(end.isSuccess, "\(end)")
     }
-    unit.leave()
+    limit.leave()
   }
 
   @Test(arguments: End.allCases)

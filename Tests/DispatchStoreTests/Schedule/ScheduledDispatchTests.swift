@@ -115,10 +115,10 @@ struct ScheduledDispatchTests {
   }
 
   @Test(arguments: [false, true])
-  func itsDelayCountsFromTheCallIfItWaitsForAUnit(sends: Bool) async throws {
+  func itsDelayCountsFromTheCallIfItWaitsForAUnit(sends: Bool) async {
     let (dispatcher, script) = (scene.dispatcher, scene.runs("1"))
     let limit = DispatchLimit(1, overflow: .wait)
-    let unit = try #require(limit.enter(orWait: LimitWaiter(for: limit)))
+    #expect(limit.enter(orWait: LimitWaiter(for: limit)))
     let options: DispatchOptions = [.limited(by: limit), .delayed(by: .seconds(10))]
     let task = Task {
       if sends { return await dispatcher.send(script, options: options).result }
@@ -126,7 +126,7 @@ struct ScheduledDispatchTests {
     }
     while limit.statistics.waiting == 0 { await Task.yield() }
     scene.clock.advance(by: .seconds(6))
-    unit.leave()
+    limit.leave()
     while dispatcher.scheduled.isEmpty { await Task.yield() }
     await scene.clock.pass(.seconds(4))
     #expect(await task.value.isSuccess)

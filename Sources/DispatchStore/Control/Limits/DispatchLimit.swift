@@ -113,7 +113,7 @@ public final class DispatchLimit: Sendable {
 
   /// The result of an attempt to get a unit.
   enum Entry {
-    case unit(LimitUnit)
+    case unit
     /// The dispatch has to wait, if it may.
     case full
     case refused(DispatchError)
@@ -130,7 +130,7 @@ public final class DispatchLimit: Sendable {
       }
       return false
     }
-    if isIn { return .unit(LimitUnit(of: self)) }
+    if isIn { return .unit }
     switch overflow {
     case .reject: return .refused(.limitExceeded(self, callSite))
     case .dropNewest: return .refused(.dropped(by: self, callSite))
@@ -143,7 +143,7 @@ public final class DispatchLimit: Sendable {
     while let oldest = state.withLock({ $0.takeDroppable() }) {
       guard oldest.drop(with: .dropped(by: self, oldest.callSite)) else { continue }
       yieldPoint(.enterLimit, name)
-      if state.withLock({ $0.replace(oldest) }) { return .unit(LimitUnit(of: self)) }
+      if state.withLock({ $0.replace(oldest) }) { return .unit }
     }
     // A dispatch may have ended meanwhile.
     let isIn = state.withLock { state in
@@ -151,17 +151,16 @@ public final class DispatchLimit: Sendable {
       state.noteDropped()
       return false
     }
-    return isIn ? .unit(LimitUnit(of: self)) : .refused(.dropped(by: self, callSite))
+    return isIn ? .unit : .refused(.dropped(by: self, callSite))
   }
 
   /// Takes a unit if one is free by now; otherwise adds the waiter.
-  func enter(orWait waiter: LimitWaiter) -> LimitUnit? {
-    let isIn = state.withLock { state in
+  func enter(orWait waiter: LimitWaiter) -> Bool {
+    state.withLock { state in
       if state.enter() { return true }
       state.wait(waiter)
       return false
     }
-    return isIn ? LimitUnit(of: self) : nil
   }
 
   /// Ends a wait; false if the waiter has got its unit.
@@ -169,26 +168,25 @@ public final class DispatchLimit: Sendable {
     state.withLock { $0.endWait(waiter) }
   }
 
-  fileprivate func leave() {
+  /// Releases a unit that no dispatch has got.
+  func leave() {
     yieldPoint(.leaveLimit, name)
-    state.withLock { $0.leave() }?.end.set(LimitUnit(of: self))
+    state.withLock { $0.leave() }?.end.set(true)
   }
 
   /// Gives a unit to a dispatch until its stores have ended.
   ///
   /// Call it before they can begin: a dispatch that had ended would keep the unit for ever.
-  func give(_ unit: LimitUnit, to dispatch: Dispatch) {
+  func giveUnit(to dispatch: Dispatch) {
     let now = clock.nanoseconds
     state.withLock { $0.insert(dispatch, at: now) }
-    dispatch.makeDetails().atStoresEnd { self.take(unit, from: dispatch) }
+    dispatch.makeDetails().atStoresEnd { self.takeUnit(from: dispatch) }
   }
 
-  private func take(_ unit: LimitUnit, from dispatch: Dispatch) {
+  private func takeUnit(from dispatch: Dispatch) {
     yieldPoint(.leaveLimit, name)
     // In one transition: a caller that has dropped the dispatch finds that it has its unit, or that the unit is free.
-    let next = state.withLock { $0.remove(dispatch) ? $0.leave() : nil }
-    unit.forget()
-    next?.end.set(LimitUnit(of: self))
+    state.withLock { $0.remove(dispatch) ? $0.leave() : nil }?.end.set(true)
   }
 
   /// Lets others drop a dispatch from now on, since its scheduler has it.
@@ -201,27 +199,6 @@ public final class DispatchLimit: Sendable {
 
   /// Whether a dispatch has a unit of this limit.
   func isHeld(by dispatch: Dispatch) -> Bool { state.withLock { $0.contains(dispatch) } }
-}
-
-/// The right to one dispatch in flight; released once.
-final class LimitUnit: Sendable {
-  private let limit: Locked<DispatchLimit?>
-
-  fileprivate init(of limit: DispatchLimit) {
-    self.limit = Locked(limit)
-  }
-
-  func leave() {
-    limit.withLock { $0.take() }?.leave()
-  }
-
-  /// Forgets the limit without a release, since another dispatch has the unit.
-  fileprivate func forget() {
-    let former = limit.withLock { $0.take() }
-    withExtendedLifetime(former) {}
-  }
-
-  deinit { leave() }
 }
 
 extension DispatchError {

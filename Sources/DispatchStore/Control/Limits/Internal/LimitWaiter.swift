@@ -1,8 +1,9 @@
 /// The wait of a task or a thread for a unit of a limit.
 ///
-/// Ends with the unit, or without one if the task is cancelled or the time has passed.
+/// Ends with a unit, or without one if the task is cancelled or the time has passed.
 final class LimitWaiter: Sendable {
-  let end = Eventual<LimitUnit?>()
+  /// Whether it has got a unit.
+  let end = Eventual<Bool>()
   let limit: DispatchLimit
 
   init(for limit: DispatchLimit) {
@@ -11,7 +12,7 @@ final class LimitWaiter: Sendable {
 
   /// Ends the wait without a unit, unless it has one.
   func cancel() {
-    if limit.endWait(self) { end.set(nil) }
+    if limit.endWait(self) { end.set(false) }
   }
 }
 

@@ -4,7 +4,8 @@
 final class LimitedAdmission: ControlOptions, @unchecked Sendable {
   // because one thread or task after the other uses it, until the dispatch is admitted, and it is constant then
   private let limitDeadline: Deadline?
-  private var units: [LimitUnit] = []
+  /// The number of limits, the first ones, of which it has units for the dispatch.
+  private var unitCount = 0
   private var failure: (any Error)?
 
   /// - Parameters:
@@ -46,8 +47,8 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
     }
     // A joining dispatch runs nothing, so it needs no unit.
     if case .joins = admission { giveBack() }
-    for (limit, unit) in zip(values.limits, units) { limit.give(unit, to: dispatch) }
-    units = []
+    for limit in values.limits.prefix(unitCount) { limit.giveUnit(to: dispatch) }
+    unitCount = 0
     return admission
   }
 
@@ -56,18 +57,21 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
   }
 
   override func giveBack() {
-    for unit in units { unit.leave() }
-    units = []
+    let count = unitCount
+    unitCount = 0
+    for limit in values.limits.prefix(count) { limit.leave() }
   }
+
+  deinit { giveBack() }
 
   // MARK: Its units
 
   /// Takes units while they are free; returns the limit for which the dispatch waits then, if it may.
   private func enter(at callSite: CallSite) -> DispatchLimit? {
-    while failure == nil, units.count < values.limits.count {
-      let limit = values.limits[units.count]
+    while failure == nil, unitCount < values.limits.count {
+      let limit = values.limits[unitCount]
       switch limit.enter(at: callSite) {
-      case .unit(let unit): units.append(unit)
+      case .unit: unitCount += 1
       case .full: return limit
       case .refused(let error): fail(error)
       }
@@ -80,8 +84,8 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
     giveBack()
   }
 
-  private func take(_ unit: LimitUnit?, _ error: @autoclosure () -> any Error) {
-    if let unit { units.append(unit) } else { fail(error()) }
+  private func waitHasEnded(withUnit: Bool, _ error: @autoclosure () -> any Error) {
+    if withUnit { unitCount += 1 } else { fail(error()) }
   }
 
   /// Acquires the units, for code that blocks its thread if it has to wait.
@@ -102,10 +106,10 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
       guard let wait = wait(for: limit, of: dispatcher, callSite, in: caller, blocksThread: true)
       else { continue }
       let region = BlockingRegion(on: thread)
-      let unit = wait.waiter.end.wait()
+      let hasUnit = wait.waiter.end.wait()
       region.end()
       wait.end(of: dispatcher)
-      take(unit, timedOut(callSite))
+      waitHasEnded(withUnit: hasUnit, timedOut(callSite))
     }
   }
 
@@ -123,7 +127,7 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
       else { continue }
       let waiter = wait.waiter
       let taskWait = TaskWait.begin()
-      let unit =
+      let hasUnit =
         isDetached
         ? await waiter.end.value
         : await withCancellationHandler {
@@ -133,7 +137,9 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
         }
       taskWait?.end()
       wait.end(of: dispatcher)
-      take(unit, Task.isCancelled && !isDetached ? CancellationError() : timedOut(callSite))
+      waitHasEnded(
+        withUnit: hasUnit,
+        Task.isCancelled && !isDetached ? CancellationError() : timedOut(callSite))
     }
     // The last unit may have come before the cancellation.
     if failure == nil, Task.isCancelled, !isDetached { fail(CancellationError()) }
@@ -155,8 +161,8 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
       return nil
     }
     let waiter = LimitWaiter(for: limit)
-    if let unit = limit.enter(orWait: waiter) {
-      units.append(unit)
+    if limit.enter(orWait: waiter) {
+      unitCount += 1
       return nil
     }
     do throws(DispatchError) {
@@ -165,6 +171,8 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
         until: limitDeadline)
     } catch {
       waiter.cancel()
+      // A unit may have come meanwhile.
+      waiter.end.whenSet { if $0 { limit.leave() } }
       fail(error)
       return nil
     }
