@@ -223,8 +223,11 @@ final class GroupRun: Sendable {
 
   /// - Parameter context: The context of the block that waits for the task.
   func awaitResult(in context: DispatchContext?) async -> ActionGroupResult {
+    if context == nil, result == nil {
+      await TaskWait.suspend { resume in whenEnded { _ in resume() } }
+    }
     while true {
-      switch guarded.withLock({ $0.toAwait(isInDispatch: context != nil) }) {
+      switch guarded.withLock({ $0.toAwait() }) {
       case .nothing(let result):
         return result
       case .dispatch(let handle):
@@ -234,24 +237,18 @@ final class GroupRun: Sendable {
           return ActionGroupResult(refused: error, progress.state)
         }
       case .change(let seen):
-        await change(after: seen, isInDispatch: context != nil)
+        await change(after: seen)
       }
     }
   }
 
-  private func change(after seen: Int, isInDispatch: Bool) async {
+  private func change(after seen: Int) async {
     // The thread that blocks until this task continues may wait for that queue, as at the end of a dispatch.
-    let call: GroupCall? = isInDispatch ? guarded.withLock(\.call) : nil
-    let queue = call?.dispatcher.pool.sharedQueue
+    let queue = guarded.withLock(\.call)?.dispatcher.pool.sharedQueue
     queue?.beginWait()
-    let wait = TaskWait.begin()
-    await withUnsafeContinuation { continuation in
-      let isKept = guarded.withLock {
-        $0.await(continuation, after: seen, isInDispatch: isInDispatch)
-      }
-      if !isKept { continuation.resume() }
+    await TaskWait.suspend { resume in
+      if !guarded.withLock({ $0.await(resume, after: seen) }) { resume() }
     }
-    wait?.end()
     queue?.endWait()
   }
 }

@@ -11,15 +11,13 @@ struct GroupWaits {
     case known(DispatchHandle)
   }
 
-  /// Tasks and closures to resume after a change.
+  /// The closures that wait for a change.
   struct Changes {
-    fileprivate var tasks: [UnsafeContinuation<Void, Never>] = []
-    fileprivate var bodies: [() -> Void] = []
+    fileprivate var bodies: [@Sendable () -> Void] = []
 
-    /// Resumes them; to be called without the lock.
+    /// Calls them, without the lock.
     func resume() {
       for body in bodies { body() }
-      for task in tasks { task.resume() }
     }
   }
 
@@ -35,8 +33,7 @@ struct GroupWaits {
   private var isEnding = false
   private(set) var result: ActionGroupResult?
   private var atEnd: [@Sendable (ActionGroupResult) -> Void] = []
-  private var awaitingEnd: [UnsafeContinuation<Void, Never>] = []
-  private var awaitingChange: [UnsafeContinuation<Void, Never>] = []
+  private var atChange: [@Sendable () -> Void] = []
   /// The number of changes for which a task in a dispatch may have waited.
   private var changeCount = 0
 
@@ -95,8 +92,8 @@ struct GroupWaits {
 
   private mutating func takeChanges() -> Changes {
     changeCount += 1
-    defer { awaitingChange = [] }
-    return Changes(tasks: awaitingChange)
+    defer { atChange = [] }
+    return Changes(bodies: atChange)
   }
 
   /// The handles of the steps that run among these elements, but for compensations.
@@ -129,13 +126,13 @@ struct GroupWaits {
 
   /// Ends the group, whose result is published.
   ///
-  /// Returns the tasks and closures that wait for the end.
+  /// Returns the closures that wait for the end.
   mutating func finish(_ result: ActionGroupResult) -> Changes {
     (call, unit) = (nil, nil)
     changeCount += 1
-    let bodies = atEnd.map { body in { body(result) } }
-    defer { (atEnd, awaitingEnd, awaitingChange) = ([], [], []) }
-    return Changes(tasks: awaitingEnd + awaitingChange, bodies: bodies)
+    let bodies = atEnd.map { body -> (@Sendable () -> Void) in { body(result) } }
+    defer { (atEnd, atChange) = ([], []) }
+    return Changes(bodies: bodies + atChange)
   }
 
   /// Keeps a closure for the end.
@@ -152,14 +149,13 @@ struct GroupWaits {
     case nothing(ActionGroupResult)
     /// A dispatch on which the end depends: a step, or the group's own, which ends after the completion.
     case dispatch(DispatchHandle)
-    /// The next change: the end, or, in a dispatch, also a change of the running steps.
+    /// The next change: the end, or a change of the running steps.
     case change(after: Int)
   }
 
-  /// The next event for which a task is to wait.
-  mutating func toAwait(isInDispatch: Bool) -> Awaited {
+  /// The next event for which a task in a dispatch is to wait.
+  mutating func toAwait() -> Awaited {
     if let result { return .nothing(result) }
-    guard isInDispatch else { return .change(after: changeCount) }
     if isEnding, let handle = unit?.handle { return .dispatch(handle) }
     while let step = began.first {
       switch running[step] {
@@ -171,15 +167,9 @@ struct GroupWaits {
     return .change(after: changeCount)
   }
 
-  /// Keeps a waiting task; false if something has changed meanwhile.
-  mutating func await(
-    _ task: UnsafeContinuation<Void, Never>, after seen: Int, isInDispatch: Bool
-  ) -> Bool {
-    guard isInDispatch else {
-      if result == nil { awaitingEnd.append(task) }
-      return result == nil
-    }
-    if seen == changeCount { awaitingChange.append(task) }
+  /// Keeps a closure for the next change; false if something has changed meanwhile.
+  mutating func await(_ body: @escaping @Sendable () -> Void, after seen: Int) -> Bool {
+    if seen == changeCount { atChange.append(body) }
     return seen == changeCount
   }
 }
