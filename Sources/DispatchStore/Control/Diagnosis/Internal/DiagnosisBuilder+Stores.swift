@@ -28,29 +28,24 @@ extension DiagnosisBuilder {
   }
 
   private mutating func lookAtOperation(_ standing: StoreStanding, _ name: String, _ place: Int) {
-    guard let operation = standing.operation as? any DependentOperation else {
-      map.nodes[place].runsBlock = true
-      let since = since(standing, place)
-      return map.add("runs \(name)\(since) (on a thread)", to: place)
+    let operation = standing.operation as? any DependentOperation
+    if operation?.hasEnded == true { return }
+    let how: String
+    switch operation?.activity {
+    case .pending: return lookAtDependencies(of: operation, name, place)
+    case .block, nil: how = "on a thread"
+    case .task: how = "an async block"
+    case .callback: how = "its block has returned, and `finish` was not called"
     }
-    if operation.hasEnded { return }
-    let activity = operation.activity
-    if case .pending = activity { return lookAtDependencies(of: operation, name, place) }
-    let how =
-      switch activity {
-      case .pending, .block: "on a thread"
-      case .task: "an async block"
-      case .callback: "its block has returned, and `finish` was not called"
-      }
     map.nodes[place].runsBlock = true
     let since = since(standing, place)
     map.add("runs \(name)\(since) (\(how))", to: place)
   }
 
   private mutating func lookAtDependencies(
-    of operation: any DependentOperation, _ name: String, _ place: Int
+    of operation: (any DependentOperation)?, _ name: String, _ place: Int
   ) {
-    let dependencies = operation.standing()?.dependencies ?? []
+    let dependencies = operation?.standing()?.dependencies ?? []
     var targets: [Int] = []
     for dependency in dependencies where !dependency.hasEnded {
       guard let dispatch = dependency.standing()?.dispatch, !dispatch.isOver else { continue }
