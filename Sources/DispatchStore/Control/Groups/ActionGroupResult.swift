@@ -146,16 +146,6 @@ extension ActionStepResult.Outcome {
     if case .finished = self { true } else { false }
   }
 
-  /// Whether the step failed.
-  package var isFailed: Bool {
-    if case .failed = self { true } else { false }
-  }
-
-  /// Whether the step was cancelled.
-  package var isCancelled: Bool {
-    if case .cancelled = self { true } else { false }
-  }
-
   /// Whether the step was skipped.
   package var isSkipped: Bool {
     if case .skipped = self { true } else { false }
