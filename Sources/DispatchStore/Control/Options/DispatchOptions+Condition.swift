@@ -22,5 +22,4 @@ extension DispatchOptions {
   ) -> DispatchOptions {
     DispatchOptions().controlled { $0.conditions.append(StoreCondition(store, condition)) }
   }
-
 }

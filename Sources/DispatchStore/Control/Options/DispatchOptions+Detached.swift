@@ -11,5 +11,4 @@ extension DispatchOptions {
   public static var detached: DispatchOptions {
     DispatchOptions().controlled { $0.isDetached = true }
   }
-
 }

@@ -19,5 +19,4 @@ extension DispatchOptions {
   public static func exclusive(_ key: some Hashable & Sendable) -> DispatchOptions {
     DispatchOptions().controlled { $0.exclusionKeys.append(TypedKey(key)) }
   }
-
 }

@@ -17,7 +17,6 @@ extension DispatchOptions {
   public static func skippedIfInFlight(_ key: some Hashable & Sendable) -> DispatchOptions {
     DispatchOptions().controlled { $0.single = TypedKey(key) }
   }
-
 }
 
 extension DispatchError {

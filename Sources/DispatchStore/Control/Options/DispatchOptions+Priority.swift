@@ -11,7 +11,6 @@ extension DispatchOptions {
   public static func priority(_ priority: Operation.QueuePriority) -> DispatchOptions {
     DispatchOptions().controlled { $0.priority = PriorityInbox.Level(priority) }
   }
-
 }
 
 extension PriorityInbox.Level {

@@ -33,5 +33,4 @@ extension DispatchOptions {
         isRetried: isRetried ?? RetryPolicy.isRetriedByDefault)
     }
   }
-
 }
