@@ -35,7 +35,7 @@ struct StallRecordTests {
           number: index + 1, id: DispatchID(rawValue: UInt64(index + 1)), parent: nil,
           actions: [], names: [], mode: .serial, callSite: CallSite(fileID: "A/B.swift", line: 1),
           age: .nanoseconds(entry.unmoved), timeUnmoved: .nanoseconds(entry.unmoved),
-          timeLeft: nil, isWaiting: entry.waits, waiterCount: 0, states: [],
+          isWaiting: entry.waits, states: [],
           waitsForQueue: entry.waits && !edges.contains { $0.0 == index + 1 },
           waitsForTime: waitingForTime.contains(index + 1))
       },

@@ -51,12 +51,8 @@ extension Diagnosis {
     ///
     /// Measured as `age`.
     public let timeUnmoved: Duration?
-    /// The time until the time limit; nil without one.
-    package let timeLeft: Duration?
     /// Whether the dispatch has not started.
     package let isWaiting: Bool
-    /// The number of closures, threads and tasks that wait for the end.
-    package let waiterCount: Int
     /// The running parts and the waits, in words.
     public let states: [String]
     /// Whether the entry needs the queue, or a thread of it, and nothing else that is known.

@@ -97,8 +97,7 @@ extension Diagnosis.Entry {
     (actions, mode) = (node.trace?.actions ?? [], node.trace?.mode)
     age = node.began.map { .nanoseconds(now - $0) }
     timeUnmoved = node.moved.map { .nanoseconds(now - $0) }
-    timeLeft = sighting?.deadline.map { .nanoseconds(max($0 - now, 0)) }
-    (isWaiting, waiterCount) = (node.isWaiting, sighting?.waiterCount ?? 0)
+    isWaiting = node.isWaiting
     (waitsForQueue, waitsForTime) = (node.waitsForQueue, node.waitsForTime)
     states = node.lines.map { $0(name).onOneLine } + Self.standing(node, sighting, at: now)
   }
