@@ -12,19 +12,16 @@ public struct Effect: Sendable {
   /// A description for messages.
   let name: String
   let callSite: CallSite
-  let kind: Kind
+  /// The actions that it follows; nil for a long-lived one.
+  let following: Following?
+  var restart = EffectRestart.never
+  let body: Body
   var onFailure: (@Sendable (any Error, EffectContext) -> Void)?
 
-  typealias Body = @Sendable (EffectRun) async throws -> Void
   /// Returns the pause before another attempt, if there is one.
-  typealias FollowingBody = @Sendable (EffectRun) async throws -> Duration?
+  typealias Body = @Sendable (EffectRun) async throws -> Duration?
 
-  enum Kind: Sendable {
-    case following(Following)
-    case running(EffectRestart, Body)
-  }
-
-  /// An effect on actions of a type.
+  /// What an effect on actions of a type follows.
   struct Following: Sendable {
     let responds: @Sendable (any ActionType.Type) -> Bool
     let policy: EffectPolicy
@@ -32,7 +29,6 @@ public struct Effect: Sendable {
     let runsRegardless: Bool
     /// For a durable effect: what it does, and the place of its work.
     var durable: (effect: DurableEffect, outbox: Outbox)?
-    let body: FollowingBody
 
     /// The number of runs of one line that go on at once, at most.
     var bound: Int { durable?.effect.maxConcurrentRuns ?? (policy == .serial ? 1 : .max) }
@@ -78,34 +74,34 @@ public struct Effect: Sendable {
   ) {
     self.callSite = callSite
     name = "The effect on \(type) (\(callSite))"
-    kind = .following(
-      Following(
-        responds: { $0 is Action.Type }, policy: policy, key: key, runsRegardless: runsRegardless,
-        body: {
-          try await body($0.action as! Action, EffectContext($0))
-          return nil
-        }))
+    following = Following(
+      responds: { $0 is Action.Type }, policy: policy, key: key, runsRegardless: runsRegardless)
+    self.body = { run in
+      try await body(run.action as! Action, EffectContext(run))
+      return nil
+    }
   }
 
   /// Makes the effect whose runs do the work of a durable one.
   init(_ durable: DurableEffect, in outbox: Outbox) {
     callSite = durable.callSite
     name = "The durable effect \"\(durable.name)\" (\(callSite))"
-    kind = .following(
-      Following(
-        responds: durable.responds, policy: .concurrent, key: nil,
-        // A dispatch that has timed out may have committed.
-        runsRegardless: true, durable: (durable, outbox),
-        body: { run in
-          guard let work = run.work else { return nil }
-          return await DurableAttempt(effect: durable, outbox: outbox, run: run, entry: work).make()
-        }))
+    following = Following(
+      responds: durable.responds, policy: .concurrent, key: nil,
+      // A dispatch that has timed out may have committed.
+      runsRegardless: true, durable: (durable, outbox))
+    body = { run in
+      guard let work = run.work else { return nil }
+      return await DurableAttempt(effect: durable, outbox: outbox, run: run, entry: work).make()
+    }
   }
 
-  private init(longLivedAt callSite: CallSite, _ kind: Kind) {
+  private init(
+    longLivedAt callSite: CallSite, _ restart: EffectRestart, _ body: @escaping Body
+  ) {
     self.callSite = callSite
     name = "The long-lived effect (\(callSite))"
-    self.kind = kind
+    (following, self.restart, self.body) = (nil, restart, body)
   }
 
   /// Makes a long-lived effect, which runs from its registration on: one that reads a socket, say.
@@ -121,9 +117,10 @@ public struct Effect: Sendable {
     restart: EffectRestart = .never, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (_ context: EffectContext) async throws -> Void
   ) -> Effect {
-    Effect(
-      longLivedAt: CallSite(fileID: fileID, line: line),
-      .running(restart, { try await body(EffectContext($0)) }))
+    Effect(longLivedAt: CallSite(fileID: fileID, line: line), restart) { run in
+      try await body(EffectContext(run))
+      return nil
+    }
   }
 
   /// Returns this effect with a closure that is called with each error that it throws, beside the report.

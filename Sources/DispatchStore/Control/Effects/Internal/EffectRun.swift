@@ -137,18 +137,12 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     putDeadline()
     let began = dispatcher.clock.nanoseconds
     do {
-      switch registered.effect.kind {
-      case .following(let following): return try await following.body(self)
-      case .running(_, let body):
-        try await body(self)
-        return nil
-      }
+      return try await registered.effect.body(self)
     } catch is CancellationError {
       return nil
     } catch {
       if isActive { report(error) }
-      guard case .running(let restart, _) = registered.effect.kind else { return nil }
-      return pause(of: restart, since: began)
+      return pause(of: registered.effect.restart, since: began)
     }
   }
 

@@ -12,12 +12,10 @@ final class RegisteredEffect: DispatchFollower {
   // MARK: Actions
 
   func responds(to type: any ActionType.Type) -> Bool {
-    if case .following(let following) = effect.kind { following.responds(type) } else { false }
+    effect.following?.responds(type) == true
   }
 
-  private var durable: (effect: DurableEffect, outbox: Outbox)? {
-    if case .following(let following) = effect.kind { following.durable } else { nil }
-  }
+  private var durable: (effect: DurableEffect, outbox: Outbox)? { effect.following?.durable }
 
   var isDurable: Bool { durable != nil }
   var outbox: Outbox? { durable?.outbox }
@@ -29,7 +27,7 @@ final class RegisteredEffect: DispatchFollower {
   func dispatchEnded(_ ended: EndedDispatch) {
     let continuations = ended.dispatcher.continuations
     defer { continuations?.hasTold(of: ended.dispatchID) }
-    guard case .following(let following) = effect.kind,
+    guard let following = effect.following,
       following.runsRegardless || ended.result.isSuccess
     else { return }
     let work = durable.flatMap { $0.outbox.take(ended, $0.effect.name) }
@@ -49,7 +47,7 @@ final class RegisteredEffect: DispatchFollower {
 
   /// Begins a run of work whose dispatch has ended before.
   func begin(_ work: OutboxEntry, by dispatcher: Dispatcher) {
-    guard case .following(let following) = effect.kind,
+    guard let following = effect.following,
       let run = EffectRun(of: self, dispatcher, effect.callSite, work, on: .current)
     else {
       _ = work.endRun()
@@ -112,7 +110,7 @@ final class RegisteredEffect: DispatchFollower {
 
   // MARK: Long-lived effects
 
-  private var isLongLived: Bool { if case .running = effect.kind { true } else { false } }
+  private var isLongLived: Bool { effect.following == nil }
 
   /// Starts a long-lived effect, once it is registered.
   func start() {
