@@ -25,7 +25,7 @@ final class RateBucket: Sendable {
 
   /// Takes a token for a dispatch; nil if the bucket is retired, and the caller must take another.
   func enter(_ dispatch: Dispatch, mayWait: Bool) -> Entry? {
-    change { $0.enter(dispatch, at: $1, mayWait: mayWait) }?.result
+    change { $0.tokens.enter(dispatch, at: $1, mayWait: mayWait) }?.result
   }
 
   /// The time until there is a token for a dispatch that comes now, in nanoseconds; nil if there is one.
@@ -40,34 +40,32 @@ final class RateBucket: Sendable {
 
   /// Notes that a dispatch begins.
   func begin(_ dispatch: Dispatch) {
-    if change({ tokens, _ in tokens.begin(dispatch) })?.result == true {
+    if change({ state, _ in state.tokens.begin(dispatch) })?.result == true {
       counts.withLock { $0.admitted += 1 }
     }
   }
 
   /// Gives the token of a dispatch that does not begin, or its place, to the next one.
   func leave(_ dispatch: Dispatch) {
-    change { $0.leave(dispatch, at: $1) }
+    change { $0.tokens.leave(dispatch, at: $1) }
   }
 
   /// Returns whether a dispatch got a token.
   private func timerFired() -> Bool {
-    let now = time.clock.nanoseconds
-    state.withLock { $0.timer.fired(at: now) }
-    return change { _, _ in }?.hasGranted == true
+    change { $0.timer.fired(at: $1) }?.hasGranted == true
   }
 
   /// Makes a transition; returns nil, without an effect, if the bucket is retired.
   @discardableResult
   private func change<Result>(
-    _ body: (inout RateBucketState<Dispatch>, _ now: Int64) -> Result
+    _ body: (inout State, _ now: Int64) -> Result
   ) -> (result: Result, hasGranted: Bool)? {
     yieldPoint(.takeToken, key.description)
     let now = time.clock.nanoseconds
     let changed = state.withLock { state -> (Result, [Dispatch], MovingTimer.Move, Bool)? in
       if state.isRetired { return nil }
       let before = state.tokens.waitingCount
-      let result = body(&state.tokens, now)
+      let result = body(&state, now)
       let granted = state.tokens.settle(at: now)
       let difference = state.tokens.waitingCount - before
       if difference != 0 { counts.withLock { $0.waiting += difference } }
