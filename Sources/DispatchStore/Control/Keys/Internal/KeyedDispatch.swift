@@ -81,14 +81,14 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
     result.hasResponders || dispatch.details?.isFollowed == true
   }
 
-  override func ended(_ result: DispatchResult) {
+  override func ended(_ result: DispatchResult, of details: DispatchDetails) {
     let committed = state.withLock(\.committed)
     // If a commit is not saved, a repeat has to run again.
-    guard dispatch.details?.hasLostCommit != true, key.period > 0,
+    guard !details.hasLostCommit, key.period > 0,
       let outcome = committed ?? outcome(of: result)
     else { return settle(nil, result) }
     // Stores in memory lose their change with the process, and so must the key.
-    let mayWait = committed != nil || dispatch.details?.hasPersistentStore == true
+    let mayWait = committed != nil || details.hasPersistentStore
     let isEarly = endsUnsaved && mayWait
     if committed == nil, isEarly { table.keeper?.save(rows(for: outcome)) }
     // The dispatch may have ended while it was being saved. A repeat must not get the recorded result before that.

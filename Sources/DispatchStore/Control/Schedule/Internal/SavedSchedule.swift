@@ -17,10 +17,6 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     var number: Int?
     /// Whether a commit has removed the row.
     var isRemoved = false
-    /// Whether a commit of the dispatch is not saved.
-    var isLost = false
-    /// Whether an effect has followed the dispatch.
-    var isFollowed = false
     /// Whether the dispatcher has closed, so that the row is left to the next process.
     var isLeft = false
     /// Whether the dispatch has ended that it belongs to.
@@ -82,8 +78,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   }
 
   private func isUnanswered(_ result: DispatchResult) -> Bool {
-    let (number, isFollowed) = state.withLock { ($0.number, $0.isFollowed) }
-    guard !result.hasResponders, !isFollowed, let number else { return false }
+    guard !result.hasResponders, let number = state.withLock(\.number) else { return false }
     return schedules.isCurrent(name, number)
   }
 
@@ -95,23 +90,20 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     if let number, !isLeft, !isPlanted(.cancelledKeepsRow) { schedules.remove(name, number) }
   }
 
-  override func lost() { state.withLock { $0.isLost = true } }
-
-  override func followed() { state.withLock { $0.isFollowed = true } }
-
   var hasEnded: Bool { state.withLock(\.hasEnded) }
 
-  override func ended(_ result: DispatchResult) {
-    let (number, isRemoved, isLost) = state.withLock { state -> (Int?, Bool, Bool) in
+  override func ended(_ result: DispatchResult, of details: DispatchDetails) {
+    let (number, isRemoved) = state.withLock { state -> (Int?, Bool) in
       state.hasEnded = true
-      return (state.number, state.isRemoved, state.isLost)
+      return (state.number, state.isRemoved)
     }
     guard let number else { return endedUnscheduled(result) }
+    let isLost = details.hasLostCommit
     if isRemoved, !isLost { return schedules.forget(name, number) }
     switch result.error {
     // A dispatch that does not wait for saving succeeds all the same.
     case nil where isLost: schedules.fail(name, number, DispatchError.notSaved(name))
-    case nil where isUnanswered(result):
+    case nil where !details.isFollowed && isUnanswered(result):
       schedules.fail(name, number, DispatchError.unanswered(name))
     case nil: schedules.remove(name, number)
     case is CancellationError:
@@ -174,7 +166,7 @@ final class SavedRun: DispatchCompanion, @unchecked Sendable {
     schedules.row(of: record, number).map { [$0] } ?? []
   }
 
-  override func ended(_ result: DispatchResult) {
+  override func ended(_ result: DispatchResult, of details: DispatchDetails) {
     // A run that was cancelled is made up for by the next process.
     if !kept.withLock({ $0 }), !(result.error is CancellationError) {
       schedules.keeper.saveWithNext(rows)

@@ -404,11 +404,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     let counting = clearAllButRoute()
     details.clear()
     for release in releases { release() }
-    for companion in companions {
-      if details.hasLostCommit { companion.lost() }
-      if details.isFollowed { companion.followed() }
-      companion.ended(result)
-    }
+    for companion in companions { companion.ended(result, of: details) }
     return counting
   }
 

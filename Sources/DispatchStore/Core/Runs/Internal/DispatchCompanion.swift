@@ -14,12 +14,6 @@ class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
   /// Returns the rows that were in no commit, once the stores have ended.
   func rows(of result: DispatchResult) -> [CompanionRow] { [] }
 
-  /// Called before `ended`, if a commit of the dispatch is not saved.
-  func lost() {}
-
-  /// Called before `ended`, if an effect has followed the dispatch.
-  func followed() {}
-
   /// Called when the dispatch is to begin later, before it can begin.
   func noteDelay(_ subject: DispatchSubject, in mode: Dispatcher.Mode) {}
 
@@ -27,7 +21,7 @@ class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
   func cancelledBeforeItsTime() {}
 
   /// Called when the dispatch has ended, before anyone gets the result.
-  func ended(_ result: DispatchResult) {}
+  func ended(_ result: DispatchResult, of details: DispatchDetails) {}
 }
 
 /// A row that a feature saves besides the rows of stores.
