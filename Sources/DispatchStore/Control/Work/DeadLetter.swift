@@ -25,27 +25,18 @@ public struct DeadLetter: Sendable {
   /// The key of an effect's work, and the name of a scheduled action.
   let key: String
 
-  private init(
-    _ kind: Kind, _ key: String, named name: String, _ action: (any ActionType)?, attempts: Int,
-    _ error: String?, failedAt milliseconds: Int64
-  ) {
-    (self.kind, self.key, self.name, self.action) = (kind, key, name, action)
-    (self.attempts, self.error) = (attempts, error ?? "")
-    date = Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
-  }
-
   /// Nil for work that has not failed for good.
   init?(_ entry: OutboxEntry) {
     let progress = entry.progress
     guard let failed = progress.failed else { return nil }
-    self.init(
-      .effect, entry.key, named: entry.effect, entry.action, attempts: progress.attempts,
-      progress.error, failedAt: failed)
+    (kind, key, name, action) = (Kind.effect, entry.key, entry.effect, entry.action)
+    (attempts, error) = (progress.attempts, progress.error ?? "")
+    date = Date(timeIntervalSince1970: Double(failed) / 1_000)
   }
 
   init(_ letter: ScheduleLetter) {
-    self.init(
-      .schedule, letter.name, named: letter.name, letter.action, attempts: 1, letter.error,
-      failedAt: letter.failed ?? 0)
+    (kind, key, name, action) = (Kind.schedule, letter.name, letter.name, letter.action)
+    (attempts, error) = (1, letter.error ?? "")
+    date = Date(timeIntervalSince1970: Double(letter.failed ?? 0) / 1_000)
   }
 }
