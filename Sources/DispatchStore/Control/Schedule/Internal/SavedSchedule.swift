@@ -71,7 +71,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   }
 
   private var removal: [CompanionRow] {
-    guard let number = state.withLock(\.number), let row = schedules.removal(of: name, number)
+    guard let number = state.withLock(\.number), let row = schedules.row(name, nil, of: number)
     else { return [] }
     state.withLock { $0.isRemoved = true }
     return [row]
@@ -163,7 +163,7 @@ final class SavedRun: DispatchCompanion, @unchecked Sendable {
 
   /// Empty once the schedule is cancelled or replaced.
   private var rows: [CompanionRow] {
-    schedules.row(of: record, number).map { [$0] } ?? []
+    schedules.row(record.name, record, of: number).map { [$0] } ?? []
   }
 
   override func ended(_ result: DispatchResult, of details: DispatchDetails) {

@@ -77,7 +77,7 @@ final class SavedSchedules: DispatcherAttachment {
       due: due, interval: interval, skipsMissed: missed == .skip, key: key)
     enter(record, number)
     _ = takePending(name)
-    if let row = row(of: record, number) { keeper.save([row]) }
+    if let row = row(name, record, of: number) { keeper.save([row]) }
   }
 
   /// Whether an action can be saved under a name.
@@ -119,13 +119,6 @@ final class SavedSchedules: DispatcherAttachment {
     }
   }
 
-  /// Saves a repeating schedule.
-  func save(_ action: RepeatedAction, _ repetition: Repetition, due: Int64, _ number: Int) {
-    save(
-      action.action, named: action.name, to: action.storeIdentifier, action.mode, due: due,
-      repetition.missed, interval: repetition.interval, number)
-  }
-
   /// Enters a record, unless a later one of its name is there.
   func enter(_ record: ScheduleRecord<any ActionType>, _ number: Int) {
     let former = state.withLock { $0.records.enter(record, record.name, number) }
@@ -149,15 +142,8 @@ final class SavedSchedules: DispatcherAttachment {
     return SavedRun(record, number, in: self)
   }
 
-  /// The removal of a record's row; nil if another one has replaced it.
-  func removal(of name: String, _ number: Int) -> CompanionRow? { row(name, nil, of: number) }
-
-  /// The row of a record that was changed; nil if another one has replaced it, or it was removed.
-  func row(of record: ScheduleRecord<any ActionType>, _ number: Int) -> CompanionRow? {
-    row(record.name, record, of: number)
-  }
-
-  private func row(
+  /// The row of a record that has changed, or its removal; nil if another one has replaced it, or it was removed.
+  func row(
     _ name: String, _ record: ScheduleRecord<any ActionType>?, of number: Int
   ) -> CompanionRow? {
     guard isCurrent(name, number) else { return nil }
@@ -177,7 +163,7 @@ final class SavedSchedules: DispatcherAttachment {
 
   /// Removes a record and its row, unless a later one has replaced it.
   func remove(_ name: String, _ number: Int) {
-    guard let row = removal(of: name, number) else { return }
+    guard let row = row(name, nil, of: number) else { return }
     // First, since the row is saved only while its record is the present one.
     keeper.save([row])
     forget(name, number)

@@ -116,7 +116,9 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
         entry, at: moment, .untilItsTime, restoring: restoring)
     else { return }
     if let saved {
-      saved.save(action, repetition, due: entry.due.unix(at: moment), number)
+      saved.save(
+        action.action, named: action.name, to: action.storeIdentifier, action.mode,
+        due: entry.due.unix(at: moment), repetition.missed, interval: repetition.interval, number)
       // The schedule may have been cancelled or replaced before its row was saved.
       if next(of: action) == nil, dispatcher?.isClosed == false {
         saved.remove(action.name, number)
