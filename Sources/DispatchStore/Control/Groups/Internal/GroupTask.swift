@@ -110,15 +110,6 @@ final class GroupTask: Sendable {
     return move
   }
 
-  /// Awaits a dispatch.
-  ///
-  /// If the caller must not wait for it, the dispatch is cancelled, as one that is sent would be.
-  private nonisolated(nonsending) func result(of handle: DispatchHandle) async -> DispatchResult {
-    let result = await handle.result
-    if !handle.hasEnded { handle.cancel() }
-    return result
-  }
-
   /// Awaits a step's dispatch, which is cancelled with the task unless it outlives that.
   ///
   /// If the step is undone once it has begun, also awaits its block. That may end after the step's time limit, or after
@@ -128,11 +119,13 @@ final class GroupTask: Sendable {
   ) async -> GroupStepEnd {
     let outlivesTask = outlivesTask(step)
     let result = await withCancellationHandler {
-      await self.result(of: handle)
+      await handle.result
     } onCancel: {
       // On another thread: cancelling may run code of the program.
       if !outlivesTask { dispatcher.pool.submit(end: .step { handle.cancel() }) }
     }
+    // If the wait was refused, the dispatch is cancelled, as one that is sent would be.
+    if !handle.hasEnded { handle.cancel() }
     if step.isUndoneIfBegun { await handle.dispatch?.awaitStores() }
     return .dispatched(result, ofStores: handle.dispatch?.resultOfStores)
   }
