@@ -174,7 +174,7 @@ final class Outbox: DispatcherAttachment {
 
   /// Notes that work is done, and removes its row unless that was part of a commit.
   func done(_ entry: OutboxEntry, isRemoved: Bool) {
-    entry.noteDone()
+    entry.withProgress { $0.phase = .done }
     _ = state.withLock { $0.entries.removeValue(forKey: entry.key) }
     if !isRemoved { save(entry.removal) }
   }

@@ -1,0 +1,37 @@
+import Foundation
+
+/// The row of the work.
+struct OutboxRow: Codable, Sendable {
+  let effect: String
+  /// Nil in a row of an earlier version of the library.
+  let dispatcher: String?
+  /// The place in the order in which work came; nil in a row of an earlier version of the library.
+  let number: Int?
+  let action: SavedAction
+  let attempts: Int
+  let error: String?
+  let failed: Int64?
+}
+
+/// The value of the row, before it is encoded.
+struct OutboxRowValue: CompanionValue {
+  let entry: OutboxEntry
+  /// The progress at the time of the commit.
+  let progress: OutboxEntry.Progress
+
+  var description: String { "the durable effect \"\(entry.effect)\"" }
+
+  func encoded(by encoder: CompanionEncoder) throws -> Data {
+    let saved =
+      switch entry.work {
+      case .action(let action): encoder.save(action, of: description)
+      case .saved(let saved): saved
+      }
+    return try encoder.encode(
+      OutboxRow(
+        effect: entry.effect, dispatcher: entry.dispatcher, number: entry.number, action: saved,
+        attempts: progress.attempts,
+        error: progress.error ?? (progress.isCounted ? OutboxEntry.endOfProcess : nil),
+        failed: progress.failed))
+  }
+}
