@@ -21,7 +21,7 @@ public struct Effect: Sendable {
   /// Returns the pause before another attempt, if there is one.
   typealias Body = @Sendable (EffectRun) async throws -> Duration?
 
-  /// What an effect on actions of a type follows.
+  /// The actions of a type that an effect follows, and how.
   struct Following: Sendable {
     let responds: @Sendable (any ActionType.Type) -> Bool
     let policy: EffectPolicy
