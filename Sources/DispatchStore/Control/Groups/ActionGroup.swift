@@ -52,10 +52,8 @@ public struct ActionGroup: Sendable {
   ///   - content: The steps.
   public init(_ order: Order = .sequence, @ListBuilder<Content> _ content: () -> [Content]) {
     let content = content().flatMap(\.nodes)
-    nodes = []
-    nodes.reserveCapacity(content.count + 1)
-    nodes.append(GroupNode(kind: .group(order, continuesOnFailure: false), size: content.count + 1))
-    nodes += content
+    let kind = GroupNode.Kind.group(order, continuesOnFailure: false)
+    nodes = [GroupNode(kind: kind, size: content.count + 1)] + content
   }
 
   /// Returns this group, in which a step that fails, is vetoed or cancelled does not keep others from running.

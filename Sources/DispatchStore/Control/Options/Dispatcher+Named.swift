@@ -6,9 +6,7 @@ extension DispatchOptions {
   public static func named(_ key: some Hashable & Sendable) -> DispatchOptions {
     DispatchOptions().controlled { $0.names.append(TypedKey(key)) }
   }
-}
 
-extension DispatchOptions {
   /// The name that was added last, for messages.
   var lastName: String? { (control as? ControlOptions)?.values.names.last?.description }
 }

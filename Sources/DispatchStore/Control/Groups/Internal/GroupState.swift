@@ -85,13 +85,7 @@ struct GroupState: Sendable {
 
   init(_ nodes: [GroupNode]) {
     self.nodes = nodes
-    var (steps, stepsBefore) = (0, [0])
-    stepsBefore.reserveCapacity(nodes.count + 1)
-    for node in nodes {
-      if node.isStep { steps += 1 }
-      stepsBefore.append(steps)
-    }
-    self.stepsBefore = stepsBefore
+    stepsBefore = nodes.reduce(into: [0]) { $0.append($0.last! + ($1.isStep ? 1 : 0)) }
     elements = Array(repeating: Element(), count: nodes.count)
     ends = Array(repeating: nil, count: nodes.count)
     places = Array(repeating: 0, count: nodes.count)
