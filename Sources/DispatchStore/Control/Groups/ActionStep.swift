@@ -17,7 +17,7 @@ public struct ActionStep: Sendable {
     options: DispatchOptions = [],
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    self.init(.action(action), storeIdentifier, mode, options, fileID, line)
+    self.init(.ready(.action(action)), storeIdentifier, mode, options, fileID, line)
   }
 
   /// Makes a step that dispatches actions one after the other, as one dispatch.
@@ -30,7 +30,7 @@ public struct ActionStep: Sendable {
     options: DispatchOptions = [],
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    self.init(.actions(actions), storeIdentifier, mode, options, fileID, line)
+    self.init(.ready(.actions(actions)), storeIdentifier, mode, options, fileID, line)
   }
 
   /// Makes a step whose action is made when its turn comes, from the results of the element before it.
@@ -89,7 +89,8 @@ public struct ActionStep: Sendable {
     options: DispatchOptions = [], ifOnlyBegun: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ActionStep {
-    compensated(.action(action), storeIdentifier, mode, options, ifOnlyBegun, fileID, line)
+    compensated(
+      .ready(.action(action)), storeIdentifier, mode, options, ifOnlyBegun, fileID, line)
   }
 
   /// Returns this step with an action that undoes it, made from the step's result when it is needed.

@@ -31,8 +31,7 @@ struct GroupNode: Sendable {
 /// The work that a step dispatches, and the step that undoes it.
 final class GroupStep: Sendable {
   enum Work: Sendable {
-    case action(any ActionType)
-    case actions([any ActionType])
+    case ready(Ready)
     case made(@Sendable ([DispatchResult]) throws -> (any ActionType)?)
   }
 
@@ -77,7 +76,7 @@ final class GroupStep: Sendable {
   }
 
   /// Work that can be dispatched.
-  enum Ready {
+  enum Ready: Sendable {
     case action(any ActionType)
     case actions([any ActionType])
   }
@@ -87,8 +86,7 @@ final class GroupStep: Sendable {
   /// - Parameter results: The results of the steps before it.
   func make(from results: () -> [DispatchResult]) -> Made {
     switch work {
-    case .action(let action): return .ready(.action(action))
-    case .actions(let actions): return .ready(.actions(actions))
+    case .ready(let work): return .ready(work)
     case .made(let make):
       do {
         return try make(results()).map { Made.ready(.action($0)) } ?? .none(.nothingToDo)
