@@ -7,7 +7,7 @@ final class DispatchDelay: Sendable {
   /// Whether the dispatch may wait.
   ///
   /// False if it would block a system thread for tasks.
-  let isPossible: Bool
+  let mayWait: Bool
   private let state = Locked(State.waiting(nil))
 
   private enum State {
@@ -27,7 +27,7 @@ final class DispatchDelay: Sendable {
   /// Makes the delay of a dispatch that this thread makes.
   init(of dispatch: Dispatch, in mode: Dispatcher.Mode) {
     (self.dispatch, self.mode) = (dispatch, mode)
-    isPossible = !mode.isSync || !ThreadState.current.isTaskThread
+    mayWait = !mode.isSync || !ThreadState.current.isTaskThread
   }
 
   var hasEnded: Bool {

@@ -64,7 +64,7 @@ extension DiagnosisBuilder {
     { name in
       var text = "waits for its turn in \(lane), as number \(index + 1)"
       if !behind.isEmpty { text += ", behind " + behind.map(name).joined(separator: " and ") }
-      if isSuspended { text += behind.isEmpty ? "; the queue is suspended" : "" }
+      if isSuspended, behind.isEmpty { text += "; the queue is suspended" }
       return text
     }
   }

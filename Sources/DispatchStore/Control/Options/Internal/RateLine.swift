@@ -29,7 +29,7 @@ final class RateLine: Sendable {
   func arrive(_ delay: DispatchDelay, _ rule: RateRule) -> RateState<DispatchDelay>.Arrival? {
     let callSite = delay.dispatch.callSite
     let arrived = change { state, now in
-      state.rates.arrive(delay, rule, from: callSite, at: now, mayWait: delay.isPossible)
+      state.rates.arrive(delay, rule, from: callSite, at: now, mayWait: delay.mayWait)
     }
     guard let (arrival, due) = arrived else { return nil }
     if let due, !isPlanted(.lostTrailing) { due.end() }

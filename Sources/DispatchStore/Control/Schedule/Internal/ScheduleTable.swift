@@ -46,7 +46,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     let entry = Schedule.Entry(member: .dispatch(delay, saved), name: rule.name, due: due)
     // A dispatch that is saved waits even if its time has come, so that its row is saved before it begins.
     let waiting: Schedule.Waiting =
-      !delay.isPossible ? .never : saved == nil ? .untilItsTime : .always
+      !delay.mayWait ? .never : saved == nil ? .untilItsTime : .always
     switch add(entry, at: moment, waiting, restoring: saved?.restoring) {
     case .begins(let replaced):
       if let replaced { dispatcher?.savedSchedules?.remove(replaced.name!, replaced.number) }
@@ -82,7 +82,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
   private func companion(
     of delay: DispatchDelay, _ rule: ScheduleRule, _ due: Int64
   ) -> SavedSchedule? {
-    guard delay.isPossible, let name = rule.name, let saved = dispatcher?.savedSchedules
+    guard delay.mayWait, let name = rule.name, let saved = dispatcher?.savedSchedules
     else { return nil }
     let details = delay.dispatch.makeDetails()
     // A restored dispatch has its row.
