@@ -44,6 +44,29 @@ struct DurableEndTests {
     token.cancel()
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func ofAListIsThatForObserversOfStoreGroups(mode: Dispatcher.Mode) async throws {
+    let stage = try await PersistenceStage()
+    let dispatcher = stage.dispatcher
+    let counter = dispatcher.register(store: .counter("counter"))
+    let (group, seen) = (StoreGroup(stage.wallet, counter), Recorder<DispatchID?>())
+    let token = group.observe(on: .queue(DispatchQueue(label: "views"))) {
+      seen.record($0.dispatchID)
+    }
+    stage.database.hold()
+    let deposits = [Deposit(account: "a", amount: 1), Deposit(account: "b", amount: 2)]
+    Thread.detachNewThread { dispatcher.dispatch(actions: deposits, mode: mode) }
+    // The first action has ended by then.
+    await stage.reached(2)
+    let other = counter.dispatch(.add(1))
+    #expect(await seen.first(1) == [other.dispatchID])
+    let unsaved = group.snapshot().dispatchesUnderWay ?? []
+    #expect(unsaved.count == 2)
+    stage.database.release()
+    #expect(await seen.first(3).dropFirst().compactMap(\.self).sorted() == unsaved)
+    token.cancel()
+  }
+
   @Test(arguments: Way.all)
   func ofAFailedStoreThatIsNotRetriedComesOnceItsCommitsAreSaved(way: Way) async throws {
     let stage = try await PersistenceStage()

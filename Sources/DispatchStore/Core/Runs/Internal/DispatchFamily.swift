@@ -101,7 +101,7 @@ extension Dispatch: FamilyMember {
 
   /// The sequence of which this is one action, or else the dispatch itself.
   ///
-  /// Call it on the thread that runs the dispatch.
+  /// Call it on a thread that runs code of the dispatch, whose outer context is constant meanwhile.
   var whole: Dispatch {
     if isStep, let whole = outer?.dispatch, whole.id == parent { whole } else { self }
   }

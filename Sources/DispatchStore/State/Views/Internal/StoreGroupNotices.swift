@@ -21,7 +21,10 @@ final class StoreGroupNotices: Sendable {
   func changes(by dispatch: Dispatch) {
     let dispatchID = dispatch.id
     guard underWay.withLock({ $0.insert(dispatchID).inserted }) else { return }
-    dispatch.makeDetails().atStoresEnd { self.end(dispatchID) }
+    // The commits of a list that waits at a gate are saved after its last action.
+    let whole = dispatch.whole
+    let ending = whole.sequence?.endGate == nil ? dispatch : whole
+    ending.makeDetails().atStoresEnd { self.end(dispatchID) }
   }
 
   private func end(_ dispatchID: DispatchID) {
