@@ -69,11 +69,14 @@ struct StatesHookRegistrationTests {
     var count = 0
   }
 
-  private func heldStore(_ signal: Mortal) -> Store<Held, CounterAction> {
+  private func heldStore(
+    _ signal: Mortal, ownership: StoreOwnership = .strong
+  ) -> Store<Held, CounterAction> {
     dispatcher.register(
       store: Store(
         identifier: "held", model: Held(signal: signal),
-        reducer: FunctionReducer<Held, CounterAction> { held, _ in held.count += 1 }))
+        reducer: FunctionReducer<Held, CounterAction> { held, _ in held.count += 1 }),
+      ownership: ownership)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
@@ -83,6 +86,25 @@ struct StatesHookRegistrationTests {
     dispatcher.register(.states(of: store) { _, _, _ in })
     for _ in 0..<3 { _ = await store.dispatch(.add(1), mode: mode).result }
     store.updateModel { $0.signal = nil }
+    await released.opened()
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")], [false, true])
+  func keepsNoModelOfAWeakStoreThatGoesBeforeItsTurn(
+    _ mode: Dispatcher.Mode, prints: Bool
+  ) async {
+    let released = Latch()
+    var store: Store<Held, CounterAction>? = heldStore(Mortal(released), ownership: .weak)
+    if prints {
+      dispatcher.register(.printing(timing: false) { _ in })
+    } else {
+      dispatcher.register(.states(of: store!) { _, _, _ in })
+    }
+    dispatcher.queue.isSuspended = true
+    let handle = store!.dispatch(.add(1), mode: mode)
+    store = nil
+    dispatcher.queue.isSuspended = false
+    #expect(await handle.result["held"].isCancelled)
     await released.opened()
   }
 

@@ -152,6 +152,45 @@ struct StatesHookTests {
     #expect(recorder.actions == [.add(3)])
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func doesNotGetWhatItsStoreDidNotGet(_ mode: Dispatcher.Mode) async {
+    let steps = Recorder<String>()
+    dispatcher.addProbe("fails", fails: true, to: steps)
+    dispatcher.addProbe("waits", waitFor: ["fails"], to: steps)
+    let recorder = StateRecorder<Int, Ping>()
+    dispatcher.register(recorder.hook)
+    _ = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(recorder.entries.map(\.storeIdentifier) == ["fails"])
+    recorder.removeAll()
+    dispatcher.register(.before(Ping.self) { _, _ in throw PingFailure() })
+    let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
+    #expect(result["fails"].errorCode == .middlewareFailed)
+    #expect(recorder.entries.isEmpty)
+  }
+
+  private static let atomicOptions: [DispatchOptions] = [
+    .atomic, [.atomic, .retry(attempts: 2, where: { _ in false })],
+  ]
+
+  @Test(arguments: Dispatcher.Mode.everyMode, atomicOptions)
+  func getsAnAtomicActionOfTheStoresThatGotIt(
+    _ mode: Dispatcher.Mode, _ options: DispatchOptions
+  ) async {
+    for name in ["a", "b", "c"] {
+      let reducer = FunctionReducer<Int, Ping> { count, _ in
+        count += 1
+        if name == "b" { throw PingFailure() }
+      }
+      dispatcher.register(store: ProbeStore(identifier: name, model: 0, reducer: reducer))
+    }
+    let recorder = StateRecorder<Int, Ping>()
+    dispatcher.register(recorder.hook)
+    let result = await dispatcher.dispatch(action: Ping(), mode: mode, options: options).result
+    #expect(result.error is PingFailure)
+    #expect(recorder.entries.map(\.storeIdentifier) == ["a", "b"])
+    #expect(recorder.entries.allSatisfy { $0.newModel == 0 && $0.run.outcome.isFailed })
+  }
+
   /// `shouldNotifyObservers` is false for notes.
   @Test func seesWhatAReducerWithholdsFromObserversAtTheEndOfTheAction() async {
     let reducer = ClosureReducer<Counter, CounterAction>(

@@ -67,6 +67,28 @@ struct DurableEndTests {
     token.cancel()
   }
 
+  @Test(arguments: [Dispatcher.Mode.async] + Dispatcher.Mode.laneModes)
+  func ofAWeakStoreThatIsGoneByThenIsHeardByHooksWithStates(mode: Dispatcher.Mode) async throws {
+    let stage = try await PersistenceStage()
+    let (dispatcher, recorder) = (stage.dispatcher, StateRecorder<Wallet, HandledAction>())
+    dispatcher.register(recorder.hook)
+    let handle: DispatchHandle
+    do {
+      let store = try await dispatcher.register(
+        store: .wallet("weak"), ownership: .weak, persisted: .elements(\.all))
+      try await stage.persistence.flush()
+      stage.database.hold()
+      handle = store.dispatch(Deposit(account: "a", amount: 1), mode: mode)
+      let changes = store.stream(.model, initial: true)
+      for await change in changes where change.value.all["a"] == 1 { break }
+    }
+    while dispatcher.store(with: "weak") != nil { await Task.yield() }
+    stage.database.release()
+    #expect(await handle.result.isSuccess)
+    #expect(recorder.entries.map(\.storeIdentifier) == ["weak"])
+    #expect(recorder.entries.map { $0.newModel.all["a"] } == [1])
+  }
+
   @Test(arguments: Way.all)
   func ofAFailedStoreThatIsNotRetriedComesOnceItsCommitsAreSaved(way: Way) async throws {
     let stage = try await PersistenceStage()

@@ -4,6 +4,8 @@ public struct StoreRunInfo: Sendable {
   private let storeIndex: Int
   /// The outcome of the store run.
   public let outcome: StoreOutcome
+  /// Whether the store got the action.
+  let hasStarted: Bool
   /// Whether the store was run before in the dispatch.
   let isRepeated: Bool
   /// The action by which a middleware has replaced the dispatched one.
@@ -15,11 +17,12 @@ public struct StoreRunInfo: Sendable {
   /// Durations are in nanoseconds.
   init(
     _ session: MiddlewareSession, at storeIndex: Int, _ outcome: StoreOutcome,
-    isRepeated: Bool, replacement: (any ActionType)?, duration: Int64, timeQueued: Int64,
-    timeBeforeStart: Int64
+    hasStarted: Bool, isRepeated: Bool, replacement: (any ActionType)?, duration: Int64,
+    timeQueued: Int64, timeBeforeStart: Int64
   ) {
     (self.session, self.storeIndex) = (session, storeIndex)
-    (self.outcome, self.isRepeated, self.replacement) = (outcome, isRepeated, replacement)
+    (self.outcome, self.replacement) = (outcome, replacement)
+    (self.hasStarted, self.isRepeated) = (hasStarted, isRepeated)
     (nanoseconds, nanosecondsQueued) = (duration, timeQueued)
     nanosecondsBeforeStart = timeBeforeStart
   }

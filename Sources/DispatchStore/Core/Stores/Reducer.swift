@@ -76,7 +76,7 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
   }
 
   /// Returns a dispatched action as the store's action type, or nil if it has another type.
-  func typed(_ action: any ActionType) -> Action? { action as? Action }
+  class func typed(_ action: any ActionType) -> Action? { action as? Action }
 
   /// Whether observers are notified of the commits that this action makes to its store.
   open func shouldNotifyObservers(for action: Action, in store: Store<Model, Action>) -> Bool {

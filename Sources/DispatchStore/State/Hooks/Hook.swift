@@ -71,7 +71,8 @@ extension Hook {
 
   /// Makes a hook after each action of one store, which it does not keep alive.
   ///
-  /// The closure is called in `didDispatch`, with the action that ran. An error that it throws is a warning.
+  /// The closure is called in `didDispatch`, with the action that ran. An error that it throws is a warning. It is not
+  /// called if the store is weakly owned, and gone by then.
   public static func after<Model, Action>(
     _ store: Store<Model, Action>,
     _ body: @escaping @Sendable (Action, StoreRunInfo) throws -> Void

@@ -6,10 +6,12 @@ struct AtomicOutcome: Sendable {
   let error: (any Error)?
   /// Whether a retry may follow: false if that store was vetoed or cancelled, or its reducer was not called.
   let mayRepeat: Bool
+  /// The number of stores, from the first on, whose reducers were called.
+  private let begunCount: Int
 
   /// Creates the outcome of an action that all stores have finished.
   init() {
-    (outcomes, error, mayRepeat) = ([], nil, false)
+    (outcomes, error, mayRepeat, begunCount) = ([], nil, false, Int.max)
   }
 
   /// Creates the outcome of an action that was undone, or not begun, because of these stores.
@@ -31,13 +33,17 @@ struct AtomicOutcome: Sendable {
     self.outcomes = outcomes
     self.error = error
     mayRepeat = wasBegun && first.outcome.isFailed
+    begunCount = wasBegun ? first.index + 1 : 0
   }
 
   /// Creates the outcome of an action that was cancelled before it began.
   init(cancelledAlong route: Route) {
     outcomes = route.identifiers.map { _ in .cancelled(hasStarted: false) }
-    (error, mayRepeat) = (nil, false)
+    (error, mayRepeat, begunCount) = (nil, false, 0)
   }
+
+  /// Whether a store's reducer was called.
+  func hasBegun(_ index: Int) -> Bool { index < begunCount }
 
   subscript(index: Int) -> StoreOutcome { outcomes.isEmpty ? .finished : outcomes[index] }
 }

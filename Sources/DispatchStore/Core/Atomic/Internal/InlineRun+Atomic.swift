@@ -16,8 +16,7 @@ extension InlineRun.Address {
       return .all
     } else {
       pointee.session?._withUnsafeGuaranteedRef { session in
-        for index in 0..<route.count { session.start(index) }
-        startedAt = session.startedAt
+        for index in 0..<route.count { startedAt = session.start(index) }
       }
       pointee.atomicOutcome = AtomicStep.run(
         AtomicContext(
@@ -28,9 +27,10 @@ extension InlineRun.Address {
     if outcome.outcomes.isEmpty, pointee.session == nil, pointee.hasNoDetails { return nil }
     for index in 0..<route.count {
       let step = InlineStep(outcome[index])
-      pointee.session?._withUnsafeGuaranteedRef { $0.setStart(startedAt) }
-      guard end(step, at: index, of: route, isLast: index + 1 == route.count) else {
-        return InlineRemainder(index: index, begun: step)
+      let start = outcome.hasBegun(index) ? startedAt : nil
+      guard end(step, at: index, of: route, startedAt: start, isLast: index + 1 == route.count)
+      else {
+        return InlineRemainder(index: index, begun: step, startedAt: start)
       }
     }
     return nil

@@ -38,10 +38,6 @@ final class MiddlewareSession: @unchecked Sendable {
   ///
   /// Kept only if whole dispatches have hooks.
   private let firstStart = Atomic<Int64>(.max)
-  /// The start of the inline run's current store.
-  ///
-  /// In a round, its store run has that time.
-  @exclusivity(unchecked) private(set) var startedAt: Int64?
   /// The trace until the end of the dispatch; nil if nothing watches it.
   @exclusivity(unchecked) private var trace: DispatchTrace?
   /// The replies by store index; none if all middlewares let all stores have the action.
@@ -119,7 +115,6 @@ final class MiddlewareSession: @unchecked Sendable {
     if kept != nil { kept = nil }
     if hasReplies { replies = [:] }
     startsAtOnce = false
-    startedAt = nil
     firstStart.store(.max, ordering: .relaxed)
   }
 
@@ -184,16 +179,13 @@ final class MiddlewareSession: @unchecked Sendable {
   /// The present time, by the dispatcher's clock.
   var now: Int64 { present.0._withUnsafeGuaranteedRef { $0.clock.nanoseconds } }
 
-  /// Notes that a store starts in the inline run.
-  func start(_ index: Int) {
-    let now = startsAtOnce ? began : now
+  /// Notes that a store starts in the inline run, and returns the time.
+  func start(_ index: Int) -> Int64 {
+    let time = startsAtOnce ? began : now
     startsAtOnce = false
-    startedAt = now
-    noteStart(of: index, at: now)
+    noteStart(of: index, at: time)
+    return time
   }
-
-  /// Sets the start of the inline run's current store, which has started together with others.
-  func setStart(_ time: Int64?) { startedAt = time }
 
   /// Notes that a store starts.
   func noteStart(of index: Int, at time: Int64) {
@@ -208,10 +200,11 @@ final class MiddlewareSession: @unchecked Sendable {
   }
 
   /// Calls `didDispatch` for a store run that has ended in the inline run.
-  func didDispatch(_ outcome: StoreOutcome, at index: Int, along route: Route) {
+  func didDispatch(
+    _ outcome: StoreOutcome, at index: Int, along route: Route, startedAt: Int64?
+  ) {
     guard followsStores else { return }
     let endedAt = now
-    let startedAt = startedAt.take()
     route.withEntry(at: index) { entry in
       entry.withStoreForHooks {
         didDispatch(
@@ -224,6 +217,7 @@ final class MiddlewareSession: @unchecked Sendable {
   /// Calls `didDispatch` for a store run that has ended.
   ///
   /// - Parameters:
+  ///   - startedAt: The time at which the store got the action; nil if it did not.
   ///   - reply: The reply of its `willDispatch` hooks.
   ///   - began: The time after those hooks, if they were not called together with the other stores' hooks.
   func didDispatch(
@@ -231,11 +225,13 @@ final class MiddlewareSession: @unchecked Sendable {
     endedAt: Int64, reply: MiddlewareChain.Reply?, began: Int64? = nil
   ) {
     if hasWholes, let trace { trace.storeEnded(index, at: endedAt) }
+    // A start is also noted for a store that was gone, or whose operation never began.
+    let hasStarted = startedAt != nil && outcome.mayHaveStarted
     let startedAt = startedAt ?? endedAt
     let info = StoreRunInfo(
-      self, at: index, outcome, isRepeated: began != nil, replacement: reply?.replacement,
-      duration: endedAt - startedAt, timeQueued: startedAt - (began ?? self.began),
-      timeBeforeStart: startedAt - self.began)
+      self, at: index, outcome, hasStarted: hasStarted, isRepeated: began != nil,
+      replacement: reply?.replacement, duration: endedAt - startedAt,
+      timeQueued: startedAt - (began ?? self.began), timeBeforeStart: startedAt - self.began)
     withChain {
       if let reply {
         $0.didDispatch(info, action: reply.action, in: store, notifiedCount: reply.notifiedCount)

@@ -85,7 +85,8 @@ extension InlineRun.Address {
   ) -> InlineRemainder? {
     var first = first
     if let begun = pointee.begun.take() {
-      guard end(begun, at: first, of: route, isLast: first + 1 == route.count) else {
+      guard end(begun, at: first, of: route, startedAt: nil, isLast: first + 1 == route.count)
+      else {
         return InlineRemainder(index: first, begun: begun)
       }
       first += 1
@@ -94,10 +95,11 @@ extension InlineRun.Address {
     for index in first..<route.count {
       pointee.index = index
       let step: InlineStep
+      var startedAt: Int64?
       if pointee.isUndisturbed {
         lastStarted = index
         step = route.answer(pointee.action, at: index, in: self, on: thread)
-      } else if let answer = answer(at: index, of: route, &lastStarted, on: thread) {
+      } else if let answer = answer(at: index, of: route, &lastStarted, &startedAt, on: thread) {
         step = answer
       } else {
         return InlineRemainder(index: index, begun: nil)
@@ -105,9 +107,9 @@ extension InlineRun.Address {
       if case .finished = step, pointee.isUndisturbed { continue }
       let failed = if case .ended(.failed) = step { lastStarted == index } else { false }
       guard !(failed && pointee.mayRetry),
-        end(step, at: index, of: route, isLast: index + 1 == route.count)
+        end(step, at: index, of: route, startedAt: startedAt, isLast: index + 1 == route.count)
       else {
-        return InlineRemainder(index: index, begun: step)
+        return InlineRemainder(index: index, begun: step, startedAt: startedAt)
       }
     }
     return nil
@@ -117,9 +119,12 @@ extension InlineRun.Address {
   ///
   /// Nil if the store runs although the dispatch is cancelled. A round then runs it, and does not cancel it.
   ///
-  /// - Parameter lastStarted: The last store whose reducer was called.
+  /// - Parameters:
+  ///   - lastStarted: The last store whose reducer was called.
+  ///   - startedAt: Set to the store's start, if hooks get it.
   private func answer(
-    at index: Int, of route: Route, _ lastStarted: inout Int?, on thread: ThreadState
+    at index: Int, of route: Route, _ lastStarted: inout Int?, _ startedAt: inout Int64?,
+    on thread: ThreadState
   ) -> InlineStep? {
     let reply = pointee.session?._withUnsafeGuaranteedRef { $0.reply(at: index) }
     if let decided = reply?.outcome { return pointee.skip(decided) }
@@ -134,7 +139,7 @@ extension InlineRun.Address {
         ? nil : pointee.skip(.cancelled(hasStarted: false))
     }
     lastStarted = index
-    pointee.session?._withUnsafeGuaranteedRef { $0.start(index) }
+    startedAt = pointee.session?._withUnsafeGuaranteedRef { $0.start(index) }
     guard let reply else { return route.answer(pointee.action, at: index, in: self, on: thread) }
     let dispatched = pointee.action
     defer { pointee.action = dispatched }
@@ -145,8 +150,10 @@ extension InlineRun.Address {
   }
 
   /// Notes how a store ended and calls `didDispatch`; returns false if it has not ended.
+  ///
+  /// - Parameter startedAt: The time at which the store got the action, if hooks get it; nil if it did not.
   func end(
-    _ step: InlineStep, at index: Int, of route: Route, isLast: Bool
+    _ step: InlineStep, at index: Int, of route: Route, startedAt: Int64?, isLast: Bool
   ) -> Bool {
     if pointee.record?._withUnsafeGuaranteedRef(\.hasUndeliveredCommits) == true { return false }
     guard let outcome = step.outcome else { return false }
@@ -154,7 +161,7 @@ extension InlineRun.Address {
     pointee.index = InlineRun.noStore
     if isLast { pointee.record?._withUnsafeGuaranteedRef { $0.settleDeadline() } }
     pointee.session?._withUnsafeGuaranteedRef {
-      $0.didDispatch(outcome, at: index, along: route)
+      $0.didDispatch(outcome, at: index, along: route, startedAt: startedAt)
     }
     return true
   }

@@ -31,11 +31,13 @@ struct InlineRemainder {
   let index: Int
   /// The step of the store at that index, if it has begun.
   let begun: InlineStep?
+  /// The time at which it has begun, if hooks get it.
+  let startedAt: Int64?
   /// The store index that has begun; nil if none has.
   var begunIndex: Int? { begun == nil ? nil : index }
 
-  init(index: Int, begun: InlineStep?) {
-    self.index = index
+  init(index: Int, begun: InlineStep?, startedAt: Int64? = nil) {
+    (self.index, self.startedAt) = (index, startedAt)
     if case .heldBack? = begun { self.begun = nil } else { self.begun = begun }
   }
 

@@ -111,7 +111,7 @@ final class Round: @unchecked Sendable {
     let others = !isAtomic ? state.withLock { $0.first } : remainder.begun == nil ? [leader] : []
     if let gate = route.endGate, holdBack(at: gate, others) { return false }
     guard let step = remainder.begun, let begun else { return start(others) }
-    begun.startedAt = session?.startedAt
+    begun.startedAt = remainder.startedAt
     if isAtomic { atomic.startedAt = begun.startedAt }
     let outcome = step.outcome ?? dispatch.perform(begun) { begun.goOn(after: step) }
     let (next, isClosed) = follow(
@@ -316,11 +316,13 @@ final class Round: @unchecked Sendable {
   func didDispatch(
     _ storeRun: StoreRun, _ outcome: StoreOutcome, _ session: MiddlewareSession
   ) {
+    let hasBegun = atomic.outcome?.hasBegun(storeRun.index) != false
     dispatch.perform(nil) {
       session.didDispatch(
         outcome, at: storeRun.index, in: storeRun.entry.storeForHooks,
-        startedAt: storeRun.startedAt, endedAt: storeRun.endedAt ?? session.now,
-        reply: reply(to: storeRun), began: storeRun.repeated?.began)
+        startedAt: hasBegun ? storeRun.startedAt : nil,
+        endedAt: storeRun.endedAt ?? session.now, reply: reply(to: storeRun),
+        began: storeRun.repeated?.began)
     }
   }
 

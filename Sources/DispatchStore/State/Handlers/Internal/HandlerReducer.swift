@@ -44,7 +44,7 @@ final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
     try handler(of: action)?.reduce(into: &model, action.base)
   }
 
-  override func typed(_ action: any ActionType) -> HandledAction? {
+  override class func typed(_ action: any ActionType) -> HandledAction? {
     action as? HandledAction ?? HandledAction(action)
   }
 

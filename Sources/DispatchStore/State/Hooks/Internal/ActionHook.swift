@@ -40,7 +40,7 @@ extension Store {
   var typedForHooks: ActionHook<Action>.Typed {
     { [weak self] action, store in
       guard let self, self === store else { return nil }
-      return reducer.typed(action)
+      return type(of: reducer).typed(action)
     }
   }
 }

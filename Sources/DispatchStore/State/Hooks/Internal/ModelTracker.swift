@@ -6,10 +6,15 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
 {
   // because its superclass is, and `store` changes only when the store is released
   private weak var store: Store<Model, Action>?
+  private let storeIdentifier: String
+  /// Only the reducer's class: the reducer goes with its store.
+  private let reducer: Reducer<Model, Action>.Type
   private let history = Locked(ModelHistory<Model>())
 
   init(of store: Store<Model, Action>) {
     self.store = store
+    storeIdentifier = store.identifier
+    reducer = type(of: store.reducer)
     super.init()
   }
 
@@ -38,12 +43,10 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
 
   func end(_ run: StoreRunInfo, _ action: AnyAction, for receiver: any StatesReceiver) {
     let end = history.withLock { $0.end(run.dispatch.id) }
-    guard let store, let span = end?.span, let action = store.reducer.typed(action),
-      run.outcome.mayHaveStarted
-    else { return }
+    guard run.hasStarted, let span = end?.span, let action = reducer.typed(action) else { return }
     receiver.receive(
       HandledStates(
-        storeIdentifier: store.identifier, action: action, oldModel: span.old.model,
+        storeIdentifier: storeIdentifier, action: action, oldModel: span.old.model,
         oldVersion: span.old.version, newModel: span.new.model, newVersion: span.new.version,
         commitCount: span.commitCount, run: run))
   }

@@ -7,6 +7,11 @@ package final class StatesHook: Middleware {
   private let follows: @Sendable (AnyStore) -> Bool
   private let trackers = Locked(Trackers())
 
+  /// The trackers of a store run, by hook: at its end, a weakly owned store may be gone.
+  private enum Begun: DispatchKey {
+    typealias Value = [ObjectIdentifier: any StoreTracker]
+  }
+
   /// - Parameter follows: Whether it follows a store; asked once for each action, on the dispatching thread.
   package init(_ receiver: any StatesReceiver, of follows: @escaping @Sendable (AnyStore) -> Bool) {
     (self.receiver, self.follows) = (receiver, follows)
@@ -17,12 +22,17 @@ package final class StatesHook: Middleware {
   package func willDispatch(
     transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
-    if follows(store) { tracker(of: store)?.begin(transaction.id) }
+    guard follows(store), let tracker = tracker(of: store) else { return .pass }
+    tracker.begin(transaction.id)
+    var begun = transaction[byStore: Begun.self] ?? [:]
+    begun[ObjectIdentifier(self)] = tracker
+    transaction[byStore: Begun.self] = begun
     return .pass
   }
 
   package func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
-    trackers.withLock { $0[store] }?.end(transaction, action, for: receiver)
+    let begun = transaction.dispatch[byStore: Begun.self]
+    begun?[ObjectIdentifier(self)]?.end(transaction, action, for: receiver)
   }
 
   private func tracker(of store: AnyStore) -> (any StoreTracker)? {

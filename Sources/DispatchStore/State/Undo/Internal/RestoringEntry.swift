@@ -17,7 +17,7 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
     _ store: Store<Model, Action>, of actionType: any ActionType.Type, noting action: AnyAction?,
     at index: Int, _ change: @escaping @Sendable (UnsafeMutablePointer<Model>) -> Bool
   ) {
-    notedAction = action.flatMap { store.reducer.typed($0) }
+    notedAction = action.flatMap { type(of: store.reducer).typed($0) }
     let storage = store.storage
     let none = ObjectIdentifier(storage)
     super.init(
