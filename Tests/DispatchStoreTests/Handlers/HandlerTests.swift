@@ -364,4 +364,22 @@ import Testing
       ])
     #expect(recorder.entries.map(\.newModel.raised) == [2, 7])
   }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func aReplacementOfAnotherTypeFailsAnActionInItsWrappingToo(mode: Dispatcher.Mode) async {
+    let dispatcher = Dispatcher()
+    let desktop = dispatcher.addDesktop {
+      On(Raise.self) { desktop, action in desktop.raised += action.by }
+      On(Lower.self) { desktop, action in desktop.raised -= action.by }
+    }
+    dispatcher.register(.before(Raise.self) { _, _ in .replace(with: Lower()) })
+    let actions: [any ActionType] = [Raise(), HandledAction(Raise())]
+    for action in actions {
+      let result = await dispatcher.dispatch(action: action, mode: mode).result
+      let error = result["desktop"].dispatchError
+      #expect(error?.code == .middlewareFailed)
+      #expect(error?.message.contains("type Raise by one of type Lower") == true)
+    }
+    #expect(desktop.version == 0)
+  }
 }

@@ -19,8 +19,6 @@ struct RegisteredMiddleware: Sendable {
 final class MiddlewareChain: @unchecked Sendable {
   // because all of its properties are constants, and so are the objects that `hooks` points to
   let registered: [RegisteredMiddleware]
-  /// The middlewares that are called for stores.
-  private let middlewares: [any Middleware]
   /// The middlewares that are called for whole dispatches.
   let wholes: [any Middleware]
   /// The object that watches dispatches in flight; nil for most.
@@ -31,7 +29,7 @@ final class MiddlewareChain: @unchecked Sendable {
   let hasWholes: Bool
   /// Whether stores have hooks or a watcher, which need to know when a store starts and ends.
   let followsStores: Bool
-  /// The middlewares for stores again, callable without writing a reference count that all threads share.
+  /// The middlewares that are called for stores, without writing a reference count that all threads share.
   private let hooks: UnsafeMutablePointer<Unmanaged<Hooks>>
   /// The number of middlewares that are called for stores.
   let count: Int
@@ -51,7 +49,7 @@ final class MiddlewareChain: @unchecked Sendable {
     self.registered = registered
     self.watcher = watcher
     self.followers = followers
-    middlewares = registered.lazy.filter(\.hasStoreHooks).map(\.middleware)
+    let middlewares = registered.filter(\.hasStoreHooks).map(\.middleware)
     wholes = registered.lazy.filter(\.hasDispatchHooks).map(\.middleware)
     hasWholes = !wholes.isEmpty || watcher != nil || !followers.isEmpty
     followsStores = !middlewares.isEmpty || watcher != nil
@@ -64,6 +62,10 @@ final class MiddlewareChain: @unchecked Sendable {
 
   /// Whether there is nothing to call.
   var isEmpty: Bool { !hasWholes && !followsStores }
+
+  private func middleware(at index: Int) -> any Middleware {
+    hooks[index]._withUnsafeGuaranteedRef(\.middleware)
+  }
 
   deinit {
     for index in 0..<count { hooks[index].release() }
@@ -103,7 +105,7 @@ final class MiddlewareChain: @unchecked Sendable {
   ) -> Reply? {
     var reply: Reply?
     func changed() -> Reply {
-      let present = reply ?? Reply(action: action, notifiedCount: middlewares.count)
+      let present = reply ?? Reply(action: action, notifiedCount: count)
       reply = present
       return present
     }
@@ -123,12 +125,12 @@ final class MiddlewareChain: @unchecked Sendable {
           try Self.check(replacement, replaces: action)
           changed().replacement = replacement
         case .veto(let reason):
-          changed().end(as: .vetoed(Veto(middleware: middlewares[index], reason: reason)))
+          changed().end(as: .vetoed(Veto(middleware: middleware(at: index), reason: reason)))
           changed().notifiedCount = index + 1
           return reply
         }
       } catch {
-        changed().end(as: .failed(Self.failure(of: middlewares[index], error, in: store)))
+        changed().end(as: .failed(Self.failure(of: middleware(at: index), error, in: store)))
       }
     }
     return reply
@@ -149,7 +151,7 @@ final class MiddlewareChain: @unchecked Sendable {
           try $0.middleware.didDispatch(transaction: info, action: action, in: store)
         }
       } catch {
-        let name = "\(type(of: middlewares[index]))"
+        let name = "\(type(of: middleware(at: index)))"
         let message = "\(name) threw in didDispatch of \(info.dispatch.id): \(error)"
         info.dispatch.dispatcher.report(.middlewareFailed, of: store.identifier, message)
       }
@@ -159,11 +161,17 @@ final class MiddlewareChain: @unchecked Sendable {
   private static func check(
     _ replacement: any ActionType, replaces action: any ActionType
   ) throws {
-    guard type(of: replacement) != type(of: action) else { return }
+    let (new, former) = (type(of: replacement), type(of: action))
+    if new == former {
+      // In their wrapping, the actions themselves are of one type.
+      guard let new = replacement as? any WrappedAction, let former = action as? any WrappedAction
+      else { return }
+      return try check(new.base, replaces: former.base)
+    }
     throw DispatchError(
       code: .middlewareFailed,
       message: """
-        It replaced an action of type \(type(of: action)) by one of type \(type(of: replacement)). \
+        It replaced an action of type \(former) by one of type \(new). \
         Replace an action by another of the same type, or veto it and dispatch the other one.
         """)
   }
