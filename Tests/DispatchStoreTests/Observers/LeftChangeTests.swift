@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 import Foundation
 import Testing
 
@@ -70,6 +71,27 @@ struct LeftChangeTests {
       held.end()
       for handle in [first] + others[1...] { #expect(await handle.result.isSuccess) }
       #expect(held.delivered.all == Array(1...21))
+    }
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func theTimeForWhichAnActionIsHeldBackCountsAsQueued(isInLane: Bool, hasStoreHooks: Bool) async {
+    await #expect(processExitsWith: .success) { [isInLane, hasStoreHooks] in
+      alarm(60)
+      let clock = VirtualClock()
+      let held = HeldStore(width: 1, clock: clock)
+      let first = await held.leaveOne(.serial)
+      let times = EndTimes(hasStoreHooks ? .all : .dispatches)
+      held.dispatcher.register(middleware: times)
+      let handle = held.dispatch(isInLane ? .serial(lane: "behind") : .async)
+      // Behind it on the one thread.
+      await held.runAnother(.async)
+      await held.runAnother(.serial(lane: "x"))
+      clock.advance(by: .seconds(1))
+      held.end()
+      for handle in [first, handle] { #expect(await handle.result.isSuccess) }
+      let own = times.all.all.first { $0.id == handle.dispatchID }
+      #expect(own?.queued == Duration.seconds(1) && own?.ran == Duration.zero)
     }
   }
 
@@ -391,10 +413,24 @@ private func waitInTheNotifier(forTheLastOf count: Int, behind mode: Dispatcher.
   token.cancel()
 }
 
+/// Records the times of whole dispatches.
+private final class EndTimes: Middleware {
+  let hooks: MiddlewareHooks
+  let all = Recorder<(id: DispatchID, queued: Duration, ran: Duration)>()
+
+  init(_ hooks: MiddlewareHooks) {
+    self.hooks = hooks
+  }
+
+  func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    all.record((dispatch.id, dispatch.timeQueued, dispatch.duration))
+  }
+}
+
 /// A store whose notifier, an outside thread, is held in its first delivery.
 private final class HeldStore: @unchecked Sendable {
   // because what changes is set before anything is dispatched
-  let dispatcher = Dispatcher()
+  let dispatcher: Dispatcher
   let delivered = Recorder<Int>()
   let returned = Latch()
   var commits = 1
@@ -404,7 +440,8 @@ private final class HeldStore: @unchecked Sendable {
   private var before: @Sendable () -> Void = {}
   private var after: @Sendable () -> Void = {}
 
-  init(width: Int? = nil, waitFor: WaitFor = []) {
+  init(width: Int? = nil, waitFor: WaitFor = [], clock: (any Clock<Duration>)? = nil) {
+    dispatcher = Dispatcher(clock: clock)
     if let width { dispatcher.queue.maxConcurrentOperationCount = width }
     let reducer = ApplyingReducer { [unowned self] action, store in
       guard action.name.isEmpty else { return }

@@ -199,6 +199,9 @@ final class MiddlewareSession: @unchecked Sendable {
     firstStart.min(time, ordering: .relaxed)
   }
 
+  /// Forgets the start of the first store, which is held back: a round starts it later.
+  func forgetFirstStart() { firstStart.store(.max, ordering: .relaxed) }
+
   /// Calls `didDispatch` for a store run that has ended in the inline run.
   func didDispatch(
     _ outcome: StoreOutcome, at index: Int, along route: Route, startedAt: Int64?

@@ -24,11 +24,12 @@ extension InlineRun.Address {
     }
     // A task that was cancelled between two of its stores must begin no block.
     if scheduler.isTask, Task.isCancelled { record.cancel() }
+    let hadBegun = remainder.endedCount > pointee.skippedCount
+    if !hadBegun, remainder.begun == nil { session?.forgetFirstStart() }
     let round = Round(
       of: record, at: scheduler, action, to: route, session,
       ended: remainder.ended(pointee.outcomes), begun: remainder.begunIndex,
-      hadBegun: remainder.endedCount > pointee.skippedCount, isAtomic: pointee.isAtomic,
-      pointee.atomicOutcome)
+      hadBegun: hadBegun, isAtomic: pointee.isAtomic, pointee.atomicOutcome)
     let begun = remainder.begunIndex.map { round.storeRun(at: $0) }
     if details.begin(.round(round), begun) { round.cancel() }
     details.startTimerInRound { record.timerFired() }
