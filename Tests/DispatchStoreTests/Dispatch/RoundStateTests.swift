@@ -134,6 +134,17 @@ struct RoundStateTests {
     #expect(state.failedAttempt(0) == nil)
   }
 
+  @Test(arguments: [false, true])
+  func aStoreThatIsGoneIsNotStarted(isRetried: Bool) {
+    var state = isRetried ? failed(pauses: false) : RoundState(stores: ["a"])
+    guard case .end(.cancelled(hasStarted: isRetried)) = state.start(0, isGone: true) else {
+      Issue.record("It is to end as cancelled.")
+      return
+    }
+    #expect(state.hasStarted == isRetried)
+    #expect(state.attemptCounts == nil)
+  }
+
   @Test func whatAFormerAttemptReportsIsTooLate() {
     var state = failed(pauses: false)
     _ = (state.beginAttempt(0), state.start(0), state.startReturned(0))

@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 import Testing
 
 private struct Held: Sendable {
@@ -54,6 +55,31 @@ struct WeakOwnershipTests {
     #expect(outcomes.all.first??.isCancelled == true)
     #expect(completions.count == 1)
     #expect(running.count == 0)
+  }
+
+  @Test(arguments: [Dispatcher.Mode.async] + Dispatcher.Mode.laneModes)
+  func aStoreGoneBetweenTwoAttemptsEndsAsCancelledAfterItsStart(mode: Dispatcher.Mode) async {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let reducer = ClosureReducer<Held, Ping> { action, store in
+      ActionOperation(action: action, store: store) { _, _ in throw PingFailure() }
+    }
+    var store: Store<Held, Ping>? = dispatcher.register(
+      store: Store(
+        identifier: "held", model: Held(signal: Mortal(released)), reducer: reducer),
+      ownership: .weak)
+    let options = DispatchOptions.retry(attempts: 2, backoff: .constant(.seconds(1)))
+    let handle = store!.dispatch(Ping(), mode: mode, options: options)
+    await clock.waitForSleepers(atLeast: 1)
+    store = nil
+    await released.opened()
+    clock.advance(by: .seconds(1))
+    let result = await handle.result
+    #expect(result.stores.map(\.attemptCount) == [1])
+    guard case .cancelled(hasStarted: true) = result["held"] else {
+      Issue.record("\(result["held"])")
+      return
+    }
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

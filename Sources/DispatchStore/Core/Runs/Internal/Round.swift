@@ -234,7 +234,14 @@ final class Round: @unchecked Sendable {
         refusedOutcome(index) ?? (isAtomic ? nil : reply(to: storeRun)?.outcome)
       }
     let isLeader = isAtomic && index == leader
-    let start = state.withLock { $0.start(index, verdict: verdict, isLeader: isLeader) }
+    // A weakly owned store that is not gone now stays until it has got the action.
+    let kept = storeRun.entry.isStrong ? nil : storeRun.entry.store
+    defer { withExtendedLifetime(kept) {} }
+    // An atomic action learns it of all stores in its own step.
+    let isGone = !isAtomic && !storeRun.entry.isStrong && kept == nil
+    let start = state.withLock {
+      $0.start(index, verdict: verdict, isLeader: isLeader, isGone: isGone)
+    }
     // Cancelled since the last attempt, perhaps in the hooks: then no store begins, nor one that runs regardless.
     if isLeader, verdict == nil, case .end = start { notePauseCancelled() }
     let outcome: StoreOutcome? =

@@ -199,8 +199,9 @@ struct RoundState {
   /// - Parameters:
   ///   - verdict: The outcome that middlewares have decided, if any.
   ///   - isLeader: Whether it takes an atomic action through all stores, and so never runs regardless.
+  ///   - isGone: Whether the store was weakly owned, and is gone.
   mutating func start(
-    _ index: Int, verdict: StoreOutcome? = nil, isLeader: Bool = false
+    _ index: Int, verdict: StoreOutcome? = nil, isLeader: Bool = false, isGone: Bool = false
   ) -> Start {
     entries[index].phase = .underWay
     entries[index].run = StoreRunState()
@@ -214,6 +215,7 @@ struct RoundState {
         return .fail(prerequisite: prerequisite, outcome)
       }
     }
+    if isGone { return .end(.cancelled(hasStarted: entries[index].hasBegun)) }
     hasStarted = true
     entries[index].begunCount += 1
     return .run
