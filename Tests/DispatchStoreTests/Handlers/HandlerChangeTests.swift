@@ -71,6 +71,27 @@ import Testing
     #expect(desktop.model.raised == 11)
   }
 
+  @Test(
+    arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")],
+    [StoreOwnership.strong, .weak])
+  func aDispatchInFlightInItsWrappingKeepsTheHandlersToo(
+    mode: Dispatcher.Mode, ownership: StoreOwnership
+  ) async {
+    let dispatcher = Dispatcher()
+    dispatcher.queue.isSuspended = true
+    let desktop = dispatcher.addDesktop(ownership: ownership) {
+      On(Raise.self) { desktop, _ in desktop.raised += 1 }
+      Perform(Fetch.self) { _, store in try store.updateModel { $0.raised += 10 } }
+    }
+    let actions: [any ActionType] = [Raise(), Fetch(amount: 0)]
+    let handles = actions.map { dispatcher.dispatch(HandledAction($0), mode: mode) }
+    desktop.stopHandling(Raise.self)
+    desktop.handle { On(Fetch.self) { desktop, _ in desktop.raised += 1000 } }
+    dispatcher.queue.isSuspended = false
+    for handle in handles { await handle.ended() }
+    #expect(desktop.model.raised == 11)
+  }
+
   @Test func positionsAmongStoresStay() async {
     let dispatcher = Dispatcher()
     let order = Recorder<String>()

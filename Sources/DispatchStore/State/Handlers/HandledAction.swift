@@ -6,27 +6,19 @@
 public struct HandledAction: ActionType, CustomStringConvertible {
   /// The action that was dispatched.
   public let base: any ActionType
-  /// The store's handler when the action was dispatched.
-  ///
-  /// A handler that is added later does not replace it.
+  /// The handler of the store that gets the action, as its registry entry has attached it; of no meaning to another store.
   @usableFromInline let handler: (any AnyObject & Sendable)?
-  /// The rank of that store, zero for none: another store, which may get the action from an observer, uses its own handler.
-  ///
-  /// Not an address, because the action may outlive the store.
-  @usableFromInline let owner: UInt64
 
   /// Wraps an action, for an API that takes the store's own action type.
   ///
   /// An action that is wrapped already is not wrapped again.
   public init(_ base: any ActionType) {
-    self.init(Self.unwrapped(base), handler: nil, of: 0)
+    self.init(Self.unwrapped(base), handler: nil)
   }
 
   @usableFromInline
-  init(
-    _ base: any ActionType, handler: (any AnyObject & Sendable)?, of owner: UInt64
-  ) {
-    (self.base, self.handler, self.owner) = (base, handler, owner)
+  init(_ base: any ActionType, handler: (any AnyObject & Sendable)?) {
+    (self.base, self.handler) = (base, handler)
   }
 
   /// Returns an action without its wrapping, if it has one.

@@ -27,7 +27,7 @@ class StoreStorage: @unchecked Sendable {
   /// The place in the global order in which several stores are locked: that in which they were made.
   ///
   /// Not an address, because a simulation would then depend on the allocator.
-  @usableFromInline final let lockRank: UInt64
+  final let lockRank: UInt64
   private static let lastRank = Atomic<UInt64>(0)
   /// Whether a notifier delivers commits, and whether with the model.
   ///

@@ -103,7 +103,7 @@ class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchec
       answer: { action, store, dispatch, thread in
         let action = action.assumingMemoryBound(to: Action.self).pointee
         let store = Self.typed(store)
-        let handled = HandledAction(action, handler: self, of: store.storage.lockRank)
+        let handled = HandledAction(action, handler: self)
         return store.answer(handled, of: dispatch, on: thread)
       })
   }

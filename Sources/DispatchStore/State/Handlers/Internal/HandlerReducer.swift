@@ -1,13 +1,9 @@
-import Synchronization
-
 /// The reducer of a store of handlers.
 ///
-/// Routes lead to the handlers directly (`HandledStoreEntry`). The reducer serves callers that have only the action:
-/// operations of a round, and dispatches of a `HandledAction`.
+/// Routes lead to the handlers directly (`HandledStoreEntry`). The reducer serves operations of a round, and dispatches of
+/// a `HandledAction`: with the handler that the store's registry entry has attached to the action.
 final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
   private let state: Locked<HandlerTable<Model>>
-  /// The rank of its store, zero until that is registered.
-  private let storeRank = Atomic<UInt64>(0)
 
   init(_ handlers: Handlers<Model>) {
     state = Locked(HandlerTable(handlers))
@@ -49,18 +45,12 @@ final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
   }
 
   private func handler(of action: HandledAction) -> Handler<Model>? {
-    if action.owner == storeRank.load(ordering: .relaxed),
-      let handler = action.handler as? Handler<Model>
-    {
-      return handler
-    }
-    return table.handler(for: type(of: action.base))
+    action.handler as? Handler<Model>
   }
 
   override func makeEntry(
     of store: HandlerStore<Model>, _ registration: StoreRegistration
   ) -> StoreEntry {
-    storeRank.store(store.storage.lockRank, ordering: .relaxed)
-    return HandlerStoreEntry(store, registration, table)
+    HandlerStoreEntry(store, registration, table)
   }
 }

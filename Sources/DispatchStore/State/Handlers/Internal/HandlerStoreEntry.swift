@@ -14,13 +14,41 @@ final class HandlerStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
   ) {
     self.table = table
     handled = table.all.map { HandledStoreEntry(store, registration, $0) }
-    super.init(store, registration)
+    super.init(
+      store, registration,
+      calls: registration.ownership == .strong ? table.makeCalls(of: store) : nil)
   }
+
+  override var target: (ReducerCalls, AnyObject)? {
+    typed.map { (calls ?? table.makeCalls(of: $0), $0) }
+  }
+
+  override func typed(_ action: any ActionType) -> HandledAction? { table.handled(action) }
 
   override var members: [StoreEntry] { [self] + handled }
 
   override func member(for type: any ActionType.Type) -> StoreEntry? {
     type == HandledAction.self ? self : table.nearestIndex(to: type).map { handled[$0] }
+  }
+}
+
+extension HandlerTable {
+  /// Returns an action with its handler, as the reducer gets it.
+  fileprivate func handled(_ action: any ActionType) -> HandledAction {
+    let base = HandledAction.unwrapped(action)
+    return HandledAction(base, handler: handler(for: type(of: base)))
+  }
+
+  /// Makes the calls of a store for actions in their wrapping, all of which its reducer answers by an operation.
+  fileprivate func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
+    let calls = store.calls
+    return ReducerCalls(
+      on: store.storage, reduce: calls.reduce, reduceObserved: calls.reduceObserved,
+      apply: calls.apply,
+      answer: { action, store, dispatch, thread in
+        let action = handled(action.assumingMemoryBound(to: HandledAction.self).pointee)
+        return (store as! HandlerStore<Model>).answer(action, of: dispatch, on: thread)
+      })
   }
 }
 
@@ -30,12 +58,11 @@ final class HandledStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
 {
   // because its superclass is, and these are constants
   private let handler: Handler<Model>
-  private let owner: UInt64
 
   init(
     _ store: HandlerStore<Model>, _ registration: StoreRegistration, _ handler: Handler<Model>
   ) {
-    (self.handler, owner) = (handler, store.storage.lockRank)
+    self.handler = handler
     super.init(
       store, registration, actionType: handler.actionType,
       overrides: ReducerOverrides(handler.answer),
@@ -49,12 +76,12 @@ final class HandledStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
   override func responds(to type: any ActionType.Type) -> Bool { handler.responds(to: type) }
 
   override func typed(_ action: any ActionType) -> HandledAction? {
-    HandledAction(action, handler: handler, of: owner)
+    HandledAction(action, handler: handler)
   }
 
   override func action<Action: ActionType>(
     at address: UnsafeRawPointer, as type: Action.Type
   ) -> Action {
-    HandledAction(copyAction(actionType, at: address), handler: handler, of: owner) as! Action
+    HandledAction(copyAction(actionType, at: address), handler: nil) as! Action
   }
 }

@@ -8,10 +8,8 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   @usableFromInline typealias Storage = ModelStorage<Model, HandledAction>
 
   /// Called for a store that has observers.
-  ///
-  /// Takes the handler as well.
   @usableFromInline typealias Observed =
-    @Sendable (Action, HandlerStore<Model>, Handler<Model>, ThreadState) -> InlineStep
+    @Sendable (Action, HandlerStore<Model>, ThreadState) -> InlineStep
 
   private let body: Body
   private let makeReduce: @Sendable (Storage) -> Reduce
@@ -48,10 +46,9 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
           }
         }
       },
-      observed: { action, store, handler, thread in
+      observed: { action, store, thread in
         do {
-          let handled = HandledAction(
-            action, handler: handler, of: store.storage.lockRank)
+          let handled = HandledAction(action, handler: nil)
           try store.commitObserved(for: nil, action: handled, by: store.reducer, on: thread) {
             defer { Reduction.passUnchanged(to: store.reducer) }
             try body(&$0, action)
@@ -68,7 +65,7 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
   override func reduceObserved(
     _ action: Action, _ store: HandlerStore<Model>, _ thread: ThreadState
   ) -> InlineStep {
-    observed(action, store, self, thread)
+    observed(action, store, thread)
   }
 
   override func reduce(into model: inout Model, _ action: any ActionType) throws {
