@@ -50,7 +50,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
   @inlinable
   static func make(
     _ action: Action, _ store: Store<Model, Action>,
-    _ block: consuming OperationBlock<Model, Action>, isReduction: Bool = false
+    _ block: consuming OperationBlock<Model, Action>, isOfLibrary: Bool = false
   ) -> ActionOperation {
     let operation =
       ThreadState.takeSpareOperation(store.operationType, for: store.storage).map {
@@ -58,7 +58,7 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
       } ?? ActionOperation()
     operation.actionAddress.initialize(to: action)
     operation.presentStore = store
-    operation.core.beginUse(isReduction: isReduction, isSuspending: block.isSuspending)
+    operation.core.beginUse(isOfLibrary: isOfLibrary, isSuspending: block.isSuspending)
     operation.block = consume block
     return operation
   }

@@ -21,11 +21,11 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
     for action: Action, in store: Store<Model, Action>
   ) -> ActionOperation<Model, Action> {
     guard ReducerOverrides(of: self).apply else {
-      return .make(action, store, .reducing(self), isReduction: true)
+      return .make(action, store, .reducing(self), isOfLibrary: true)
     }
     nonisolated(unsafe) let reducer = self  // which holds no mutable state
     return .make(
-      action, store, .returning { try reducer.apply($0, to: $1) }, isReduction: true)
+      action, store, .returning { try reducer.apply($0, to: $1) }, isOfLibrary: true)
   }
 
   /// Handles an action on the thread that runs it, outside the store's exclusive section.

@@ -25,8 +25,8 @@ struct OperationCore: @unchecked Sendable {
     var isReached = false
     /// Called once, when no watch is left.
     var onReady: (@Sendable () -> Void)?
-    /// Whether the library made it, to call `reduce(into:action:)`.
-    var isReduction = false
+    /// Whether the library made it, so that it is for the right action.
+    var isOfLibrary = false
     var hasDependencies = false
     var dependsOnItself = false
     /// Whether `isReady` was read: it may be in a queue.
@@ -71,8 +71,8 @@ struct OperationCore: @unchecked Sendable {
   var hasDependencies: Bool { state.pointee.hasDependencies }
 
   @usableFromInline
-  func beginUse(isReduction: Bool, isSuspending: Bool) {
-    (state.pointee.isReduction, state.pointee.isSuspending) = (isReduction, isSuspending)
+  func beginUse(isOfLibrary: Bool, isSuspending: Bool) {
+    (state.pointee.isOfLibrary, state.pointee.isSuspending) = (isOfLibrary, isSuspending)
   }
 
   /// Starts the operation for an inline run.

@@ -48,7 +48,7 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
     let body = body
     return .make(
       action, store,
-      .returning { try body(.whole(of: $1))($0.base as! Action, $1.homeOfRun) }, isReduction: true)
+      .returning { try body(.whole(of: $1))($0.base as! Action, $1.homeOfRun) }, isOfLibrary: true)
   }
 
   override func lifted<Whole: Sendable>(

@@ -26,7 +26,7 @@ class Handler<Model: Sendable>: @unchecked Sendable {
   func operation(
     for action: HandledAction, in store: HandlerStore<Model>
   ) -> ActionOperation<Model, HandledAction> {
-    .make(action, store, .reducing(store.reducer), isReduction: true)
+    .make(action, store, .reducing(store.reducer), isOfLibrary: true)
   }
 
   /// Makes the calls of a store for actions of the handler's type.

@@ -27,7 +27,7 @@ final class OperationHandler<Model: Sendable, Action: ActionType>: TypedHandler<
       action, store,
       .replying(isolation: isolation) { [body] in
         try await body(.whole(of: $1))($0.base as! Action, $1.homeOfRun)
-      })
+      }, isOfLibrary: true)
   }
 
   override func lifted<Whole: Sendable>(
