@@ -582,6 +582,57 @@ struct UndoHistoryTests {
     token.cancel()
   }
 
+  @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
+  func anObserverMayChangeTheStoreThatAnUndoSets(
+    mode: Dispatcher.Mode, isSaved: Bool
+  ) async throws {
+    let dispatcher =
+      isSaved ? Dispatcher(name: "studio") : Dispatcher(name: "studio", persistence: nil)
+    if isSaved { try await MemoryDatabase().open(for: dispatcher) }
+    let store = try await dispatcher.register(store: makeStore(), persisted: .elements(\.shapes))
+    let (history, steps) = (UndoHistory(of: store), Recorder<UndoStep?>())
+    let tokens = [
+      store.observe(.part(\.title)) { change in
+        store.updateModel { $0.shapes[1] = Shape(name: change.value + "!") }
+      },
+      store.observe(.element(\.shapes, 1)) { steps.record($0.action?.base as? UndoStep) },
+    ]
+    await dispatcher.send(Edit { $0.title = "x" })
+    #expect(await history.undo(mode: mode).result.isSuccess)
+    #expect(store.model.title == "" && store.model.shapes[1] == Shape(name: "!"))
+    #expect(steps.all == [nil, .undo, .undo])
+    for token in tokens { token.cancel() }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func anObserverMayChangeAStoreWithAnActionTypeOfItsOwn(mode: Dispatcher.Mode) async {
+    let store = dispatcher.register(store: .counter("counter"))
+    let (history, actions) = (UndoHistory(of: store), Recorder<CounterAction?>())
+    let tokens = [
+      store.observe(.part(\.count)) { change in
+        store.updateModel { $0.notes.append("\(change.value)") }
+      },
+      store.observe(.part(\.notes)) { actions.record($0.action) },
+    ]
+    await store.send(.add(1))
+    await history.undo(mode: mode).ended()
+    #expect(store.model == Counter(notes: ["0"]))
+    #expect(actions.all == [.add(1), nil, nil])
+    for token in tokens { token.cancel() }
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func effectsFollowAnUndo(mode: Dispatcher.Mode) async {
+    let store = register()
+    let (history, seen) = (UndoHistory(of: store), Recorder<String>())
+    dispatcher.register(
+      effect: Effect(UndoStep.self) { step, _ in seen.record("\(step) \(store.model.title)") })
+    edit { $0.title = "x" }
+    await history.undo(mode: mode).settled()
+    await history.redo(mode: mode).settled()
+    #expect(seen.all == ["undo ", "redo x"])
+  }
+
   @Test func middlewareSeesTheStepAndMayVetoIt() async {
     let store = register()
     let history = UndoHistory(of: store)

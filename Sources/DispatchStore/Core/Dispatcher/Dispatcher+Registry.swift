@@ -364,12 +364,15 @@ extension Dispatcher {
 
   /// Returns a route of one dispatch alone to these entries.
   ///
-  /// - Parameter isPartOfPause: Whether it is taken during a pause, and calls no hook.
+  /// - Parameters:
+  ///   - type: The type of the action, which the followers respond to.
+  ///   - isPartOfPause: Whether it is taken during a pause, and calls no hook.
   func route(
-    to entries: [StoreEntry], isPartOfPause: Bool, on thread: ThreadState
+    to entries: [StoreEntry], of type: any ActionType.Type, isPartOfPause: Bool,
+    on thread: ThreadState
   ) -> Unmanaged<Route> {
     let (chain, generation, acceptance) = registry.withLock { registry in
-      (registry.chain, registry.useGeneration(), registry.presentAcceptance)
+      (registry.chain(for: type), registry.useGeneration(), registry.presentAcceptance)
     }
     // After the use began: work inside a dispatch under way can't be the last of its generation.
     let isAccepted =

@@ -206,7 +206,7 @@ struct Registry {
   // MARK: Followers
 
   /// Returns the chain of a route, with the followers that respond to the action type.
-  private func chain(for type: any ActionType.Type) -> MiddlewareChain {
+  func chain(for type: any ActionType.Type) -> MiddlewareChain {
     if followers.isEmpty { return chain }
     let responding = followers.filter { $0.responds(to: type) }
     if responding.isEmpty { return chain }

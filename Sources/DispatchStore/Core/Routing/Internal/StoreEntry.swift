@@ -106,8 +106,8 @@ class StoreEntry: @unchecked Sendable {  // because all of its properties are co
     responds(to: type) ? self : nil
   }
 
-  /// Returns the action at an address, as the store's action type.
-  func action<Action: ActionType>(at address: UnsafeRawPointer, as type: Action.Type) -> Action {
+  /// Returns the action at an address, as the store's action type; nil if the store has none for it.
+  func action<Action: ActionType>(at address: UnsafeRawPointer, as type: Action.Type) -> Action? {
     address.assumingMemoryBound(to: Action.self).pointee
   }
 
@@ -200,9 +200,10 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
   // MARK: Commits of atomic actions
 
   override func notifiesObservers(of action: UnsafeRawPointer) -> Bool {
-    guard overrides.shouldNotifyObservers, let store = typed else { return true }
-    return store.reducer.shouldNotifyObservers(
-      for: self.action(at: action, as: Action.self), in: store)
+    guard overrides.shouldNotifyObservers, let store = typed,
+      let action = self.action(at: action, as: Action.self)
+    else { return true }
+    return store.reducer.shouldNotifyObservers(for: action, in: store)
   }
 
   override func makeChange(

@@ -81,7 +81,7 @@ final class HandledStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
 
   override func action<Action: ActionType>(
     at address: UnsafeRawPointer, as type: Action.Type
-  ) -> Action {
-    HandledAction(copyAction(actionType, at: address), handler: nil) as! Action
+  ) -> Action? {
+    HandledAction(copyAction(actionType, at: address), handler: nil) as? Action
   }
 }

@@ -1,16 +1,15 @@
 /// The entry of a store for one dispatch that sets its model, whatever actions the store answers.
 ///
-/// Such a dispatch is atomic, and goes along a route that was made for it alone (`Dispatcher.route(to:isPartOfPause:on:)`).
+/// Such a dispatch is atomic, and goes along a route that was made for it alone (`Dispatcher.route(to:of:isPartOfPause:on:)`).
 final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry<Model, Action>,
   @unchecked Sendable
 {
   // because its superclass is, and this is constant
-  /// The action that observers get with the change.
+  /// The action that observers get with the change, and with their own changes of the store meanwhile.
   private let notedAction: Action?
 
   /// - Parameters:
-  ///   - action: The action that observers get, if the store has it; not read at the commit, since a middleware may have
-  ///     passed another one.
+  ///   - action: The action that observers get, if the store has it; also if a middleware has passed another one.
   ///   - index: The place among the stores of the dispatch.
   ///   - change: Changes the model, in the store's exclusive section; returns false if it has changed nothing.
   init(
@@ -42,11 +41,11 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
     fatalError("A store is restored by a reduction of an atomic action alone.")
   }
 
-  override func makeChange(
-    by action: UnsafeRawPointer, of owner: any CommitOwner, isDelivered: Bool
-  ) -> AtomicChange {
-    guard let store = typed else { return AtomicChange() }
-    return AtomicChange(of: store, by: notedAction, owner, isDelivered: isDelivered)
+  // At the address is an action of another type than the store's.
+  override func action<Noted: ActionType>(
+    at address: UnsafeRawPointer, as type: Noted.Type
+  ) -> Noted? {
+    notedAction as? Noted
   }
 }
 
@@ -70,7 +69,9 @@ extension Dispatcher {
         """)
     }
     return enqueue(
-      action, along: route(to: entries, isPartOfPause: isPartOfPause, on: thread), to: nil, mode,
-      options, nil, callSite, on: thread)
+      action,
+      along: route(
+        to: entries, of: Restoration.self, isPartOfPause: isPartOfPause, on: thread),
+      to: nil, mode, options, nil, callSite, on: thread)
   }
 }
