@@ -263,6 +263,31 @@ struct TimeTravelTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test func anObserverMayChangeTheStoresThatATravelSets() async throws {
+    let counter = dispatcher.register(store: .counter("counter"))
+    let actions = Recorder<CounterAction?>()
+    let tokens = [
+      stores[0].observe(.part(\.total)) { [stores] change in
+        stores[0].updateModel { $0.customers["all"] = Customer(name: "\(change.value)") }
+      },
+      counter.observe(.part(\.count)) { change in
+        counter.updateModel { $0.notes = ["\(change.value)"] }
+      },
+      counter.observe(.part(\.notes)) { actions.record($0.action) },
+    ]
+    let first = book(1)
+    _ = book(2)
+    await counter.send(.add(1))
+    try await recorder.travel(to: number(first))
+    #expect(stores[0].model.customers["all"]?.name == "1")
+    #expect(counter.model == Counter(notes: ["0"]))
+    try await recorder.resume()
+    #expect(stores[0].model.customers["all"]?.name == "3")
+    #expect(counter.model == Counter(count: 1, notes: ["1"]))
+    #expect(actions.all == [.add(1), nil, nil, nil])
+    for token in tokens { token.cancel() }
+  }
+
   @Test func stateThatIsKeptLeavesNoWayBackToWhatCameAfterIt() async throws {
     let handles = (1...5).map { book($0) }
     try await recorder.travel(to: number(handles[1]))
@@ -464,6 +489,40 @@ struct TimeTravelTests {
     await dispatcher.dispatch(Slow(), mode: .serial).ended()
     #expect(codes.withLock(\.self) == [.wouldDeadlock, .wouldDeadlock])
     #expect(await book(1).result.isSuccess)
+  }
+
+  @Test(arguments: [true, false])
+  func aBlockOfAnotherDispatcherResumesAlsoOnceItIsCancelledOrTimedOut(
+    isCancelled: Bool
+  ) async throws {
+    let (recorder, clock) = (recorder, VirtualClock())
+    let admin = Dispatcher(name: "admin", clock: clock)
+    let (travelled, goOn, ends) = (Latch(), Latch(), Recorder<String>())
+    let first = number(book(1))
+    _ = book(2)
+    admin.register(
+      store: Store(identifier: "admin", model: 0) {
+        Perform(Slow.self) { _, _ in
+          do {
+            try await recorder.travel(to: first)
+            travelled.open()
+            await goOn.opened()
+            try await recorder.resume()
+            ends.record("resumed")
+          } catch {
+            travelled.open()
+            ends.record("\(error)")
+          }
+        }
+      })
+    let look = admin.dispatch(Slow(), options: .timeout(.seconds(5)))
+    await travelled.opened()
+    if isCancelled { look.cancel() } else { clock.advance(by: .seconds(6)) }
+    goOn.open()
+    #expect(await ends.first(1) == ["resumed"])
+    #expect(stores.map(\.model.total) == [3, 3])
+    #expect(await book(4).result.isSuccess)
+    await look.ended()
   }
 
   @Test func aRecorderThatIsReleasedOnATravelEndsThePause() async throws {

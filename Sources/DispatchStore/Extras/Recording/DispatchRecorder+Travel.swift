@@ -176,9 +176,12 @@ extension DispatchRecorder {
       }
     }
     if entries.isEmpty { return }
+    // Limits, and a block that is cancelled, would keep it from coming back.
+    let options = DispatchOptions.timeout(nil).controlled {
+      ($0.isDetached, $0.takesDefaults, $0.takesBounds) = (true, false, false)
+    }
     let handle = dispatcher.restore(
-      entries, by: TimeTravel(), mode: .async,
-      options: dispatcher.withoutDefaults(DispatchOptions()), isPartOfPause: true,
+      entries, by: TimeTravel(), mode: .async, options: options, isPartOfPause: true,
       CallSite(fileID: #fileID, line: #line))
     let error = await handle.result.error
     switch moves.withLock(\.self) {
