@@ -341,6 +341,28 @@ struct DispatchRecorderTests {
     #expect(runs.map(\.newVersion) == [2, 1])
   }
 
+  @Test(arguments: [nil, 1_000_000] as [Int?])
+  func addNoDispatchThatWasUnderWayWhenTheyWereUnregistered(byteLimit: Int?) async {
+    let (dispatcher, _, recorder) = make(DispatchRecorder(byteLimit: byteLimit))
+    let (entered, goOn) = (Latch(), Latch())
+    let store = dispatcher.register(
+      store: Store(identifier: "busy", model: 0) {
+        Perform(Busy.self) { _, context in
+          entered.open()
+          await goOn.opened()
+          try context.updateModel { $0 += 1 }
+        }
+      })
+    await dispatcher.send(Book(customer: "a", amount: 1))
+    let busy = dispatcher.dispatch(Busy())
+    await entered.opened()
+    dispatcher.unregister(middleware: recorder)
+    let entries = recorder.log.entries
+    goOn.open()
+    await busy.ended()
+    #expect(store.model == 1 && entries.count == 1 && recorder.log.entries == entries)
+  }
+
   @Test(arguments: Way.all)
   func keepTheirEntriesOnceTheyAreUnregistered(way: Way) async {
     let (dispatcher, store, recorder) = make(DispatchRecorder(limit: 16))

@@ -77,6 +77,34 @@ import Testing
     #expect(!state.canGoBack(to: 8))
   }
 
+  @Test func aStoreThatWasAwayNeedsAllCommitsSinceItsOwnPlace() {
+    var state = RecorderState(limit: 30, byteLimit: nil)
+    for number in 1...30 { _ = state.keep(commit(number % 2, of: move, isTogether: false)) }
+    _ = state.takeMoves(of: [0, 1], from: 30, to: 5, of: 30)
+    _ = state.takeMoves(of: [0], from: 5, to: 20, of: 30)
+    // Drops the commits up to place 8.
+    for _ in 0..<38 { _ = state.keep(commit(0, of: other, isTogether: false)) }
+    _ = state.takeExcess()
+    #expect(!state.hasAll(after: 7) && state.hasAll(after: 8))
+    let all = state.takeMoves(of: [0, 1], from: 20, to: 30, of: 30)
+    let present = state.takeMoves(of: [0], from: 20, to: 30, of: 30)
+    #expect(all == nil)
+    #expect(present?[0]?.map(\.commits.count) == [38, 5])
+  }
+
+  @Test func changesMadeDuringATravelAreTakenBackInOneStep() {
+    var state = RecorderState(limit: 100, byteLimit: nil)
+    for index in 0..<6 { _ = state.keep(commit(index % 3, of: move, isTogether: false)) }
+    _ = state.takeMoves(of: [0, 1, 2], from: 6, to: 3, of: 6)
+    for index in 0..<3 { _ = state.keep(commit(index, of: other, isTogether: false)) }
+    let moves = state.takeMoves(of: [0, 1, 2], from: 3, to: 6, of: 6)
+    for index in 0..<3 {
+      #expect(moves?[index]?.map(\.commits.count) == [1, 1])
+      #expect(moves?[index]?.map(\.isBack) == [true, false])
+    }
+    #expect(state.commits.count == 6 && state.commitCount == 10)
+  }
+
   @Test func noPlaceFromBeforeAStoreWasLoadedIsReached() {
     var state = RecorderState(limit: 10, byteLimit: nil)
     for _ in 0..<3 { _ = state.keep(commit(0, of: move, isTogether: false)) }

@@ -246,7 +246,6 @@ struct RecorderState: Sendable {
 
   /// Adds a change outside of any dispatch; returns what is no longer kept.
   mutating func addChange(_ commit: TapedCommit, at time: Int64) -> Released? {
-    if isUnregistered { return nil }
     let entry = Entry()
     entry.add(commit)
     entry.end = time
@@ -258,8 +257,12 @@ struct RecorderState: Sendable {
   /// - Parameter hasWaited: Whether its end has waited until its commits were saved.
   mutating func add(_ entry: Entry, hasWaited: Bool = false) -> Released? {
     entry.mark = hasWaited && entry.lastPlace > 0 ? entry.lastPlace : commitCount
-    entries.append(entry)
     size += entry.size
+    if isUnregistered {
+      letGo(entry)
+      return Released(entry)
+    }
+    entries.append(entry)
     return takeExcess()
   }
 
@@ -335,9 +338,7 @@ struct RecorderState: Sendable {
 
   /// The changes of a store between two places in the order of all commits.
   func changes(at index: Int, from start: Int, to end: Int) -> StateDistance {
-    let between = min(start, end)..<max(start, end)
-    let own = commits.filter { $0.index == index && between.contains($0.place - 1) }
-    return StateDistance(commits: own, isBack: end < start)
+    StateDistance(commits.filter { $0.index == index }, from: start, to: end)
   }
 
   /// The changes that take a store from where it is to a version, in order; nil if they are not known.
@@ -381,13 +382,22 @@ struct RecorderState: Sendable {
   mutating func takeMoves(
     of indices: [Int], from present: Int, to mark: Int, of count: Int
   ) -> [Int: [StateDistance]]? {
-    guard hasAll(after: min(present, mark)) else { return nil }
+    // A store that was away stayed where an earlier travel had set it.
+    let first = indices.reduce(min(present, mark)) { min($0, places[$1]?.mark ?? $0) }
+    guard hasAll(after: first) else { return nil }
+    let members = Set(indices)
+    let outside = takeCommits { $0.place > count && members.contains($0.index) }
+    if !outside.isEmpty { forget(count + 1...commitCount) }
+    let outsideByStore = Dictionary(grouping: outside, by: \.index)
+    let byStore = Dictionary(grouping: commits, by: \.index)
     var moves: [Int: [StateDistance]] = [:]
     for index in indices {
       let place = places[index]?.mark ?? count
       places[index] = mark == count ? nil : (mark: mark, count: count)
-      let outside = takeOutside(count, at: index)
-      moves[index] = [outside, changes(at: index, from: place, to: mark)]
+      moves[index] = [
+        StateDistance(commits: outsideByStore[index] ?? [], isBack: true),
+        StateDistance(byStore[index] ?? [], from: place, to: mark),
+      ]
     }
     if travellers == nil {
       travellers = Set(indices)
@@ -437,17 +447,18 @@ struct RecorderState: Sendable {
     return Released(takeCommits { _ in true })
   }
 
-  /// Removes the commits of a store that were made while stores were set to an earlier state, and returns how to undo them.
-  mutating func takeOutside(_ count: Int, at index: Int) -> StateDistance {
-    let outside = takeCommits { $0.index == index && $0.place > count }
-    if !outside.isEmpty { forget(count + 1...commitCount) }
-    return StateDistance(commits: outside, isBack: true)
-  }
-
   /// Notes that stores no longer derive from commits at these places.
   private mutating func forget(_ places: ClosedRange<Int>) {
     forgotten.append(places)
     // A new place for the state that stores have now, so that dispatches that commit nothing from here on are at it.
     commitCount += 1
+  }
+}
+
+extension StateDistance {
+  /// The way of a store, of which these are the commits, between two places in the order of all commits.
+  fileprivate init(_ own: [TapedCommit], from start: Int, to end: Int) {
+    let between = min(start, end)..<max(start, end)
+    self.init(commits: own.filter { between.contains($0.place - 1) }, isBack: end < start)
   }
 }
