@@ -44,6 +44,25 @@ struct EngineRegressionTests {
     }
   }
 
+  /// One that was made while a transfer waited for its second store undid the first half alone.
+  @Test func aHistoryHasNoHalfOfAnAtomicAction() async throws {
+    struct Transfer: AtomicAction {}
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      let stores = ["a", "b"].map { name in
+        dispatcher.register(
+          store: Store(identifier: name, model: 0) {
+            On(Transfer.self) { balance, _ in balance += name == "a" ? -1 : 1 }
+          })
+      }
+      let transfers = (0..<2).map { _ in dispatcher.dispatch(Transfer(), mode: .async) }
+      let history = UndoHistory(of: stores[0], stores[1])
+      for transfer in transfers { _ = await transfer.result }
+      while history.canUndo { await history.undo().ended() }
+      let balances = stores.map(\.model)
+      try check(balances[0] + balances[1] == 0, "\(balances)")
+    }
+  }
+
   /// Where a dispatch ended after `whenEnded` had looked for that, and before it looked for the queue, its closure could
   /// be called on a thread of the system's.
   @Test(arguments: [Dispatcher.Mode.async, .serial])

@@ -63,6 +63,13 @@ private enum Newcomer: CaseIterable {
   }
 }
 
+/// Notes whether it is released in an exclusive section.
+private final class Witness: Sendable {
+  static let sections = Recorder<Bool>()
+
+  deinit { Self.sections.record(ThreadState.current.exclusive != nil) }
+}
+
 /// The number of elements that changes of a test have taken over when they were merged.
 private let moved = Locked(0)
 
@@ -141,6 +148,66 @@ struct UndoHistoryTests {
     #expect(!history.canRedo)
     await history.undo().ended()
     #expect(store.model.title == "one")
+  }
+
+  /// The count follows the title, and so does a shape of the drawing itself.
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func whatAnObserverChangesInAnUndoEndsNoRedo(mode: Dispatcher.Mode) async {
+    let drawing = register()
+    let count = dispatcher.register(
+      store: Store(identifier: "count", model: 0) { On(Last.self) { count, _ in count = 0 } })
+    let history = UndoHistory(of: drawing, count)
+    let token = drawing.observe(.part(\.title)) { change in
+      count.updateModel { $0 = change.value.count }
+      drawing.updateModel { $0.shapes[change.value.count] = Shape(name: change.value) }
+    }
+    for letter in "word" { edit { $0.title.append(letter) } }
+    let last = drawing.model
+    for length in (0..<4).reversed() {
+      #expect(history.canUndo)
+      await history.undo(mode: mode).ended()
+      #expect(drawing.model.title.count == length && count.model == length)
+      #expect(drawing.model.shapes[length + 1] == nil)
+    }
+    #expect(!history.canUndo)
+    for length in 1...4 {
+      #expect(history.canRedo)
+      await history.redo(mode: mode).ended()
+      #expect(drawing.model.title.count == length && count.model == length)
+    }
+    #expect(!history.canRedo && drawing.model == last)
+    token.cancel()
+  }
+
+  @Test func whatAnObserverChangesInAnUndoIsAPartOfTheNextStep() async {
+    let drawing = register()
+    let history = UndoHistory(of: drawing)
+    let token = drawing.observe(.part(\.title)) { change in
+      drawing.updateModel { $0.shapes[0] = Shape(x: change.value.count) }
+    }
+    edit { $0.title = "a" }
+    edit { $0.title = "ab" }
+    await history.undo().ended()
+    edit { $0.title = "abc" }
+    #expect(!history.canRedo)
+    for title in ["a", ""] {
+      await history.undo().ended()
+      #expect(drawing.model.title == title && drawing.model.shapes[0]?.x == title.count)
+    }
+    #expect(!history.canUndo)
+    token.cancel()
+  }
+
+  @Test func whatAStepNoLongerNeedsIsReleasedOutsideOfExclusiveSections() async {
+    let store = dispatcher.register(
+      store: Store(identifier: "witness", model: Witness?.none) {
+        On(Last.self) { witness, _ in witness = Witness() }
+      })
+    let history = UndoHistory(of: store, groupedBy: { _ in "all" }, within: .seconds(3_600))
+    for _ in 0..<8 { dispatcher.dispatch(Last(), mode: .sync) }
+    #expect(Witness.sections.count > 0 && Witness.sections.all.allSatisfy { !$0 })
+    await history.undo().ended()
+    #expect(store.model == nil && !history.canUndo)
   }
 
   @Test func anActionOverSeveralStoresIsOneStep() async {
@@ -279,8 +346,8 @@ struct UndoHistoryTests {
     }
     var step = UndoState.Step(commit(1, of: 0), key: nil, time: 0)
     for number in 2...1_000 {
-      step.add(commit(number, of: 0))
-      if number % 10 == 0 { step.add(commit(number / 10, of: 1)) }
+      _ = step.add(commit(number, of: 0))
+      if number % 10 == 0 { _ = step.add(commit(number / 10, of: 1)) }
     }
     for (index, count) in [1_000, 100].enumerated() {
       let numbers = step[index].flatMap(\.partChanges).flatMap { ($0 as! Change).numbers }

@@ -155,25 +155,13 @@ extension DispatchRecorder {
       return (tape: tape, store: store)
     }
     let indices = members.map { $0.tape.index }
-    // Kept to the end of this function, since the closures below run in the stores' exclusive sections.
-    let moves = Locked(Moves.notTaken)
+    // Kept to the end of this function, since the entries' closures run in the stores' exclusive sections.
+    let moves = TakenOnce { [core] in
+      core.state.withLock { $0.takeMoves(of: indices, from: present, to: mark, of: count) }
+    }
     let entries = members.compactMap { member in
       let tape = member.tape
-      return tape.restoringEntry(of: TimeTravel.self) { [core] model in
-        let changes: [StateDistance]? = moves.withLock { moves in
-          // For the first store, when all of them are locked.
-          if case .notTaken = moves {
-            let taken = core.state.withLock {
-              $0.takeMoves(of: indices, from: present, to: mark, of: count)
-            }
-            moves = taken.map { .known($0) } ?? .unknown
-          }
-          return if case .known(let known) = moves { known[tape.index] } else { nil }
-        }
-        guard let changes, !changes.allSatisfy(\.isEmpty) else { return false }
-        for part in changes { part.apply(to: model) }
-        return true
-      }
+      return tape.restoringEntry(of: TimeTravel.self) { moves.value?[tape.index] ?? [] }
     }
     if entries.isEmpty { return }
     // Limits, and a block that is cancelled, would keep it from coming back.
@@ -184,21 +172,12 @@ extension DispatchRecorder {
       entries, by: TimeTravel(), mode: .async, options: options, isPartOfPause: true,
       CallSite(fileID: #fileID, line: #line))
     let error = await handle.result.error
-    switch moves.withLock(\.self) {
-    case .notTaken: if let error { throw TravelError(.storesNotSet, cause: error) }
-    case .unknown: throw TravelError(.tooFarBack)
-    // Once the first store has changed, all do: an error is then one of saving them.
-    case .known: break
+    guard let taken = moves.taken else {
+      if let error { throw TravelError(.storesNotSet, cause: error) }
+      return
     }
-  }
-
-  /// The changes by which a travel sets stores, by their indices.
-  private enum Moves: Sendable {
-    /// No store is locked yet. Can become unknown, or known.
-    case notTaken
-    /// Not all changes on the way are known, so that no store is set.
-    case unknown
-    case known([Int: [StateDistance]])
+    // Once the first store has changed, all do: an error is then one of saving them.
+    if taken == nil { throw TravelError(.tooFarBack) }
   }
 
   /// Whether a travel sets a store: one of the dispatcher, or one that was unregistered since it was set.

@@ -7,7 +7,8 @@
 ///
 /// A step is what one dispatch has changed in these stores, or what one `updateModel` has. Undo and redo are atomic
 /// actions (`UndoStep`): all stores change, or none, with new versions, and middleware, observers, effects and
-/// persistence see them. A dispatch that changes a store after an undo ends what could be done again.
+/// persistence see them. A dispatch that changes a store after an undo ends what could be done again. What an observer
+/// changes inside an undo does not: the next undo or redo takes that back first.
 ///
 /// A step keeps the elements that it has changed in the dictionaries that the store names by `undoesInPlace(_:)`, or
 /// saves by `.elements`. It also keeps the rest of the model, which shares its storage with the steps around it. Name
@@ -46,6 +47,12 @@ public final class UndoHistory: Sendable {
       taped[0].dispatcher)
     self.log = log
     tapes = taped.enumerated().map { StoreTape(of: $1, to: log, index: $0) }
+    // A tape has missed what an atomic action did before it began. With all stores locked, none is under way.
+    let storages = taped.map(\.storageOfTape).sorted { $0.lockRank < $1.lockRank }
+    for storage in storages { storage.lock.lock() }
+    let released = log.state.withLock { $0.removeAll() }
+    for storage in storages.reversed() { storage.lock.unlock() }
+    withExtendedLifetime(released) {}
   }
 
   deinit {
@@ -94,11 +101,13 @@ public final class UndoHistory: Sendable {
     _ step: UndoStep, _ mode: Dispatcher.Mode, _ callSite: CallSite
   ) -> DispatchHandle {
     let stores = tapes.map(\.store)
-    let claim = UndoClaim(step, log)
+    let move = TakenOnce { [log] in
+      let id = DispatchContext.currentTransaction(on: .current)
+      return log.state.withLock { step == .undo ? $0.undo(by: id) : $0.redo(by: id) }
+    }
+    if isPlanted(.stepTakenEarly) { _ = move.value }
     let entries = tapes.compactMap { tape in
-      tape.restoringEntry(of: UndoStep.self, noting: step) { model in
-        claim.change(model, at: tape.index)
-      }
+      tape.restoringEntry(of: UndoStep.self, noting: step) { move.value?[tape.index] ?? [] }
     }
     guard let dispatcher = stores[0]?.dispatcher, entries.count == tapes.count,
       stores.allSatisfy({ $0?.dispatcher === dispatcher })
@@ -153,6 +162,7 @@ private final class UndoLog: TapeSink {
     var (key, time): (TypedKey?, Int64) = (nil, 0)
     if let makeKey = self.key, let action = action() {
       key = makeKey(HandledAction.unwrapped(action)).map { TypedKey($0) }
+      if let key { kept.release(key) }
       let clock = clock.withLock(\.self) ?? takeClock(of: dispatcher(), &kept)
       time = clock?.nanoseconds ?? 0
     }
@@ -169,36 +179,5 @@ private final class UndoLog: TapeSink {
     kept.release(dispatcher)
     clock.withLock { $0 = dispatcher.clock }
     return dispatcher.clock
-  }
-}
-
-/// The step that one dispatch undoes or does again, taken when its first store changes.
-///
-/// All stores are locked meanwhile, so none of them can commit in between.
-private final class UndoClaim: Sendable {
-  private let kind: UndoStep
-  private let log: UndoLog
-  /// The step; the outer nil before it is taken, the inner one if there is none.
-  private let step = Locked<UndoState.Step??>(nil)
-
-  init(_ kind: UndoStep, _ log: UndoLog) {
-    (self.kind, self.log) = (kind, log)
-    if isPlanted(.stepTakenEarly) { _ = takeStep() }
-  }
-
-  /// Changes the model of a store; returns false if the step has not changed it.
-  func change(_ model: UnsafeMutableRawPointer, at index: Int) -> Bool {
-    guard let commits = takeStep()?[index], !commits.isEmpty else { return false }
-    StateDistance(commits: commits, isBack: kind == .undo).apply(to: model)
-    return true
-  }
-
-  private func takeStep() -> UndoState.Step? {
-    step.withLock { step in
-      if let step { return step }
-      let taken = log.state.withLock { kind == .undo ? $0.undo() : $0.redo() }
-      step = .some(taken)
-      return taken
-    }
   }
 }

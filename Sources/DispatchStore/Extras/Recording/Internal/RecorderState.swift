@@ -149,7 +149,7 @@ struct RecorderState: Sendable {
   private var forgotten: [ClosedRange<Int>] = []
   /// The places at which stores are that a travel has set to an earlier state, and the number of commits before it.
   private var places: [Int: (mark: Int, count: Int)] = [:]
-  /// The entries and commits from before a travel, which don't count for the limits during it: they are the way back.
+  /// How much there was before a travel: the way back, by which the limits are raised until it ends.
   private var travelled = (count: 0, bytes: 0)
   /// The stores that a travel has set in its first step, the only ones that it sets; nil without one.
   private(set) var travellers: Set<Int>?

@@ -84,16 +84,17 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - action: The action that observers get, if the store has it.
-  ///   - changes: Undoes or repeats changes of the model, in the store's exclusive section; returns false if there are
-  ///     none.
+  ///   - changes: Returns the changes to make, in the store's exclusive section. All of their commits are kept until the
+  ///     dispatch has ended.
   func restoringEntry(
     of actionType: any ActionType.Type, noting action: AnyAction? = nil,
-    _ changes: @escaping @Sendable (UnsafeMutableRawPointer) -> Bool
+    _ changes: @escaping @Sendable () -> [StateDistance]
   ) -> StoreEntry? {
     store?.restoringEntry(of: actionType, noting: action, at: index) { model in
-      let isChanged = changes(model)
-      self.skips = isChanged
-      return isChanged
+      let distances = changes()
+      self.skips = !distances.allSatisfy(\.isEmpty)
+      for distance in distances { distance.apply(to: model) }
+      return self.skips
     }
   }
 }

@@ -18,11 +18,12 @@ struct UndoState {
     /// Adds a commit of a dispatch that has one in the step, or with the step's key.
     ///
     /// A commit to a store without an action, such as that of a block to another store, has neither key nor time.
-    mutating func join(_ commit: TapedCommit, key: TypedKey?, time: Int64) {
-      add(commit)
+    /// Returns the commits that have become a part of others.
+    mutating func join(_ commit: TapedCommit, key: TypedKey?, time: Int64) -> [TapedCommit] {
       dispatchIDs.note(commit.dispatchID)
       self.key = self.key ?? key
       self.time = max(self.time, time)
+      return add(commit)
     }
 
     /// The commits of a store, the oldest first.
@@ -32,15 +33,35 @@ struct UndoState {
 
     /// Adds a commit, merged with those of its store that as many were merged into.
     ///
-    /// So each is merged a logarithmic number of times, and the step has a logarithmic number of them.
-    mutating func add(_ commit: TapedCommit) {
-      var commit = commit
+    /// So each is merged a logarithmic number of times, and the step has a logarithmic number of them. Returns the merged
+    /// ones.
+    mutating func add(_ commit: TapedCommit) -> [TapedCommit] {
+      var (commit, merged) = (commit, [TapedCommit]())
       while let place = commits.lastIndex(where: { $0.index == commit.index }),
         commits[place].mergedCount <= commit.mergedCount
       {
-        commit = commits.remove(at: place).merged(with: commit)
+        let former = commits.remove(at: place)
+        merged += [former, commit]
+        commit = former.merged(with: commit)
       }
       commits.append(commit)
+      return merged
+    }
+  }
+
+  /// The changes of an undo or a redo.
+  struct Move {
+    /// Changes by observers in those before, to be taken back first.
+    fileprivate let aside: Step?
+    fileprivate let step: Step
+    fileprivate let isBack: Bool
+
+    /// The changes of a store, in order.
+    subscript(index: Int) -> [StateDistance] {
+      [
+        StateDistance(commits: aside?[index] ?? [], isBack: true),
+        StateDistance(commits: step[index], isBack: isBack),
+      ]
     }
   }
 
@@ -53,9 +74,13 @@ struct UndoState {
   private var isClosed = false
   /// Whether the last step is the latest change, so that one with its key may join it.
   private var isLastStepOpen = false
+  /// The dispatches of the last undos and redos.
+  private var restorations = ShortList<DispatchID>()
+  /// Changes by observers in these, since the last one.
+  private var aside: Step?
   /// The last dispatches with a commit that can't be undone: their other commits are in no step either.
   private var unfit = ShortList<DispatchID>()
-  /// How far back the steps of a dispatch are looked for, when another one has come between its commits.
+  /// The number of steps among which that of a dispatch is looked for: others may have come between its commits.
   private static let reach = 64
 
   init(limit: Int, interval: Int64) {
@@ -65,22 +90,38 @@ struct UndoState {
 
   /// Adds a commit: to the step of its dispatch, to the last step if that has its key, or as a step of its own.
   ///
-  /// A commit that can't be undone ends the history before it, and so does each later one of its dispatch.
+  /// A commit that can't be undone ends the history before it, and so does each later one of its dispatch. One that an
+  /// observer makes in an undo is put aside.
   mutating func add(_ commit: TapedCommit, key: TypedKey?, time: Int64) -> Released? {
+    let isFit = commit.canBeUndone && commit.dispatchID.map { unfit.contains($0) } != true
+    if isFit, let id = commit.dispatchID, restorations.contains(id) {
+      let merged = aside?.join(commit, key: nil, time: 0)
+      if merged == nil { aside = Step(commit, key: nil, time: 0) }
+      return merged.map { Released($0) }
+    }
     defer { isLastStepOpen = true }
-    var released = future
+    var (released, merged) = (future, [TapedCommit]())
     if !released.isEmpty, !isPlanted(.keptFuture) { future = [] }
-    if !commit.canBeUndone || commit.dispatchID.map({ unfit.contains($0) }) == true {
+    let begun = beginStepWithAside()
+    if !isFit {
       unfit.note(commit.dispatchID)
       released += past
+      merged = [commit]
       past = []
-    } else if let index = step(of: commit) ?? lastStep(with: key, at: time) {
-      past[index].join(commit, key: key, time: time)
+    } else if let index = step(of: commit) ?? begun ?? lastStep(with: key, at: time) {
+      merged = past[index].join(commit, key: key, time: time)
     } else {
       past.append(Step(commit, key: key, time: time))
-      released += takeExcess()
     }
-    return released.isEmpty ? nil : Released(released)
+    released += takeExcess()
+    return released.isEmpty && merged.isEmpty ? nil : Released(released, merged)
+  }
+
+  /// Makes what observers have changed the beginning of the next step.
+  private mutating func beginStepWithAside() -> Int? {
+    guard let aside = aside.take() else { return nil }
+    past.append(aside)
+    return past.count - 1
   }
 
   /// The step of the commit's dispatch, unless a later step has changed the store: then the order would be lost.
@@ -112,19 +153,23 @@ struct UndoState {
   }
 
   /// Moves the last step to those that can be done again.
-  mutating func undo() -> Step? {
+  mutating func undo(by id: DispatchID?) -> Move? {
     guard !isClosed, let step = past.popLast() else { return nil }
-    isLastStepOpen = false
     future.append(step)
-    return step
+    return begin(Move(aside: aside.take(), step: step, isBack: true), by: id)
   }
 
   /// Moves the step that was undone last back.
-  mutating func redo() -> Step? {
+  mutating func redo(by id: DispatchID?) -> Move? {
     guard !isClosed, let step = future.popLast() else { return nil }
-    isLastStepOpen = false
     past.append(step)
-    return step
+    return begin(Move(aside: aside.take(), step: step, isBack: false), by: id)
+  }
+
+  private mutating func begin(_ move: Move, by id: DispatchID?) -> Move {
+    isLastStepOpen = false
+    restorations.note(id)
+    return move
   }
 
   /// Ends undo and redo.
@@ -133,8 +178,8 @@ struct UndoState {
   mutating func close() { isClosed = true }
 
   mutating func removeAll() -> Released {
-    defer { (past, future) = ([], []) }
-    return Released(past + future)
+    defer { (past, future, aside) = ([], [], nil) }
+    return Released(past + future + [aside].compactMap(\.self))
   }
 }
 
