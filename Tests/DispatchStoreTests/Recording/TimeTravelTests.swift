@@ -350,6 +350,19 @@ struct TimeTravelTests {
     withExtendedLifetime(token) {}
   }
 
+  @Test func aRecorderTravelsUntilTheLastStatesAreSet() async throws {
+    let first = book(1)
+    let second = book(2)
+    _ = book(4)
+    let seen = Recorder<Bool>()
+    let token = stores[0].observe(.model) { [recorder] _ in seen.record(recorder.isTravelling) }
+    try await recorder.travel(to: number(first))
+    try await recorder.travel(to: number(second))
+    try await recorder.resume()
+    #expect(seen.all == [false, true, true] && !recorder.isTravelling)
+    token.cancel()
+  }
+
   @Test func aChangeOutsideOfDispatchesIsLostWithTheNextStep() async throws {
     let first = book(1)
     _ = book(2)

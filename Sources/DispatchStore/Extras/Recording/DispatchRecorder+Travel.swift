@@ -102,15 +102,13 @@ extension DispatchRecorder {
       storeIdentifiers: lost)
   }
 
-  /// Whether stores are set to an earlier state.
-  public var isTravelling: Bool {
-    travel.withLock { if case .past = $0 { true } else { false } }
-  }
+  /// Whether stores are set to an earlier state, also while they are set to another one.
+  public var isTravelling: Bool { travel.withLock(\.isPast) }
 
   private func beginToMove() throws(TravelError) -> TravelState {
     try travel.withLock { state throws(TravelError) in
       if case .moving = state { throw TravelError(.underWay) }
-      defer { state = .moving }
+      defer { state = .moving(wasPast: state.isPast) }
       return state
     }
   }

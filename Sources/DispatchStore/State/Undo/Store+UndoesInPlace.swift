@@ -17,7 +17,9 @@ extension Store {
   ///
   /// Call it again for each further dictionary.
   ///
-  /// - Parameter path: The dictionary, by properties.
+  /// - Parameter path: The dictionary, by stored properties without observers. A property that is computed or has
+  ///   observers is set when an atomic action begins and ends: what its code changes is not undone, and the dictionary is
+  ///   copied.
   /// - Returns: The store.
   /// - Precondition: The dictionary is in no object.
   @discardableResult
