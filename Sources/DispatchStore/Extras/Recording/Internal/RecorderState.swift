@@ -252,7 +252,7 @@ struct RecorderState: Sendable {
     return add(entry)
   }
 
-  /// Adds a dispatch that has ended; returns what is no longer kept.
+  /// Adds a dispatch that has ended, unless the recorder is unregistered; returns what is no longer kept.
   ///
   /// - Parameter hasWaited: Whether its end has waited until its commits were saved.
   mutating func add(_ entry: Entry, hasWaited: Bool = false) -> Released? {
