@@ -768,6 +768,34 @@ struct DurableEffectTests {
     }
   }
 
+  /// Their last attempt has ended its process, perhaps after it had reached the bank.
+  @Test(arguments: [true, false])
+  func areReconciledIfTheirDeadLetterIsRunAgain(wasDone: Bool) async throws {
+    let (bank, asked, begun, hangs) = (ChargingBank(), Recorder<Int>(), Recorder<Int>(), Latch())
+    for process in 1...2 {
+      let service = try await PaymentService(database, ChargingBank(), attempts: 1) {
+        begun.record(process)
+        await hangs.opened()
+      }
+      if process == 1 { service.dispatcher.dispatch(OrderPlaced()) }
+      _ = await begun.first(process)
+      database.crash()
+    }
+    let last = try await PaymentService(
+      database, bank, attempts: 1,
+      onRestart: .reconcile { order, _ in
+        asked.record(order.id)
+        return wasDone ? .done(OrderPaid(id: order.id)) : .runAgain
+      })
+    _ = await last.warnings.first(1)
+    let letter = try #require(last.dispatcher.deadLetters.first)
+    #expect(asked.all.isEmpty)
+    #expect(last.dispatcher.runAgain(letter))
+    await last.paid(1)
+    #expect(asked.all == [1] && bank.keys.all.count == (wasDone ? 0 : 1))
+    hangs.open()
+  }
+
   @Test func areInTheTransactionOfTheirCauseAndOfTheirEnd() async throws {
     for commit in 0..<4 {
       let (database, bank) = (MemoryDatabase(), ChargingBank())

@@ -92,6 +92,8 @@ public enum EffectRecovery<Action: ActionType>: Sendable {
   /// Does it again, with the same key.
   case runAgain
   /// Asks first whether it was done, if the outside world can't take a key.
+  ///
+  /// Asks, too, if the work is a dead letter of an earlier process that is run again.
   case reconcile(
     @Sendable (_ action: Action, _ context: EffectContext) async throws -> EffectReconciliation)
 }

@@ -21,7 +21,7 @@ extension OutboxEntry {
     var error: String?
     /// When it failed for good, in milliseconds since 1970.
     var failed: Int64?
-    /// Whether a process has died with it.
+    /// Whether a process has left it, and has perhaps reached the outside world.
     var wasLeft = false
     /// Whether the attempt that is being made is counted among the attempts already.
     var isCounted = false
@@ -43,9 +43,7 @@ extension OutboxEntry {
     /// false if it is none.
     mutating func revive() -> Bool {
       guard failed != nil, phase != .done else { return false }
-      let revival = Phase.reviving(ends: phase == .running ? 2 : 1)
-      self = Progress()
-      phase = revival
+      self = Progress(wasLeft: wasLeft, phase: .reviving(ends: phase == .running ? 2 : 1))
       return true
     }
 
