@@ -306,6 +306,42 @@ struct DurableEffectTests {
     #expect(dispatcher.pendingEffects.count == (isPersistent ? 999 : 0))
   }
 
+  /// The second run has its turn, and waits for a place of the queue.
+  @Test(arguments: [true, false], [true, false])
+  func thatWaitForAPlaceOfTheQueueAreLeftIfTheirDispatcherEnds(
+    isPersistent: Bool, isShutDown: Bool
+  ) async throws {
+    let (dispatcher, _, persistence) = try await open(isPersistent: isPersistent)
+    dispatcher.queue.maxConcurrentOperationCount = 1
+    dispatcher.addStage()
+    let (begun, goesOn, isTaken, free) = (Recorder<Int>(), Latch(), Latch(), Latch())
+    dispatcher.register(
+      effect: DurableEffect("charge", on: OrderPlaced.self, maxConcurrentRuns: 1) { order, _ in
+        begun.record(order.id)
+        await goesOn.opened()
+        return nil
+      })
+    let first = dispatcher.dispatch(OrderPlaced(id: 1))
+    _ = await begun.first(1)
+    await dispatcher.dispatch(OrderPlaced(id: 2)).ended()
+    // Its work takes its place in line once its cause is saved.
+    try await persistence?.flush()
+    let holder = dispatcher.dispatch(action: Script.blocks(opening: isTaken, until: free))
+    await isTaken.opened()
+    goesOn.open()
+    await first.settled()
+    if isShutDown { dispatcher.shutDown() } else { dispatcher.close() }
+    free.open()
+    #expect(await holder.result.isSuccess)
+    #expect(await dispatcher.drain().isComplete)
+    let begins = !isPersistent && !isShutDown
+    #expect(begun.all == (begins ? [1, 2] : [1]))
+    #expect(dispatcher.pendingEffects.count == (isPersistent ? 1 : 0))
+    #expect(dispatcher.deadLetters.count == (isPersistent || begins ? 0 : 1))
+    try await persistence?.flush()
+    #expect(rows.count == (isPersistent ? 1 : 0))
+  }
+
   @Test(arguments: [true, false])
   func waitForATurnAgainIfTheirRunsAreCancelled(isPersistent: Bool) async throws {
     let latch = Latch()
@@ -413,6 +449,41 @@ struct DurableEffectTests {
     #expect(await dispatcher.drain().isComplete)
     try await persistence?.flush()
     #expect(rows.isEmpty)
+  }
+
+  /// What prevents an attempt while its count is being saved.
+  enum Prevention: CaseIterable { case removed, unregistered, closed, shutDown }
+
+  @Test(arguments: Prevention.allCases)
+  func areNotAttemptedIfThatIsPreventedBeforeTheirCountIsSaved(by prevention: Prevention)
+    async throws
+  {
+    let (begun, hangs) = (Recorder<Int>(), Latch())
+    let first = try await PaymentService(database, ChargingBank()) { await hangs.opened() }
+    await first.dispatcher.send(OrderPlaced())
+    database.crash()
+    let (dispatcher, _, persistence) = try await open(isPersistent: true)
+    let registration = dispatcher.register(
+      effect: DurableEffect("charge", on: OrderPlaced.self) { order, _ in
+        begun.record(order.id)
+        return nil
+      })
+    database.hold()
+    dispatcher.resumeWork()
+    while dispatcher.pendingEffects.first?.attempts != 1 { await Task.yield() }
+    switch prevention {
+    case .removed: #expect(dispatcher.remove(dispatcher.pendingEffects[0]))
+    case .unregistered: #expect(registration.unregister())
+    case .closed: dispatcher.close()
+    case .shutDown: dispatcher.shutDown()
+    }
+    database.release()
+    while registration.runCount > 0 { await Task.yield() }
+    #expect(begun.all.isEmpty)
+    #expect(dispatcher.pendingEffects.map(\.attempts) == (prevention == .removed ? [] : [0]))
+    try await persistence?.flush()
+    #expect(rows.count == (prevention == .removed ? 0 : 1))
+    hangs.open()
   }
 
   @Test(arguments: [true, false])

@@ -11,10 +11,17 @@ struct DurableAttempt {
     // Nothing would be saved of it, and the database may have an owner that does the work.
     if hasFailedToSave { return nil }
     let (end, before) = (OutboxEnd(entry), entry.progress)
-    if before.wasLeft, await !outbox.countAhead(entry, of: effect.attemptCount) {
-      let progress = entry.progress
-      if progress.failed != nil, let error = progress.error { reportLetter(error) }
-      return nil
+    if before.wasLeft {
+      guard await outbox.countAhead(entry, of: effect.attemptCount) else {
+        let progress = entry.progress
+        if progress.failed != nil, let error = progress.error { reportLetter(error) }
+        return nil
+      }
+      // Saving the count may take long, and the work may have been removed meanwhile.
+      guard run.mayCallBody else {
+        outbox.uncount(entry)
+        return nil
+      }
     }
     do {
       let next = try await run.withTimeLimit(effect.attemptTimeout) {

@@ -77,6 +77,8 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   var dispatchID: DispatchID { standIn.id }
   var hasEnded: Bool { state.withLock(\.hasEnded) }
   var isActive: Bool { state.withLock(\.isActive) }
+  /// Whether an attempt may call the body: a cancellation, or the end of the dispatcher, may have come before.
+  var mayCallBody: Bool { isActive && !registered.beginsNone }
   /// Whether a test waits for the run, which does not pause, and none of whose tasks sleeps.
   var isAwake: Bool { sleeps?.isEmpty == true && !state.withLock(\.isPausing) }
   /// Whether the run's new dispatches are cancelled, since what follows the client's dispatch is.
@@ -99,8 +101,6 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   /// Begins an attempt on this thread.
   func begin() {
     yieldPoint(.beginEffect)
-    // A shut-down may have come while the run waited for its turn. Durable work is given up by its outbox.
-    if work == nil, dispatcher.isShutDown { cancel() }
     guard let attempt = state.withLock({ $0.begin() }) else { return registered.ended(self) }
     let executor = OperationExecutor(dispatcher.pool)
     let context = TaskContext(following: standIn, of: dispatcher, sleeps: sleeps)
@@ -133,7 +133,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
 
   /// Runs the body once; returns the pause before another attempt, if there is one.
   private func make(_ attempt: Int) async -> Duration? {
-    if !isActive { return nil }
+    if !mayCallBody { return nil }
     putDeadline()
     let began = dispatcher.clock.nanoseconds
     do {

@@ -152,11 +152,9 @@ final class RegisteredEffect: DispatchFollower {
     guard let outbox else { return }
     // Before the pauses are taken: a run that comes to its pause from now on ends.
     outbox.close()
-    // Pauses end. Saved work that has not begun is left to the next process, and after a shut-down nothing begins.
-    let isSaved = outbox.keeper != nil
-    let beginsNone = isSaved || reference.dispatcher?.isShutDown != false
+    let beginsNone = beginsNone
     let left = lines.withLock { lines in
-      if isSaved { _ = lines.close() }
+      if outbox.keeper != nil { _ = lines.close() }
       return lines.takePausing() + (beginsNone ? lines.takeWaiting() : [])
     }
     for run in left { run.cancel() }
@@ -169,6 +167,13 @@ final class RegisteredEffect: DispatchFollower {
   }
 
   // MARK: All effects
+
+  /// Whether no attempt begins any more: after a shut-down, and after the close of a dispatcher that leaves saved work to
+  /// the next process.
+  var beginsNone: Bool {
+    if let outbox, outbox.keeper != nil, outbox.isClosed { return true }
+    return reference.dispatcher?.isShutDown != false
+  }
 
   var runCount: Int { lines.withLock(\.runCount) }
 
