@@ -165,6 +165,28 @@ struct DurableEffectTests {
     #expect(pending.compactMap { ($0.action as? OrderPlaced)?.id } == Array(1...22))
   }
 
+  /// Otherwise those would overtake it that come to their turns once the commit is saved.
+  @Test func thatWereLeftTakeTheirTurnsInOrderAlthoughACommitIsNotSaved() async throws {
+    let (begun, hangs) = (Recorder<Int>(), Latch())
+    let first = try await PaymentService(database, ChargingBank()) { await hangs.opened() }
+    for id in 1...20 { await first.dispatcher.send(OrderPlaced(id: id)) }
+    database.crash()
+    let (dispatcher, _, _) = try await open(isPersistent: true)
+    let registration = dispatcher.register(
+      effect: DurableEffect("charge", on: OrderPlaced.self, maxConcurrentRuns: 1) { order, _ in
+        begun.record(order.id)
+        return nil
+      })
+    database.hold()
+    dispatcher.every(.seconds(3_600), name: "later", perform: OrderPlaced(id: 21))
+    dispatcher.resumeWork()
+    #expect(registration.runCount == 1)
+    database.release()
+    #expect(await begun.first(20) == Array(1...20))
+    dispatcher.close()
+    hangs.open()
+  }
+
   @Test(arguments: [true, false])
   func areRunAgainWithTheSameKey(isPersistent: Bool) async throws {
     let bank = ChargingBank(failing: 2)
