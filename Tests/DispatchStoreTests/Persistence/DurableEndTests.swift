@@ -4,8 +4,36 @@ import Testing
 
 @testable import DispatchStore
 
+/// A companion with a row, which notes when that is kept.
+private final class RowProbe: DispatchCompanion, @unchecked Sendable {
+  // because `dispatch` is locked, and all else constant
+  let dispatch = Locked<Dispatch?>(nil)
+  /// Whether the dispatch still ran, so that no deadline could end it on another thread.
+  let ran = Recorder<Bool>()
+
+  override func rows(of result: DispatchResult) -> [CompanionRow] {
+    let row = CompanionRow(kind: .schedule, key: "probe", value: nil) { [dispatch, ran] in
+      ran.record(dispatch.withLock { $0 }?.details?.withState(\.needsScheduler) == true)
+      return true
+    }
+    return [row]
+  }
+}
+
 @Suite("The end of dispatches to persistent stores", .timeLimit(.minutes(10)))
 struct DurableEndTests {
+  @Test func keepsRowsBeforeADeadlineMayEndTheDispatch() async throws {
+    let (stage, probe, goesOn) = (try await PersistenceStage(), RowProbe(), Latch())
+    let handle = stage.dispatcher.dispatch(
+      SlowDeposit(account: "a", latch: goesOn),
+      options: DispatchOptions().controlled { $0.companions = [probe] })
+    probe.dispatch.withLock { $0 = handle.dispatch }
+    goesOn.open()
+    #expect(await handle.result.isSuccess)
+    probe.dispatch.withLock { $0 = nil }
+    #expect(probe.ran.all == [true])
+  }
+
   @Test(arguments: Way.all)
   func comesOnceTheCommitsAreSaved(way: Way) async throws {
     let stage = try await PersistenceStage()

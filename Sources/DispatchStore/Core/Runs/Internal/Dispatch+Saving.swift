@@ -92,16 +92,15 @@ extension Dispatch {
 }
 
 extension DispatchDetails {
-  /// Begins the wait until commits are saved, and keeps the rows of companions that were in no commit.
+  /// Keeps the rows of companions that were in no commit, and begins the wait until commits are saved.
   fileprivate func beginSaving(_ end: PendingEnd, _ result: @autoclosure () -> DispatchResult) {
-    var rows: [CompanionRow] = []
     if !hasLostCommit, !companions.isEmpty {
-      // Before the wait: from then on a deadline may end the dispatch on another thread, and its sequence is gone.
+      // Before the wait: from then on a deadline may end the dispatch on another thread, which takes the rows for kept.
       let result = result()
-      rows = companions.flatMap { $0.rows(of: result) }
+      let rows = companions.flatMap { $0.rows(of: result) }
+      if !rows.isEmpty { end.gate.keep(rows) }
     }
     withState { $0.beginSaving(end) }
-    if !rows.isEmpty { end.gate.keep(rows) }
   }
 }
 
