@@ -719,21 +719,43 @@ struct DurableEffectTests {
     #expect(service.dispatcher.diagnosis().description.contains("1 dead letters"))
   }
 
-  @Test func deadLettersSurviveARestart() async throws {
+  @Test(arguments: [true, false])
+  func deadLettersSurviveARestart(isResumed: Bool) async throws {
     let bank = ChargingBank(failing: 1)
     let first = try await PaymentService(database, bank, attempts: 1)
     await first.dispatcher.dispatch(OrderPlaced()).settled()
     try await first.persistence!.flush()
     let key = first.dispatcher.deadLetters[0].key
     database.crash()
-    let next = try await PaymentService(database, bank)
+    let next = try await PaymentService(database, bank, resumes: isResumed)
     let letters = next.dispatcher.deadLetters
     #expect(letters.map(\.key) == [key])
     #expect(letters[0].error == "BankIsClosed()" && letters[0].attempts == 1)
     #expect(bank.keys.all.count == 1, "A dead letter does not run by itself.")
     #expect(next.dispatcher.runAgain(letters[0]))
+    next.dispatcher.resumeWork()
     await next.paid(1)
+    await next.dispatcher.drain()
     #expect(bank.keys.all == [key, key])
+  }
+
+  @Test func deadLettersOfAnEffectThatIsNotRegisteredWaitForIt() async throws {
+    let first = try await PaymentService(database, ChargingBank(failing: 1), attempts: 1)
+    await first.dispatcher.dispatch(OrderPlaced()).settled()
+    try await first.persistence!.flush()
+    database.crash()
+    let (dispatcher, _, _) = try await open(isPersistent: true)
+    dispatcher.resumeWork()
+    #expect(dispatcher.runAgain(try #require(dispatcher.deadLetters.first)))
+    #expect(dispatcher.deadLetters.isEmpty && dispatcher.pendingEffects.count == 1)
+    let done = Recorder<Int>()
+    dispatcher.register(
+      effect: DurableEffect("charge", on: OrderPlaced.self) { order, _ in
+        done.record(order.id)
+        return nil
+      })
+    #expect(await done.first(1) == [1])
+    await dispatcher.drain()
   }
 
   @Test func whoseActionCanNotBeEncodedAreReportedAndKept() async throws {

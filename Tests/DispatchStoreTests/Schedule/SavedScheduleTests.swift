@@ -868,7 +868,8 @@ struct SavedScheduleTests {
     await next.reached { $0.reminded == [2] }
   }
 
-  @Test func thatFailBecomeDeadLetters() async throws {
+  @Test(arguments: [true, false])
+  func thatFailBecomeDeadLetters(isResumed: Bool) async throws {
     let first = try await Office(database, clock)
     first.dispatcher.dispatch(
       Remind(order: 1, fails: true), options: .delayed(by: .seconds(1), name: "r"))
@@ -877,7 +878,7 @@ struct SavedScheduleTests {
     #expect(first.warnings.all.map(\.kind) == [.deadLetter])
     try await first.persistence.flush()
     database.crash()
-    let next = try await Office(database, clock)
+    let next = try await Office(database, clock, resumes: isResumed)
     let letters = next.dispatcher.deadLetters
     #expect(letters.map(\.name) == ["r"] && letters[0].kind == .schedule)
     #expect(letters[0].error == "NobodyThere()")

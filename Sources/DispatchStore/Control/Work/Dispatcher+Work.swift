@@ -64,7 +64,8 @@ extension Dispatcher {
 
   /// Runs the work of a dead letter again, with all of its attempts and the same key.
   ///
-  /// It inherits neither cancellation nor deadline from a block that calls this.
+  /// It inherits neither cancellation nor deadline from a block that calls this. If its effect is not registered, it
+  /// begins once that is.
   ///
   /// - Returns: Whether it was a dead letter still, its action is known, and the work was accepted. It stays a dead
   ///   letter if a full limit or a closed dispatcher refuses it.

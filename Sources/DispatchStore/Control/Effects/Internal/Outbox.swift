@@ -243,9 +243,12 @@ final class Outbox: DispatcherAttachment {
 
   /// Runs a dead letter again; returns false if it is none, or its action can't be decoded.
   func runAgain(_ key: String, by dispatcher: Dispatcher) -> Bool {
-    guard !isClosed, let entry = state.withLock({ $0.entries[key] }), entry.action != nil,
+    guard !isClosed, let entry = find(key), entry.action != nil,
       entry.withProgress({ $0.revive() })
     else { return false }
+    // An earlier process may have left it.
+    _ = found.withLock { $0.entries.removeValue(forKey: key) }
+    state.withLock { $0.entries[key] = entry }
     save(entry.row)
     if entry.endRun() { begin(entry, by: dispatcher) }
     return true
@@ -253,19 +256,19 @@ final class Outbox: DispatcherAttachment {
 
   /// Removes a dead letter, or other work that is not done, and cancels the run that does it.
   func remove(_ key: String, isLetter: Bool) -> Bool {
-    let left = found.withLock { $0.entries[key] }.flatMap { $0.belongs(to: dispatcher) ? $0 : nil }
-    let removed = state.withLock { state -> OutboxEntry? in
-      guard let entry = left ?? state.entries[key],
-        entry.withProgress({ $0.remove(isLetter: isLetter) })
-      else { return nil }
-      state.entries[key] = nil
-      return entry
-    }
-    guard let removed else { return false }
+    guard let entry = find(key), entry.withProgress({ $0.remove(isLetter: isLetter) })
+    else { return false }
+    _ = state.withLock { $0.entries.removeValue(forKey: key) }
     _ = found.withLock { $0.entries.removeValue(forKey: key) }
-    save(removed.removal)
-    removed.cancelRun()
+    save(entry.removal)
+    entry.cancelRun()
     return true
+  }
+
+  /// The work of a key that is not done; nil if there is none.
+  private func find(_ key: String) -> OutboxEntry? {
+    if let left = found.withLock({ $0.entries[key] }), left.belongs(to: dispatcher) { return left }
+    return state.withLock { $0.entries[key] }
   }
 }
 

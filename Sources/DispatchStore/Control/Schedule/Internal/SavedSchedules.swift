@@ -226,7 +226,11 @@ final class SavedSchedules: DispatcherAttachment {
   }
 
   var letters: [ScheduleLetter] {
-    state.withLock { $0.letters }.sorted { $0.key < $1.key }.map(\.value.letter)
+    let left = found.withLock { found in
+      found.rows.values.filter { $0.dispatcher == dispatcher && $0.failed != nil }
+    }
+    for row in left { _ = decode(row) }
+    return state.withLock { $0.letters }.sorted { $0.key < $1.key }.map(\.value.letter)
   }
 
   func takeLetter(_ name: String, mustRun: Bool) -> ScheduleLetter? {
@@ -271,10 +275,9 @@ final class SavedSchedules: DispatcherAttachment {
     return row?.interval != nil && row?.failed == nil ? row?.due : nil
   }
 
-  /// Decodes what an earlier process has left pending, which `takePending` takes once it is scheduled.
+  /// Decodes what an earlier process has left, in the order of its times.
   ///
-  /// Takes what has failed, or can't be decoded, as dead letters. Leaves, with a warning, what is for a store or a
-  /// dispatcher that is not there.
+  /// Leaves, with a warning, what is for a store or a dispatcher that is not there.
   func decodeFound() -> [ScheduleRecord<any ActionType>] {
     state.withLock { $0.isResumed = true }
     let stores = Set(owner?.stores.map(\.identifier) ?? [])
@@ -285,29 +288,33 @@ final class SavedSchedules: DispatcherAttachment {
       }
     }
     reportLeft(but: Set(rows.map(\.name)))
-    return rows.sorted { ($0.due, $0.name) < ($1.due, $1.name) }.compactMap { row in
-      var letter: ScheduleLetter = row.with(nil)
-      do {
-        let record = row.with(try keeper.decodeAction(row.action))
-        if record.failed == nil { return record }
-        letter = record.with(record.action)
-      } catch {
-        // The row stays as it is: the next deployment may know the action again.
-        letter.error = "Its action can't be decoded: \(error)"
-        letter.failed = row.failed ?? clock.unixMilliseconds
-        owner?.report(
-          .workNotResumed,
-          """
-          The scheduled action "\(row.name)" stays saved, and can't go on. \(letter.error!)
-          """)
-      }
-      if found.withLock({ $0.rows.removeValue(forKey: key(of: row.name)) }) != nil {
-        let new: Letter = (letter, 0)
-        let former = state.withLock { $0.letters.updateValue(new, forKey: row.name) }
-        withExtendedLifetime(former) {}
-      }
-      return nil
+    return rows.sorted { ($0.due, $0.name) < ($1.due, $1.name) }.compactMap(decode)
+  }
+
+  /// Decodes what is pending, which `takePending` takes once it is scheduled.
+  ///
+  /// Takes what has failed, or can't be decoded, as a dead letter, and returns nil.
+  private func decode(_ row: ScheduleRow) -> ScheduleRecord<any ActionType>? {
+    var letter: ScheduleLetter = row.with(nil)
+    do {
+      let record = row.with(try keeper.decodeAction(row.action))
+      if record.failed == nil { return record }
+      letter = record.with(record.action)
+    } catch {
+      // The row stays as it is: the next deployment may know the action again.
+      letter.error = "Its action can't be decoded: \(error)"
+      letter.failed = row.failed ?? clock.unixMilliseconds
+      owner?.report(
+        .workNotResumed,
+        """
+        The scheduled action "\(row.name)" stays saved, and can't go on. \(letter.error!)
+        """)
     }
+    guard found.withLock({ $0.rows.removeValue(forKey: key(of: row.name)) }) != nil
+    else { return nil }
+    let new: Letter = (letter, 0)
+    state.withLock { if $0.letters[row.name] == nil { $0.letters[row.name] = new } }
+    return nil
   }
 
   /// Actions that an earlier process has left pending, and nobody has resumed; without those that can't be decoded.
