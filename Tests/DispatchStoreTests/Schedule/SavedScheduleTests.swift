@@ -640,6 +640,23 @@ struct SavedScheduleTests {
     #expect(next.dispatcher.scheduled.count == 2)
   }
 
+  /// It begins at once, without a row.
+  @Test(arguments: [true, false])
+  func areReplacedByASyncDispatchInATaskThatIsDue(isResumed: Bool) async throws {
+    try await leaveSchedule()
+    let next = try await Office(database, clock, resumes: isResumed)
+    next.dispatcher.addStage()
+    next.dispatcher.dispatch(
+      storeIdentifier: "stage", action: Script.adds("now"), mode: .sync,
+      options: .delayed(by: .zero, name: "r"))
+    next.dispatcher.resumeWork()
+    #expect(next.dispatcher.scheduled.isEmpty)
+    try await next.persistence.flush()
+    #expect(rows.isEmpty)
+    await next.dispatcher.drain()
+    #expect(next.log.model.reminded.isEmpty)
+  }
+
   /// The group that has made the step is undone, or lost with the process.
   @Test(arguments: GroupForm.allCases)
   func areNotSavedForAStepOfAGroup(form: GroupForm) async throws {

@@ -56,7 +56,7 @@ struct ScheduleStateTests {
   @Test mutating func anEntryWhoseTimeHasComeBeginsAndReplaces() {
     _ = wait(Self.entry("1", .elapsed(5), named: "k"))
     let arrival = state.arrive(Self.entry("2", .date(7), named: "k"), at: Self.moment(0, 7))
-    guard case .begins(let replaced) = arrival, replaced?.member == "1" else {
+    guard case .begins(let replaced, _) = arrival, replaced?.member == "1" else {
       Issue.record("\(arrival)")
       return
     }

@@ -26,8 +26,8 @@ struct ScheduleState<Member> {
   }
 
   enum Arrival {
-    /// The time of the entry has come.
-    case begins(replacing: Entry?)
+    /// The time of the entry has come; the number is for the rows of earlier ones of its name.
+    case begins(replacing: Entry?, number: Int)
     case waits(Token, replacing: Entry?, number: Int)
     /// The entry would have to wait, and may not; nothing has changed.
     case refused
@@ -64,8 +64,8 @@ struct ScheduleState<Member> {
     guard begins || waiting != .never else { return .refused }
     let replaced =
       isPlanted(.replacedBegins) ? nil : entry.name.flatMap { cancel($0) }
-    if begins { return .begins(replacing: replaced) }
     lastNumber += 1
+    if begins { return .begins(replacing: replaced, number: lastNumber) }
     var entry = entry
     entry.number = lastNumber
     return .waits(insert(entry), replacing: replaced, number: lastNumber)

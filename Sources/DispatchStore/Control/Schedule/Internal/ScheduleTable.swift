@@ -48,8 +48,8 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     let waiting: Schedule.Waiting =
       !delay.mayWait ? .never : saved == nil ? .untilItsTime : .always
     switch add(entry, at: moment, waiting, restoring: saved?.restoring) {
-    case .begins(let replaced):
-      if let replaced { dispatcher?.savedSchedules?.remove(replaced.name!, replaced.number) }
+    case .begins(let replaced, let number):
+      saveNothing(of: rule, number)
       replace(replaced, by: dispatch.callSite)
       return false
     case .waits(let token, let replaced, let number):
@@ -64,7 +64,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
         guard due.hasCome(at: moment) else {
           throw DispatchError.scheduleNeverRuns(dispatch.callSite)
         }
-        if let name = rule.name { dispatcher?.savedSchedules?.saveNothing(of: name, number) }
+        saveNothing(of: rule, number)
         return false
       }
       // Like one that came just before the close: saved once its delay is arranged, and then cancelled.
@@ -76,6 +76,11 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
       saved?.leave()
       throw CancellationError()
     }
+  }
+
+  /// Removes the row of earlier ones of a rule's name, also of an earlier process: the new one begins, and is not saved.
+  private func saveNothing(of rule: ScheduleRule, _ number: Int) {
+    if let name = rule.name { dispatcher?.savedSchedules?.saveNothing(of: name, number) }
   }
 
   /// The companion that saves a dispatch with a name once it is known where it goes; nil if it is not saved.
