@@ -1119,6 +1119,30 @@ struct SavedScheduleTests {
     #expect(await next.dispatcher.send(Remind(order: 1)).dispatchError?.code == .dispatcherClosed)
   }
 
+  /// The store in memory would run them, and so does the other process.
+  @Test func doNotRunOnceAnotherProcessHasTheirDatabase() async throws {
+    let (dispatcher, ran) = (Dispatcher(name: "office", clock: clock), Recorder<Int>())
+    dispatcher.onWarning { _ in }
+    let persistence = try await database.open(for: dispatcher, actions: ActionCoder(Remind.self))
+    dispatcher.register(
+      store: Store(identifier: "memory", model: 0) {
+        Perform(Remind.self) { remind, _ in ran.record(remind.order) }
+      })
+    let saved = dispatcher.dispatch(
+      Remind(order: 1), options: .delayed(by: .seconds(10), name: "r"))
+    dispatcher.every(.seconds(10), name: "e", perform: Remind(order: 2))
+    let unsaved = dispatcher.dispatch(Remind(order: 3), options: .delayed(by: .seconds(10)))
+    try await persistence.flush()
+    database.becomeOwned()
+    dispatcher.dispatch(Remind(order: 4), options: .delayed(by: .seconds(100), name: "s"))
+    await #expect(throws: PersistenceError.self) { try await persistence.flush() }
+    clock.advance(by: .seconds(10))
+    #expect(await unsaved.result.isSuccess)
+    #expect(await saved.result.error is CancellationError)
+    await dispatcher.drain()
+    #expect(ran.all == [3] && rows.keys.sorted() == ["office/e", "office/r"])
+  }
+
   @Test func thatHaveBegunAreNotCancelledByName() async throws {
     let office = try await Office(database, clock)
     database.hold()

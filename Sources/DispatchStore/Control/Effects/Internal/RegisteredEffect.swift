@@ -67,7 +67,7 @@ final class RegisteredEffect: DispatchFollower {
     guard let keeper = outbox?.keeper, !isPlanted(.effectBeforeSaved) else {
       return arrive(run, following) { $0.begin() }
     }
-    // What an earlier process has left is durable, and would lose its order among calls that wait.
+    // Work of an earlier process is durable, and would lose its order among calls that wait.
     if run.work?.progress.wasLeft == true { return arrive(run, following) { $0.beginElsewhere() } }
     // Not before the cause is durable: a crash could undo it. No turn is held meanwhile.
     run.continuations?.willBeSaved()

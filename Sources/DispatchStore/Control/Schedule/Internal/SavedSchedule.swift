@@ -85,6 +85,8 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   /// Leaves the row to the next process, if the dispatch is cancelled from now on.
   func leave() { state.withLock { $0.isLeft = true } }
 
+  var isLeftToAnotherProcess: Bool { schedules.leavesToAnotherProcess(name) }
+
   override func cancelledBeforeItsTime() {
     let (number, isLeft) = state.withLock { ($0.number, $0.isLeft) }
     if let number, !isLeft, !isPlanted(.cancelledKeepsRow) { schedules.remove(name, number) }

@@ -40,6 +40,10 @@ final class SavedSchedules: DispatcherAttachment {
   /// Whether what is pending under a name is saved.
   func contains(_ name: String) -> Bool { state.withLock { $0.records[name] != nil } }
 
+  /// Whether what is saved under a name is left to another process: this one saves nothing any longer, and the database may
+  /// have an owner that runs it.
+  func leavesToAnotherProcess(_ name: String) -> Bool { keeper.hasFailed() && contains(name) }
+
   /// Returns the row of a name, which is saved only if it is current when its turn comes.
   private func row(
     _ name: String, _ record: ScheduleRecord<any ActionType>?,

@@ -252,10 +252,15 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
 
   private func begin(_ member: Member) {
     switch member {
-    case .dispatch(let delay, _):
-      delay.end()
+    case .dispatch(let delay, let saved):
+      guard let saved, saved.isLeftToAnotherProcess else { return delay.end() }
+      saved.leave()
+      delay.dispatch.cancel()
     case .repeated(let action):
       guard let dispatcher else { return }
+      if dispatcher.savedSchedules?.leavesToAnotherProcess(action.name) == true {
+        return runEnded(action.name)
+      }
       action.run(by: dispatcher) { self.runEnded(action.name) }
     }
   }
