@@ -746,7 +746,8 @@ struct DurableEffectTests {
     database.crash()
     let (dispatcher, _, _) = try await open(isPersistent: true)
     dispatcher.resumeWork()
-    #expect(dispatcher.runAgain(try #require(dispatcher.deadLetters.first)))
+    let letter = try #require(dispatcher.deadLetters.first)
+    #expect(dispatcher.runAgain(letter))
     #expect(dispatcher.deadLetters.isEmpty && dispatcher.pendingEffects.count == 1)
     let done = Recorder<Int>()
     dispatcher.register(

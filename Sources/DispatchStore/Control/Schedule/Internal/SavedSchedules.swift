@@ -1,7 +1,7 @@
 import Foundation
 
 /// The scheduled actions of a dispatcher that are saved.
-final class SavedSchedules: DispatcherAttachment {
+final class SavedSchedules: Sendable {
   let keeper: CompanionKeeper
   private let dispatcher: String
   /// The beginning of the keys of its rows, unlike that of any other dispatcher's.
