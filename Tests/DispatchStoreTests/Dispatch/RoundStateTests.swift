@@ -145,6 +145,19 @@ struct RoundStateTests {
     #expect(state.attemptCounts == nil)
   }
 
+  @Test func anAttemptThatWasCancelledBeforeItsOperationRanFollowsOneThatRan() {
+    var state = failed(pauses: false)
+    _ = (state.beginAttempt(0), state.start(0), state.cancel())
+    _ = state.startReturned(0, .cancelled(hasStarted: false))
+    for _ in 0..<2 {
+      guard case .cancelled(hasStarted: true) = state.outcomes[0] else {
+        Issue.record("\(state.outcomes)")
+        return
+      }
+      _ = state.closed(0)
+    }
+  }
+
   @Test func whatAFormerAttemptReportsIsTooLate() {
     var state = failed(pauses: false)
     _ = (state.beginAttempt(0), state.start(0), state.startReturned(0))

@@ -46,6 +46,16 @@ struct RoundState {
       if case .underWay = phase { run.isDelivery } else { false }
     }
 
+    /// The store's outcome, if the last attempt has this one.
+    ///
+    /// Of an attempt that was cancelled before its operation ran, there was another one before.
+    func outcome(ofAttempt outcome: StoreOutcome?) -> StoreOutcome? {
+      if case .cancelled(hasStarted: false) = outcome, attempt > 1 {
+        return .cancelled(hasStarted: true)
+      }
+      return outcome
+    }
+
     /// Puts the store under way once more, to close it with an outcome.
     mutating func close(with outcome: StoreOutcome) {
       phase = .underWay
@@ -142,7 +152,8 @@ struct RoundState {
       switch entry.phase {
       case .closed(let outcome): outcome
       case .waiting: .cancelled(hasStarted: false)
-      case .underWay: entry.run.outcome ?? .cancelled(hasStarted: entry.hasBegun)
+      case .underWay:
+        entry.outcome(ofAttempt: entry.run.outcome) ?? .cancelled(hasStarted: entry.hasBegun)
       case .pausing(let last), .repeating(let last): outcomeOfPause(last, of: index)
       }
     }
@@ -292,7 +303,8 @@ struct RoundState {
   mutating func closed(
     _ index: Int
   ) -> (next: [Int], isClosed: Bool, operation: (any StoreOperation)?) {
-    guard let outcome = closingOutcome(index) else { return ([], false, nil) }
+    guard let outcome = entries[index].outcome(ofAttempt: closingOutcome(index))
+    else { return ([], false, nil) }
     let next = note(outcome, of: index)
     return (next, isClosed, entries[index].run.operation.take())
   }
