@@ -28,7 +28,8 @@ struct ForgottenKeyTests {
     }
     func commit(_ keyed: KeyedDispatch) { _ = keyed.rows(with: [:], from: ["orders"]) }
     func end(_ keyed: KeyedDispatch) {
-      keyed.ended(DispatchResult(dispatchID: keyed.dispatch.id, identifiers: ["orders"]))
+      let result = DispatchResult(dispatchID: keyed.dispatch.id, identifiers: ["orders"])
+      keyed.ended(result, of: keyed.dispatch.makeDetails())
     }
     let first = begin()
     commit(first)

@@ -394,9 +394,9 @@ struct RateLimitTests {
     let held = dispatcher.dispatch(action: stage.notes("x"))
     _ = await held.result
     for key in 0..<20_000 {
-      let key = TypedKey(key)
-      _ = limit.enter(held.dispatch!, key, of: dispatcher)
-      limit.begin(held.dispatch!, key)
+      let demand = RateDemand(limit, TypedKey(key))
+      _ = try? demand.enter(held.dispatch!, of: dispatcher)
+      demand.begin(held.dispatch!)
     }
     #expect(limit.statistics.keys == 20_000)
     clock.advance(by: .seconds(1))
