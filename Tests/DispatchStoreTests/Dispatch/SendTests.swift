@@ -1,3 +1,4 @@
+import DispatchStoreTesting
 import Foundation
 import Testing
 
@@ -482,6 +483,32 @@ struct SendDeadlockTests {
     #expect(results.all.map(\.errorCode) == [.wouldDeadlock, .wouldDeadlock, nil])
   }
 
+  /// The error of the refused wait describes the lane, by code of the program: it ends the dispatch at that moment.
+  @Test(arguments: [1, 3], [false, true])
+  func oneThatEndsAsItIsRefusedReturnsAfterItsCompletionWithThatEnd(
+    _ laneCount: Int, _ timesOut: Bool
+  ) async {
+    let (clock, key, teller, results) = (VirtualClock(), DescribedKey(), Teller(), results)
+    let dispatcher = makeStage(Dispatcher(clock: clock)).dispatcher
+    let store = dispatcher.register(
+      store: Store(identifier: "counter", model: 0) { On(Ping.self) { count, _ in count += 1 } })
+    let mode: Dispatcher.Mode =
+      laneCount == 1 ? .serial(lane: key) : .serial(lanes: [key, "second", "third"])
+    let script = Script.suspends { _ in
+      key.whenDescribed {
+        if timesOut { return clock.advance(by: .seconds(1)) }
+        dispatcher.cancel(named: "inner")
+      }
+      results.record(await teller.sendPing(by: dispatcher, mode, to: results))
+    }
+    #expect(await dispatcher.dispatch(action: script, mode: mode).result.isSuccess)
+    #expect(results.count == 2)
+    for result in results.all {
+      #expect(timesOut ? result.errorCode == .timedOut : result.error is CancellationError)
+    }
+    #expect(store.model == 0)
+  }
+
   @Test(arguments: Dispatcher.Mode.laneModes)
   func aTaskForWhichNoneWaitsIsNotRefused(_ mode: Dispatcher.Mode) async {
     let (dispatcher, results) = (dispatcher, results)
@@ -566,6 +593,49 @@ struct SendDeadlockTests {
     #expect(await onThread.first(1)[0].isSuccess)
     await task?.value
     await queued?.value
+  }
+}
+
+/// The key of a lane, which calls a closure once when it is described.
+private final class DescribedKey: Hashable, CustomStringConvertible, @unchecked Sendable {
+  // because `lock` guards the closure
+  private let lock = NSLock()
+  private var body: (@Sendable () -> Void)?
+
+  var description: String {
+    let body = lock.withLock {
+      defer { self.body = nil }
+      return self.body
+    }
+    body?()
+    return "described"
+  }
+
+  func whenDescribed(_ body: @escaping @Sendable () -> Void) {
+    lock.withLock { self.body = body }
+  }
+
+  static func == (lhs: DescribedKey, rhs: DescribedKey) -> Bool { lhs === rhs }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(ObjectIdentifier(self))
+  }
+}
+
+private actor Teller {
+  private func open(_ latch: Latch) { latch.open() }
+
+  /// Sends an action whose completion waits until this actor is free: until the task awaits the end, or has returned.
+  func sendPing(
+    by dispatcher: Dispatcher, _ mode: Dispatcher.Mode, to results: Recorder<DispatchResult>
+  ) async -> DispatchResult {
+    let isFree = Latch()
+    Task { open(isFree) }
+    let options: DispatchOptions = [.named("inner"), .timeout(.seconds(1))]
+    return await dispatcher.send(Ping(), mode: Dispatcher.SendMode(mode)!, options: options) {
+      isFree.wait()
+      results.record($0)
+    }.result
   }
 }
 

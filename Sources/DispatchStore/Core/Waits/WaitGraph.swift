@@ -218,7 +218,7 @@ package enum WaitGraph {
     }
   }
 
-  /// Returns the ring around a dispatch that its scheduler has just accepted, while others waited for it already.
+  /// Returns the ring around a dispatch for which others wait already, if their waits have closed one.
   static func ring(around dispatch: Dispatch) -> WaitRing? {
     yieldPoint(.enterWait, dispatch.id.description)
     return records.withLock { records -> WaitRing? in

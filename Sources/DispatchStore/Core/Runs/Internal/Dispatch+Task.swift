@@ -154,7 +154,12 @@ extension Dispatch {
     } catch {
       let (refused, drop) = WaitGraph.begin(context, onRefused: self) { decideDrop(with: error) }
       wait = refused
-      if let drop { cancel(drop) } else { refusal = error }
+      if let drop {
+        cancel(drop)
+      } else if WaitGraph.ring(around: self) != nil {
+        // Begun, and not ended by another thread meanwhile: then it would be in no ring any more.
+        refusal = error
+      }
     }
     // A thread that blocks until this task resumes may wait for that queue.
     let queue = schedulerForWaits.sharedQueue
