@@ -154,6 +154,22 @@ struct TimeLimitTests {
     #expect(log.all == ["began", "cancelled", "completion timedOut"])
   }
 
+  @Test(arguments: queuedModes)
+  func aDetachedSendReturnsAtTheDeadline(_ mode: Dispatcher.Mode) async {
+    let free = Latch()
+    let task = run(holds(until: free), mode, [.timeout(Self.second), .detached], sends: true)
+    _ = await log.first(1)
+    await clock.pass(Self.second)
+    let result = await task.value
+    free.open()
+    expectTimedOut(result)
+    guard case .cancelled(hasStarted: true) = result["stage"] else {
+      return #expect(Bool(false), "\(result)")
+    }
+    #expect(log.all == ["began", "completion timedOut"])
+    await dispatcher.drain()
+  }
+
   @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
   func thatPassWhileItWaitsForItsTurnEndItWithoutARun(_ mode: Dispatcher.Mode, sends: Bool) async {
     let (free, log) = (Latch(), log)
