@@ -9,8 +9,19 @@ struct ChildObserverTests {
   /// Where an observer is called.
   enum Place: CaseIterable { case inline, queue, concurrentQueue, main }
 
-  private func observe<Model: Sendable & Equatable>(
-    _ child: OptionalChildStore<Model, ShopAction>, _ place: Place, initial: Bool = false,
+  /// Reads a store when it is compared.
+  private struct Article: Equatable, Sendable {
+    let shop: ShopStore
+    var price = 0
+    var views = 0
+
+    static func == (one: Self, other: Self) -> Bool {
+      one.price == other.price && one.shop.model == other.shop.model
+    }
+  }
+
+  private func observe<Model: Sendable & Equatable, Action>(
+    _ child: OptionalChildStore<Model, Action>, _ place: Place, initial: Bool = false,
     _ body: @escaping @Sendable (Change<Model?, HandledAction>) -> Void
   ) -> ObserverToken {
     switch place {
@@ -35,6 +46,20 @@ struct ChildObserverTests {
     shop.updateModel { $0.visits += 1 }
     shop.updateModel { $0.cart.items = [] }
     #expect(await changes.first(3) == ["2: a", "5: ab", "7: "])
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(arguments: Place.allCases)
+  func compareThePartWithNoLockHeld(place: Place) async {
+    let article = Store(model: Article(shop: shop)) {}
+    let prices = Recorder<Int?>()
+    let token = observe(article.child(\.self).asOptionalChild, place) {
+      prices.record($0.value?.price)
+    }
+    article.updateModel { $0.price = 1 }
+    article.updateModel { $0.views = 1 }
+    article.updateModel { $0.price = 2 }
+    #expect(await prices.first(2) == [1, 2])
     withExtendedLifetime(token) {}
   }
 

@@ -16,12 +16,15 @@ extension StorePart {
           return TypedValue(part)
         },
         read: { commit, last in
-          let isSame = path.isUnchanged(in: commit.model, since: last, equality)
-          return isSame ? nil : TypedValue(path.value(in: commit.model))
+          let part = path.value(in: commit.model)
+          let isSame = equality.isCertainlySame(TypedValue<Model?>.of(last), part)
+          return isSame ? nil : TypedValue(part)
         }, keepsLast: true), delivery, initial
-    ) { note in
+    ) { note, follower in
       let new = TypedValue<Model?>.of(note.value)
       let old = delivered.exchange(new)
+      // With no lock held, since `==` is user code. Asked again, because that may take long.
+      guard note.isInitial || equality.differ(old, new), follower.isCalled else { return }
       let known = note.isInitial ? nil : old
       let change = ReplacedValue<Model?>(old: known.map { .some($0) }, by: new)
       body(TypedNote<HandledAction>.change(note, .replaced(change)))
@@ -36,17 +39,6 @@ extension PartPath {
     var value: Value?
     _ = read(whole) { value = $0.pointee }
     return value
-  }
-
-  /// Compares the part in place.
-  @inlinable
-  func isUnchanged(
-    in whole: UnsafeRawPointer, since last: KeptValue?, _ equality: ElementEquality<Value>
-  ) -> Bool {
-    let last = TypedValue<Value?>.of(last)
-    var isSame = false
-    let isFound = read(whole) { isSame = !equality.differ(last, $0.pointee) }
-    return isFound ? isSame : last == nil
   }
 }
 

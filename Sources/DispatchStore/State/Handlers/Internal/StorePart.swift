@@ -131,11 +131,8 @@ struct PartRoot: @unchecked Sendable {
   @usableFromInline
   func follow(
     _ reader: CommitReader, _ delivery: ObserverDelivery, _ initial: Bool,
-    _ body: @escaping @Sendable (KeptNote) -> Void
+    _ body: @escaping @Sendable (KeptNote, CallingFollower) -> Void
   ) -> ObserverToken {
-    add(
-      CallingFollower(reader, on: delivery, initial: initial, note: note) { note, _ in
-        body(note)
-      })
+    add(CallingFollower(reader, on: delivery, initial: initial, note: note, call: body))
   }
 }
