@@ -33,6 +33,29 @@ struct AtomicActionTests {
     withExtendedLifetime(tokens) {}
   }
 
+  /// A deinitialiser of a model is code of the program, which may change stores outside of sections only.
+  @Test(arguments: Way.all, [false, true])
+  func whatAnUndoneActionHasPutIntoAModelIsReleasedWithNoLockHeld(way: Way, inPlace: Bool) async {
+    struct Parts: Sendable { var first: Mortal?, rest = TrackedDictionary<Int, Mortal>() }
+    struct Put: AtomicAction {}
+    let dispatcher = Dispatcher()
+    let counter = CounterStore.counter("counter")
+    @Sendable func makePart() -> Mortal { Mortal { counter.updateModel { $0.count += 1 } } }
+    let store = dispatcher.register(
+      store: Store(identifier: "parts", model: Parts()) {
+        On(withoutReply: Put.self) { parts, _ in
+          parts.first = makePart()
+          parts.rest[1] = makePart()
+          throw ShiftFailure()
+        }
+      })
+    if inPlace { store.undoesInPlace(\.rest) }
+    let result = await dispatcher.run(Put(), way)
+    #expect(result.error is ShiftFailure)
+    #expect(store.model.first == nil && store.model.rest.isEmpty && store.version == 0)
+    #expect(counter.model.count == 2)
+  }
+
   @Test func theErrorOfAStoreThatWasUndoneNamesTheOther() async throws {
     let result = await AtomicLedger().shift(Shift(failsIn: "b"))
     let error = try #require(result["a"].dispatchError)

@@ -39,6 +39,17 @@ struct StoreUpdateTests {
     token.cancel()
   }
 
+  /// The former model's deinitialiser is code of the program, which may change stores outside of sections only.
+  @Test(arguments: [false, true])
+  func injectReleasesTheFormerModelWithNoLockHeld(isObserved: Bool) {
+    let parts = Store(model: [Mortal { [store] in store.updateModel { $0.count += 1 } }]) {}
+    let token = isObserved ? parts.observe(.model) { _ in } : nil
+    parts.inject(model: [])
+    #expect(parts.model.isEmpty && parts.version == 1)
+    #expect(store.model.count == 1)
+    withExtendedLifetime(token) {}
+  }
+
   @Test func anUpdateThatThrowsIsCommittedAndDeliveredAndTheErrorIsThrownOn() {
     let changes = Recorder<Int>()
     let token = store.observe(.model) { changes.record($0.value.count) }

@@ -107,7 +107,10 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   ///
   /// Observers are notified as of any other commit, with the action that you pass.
   public func inject(model: Model, action: Action? = nil) {
-    commit(for: nil, action: action) { $0 = model }
+    var former = model
+    commit(for: nil, action: action) { swap(&$0, &former) }
+    // Released here, with no lock held: its deinitialisers are user code.
+    withExtendedLifetime(former) {}
   }
 
   /// The dispatcher that the store is registered with.

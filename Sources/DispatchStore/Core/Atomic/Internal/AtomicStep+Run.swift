@@ -59,9 +59,10 @@ extension AtomicStep {
     }
     var replies: [String: any Sendable]? = companions.isEmpty ? nil : [:]
     if let failure = reduce(context, members, &replies) {
-      undo(members[...failure.index], on: thread)
+      let undone = undo(members[...failure.index], on: thread)
       unlock(locks)
       thread.endUndoneSection()
+      withExtendedLifetime(undone) {}
       return AtomicOutcome(failedBy: [failure], along: context.route, wasBegun: true)
     }
     var deliveries = commit(context, members, notices)
@@ -174,15 +175,20 @@ extension AtomicStep {
     }
   }
 
-  private static func undo(_ members: Slice<Members>, on thread: ThreadState) {
+  /// Undoes the reductions, and returns what is to be released once the sections have been left.
+  private static func undo(_ members: Slice<Members>, on thread: ThreadState) -> [any Sendable] {
+    var undone: [any Sendable] = []
     for member in members.reversed() {
       member.storage._withUnsafeGuaranteedRef { storage in
         thread.exclusive = storage
-        member.undo.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.undo(storage.modelAddress) }
+        undone += member.undo.unsafelyUnwrapped._withUnsafeGuaranteedRef {
+          $0.undo(storage.modelAddress)
+        }
         if isPlanted(.undoneVersion) { storage.version &+= 1 }
       }
     }
     thread.exclusive = nil
+    return undone
   }
 
   /// Lets the keepers of persistent stores keep the commits as one, with the rows of the dispatch's companions.

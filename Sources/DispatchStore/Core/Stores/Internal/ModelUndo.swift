@@ -6,13 +6,16 @@
 class ModelUndo: @unchecked Sendable {
   // because it is constant, and the store's lock guards the copy
   @usableFromInline typealias Work = @Sendable (UnsafeMutableRawPointer) -> Void
+  @usableFromInline typealias Undo = @Sendable (UnsafeMutableRawPointer) -> [any Sendable]
 
   /// The address at which `begin` puts a copy of the model.
   let copy: UnsafeMutableRawPointer
   /// Notes the model as it is.
   let begin: Work
   /// Makes the model what it was at `begin`.
-  let undo: Work
+  ///
+  /// Returns what it has replaced, to be released after the lock: its deinitialisers are user code.
+  let undo: Undo
   /// Forgets what the model was.
   let end: Work
   /// Frees the memory of the closures.
@@ -20,7 +23,7 @@ class ModelUndo: @unchecked Sendable {
 
   @usableFromInline
   init(
-    copy: UnsafeMutableRawPointer, begin: @escaping Work, undo: @escaping Work,
+    copy: UnsafeMutableRawPointer, begin: @escaping Work, undo: @escaping Undo,
     end: @escaping Work, free: @escaping @Sendable () -> Void
   ) {
     (self.copy, self.begin, self.undo, self.end, self.free) = (copy, begin, undo, end, free)
@@ -36,7 +39,12 @@ class ModelUndo: @unchecked Sendable {
     return ModelUndo(
       copy: copy,
       begin: { copy.initialize(to: $0.assumingMemoryBound(to: Model.self).pointee) },
-      undo: { $0.assumingMemoryBound(to: Model.self).pointee = copy.move() },
+      undo: {
+        let model = $0.assumingMemoryBound(to: Model.self)
+        let undone = model.move()
+        model.initialize(to: copy.move())
+        return [undone]
+      },
       end: { _ in copy.deinitialize(count: 1) },
       free: { copy.deallocate() })
   }

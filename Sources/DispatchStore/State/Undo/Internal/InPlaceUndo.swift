@@ -15,8 +15,7 @@ final class InPlaceUndo: ModelUndo, @unchecked Sendable {
         for part in parts { part.begin(model, base.copy) }
       },
       undo: { model in
-        for part in parts { part.undo(model, base.copy) }
-        base.undo(model)
+        parts.map { $0.undo(model, base.copy) } + base.undo(model)
       },
       end: { model in
         base.end(model)
@@ -36,8 +35,8 @@ final class PartUndo: Sendable {
   ///
   /// Takes the address of the copy as well, as `undo` does.
   @usableFromInline let begin: Work
-  /// Undoes the changes since `begin`, and moves the part to the copy.
-  @usableFromInline let undo: Work
+  /// Undoes the changes since `begin`, and moves the part to the copy; returns what is to be released after the lock.
+  @usableFromInline let undo: Undo
   /// Ends recording.
   @usableFromInline let end: ModelUndo.Work
   /// Makes a tracker of what commits change in the part.
@@ -45,10 +44,12 @@ final class PartUndo: Sendable {
 
   @usableFromInline
   typealias Work = @Sendable (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
+  @usableFromInline
+  typealias Undo = @Sendable (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> any Sendable
 
   @usableFromInline
   init(
-    _ path: any AnyKeyPath & Sendable, begin: @escaping Work, undo: @escaping Work,
+    _ path: any AnyKeyPath & Sendable, begin: @escaping Work, undo: @escaping Undo,
     end: @escaping ModelUndo.Work, track: @escaping @Sendable () -> PartTracker
   ) {
     (self.path, self.begin, self.undo, self.end) = (path, begin, undo, end)

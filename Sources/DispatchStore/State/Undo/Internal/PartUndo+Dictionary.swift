@@ -21,13 +21,15 @@ extension PartUndo {
         part.modify(model) { $0.hold(by: hold) }
       },
       undo: { model, copy in
+        var undone: [Value] = []
         part.modify(model) { dictionary in
           if !dictionary.isHeld(by: hold) { hold.stopAtOther(path) }
-          dictionary.undoHeld()
+          undone = dictionary.undoHeld()
           hold.advance()
           dictionary.endHold()
           part.modify(copy) { swap(&$0, &dictionary) }
         }
+        return undone
       },
       end: { model in
         part.modify(model) { dictionary in

@@ -13,15 +13,19 @@ extension TrackedDictionary {
 
   /// Undoes the changes since the hold began, in place.
   ///
-  /// Observers of elements and deltas find no change afterwards.
+  /// Observers of elements and deltas find no change afterwards. Returns the elements that it has replaced.
+  @discardableResult
   @inlinable
-  mutating func undoHeld() {
-    if log.heldEntries.isEmpty { return }
+  mutating func undoHeld() -> [Value] {
+    if log.heldEntries.isEmpty { return [] }
     if !isKnownUniquelyReferenced(&log) { log = log.copy() }
+    var undone: [Value] = []
     for entry in log.heldEntries.dropFirst(forgottenCount).reversed() {
+      if let value = elements[entry.key] { undone.append(value) }
       elements[entry.key] = entry.old
     }
     log.dropHeld()
+    return undone
   }
 
   /// The number of changes that an undo forgets; not zero only if a bug is planted.
