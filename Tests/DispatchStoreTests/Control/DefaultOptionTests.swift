@@ -116,7 +116,7 @@ struct DefaultOptionTests {
   // MARK: Retry
 
   @Test(arguments: ways, [false, true])
-  func retryADispatchThatNamesNoRetry(_ way: Way, namesOne: Bool) async {
+  func retryADispatchUnlessItNamesARetry(_ way: Way, namesOne: Bool) async {
     let dispatcher = makeDispatcher(.retry(attempts: 3))
     let own: DispatchOptions = namesOne ? .retry(attempts: 1) : []
     let result = await dispatcher.begin(fails, way.mode, own, sends: way.sends).value

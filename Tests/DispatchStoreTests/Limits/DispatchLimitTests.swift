@@ -272,7 +272,8 @@ struct DispatchLimitTests {
   func aThreadBlocksInDispatch(mode: Dispatcher.SendMode, inGroup: Bool) async {
     let limit = DispatchLimit(1, overflow: .wait)
     let held = await fill(limit, .serial(lane: "held"), notes: true)
-    let (dispatcher, ends) = (dispatcher, Recorder<Bool>())
+    let (dispatcher, free) = (dispatcher, free)
+    let (ends, returns) = (Recorder<Bool>(), Recorder<Bool>())
     Thread {
       let options = DispatchOptions.limited(by: limit)
       if inGroup {
@@ -283,10 +284,13 @@ struct DispatchLimitTests {
           ends.record($0.isSuccess)
         }
       }
+      // The unit comes after that.
+      returns.record(free.isOpen)
     }.start()
-    while limit.statistics.waiting == 0, ends.count == 0 { await Task.yield() }
+    while limit.statistics.waiting == 0, ends.count == 0, returns.count == 0 { await Task.yield() }
     free.open()
     #expect(await ends.first(1) == [true])
+    #expect(await returns.first(1) == [true])
     #expect(await held[0].result.isSuccess)
     #expect((dispatcher.store(with: "stage") as? Stage)?.model == ["held", "x"])
   }

@@ -9,7 +9,7 @@ import Testing
 struct NotifierRingTests {
   /// The observer's `.sync` dispatch waits for a callback, or runs the jobs of an `async` block, that commits to its store.
   @Test(arguments: [OperationStyle.callback, .suspending])
-  func aCallbackMayCommitToTheStoreWhoseNotifierWaitsForIt(style: OperationStyle) async {
+  func anOperationMayCommitToTheStoreWhoseNotifierWaitsForIt(style: OperationStyle) async {
     await #expect(processExitsWith: .success) { [style] in
       alarm(20)
       let dispatcher = Dispatcher()

@@ -280,25 +280,32 @@ struct DeadlockRingTests {
     let (dispatcher, results) = (dispatcher, results)
     for name in ["holds", "between", "depends"] { dispatcher.addStage(name) }
     let (chain, held, free) = (Recorder<Foundation.Operation>(), Latch(), Latch())
-    let link = { @Sendable (opened: Latch?) in
+    let ran = Recorder<Bool>()
+    let link = { @Sendable (opened: Latch?, dependency: Int?) in
       Script.answers { action, store in
         let operation = Script.Operation(action: action, store: store) { _, _ async in
-          opened?.open()
-          if opened != nil { await free.opened() }
+          if let opened {
+            opened.open()
+            await free.opened()
+          } else {
+            ran.record(free.isOpen)
+          }
         }
-        if let last = chain.all.last { operation.addDependency(last) }
+        if let dependency { operation.addDependency(chain.all[dependency]) }
         chain.record(operation)
         return operation
       }
     }
-    let task = Task { await dispatcher.send(link(held), to: "holds", mode: .async) }
+    let task = Task { await dispatcher.send(link(held, nil), to: "holds", mode: .async) }
     await held.opened()
     if isBehindAnother {
-      dispatcher.dispatch(storeIdentifier: "between", action: link(nil), mode: .async)
+      dispatcher.dispatch(storeIdentifier: "between", action: link(nil, 0), mode: .async)
       _ = await chain.first(2)
     }
+    // Not the last one: that of a refused dispatch has finished, and nobody waits for it.
+    let script = link(nil, isBehindAnother ? 1 : 0)
     let depends = { @Sendable in
-      dispatcher.dispatch(storeIdentifier: "depends", action: link(nil), mode: .sync).resultIfEnded!
+      dispatcher.dispatch(storeIdentifier: "depends", action: script, mode: .sync).resultIfEnded!
     }
     await Task.detached { results.record(depends()) }.value
     #expect(results.all.map(\.errorCode) == [.wouldDeadlock])
@@ -307,6 +314,7 @@ struct DeadlockRingTests {
     free.open()
     #expect(await onThread.value.isSuccess)
     #expect(await task.value.isSuccess)
+    #expect(ran.all == (isBehindAnother ? [true, true] : [true]))
   }
 
   /// In a process of its own: on Linux, Foundation blocks a thread for ever that adds such a dependency.

@@ -178,9 +178,9 @@ struct SuspendingStreamTests {
         }))
   }
 
-  /// Or send; or, instead of sending with `.sync`, change the model.
+  /// Or change the model, where `send` has no `.sync`.
   @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
-  func aConsumerMayDispatchToItsStoreAndWait(mode: Dispatcher.Mode, sends: Bool) async {
+  func aConsumerMayDispatchOrSendToItsStoreAndWait(mode: Dispatcher.Mode, sends: Bool) async {
     let goOn = Latch()
     let consumer = Task { [store] in
       var count = 0
