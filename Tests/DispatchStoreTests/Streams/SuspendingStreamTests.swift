@@ -178,7 +178,7 @@ struct SuspendingStreamTests {
         }))
   }
 
-  /// Or change the model, where `send` has no `.sync`.
+  /// With `.sync`, which `send` does not have, it changes the model instead.
   @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
   func aConsumerMayDispatchOrSendToItsStoreAndWait(mode: Dispatcher.Mode, sends: Bool) async {
     let goOn = Latch()
