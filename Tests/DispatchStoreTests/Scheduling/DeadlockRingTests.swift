@@ -1,7 +1,8 @@
-import DispatchStore
 import DispatchStoreTesting
 import Foundation
 import Testing
+
+@testable import DispatchStore
 
 /// Rings of waits that pass through hooks, deliveries, tasks, several lanes and dependencies are refused.
 @Suite("Rings of waits", .timeLimit(.minutes(10)))
@@ -300,7 +301,8 @@ struct DeadlockRingTests {
     await held.opened()
     if isBehindAnother {
       dispatcher.dispatch(storeIdentifier: "between", action: link(nil, 0), mode: .async)
-      _ = await chain.first(2)
+      let between = await chain.first(2)[1] as! any DependentOperation
+      while between.standing()?.dependencies.isEmpty != false { await Task.yield() }
     }
     // Not the last one: that of a refused dispatch has finished, and nobody waits for it.
     let script = link(nil, isBehindAnother ? 1 : 0)
@@ -315,6 +317,45 @@ struct DeadlockRingTests {
     #expect(await onThread.value.isSuccess)
     #expect(await task.value.isSuccess)
     #expect(ran.all == (isBehindAnother ? [true, true] : [true]))
+  }
+
+  /// Whichever wait begins first, the other one is refused.
+  @Test func aDependencyOfASyncDispatchInATaskOnABlockThatWaitsForATask() async {
+    let (dispatcher, results) = (dispatcher, results)
+    for name in ["awaits", "depends"] { dispatcher.addStage(name) }
+    let (chain, held, free) = (Recorder<Foundation.Operation>(), Latch(), Latch())
+    let holder = Task {
+      await dispatcher.send(
+        Script.holds(opening: held, until: free), to: "stage", mode: .serial(lane: "held"))
+    }
+    await held.opened()
+    let awaits = Script.answers { action, store in
+      let operation = Script.Operation(action: action, store: store) { _, _ async in
+        _ = await chain.first(2)
+        let behind = dispatcher.dispatch(
+          storeIdentifier: "stage", action: Script.adds("behind"), mode: .serial(lane: "held"))
+        results.record(await behind.result)
+      }
+      chain.record(operation)
+      return operation
+    }
+    let handle = dispatcher.dispatch(storeIdentifier: "awaits", action: awaits, mode: .async)
+    _ = await chain.first(1)
+    let depends = Script.answers { action, store in
+      let operation = Script.Operation(action: action, store: store) { _, _ in }
+      operation.addDependency(chain.all[0])
+      chain.record(operation)
+      return operation
+    }
+    await Task.detached {
+      results.record(
+        dispatcher.dispatch(storeIdentifier: "depends", action: depends, mode: .sync)
+          .resultIfEnded!)
+    }.value
+    free.open()
+    _ = await handle.result
+    _ = await holder.value
+    #expect(results.all.compactMap(\.errorCode) == [.wouldDeadlock])
   }
 
   /// In a process of its own: on Linux, Foundation blocks a thread for ever that adds such a dependency.

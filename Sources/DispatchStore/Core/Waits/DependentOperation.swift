@@ -7,6 +7,8 @@ protocol DependentOperation: AnyObject {
   var activity: OperationActivity { get }
   /// Returns its dispatch and its dependencies, and marks it as reached; nil if it belongs to no dispatch.
   func standing() -> OperationStanding?
+  /// Sets the operations of the library for which it waits.
+  func setAwaited(_ dependencies: [any DependentOperation])
 }
 
 /// The activity of an operation that has not ended.

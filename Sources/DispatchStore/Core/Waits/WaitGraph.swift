@@ -327,10 +327,15 @@ package enum WaitGraph {
       var held = held
       let recorded = held.recorded(blocksThread: blocksThread)
       let waiters = record(recorded, for: target, key)
+      // Before the search from a thread that is blocked already, which may lead through this operation.
+      if case .operations(let operation, let dependencies) = target {
+        operation.setAwaited(dependencies)
+      }
       if blocksTaskThread, let awaited = target.awaited(by: waiter) {
         records.taskThreadWaits[key] = (waiter, awaited)
       } else if let ring = records.ringOfTaskThread(through: recorded) {
         for waiter in waiters { waiter.details?.waits[key] = nil }
+        if case .operations(let operation, _) = target { operation.setAwaited([]) }
         return (nil, ring)
       }
       let mainHolder = holdsUpMainQueue ? waiter : nil

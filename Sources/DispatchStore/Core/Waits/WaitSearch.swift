@@ -336,6 +336,8 @@ struct WaitSearch {
     else { return nil }
     let dispatch = standing.dispatch
     let details = dispatch.makeDetails()
+    // What its block waits for later may need a task, too.
+    if blocksTaskThread { details.isReached = true }
     let scheduler = details.withScheduler(queuedAt: { dispatch.queuedAt }) { $1 }
     let needsSteps = standing.needsSteps && scheduler?.runsStoresConcurrently == false
     func holdsItUp(_ heldUp: WaitGraph.HeldUp) -> Bool {

@@ -20,7 +20,6 @@ extension ActionOperation {
     try WaitGraph.begin(storeRun, of: storeRun.dispatch, self, on: awaited) { wait in
       withState { state in
         state.watches = Dictionary(watches, uniquingKeysWith: { first, _ in first })
-        state.awaited = awaited
         state.onReady = {
           if let wait { WaitGraph.end(wait) }
           onReady()
@@ -114,6 +113,10 @@ extension ActionOperation: DependentOperation {
         dispatch: dispatch, part: state.storeRun, isPending: state.life.isPending,
         needsSteps: state.life.isPending || state.blockNeedsSteps, dependencies: state.awaited)
     }
+  }
+
+  func setAwaited(_ dependencies: [any DependentOperation]) {
+    withState { $0.awaited = dependencies }
   }
 
   /// Fails the operation when it is started, without its block.
