@@ -133,7 +133,7 @@ struct DispatchRecorderTests {
     #expect(entry.kind == .action && entry.parent == nil && entry.error == nil)
     #expect(entry.actions.map(\.type) == ["Book"])
     #expect(entry.actions.map(\.text) == [#"Book(customer: "ann", amount: 5)"#])
-    #expect(entry.callSite.hasPrefix("DispatchStoreTests/DispatchRecorderTests.swift:"))
+    #expect(entry.callSite.hasPrefix("DispatchStoreTests/Way.swift:"))
     let run = try #require(entry.stores.first)
     #expect(run.store == "ledger" && run.outcome == .finished)
     #expect(run.oldVersion == 0 && run.newVersion == 1 && run.omittedCount == 0)
