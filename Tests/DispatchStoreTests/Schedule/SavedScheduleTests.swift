@@ -948,6 +948,33 @@ struct SavedScheduleTests {
     await next.reached { $0.reminded == [1] }
   }
 
+  @Test(arguments: [true, false])
+  func ofAnActionThatIsNotKnownAnyLongerAreListedToTheHandlerOfWarnings(
+    isResumed: Bool
+  ) async throws {
+    let first = try await Office(database, clock)
+    for (count, name) in ["r", "s"].enumerated() {
+      first.dispatcher.dispatch(
+        Remind(order: 1, fails: true), options: .delayed(by: .seconds(1), name: name))
+      clock.advance(by: .seconds(1))
+      _ = await first.warnings.first(count + 1)
+    }
+    try await first.persistence.flush()
+    database.crash()
+    let dispatcher = Dispatcher(name: "office", clock: clock)
+    let (warned, listed) = (Recorder<DispatchWarning.Kind>(), Recorder<[String]>())
+    dispatcher.onWarning { [weak dispatcher] warning in
+      warned.record(warning.kind)
+      listed.record(dispatcher?.deadLetters.map(\.name) ?? [])
+    }
+    let persistence = try await database.open(for: dispatcher, actions: ActionCoder(CleanUp.self))
+    if isResumed { dispatcher.resumeWork() }
+    #expect(dispatcher.deadLetters.map(\.name) == ["r", "s"])
+    #expect(warned.all == [.workNotResumed, .workNotResumed])
+    #expect(listed.all == [["r", "s"], ["r", "s"]])
+    try await persistence.close()
+  }
+
   @Test func needANameAndAKnownAction() async throws {
     let office = try await Office(database, clock)
     office.dispatcher.dispatch(Secret(), options: .delayed(by: .seconds(1), name: "secret"))

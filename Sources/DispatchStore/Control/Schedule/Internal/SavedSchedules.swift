@@ -233,7 +233,7 @@ final class SavedSchedules: Sendable {
     let left = found.withLock { found in
       found.rows.values.filter { $0.dispatcher == dispatcher && $0.failed != nil }
     }
-    for row in left { _ = decode(row) }
+    _ = decode(left.sorted { $0.name < $1.name })
     return state.withLock { $0.letters }.sorted { $0.key < $1.key }.map(\.value.letter)
   }
 
@@ -292,33 +292,51 @@ final class SavedSchedules: Sendable {
       }
     }
     reportLeft(but: Set(rows.map(\.name)))
-    return rows.sorted { ($0.due, $0.name) < ($1.due, $1.name) }.compactMap(decode)
+    return decode(rows.sorted { ($0.due, $0.name) < ($1.due, $1.name) })
   }
 
-  /// Decodes what is pending, which `takePending` takes once it is scheduled.
+  /// Decodes rows, and returns those that are pending, which `takePending` takes once they are scheduled.
   ///
-  /// Takes what has failed, or can't be decoded, as a dead letter, and returns nil.
-  private func decode(_ row: ScheduleRow) -> ScheduleRecord<any ActionType>? {
-    var letter: ScheduleLetter = row.with(nil)
-    do {
-      let record = row.with(try keeper.decodeAction(row.action))
-      if record.failed == nil { return record }
-      letter = record.with(record.action)
-    } catch {
-      // The row stays as it is: the next deployment may know the action again.
-      letter.error = "Its action can't be decoded: \(error)"
-      letter.failed = row.failed ?? clock.unixMilliseconds
+  /// Takes what has failed, or can't be decoded, as dead letters.
+  private func decode(_ rows: [ScheduleRow]) -> [ScheduleRecord<any ActionType>] {
+    var pending: [ScheduleRecord<any ActionType>] = []
+    var undecoded: [ScheduleLetter] = []
+    for row in rows {
+      do {
+        let record = row.with(try keeper.decodeAction(row.action))
+        if record.failed != nil {
+          _ = take(record.with(record.action))
+        } else {
+          pending.append(record)
+        }
+      } catch {
+        // The row stays as it is: the next deployment may know the action again.
+        var letter: ScheduleLetter = row.with(nil)
+        letter.error = "Its action can't be decoded: \(error)"
+        letter.failed = row.failed ?? clock.unixMilliseconds
+        if take(letter) { undecoded.append(letter) }
+      }
+    }
+    // After all are taken: the program's handler may read the dead letters, and would come here again.
+    for letter in undecoded {
       owner?.report(
         .workNotResumed,
         """
-        The scheduled action "\(row.name)" stays saved, and can't go on. \(letter.error!)
+        The scheduled action "\(letter.name)" stays saved, and can't go on. \(letter.error ?? "")
         """)
     }
-    guard found.withLock({ $0.rows.removeValue(forKey: key(of: row.name)) }) != nil
-    else { return nil }
+    return pending
+  }
+
+  /// Takes what an earlier process has left as a dead letter; returns false if another call has taken it.
+  private func take(_ letter: ScheduleLetter) -> Bool {
     let new: Letter = (letter, 0)
-    state.withLock { if $0.letters[row.name] == nil { $0.letters[row.name] = new } }
-    return nil
+    return found.withLock { found in
+      guard found.rows.removeValue(forKey: key(of: letter.name)) != nil else { return false }
+      // Under both locks, so that a list of the dead letters has it at any time.
+      state.withLock { if $0.letters[letter.name] == nil { $0.letters[letter.name] = new } }
+      return true
+    }
   }
 
   /// Actions that an earlier process has left pending, and nobody has resumed; without those that can't be decoded.
