@@ -44,6 +44,29 @@ struct EngineRegressionTests {
     }
   }
 
+  /// Work that was removed while its dead letter became work again was entered once more, and stayed pending for ever.
+  @Test func workIsRemovedAlsoWhileItsDeadLetterIsRunAgain() async throws {
+    struct Charge: ActionType {}
+    try await explore(seeds: seeds(3_000)) { dispatcher in
+      dispatcher.onWarning { _ in }
+      dispatcher.register(
+        store: Store(identifier: "orders", model: 0) { On(Charge.self) { count, _ in count += 1 } })
+      dispatcher.register(
+        effect: DurableEffect("charge", on: Charge.self, attempts: 1) { _, _ in
+          throw Broken(description: "closed")
+        })
+      await dispatcher.dispatch(Charge()).settled()
+      let letters = dispatcher.deadLetters
+      try check(letters.count == 1, "\(letters)")
+      await withTaskGroup { group in
+        group.addTask { _ = dispatcher.runAgain(letters[0]) }
+        group.addTask { for work in dispatcher.pendingEffects { dispatcher.remove(work) } }
+      }
+      await dispatcher.drain()
+      try check(dispatcher.pendingEffects.isEmpty, "\(dispatcher.pendingEffects)")
+    }
+  }
+
   /// One that was made while a transfer waited for its second store undid the first half alone.
   @Test func aHistoryHasNoHalfOfAnAtomicAction() async throws {
     struct Transfer: AtomicAction {}

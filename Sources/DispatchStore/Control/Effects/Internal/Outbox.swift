@@ -62,12 +62,8 @@ final class Outbox: DispatcherAttachment {
     let (known, unknown) = found.withLock { found in
       let own = found.entries.filter { $0.value.belongs(to: self.dispatcher) }
       let known = own.filter { names.contains($0.value.effect) }
-      found.entries = found.entries.filter { known[$0.key] == nil }
+      takeOver(known.values, from: &found)
       return (known, own.values.filter { !names.contains($0.effect) })
-    }
-    state.withLock { state in
-      // Work that was removed meanwhile stays removed.
-      for (key, entry) in known where entry.progress.phase != .done { state.entries[key] = entry }
     }
     beginLeft(of: names, by: dispatcher)
     let undecoded = Dictionary(grouping: known.values.filter { $0.action == nil }, by: \.effect)
@@ -88,6 +84,19 @@ final class Outbox: DispatcherAttachment {
         """)
     }
     reportForeign(by: dispatcher)
+  }
+
+  /// Moves work that an earlier process may have left to the work of this one.
+  ///
+  /// Under both locks, so that lists have it at any time, and once.
+  private func takeOver(_ entries: some Sequence<OutboxEntry>, from found: inout FoundWork) {
+    state.withLock { state in
+      for entry in entries {
+        found.entries[entry.key] = nil
+        // Work that was removed meanwhile stays removed.
+        if entry.progress.phase != .done { state.entries[entry.key] = entry }
+      }
+    }
   }
 
   /// Reports the work of dispatchers that this process has not made, which no other dispatcher can list or go on with.
@@ -235,8 +244,10 @@ final class Outbox: DispatcherAttachment {
 
   /// All work that is not done, in any order.
   private var all: [OutboxEntry] {
-    found.withLock { $0.entries.values.filter { $0.belongs(to: dispatcher) } }
-      + state.withLock { Array($0.entries.values) }
+    found.withLock { found in
+      found.entries.values.filter { $0.belongs(to: dispatcher) }
+        + state.withLock { Array($0.entries.values) }
+    }
   }
 
   // MARK: Decisions of the program
@@ -246,9 +257,8 @@ final class Outbox: DispatcherAttachment {
     guard !isClosed, let entry = find(key), entry.action != nil,
       entry.withProgress({ $0.revive() })
     else { return false }
-    // An earlier process may have left it.
-    _ = found.withLock { $0.entries.removeValue(forKey: key) }
-    state.withLock { $0.entries[key] = entry }
+    yieldPoint(.saveEffect)
+    found.withLock { takeOver([entry], from: &$0) }
     save(entry.row)
     if entry.endRun() { begin(entry, by: dispatcher) }
     return true
