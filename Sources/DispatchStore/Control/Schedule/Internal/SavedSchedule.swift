@@ -17,7 +17,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     var number: Int?
     /// Whether a commit has removed the row.
     var isRemoved = false
-    /// Whether the dispatcher has closed, so that the row is left to the next process.
+    /// Whether the row is left to another process: the dispatcher has closed, or saves nothing any longer.
     var isLeft = false
     /// Whether the dispatch has ended that it belongs to.
     var hasEnded = false
@@ -82,7 +82,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     return schedules.isCurrent(name, number)
   }
 
-  /// Leaves the row to the next process, if the dispatch is cancelled from now on.
+  /// Leaves the row to another process, if the dispatch is cancelled from now on.
   func leave() { state.withLock { $0.isLeft = true } }
 
   var isLeftToAnotherProcess: Bool { schedules.leavesToAnotherProcess(name) }
@@ -95,13 +95,13 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   var hasEnded: Bool { state.withLock(\.hasEnded) }
 
   override func ended(_ result: DispatchResult, of details: DispatchDetails) {
-    let (number, isRemoved) = state.withLock { state -> (Int?, Bool) in
+    let present = state.withLock { state in
       state.hasEnded = true
-      return (state.number, state.isRemoved)
+      return state
     }
-    guard let number else { return endedUnscheduled(result) }
+    guard let number = present.number else { return endedUnscheduled(result) }
     let isLost = details.hasLostCommit
-    if isRemoved, !isLost { return schedules.forget(name, number) }
+    if present.isRemoved, !isLost { return schedules.forget(name, number) }
     switch result.error {
     // A dispatch that does not wait for saving succeeds all the same.
     case nil where isLost: schedules.fail(name, number, DispatchError.notSaved(name))
@@ -109,9 +109,9 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
       schedules.fail(name, number, DispatchError.unanswered(name))
     case nil: schedules.remove(name, number)
     case is CancellationError:
-      // A closed dispatcher leaves the row to the next process; anybody else has cancelled the dispatch. If it was
-      // cancelled before its time, the row is gone already.
-      if !schedules.isClosed { schedules.remove(name, number) }
+      // It was left to another process, or somebody has cancelled the dispatch. If that was before its time, the row is
+      // gone already.
+      if !schedules.isClosed, !present.isLeft { schedules.remove(name, number) }
     case let error as DispatchError where error.leavesSchedules: break
     // Another one has its name. Nothing is removed if that has taken over the row.
     case let error as DispatchError where error.code == .skipped: schedules.remove(name, number)
