@@ -28,20 +28,21 @@ final class RateLine: Sendable {
   /// Returns nil if the line is retired, and the caller must take another.
   func arrive(_ delay: DispatchDelay, _ rule: RateRule) -> RateState<DispatchDelay>.Arrival? {
     let callSite = delay.dispatch.callSite
-    let arrived = change { state, now in
-      state.rates.arrive(delay, rule, from: callSite, at: now, mayWait: delay.mayWait)
-    }
-    guard let (arrival, due) = arrived else { return nil }
-    if let due, !isPlanted(.lostTrailing) { due.end() }
-    if case .wait = arrival { delay.dispatch.at(.beforeResult) { self.leave(delay) } }
+    let arrival = change { state, now in
+      let arrived = state.rates.arrive(
+        delay, rule, from: callSite, at: now, mayWait: delay.mayWait)
+      return (arrived.0, due: isPlanted(.lostTrailing) ? nil : arrived.due)
+    }?.result
+    if case .wait? = arrival { delay.dispatch.at(.beforeResult) { self.leave(delay) } }
     return arrival
   }
 
   /// Skips a dispatch that comes within an interval and does not wait for its end.
   ///
-  /// Returns the call site of the one that has opened the interval; nil, without an effect, for any other dispatch.
+  /// Returns the call site of the one that has opened the interval; nil for any other dispatch, which retires the
+  /// line if that is idle, and changes nothing else.
   func skip(_ rule: RateRule) -> CallSite? {
-    change { state, now in state.rates.skip(rule, at: now) } ?? nil
+    change { state, now in (state.rates.skip(rule, at: now), due: nil) }?.result
   }
 
   /// Whether a dispatch that comes now opens an interval.
@@ -52,7 +53,7 @@ final class RateLine: Sendable {
 
   /// Closes the interval that a dispatch has opened, unless another one waits for its end.
   func withdraw(_ delay: DispatchDelay) {
-    change { state, _ in state.rates.withdraw(delay) }
+    change { state, _ in (state.rates.withdraw(delay), due: nil) }
   }
 
   private func leave(_ delay: DispatchDelay) {
@@ -61,35 +62,38 @@ final class RateLine: Sendable {
 
   /// Returns whether a dispatch begins.
   private func timerFired() -> Bool {
-    let begun = change { state, now -> DispatchDelay? in
+    change { state, now in
       state.timer.fired(at: now)
-      return state.rates.settle(at: now)
-    }
-    guard let due = begun ?? nil else { return false }
-    due.end()
-    return true
+      return ((), due: state.rates.settle(at: now))
+    }?.hasBegun == true
   }
 
-  /// Makes a transition, and moves the timer to the end of the interval; returns nil, without an effect, if the line is
-  /// retired.
+  /// Makes a transition, begins the dispatch that is due, and moves the timer to the end of the interval, in this order:
+  /// the timer begins the next one.
+  ///
+  /// - Returns: The body's result, and whether a dispatch has begun; nil, without an effect, if the line is retired.
   @discardableResult
-  private func change<Result>(_ body: (inout State, _ now: Int64) -> Result) -> Result? {
+  private func change<Result>(
+    _ body: (inout State, _ now: Int64) -> (Result, due: DispatchDelay?)
+  ) -> (result: Result, hasBegun: Bool)? {
     let now = clock.nanoseconds
     yieldPoint(.comeAtRate, key.description)
-    let changed = state.withLock { state -> (Result, MovingTimer.Move, Bool)? in
+    typealias Changed = (Result, due: DispatchDelay?, MovingTimer.Move, isRetired: Bool)
+    let changed = state.withLock { state -> Changed? in
       if state.isRetired { return nil }
-      let result = body(&state, now)
+      let (result, due) = body(&state, now)
       // A refused dispatch leaves nothing behind, so the line may be idle.
       state.isRetired = state.rates.isIdle
-      return (result, state.timer.move(to: state.rates.end), state.isRetired)
+      return (result, due, state.timer.move(to: state.rates.end), state.isRetired)
     }
-    guard let (result, move, isRetired) = changed else { return nil }
+    guard let (result, due, move, isRetired) = changed else { return nil }
+    due?.end()
     timers?.apply(move) {
       self.timerFired()
     } keep: { token, number in
       state.withLock { $0.timer.keep(token, number) }
     }
     if isRetired { table?.remove(self, of: key) }
-    return result
+    return (result, due != nil)
   }
 }
