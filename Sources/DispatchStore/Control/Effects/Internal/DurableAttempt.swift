@@ -54,7 +54,7 @@ struct DurableAttempt {
     if let reconcile = effect.reconcile, entry.progress.wasLeft {
       switch try await reconcile(action, context) {
       case .done(let next): return next
-      case .runAgain: entry.withProgress { $0.wasLeft = false }
+      case .runAgain: entry.withProgress { $0.reconciled() }
       }
     }
     return try await effect.body(action, context)

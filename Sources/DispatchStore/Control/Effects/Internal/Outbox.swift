@@ -183,7 +183,7 @@ final class Outbox: DispatcherAttachment {
 
   /// Notes that work is done, and removes its row unless that was part of a commit.
   func done(_ entry: OutboxEntry, isRemoved: Bool) {
-    entry.withProgress { $0.phase = .done }
+    entry.withProgress { $0.end() }
     _ = state.withLock { $0.entries.removeValue(forKey: entry.key) }
     if !isRemoved { save(entry.removal) }
   }

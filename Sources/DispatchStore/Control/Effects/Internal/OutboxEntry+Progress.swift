@@ -22,10 +22,10 @@ extension OutboxEntry {
     /// When it failed for good, in milliseconds since 1970.
     var failed: Int64?
     /// Whether a process has left it, and has perhaps reached the outside world.
-    var wasLeft = false
+    private(set) var wasLeft = false
     /// Whether the attempt that is being made is counted among the attempts already.
     var isCounted = false
-    var phase = Phase.idle
+    private(set) var phase = Phase.idle
 
     /// Whether the work neither runs nor is done, and has not failed for good.
     var isIdle: Bool { phase == .idle && failed == nil }
@@ -79,6 +79,9 @@ extension OutboxEntry {
       if phase == .ending { phase = .running }
     }
 
+    /// Notes that the work is done.
+    mutating func end() { phase = .done }
+
     /// Ends a dead letter, or other work, that is to be done no longer; returns false if it is done or is about to be, or not
     /// of that kind.
     mutating func remove(isLetter: Bool) -> Bool {
@@ -87,6 +90,9 @@ extension OutboxEntry {
       phase = .done
       return true
     }
+
+    /// Notes that the outside world was not reached before, so that it is not asked again.
+    mutating func reconciled() { wasLeft = false }
 
     /// Makes work a dead letter, since nobody attempts it again; returns whether it was none.
     mutating func giveUp(at time: Int64) -> Bool {
