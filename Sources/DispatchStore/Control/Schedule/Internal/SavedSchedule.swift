@@ -109,7 +109,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
       schedules.fail(name, number, DispatchError.unanswered(name))
     case nil: schedules.remove(name, number)
     case is CancellationError:
-      // It was left to another process, or somebody has cancelled the dispatch. If that was before its time, the row is
+      // The row is left to another process, or somebody has cancelled the dispatch. If that was before its time, the row is
       // gone already.
       if !schedules.isClosed, !present.isLeft { schedules.remove(name, number) }
     case let error as DispatchError where error.leavesSchedules: break
