@@ -4,6 +4,16 @@ import Testing
 
 @testable import DispatchStore
 
+/// A model that keeps something, of which nothing is saved.
+private struct Keeping: ModelType, Codable {
+  var kept: Mortal?
+
+  init() {}
+  init(from decoder: any Decoder) throws {}
+  func encode(to encoder: any Encoder) throws { _ = encoder.container(keyedBy: Key.self) }
+  private enum Key: CodingKey {}
+}
+
 @Suite("The state of persistent stores", .timeLimit(.minutes(10)))
 struct PersistentStateTests {
   static let forms: [PersistedForm<Wallet>] = [.model, .elements(\.all)]
@@ -625,6 +635,28 @@ struct PersistentStateTests {
     token.cancel()
     await released.opened()
     stage.database.release()
+  }
+
+  @Test func isNotKeptForCallsThatWaitBehindASlowOneOnceTheirObserverIsCancelled() async throws {
+    let dispatcher = Dispatcher(name: "keep", persistence: nil)
+    let store = try await dispatcher.register(
+      store: Store<Keeping, HandledAction>(identifier: "keep", model: Keeping()) {},
+      persisted: .model)
+    let (begun, released, mayGoOn) = (Latch(), Latch(), DispatchSemaphore(value: 0))
+    let token = store.observe(.model, when: .durable) { change in
+      if change.version == 1 {
+        begun.open()
+        mayGoOn.wait()
+      }
+    }
+    store.updateModel { $0.kept = nil }
+    await begun.opened()
+    store.updateModel { $0.kept = Mortal(released) }
+    store.updateModel { $0.kept = nil }
+    #expect(!released.isOpen)
+    token.cancel()
+    #expect(released.isOpen)
+    mayGoOn.signal()
   }
 
   private func observe(_ wallet: WalletStore, _ signal: Mortal) -> ObserverToken {

@@ -79,6 +79,8 @@ final class SavedDeliveries: Sendable {
   private struct State {
     /// The calls whose commits may be unsaved, or come after such ones.
     var waiting = FIFO<(delivery: Delivery, call: Call)>()
+    /// The calls that the queue is about to make; here rather than in the queue, so that cancelling releases them.
+    var due = FIFO<Call>()
     var isCancelled = false
   }
 
@@ -114,18 +116,21 @@ final class SavedDeliveries: Sendable {
           given.append(first.call)
           continue
         }
-        let call = first.call
+        state.due.append(first.call)
         // Under the lock, so that nothing which waits for the calls that are due comes before them.
-        whenDelivered { if !self.isCancelled { call() } }
+        whenDelivered { self.callNext() }
       }
     }
     // Calls that were given up are released outside of the lock.
     withExtendedLifetime(given) {}
   }
 
-  private var isCancelled: Bool { state.withLock(\.isCancelled) }
+  private func callNext() {
+    let call = state.withLock { $0.due.popFirst() }
+    call?()
+  }
 
-  /// Releases the calls that wait, also those whose commits can't be saved now; those that are due are not made.
+  /// Releases all calls, also those whose commits can't be saved now.
   func cancel() {
     let former = state.exchange(State(isCancelled: true))
     withExtendedLifetime(former) {}
