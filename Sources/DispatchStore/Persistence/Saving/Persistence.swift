@@ -229,20 +229,22 @@ public final class Persistence: Sendable {
   /// Waits until observers have been called with what was saved, and warnings reported, at most until a time.
   private func deliver(until deadline: Int64?) async {
     let end = Eventual<Void>()
-    whenDelivered(state.withLock(\.presentDeliveries)[...]) { end.set(()) }
+    let all = state.withLock(\.presentDeliveries)
+    let count = Locked(all.count + 1)
+    let delivered: @Sendable () -> Void = {
+      let isLast = count.withLock { count in
+        count -= 1
+        return count == 0
+      }
+      if isLast { end.set(()) }
+    }
+    for deliveries in all { deliveries.whenDelivered(delivered) }
+    reportLater(delivered)
     if let deadline {
       let timer = timers.add(at: deadline) { end.set(()) }
       end.whenSet { [timers] in timers.remove(timer) }
     }
     await end.value
-  }
-
-  /// Calls a closure once these observers, one after the other, and then handlers of warnings have been called.
-  private func whenDelivered(
-    _ deliveries: ArraySlice<SavedDeliveries>, _ body: @escaping @Sendable () -> Void
-  ) {
-    guard let first = deliveries.first else { return reportLater(body) }
-    first.whenDelivered { self.whenDelivered(deliveries.dropFirst(), body) }
   }
 
   /// Removes the rows of a store that is not registered.
