@@ -82,6 +82,27 @@ struct WeakOwnershipTests {
     }
   }
 
+  @Test(arguments: [Dispatcher.Mode.async] + Dispatcher.Mode.laneModes)
+  func aStoreThatIsGoneDoesNotLetOthersRunRegardless(mode: Dispatcher.Mode) async {
+    let (steps, dispatched, free) = (Recorder<String>(), Recorder<DispatchHandle>(), Latch())
+    var store: Store<Held, Ping>? = makeStore(.weak)
+    #expect(store?.dispatcher === dispatcher)
+    dispatcher.addProbe("audit", waitFor: WaitFor(["held"], runsRegardless: true), to: steps)
+    dispatcher.register(
+      middleware: RecordingMiddleware(did: { _, _, store in
+        if store.identifier == "held" { dispatched.all.first?.cancel() }
+      }))
+    let handle = dispatcher.dispatch(
+      action: Ping(), mode: mode, options: .after(dispatchElsewhere(until: free)))
+    dispatched.record(handle)
+    store = nil
+    await released.opened()
+    free.open()
+    let result = await handle.result
+    #expect(result["held"].isCancelled == true && result["audit"].isCancelled == true)
+    #expect(steps.all.isEmpty)
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aStoreThatIsGoneTakesNoPart(mode: Dispatcher.Mode) async {
     _ = makeStore(.weak)

@@ -199,7 +199,7 @@ final class MiddlewareSession: @unchecked Sendable {
     firstStart.min(time, ordering: .relaxed)
   }
 
-  /// Forgets the start of the first store, which is held back: a round starts it later.
+  /// Forgets the start of the first store, which is held back or gone: another one starts, or this one later.
   func forgetFirstStart() { firstStart.store(.max, ordering: .relaxed) }
 
   /// Calls `didDispatch` for a store run that has ended in the inline run.

@@ -244,7 +244,7 @@ final class Route: @unchecked Sendable {
 
   /// Passes an action to the store at an index on this thread; if the store can end at once, its part ends.
   ///
-  /// If the store was held weakly and is gone, its part ends as cancelled.
+  /// If the store was held weakly and is gone, it is skipped, and its part ends as cancelled.
   ///
   /// - Parameter run: The inline run, which makes a record if the store needs one.
   func answer(
@@ -259,7 +259,7 @@ final class Route: @unchecked Sendable {
       }
     }
     guard let (calls, store) = entries[index].target else {
-      return .ended(.cancelled(hasStarted: false))
+      return run.pointee.skip(.cancelled(hasStarted: false))
     }
     return Self.answer(action, by: calls, store, target.kind, in: run, on: thread)
   }

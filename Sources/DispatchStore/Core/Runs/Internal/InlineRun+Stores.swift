@@ -91,21 +91,28 @@ extension InlineRun.Address {
       }
       first += 1
     }
-    var lastStarted = first > 0 ? first - 1 : nil
     for index in first..<route.count {
       pointee.index = index
+      let skippedCount = pointee.skippedCount
       let step: InlineStep
       var startedAt: Int64?
       if pointee.isUndisturbed {
-        lastStarted = index
         step = route.answer(pointee.action, at: index, in: self, on: thread)
-      } else if let answer = answer(at: index, of: route, &lastStarted, &startedAt, on: thread) {
+      } else if let answer = answer(at: index, of: route, &startedAt, on: thread) {
         step = answer
       } else {
         return InlineRemainder(index: index, begun: nil)
       }
       if case .finished = step, pointee.isUndisturbed { continue }
-      let failed = if case .ended(.failed) = step { lastStarted == index } else { false }
+      let isSkipped = pointee.skippedCount > skippedCount
+      if isSkipped {
+        startedAt = nil
+        // A store that is gone has noted its start.
+        if pointee.skippedCount > index {
+          pointee.session?._withUnsafeGuaranteedRef { $0.forgetFirstStart() }
+        }
+      }
+      let failed = if case .ended(.failed) = step { !isSkipped } else { false }
       guard !(failed && pointee.mayRetry),
         end(step, at: index, of: route, startedAt: startedAt, isLast: index + 1 == route.count)
       else {
@@ -119,12 +126,9 @@ extension InlineRun.Address {
   ///
   /// Nil if the store runs although the dispatch is cancelled. A round then runs it, and does not cancel it.
   ///
-  /// - Parameters:
-  ///   - lastStarted: The last store whose reducer was called.
-  ///   - startedAt: Set to the store's start, if hooks get it.
+  /// - Parameter startedAt: Set to the store's start, if hooks get it.
   private func answer(
-    at index: Int, of route: Route, _ lastStarted: inout Int?, _ startedAt: inout Int64?,
-    on thread: ThreadState
+    at index: Int, of route: Route, _ startedAt: inout Int64?, on thread: ThreadState
   ) -> InlineStep? {
     let reply = pointee.session?._withUnsafeGuaranteedRef { $0.reply(at: index) }
     if let decided = reply?.outcome { return pointee.skip(decided) }
@@ -135,10 +139,10 @@ extension InlineRun.Address {
       return pointee.skip(.failed(error))
     }
     if isCancelled || !pointee.claimStoreStart() {
-      return lastStarted != nil && route.runsRegardless[index]
+      // All stores before it have ended; unless all were skipped, one has started.
+      return index > pointee.skippedCount && route.runsRegardless[index]
         ? nil : pointee.skip(.cancelled(hasStarted: false))
     }
-    lastStarted = index
     startedAt = pointee.session?._withUnsafeGuaranteedRef { $0.start(index) }
     guard let reply else { return route.answer(pointee.action, at: index, in: self, on: thread) }
     let dispatched = pointee.action
