@@ -37,8 +37,10 @@ struct AtomicOutcome: Sendable {
   }
 
   /// Creates the outcome of an action that was cancelled before it began.
-  init(cancelledAlong route: Route) {
-    outcomes = route.identifiers.map { _ in .cancelled(hasStarted: false) }
+  ///
+  /// - Parameter hasStarted: Whether an attempt before has called reducers.
+  init(cancelledAlong route: Route, hasStarted: Bool = false) {
+    outcomes = route.identifiers.map { _ in .cancelled(hasStarted: hasStarted) }
     (error, mayRepeat, begunCount) = (nil, false, 0)
   }
 

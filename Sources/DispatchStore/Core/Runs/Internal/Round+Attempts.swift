@@ -80,8 +80,12 @@ extension Round {
     return storeRun(at: index, again: repeated[index - indices.lowerBound])
   }
 
-  /// Notes that an atomic action was cancelled between two attempts, so that the leader closes next.
+  /// Notes that an atomic action was cancelled before an attempt, so that the leader closes next.
   func notePauseCancelled() {
-    if isAtomic { (atomic.outcome, atomic.startedAt) = (AtomicOutcome(cancelledAlong: route), nil) }
+    guard isAtomic else { return }
+    // The others stand as the leader does: as started, if there was an attempt before.
+    let hasStarted = atomic.outcome != nil || atomic.repeated != nil
+    atomic.outcome = AtomicOutcome(cancelledAlong: route, hasStarted: hasStarted)
+    atomic.startedAt = nil
   }
 }
