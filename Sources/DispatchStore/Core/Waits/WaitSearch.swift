@@ -336,7 +336,7 @@ struct WaitSearch {
     else { return nil }
     let dispatch = standing.dispatch
     let details = dispatch.makeDetails()
-    // What its block waits for later may need a task, too.
+    // The block may wait for a task later.
     if blocksTaskThread { details.isReached = true }
     let scheduler = details.withScheduler(queuedAt: { dispatch.queuedAt }) { $1 }
     let needsSteps = standing.needsSteps && scheduler?.runsStoresConcurrently == false
