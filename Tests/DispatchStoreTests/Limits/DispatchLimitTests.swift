@@ -510,7 +510,7 @@ struct DispatchLimitTests {
   @Test(.timeLimit(.minutes(1)), arguments: modes)
   func ofTheWaitsOfAllThatHaveUnitsTheLastIsRefused(mode: Dispatcher.Mode) async {
     let (dispatcher, limit) = (dispatcher, DispatchLimit(2, overflow: .wait))
-    let codes = Recorder<DispatchError.Code?>()
+    let (codes, haveUnits) = (Recorder<DispatchError.Code?>(), Latch())
     dispatcher.addStage("inner")
     var outers: [DispatchHandle] = []
     for index in 0..<2 {
@@ -522,6 +522,7 @@ struct DispatchLimitTests {
         codes.record(result.errorCode)
       }
       let action = Script.suspends { _ in
+        await haveUnits.opened()
         let handle = dispatcher.dispatch(
           storeIdentifier: "middle \(index)", action: middle, mode: .serial(lane: index))
         codes.record(await handle.result.errorCode)
@@ -531,6 +532,7 @@ struct DispatchLimitTests {
           storeIdentifier: "outer \(index)", action: action, mode: mode,
           options: .limited(by: limit)))
     }
+    haveUnits.open()
     for outer in outers { #expect(await outer.result.isSuccess) }
     let all = await codes.first(4)
     #expect(all.count { $0 == .wouldDeadlock } == 1 && all.count { $0 == nil } == 3)
