@@ -143,12 +143,20 @@ public final class DispatchRecorder: Middleware {
 
   /// Adds the dispatch to the log.
   public func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
+    var released: Released?
     let hasWaited = dispatch.session.hasWaitedForSaving
-    let entry = core.state.withLock { $0.takeUnderWay(dispatch.id) }
-    entry.noteEnd(of: dispatch, error: result.error)
-    // Outside of the lock: reflection may call code of the program.
-    if isMeasured { entry.size += RoughSize.of(entry) }
-    let released = core.state.withLock { $0.add(entry, hasWaited: hasWaited) }
+    let unmeasured = core.state.withLock { state -> RecorderState.Entry? in
+      let entry = state.takeUnderWay(dispatch.id)
+      entry.noteEnd(of: dispatch, error: result.error)
+      if isMeasured { return entry }
+      released = state.add(entry, hasWaited: hasWaited)
+      return nil
+    }
+    if let entry = unmeasured {
+      // Reflection may call code of the program.
+      entry.size += RoughSize.of(entry)
+      released = core.state.withLock { $0.add(entry, hasWaited: hasWaited) }
+    }
     withExtendedLifetime(released) {}
   }
 }
