@@ -22,7 +22,7 @@ package enum WaitGraph {
     /// The dispatches that hold up the main queue while they wait, with the number of such waits.
     var mainHolders: [ObjectIdentifier: (dispatch: Dispatch, count: Int)] = [:]
     /// The present waits that block a thread of the cooperative pool.
-    var taskThreadWaits: [Int: (waiter: Dispatch, target: Dispatch)] = [:]
+    var taskThreadWaits: [Int: (waiter: Dispatch, target: Target)] = [:]
     private var lastKey = 0
 
     mutating func makeKey() -> Int {
@@ -46,7 +46,7 @@ package enum WaitGraph {
       guard held.contains(where: { $0.dispatch.details?.isReached == true }) else { return nil }
       for wait in taskThreadWaits.values {
         var search = search(for: HeldUps(), holdsUpMainQueue: false, blocksTaskThread: true)
-        if let ring = search.ring(through: .dispatch(wait.target), of: wait.waiter) { return ring }
+        if let ring = search.ring(through: wait.target, of: wait.waiter) { return ring }
       }
       return nil
     }
@@ -205,7 +205,9 @@ package enum WaitGraph {
     let wait = records.withLock { records -> Wait in
       target.makeDetails().isReached = true
       let wait = record(group, for: .dispatch(target), in: &records)
-      if blocksTaskThread(group) { records.taskThreadWaits[wait.key] = (group.dispatch, target) }
+      if blocksTaskThread(group) {
+        records.taskThreadWaits[wait.key] = (group.dispatch, .dispatch(target))
+      }
       return wait
     }
     target.at(.beforeResult) { WaitGraph.end(wait) }
@@ -219,13 +221,16 @@ package enum WaitGraph {
   }
 
   /// Returns the ring around a dispatch for which others wait already, if their waits have closed one.
-  static func ring(around dispatch: Dispatch) -> WaitRing? {
+  ///
+  /// - Parameter context: The context whose task awaits the dispatch, if there is one.
+  static func ring(around dispatch: Dispatch, in context: DispatchContext? = nil) -> WaitRing? {
     yieldPoint(.enterWait, dispatch.id.description)
     return records.withLock { records -> WaitRing? in
       // If nothing waits for it, it is in no ring. So a long chain is not searched for each of its links.
       guard dispatch.makeDetails().isReached else { return nil }
       let held = HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false))
-      var search = records.search(for: held, holdsUpMainQueue: false)
+      var search = records.search(
+        for: held, holdsUpMainQueue: false, blocksTaskThread: blocksTaskThread(context))
       return search.ring(through: .own(dispatch), of: dispatch)
         ?? records.ringOfTaskThread(through: held.known)
     }
@@ -297,14 +302,7 @@ package enum WaitGraph {
     /// An operation, and the operations that it depends on.
     case operations(any DependentOperation, [any DependentOperation])
 
-    /// The dispatch for whose end a blocked thread waits; nil if it is the waiting task's own.
-    fileprivate func awaited(by waiter: Dispatch) -> Dispatch? {
-      switch self {
-      case .dispatch(let dispatch): dispatch
-      case .own: nil
-      case .operations: waiter
-      }
-    }
+    fileprivate var isOwn: Bool { if case .own = self { true } else { false } }
   }
 
   private static func begin(
@@ -331,8 +329,8 @@ package enum WaitGraph {
       if case .operations(let operation, let dependencies) = target {
         operation.setAwaited(dependencies)
       }
-      if blocksTaskThread, let awaited = target.awaited(by: waiter) {
-        records.taskThreadWaits[key] = (waiter, awaited)
+      if blocksTaskThread, !target.isOwn {
+        records.taskThreadWaits[key] = (waiter, target)
       } else if let ring = records.ringOfTaskThread(through: recorded) {
         for waiter in waiters { waiter.details?.waits[key] = nil }
         if case .operations(let operation, _) = target { operation.setAwaited([]) }
@@ -406,7 +404,8 @@ package enum WaitGraph {
   ///
   /// So a long chain of operations is not searched again for each of them. A search marks all that it reaches.
   /// An operation's dependencies are marked before its wait is recorded. Operations that become reachable later are
-  /// behind another dispatch: in its lane, or as its `.sync` child or step.
+  /// behind another dispatch: in its lane, or as its `.sync` child or step. A wait that blocks a thread for tasks is
+  /// searched in any case.
   private static func mayCloseRing(_ target: Target, _ dispatch: Dispatch) -> Bool {
     guard case .operations(let operation, _) = target else { return true }
     return dispatch.makeDetails().isReached || operation.isReached || dispatch.outer != nil

@@ -347,8 +347,9 @@ struct WaitSearch {
     }
     if held.contains(where: holdsItUp) { return .heldUp }
     // Code that runs already has its thread, and the end of a callback needs none.
-    let needsThread = [.pending, .task].contains(operation.activity)
-    if blocksTaskThread, needsThread, scheduler?.isTask == true { return .task }
+    if blocksTaskThread, scheduler?.isTask == true, [.pending, .task].contains(operation.activity) {
+      return .task
+    }
     if scheduler?.needsMainQueue == true { meet(.mainQueue, .mainQueue, from: place) }
     meetWaits(details, where: holdsItUp, from: place)
     meetDependencies(of: operation, from: place)

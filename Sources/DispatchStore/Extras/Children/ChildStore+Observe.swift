@@ -2,8 +2,8 @@ extension ChildStore {
   /// Calls an observer with each change of the part, in commit order, until its token ends.
   ///
   /// If the part is `Equatable`, commits that leave it equal are no changes. It is compared where the observer is called,
-  /// with no lock held, with its value at the previous change (at first, at registration). That value is kept, so the
-  /// next commit that changes the part copies it. Other parts count as changed at each commit.
+  /// with no lock held, with the previous value (at first, that at registration). That value is kept, so the next commit
+  /// that changes the part copies it. Other parts count as changed at each commit.
   ///
   /// The action of a change is the one of the store, not of the child.
   ///

@@ -156,7 +156,7 @@ extension Dispatch {
       wait = refused
       if let drop {
         cancel(drop)
-      } else if WaitGraph.ring(around: self) != nil {
+      } else if WaitGraph.ring(around: self, in: context) != nil {
         // Begun, and not ended by another thread meanwhile: then it would be in no ring any more.
         refusal = error
       }

@@ -6,7 +6,7 @@ extension StorePart {
     _ body: @escaping @Sendable (Change<Model?, HandledAction>) -> Void
   ) -> ObserverToken {
     let (path, equality) = (path, ElementEquality<Model>())
-    // The part as of the last change that was delivered.
+    // The part as of the last note that was delivered.
     let delivered = Locked<Model?>(nil)
     return root.follow(
       CommitReader(
