@@ -46,16 +46,6 @@ struct RoundState {
       if case .underWay = phase { run.isDelivery } else { false }
     }
 
-    /// The store's outcome, if the last attempt has this one.
-    ///
-    /// Of an attempt that was cancelled before its operation ran, there was another one before.
-    func outcome(ofAttempt outcome: StoreOutcome?) -> StoreOutcome? {
-      if case .cancelled(hasStarted: false) = outcome, attempt > 1 {
-        return .cancelled(hasStarted: true)
-      }
-      return outcome
-    }
-
     /// Puts the store under way once more, to close it with an outcome.
     mutating func close(with outcome: StoreOutcome) {
       phase = .underWay
@@ -124,6 +114,16 @@ struct RoundState {
     graph.runsRegardless[index] ? last : .cancelled(hasStarted: true)
   }
 
+  /// The outcome of a store whose last attempt has this one.
+  ///
+  /// Of an attempt that was cancelled before its operation ran, there was another one before.
+  private static func outcome(ofAttempt attempt: Int, _ last: StoreOutcome) -> StoreOutcome {
+    if attempt > 1, case .cancelled(hasStarted: false) = last {
+      return .cancelled(hasStarted: true)
+    }
+    return last
+  }
+
   var isClosed: Bool { open == 0 }
 
   /// Whether all stores have ended, apart from hooks and closing.
@@ -153,7 +153,8 @@ struct RoundState {
       case .closed(let outcome): outcome
       case .waiting: .cancelled(hasStarted: false)
       case .underWay:
-        entry.outcome(ofAttempt: entry.run.outcome) ?? .cancelled(hasStarted: entry.hasBegun)
+        entry.run.outcome.map { Self.outcome(ofAttempt: entry.attempt, $0) }
+          ?? .cancelled(hasStarted: entry.hasBegun)
       case .pausing(let last), .repeating(let last): outcomeOfPause(last, of: index)
       }
     }
@@ -303,8 +304,8 @@ struct RoundState {
   mutating func closed(
     _ index: Int
   ) -> (next: [Int], isClosed: Bool, operation: (any StoreOperation)?) {
-    guard let outcome = entries[index].outcome(ofAttempt: closingOutcome(index))
-    else { return ([], false, nil) }
+    guard let last = closingOutcome(index) else { return ([], false, nil) }
+    let outcome = Self.outcome(ofAttempt: entries[index].attempt, last)
     let next = note(outcome, of: index)
     return (next, isClosed, entries[index].run.operation.take())
   }
