@@ -58,6 +58,8 @@ extension InlineRun {
   /// Skips the current store, which ends with this outcome.
   mutating func skip(_ outcome: StoreOutcome) -> InlineStep {
     skippedCount += 1
+    // If all stores so far were skipped, none has started: not even one that is gone, whose start was noted.
+    if skippedCount > index { session?._withUnsafeGuaranteedRef { $0.forgetFirstStart() } }
     return .ended(outcome)
   }
 

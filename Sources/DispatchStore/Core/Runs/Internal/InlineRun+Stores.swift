@@ -105,13 +105,7 @@ extension InlineRun.Address {
       }
       if case .finished = step, pointee.isUndisturbed { continue }
       let isSkipped = pointee.skippedCount > skippedCount
-      if isSkipped {
-        startedAt = nil
-        // A store that is gone has noted its start.
-        if pointee.skippedCount > index {
-          pointee.session?._withUnsafeGuaranteedRef { $0.forgetFirstStart() }
-        }
-      }
+      if isSkipped { startedAt = nil }
       let failed = if case .ended(.failed) = step { !isSkipped } else { false }
       guard !(failed && pointee.mayRetry),
         end(step, at: index, of: route, startedAt: startedAt, isLast: index + 1 == route.count)
