@@ -237,8 +237,8 @@ final class Round: @unchecked Sendable {
     // A weakly owned store that is not gone now stays until it has got the action.
     let kept = storeRun.entry.isStrong ? nil : storeRun.entry.store
     defer { withExtendedLifetime(kept) {} }
-    // An atomic action learns it of all stores in its own step.
-    let isGone = !isAtomic && !storeRun.entry.isStrong && kept == nil
+    // An atomic action finds out in its own step, for all of its stores.
+    let isGone = !isAtomic && storeRun.entry.isGone
     let start = state.withLock {
       $0.start(index, verdict: verdict, isLeader: isLeader, isGone: isGone)
     }
