@@ -324,11 +324,8 @@ package enum WaitGraph {
       let key = records.makeKey()
       var held = held
       let recorded = held.recorded(blocksThread: blocksThread)
+      // Before the search from a thread that is blocked already, which may lead through this wait.
       let waiters = record(recorded, for: target, key)
-      // Before the search from a thread that is blocked already, which may lead through this operation.
-      if case .operations(let operation, let dependencies) = target {
-        operation.setAwaited(dependencies)
-      }
       if blocksTaskThread, !target.isOwn {
         records.taskThreadWaits[key] = (waiter, target)
       } else if let ring = records.ringOfTaskThread(through: recorded) {
@@ -363,7 +360,7 @@ package enum WaitGraph {
 
   /// Records the wait on each held-up dispatch, so that a search need not know the nesting of contexts.
   ///
-  /// If an operation waits, its dispatch has the wait already: the dispatches around it get a wait for that dispatch.
+  /// If an operation waits, it has the wait itself: the dispatches around its own one get a wait for that dispatch.
   private static func record(_ held: [HeldUp], for target: Target, _ key: Int) -> [Dispatch] {
     var held = held[...]
     let awaited: Dispatch
@@ -373,7 +370,8 @@ package enum WaitGraph {
     case .own(let dispatch):
       awaited = dispatch
       dispatch.makeDetails().isAwaited = true
-    case .operations:
+    case .operations(let operation, let dependencies):
+      operation.setAwaited(dependencies)
       awaited = held.removeFirst().dispatch
     }
     // The innermost comes last: it counts if a dispatch is held up twice.
