@@ -23,7 +23,9 @@ final class HandlerStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
     typed.map { (calls ?? table.makeCalls(of: $0), $0) }
   }
 
-  override func typed(_ action: any ActionType) -> HandledAction? { table.handled(action) }
+  override func typed(_ action: any ActionType) -> HandledAction? {
+    table.handled(HandledAction.unwrapped(action))
+  }
 
   override var members: [StoreEntry] { [self] + handled }
 
@@ -33,10 +35,9 @@ final class HandlerStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
 }
 
 extension HandlerTable {
-  /// Returns an action with its handler, as the reducer gets it.
-  fileprivate func handled(_ action: any ActionType) -> HandledAction {
-    let base = HandledAction.unwrapped(action)
-    return HandledAction(base, handler: handler(for: type(of: base)))
+  /// Returns an action that has no wrapping yet with its handler, as the reducer gets it.
+  fileprivate func handled(_ base: any ActionType) -> HandledAction {
+    HandledAction(base, handler: handler(for: type(of: base)))
   }
 
   /// Makes the calls of a store for actions in their wrapping, all of which its reducer answers by an operation.
@@ -46,7 +47,7 @@ extension HandlerTable {
       on: store.storage, reduce: calls.reduce, reduceObserved: calls.reduceObserved,
       apply: calls.apply,
       answer: { action, store, dispatch, thread in
-        let action = handled(action.assumingMemoryBound(to: HandledAction.self).pointee)
+        let action = handled(action.assumingMemoryBound(to: HandledAction.self).pointee.base)
         return (store as! HandlerStore<Model>).answer(action, of: dispatch, on: thread)
       })
   }
