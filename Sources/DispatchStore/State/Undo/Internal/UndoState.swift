@@ -156,20 +156,20 @@ struct UndoState {
   mutating func undo(by id: DispatchID?) -> Move? {
     guard !isClosed, let step = past.popLast() else { return nil }
     future.append(step)
-    return begin(Move(aside: aside.take(), step: step, isBack: true), by: id)
+    return move(step, isBack: true, by: id)
   }
 
   /// Moves the step that was undone last back.
   mutating func redo(by id: DispatchID?) -> Move? {
     guard !isClosed, let step = future.popLast() else { return nil }
     past.append(step)
-    return begin(Move(aside: aside.take(), step: step, isBack: false), by: id)
+    return move(step, isBack: false, by: id)
   }
 
-  private mutating func begin(_ move: Move, by id: DispatchID?) -> Move {
+  private mutating func move(_ step: Step, isBack: Bool, by id: DispatchID?) -> Move {
     isLastStepOpen = false
     restorations.note(id)
-    return move
+    return Move(aside: aside.take(), step: step, isBack: isBack)
   }
 
   /// Ends undo and redo.
