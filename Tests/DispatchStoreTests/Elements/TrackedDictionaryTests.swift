@@ -255,7 +255,7 @@ struct TrackedDictionaryTests {
       hold.advance()
       tracked.hold(by: hold)
       tracked[2] = "x"
-      tracked.undoHeld()
+      _ = tracked.undoHeld()
       hold.advance()
       tracked.endHold()
     }

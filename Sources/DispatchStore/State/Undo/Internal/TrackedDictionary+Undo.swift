@@ -14,7 +14,6 @@ extension TrackedDictionary {
   /// Undoes the changes since the hold began, in place.
   ///
   /// Observers of elements and deltas find no change afterwards. Returns the elements that it has replaced.
-  @discardableResult
   @inlinable
   mutating func undoHeld() -> [Value] {
     if log.heldEntries.isEmpty { return [] }
