@@ -228,7 +228,7 @@ final class MiddlewareSession: @unchecked Sendable {
     endedAt: Int64, reply: MiddlewareChain.Reply?, began: Int64? = nil
   ) {
     if hasWholes, let trace { trace.storeEnded(index, at: endedAt) }
-    // A start is also noted for a store that was gone, or whose operation never began.
+    // A start is also noted for a store whose operation was cancelled before it began.
     let hasStarted = startedAt != nil && outcome.mayHaveStarted
     let startedAt = startedAt ?? endedAt
     let info = StoreRunInfo(
