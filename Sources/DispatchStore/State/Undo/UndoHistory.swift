@@ -47,7 +47,7 @@ public final class UndoHistory: Sendable {
       taped[0].dispatcher)
     self.log = log
     tapes = taped.enumerated().map { StoreTape(of: $1, to: log, index: $0) }
-    // A tape has missed what an atomic action did before it began. With all stores locked, none is under way.
+    // A tape that began during an atomic action has only a part of its changes. With all stores locked, none is under way.
     let storages = taped.map(\.storageOfTape).sorted { $0.lockRank < $1.lockRank }
     for storage in storages { storage.lock.lock() }
     let released = log.state.withLock { $0.removeAll() }

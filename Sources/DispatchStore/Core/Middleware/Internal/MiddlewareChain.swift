@@ -163,10 +163,11 @@ final class MiddlewareChain: @unchecked Sendable {
   ) throws {
     let (new, former) = (type(of: replacement), type(of: action))
     if new == former {
-      // In their wrapping, the actions themselves are of one type.
-      guard let new = replacement as? any WrappedAction, let former = action as? any WrappedAction
+      guard let wrapped = replacement as? any WrappedAction,
+        let other = action as? any WrappedAction
       else { return }
-      return try check(new.base, replaces: former.base)
+      // So far only the wrappings are of one type: the actions inside have to be, too.
+      return try check(wrapped.base, replaces: other.base)
     }
     throw DispatchError(
       code: .middlewareFailed,

@@ -199,7 +199,7 @@ final class MiddlewareSession: @unchecked Sendable {
     firstStart.min(time, ordering: .relaxed)
   }
 
-  /// Forgets the start of the first store, which is held back or gone: another one starts, or this one later.
+  /// Forgets the noted start of a store that is held back or gone: the first start is a later one, if there is any.
   func forgetFirstStart() { firstStart.store(.max, ordering: .relaxed) }
 
   /// Calls `didDispatch` for a store run that has ended in the inline run.

@@ -142,7 +142,7 @@ final class Round: @unchecked Sendable {
         }
       }
     }
-    // Takes the next store to start here. Before one that may block, all others that may get steps of their own.
+    // Takes the next store to start here. Before one that may block starts, the others that may get steps of their own.
     func takeNext() -> Int? {
       if let index = ready.popMinimum() { return index }
       let index = blocking.popMinimum()

@@ -114,9 +114,9 @@ struct RoundState {
     graph.runsRegardless[index] ? last : .cancelled(hasStarted: true)
   }
 
-  /// The outcome of a store whose last attempt has this one.
+  /// The outcome of a store whose last attempt has ended with this one.
   ///
-  /// Of an attempt that was cancelled before its operation ran, there was another one before.
+  /// If a retry was cancelled before its operation ran, the store had started in the attempt before.
   private static func outcome(ofAttempt attempt: Int, _ last: StoreOutcome) -> StoreOutcome {
     if attempt > 1, case .cancelled(hasStarted: false) = last {
       return .cancelled(hasStarted: true)

@@ -51,7 +51,7 @@ struct UndoState {
 
   /// The changes of an undo or a redo.
   struct Move {
-    /// Changes by observers in those before, to be taken back first.
+    /// The changes that observers have made during earlier ones, to be taken back first.
     fileprivate let aside: Step?
     fileprivate let step: Step
     fileprivate let isBack: Bool
@@ -76,7 +76,7 @@ struct UndoState {
   private var isLastStepOpen = false
   /// The dispatches of the last undos and redos.
   private var restorations = ShortList<DispatchID>()
-  /// Changes by observers in these, since the last one.
+  /// The changes that observers have made during these, until the next undo, redo or step takes them.
   private var aside: Step?
   /// The last dispatches with a commit that can't be undone: their other commits are in no step either.
   private var unfit = ShortList<DispatchID>()
