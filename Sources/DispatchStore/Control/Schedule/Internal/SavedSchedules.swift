@@ -230,10 +230,7 @@ final class SavedSchedules: Sendable {
   }
 
   var letters: [ScheduleLetter] {
-    let left = found.withLock { found in
-      found.rows.values.filter { $0.dispatcher == dispatcher && $0.failed != nil }
-    }
-    _ = decode(left.sorted { $0.name < $1.name })
+    _ = decode(foundRows(haveFailed: true).sorted { $0.name < $1.name })
     return state.withLock { $0.letters }.sorted { $0.key < $1.key }.map(\.value.letter)
   }
 
@@ -271,6 +268,15 @@ final class SavedSchedules: Sendable {
 
   private func key(of name: String) -> FoundSchedules.Key {
     FoundSchedules.Key(dispatcher: dispatcher, name: name)
+  }
+
+  /// The rows that an earlier process has left: those that have failed, or the others; in no order.
+  private func foundRows(haveFailed: Bool) -> [ScheduleRow] {
+    found.withLock { found in
+      found.rows.values.filter {
+        $0.dispatcher == dispatcher && ($0.failed != nil) == haveFailed
+      }
+    }
   }
 
   /// The time of a repeating schedule that an earlier process has left.
@@ -341,10 +347,7 @@ final class SavedSchedules: Sendable {
 
   /// Actions that an earlier process has left pending, and nobody has resumed; without those that can't be decoded.
   var left: [ScheduleRecord<any ActionType>] {
-    let rows = found.withLock { found in
-      found.rows.values.filter { $0.dispatcher == dispatcher && $0.failed == nil }
-    }
-    return rows.compactMap { row -> ScheduleRecord<any ActionType>? in
+    foundRows(haveFailed: false).compactMap { row -> ScheduleRecord<any ActionType>? in
       guard let action = try? keeper.decodeAction(row.action) else { return nil }
       return row.with(action)
     }
@@ -353,9 +356,7 @@ final class SavedSchedules: Sendable {
   /// The number of pending schedules that are saved.
   var count: Int { state.withLock(\.records.count) + foundCount }
 
-  private var foundCount: Int {
-    found.withLock { $0.rows.values.count { $0.dispatcher == dispatcher && $0.failed == nil } }
-  }
+  private var foundCount: Int { foundRows(haveFailed: false).count }
 
   /// Reports what an earlier process has left, if nobody has asked for it.
   func reportUnresumed() {
