@@ -11,9 +11,7 @@ struct WaitCycles {
 
   /// The numbers of the edges of a shortest ring through the first node of each set.
   var rings: [[Int]] {
-    components.sorted { $0[0] < $1[0] }.compactMap { nodes in
-      nodes.lazy.compactMap { ring(through: $0, among: Set(nodes)) }.first
-    }
+    components.sorted { $0[0] < $1[0] }.compactMap { ring(through: $0[0], among: Set($0)) }
   }
 
   /// Sets of nodes that reach each other, each in order: Kosaraju's two searches, without recursion.
