@@ -137,16 +137,14 @@ struct DiagnosisBuilder {
       map.add("pauses between two actions, since the queue is suspended", to: place)
       map.nodes[place].waitsForQueue = true
     }
-    guard !map.nodes[place].isHeldBack, let scheduler = sighting.place else { return }
-    if let pool = scheduler as? ConcurrentPool {
-      let isSuspended = pool.isSuspended
-      let text =
-        isSuspended
-        ? "waits for the queue, which is suspended"
-        : "waits for a place on the concurrent queue, which is \(pool.width) wide"
-      map.add(text, to: place)
-      map.nodes[place].waitsForQueue = true
-    }
+    guard !map.nodes[place].isHeldBack, let pool = sighting.place as? ConcurrentPool
+    else { return }
+    let text =
+      pool.isSuspended
+      ? "waits for the queue, which is suspended"
+      : "waits for a place on the concurrent queue, which is \(pool.width) wide"
+    map.add(text, to: place)
+    map.nodes[place].waitsForQueue = true
   }
 
   /// Looks at a dispatch whose code runs.
