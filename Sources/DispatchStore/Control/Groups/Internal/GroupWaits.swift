@@ -129,10 +129,9 @@ struct GroupWaits {
   /// Returns the closures that wait for the end.
   mutating func finish(_ result: ActionGroupResult) -> Changes {
     (call, unit) = (nil, nil)
-    changeCount += 1
     let bodies = atEnd.map { body -> (@Sendable () -> Void) in { body(result) } }
-    defer { (atEnd, atChange) = ([], []) }
-    return Changes(bodies: bodies + atChange)
+    atEnd = []
+    return Changes(bodies: bodies + takeChanges().bodies)
   }
 
   /// Keeps a closure for the end.
