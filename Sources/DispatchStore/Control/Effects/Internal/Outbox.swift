@@ -118,7 +118,7 @@ final class Outbox: DispatcherAttachment {
   func beginLeft(of effects: Set<String>, by dispatcher: Dispatcher) {
     let left = state.withLock { state in
       state.isClosed
-        ? [] : state.entries.values.filter { $0.isIdle && effects.contains($0.effect) }
+        ? [] : state.entries.values.filter { $0.progress.isIdle && effects.contains($0.effect) }
     }
     for entry in left.sorted(by: { $0.number < $1.number }) { begin(entry, by: dispatcher) }
   }
@@ -228,7 +228,7 @@ final class Outbox: DispatcherAttachment {
   /// Gives up the work that no run does, such as that of an effect that was unregistered, if no later process does it.
   func closed(_ dispatcher: Dispatcher) {
     close()
-    let idle = state.withLock { $0.entries.values.filter(\.isIdle) }
+    let idle = state.withLock { $0.entries.values.filter(\.progress.isIdle) }
     for entry in idle.sorted(by: { $0.number < $1.number }) { giveUp(entry, by: dispatcher) }
   }
 
@@ -298,9 +298,8 @@ extension Outbox.State {
     lastNumber += 1
     let entry = OutboxEntry(
       "\(prefix)-\(lastNumber)", of: effect, dispatcher, lastNumber, .action(action),
-      OutboxEntry.Progress())
-    // Here, so that nobody else begins it before its row is on its way to the database: `resumeWork()`, say.
-    _ = entry.beginRun()
+      // Running, so that nobody else begins it before its row is on its way to the database: `resumeWork()`, say.
+      OutboxEntry.Progress(phase: .running))
     entries[entry.key] = entry
     return entry
   }

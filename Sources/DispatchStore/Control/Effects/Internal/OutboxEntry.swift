@@ -34,9 +34,6 @@ final class OutboxEntry: Sendable {
 
   func withProgress<Result>(_ body: (inout Progress) -> Result) -> Result { state.withLock(body) }
 
-  /// Whether the work neither runs nor is done, and has not failed for good.
-  var isIdle: Bool { progress.isIdle }
-
   /// Begins a run; returns false if another one does the work or has done it, or if the work has failed for good.
   func beginRun() -> Bool { state.withLock { $0.beginRun() } }
 
