@@ -3,14 +3,14 @@
 // delay it goes to the stores that exist then, and is scheduled.
 extension DispatchDelay: DelayedStart {
   func begin(
-    _ admitted: AdmittedDispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode,
-    by dispatcher: Dispatcher, in task: TaskScheduler?, on thread: ThreadState
+    _ admitted: AdmittedDispatch, _ subject: DispatchSubject, by dispatcher: Dispatcher,
+    in task: TaskScheduler?, on thread: ThreadState
   ) {
-    let dispatch = dispatch
+    let (dispatch, mode) = (dispatch, mode)
     let loop = mode.isSync ? dispatch.makeDetails().scheduler as? SyncLoop : nil
     var admitted = admitted
     admitted.announce(by: dispatcher)
-    dispatcher.keep(dispatch, self, subject, mode) {
+    dispatcher.keep(self, subject) {
       if let loop {
         loop.resume {}
       } else if let task {
@@ -28,16 +28,18 @@ extension DispatchDelay: DelayedStart {
 extension Dispatcher {
   /// Keeps a delayed dispatch until it begins or ends.
   fileprivate func keep(
-    _ dispatch: Dispatch, _ delay: DispatchDelay, _ subject: DispatchSubject, _ mode: Mode,
-    _ proceed: @escaping @Sendable () -> Void
+    _ delay: DispatchDelay, _ subject: DispatchSubject, _ proceed: @escaping @Sendable () -> Void
   ) {
-    let (delayed, id) = (delayedDispatches, dispatch.id)
+    let (dispatch, delayed) = (delay.dispatch, delayedDispatches)
+    let id = dispatch.id
     delayed.insert(delay, id)
     dispatch.at(.beforeResult) {
       delay.drop()
       delayed.remove(id)
     }
-    for companion in dispatch.makeDetails().companions { companion.noteDelay(subject, in: mode) }
+    for companion in dispatch.makeDetails().companions {
+      companion.noteDelay(subject, in: delay.mode)
+    }
     dispatch.cancel { $0.delayIsArranged() }
     delay.whenEnded(subject, proceed)
   }

@@ -6,8 +6,8 @@ protocol DelayedStart: AnyObject, Sendable {
   ///
   /// Begins it in the task that sends it, if there is one; else on the concurrent queue, or here for `.sync`.
   func begin(
-    _ admitted: AdmittedDispatch, _ subject: DispatchSubject, _ mode: Dispatcher.Mode,
-    by dispatcher: Dispatcher, in task: TaskScheduler?, on thread: ThreadState)
+    _ admitted: AdmittedDispatch, _ subject: DispatchSubject, by dispatcher: Dispatcher,
+    in task: TaskScheduler?, on thread: ThreadState)
 }
 
 extension Dispatcher {

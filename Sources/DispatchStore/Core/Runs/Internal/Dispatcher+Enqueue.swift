@@ -152,7 +152,7 @@ extension Dispatcher {
       return endUnadmitted(dispatch, with: error, mode)
     }
     if let admitted, let delay = admitted.delay {
-      delay.begin(admitted, subject(), mode, by: self, in: nil, on: thread)
+      delay.begin(admitted, subject(), by: self, in: nil, on: thread)
       return DispatchHandle(dispatch)
     }
     if isSequence { takeUp(dispatch, subject(), mode, on: thread) }

@@ -47,7 +47,7 @@ extension Dispatcher {
     }
     if let admitted, let delay = admitted.delay {
       dispatch.endAcceptance()
-      return delay.begin(admitted, subject, mode, by: self, in: nil, on: thread)
+      return delay.begin(admitted, subject, by: self, in: nil, on: thread)
     }
     admitted?.announce(by: self)
     // A dispatch that its hook cancelled is skipped by its lane, which may have been removed since.
