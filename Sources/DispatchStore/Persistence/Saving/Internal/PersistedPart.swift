@@ -145,7 +145,7 @@ final class DictionaryChanges<
     _ lastChanges: LastChanges<Key>
   ) {
     (self.part, self.lastChanges) = (part, lastChanges)
-    (now, kept) = (DictionaryBatch(of: part), DictionaryBatch(of: part))
+    (now, kept) = (DictionaryBatch(part: part), DictionaryBatch(part: part))
     reader.begin(part.place.read(of: model) { $0.pointee.log })
   }
 
@@ -169,10 +169,10 @@ final class DictionaryChanges<
     }
   }
 
-  func forgetRead() { now = DictionaryBatch(of: part) }
+  func forgetRead() { now = DictionaryBatch(part: part) }
 
   func take() -> any PartBatch {
-    defer { kept = DictionaryBatch(of: part) }
+    defer { kept = DictionaryBatch(part: part) }
     return kept
   }
 
@@ -188,8 +188,6 @@ struct DictionaryBatch<
   var whole: [Key: Value]?
   /// The elements that were changed, in order; several entries may have the same key.
   var entries: [ElementChange<Key, Value>] = []
-
-  init(of part: DictionaryPart<Model, Key, Value>) { self.part = part }
 
   var isEmpty: Bool { whole == nil && entries.isEmpty }
 
