@@ -154,7 +154,7 @@ public final class DispatchLimit: Sendable {
     return isIn ? .unit : .refused(.dropped(by: self, callSite))
   }
 
-  /// Takes a unit if one is free by now; otherwise adds the waiter.
+  /// Takes a unit if one is free by now, and returns true; otherwise adds the waiter.
   func enter(orWait waiter: LimitWaiter) -> Bool {
     state.withLock { state in
       if state.enter() { return true }
@@ -163,7 +163,7 @@ public final class DispatchLimit: Sendable {
     }
   }
 
-  /// Ends a wait; false if the waiter has got its unit.
+  /// Ends a wait; returns false if the waiter has got its unit.
   func endWait(_ waiter: LimitWaiter) -> Bool {
     state.withLock { $0.endWait(waiter) }
   }

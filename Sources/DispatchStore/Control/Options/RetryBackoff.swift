@@ -64,7 +64,7 @@ public struct RetryBackoff: Sendable {
   private func longestPause(after attempt: Int) -> Int64 {
     let (first, most) = (max(first.wholeNanoseconds, 0), max(most.wholeNanoseconds, 0))
     var pause = Double(first)
-    // Stops at the longest pause. The attempt number is bounded, since a factor of one never gets there.
+    // Grows up to the longest pause. The attempt number is bounded, since a factor of one never gets there.
     for _ in 1..<max(min(attempt, 1_024), 1) where pause < Double(most) { pause *= factor }
     return pause < Double(most) ? Int64(max(pause, 0)) : most
   }

@@ -84,7 +84,7 @@ final class KeyedTable<Member: AnyObject & Sendable>: Sendable {
     }
   }
 
-  /// Calls a closure with the object of a key, and again with another one while it returns nil for a retired one.
+  /// Calls a closure with the object of a key; if it returns nil, since the object is retired, calls it with a new one.
   func withMember<Result>(
     of key: TypedKey, orAdd make: () -> Member, _ body: (Member) -> Result?
   ) -> Result {

@@ -85,6 +85,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   /// Leaves the row to another process, if the dispatch is cancelled from now on.
   func leave() { state.withLock { $0.isLeft = true } }
 
+  /// Whether the row is to be left to another process, since this one saves nothing any longer.
   var isLeftToAnotherProcess: Bool { schedules.leavesToAnotherProcess(name) }
 
   override func cancelledBeforeItsTime() {
