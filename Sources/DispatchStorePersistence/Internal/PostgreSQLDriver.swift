@@ -221,9 +221,7 @@
     }
 
     /// Sends what is pending, and then a statement whose result is needed now.
-    func run(_ statement: PostgreSQLStatement, _ action: String) throws
-      -> any PostgreSQLResult
-    {
+    func run(_ statement: PostgreSQLStatement, _ action: String) throws -> any PostgreSQLResult {
       let results = try send(action, [statement])
       return results[results.count - 1]
     }
