@@ -71,7 +71,7 @@ struct ReplayDatabase: Sendable {
 
   /// Throws unless the log has all of the commits.
   private func check(_ commits: Set<ByteString>, areIn log: SpooledLog) throws {
-    // That reads the whole log; a new database has no commits.
+    // A new database has no commits, and the check reads the whole log.
     if commits.isEmpty { return }
     var missing = commits
     try log.forEachCommit { missing.remove($0.hash) }

@@ -7,8 +7,8 @@ extension DispatchOptions {
   /// regardless.
   ///
   /// A `send` is cancelled with its task. A detached `send` is not: it runs to its end outside of the task, which
-  /// waits for it. Its own time limit counts, and then it ends as `dispatch` does: it returns at the deadline, though a
-  /// handler that ignores cancellation still runs. So clean up nothing then that the handler uses.
+  /// waits for it. Its own time limit counts: it returns at the deadline, as a `dispatch` ends then, even if a handler that
+  /// ignores cancellation still runs. So do not clean up yet what the handler uses.
   public static var detached: DispatchOptions {
     DispatchOptions().controlled { $0.isDetached = true }
   }

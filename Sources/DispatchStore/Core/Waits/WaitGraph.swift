@@ -398,7 +398,7 @@ package enum WaitGraph {
     context?.holdUps.contains(.mainQueue) == true
   }
 
-  /// Whether a wait may close a ring: if an operation is about to wait, whether another wait may need its end.
+  /// Whether a wait may close a ring: an operation's only if another wait may need that operation's end.
   ///
   /// So a long chain of operations is not searched again for each of them. A search marks all that it reaches.
   /// An operation's dependencies are marked before its wait is recorded. Operations that become reachable later are

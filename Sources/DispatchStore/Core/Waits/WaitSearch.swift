@@ -346,7 +346,7 @@ struct WaitSearch {
         || needsSteps && heldUp.blocksSteps
     }
     if held.contains(where: holdsItUp) { return .heldUp }
-    // Code that runs already has its thread, and the end of a callback needs none.
+    // Code that already runs has its thread, and the end of a callback needs none.
     if blocksTaskThread, scheduler?.isTask == true, [.pending, .task].contains(operation.activity) {
       return .task
     }

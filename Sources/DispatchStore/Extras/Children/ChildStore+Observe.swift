@@ -1,9 +1,9 @@
 extension ChildStore {
   /// Calls an observer with each change of the part, in commit order, until its token ends.
   ///
-  /// If the part is `Equatable`, commits that leave it equal are no changes. It is compared where the observer is called,
-  /// with no lock held, with the previous value (at first, that at registration). That value is kept, so the next commit
-  /// that changes the part copies it. Other parts count as changed at each commit.
+  /// If the part is `Equatable`, commits that leave it equal to the previous value (at first, that at registration) are no
+  /// changes. The `==` runs where the observer is called, with no lock held. The value is kept, so the next commit that
+  /// changes the part copies it. Other parts count as changed at each commit.
   ///
   /// The action of a change is the one of the store, not of the child.
   ///

@@ -162,7 +162,7 @@ extension DispatchRecorder {
       return tape.restoringEntry(of: TimeTravel.self) { moves.value?[tape.index] ?? [] }
     }
     if entries.isEmpty { return }
-    // Limits, and a block that is cancelled, would keep it from coming back.
+    // A limit, or the cancellation of a block around it, would keep a travel from coming back.
     let options = DispatchOptions.timeout(nil).controlled {
       ($0.isDetached, $0.takesDefaults, $0.takesBounds) = (true, false, false)
     }

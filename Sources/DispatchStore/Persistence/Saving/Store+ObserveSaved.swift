@@ -40,7 +40,7 @@ extension Store {
     withExtendedLifetime(others) {}
     let observation = observe(source, on: .inline) { [weak storage = self.storage] change in
       let (delivery, version) = (deliveries.add { body(change) }, change.version)
-      // The one that keeps commits now: that of an earlier commit may have been another one.
+      // The record that keeps commits now: an earlier commit may have had another one.
       guard let record = storage?.presentKeeper as? PersistedRecord else {
         return deliveries.end(delivery, isSaved: isInMemory)
       }

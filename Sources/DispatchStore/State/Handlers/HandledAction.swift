@@ -6,7 +6,7 @@
 public struct HandledAction: ActionType, CustomStringConvertible {
   /// The action that was dispatched.
   public let base: any ActionType
-  /// The handler of the store that gets the action, as its registry entry has attached it; of no meaning to another store.
+  /// The handler of the store that gets the action, attached by its registry entry; means nothing to another store.
   @usableFromInline let handler: (any AnyObject & Sendable)?
 
   /// Wraps an action, for an API that takes the store's own action type.

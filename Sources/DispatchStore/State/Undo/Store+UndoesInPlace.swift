@@ -17,9 +17,8 @@ extension Store {
   ///
   /// Call it again for each further dictionary.
   ///
-  /// - Parameter path: The dictionary, by stored properties without observers. A property that is computed or has
-  ///   observers is set when an atomic action begins and ends: what its code changes is not undone, and the dictionary is
-  ///   copied.
+  /// - Parameter path: The dictionary, by stored properties without `didSet` or `willSet`. Any other is set when an
+  ///   atomic action begins and ends: what its code changes is not undone, and the dictionary is copied.
   /// - Returns: The store.
   /// - Precondition: The dictionary is in no object.
   @discardableResult

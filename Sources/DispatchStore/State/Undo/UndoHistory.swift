@@ -7,8 +7,8 @@
 ///
 /// A step is what one dispatch has changed in these stores, or what one `updateModel` has. Undo and redo are atomic
 /// actions (`UndoStep`): all stores change, or none, with new versions, and middleware, observers, effects and
-/// persistence see them. A dispatch that changes a store after an undo ends what could be done again. What an observer
-/// changes inside an undo does not: the next undo or redo takes that back first.
+/// persistence see them. A dispatch that changes a store after an undo ends what could be done again. A change by an
+/// observer inside an undo does not: the next undo or redo takes it back first.
 ///
 /// A step keeps the elements that it has changed in the dictionaries that the store names by `undoesInPlace(_:)`, or
 /// saves by `.elements`. It also keeps the rest of the model, which shares its storage with the steps around it. Name

@@ -39,8 +39,8 @@ final class RateLine: Sendable {
 
   /// Skips a dispatch that comes within an interval and does not wait for its end.
   ///
-  /// Returns the call site of the one that has opened the interval; nil for any other dispatch, which retires the
-  /// line if that is idle, and changes nothing else.
+  /// Returns the call site of the one that has opened the interval. If the dispatch is not skipped, returns nil, retires
+  /// the line if that is idle, and changes nothing else.
   func skip(_ rule: RateRule) -> CallSite? {
     change { state, now in (state.rates.skip(rule, at: now), due: nil) }?.result
   }
@@ -68,8 +68,8 @@ final class RateLine: Sendable {
     }?.hasBegun == true
   }
 
-  /// Makes a transition, begins the dispatch that is due, and moves the timer to the end of the interval, in this order:
-  /// the timer begins the next one.
+  /// Makes a transition, begins the dispatch that is due, and moves the timer to the end of the interval, in this order,
+  /// since the timer begins the next one.
   ///
   /// - Returns: The body's result, and whether a dispatch has begun; nil, without an effect, if the line is retired.
   @discardableResult

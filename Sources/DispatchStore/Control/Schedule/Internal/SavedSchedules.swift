@@ -40,8 +40,7 @@ final class SavedSchedules: Sendable {
   /// Whether what is pending under a name is saved.
   func contains(_ name: String) -> Bool { state.withLock { $0.records[name] != nil } }
 
-  /// Whether what is saved under a name is left to another process: this one saves nothing any longer, and the database may
-  /// have an owner that runs it.
+  /// Whether what is saved under a name is left to another process, since this one can no longer save.
   func leavesToAnotherProcess(_ name: String) -> Bool { keeper.hasFailed() && contains(name) }
 
   /// Returns the row of a name, which is saved only if it is current when its turn comes.
@@ -323,7 +322,7 @@ final class SavedSchedules: Sendable {
         if take(letter) { undecoded.append(letter) }
       }
     }
-    // After all are taken: the program's handler may read the dead letters, and would come here again.
+    // Reported after all are taken: the program's handler may list the dead letters, and come here again.
     for letter in undecoded {
       owner?.report(
         .workNotResumed,

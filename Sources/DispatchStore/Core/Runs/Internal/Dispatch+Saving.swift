@@ -95,7 +95,7 @@ extension DispatchDetails {
   /// Keeps the rows of companions that were in no commit, and begins the wait until commits are saved.
   fileprivate func beginSaving(_ end: PendingEnd, _ result: @autoclosure () -> DispatchResult) {
     if !hasLostCommit, !companions.isEmpty {
-      // Before the wait: from then on a deadline may end the dispatch on another thread, which takes the rows for kept.
+      // Before the wait: from then on a deadline may end the dispatch on another thread, which assumes that rows are kept.
       let result = result()
       let rows = companions.flatMap { $0.rows(of: result) }
       if !rows.isEmpty { end.gate.keep(rows) }

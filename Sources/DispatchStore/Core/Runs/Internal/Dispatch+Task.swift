@@ -157,7 +157,7 @@ extension Dispatch {
       if let drop {
         cancel(drop)
       } else if WaitGraph.ring(around: self, in: context) != nil {
-        // Begun, and not ended by another thread meanwhile: then it would be in no ring any more.
+        // The dispatch has begun, and no other thread has ended it: an ended one is in no ring.
         refusal = error
       }
     }

@@ -149,7 +149,7 @@ struct RecorderState: Sendable {
   private var forgotten: [ClosedRange<Int>] = []
   /// The places at which stores are that a travel has set to an earlier state, and the number of commits before it.
   private var places: [Int: (mark: Int, count: Int)] = [:]
-  /// How much there was before a travel: the way back, by which the limits are raised until it ends.
+  /// The size of the way back, of the commits before a travel: the limits are raised by it until the travel ends.
   private var travelled = (count: 0, bytes: 0)
   /// The stores that a travel has set in its first step, the only ones that it sets; nil without one.
   private(set) var travellers: Set<Int>?
@@ -456,7 +456,7 @@ struct RecorderState: Sendable {
 }
 
 extension StateDistance {
-  /// The way of a store, of which these are the commits, between two places in the order of all commits.
+  /// The way of a store between two places in the order of all commits, made of the store's own commits.
   fileprivate init(_ own: [TapedCommit], from start: Int, to end: Int) {
     let between = min(start, end)..<max(start, end)
     self.init(commits: own.filter { between.contains($0.place - 1) }, isBack: end < start)

@@ -9,7 +9,7 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
   private let notedAction: Action?
 
   /// - Parameters:
-  ///   - action: The action that observers get, if the store has it; also if a middleware has passed another one.
+  ///   - action: The action that observers get, if the store has it, even if a middleware has passed another one.
   ///   - index: The place among the stores of the dispatch.
   ///   - change: Changes the model, in the store's exclusive section; returns false if it has changed nothing.
   init(
@@ -41,7 +41,7 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
     fatalError("A store is restored by a reduction of an atomic action alone.")
   }
 
-  // At the address is an action of another type than the store's.
+  // The action at the address has another type than the store's, so it is not read.
   override func action<Noted: ActionType>(
     at address: UnsafeRawPointer, as type: Noted.Type
   ) -> Noted? {
