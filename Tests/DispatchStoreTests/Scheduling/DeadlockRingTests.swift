@@ -141,12 +141,16 @@ struct DeadlockRingTests {
     }
   }
 
+  /// The same with an `async` block, or with an operation at another place of the chain.
   private func suspendingLink(
-    _ chain: Recorder<Foundation.Operation>, then block: @escaping @Sendable () async -> Void
+    _ chain: Recorder<Foundation.Operation>, after place: Int? = nil,
+    then block: @escaping @Sendable () async -> Void
   ) -> Script {
     .answers { action, store in
       let operation = Script.Operation(action: action, store: store) { _, _ in await block() }
-      if let last = chain.all.last { operation.addDependency(last) }
+      if let dependency = place.map({ chain.all[$0] }) ?? chain.all.last {
+        operation.addDependency(dependency)
+      }
       chain.record(operation)
       return operation
     }
@@ -282,31 +286,21 @@ struct DeadlockRingTests {
     for name in ["holds", "between", "depends"] { dispatcher.addStage(name) }
     let (chain, held, free) = (Recorder<Foundation.Operation>(), Latch(), Latch())
     let ran = Recorder<Bool>()
-    let link = { @Sendable (opened: Latch?, dependency: Int?) in
-      Script.answers { action, store in
-        let operation = Script.Operation(action: action, store: store) { _, _ async in
-          if let opened {
-            opened.open()
-            await free.opened()
-          } else {
-            ran.record(free.isOpen)
-          }
-        }
-        if let dependency { operation.addDependency(chain.all[dependency]) }
-        chain.record(operation)
-        return operation
-      }
+    let holds = suspendingLink(chain) {
+      held.open()
+      await free.opened()
     }
-    let task = Task { await dispatcher.send(link(held, nil), to: "holds", mode: .async) }
+    let task = Task { await dispatcher.send(holds, to: "holds", mode: .async) }
     await held.opened()
     if isBehindAnother {
-      dispatcher.dispatch(storeIdentifier: "between", action: link(nil, 0), mode: .async)
+      let script = suspendingLink(chain) { ran.record(free.isOpen) }
+      dispatcher.dispatch(storeIdentifier: "between", action: script, mode: .async)
       // Not by `standing()`, which would mark the operation as reached.
       let between = await chain.first(2)[1] as! Script.Operation
       while between.withState(\.awaited).isEmpty { await Task.yield() }
     }
-    // Not the last one: that of a refused dispatch has finished, and nobody waits for it.
-    let script = link(nil, isBehindAnother ? 1 : 0)
+    // Not after the last one: that of a refused dispatch has finished, and nobody waits for it.
+    let script = suspendingLink(chain, after: isBehindAnother ? 1 : 0) { ran.record(free.isOpen) }
     let depends = { @Sendable in
       dispatcher.dispatch(storeIdentifier: "depends", action: script, mode: .sync).resultIfEnded!
     }
@@ -330,24 +324,15 @@ struct DeadlockRingTests {
         Script.holds(opening: held, until: free), to: "stage", mode: .serial(lane: "held"))
     }
     await held.opened()
-    let awaits = Script.answers { action, store in
-      let operation = Script.Operation(action: action, store: store) { _, _ async in
-        _ = await chain.first(2)
-        let behind = dispatcher.dispatch(
-          storeIdentifier: "stage", action: Script.adds("behind"), mode: .serial(lane: "held"))
-        results.record(await behind.result)
-      }
-      chain.record(operation)
-      return operation
+    let awaits = suspendingLink(chain) {
+      _ = await chain.first(2)
+      let behind = dispatcher.dispatch(
+        storeIdentifier: "stage", action: Script.adds("behind"), mode: .serial(lane: "held"))
+      results.record(await behind.result)
     }
     let handle = dispatcher.dispatch(storeIdentifier: "awaits", action: awaits, mode: .async)
     _ = await chain.first(1)
-    let depends = Script.answers { action, store in
-      let operation = Script.Operation(action: action, store: store) { _, _ in }
-      operation.addDependency(chain.all[0])
-      chain.record(operation)
-      return operation
-    }
+    let depends = link(chain)
     await Task.detached {
       results.record(
         dispatcher.dispatch(storeIdentifier: "depends", action: depends, mode: .sync)
