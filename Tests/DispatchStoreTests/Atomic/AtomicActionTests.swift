@@ -331,12 +331,7 @@ struct AtomicActionTests {
     let result = await handle.result
     free.open()
     #expect(result.dispatchError?.code == .timedOut && result.stores.count == 3)
-    for store in result.stores {
-      guard case .cancelled(hasStarted: true) = store.outcome else {
-        Issue.record("\(result)")
-        continue
-      }
-    }
+    #expect(wereCancelledAfterTheirStart(result), "\(result)")
     await ledger.dispatcher.drain()
     #expect(ledger.models == [1, 1, 1])
   }
@@ -388,11 +383,8 @@ struct AtomicActionTests {
     #expect(steps.all == expected)
   }
 
-  /// Whether all stores were cancelled after an attempt.
-  private func haveStarted(_ result: DispatchResult) -> Bool {
-    result.stores.allSatisfy {
-      if case .cancelled(hasStarted: true) = $0.outcome { true } else { false }
-    }
+  private func wereCancelledAfterTheirStart(_ result: DispatchResult) -> Bool {
+    result.stores.allSatisfy { $0.outcome.wasCancelled(afterItsStart: true) }
   }
 
   /// Stores that run regardless do so once one of a dispatch has begun, but not in another attempt.
@@ -415,7 +407,7 @@ struct AtomicActionTests {
     let ended = await ledger.shift(
       Shift(), .option, way, options: [.retry(attempts: 3), .named("atomic")])
     #expect(ended.error is CancellationError)
-    #expect(haveStarted(ended) && ledger.models == [0, 0, 0])
+    #expect(wereCancelledAfterTheirStart(ended) && ledger.models == [0, 0, 0])
     let names = ["a", "b", "c"]
     let (wills, dids) = (names.map { "m will \($0)" }, names.map { "m did \($0)" })
     let expected: [String] = wills + names + dids + wills + dids
@@ -456,7 +448,7 @@ struct AtomicActionTests {
     ledger.dispatcher.cancel(named: "atomic")
     let ended = await result.value
     #expect(ended.error is CancellationError)
-    #expect(haveStarted(ended) && ledger.models == [0, 0, 0])
+    #expect(wereCancelledAfterTheirStart(ended) && ledger.models == [0, 0, 0])
     // Not once more for the end of the pause.
     #expect(
       hooks.all == ["will", "did"].flatMap { hook in ["a", "b", "c"].map { "m \(hook) \($0)" } })

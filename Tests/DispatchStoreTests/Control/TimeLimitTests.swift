@@ -102,9 +102,7 @@ struct TimeLimitTests {
     clock.advance(by: .milliseconds(1))
     let result = await handle.result
     expectTimedOut(result)
-    guard case .cancelled(hasStarted: true) = result["stage"] else {
-      return #expect(Bool(false), "\(result)")
-    }
+    #expect(result["stage"].wasCancelled(afterItsStart: true), "\(result)")
     #expect(log.all == ["m will stage", "began", "completion timedOut"])
     // The block still runs; its hook follows.
     let next = dispatcher.dispatch(
@@ -163,9 +161,7 @@ struct TimeLimitTests {
     let result = await task.value
     free.open()
     expectTimedOut(result)
-    guard case .cancelled(hasStarted: true) = result["stage"] else {
-      return #expect(Bool(false), "\(result)")
-    }
+    #expect(result["stage"].wasCancelled(afterItsStart: true), "\(result)")
     #expect(log.all == ["began", "completion timedOut"])
     await dispatcher.drain()
   }
@@ -179,9 +175,7 @@ struct TimeLimitTests {
     await clock.pass(Self.second)
     let result = await task.value
     expectTimedOut(result)
-    guard case .cancelled(hasStarted: false) = result["stage"] else {
-      return #expect(Bool(false), "\(result)")
-    }
+    #expect(result["stage"].wasCancelled(afterItsStart: false), "\(result)")
     #expect(!holder.hasEnded)
     free.open()
     await dispatcher.dispatch(action: Script.runs { _ in log.record("next") }, mode: mode).ended()

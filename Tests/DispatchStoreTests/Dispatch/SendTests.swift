@@ -711,12 +711,6 @@ struct SendLoadTests {
   }
 }
 
-extension StoreOutcome {
-  fileprivate func wasCancelled(afterItsStart: Bool) -> Bool {
-    if case .cancelled(afterItsStart) = self { true } else { false }
-  }
-}
-
 /// Cancels the task in which it runs.
 private final class CancellingReducer: Reducer<Int, Ping> {
   override func reduce(into model: inout Int, action: Ping) {

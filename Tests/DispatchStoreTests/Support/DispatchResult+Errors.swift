@@ -8,4 +8,8 @@ extension DispatchResult {
 extension StoreOutcome {
   /// The code, where the dispatcher itself ended the store run.
   var errorCode: DispatchError.Code? { (error as? DispatchError)?.code }
+
+  func wasCancelled(afterItsStart: Bool) -> Bool {
+    if case .cancelled(afterItsStart) = self { true } else { false }
+  }
 }
