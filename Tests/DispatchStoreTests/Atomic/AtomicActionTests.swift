@@ -291,16 +291,10 @@ struct AtomicActionTests {
     }
     kept.record(ledger)
     ledger.dispatcher.addStage()
-    let (began, free) = (Latch(), Latch())
+    let (log, free) = (Recorder<String>(), Latch())
     let first = ledger.dispatcher.dispatch(
-      ActionGroup {
-        Script.suspends { _ in
-          began.open()
-          await free.openedOrCancelled()
-          try Task.checkCancellation()
-        }
-      }, options: .cancelsPrevious("sync"))
-    await began.opened()
+      ActionGroup { Script.holds(in: log, until: free) }, options: .cancelsPrevious("sync"))
+    _ = await log.first(1)
     #expect(await ledger.shift(Shift(failsIn: "b")).error is ShiftFailure)
     for group in await groups.first(2) { #expect(await group.result.error is CancellationError) }
     free.open()

@@ -438,15 +438,11 @@ struct ControlPairTests {
     for name in ["outer", "other"] { dispatcher.addStage(name) }
     let held = await hold(limit, until: free)
     let options: DispatchOptions = [.limited(by: limit), .cancelsPrevious("k")]
-    let (started, otherFree) = (Latch(), Latch())
+    let (log, otherFree) = (Recorder<String>(), Latch())
     let other = dispatcher.dispatch(
-      storeIdentifier: "other",
-      action: Script.suspends { _ in
-        started.open()
-        await otherFree.openedOrCancelled()
-        try Task.checkCancellation()
-      }, options: .cancelsPrevious("k"))
-    await started.opened()
+      storeIdentifier: "other", action: Script.holds(in: log, until: otherFree),
+      options: .cancelsPrevious("k"))
+    _ = await log.first(1)
     let blocks = Script.runs { _ in
       if blocked == .dispatch {
         dispatcher.dispatch(

@@ -10,16 +10,6 @@ func makeClockedStage() -> (clock: VirtualClock, dispatcher: Dispatcher, stage: 
   return (clock, dispatcher, stage)
 }
 
-extension Script {
-  /// A block whose first run fails.
-  static func failsOnce(noting attempts: Recorder<Int>) -> Script {
-    runs { _ in
-      attempts.record(0)
-      if attempts.count == 1 { throw StageFright() }
-    }
-  }
-}
-
 func expectTimedOut(
   _ result: DispatchResult, after limit: Duration = .seconds(1),
   _ location: SourceLocation = #_sourceLocation

@@ -420,12 +420,8 @@ struct DiagnosisTests {
   }
 
   @Test func saysThatAStorePausesBetweenTwoAttempts() async {
-    let attempts = Recorder<Int>()
     let handle = dispatcher.dispatch(
-      action: Script.runs { _ in
-        attempts.record(1)
-        if attempts.count == 1 { throw StageFright() }
-      }, mode: .serial,
+      action: Script.failsOnce(noting: Recorder()), mode: .serial,
       options: .retry(attempts: 2, backoff: .constant(.seconds(60))))
     await world.clock.waitForSleepers(atLeast: 1)
     let states = dispatcher.diagnosis().states(of: handle)

@@ -186,13 +186,11 @@ struct WatchdogTests {
     watch()
     let attempts = Recorder<Int>()
     let failing = dispatcher.dispatch(
-      action: Script.runs { _ in
-        attempts.record(attempts.count)
-        if attempts.count == 1 { throw StageFright() }
-      }, mode: mode, options: .retry(attempts: 2, backoff: .constant(.seconds(60))))
+      action: Script.failsOnce(noting: attempts), mode: mode,
+      options: .retry(attempts: 2, backoff: .constant(.seconds(60))))
     _ = await attempts.first(1)
     // The watchdog's, and that of the pause, which would be longer if the time advanced before it is set.
-    while dispatcher.timers.count < 2 { await Task.yield() }
+    await dispatcher.timersAreSet(2)
     for _ in 0..<7 { await clock.pass(.seconds(8)) }
     await clock.waitForSleepers(atLeast: 1)
     #expect(reports.count == 0 && !failing.hasEnded)
@@ -373,7 +371,7 @@ struct WatchdogTests {
     #expect(dispatcher.timers.count == 1)
     await clock.pass(.seconds(8))
     // The alarm has come where the next dispatch sets another one.
-    while dispatcher.timers.count > 0 { await Task.yield() }
+    await dispatcher.timersAreGone()
     await hold(.serial)
     await clock.pass(.seconds(8))
     _ = await reports.first(1)

@@ -474,10 +474,7 @@ struct SagaTests {
   @Test(arguments: GroupForm.InMode.all)
   func aCompensationHasOptionsOfItsOwn(_ form: GroupForm.InMode) async {
     let attempts = Recorder<Int>()
-    let undo = Script.runs { _ in
-      attempts.record(1)
-      if attempts.all.count == 1 { throw StageFright() }
-    }
+    let undo = Script.failsOnce(noting: attempts)
     let result = await form.run(
       ActionGroup {
         ActionStep(Script.adds("a"), mode: form.mode)

@@ -43,6 +43,14 @@ struct Script: ActionType, CustomStringConvertible {
     }
   }
 
+  /// A block whose first run fails.
+  static func failsOnce(noting attempts: Recorder<Int>) -> Script {
+    runs { _ in
+      attempts.record(0)
+      if attempts.count == 1 { throw StageFright() }
+    }
+  }
+
   /// An `async` block that opens a latch, and goes on until another one opens.
   static func holds(opening began: Latch, until free: Latch) -> Script {
     suspends { _ in
