@@ -63,13 +63,6 @@ private enum Newcomer: CaseIterable {
   }
 }
 
-/// Notes whether it is released in an exclusive section.
-private final class Witness: Sendable {
-  static let sections = Recorder<Bool>()
-
-  deinit { Self.sections.record(ThreadState.current.exclusive != nil) }
-}
-
 /// The number of elements that changes of a test have taken over when they were merged.
 private let moved = Locked(0)
 
@@ -199,13 +192,16 @@ struct UndoHistoryTests {
   }
 
   @Test func whatAStepNoLongerNeedsIsReleasedOutsideOfExclusiveSections() async {
+    let inSections = Recorder<Bool>()
     let store = dispatcher.register(
-      store: Store(identifier: "witness", model: [Witness]()) {
-        On(Last.self) { witnesses, _ in witnesses = [Witness()] }
+      store: Store(identifier: "witness", model: [Mortal]()) {
+        On(Last.self) { witnesses, _ in
+          witnesses = [Mortal { inSections.record(ThreadState.current.exclusive != nil) }]
+        }
       })
     let history = UndoHistory(of: store, groupedBy: { _ in "all" }, within: .seconds(3_600))
     for _ in 0..<8 { dispatcher.dispatch(Last(), mode: .sync) }
-    #expect(Witness.sections.count > 0 && Witness.sections.all.allSatisfy { !$0 })
+    #expect(inSections.count > 0 && inSections.all.allSatisfy { !$0 })
     await history.undo().ended()
     #expect(store.model.isEmpty && !history.canUndo)
   }
