@@ -598,22 +598,16 @@ struct SendDeadlockTests {
 }
 
 /// The key of a lane, which calls a closure once when it is described.
-private final class DescribedKey: Hashable, CustomStringConvertible, @unchecked Sendable {
-  // because `lock` guards the closure
-  private let lock = NSLock()
-  private var body: (@Sendable () -> Void)?
+private final class DescribedKey: Hashable, CustomStringConvertible, Sendable {
+  private let body = Locked<(@Sendable () -> Void)?>(nil)
 
   var description: String {
-    let body = lock.withLock {
-      defer { self.body = nil }
-      return self.body
-    }
-    body?()
+    body.exchange(nil)?()
     return "described"
   }
 
   func whenDescribed(_ body: @escaping @Sendable () -> Void) {
-    lock.withLock { self.body = body }
+    self.body.withLock { $0 = body }
   }
 
   static func == (lhs: DescribedKey, rhs: DescribedKey) -> Bool { lhs === rhs }
