@@ -628,8 +628,7 @@ struct PersistentStateTests {
 
   @Test(.timeLimit(.minutes(1)))
   func isNotKeptForAnObserverThatIsCancelledWhileTheDatabaseIsAway() async throws {
-    let (stage, released) = (try await PersistenceStage(), Latch())
-    stage.database.hold()
+    let (stage, released) = (try await PersistenceStage(holds: true), Latch())
     let token = observe(stage.wallet, Mortal(released))
     await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
     token.cancel()
@@ -642,7 +641,7 @@ struct PersistentStateTests {
     let store = try await dispatcher.register(
       store: Store<Keeping, HandledAction>(identifier: "keep", model: Keeping()) {},
       persisted: .model)
-    let (begun, released, mayGoOn) = (Latch(), Latch(), DispatchSemaphore(value: 0))
+    let (begun, released, mayGoOn) = (Latch(), Latch(), Latch())
     let token = store.observe(.model, when: .durable) { change in
       if change.version == 1 {
         begun.open()
@@ -656,7 +655,7 @@ struct PersistentStateTests {
     #expect(!released.isOpen)
     token.cancel()
     #expect(released.isOpen)
-    mayGoOn.signal()
+    mayGoOn.open()
   }
 
   private func observe(_ wallet: WalletStore, _ signal: Mortal) -> ObserverToken {
