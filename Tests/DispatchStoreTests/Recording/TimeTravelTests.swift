@@ -530,7 +530,7 @@ struct TimeTravelTests {
       })
     let look = admin.dispatch(Slow(), options: .timeout(.seconds(5)))
     await travelled.opened()
-    if isCancelled { look.cancel() } else { clock.advance(by: .seconds(6)) }
+    if isCancelled { look.cancel() } else { await clock.pass(.seconds(6)) }
     goOn.open()
     #expect(await ends.first(1) == ["resumed"])
     #expect(stores.map(\.model.total) == [3, 3])
