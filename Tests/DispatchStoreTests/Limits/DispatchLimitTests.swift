@@ -284,7 +284,7 @@ struct DispatchLimitTests {
           ends.record($0.isSuccess)
         }
       }
-      // The unit comes after that.
+      // No unit is free before the latch is open.
       returns.record(free.isOpen)
     }.start()
     while limit.statistics.waiting == 0, ends.count == 0, returns.count == 0 { await Task.yield() }

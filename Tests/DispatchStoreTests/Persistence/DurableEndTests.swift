@@ -475,7 +475,7 @@ struct DurableEndTests {
       actions: [Deposit(account: "a", amount: 5)], mode: .serial(lane: "a"),
       options: .timeout(.seconds(1)))
     await stage.reached(1)
-    // Whatever was begun after its commit can't overtake its end.
+    // By then only saving is left, unless its thread was held up; the deadline ends it in either case.
     await stage.dispatcher.send(SetNote(note: "x"), options: .durability(.memory))
     await clock.pass(.seconds(1))
     #expect(await early.result.dispatchError?.code == .timedOut)
