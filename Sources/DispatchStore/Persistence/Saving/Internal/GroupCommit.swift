@@ -43,7 +43,7 @@ struct GroupCommit {
   /// The error with which saving ends instead of another attempt.
   private(set) var lastAttempt: PersistenceError?
   /// The ends and the calls that wait until commits are saved.
-  private var ends = FIFO<PendingEnd>()
+  private(set) var ends = FIFO<PendingEnd>()
   private var calls = FIFO<(commitNumber: UInt64, call: Call, task: SavingWait?)>()
   /// The number of tasks that have given up, whose calls may wait still.
   private var givenUp = 0
