@@ -391,7 +391,7 @@ package enum WaitGraph {
   private static func blocksTaskThread(
     _ dispatch: Dispatch, calledBy caller: DispatchContext?
   ) -> Bool {
-    (dispatch.details?.scheduler as? SyncLoop)?.isOnTaskThread == true || blocksTaskThread(caller)
+    dispatch.blocksTaskThread || blocksTaskThread(caller)
   }
 
   private static func holdsUpMainQueue(_ context: DispatchContext?) -> Bool {

@@ -248,6 +248,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Whether it runs on its caller's thread.
   var isSynchronous: Bool { activeScheduler == nil }
 
+  /// Whether it is a `.sync` dispatch whose caller's thread belongs to the cooperative pool.
+  var blocksTaskThread: Bool { (details?.scheduler as? SyncLoop)?.isOnTaskThread == true }
+
   /// Whether it runs in its caller's task, in its turn or in a round.
   ///
   /// Read under the details' lock: a thread that drains a lane reads it for the next dispatch, which another thread

@@ -53,9 +53,7 @@ class DispatchContext: @unchecked Sendable {
   final var ownHoldUps: HoldUps {
     var own = HoldUps()
     if holdsUpMainQueue { own.insert(.mainQueue) }
-    if (dispatch.details?.scheduler as? SyncLoop)?.isOnTaskThread == true {
-      own.insert(.taskThread)
-    }
+    if dispatch.blocksTaskThread { own.insert(.taskThread) }
     return own
   }
 
