@@ -92,10 +92,12 @@ struct SendTests {
     let (stage, free, dispatcher) = (dispatcher.addStage(), Latch(), dispatcher)
     let holder = await hold(mode, until: free)
     var tasks: [Task<Void, Never>] = []
+    var dispatched: [DispatchHandle] = []
     let pushed = (0..<40).map { "\($0)" }
     for name in pushed {
       if Int(name)! % 3 == 0 {
-        dispatcher.dispatch(storeIdentifier: "stage", action: Script.adds(name), mode: mode)
+        dispatched.append(
+          dispatcher.dispatch(storeIdentifier: "stage", action: Script.adds(name), mode: mode))
       } else {
         tasks.append(
           Task.immediate {
@@ -111,9 +113,8 @@ struct SendTests {
     }
     free.open()
     for task in tasks { await task.value }
+    for handle in dispatched { _ = await handle.result }
     await holder.ended()
-    // The last one is dispatched, and nobody awaits it.
-    await dispatcher.lanesAreGone()
     #expect(stage.model == pushed)
   }
 
