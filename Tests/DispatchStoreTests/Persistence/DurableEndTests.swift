@@ -249,6 +249,42 @@ struct DurableEndTests {
     #expect(stage.saved == ["a": "1", "c": "1"])
   }
 
+  /// Its lane and its key are free then, although the database is away.
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.everyMode, [false, true])
+  func ofAListThatTimesOutComesWithItsStores(mode: Dispatcher.Mode, isHeldBack: Bool) async throws {
+    let clock = VirtualClock()
+    let stage = try await PersistenceStage(
+      limits: isHeldBack ? .suspending(commits: 1) : .suspending(), clock: clock)
+    let (dispatcher, slow) = (stage.dispatcher, SlowDeposit(account: "b", latch: Latch()))
+    dispatcher.register(store: .counter("counter"))
+    try await stage.persistence.flush()
+    stage.database.hold()
+    let actions: [any ActionType] = [Deposit(account: "a", amount: 1), slow]
+    let list = Task {
+      await onOwnThread {
+        dispatcher.dispatch(
+          actions: actions, mode: mode, options: [.timeout(.seconds(1)), .exclusive("key")])
+      }.result
+    }
+    if isHeldBack {
+      while stage.persistence.state.withLock(\.commit.heldBack.isEmpty) { await Task.yield() }
+    } else {
+      await slow.began.opened()
+    }
+    await clock.pass(.seconds(1))
+    slow.latch.open()
+    #expect(await list.value.errorCode == .timedOut)
+    for way in Way.all where way.mode == mode {
+      let next = dispatcher.begin(
+        action: CounterAction.add(1), mode, .exclusive("key"), sends: way.sends)
+      #expect(await next.value.isSuccess)
+    }
+    #expect(stage.saved.isEmpty)
+    stage.database.release()
+    try await stage.persistence.flush()
+    #expect(stage.saved == (isHeldBack ? ["a": "1"] : ["a": "1", "b": "1"]))
+  }
+
   @Test func ofListsWithKeysThatTimeOutWhileTheyAreBeingSavedComesOnce() async throws {
     let stage = try await PersistenceStage()
     let ends = Locked(0)
@@ -474,7 +510,7 @@ struct DurableEndTests {
     let early = stage.dispatcher.dispatch(
       actions: [Deposit(account: "a", amount: 5)], mode: .serial(lane: "a"),
       options: .timeout(.seconds(1)))
-    // Only saving is left. A sequence that timed out before would keep its lane until it is saved.
+    // Only saving is left.
     while stage.persistence.state.withLock(\.commit.ends.isEmpty) { await Task.yield() }
     await clock.pass(.seconds(1))
     #expect(await early.result.dispatchError?.code == .timedOut)

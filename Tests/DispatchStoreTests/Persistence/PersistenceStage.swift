@@ -33,6 +33,7 @@ struct FailingDeposit: ActionType { let account: String }
 struct SlowDeposit: ActionType {
   let account: String
   let latch: Latch
+  let began = Latch()
 }
 
 typealias WalletStore = Store<Wallet, HandledAction>
@@ -55,6 +56,7 @@ extension Store where Model == Wallet, Action == HandledAction {
         throw Refused()
       }
       Perform(SlowDeposit.self) { deposit, context in
+        deposit.began.open()
         await deposit.latch.opened()
         try context.updateModel { $0.all[deposit.account, default: 0] += 1 }
       }

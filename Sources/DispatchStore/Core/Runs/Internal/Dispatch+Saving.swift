@@ -48,6 +48,13 @@ extension Dispatch {
     return makeDetails().withState { $0.endSaving(end.error) }
   }
 
+  /// Ends the wait for saving if the dispatch had timed out before; returns false if it waits, or another step ends it.
+  private func endUnsaved(_ details: DispatchDetails) -> Bool {
+    guard refusal?.code == .timedOut else { return false }
+    yieldPoint(.endSaving, id.description)
+    return details.withState { $0.endUnsaved() }
+  }
+
   /// Completes a dispatch that no longer waits for saving.
   func completeSaved(_ end: PendingEnd) {
     guard let round = end.round else {
@@ -75,9 +82,9 @@ extension Dispatch {
       end.leave()
       return !endSaving(end)
     }
-    // A deadline that has passed in the pause ends it now, as one that passes from here on does. The next ends of its
-    // lane pass once this one is saved.
-    if inPause, refusal?.code == .timedOut { return !endSaving(end) }
+    // A deadline that has passed before ends it now, as one that passes from here on does. The next ends of its lane
+    // pass once this one is saved.
+    if endUnsaved(details) { return false }
     lead(end, details)
     return true
   }

@@ -411,6 +411,13 @@ struct DispatchState {
     return true
   }
 
+  /// Ends the wait for saving of one that had timed out before; returns false if another thread has ended the wait.
+  mutating func endUnsaved() -> Bool {
+    guard case .saving = phase else { return false }
+    phase = .ending
+    return true
+  }
+
   /// Begins the end, after which no deadline changes the result; returns the timer, to be removed.
   mutating func beginEnding() -> TimerToken? {
     phase = .ending
