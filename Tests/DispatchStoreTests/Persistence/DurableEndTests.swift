@@ -477,8 +477,8 @@ struct DurableEndTests {
     #expect(try await stage.dispatcher.send(Sell()).reply(from: stock) == 3)
   }
 
-  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
-  func atADeadlineBeforeItsStoresHasNoReplyThatACrashCouldUndo(mode: Dispatcher.Mode) async throws {
+  @Test(.timeLimit(.minutes(1)), arguments: Way.all)
+  func atADeadlineBeforeItsStoresHasNoReplyThatACrashCouldUndo(way: Way) async throws {
     let clock = VirtualClock()
     let stage = try await PersistenceStage(clock: clock)
     _ = try await addStock(to: stage.dispatcher)
@@ -487,19 +487,41 @@ struct DurableEndTests {
       store: Store(identifier: "audit", model: 0) {
         Perform(withoutReply: Sell.self) { _, _ in
           began.open()
-          free.wait()
+          await free.opened()
         }
       }, waitFor: ["stock"])
     stage.database.hold()
-    let handle = stage.dispatcher.dispatch(Sell(), mode: mode, options: .timeout(.seconds(1)))
+    let ended = stage.run(Sell(), way, options: .timeout(.seconds(1)))
     await began.opened()
-    clock.advance(by: .seconds(1))
-    let result = await handle.result
+    await clock.pass(.seconds(1))
     free.open()
+    let result = await ended.value
     #expect(result.errorCode == .timedOut)
     #expect(result["stock"].isFinished && result.replies(to: Sell.self).isEmpty)
     stage.database.release()
     await stage.dispatcher.drain()
+  }
+
+  /// Its hooks are called and its unit is free then, although the database is away.
+  @Test(.timeLimit(.minutes(1)), arguments: Way.all)
+  func ofABlockThatTimesOutComesWithIt(way: Way) async throws {
+    let clock = VirtualClock()
+    let stage = try await PersistenceStage(clock: clock, holds: true)
+    let (hooks, limit) = (Recorder<String>(), DispatchLimit(1, overflow: .wait))
+    stage.dispatcher.register(middleware: RecordingMiddleware(to: hooks))
+    let slow = SlowDeposit(account: "a", latch: Latch())
+    let ended = stage.run(slow, way, options: [.timeout(.seconds(1)), .limited(by: limit)])
+    await slow.began.opened()
+    await clock.pass(.seconds(1))
+    slow.latch.open()
+    #expect(await ended.value.errorCode == .timedOut)
+    await stage.dispatcher.send(
+      SetNote(note: "x"), options: [.limited(by: limit), .durability(.memory)])
+    #expect(hooks.all.filter { $0 == "m did wallet" }.count == 2)
+    #expect(stage.saved.isEmpty)
+    stage.database.release()
+    try await stage.persistence.flush()
+    #expect(stage.saved == ["a": "1"])
   }
 
   /// The lane has been left by then, and is gone.

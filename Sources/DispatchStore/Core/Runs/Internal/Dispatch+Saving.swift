@@ -12,7 +12,7 @@ extension Dispatch {
     let mayPass = gate.enter(end)
     freePlace(scheduler, details, for: end)
     // Not in the lane's own step: its completion may block until the next dispatch of the lane has ended.
-    if !mayPass { return lead(end, details) }
+    if !mayPass { return endUnsaved(details) ? end.resumeEarly() : lead(end, details) }
     if !end.lanes.isEmpty, !scheduler.isTask { return gate.resume(end) }
     if endSaving(end) { finish(end) } else { end.leave() }
   }
@@ -50,9 +50,9 @@ extension Dispatch {
 
   /// Ends the wait for saving if the dispatch had timed out before; returns false if it waits, or another step ends it.
   private func endUnsaved(_ details: DispatchDetails) -> Bool {
-    guard refusal?.code == .timedOut else { return false }
+    guard details.withState({ $0.refusal?.code == .timedOut }) else { return false }
     yieldPoint(.endSaving, id.description)
-    return details.withState { $0.endUnsaved() }
+    return details.endUnsaved()
   }
 
   /// Completes a dispatch that no longer waits for saving.

@@ -162,6 +162,19 @@ final class DispatchDetails: @unchecked Sendable {
     withExtendedLifetime(former) {}
   }
 
+  /// Ends the wait for saving of a dispatch that had timed out before; returns false if another thread has ended it.
+  ///
+  /// Removes the replies, which a crash could undo.
+  func endUnsaved() -> Bool {
+    let (ends, replies) = state.withLock { state -> (Bool, [String: any Sendable]) in
+      guard state.life.endUnsaved() else { return (false, [:]) }
+      defer { state.replies = [:] }
+      return (true, state.replies)
+    }
+    withExtendedLifetime(replies) {}
+    return ends
+  }
+
   // MARK: The end of its stores
 
   /// Calls a closure once all of its stores have ended, before the completion, on the same thread.
