@@ -1,4 +1,5 @@
 import DispatchStore
+import DispatchStoreTesting
 
 /// A promise of the engine, as a program that is run in many orders.
 struct Scenario: Sendable {
@@ -6,6 +7,14 @@ struct Scenario: Sendable {
   /// The promise in one line.
   let summary: String
   let body: @Sendable (Dispatcher) async throws -> Void
+
+  init(
+    name: String, summary: String,
+    _ body: @escaping @Sendable (Dispatcher, SimulationControl) async throws -> Void
+  ) {
+    (self.name, self.summary) = (name, summary)
+    self.body = { try await body($0, $0.simulation!) }
+  }
 
   /// All scenarios, by subject.
   static let all = [

@@ -33,10 +33,9 @@ struct FuzzSimulated {
 
   /// A drawn program as a scenario, to be traced.
   static func scenario(of seed: UInt64) -> Scenario {
-    Scenario(name: "program-\(seed)", summary: "a drawn program") { dispatcher in
-      guard let control = dispatcher.simulation else { return }
+    Scenario(name: "program-\(seed)", summary: "a drawn program") { _, simulation in
       let program = FuzzDraw.program(seed: seed)
-      let outcome = try await FuzzRun.run(program, on: SimulatedHost(control: control))
+      let outcome = try await FuzzRun.run(program, on: SimulatedHost(control: simulation))
       if let fault = outcome.faults.first { throw Broken(description: fault) }
     }
   }

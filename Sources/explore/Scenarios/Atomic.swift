@@ -6,8 +6,7 @@ extension Scenario {
   static let atomic = Scenario(
     name: "atomic",
     summary: "an atomic action changes all of its stores, or none, and nobody sees less"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let names = ["a", "b", "c"]
     let stores = names.map { name in
       dispatcher.register(

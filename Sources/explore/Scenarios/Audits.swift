@@ -5,7 +5,7 @@ extension Scenario {
   /// A store that keeps what became of the others, in dispatches that are cancelled at some time.
   static let audits = Scenario(
     name: "audits", summary: "once a store has started, those that run regardless run"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let begun = Shared(Set<Int>())
     _ = dispatcher.makeJournal("work") { number in begun.with { _ = $0.insert(abs(number)) } }
     let audit = dispatcher.makeJournal(
@@ -18,7 +18,7 @@ extension Scenario {
       dispatcher.dispatch(action: Entry.slow(3)),
       dispatcher.dispatch(action: Entry.work(4)),
     ]
-    for handle in handles { dispatcher.simulation?.atSomeTime { handle.cancel() } }
+    for handle in handles { simulation.atSomeTime { handle.cancel() } }
     for (index, handle) in handles.enumerated() {
       let (number, result) = (index + 1, await handle.result)
       // A dispatch that was cancelled before its start leaves nothing behind. If the operation was made, and

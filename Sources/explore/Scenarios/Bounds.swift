@@ -5,7 +5,7 @@ extension Scenario {
   /// Tasks and threads that dispatch more than limits allow, some of which are cancelled or time out.
   static let bounds = Scenario(
     name: "bounds", summary: "no more are in flight than a limit allows, and each ends"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let inFlight = InFlight()
     let store = dispatcher.makeJournal("journal") { inFlight.note($0) }
     let waits = DispatchLimit(2, overflow: .wait)
@@ -57,7 +57,7 @@ extension Scenario {
   /// Several drains of a dispatcher whose work goes on from completions.
   static let drains = Scenario(
     name: "drains", summary: "a drain ends after all work that was accepted, and nothing follows"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let begun = Shared(0)
     let ended = Shared(0)
     let store = dispatcher.makeJournal("journal") { number in

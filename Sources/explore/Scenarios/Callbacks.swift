@@ -6,7 +6,7 @@ extension Scenario {
   static let callbacks = Scenario(
     name: "callbacks",
     summary: "an operation ends after its updates, and their delivery to observers"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let warnings = Shared([DispatchWarning.Kind]())
     dispatcher.onWarning { warning in warnings.with { $0.append(warning.kind) } }
     let updated = Shared([Int]())
@@ -14,11 +14,11 @@ extension Scenario {
       "journal",
       late: { operation in
         let number = operation.operation.action.number
-        dispatcher.simulation?.startThread {
+        simulation.startThread {
           operation.updateModel { $0.entries.append(number + 100) }
           operation.finish()
         }
-        dispatcher.simulation?.startThread {
+        simulation.startThread {
           let isUpdated: Void? = operation.updateModel { $0.entries.append(number + 200) }
           if isUpdated != nil { updated.with { $0.append(number + 200) } }
         }
@@ -44,7 +44,7 @@ extension Scenario {
         let all = [number, number + 100, number + 300]
         if !all.allSatisfy(delivered.contains) { faults.note("\(number) in \(delivered)") }
       }
-      if number == 2 { dispatcher.simulation?.startThread { handle.cancel() } }
+      if number == 2 { simulation.startThread { handle.cancel() } }
       _ = await handle.result
     }
     let entries = store.model.entries

@@ -7,8 +7,7 @@ extension Scenario {
     name: "cancelled-schedules",
     summary:
       "what a restart finds is what was scheduled, and nothing that was cancelled or replaced"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let database = MemoryDatabase()
     let first = try await Alarms(dispatcher, database)
     let closes = simulation.draw(below: 2) == 0

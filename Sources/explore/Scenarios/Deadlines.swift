@@ -6,7 +6,7 @@ extension Scenario {
   /// records again.
   static let deadlines = Scenario(
     name: "deadlines", summary: "a deadline ends its own dispatch once, or comes too late"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let results = Shared([Int: [DispatchResult]]())
     let begun = Shared([Int]())
     let handles = Shared([Int: DispatchHandle]())
@@ -24,7 +24,6 @@ extension Scenario {
       // Without one, the record may be used again.
       if number % 3 > 0 { handles.with { $0[number] = handle } }
     }
-    let simulation = dispatcher.simulation!
     simulation.startThread { simulation.clock.advance(by: .seconds(1)) }
     let limited = 1...8
     async let others: Void = {
@@ -66,8 +65,8 @@ extension Scenario {
   /// Dispatches in whose blocks their limit passes, while timers come at some time.
   static let lateTimers = Scenario(
     name: "late-timers", summary: "a dispatch has timed out whose limit has passed at its end"
-  ) { dispatcher in
-    let clock = dispatcher.simulation!.clock
+  ) { dispatcher, simulation in
+    let clock = simulation.clock
     let store = dispatcher.makeJournal("journal") { number in
       if number > 0 { clock.advance(by: .seconds(1)) }
     }

@@ -6,8 +6,7 @@ extension Scenario {
   /// Operations that depend on others, which are started, cancelled or removed at some time.
   static let dependencies = Scenario(
     name: "dependencies", summary: "an operation runs once what it depends on has finished"
-  ) { dispatcher in
-    let control = dispatcher.simulation
+  ) { dispatcher, simulation in
     let needed = (0..<3).map { _ in BlockOperation {} }
     let made = Shared([Int: Operation]())
     let faults = Shared([String]())
@@ -28,13 +27,13 @@ extension Scenario {
       return operation
     }
     let after = dispatcher.makePlainJournal("after", waitFor: ["journal"])
-    control?.startThread { needed[0].start() }
-    control?.startThread { needed[1].start() }
-    control?.startThread {
+    simulation.startThread { needed[0].start() }
+    simulation.startThread { needed[1].start() }
+    simulation.startThread {
       needed[2].cancel()
       needed[2].start()
     }
-    control?.startThread {
+    simulation.startThread {
       // Operation 5 no longer waits for one that it does not depend on any more.
       guard let operation = made.now[5] else { return }
       operation.removeDependency(needed[0])
@@ -46,7 +45,7 @@ extension Scenario {
       let handle = dispatcher.dispatch(action: Entry.work(number), mode: mode) {
         completions.with { $0[number, default: 0] += 1 }
       }
-      if number == 2 || number == 3 { control?.startThread { handle.cancel() } }
+      if number == 2 || number == 3 { simulation.startThread { handle.cancel() } }
       return (number, await handle.result)
     }
     try check(faults.now.isEmpty, "\(faults.now)")

@@ -7,7 +7,7 @@ extension Scenario {
   static let diagnosis = Scenario(
     name: "diagnosis",
     summary: "a diagnosis shows what is in flight, and a watchdog what does not move"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let reports = Shared([Diagnosis]())
     let limit = Duration.seconds(600)
     dispatcher.watchdog(after: limit) { report in reports.with { $0.append(report) } }
@@ -17,7 +17,7 @@ extension Scenario {
         await action.handle.ended()
       }
     }
-    let clock = dispatcher.simulation!.clock
+    let clock = simulation.clock
     let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
     let ended = Shared(Set<DispatchID>())
     let limited = DispatchLimit(1, overflow: .wait)
@@ -53,7 +53,7 @@ extension Scenario {
             storeIdentifier: "journal",
             actions: [Entry.work(number + 20), Entry.slow(number + 30)], mode: mode)
           let cancelled = number.isMultiple(of: 2) ? second : whole
-          dispatcher.simulation?.startThread { cancelled.cancel() }
+          simulation.startThread { cancelled.cancel() }
           await store.send(Entry.slow(number + 40), mode: .serial, options: .limited(by: limited))
           for handle in [first, second, third, whole] {
             await handle.ended()

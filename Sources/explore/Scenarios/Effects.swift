@@ -6,7 +6,7 @@ extension Scenario {
   static let effects = Scenario(
     name: "effects",
     summary: "what follows an action has ended where it is settled, by the policies of effects"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let store = dispatcher.makeJournal("journal")
     let modes: [Dispatcher.Mode] = [.async, .serial, .mainThread, .serial(lane: "a"), .sync]
     let counts = Shared((begun: 0, ended: 0))
@@ -39,7 +39,7 @@ extension Scenario {
     let held = dispatcher.register(
       effect: Effect(Hold.self, policy: .latest) { _, context in
         context.dispatch(Entry.hold(9), to: "journal", mode: .serial(lane: "b"))
-        try await dispatcher.simulation?.clock.sleep(for: .seconds(3_600))
+        try await simulation.clock.sleep(for: .seconds(3_600))
       })
     let ticks = Shared(0)
     let token = dispatcher.register(
@@ -48,7 +48,7 @@ extension Scenario {
         let tick = ticks.add(1)
         await context.send(Entry.note(100 + tick), to: "journal")
         if tick < 3 { throw Refused() }
-        try await dispatcher.simulation?.clock.sleep(for: .seconds(3_600))
+        try await simulation.clock.sleep(for: .seconds(3_600))
       }
     ).token()
     try await withThrowingTaskGroup { group in
@@ -64,11 +64,11 @@ extension Scenario {
       group.addTask {
         // Cancelled at some time, as a whole.
         let handle = dispatcher.dispatch(action: Branch(tree: 3, depth: 2), mode: .serial)
-        try? await dispatcher.simulation?.delay(upTo: .milliseconds(1))
+        try? await simulation.delay(upTo: .milliseconds(1))
         handle.cancelWithEffects()
         await handle.settled()
         let count = trees.now[3]
-        try await dispatcher.simulation?.clock.sleep(for: .seconds(1))
+        try await simulation.clock.sleep(for: .seconds(1))
         try check(trees.now[3] == count, "a run has gone on after the settling")
       }
       for key in 0..<2 {
@@ -92,7 +92,7 @@ extension Scenario {
     try check(overlaps.now.most == 1, "runs of one key have overlapped")
     let slow = store.model.entries.filter { $0 < 2 }
     try check(slow.sorted() == [0, 0, 1, 1], "\(slow)")
-    let clock = dispatcher.simulation!.clock
+    let clock = simulation.clock
     try await clock.sleep(for: .seconds(10))
     try check(ticks.now == 3, "the long-lived effect has begun \(ticks.now) times")
     withExtendedLifetime(token) {}

@@ -6,8 +6,7 @@ extension Scenario {
   /// time out, or wait for a condition.
   static let exclusion = Scenario(
     name: "exclusion", summary: "no two dispatches of a key overlap, and each of them ends"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let (keys, refusals) = (Holders<String>(), Shared([DispatchResult]()))
     dispatcher.makeClaims(keys, refusals)
     let level = dispatcher.makePlainJournal("level")

@@ -6,7 +6,7 @@ extension Scenario {
   static let families = Scenario(
     name: "families",
     summary: "a cancellation and a settling reach the last link of a chain whose others have ended"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     _ = dispatcher.makeJournal("journal")
     let last = Shared([Int: DispatchHandle]())
     let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
@@ -21,7 +21,7 @@ extension Scenario {
           let next = Link(chain: link.chain, left: link.left - 1, isFirst: false)
           dispatcher.dispatch(action: next, mode: modes[(link.chain + link.left) % 4])
         }
-        if link.isFirst { try await dispatcher.simulation?.clock.sleep(for: .seconds(3_600)) }
+        if link.isFirst { try await simulation.clock.sleep(for: .seconds(3_600)) }
       }
     }
     dispatcher.register(
@@ -29,17 +29,17 @@ extension Scenario {
         guard link.chain > 1 else { return }
         context.dispatch(Entry.slow(link.chain), to: "journal", mode: .serial(lane: "a"))
       })
-    let clock = dispatcher.simulation!.clock
+    let clock = simulation.clock
     let chains = (0..<4).map { chain in
       dispatcher.dispatch(
         action: Link(chain: chain, left: 4, isFirst: true), mode: .serial(lane: chain))
     }
     // The handle of this chain is kept, too, and the chain ends by itself.
     let ended = dispatcher.dispatch(action: Link(chain: 4, left: 3, isFirst: false))
-    dispatcher.simulation?.startThread { chains[0].cancel() }
-    dispatcher.simulation?.startThread { chains[2].cancel() }
+    simulation.startThread { chains[0].cancel() }
+    simulation.startThread { chains[2].cancel() }
     for handle in [chains[1], chains[3], ended] {
-      dispatcher.simulation?.startThread { handle.cancelWithEffects() }
+      simulation.startThread { handle.cancelWithEffects() }
     }
     for (chain, handle) in (chains + [ended]).enumerated() {
       await handle.ended()

@@ -5,7 +5,7 @@ extension Scenario {
   /// Drawn trees of groups, in both forms, whose steps end in all ways, cancelled at some time.
   static let groups = Scenario(
     name: "groups", summary: "each step of a group runs once, in order, and is undone in reverse"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let watch = GroupWatch()
     dispatcher.onWarning { warning in
       // Nobody answers some actions, and some compensations fail: both are drawn.
@@ -17,8 +17,7 @@ extension Scenario {
       middleware: WillHook { _, action, _ in
         (action as? Chore)?.way == .vetoed ? .veto(reason: "drawn") : .pass
       })
-    let draw: (Int) -> Int = { dispatcher.simulation?.draw(below: $0) ?? $0 - 1 }
-    let runs = (0..<2).map { GroupProgram(number: $0, draw) }
+    let runs = (0..<2).map { GroupProgram(number: $0, simulation.draw(below:)) }
     await concurrently(runs) { await $0.run(by: dispatcher, watch) }
     for run in runs { watch.check(run) }
     try check(watch.faults.now.isEmpty, "\(watch.faults.now)\n\(runs)")

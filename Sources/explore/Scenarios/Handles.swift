@@ -5,7 +5,7 @@ extension Scenario {
   /// Dispatches that wait for others across lanes, some of which are cancelled.
   static let handles = Scenario(
     name: "handles", summary: "a dispatch runs after those that it waits for, however they end"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let log = Shared([Int]())
     let store = dispatcher.makeJournal("journal") { number in
       if number > 0 { log.with { $0.append(number) } }
@@ -22,8 +22,8 @@ extension Scenario {
     let third = send(.work(3), .async, [first, second, first])
     let fourth = send(.work(4), .serial(lane: "x"), [second])
     let fifth = send(.slow(5), .mainThread, [third, fourth])
-    dispatcher.simulation?.atSomeTime { second.cancel() }
-    dispatcher.simulation?.atSomeTime { third.cancel() }
+    simulation.atSomeTime { second.cancel() }
+    simulation.atSomeTime { third.cancel() }
     async let sixth = send(.work(6), .sync, [third])
     async let seventh = send(.work(7), .serial(lane: "y"), [fifth])
     let handles = await [first, second, third, fourth, fifth, sixth, seventh]

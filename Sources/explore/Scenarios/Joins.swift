@@ -5,8 +5,7 @@ extension Scenario {
   /// Repeats of actions in flight from several threads, tasks and modes.
   static let joins = Scenario(
     name: "joins", summary: "a repeat of what is in flight runs nothing, and has its result"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let keys = Holders<Int>()
     _ = dispatcher.makeJournal("journal") { keys.note($0, in: [abs($0) / 100]) }
     let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
@@ -53,7 +52,7 @@ extension Scenario {
   /// Blocks that wait for what joins, or is delayed, and then needs each other's lanes.
   static let lateRings = Scenario(
     name: "late-rings", summary: "a ring is refused that closes when what is waited for begins"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let results = Shared([DispatchResult]())
     dispatcher.makeStore("crossing", of: Crossing.self) { action, store in
       ActionOperation(action: action, store: store) { action, store async in

@@ -5,8 +5,7 @@ extension Scenario {
   /// Clients that repeat requests with their keys, before and after a crash.
   static let keys = Scenario(
     name: "keys", summary: "a request with a key changes the state once, whenever it is repeated"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let database = MemoryDatabase()
     let shop = try await Shop(dispatcher, database)
     let requests = (1...6).map { Request($0, simulation) }
@@ -35,8 +34,7 @@ extension Scenario {
   /// Requests with two keys, while the program forgets them; at times only one key is remembered.
   static let forgottenKeys = Scenario(
     name: "forgotten-keys", summary: "a restart remembers the keys that the process remembered"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let database = MemoryDatabase()
     let shop = try await Shop(dispatcher, database)
     if simulation.draw(below: 2) == 0 { dispatcher.idempotencyKeys.capacity = 1 }

@@ -6,7 +6,7 @@ extension Scenario {
   /// Lanes that dispatches and tasks use in turn, under names whose hashes are equal.
   static let laneNames = Scenario(
     name: "lane-names", summary: "a lane that is used again has its new name alone, in both forms"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let watch = LaneWatch()
     dispatcher.register(
       store: Store<Journal, Turn>(identifier: "plain", reducer: TurnReducer(watch)))

@@ -7,8 +7,7 @@ extension Scenario {
   static let lanePriorities = Scenario(
     name: "lane-priorities",
     summary: "equal priorities are in order, and what waits overtakes nothing that came before it"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let modes: [Dispatcher.Mode] = [.serial, .serial(lane: "a"), .mainThread]
     for mode in modes { dispatcher.usePriorities(in: mode) }
     let plans = (1...3).map { producer in
@@ -58,8 +57,7 @@ extension Scenario {
   /// Dispatches that wait behind one that holds a lane, and one that is dispatched when the first of them runs.
   static let laneTurns = Scenario(
     name: "lane-turns", summary: "in a lane with priorities each has the turn that it has by them"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let mode: Dispatcher.Mode = [.serial, .serial(lane: "a"), .mainThread][
       simulation.draw(below: 3)]
     dispatcher.usePriorities(in: mode)

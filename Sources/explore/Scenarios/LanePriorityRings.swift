@@ -7,8 +7,7 @@ extension Scenario {
   static let lanePriorityRings = Scenario(
     name: "lane-priority-rings",
     summary: "in lanes with priorities a wait that could not end is refused, and all else ends"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let modes: [Dispatcher.Mode] = [.serial, .serial(lane: "a"), .mainThread, .async]
     for mode in modes.dropLast() { dispatcher.usePriorities(in: mode) }
     dispatcher.makeJobs()

@@ -4,7 +4,7 @@ extension Scenario {
   /// Completions that dispatch to the lane that they run on, while others push to it.
   static let handOver = Scenario(
     name: "hand-over", summary: "chains continue in their lane while others push to it"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let store = dispatcher.makePlainJournal("journal")
     @Sendable func chain(_ number: Int, _ left: Int, _ then: @escaping @Sendable () -> Void) {
       dispatcher.dispatch(action: Entry.note(number), mode: .serial) {
@@ -23,7 +23,7 @@ extension Scenario {
   /// Lanes that run empty and are used again.
   static let namedLanes = Scenario(
     name: "named-lanes", summary: "a lane that retires loses nothing, and leaves nothing"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let inLane = InFlight()
     // Numbers above thirty are of lane `b`, and not counted.
     let store = dispatcher.makeJournal("journal") { number in

@@ -6,7 +6,7 @@ extension Scenario {
   static let limits = Scenario(
     name: "limits",
     summary: "what is limited or cancelled ends, with what its blocks have dispatched"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let events = Shared([Int]())
     let inFlight = InFlight()
     let found = Shared(0)
@@ -25,7 +25,7 @@ extension Scenario {
         case .holds(let number):
           let child = dispatcher.dispatch(action: Entry.hold(number), mode: .serial(lane: "d"))
           children.with { $0.append(child) }
-          try await dispatcher.simulation?.clock.sleep(for: .seconds(3_600))
+          try await simulation.clock.sleep(for: .seconds(3_600))
         case .ends(let number):
           let child = dispatcher.dispatch(action: Entry.hold(number), mode: .async)
           children.with { $0.append(child) }
@@ -41,7 +41,7 @@ extension Scenario {
         events.with { $0.append(-action.number) }
       }
     }
-    let clock = dispatcher.simulation!.clock
+    let clock = simulation.clock
     // Each would run for an hour.
     let held = [
       dispatch(.hold(11), .serial(lane: "a"), .timeout(.seconds(1))),
@@ -58,8 +58,8 @@ extension Scenario {
         action: Nesting.holds(23), mode: .serial(lane: "c"), options: .named("c")),
       dispatcher.dispatch(action: Nesting.ends(24), mode: .async, options: .timeout(.seconds(1))),
     ]
-    dispatcher.simulation?.startThread { parents[0].cancel() }
-    dispatcher.simulation?.startThread { dispatcher.cancel(named: "c") }
+    simulation.startThread { parents[0].cancel() }
+    simulation.startThread { dispatcher.cancel(named: "c") }
     // The deadline of each comes at about the time at which it ends.
     let racing = (31...33).map { number in
       dispatch(

@@ -6,7 +6,7 @@ extension Scenario {
   /// of those.
   static let notificationRings = Scenario(
     name: "notification-rings", summary: "no ring of delivery turns and handles closes"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let first = dispatcher.makePlainJournal("first")
     let second = dispatcher.register(
       store: Store<Journal, Echo>(identifier: "second", reducer: EchoReducer()))

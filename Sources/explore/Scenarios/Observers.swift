@@ -4,7 +4,7 @@ extension Scenario {
   /// Commits of three tasks, and an observer that dispatches.
   static let observers = Scenario(
     name: "observers", summary: "each commit is delivered once, in order, before its dispatch ends"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let store = dispatcher.makePlainJournal("journal")
     let other = dispatcher.register(
       store: Store<Journal, Echo>(identifier: "other", reducer: EchoReducer()))

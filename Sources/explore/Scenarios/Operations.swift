@@ -5,7 +5,7 @@ extension Scenario {
   static let operations = Scenario(
     name: "operations",
     summary: "an operation ends once, however it ends, and its lane runs the next"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let warnings = Shared([DispatchWarning.Kind]())
     dispatcher.onWarning { warning in warnings.with { $0.append(warning.kind) } }
     let waiting = Shared([RunningOperation<Journal, Entry>]())

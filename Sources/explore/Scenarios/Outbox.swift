@@ -6,8 +6,7 @@ extension Scenario {
   /// Charges for orders, before and after a crash.
   static let outbox = Scenario(
     name: "outbox", summary: "durable work is done once in the books, whenever the process dies"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let (database, bank) = (MemoryDatabase(), Bank())
     let cashier = try await Cashier(dispatcher, database, bank)
     let mayFail = database.failAtSomeTime(simulation)
@@ -145,8 +144,7 @@ extension Scenario {
   /// Work that ends each process that attempts it.
   static let poison = Scenario(
     name: "poison", summary: "work that ends its process is a dead letter in the end"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let (database, begun) = (MemoryDatabase(), Shared(0))
     var letters: [DeadLetter] = []
     for number in 0..<5 {
@@ -180,8 +178,7 @@ extension Scenario {
   static let closedWork = Scenario(
     name: "closed-work",
     summary: "what a drain leaves in memory is done, or a dead letter"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let office = simulation.makeDispatcher(name: "office")
     office.onWarning { _ in }
     let orders = office.register(store: makeOrders())
@@ -214,8 +211,7 @@ extension Scenario {
   static let deadLetters = Scenario(
     name: "dead-letters",
     summary: "a restart finds the dead letters that the process had, and no others"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let (database, refusals) = (MemoryDatabase(), Shared(2 + simulation.draw(below: 10)))
     let persistence = try await openOffice(dispatcher, database, refusals)
     let acts = (1...5).map { _ in simulation.draw(below: 3) > 0 }
@@ -262,8 +258,7 @@ extension Scenario {
   /// Charges that fail for ever, some of which are removed at some time.
   static let removedWork = Scenario(
     name: "removed-work", summary: "work that was removed is not attempted, also after a restart"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let (database, removed) = (MemoryDatabase(), Shared([Int: VirtualClock.Instant]()))
     let faults = Shared([String]())
     func open(_ dispatcher: Dispatcher) async throws -> (Persistence, paid: () -> [Int]) {
@@ -329,8 +324,8 @@ extension Scenario {
   static let attemptLimits = Scenario(
     name: "attempt-limits",
     summary: "an attempt of work is cancelled at its time limit, and none before"
-  ) { dispatcher in
-    let (simulation, faults) = (dispatcher.simulation!, Shared([String]()))
+  ) { dispatcher, simulation in
+    let faults = Shared([String]())
     let limit = Duration.seconds(1)
     dispatcher.onWarning { _ in }
     let orders = dispatcher.register(store: makeOrders())

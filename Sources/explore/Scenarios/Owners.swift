@@ -11,9 +11,8 @@ extension Scenario {
   static let owners = Scenario(
     name: "owners",
     summary: "of several processes one writes, and nothing acknowledged is lost, whatever breaks"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     #if SIMULATION
-      let simulation = dispatcher.simulation!
       let server = SimulatedServer(simulation, longestStall: lease * 2)
       server.stalls = [0, 0, 0, 30][simulation.draw(below: 4)]
       let log = OwnerLog()

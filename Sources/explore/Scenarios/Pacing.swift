@@ -5,8 +5,7 @@ extension Scenario {
   /// Dispatches that come at once to two rate limits: some are cancelled or time out when their tokens come.
   static let rateLimits = Scenario(
     name: "rate-limits", summary: "dispatches begin at their rate, and no token is lost"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let begun = Shared([Int: [Duration]]())
     let runs = Shared([Int]())
     _ = dispatcher.makeJournal("journal") { number in
@@ -63,8 +62,7 @@ extension Scenario {
   /// Calls of a dependency that fail, succeed and hang, of which some are cancelled or time out.
   static let breakers = Scenario(
     name: "breakers", summary: "a circuit breaker opens and closes, and no trial keeps its place"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let store = dispatcher.makeJournal("journal")
     let changes = Shared([CircuitBreaker.State.closed])
     let breaker = CircuitBreaker(

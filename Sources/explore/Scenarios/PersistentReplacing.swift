@@ -6,8 +6,7 @@ extension Scenario {
   static let persistentReplacing = Scenario(
     name: "persistent-replacing",
     summary: "what a store has acknowledged is found by the next store of its identifier"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let database = MemoryDatabase()
     dispatcher.onWarning { _ in }
     let persistence = try await database.open(for: dispatcher)

@@ -5,11 +5,11 @@ extension Scenario {
   /// A burst of one key, under a limit of one that drops the oldest, so that each is dropped as the next one comes.
   static let droppedDelays = Scenario(
     name: "dropped-delays", summary: "a delayed dispatch that a limit drops takes none with it"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let store = dispatcher.makeJournal("journal")
     let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
     let limit = DispatchLimit(1, overflow: .dropOldest)
-    let mode = modes[dispatcher.simulation!.draw(below: modes.count)]
+    let mode = modes[simulation.draw(below: modes.count)]
     let handles = (1...3).map { number in
       dispatcher.dispatch(
         action: Entry.note(number), mode: mode,
@@ -19,7 +19,7 @@ extension Scenario {
       let result = await handle.result
       try check(result.dispatchError?.code == .dropped, "\(result)")
     }
-    dispatcher.simulation!.clock.advance(by: .seconds(1))
+    simulation.clock.advance(by: .seconds(1))
     let last = await handles[2].result
     try check(last.isSuccess, "the last one ended as \(last)")
     try check(store.model.entries == [3], "\(store.model.entries)")
@@ -29,8 +29,7 @@ extension Scenario {
   /// Bursts of dispatches from several threads, of keys with a rate, some of which are cancelled or time out.
   static let rates = Scenario(
     name: "rates", summary: "dispatches of a key begin at its rate, and the last of a burst does"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let watch = RateWatch(simulation.clock)
     dispatcher.register(middleware: watch)
     _ = dispatcher.makeJournal("journal")

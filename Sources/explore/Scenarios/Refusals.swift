@@ -5,7 +5,7 @@ extension Scenario {
   static let refusals = Scenario(
     name: "refusals",
     summary: "a wait for a lane that its callers hold is refused, and no other one"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let store = dispatcher.makeJournal("journal")
     let nested = dispatcher.makeStore("nested", of: Nested.self) { $0.operation(in: $1) }
     // All wait for dispatches in the default lane, which the first two hold.

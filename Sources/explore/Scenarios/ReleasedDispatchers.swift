@@ -5,9 +5,8 @@ extension Scenario {
   /// A dispatcher that nothing refers to but its work: a task that waits for a key has a lane, and others wait behind it.
   static let releasedDispatchers = Scenario(
     name: "released-dispatchers", summary: "a dispatcher lives until all of its work has ended"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let (alive, orphans) = (Shared([Int]()), Shared([Int]()))
-    let simulation = dispatcher.simulation!
     await { @Sendable () -> Void in
       let other = simulation.makeDispatcher(name: "other")
       // Notes whether the dispatcher of its store is there.

@@ -5,7 +5,7 @@ extension Scenario {
   /// Questions to several stores, of which some fail, some reply twice, and some ask others.
   static let replies = Scenario(
     name: "replies", summary: "a caller gets the replies to its action, of stores that finished"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let faults = Shared([String]())
     dispatcher.onWarning { warning in
       if warning.kind != .finishedTwice { faults.note("\(warning)") }
@@ -26,7 +26,7 @@ extension Scenario {
       let question = Question(number: place)
       if place < 5 {
         let handle = dispatcher.dispatch(action: question, mode: mode)
-        if place == 1 { dispatcher.simulation?.startThread { handle.cancel() } }
+        if place == 1 { simulation.startThread { handle.cancel() } }
         let result = await handle.result
         let replies = result.replies(to: Question.self)
         faults.with { $0 += question.faults(in: result, replies) }

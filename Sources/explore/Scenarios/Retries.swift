@@ -5,7 +5,7 @@ extension Scenario {
   /// Dispatches whose stores fail some times, with pauses, deadlines and cancellations.
   static let retries = Scenario(
     name: "retries", summary: "a store that fails runs again, until its dispatch is cancelled"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let watch = Shared([String: [Int]]())
     let completions = Shared([Int]())
     let holders = Shared([Int]())
@@ -32,7 +32,7 @@ extension Scenario {
         }
       }
     }
-    let clock = dispatcher.simulation!.clock
+    let clock = simulation.clock
     @Sendable func dispatch(
       _ number: Int, failing failures: Int, _ mode: Dispatcher.Mode, _ options: DispatchOptions
     ) -> DispatchHandle {
@@ -59,7 +59,7 @@ extension Scenario {
         number, failing: 9, number % 2 == 0 ? .async : .serial(lane: "b"),
         number < 33 ? [hour, .timeout(.seconds(2))] : hour)
     }
-    for handle in ended.suffix(2) { dispatcher.simulation?.startThread { handle.cancel() } }
+    for handle in ended.suffix(2) { simulation.startThread { handle.cancel() } }
     // The deadline comes at about the time at which a pause ends.
     let racing = dispatch(
       41, failing: 9, .serial(lane: "c"),

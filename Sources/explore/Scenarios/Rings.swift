@@ -7,7 +7,7 @@ extension Scenario {
   /// the thread that runs the block.
   static let deliveryRings = Scenario(
     name: "delivery-rings", summary: "a thread that delivers for others knows what it holds up"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let observed = dispatcher.makePlainJournal("observed")
     dispatcher.makeJobs()
     // A notifier waits for no other turn: what it dispatches leaves its change, and its completion, to that thread.
@@ -45,7 +45,7 @@ extension Scenario {
   /// Waits for a lane in hooks, of what the block of its holder dispatches.
   static let hookRings = Scenario(
     name: "hook-rings", summary: "a wait in a hook holds up the block that dispatched"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     dispatcher.makeJobs()
     _ = dispatcher.makePlainJournal("journal")
     let results = Shared([DispatchResult?]())
@@ -77,7 +77,7 @@ extension Scenario {
   /// Blocks that wait for dispatches whose operations depend on theirs, also by way of a lane.
   static let dependencyRings = Scenario(
     name: "dependency-rings", summary: "a ring that a dependency closes is refused, and no other"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     dispatcher.makeJobs()
     let results = Shared([Bool]())
     let made = Shared([Int: Foundation.Operation]())
@@ -116,7 +116,7 @@ extension Scenario {
   static let lateDependencies = Scenario(
     name: "late-dependencies",
     summary: "of waits that begin at the same time, the last one sees the ring"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     dispatcher.makeJobs()
     let made = Shared([Int: Foundation.Operation]())
     let (handles, waits) = (Shared([DispatchHandle]()), Shared([DispatchResult]()))
@@ -142,7 +142,7 @@ extension Scenario {
   /// Dispatches that have all units of a limit, and await others that need one.
   static let unitRings = Scenario(
     name: "unit-rings", summary: "of the waits that close a ring through a limit, one is refused"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     dispatcher.makeJobs()
     for bound in 1...2 {
       let limit = DispatchLimit(bound, overflow: .wait)

@@ -6,7 +6,7 @@ extension Scenario {
   static let routes = Scenario(
     name: "routes",
     summary: "a dispatch reaches the stores that are there when it is made, and no other"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     dispatcher.onWarning { _ in }
     let runs = Shared([Int: [Int]]())
     let tenants = Tenants(dispatcher, runs)
@@ -40,7 +40,7 @@ extension Scenario {
   static let registering = Scenario(
     name: "registering",
     summary: "a store gets the next dispatch after its registration, whoever registers beside it"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync]
     try await withThrowingTaskGroup { group in
       for worker in 0..<3 {
@@ -49,7 +49,7 @@ extension Scenario {
             let number = 10 * worker + round
             let own = dispatcher.register(store: letterBox("\(number)"))
             await dispatcher.dispatch(
-              action: Letter(number: number), mode: modes[dispatcher.simulation!.draw(below: 3)]
+              action: Letter(number: number), mode: modes[simulation.draw(below: 3)]
             ).ended()
             try check(
               own.model.entries.contains(number), "store \(number) got \(own.model.entries)")
@@ -65,8 +65,8 @@ extension Scenario {
   static let closedRegistering = Scenario(
     name: "closed-registering",
     summary: "nothing is accepted after close() has returned, whoever registers beside it"
-  ) { dispatcher in
-    let office = dispatcher.simulation!.makeDispatcher(name: "office")
+  ) { dispatcher, simulation in
+    let office = simulation.makeDispatcher(name: "office")
     office.onWarning { _ in }
     let stays = office.register(store: letterBox("stays"))
     async let registering: Void = {

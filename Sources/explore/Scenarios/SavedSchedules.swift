@@ -6,8 +6,7 @@ extension Scenario {
   static let savedSchedules = Scenario(
     name: "saved-schedules",
     summary: "a saved action runs once at its time, whenever the process dies"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let database = MemoryDatabase()
     let first = try await Reminders(dispatcher, database)
     let plans = (1...4).map { ReminderPlan($0, simulation) }

@@ -6,9 +6,8 @@ extension Scenario {
   /// Dispatches to persistent stores in every mode, while the database is busy or full at times.
   static let saving = Scenario(
     name: "saving", summary: "a dispatch ends once what it has committed or read is saved"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let vault = try await Vault(dispatcher, MemoryDatabase())
-    let simulation = dispatcher.simulation!
     for _ in 0..<simulation.draw(below: 3) {
       vault.database.fail(
         simulation.draw(below: 2) == 0 ? .busy : .full, afterSteps: simulation.draw(below: 20),
@@ -39,8 +38,7 @@ extension Scenario {
   /// Dispatches to persistent stores until writing fails, or the process crashes, and starts again.
   static let failedSaving = Scenario(
     name: "failed-saving", summary: "what was acknowledged survives, and nothing that was refused"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let database = MemoryDatabase()
     let vault = try await Vault(dispatcher, database)
     var isOvercome = false
@@ -400,8 +398,7 @@ extension Scenario {
   /// A persistence that is closed while its database is full or locked for a while, and commits keep coming.
   static let closing = Scenario(
     name: "closing", summary: "closing ends in time, and says what is not saved"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let database = MemoryDatabase()
     let (persistence, store) = try await openSum(dispatcher, database)
     dispatcher.onWarning { _ in }

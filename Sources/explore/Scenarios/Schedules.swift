@@ -6,8 +6,7 @@ extension Scenario {
   /// Scheduled dispatches of two names and of none, which are replaced, cancelled, time out, or whose date jumps.
   static let schedules = Scenario(
     name: "schedules", summary: "scheduled dispatches begin at their times, once, or not at all"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let watch = ScheduleWatch(simulation.clock)
     dispatcher.register(middleware: watch)
     _ = dispatcher.makeJournal("journal")
@@ -46,8 +45,7 @@ extension Scenario {
   /// Repeating schedules, one of which takes longer than its interval, with a late run and a replacement.
   static let repeating = Scenario(
     name: "repeating", summary: "runs of a repeating schedule come at fixed times, one at a time"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let (clock, start) = (simulation.clock, simulation.clock.now)
     let watch = ScheduleWatch(clock)
     dispatcher.register(middleware: watch)
@@ -55,7 +53,7 @@ extension Scenario {
     dispatcher.makeStore("ticks", of: Tick.self) { action, store in
       ActionOperation(action: action, store: store) { tick, store async throws in
         if tick.number == 2 { running.note(1) }
-        try await store.dispatcher?.simulation?.clock.sleep(for: tick.time)
+        try await simulation.clock.sleep(for: tick.time)
         if tick.number == 2 { running.note(-1) }
       }
     }
@@ -99,8 +97,7 @@ extension Scenario {
   /// A dispatcher that is closed while dispatches are pending.
   static let closedSchedules = Scenario(
     name: "closed-schedules", summary: "a closed dispatcher cancels what is pending, and is drained"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let other = simulation.makeDispatcher(name: "other")
     let watch = ScheduleWatch(simulation.clock)
     other.register(middleware: watch)

@@ -7,7 +7,7 @@ extension Scenario {
     name: "sections",
     summary:
       "what is dispatched in an exclusive section is accepted once that is left, or cancelled"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let source = dispatcher.makePlainJournal("source")
     let target = dispatcher.register(
       store: JournalStore(identifier: "target", reducer: JournalReducer()))

@@ -6,7 +6,7 @@ extension Scenario {
   /// Tasks that send, beside dispatches of the other form, with a task that is cancelled at some time.
   static let sends = Scenario(
     name: "sends", summary: "a task has its turn in a lane among all forms, and gives it up"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let inLane = InFlight()
     let store = dispatcher.makeJournal("journal") { inLane.note($0) }
     let applied = dispatcher.register(
@@ -33,7 +33,7 @@ extension Scenario {
       }
       group.addTask {
         dispatcher.queue.isSuspended = true
-        try? await dispatcher.simulation?.delay(upTo: .seconds(1))
+        try? await simulation.delay(upTo: .seconds(1))
         dispatcher.queue.isSuspended = false
       }
     }
@@ -52,7 +52,7 @@ extension Scenario {
   /// A task that sends to two stores with a time limit, and is cancelled while their blocks sleep or before.
   static let limitedSends = Scenario(
     name: "limited-sends", summary: "a cancelled task cancels all blocks of its limited dispatch"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let identifiers = ["first", "second"]
     for identifier in identifiers { _ = dispatcher.makeJournal(identifier) }
     let limit = DispatchOptions.timeout(.seconds(60))

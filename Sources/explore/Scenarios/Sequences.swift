@@ -6,7 +6,7 @@ extension Scenario {
   /// Sequences in all modes, some of which are cancelled or suspended between two actions.
   static let sequences = Scenario(
     name: "sequences", summary: "a sequence runs in order, and its result says how far"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let store = dispatcher.makeJournal("journal")
     let completions = Shared([Int: Int]())
     @Sendable func send(
@@ -31,7 +31,7 @@ extension Scenario {
     }()
     let pairs = await concurrently(sequences.enumerated()) { place, sequence in
       let handle = send(sequence.actions, sequence.mode, sequence.options)
-      if place == 1 || place == 4 { dispatcher.simulation?.startThread { handle.cancel() } }
+      if place == 1 || place == 4 { simulation.startThread { handle.cancel() } }
       return (place, await handle.result)
     }
     let results = Dictionary(uniqueKeysWithValues: pairs)

@@ -5,7 +5,7 @@ extension Scenario {
   static let streams = Scenario(
     name: "streams",
     summary: "each subscriber gets the present state, and every change after it, to the last one"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let store = dispatcher.makeJournal("journal")
     let total = 8
     let faults = Shared([String]())
@@ -39,7 +39,7 @@ extension Scenario {
   static let caughtUp = Scenario(
     name: "caught-up",
     summary: "a wait for a stream's consumer ends once that has dealt with all changes so far"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let store = dispatcher.makeJournal("journal")
     let taken = Shared(0)
     let changes = store.stream(.part(\.entries.count), buffering: .suspending(1))

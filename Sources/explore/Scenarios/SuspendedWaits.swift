@@ -8,9 +8,9 @@ extension Scenario {
   static let suspendedWaits = Scenario(
     name: "suspended-waits",
     summary: "what a thread waits for runs once the queue is resumed, whoever has queued it"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     dispatcher.queue.maxConcurrentOperationCount = 1
-    let other = dispatcher.simulation!.makeDispatcher(name: "other", queue: dispatcher.queue)
+    let other = simulation.makeDispatcher(name: "other", queue: dispatcher.queue)
     let (first, second) = (Shared([Int]()), Shared([Int]()))
     dispatcher.makeStore("here", of: Visit.self) { $0.operation(in: $1, first, other) }
     other.makeStore("there", of: Visit.self) { $0.operation(in: $1, second, dispatcher) }

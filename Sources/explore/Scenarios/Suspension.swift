@@ -5,7 +5,7 @@ extension Scenario {
   /// The queue is suspended and resumed, and its width changes.
   static let suspension = Scenario(
     name: "suspension", summary: "a suspended queue stops between actions, and loses nothing"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let running = InFlight()
     let early = Shared(false)
     let store = dispatcher.makeJournal("journal") { running.note($0) }

@@ -8,7 +8,7 @@ extension Scenario {
   static let tokens = Scenario(
     name: "tokens",
     summary: "an observer gets all commits from its first one on, until it is cancelled"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let store = dispatcher.makePlainJournal("journal")
     let tokens = Shared([Int: ObserverToken]())
     let cancelled = Shared(Set<Int>())
@@ -46,11 +46,10 @@ extension Scenario {
     observe(4, .queue(DispatchQueue(label: "observer")))
     let main = store.observe(.part(\.entries.count), on: .main) { record(5, $0.version, $0.value) }
     tokens.with { $0[5] = main }
-    let control = dispatcher.simulation
-    control?.startThread { observe(6, .inline, true) }
-    control?.startThread { observe(7, .queue(DispatchQueue(label: "late")), true) }
-    control?.startThread { cancel(3) }
-    control?.startThread { cancel(5) }
+    simulation.startThread { observe(6, .inline, true) }
+    simulation.startThread { observe(7, .queue(DispatchQueue(label: "late")), true) }
+    simulation.startThread { cancel(3) }
+    simulation.startThread { cancel(5) }
     await withTaskGroup { group in
       for number in 1...3 {
         group.addTask {

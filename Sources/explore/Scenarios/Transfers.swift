@@ -7,8 +7,7 @@ extension Scenario {
   /// cancelled or time out, while the queue may be suspended.
   static let transfers = Scenario(
     name: "transfers", summary: "a dispatch in several lanes is first in each, holds all, and ends"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     let usesPriorities = simulation.draw(below: 4) == 0
     if usesPriorities {
       for lane in 0..<3 { dispatcher.usePriorities(in: .serial(lane: lane)) }
@@ -77,8 +76,7 @@ extension Scenario {
   static let lateTransfers = Scenario(
     name: "late-transfers",
     summary: "dispatches in several lanes that wait for no other are not refused"
-  ) { dispatcher in
-    let simulation = dispatcher.simulation!
+  ) { dispatcher, simulation in
     _ = dispatcher.makeJournal("journal") { _ in }
     let results = Shared([DispatchResult]())
     await withTaskGroup { group in

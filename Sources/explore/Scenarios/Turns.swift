@@ -7,7 +7,7 @@ extension Scenario {
   /// One of the tasks is the block of a dispatch for which the observer of another one's change waits.
   static let turns = Scenario(
     name: "turns", summary: "what is sent to a busy lane keeps its order, on whichever thread"
-  ) { dispatcher in
+  ) { dispatcher, _ in
     let mode = Dispatcher.Mode.serial(lane: "a")
     let store = dispatcher.makePlainJournal("journal")
     let log = dispatcher.makePlainJournal("log")

@@ -5,10 +5,9 @@ extension Scenario {
   /// Transfers between three stores, and changes of one in two commits, which are undone and done again meanwhile.
   static let undo = Scenario(
     name: "undo", summary: "undo and redo go step by step, each in all of its stores at once"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let books = Books(dispatcher)
     let history = UndoHistory(of: books.stores[1], books.stores[0], books.stores[2])
-    let simulation = dispatcher.simulation!
     let entries = (1...6).map { BookEntry($0, simulation) }
     let moves = (0..<5).map { _ in
       (isUndo: simulation.draw(below: 3) > 0, mode: simulation.drawMode())
@@ -46,11 +45,10 @@ extension Scenario {
   static let recording = Scenario(
     name: "recording",
     summary: "a recorder notes each commit once, and goes back to a dispatch's end"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let recorder = DispatchRecorder(limit: 1_000)
     dispatcher.register(middleware: recorder)
     let books = Books(dispatcher)
-    let simulation = dispatcher.simulation!
     let entries = (1...6).map { BookEntry($0, simulation) }
     let results = Shared([Int: DispatchResult]())
     await withTaskGroup { group in

@@ -7,13 +7,13 @@ extension Scenario {
   static let unregistering = Scenario(
     name: "unregistering",
     summary: "a dispatch under way keeps the stores and the middlewares that it began with"
-  ) { dispatcher in
+  ) { dispatcher, simulation in
     let first = dispatcher.makeJournal("journal")
     let stays = dispatcher.makePlainJournal("stays", waitFor: WaitFor(["journal"]))
     let (staying, passing) = (Bracket(), Bracket())
     dispatcher.register(middleware: staying)
-    dispatcher.simulation?.startThread { dispatcher.register(middleware: passing) }
-    dispatcher.simulation?.startThread { dispatcher.unregister(middleware: passing) }
+    simulation.startThread { dispatcher.register(middleware: passing) }
+    simulation.startThread { dispatcher.unregister(middleware: passing) }
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync]
     async let actions = concurrently(modes.enumerated()) { number, mode in
       await dispatcher.dispatch(action: Entry.work(number + 1), mode: mode).result

@@ -6,12 +6,10 @@ extension Scenario {
   /// In each round, as many actions as the queue is wide in the end, each of whose blocks keeps its thread until all have begun.
   static let widening = Scenario(
     name: "widening", summary: "a queue that is widened begins at once what it has places for"
-  ) { dispatcher in
-    let isUsers = dispatcher.simulation?.draw(below: 2) == 1
-    let other =
-      isUsers
-      ? dispatcher.simulation?.makeDispatcher(name: "other", queue: OperationQueue()) : nil
-    let subject = other ?? dispatcher
+  ) { dispatcher, simulation in
+    let isUsers = simulation.draw(below: 2) == 1
+    let subject =
+      isUsers ? simulation.makeDispatcher(name: "other", queue: OperationQueue()) : dispatcher
     let width = 3
     let begun = Shared(0)
     // A block ends once as many have begun as its action says.
