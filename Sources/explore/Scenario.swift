@@ -70,6 +70,17 @@ func checkOrder(_ entries: [Int], of producers: ClosedRange<Int> = 1...3) throws
   }
 }
 
+extension Sequence<DispatchHandle> {
+  /// The results, in the order of the handles.
+  var results: [DispatchResult] {
+    get async {
+      var results: [DispatchResult] = []
+      for handle in self { results.append(await handle.result) }
+      return results
+    }
+  }
+}
+
 extension DispatchResult {
   /// Whether it was refused, since it would have closed a ring of waits.
   var isRefused: Bool { dispatchError?.code == .wouldDeadlock }

@@ -36,6 +36,24 @@ extension Shared<Int> {
   }
 }
 
+extension Shared {
+  func append<Element>(_ element: Element) where Value == [Element] {
+    with { $0.append(element) }
+  }
+
+  /// Appends an element to the list of a key.
+  func append<Key: Hashable, Element>(
+    _ element: Element, at key: Key
+  ) where Value == [Key: [Element]] {
+    with { $0[key, default: []].append(element) }
+  }
+
+  subscript<Key: Hashable, Element>(key: Key) -> Element? where Value == [Key: Element] {
+    get { with { $0[key] } }
+    set { with { $0[key] = newValue } }
+  }
+}
+
 extension Shared<[String]> {
   func note(_ fault: String) {
     with { $0.append(fault) }

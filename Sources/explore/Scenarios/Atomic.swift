@@ -26,14 +26,14 @@ extension Scenario {
     let tokens = stores.filter { _ in simulation.draw(below: 3) > 0 }.map { store in
       store.observe(.model) { change in
         checkSum("an observer of \(store.identifier)")
-        let last = versions.now[store.identifier] ?? 0
-        let before = seen.now[store.identifier] ?? Account()
+        let last = versions[store.identifier] ?? 0
+        let before = seen[store.identifier] ?? Account()
         let amount = change.action?.amounts[store.identifier] ?? 0
         if change.version != last + 1 || change.value.balance != before.balance + amount {
           faults.note("\(change.version) follows \(last), \(change.value) \(before)")
         }
-        versions.with { $0[store.identifier] = change.version }
-        seen.with { $0[store.identifier] = change.value }
+        versions[store.identifier] = change.version
+        seen[store.identifier] = change.value
       }
     }
     let postings = (1...7).map { Posting($0, simulation) }
@@ -41,9 +41,8 @@ extension Scenario {
     await withTaskGroup { group in
       for posting in postings {
         group.addTask {
-          let result = await dispatcher.result(
+          results[posting.number] = await dispatcher.result(
             of: posting, mode: posting.mode, isSent: posting.isSent)
-          results.with { $0[posting.number] = result }
           checkSum("a caller")
         }
       }
@@ -62,7 +61,7 @@ extension Scenario {
       try check(store.version == UInt64(done.count), "\(store.version) of \(done.count) versions")
     }
     for posting in postings {
-      let result = results.now[posting.number]!
+      let result = results[posting.number]!
       try check(result.isSuccess == !posting.fails, "\(posting.number): \(result)")
       try check(!posting.fails || result.error is PostingFailure, "\(posting.number): \(result)")
     }

@@ -19,8 +19,7 @@ extension Scenario {
       dispatcher.dispatch(action: Entry.work(4)),
     ]
     for handle in handles { simulation.atSomeTime { handle.cancel() } }
-    for (index, handle) in handles.enumerated() {
-      let (number, result) = (index + 1, await handle.result)
+    for (number, result) in zip(1..., await handles.results) {
       // A dispatch that was cancelled before its start leaves nothing behind. If the operation was made, and
       // cancelled before it ran, it counts as started.
       let hasBegun = begun.now.contains(number)

@@ -20,7 +20,7 @@ extension Scenario {
           let result = await store.send(
             number.isMultiple(of: 2) ? Entry.slow(number) : .work(number), mode: mode,
             options: options)
-          ends.with { $0[number] = result.isSuccess }
+          ends[number] = result.isSuccess
         }
       }
       group.addTask {
@@ -31,7 +31,7 @@ extension Scenario {
     }
     try check(inFlight.now == 0, "\(inFlight.now) are left")
     try check(inFlight.most <= 2, "\(inFlight.most) of 2")
-    for number in [1, 2, 3, 4, 6] { try check(ends.now[number] == true, "\(ends.now)") }
+    for number in [1, 2, 3, 4, 6] { try check(ends[number] == true, "\(ends.now)") }
     try check(waits.statistics.waiting == 0, "\(waits.statistics)")
 
     // The newest take the places of the oldest that have not started.
@@ -41,8 +41,7 @@ extension Scenario {
         storeIdentifier: "journal", action: Entry.slow(number), mode: .serial(lane: "b"),
         options: .limited(by: drops))
     }
-    var results: [DispatchResult] = []
-    for handle in handles { results.append(await handle.result) }
+    let results = await handles.results
     for result in results where !result.isSuccess {
       try check(result.dispatchError?.code == .dropped, "\(result)")
     }

@@ -8,7 +8,7 @@ extension Scenario {
     summary: "an operation ends after its updates, and their delivery to observers"
   ) { dispatcher, simulation in
     let warnings = Shared([DispatchWarning.Kind]())
-    dispatcher.onWarning { warning in warnings.with { $0.append(warning.kind) } }
+    dispatcher.onWarning { warning in warnings.append(warning.kind) }
     let updated = Shared([Int]())
     let store = dispatcher.makeJournal(
       "journal",
@@ -20,7 +20,7 @@ extension Scenario {
         }
         simulation.startThread {
           let isUpdated: Void? = operation.updateModel { $0.entries.append(number + 200) }
-          if isUpdated != nil { updated.with { $0.append(number + 200) } }
+          if isUpdated != nil { updated.append(number + 200) }
         }
         operation.operation.store.updateModel { $0.entries.append(number + 300) }
       })
@@ -28,8 +28,8 @@ extension Scenario {
     let versions = Shared([UInt64]())
     let deliveredEntries = Shared([Int]())
     let token = store.observe(.model) { change in
-      versions.with { $0.append(change.version) }
-      if let last = change.value.entries.last { deliveredEntries.with { $0.append(last) } }
+      versions.append(change.version)
+      if let last = change.value.entries.last { deliveredEntries.append(last) }
     }
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync, .mainThread]
     let faults = Shared([String]())

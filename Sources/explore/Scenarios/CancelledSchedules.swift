@@ -22,7 +22,7 @@ extension Scenario {
     try await first.persistence.flush()
     if !closes {
       for plan in plans where plan.endsBeforeItsTime {
-        _ = await first.handles.now[plan.number]?.result
+        _ = await first.handles[plan.number]?.result
       }
     }
     let scheduled = first.scheduled
@@ -166,7 +166,7 @@ private final class Alarms: Sendable {
     let handle = dispatcher.dispatch(
       Alarm(number: plan.number), mode: .serial,
       options: .delayed(by: plan.delay, name: plan.name))
-    handles.with { $0[plan.number] = handle }
+    handles[plan.number] = handle
     if !isClosing.now { made.with { _ = $0.insert(plan.number) } }
     return handle
   }

@@ -10,7 +10,7 @@ extension Scenario {
     let results = Shared([Int: [DispatchResult]]())
     let begun = Shared([Int]())
     let handles = Shared([Int: DispatchHandle]())
-    let store = dispatcher.makeJournal("journal") { number in begun.with { $0.append(number) } }
+    let store = dispatcher.makeJournal("journal") { number in begun.append(number) }
     let modes: [Dispatcher.Mode] = [.serial, .async, .mainThread, .serial(lane: "a")]
     @Sendable func dispatch(
       _ action: Entry, _ options: DispatchOptions, then body: @escaping @Sendable () -> Void = {}
@@ -18,11 +18,11 @@ extension Scenario {
       let number = action.number
       let handle = dispatcher.dispatch(action, mode: modes[number % modes.count], options: options)
       { result in
-        results.with { $0[number, default: []].append(result) }
+        results.append(result, at: number)
         body()
       }
       // Without one, the record may be used again.
-      if number % 3 > 0 { handles.with { $0[number] = handle } }
+      if number % 3 > 0 { handles[number] = handle }
     }
     simulation.startThread { simulation.clock.advance(by: .seconds(1)) }
     let limited = 1...8
@@ -49,7 +49,7 @@ extension Scenario {
       let (result, isLimited) = (all[0], limited.contains(number))
       try check(isLimited || result.isSuccess, "\(number) ended as \(result)")
       if let error = result.dispatchError { try check(error.code == .timedOut, "\(error)") }
-      if let handle = handles.now[number] {
+      if let handle = handles[number] {
         let given = await handle.result
         try check(
           given.isSuccess == result.isSuccess, "\(number) has completed with \(result): \(given)")

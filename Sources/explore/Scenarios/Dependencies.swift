@@ -23,7 +23,7 @@ extension Scenario {
         operation.finish()
       }
       for dependency in mine { operation.addDependency(dependency) }
-      made.with { $0[number] = operation }
+      made[number] = operation
       return operation
     }
     let after = dispatcher.makePlainJournal("after", waitFor: ["journal"])
@@ -35,7 +35,7 @@ extension Scenario {
     }
     simulation.startThread {
       // Operation 5 no longer waits for one that it does not depend on any more.
-      guard let operation = made.now[5] else { return }
+      guard let operation = made[5] else { return }
       operation.removeDependency(needed[0])
     }
     let completions = Shared([Int: Int]())
@@ -51,7 +51,7 @@ extension Scenario {
     try check(faults.now.isEmpty, "\(faults.now)")
     let entries = store.model.entries
     for (number, result) in results {
-      try check(completions.now[number] == 1, "completions \(completions.now)")
+      try check(completions[number] == 1, "completions \(completions.now)")
       let hasRun = entries.filter { $0 == number }.count
       try check(hasRun == (result["journal"].isFinished == true ? 1 : 0), "\(entries) \(result)")
       if number != 2, number != 3 { try check(result.isSuccess, "\(result)") }

@@ -10,7 +10,7 @@ extension Scenario {
   ) { dispatcher, simulation in
     let reports = Shared([Diagnosis]())
     let limit = Duration.seconds(600)
-    dispatcher.watchdog(after: limit) { report in reports.with { $0.append(report) } }
+    dispatcher.watchdog(after: limit) { report in reports.append(report) }
     let store = dispatcher.makeJournal("journal") { _ in }
     let nesting = dispatcher.makeStore("awaiting", of: Awaiting.self) { action, store in
       ActionOperation(action: action, store: store) { action, _ async in

@@ -44,15 +44,11 @@ extension Scenario {
         group.addTask {
           switch draw % 4 {
           case 0 where mode != .mainThread, 1 where mode != .mainThread:
-            results.with {
-              [result = await dispatcher.send(claim, mode: .init(mode)!, options: options)] in
-              $0.append(result)
-            }
+            results.append(await dispatcher.send(claim, mode: mode, options: options).result)
           default:
             let handle = dispatcher.dispatch(action: claim, mode: mode, options: options)
             if !isOrdered, draw % 3 == 0 { simulation.startThread { handle.cancel() } }
-            let result = await handle.result
-            results.with { $0.append(result) }
+            results.append(await handle.result)
           }
         }
       }
@@ -64,9 +60,8 @@ extension Scenario {
         await withUnsafeContinuation { continuation in
           simulation.startThread {
             let claim = Claim(number: 8, keys: ["a", "c"])
-            let result = dispatcher.dispatch(action: claim, mode: .sync, options: claim.options)
-              .resultIfEnded!
-            results.with { $0.append(result) }
+            let handle = dispatcher.dispatch(action: claim, mode: .sync, options: claim.options)
+            results.append(handle.resultIfEnded!)
             continuation.resume()
           }
         }
@@ -146,7 +141,7 @@ extension Dispatcher {
         if let inner = claim.inner, let dispatcher = store.dispatcher {
           let nested = Claim(number: claim.number * 10, keys: inner.keys)
           if let result = await dispatcher.nest(nested, inner.how), result.isRefused {
-            refusals.with { $0.append(result) }
+            refusals.append(result)
           }
         }
       }

@@ -16,7 +16,7 @@ extension Scenario {
         if link.left == 0 {
           let held = dispatcher.dispatch(
             storeIdentifier: "journal", action: Entry.hold(link.chain))
-          last.with { $0[link.chain] = held }
+          last[link.chain] = held
         } else {
           let next = Link(chain: link.chain, left: link.left - 1, isFirst: false)
           dispatcher.dispatch(action: next, mode: modes[(link.chain + link.left) % 4])
@@ -46,7 +46,7 @@ extension Scenario {
       // The handle may have come before the last link.
       if chain == 4 { handle.cancelWithEffects() }
       await handle.settled()
-      guard let held = last.now[chain] else { continue }
+      guard let held = last[chain] else { continue }
       try check(held.hasEnded, "chain \(chain) is settled before its last link has ended")
       try check(await !held.result.isSuccess, "the last link of chain \(chain) was not cancelled")
     }

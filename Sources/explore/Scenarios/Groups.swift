@@ -130,7 +130,7 @@ private struct GroupProgram: Sendable, CustomStringConvertible {
 
   func run(by dispatcher: Dispatcher, _ watch: GroupWatch) async {
     let reports = Shared([Int]())
-    let report: @Sendable (Int, Int) -> Void = { count, _ in reports.with { $0.append(count) } }
+    let report: @Sendable (Int, Int) -> Void = { count, _ in reports.append(count) }
     let ended: ActionGroupResult
     switch form {
     case .dispatched:
@@ -224,11 +224,11 @@ private final class GroupWatch: Sendable {
   private let events = Shared([Event]())
 
   func begin(_ chore: Chore) {
-    events.with { $0.append(chore.isUndo ? .undid(chore.number) : .began(chore.number)) }
+    events.append(chore.isUndo ? .undid(chore.number) : .began(chore.number))
   }
 
   func end(_ chore: Chore) {
-    if !chore.isUndo { events.with { $0.append(.ended(chore.number)) } }
+    if !chore.isUndo { events.append(.ended(chore.number)) }
   }
 
   func check(_ program: GroupProgram) {

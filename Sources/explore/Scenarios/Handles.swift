@@ -8,13 +8,13 @@ extension Scenario {
   ) { dispatcher, simulation in
     let log = Shared([Int]())
     let store = dispatcher.makeJournal("journal") { number in
-      if number > 0 { log.with { $0.append(number) } }
+      if number > 0 { log.append(number) }
     }
     @Sendable func send(
       _ action: Entry, _ mode: Dispatcher.Mode, _ handles: [DispatchHandle] = []
     ) -> DispatchHandle {
       dispatcher.dispatch(action: action, mode: mode, options: .after(handles)) {
-        log.with { $0.append(-action.number) }
+        log.append(-action.number)
       }
     }
     let first = send(.slow(1), .serial(lane: "x"))
@@ -27,8 +27,7 @@ extension Scenario {
     async let sixth = send(.work(6), .sync, [third])
     async let seventh = send(.work(7), .serial(lane: "y"), [fifth])
     let handles = await [first, second, third, fourth, fifth, sixth, seventh]
-    var results: [DispatchResult] = []
-    for handle in handles { results.append(await handle.result) }
+    let results = await handles.results
     let events = log.now
     for (number, others) in [2: [1], 3: [1, 2], 4: [1, 2], 5: [3, 4], 6: [3], 7: [5]] {
       guard let place = events.firstIndex(of: number) else { continue }

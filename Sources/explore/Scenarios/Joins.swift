@@ -17,17 +17,17 @@ extension Scenario {
           var options: DispatchOptions = [.idempotencyKey(key, remembered: .zero), .named(number)]
           // All of its key have it, so that they join before it skips them.
           if key == 2 { options = [options, .skippedIfInFlight(key)] }
-          let result = await dispatcher.result(
-            of: Entry.slow(key * 100 + number), mode: mode, options: options,
-            isSent: number < 4 && mode != .mainThread)
-          results.with { $0.append(result) }
+          results.append(
+            await dispatcher.result(
+              of: Entry.slow(key * 100 + number), mode: mode, options: options,
+              isSent: number < 4 && mode != .mainThread))
         }
       }
       simulation.startThread { dispatcher.cancel(named: 5) }
       simulation.startThread {
         let handle = dispatcher.dispatch(
           action: Entry.slow(150), mode: .sync, options: .idempotencyKey(1, remembered: .zero))
-        results.with { $0.append(handle.resultIfEnded!) }
+        results.append(handle.resultIfEnded!)
       }
     }
     try await simulation.clock.sleep(for: .seconds(1))
@@ -61,7 +61,7 @@ extension Scenario {
         let result = await dispatcher.dispatch(
           action: Crossing(), mode: .serial(lane: lane), options: action.options
         ).result
-        results.with { $0.append(result) }
+        results.append(result)
       }
     }
     // Each has a lane and a key, and waits for what joins the other's key.
@@ -85,8 +85,7 @@ extension Scenario {
       action: Crossing(), mode: .serial(lane: 5), options: .idempotencyKey(5, remembered: .zero))
     let last = await behind.result
     try check(last.isSuccess || last.isRefused, "\(last)")
-    for handle in joining + delayed + [holder] {
-      let result = await handle.result
+    for result in await (joining + delayed + [holder]).results {
       try check(result.isSuccess, "\(result)")
     }
     let all = results.now

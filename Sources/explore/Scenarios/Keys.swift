@@ -24,7 +24,7 @@ extension Scenario {
     let other = await next.dispatcher.send(
       Sell(number: 1, isOther: true), options: .idempotencyKey(1))
     try check(
-      next.replies.now[1] == nil || requests[0].kind == .forgotten
+      next.replies[1] == nil || requests[0].kind == .forgotten
         || other.dispatchError?.code == .idempotencyKeyReused,
       "another action with the same key ended as \(other)")
   }
@@ -186,7 +186,7 @@ private final class Shop: Sendable {
   func verify(_ requests: [Request], after former: [Int: Int] = [:]) throws {
     try check(faults.now.isEmpty, "\(faults.now)")
     for request in requests where request.kind != .forgotten {
-      let (sales, reply) = (sales(of: request.number), replies.now[request.number])
+      let (sales, reply) = (sales(of: request.number), replies[request.number])
       // A block's changes are saved without the key if the process dies before its end.
       let isAtMostOnce = request.kind != .soldSlowly || former[request.number] != nil
       try check(

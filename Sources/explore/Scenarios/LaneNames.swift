@@ -42,7 +42,7 @@ extension Scenario {
       } else {
         try check(result.isSuccess && runs == 1, "\(turn) ran \(runs) times: \(result)")
       }
-      let completions = watch.completions.now[turn.id] ?? 0
+      let completions = watch.completions[turn.id] ?? 0
       try check(completions == 1, "\(turn) completed \(completions) times")
     }
     for producer in 1...3 {
@@ -153,7 +153,7 @@ private final class LaneWatch: Sendable {
   let completions = Shared([Int: Int]())
 
   func enter(_ turn: Turn) {
-    begun.with { $0.append(turn) }
+    begun.append(turn)
     lanes.note(turn.id, in: [turn.lane])
   }
 

@@ -68,7 +68,7 @@ extension Scenario {
       "journal",
       inside: { [weak dispatcher] number in
         guard number > 0 else { return }
-        order.with { $0.append(number) }
+        order.append(number)
         guard order.now.count == 1 else { return }
         late.with { late in
           late = dispatcher?.dispatch(

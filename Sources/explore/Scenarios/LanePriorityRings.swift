@@ -14,7 +14,7 @@ extension Scenario {
     let handles = Shared([Int: DispatchHandle]())
     func makeOptions(_ number: Int) -> DispatchOptions {
       let other = simulation.draw(below: 3 * number)
-      let before = handles.now[other].map { DispatchOptions.after($0) } ?? []
+      let before = handles[other].map { DispatchOptions.after($0) } ?? []
       let priority = DispatchOptions.priority([.low, .normal, .high][simulation.draw(below: 3)])
       return [before, priority, simulation.draw(below: 4) == 0 ? .exclusive("key") : []]
     }
@@ -25,7 +25,7 @@ extension Scenario {
       case 0:
         return .suspends {
           await Task.yield()
-          _ = await handles.now[other]?.result
+          _ = await handles[other]?.result
         }
       case 1:
         return .suspends {
@@ -35,7 +35,7 @@ extension Scenario {
         return .suspends { await dispatcher.send(Job.runs {}, mode: mode, options: inner) }
       case 3:
         return .runs {
-          guard let handle = handles.now[other] else { return }
+          guard let handle = handles[other] else { return }
           dispatcher.dispatch(action: Job.runs {}, mode: .sync, options: .after(handle))
         }
       default:
@@ -45,8 +45,7 @@ extension Scenario {
     for number in 1...9 {
       let (job, options) = (makeJob(number), makeOptions(number))
       let mode = modes[simulation.draw(below: 7) % 4]
-      let handle = dispatcher.dispatch(action: job, mode: mode, options: options)
-      handles.with { $0[number] = handle }
+      handles[number] = dispatcher.dispatch(action: job, mode: mode, options: options)
       if simulation.draw(below: 2) == 0 { await Task.yield() }
     }
     for (number, handle) in handles.now.sorted(by: { $0.key < $1.key }) {

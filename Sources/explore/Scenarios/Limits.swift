@@ -14,7 +14,7 @@ extension Scenario {
       if number > 60 {
         found.with { $0 += dispatcher?.dispatches(named: number).count ?? 0 }
       }
-      if number > 0 { events.with { $0.append(number) } }
+      if number > 0 { events.append(number) }
       if abs(number) / 10 == 4 { inFlight.note(number) }
     }
     let children = Shared([DispatchHandle]())
@@ -23,12 +23,10 @@ extension Scenario {
         guard let dispatcher = store.dispatcher else { return }
         switch action {
         case .holds(let number):
-          let child = dispatcher.dispatch(action: Entry.hold(number), mode: .serial(lane: "d"))
-          children.with { $0.append(child) }
+          children.append(dispatcher.dispatch(action: Entry.hold(number), mode: .serial(lane: "d")))
           try await simulation.clock.sleep(for: .seconds(3_600))
         case .ends(let number):
-          let child = dispatcher.dispatch(action: Entry.hold(number), mode: .async)
-          children.with { $0.append(child) }
+          children.append(dispatcher.dispatch(action: Entry.hold(number), mode: .async))
         }
       }
     }
@@ -38,7 +36,7 @@ extension Scenario {
       dispatcher.dispatch(
         storeIdentifier: "journal", action: action, mode: mode, options: options
       ) {
-        events.with { $0.append(-action.number) }
+        events.append(-action.number)
       }
     }
     let clock = simulation.clock
@@ -76,8 +74,7 @@ extension Scenario {
     }
     for handle in named { await handle.ended() }
     try check(found.now == 3, "\(found.now) of 3 blocks found their dispatch by its name")
-    for handle in held {
-      let result = await handle.result
+    for result in await held.results {
       try check(result.dispatchError?.code == .timedOut, "\(result)")
     }
     try check(clock.now.offset < .seconds(3_600), "a deadline was missed")
@@ -85,8 +82,7 @@ extension Scenario {
     // The name may have been used before the dispatch had it.
     dispatcher.cancel(named: "c")
     for handle in parents { await handle.ended() }
-    for handle in children.now {
-      let result = await handle.result
+    for result in await children.now.results {
       try check(!result.isSuccess, "\(result) is of a block whose dispatch was cancelled")
     }
     for handle in racing { await handle.ended() }

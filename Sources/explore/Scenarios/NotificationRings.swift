@@ -14,29 +14,29 @@ extension Scenario {
     let (delivered, echoes) = (Shared([UInt64]()), Shared([UInt64]()))
     let tokens = [
       first.observe(.model) { change in
-        delivered.with { $0.append(change.version) }
+        delivered.append(change.version)
         let number = change.value.entries.last ?? 0
         guard number < 10 else { return }
         // The commit is deferred to this thread, the notifier: it runs the completion in its next wait.
         dispatcher.dispatch(action: Entry.note(number + 10), mode: .sync) {
-          completions.with { $0.append(number + 10) }
+          completions.append(number + 10)
           let next = dispatcher.dispatch(action: Echo.of(number + 20))
           dispatcher.dispatch(action: Entry.note(number + 30), mode: .sync, options: .after(next)) {
-            completions.with { $0.append(number + 30) }
+            completions.append(number + 30)
           }
         }
         let next = dispatcher.dispatch(action: Echo.of(number + 40))
         dispatcher.dispatch(action: Entry.note(number + 50), mode: .sync, options: .after(next)) {
-          completions.with { $0.append(number + 50) }
+          completions.append(number + 50)
         }
       },
       second.observe(.model) { change in
-        echoes.with { $0.append(change.version) }
+        echoes.append(change.version)
         let number = change.value.entries.last ?? 0
         guard number < 10 else { return }
         let next = dispatcher.dispatch(action: Entry.note(number + 60), mode: .serial)
         dispatcher.dispatch(action: Echo.of(number + 70), mode: .sync, options: .after(next)) {
-          completions.with { $0.append(number + 70) }
+          completions.append(number + 70)
         }
       },
     ]

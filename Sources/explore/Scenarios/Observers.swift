@@ -13,15 +13,15 @@ extension Scenario {
     let late = Shared([Int]())
     let tokens = [
       store.observe(.model) { change in
-        delivered.with { $0.append(change.version) }
+        delivered.append(change.version)
         let number = change.value.entries.last ?? 0
         dispatcher.dispatch(action: Echo.of(number), mode: .sync) {
           let version = other.model.entries.firstIndex(of: number).map { UInt64($0 + 1) }
-          if !echoes.now.contains(version ?? 0) { late.with { $0.append(number) } }
+          if !echoes.now.contains(version ?? 0) { late.append(number) }
         }
       },
       other.observe(.model) { change in
-        echoes.with { $0.append(change.version) }
+        echoes.append(change.version)
         if change.value.entries.last == 2 { store.updateModel { $0.entries.append(9) } }
       },
     ]
@@ -32,7 +32,7 @@ extension Scenario {
           let mode: Dispatcher.Mode = number == 3 ? .async : .sync
           _ = await dispatcher.dispatch(action: Entry.note(number), mode: mode).result
           let version = store.model.entries.firstIndex(of: number).map { UInt64($0 + 1) }
-          if !delivered.now.contains(version ?? 0) { late.with { $0.append(number) } }
+          if !delivered.now.contains(version ?? 0) { late.append(number) }
         }
       }
     }

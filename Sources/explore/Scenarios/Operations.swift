@@ -7,10 +7,10 @@ extension Scenario {
     summary: "an operation ends once, however it ends, and its lane runs the next"
   ) { dispatcher, _ in
     let warnings = Shared([DispatchWarning.Kind]())
-    dispatcher.onWarning { warning in warnings.with { $0.append(warning.kind) } }
+    dispatcher.onWarning { warning in warnings.append(warning.kind) }
     let waiting = Shared([RunningOperation<Journal, Entry>]())
     let store = dispatcher.makeJournal(
-      "journal", late: { operation in waiting.with { $0.append(operation) } })
+      "journal", late: { operation in waiting.append(operation) })
     let late = dispatcher.dispatch(action: Entry.late(1), mode: .serial)
     let abandoned = dispatcher.dispatch(action: Entry.late(2), mode: .serial)
     let failed = dispatcher.dispatch(action: Entry.fail(3), mode: .serial)

@@ -135,7 +135,7 @@ private final class Cashier: Sendable {
     let handle = dispatcher.dispatch(
       action: Place(number: purchase.number), mode: purchase.mode, options: options)
     if purchase.isCancelled { dispatcher.simulation!.startThread { handle.cancelWithEffects() } }
-    if await handle.result.isSuccess { acknowledged.with { $0.append(purchase.number) } }
+    if await handle.result.isSuccess { acknowledged.append(purchase.number) }
     await handle.settled()
   }
 }
@@ -271,7 +271,7 @@ extension Scenario {
           maxConcurrentRuns: 2
         ) { place, _ in
           // The attempt that was under way may have been about to call this.
-          if let time = removed.now[place.number], time < simulation.clock.now {
+          if let time = removed[place.number], time < simulation.clock.now {
             faults.note("order \(place.number) is charged after its removal")
           }
           if place.number == 0 { return Paid(number: 0) }
@@ -282,7 +282,7 @@ extension Scenario {
     }
     @Sendable func removeAll() {
       for work in dispatcher.pendingEffects where dispatcher.remove(work) {
-        removed.with { $0[(work.action as! Place).number] = simulation.clock.now }
+        removed[(work.action as! Place).number] = simulation.clock.now
       }
     }
     let (persistence, _) = try await open(dispatcher)

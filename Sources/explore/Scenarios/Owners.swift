@@ -230,7 +230,7 @@ extension Scenario {
     }
 
     private func acknowledge(_ number: Int) {
-      if !process.hasCrashed { log.acknowledged.with { $0.append(number) } }
+      if !process.hasCrashed { log.acknowledged.append(number) }
     }
 
     private func note(_ result: DispatchResult, of number: Int, _ persistence: Persistence) {
@@ -239,7 +239,7 @@ extension Scenario {
         return log.faults.note("\(number) ended as \(result)")
       }
       note(error, since: persistence.status.epoch)
-      if error.isOutcomeKnown, !process.hasCrashed { log.refused.with { $0.append(number) } }
+      if error.isOutcomeKnown, !process.hasCrashed { log.refused.append(number) }
     }
 
     /// Checks that an error of the database has its reason.

@@ -10,9 +10,8 @@ extension Scenario {
     let runs = Shared([Int]())
     _ = dispatcher.makeJournal("journal") { number in
       guard number > 0 else { return }
-      let time = simulation.clock.now.offset
-      begun.with { $0[number % 2, default: []].append(time) }
-      runs.with { $0.append(number) }
+      begun.append(simulation.clock.now.offset, at: number % 2)
+      runs.append(number)
     }
     let limits = (0..<2).map { RateLimit(1, per: .seconds(1), burst: 2 - $0, overflow: .wait) }
     let results = Shared([Int: DispatchResult]())
@@ -25,23 +24,21 @@ extension Scenario {
         if number > 8 { options = [options, .timeout(.seconds(1 + simulation.draw(below: 3)))] }
         let isSent = number != 1 && simulation.draw(below: 2) == 0
         group.addTask { [options] in
-          let result = await dispatcher.result(
+          results[number] = await dispatcher.result(
             of: Entry.work(number), mode: mode, options: options, isSent: isSent)
-          results.with { $0[number] = result }
         }
       }
       let cancelled = 1 + simulation.draw(below: 8)
       simulation.startThread { dispatcher.cancel(named: cancelled) }
       simulation.startThread {
-        let result = dispatcher.dispatch(
-          action: Entry.work(14), mode: .sync,
-          options: .rateLimited(by: limits[0], key: "k"))
-        results.with { $0[14] = result.resultIfEnded }
+        let handle = dispatcher.dispatch(
+          action: Entry.work(14), mode: .sync, options: .rateLimited(by: limits[0], key: "k"))
+        results[14] = handle.resultIfEnded
       }
     }
     try await simulation.clock.sleep(for: .seconds(20))
     for (key, limit) in limits.enumerated() {
-      let (times, figures) = ((begun.now[key] ?? []).sorted(), limit.statistics)
+      let (times, figures) = ((begun[key] ?? []).sorted(), limit.statistics)
       let burst = 2 - key
       for (index, time) in times.enumerated() {
         try check(time >= .seconds(index + 1 - burst), "too fast: \(times)")
@@ -67,7 +64,7 @@ extension Scenario {
     let changes = Shared([CircuitBreaker.State.closed])
     let breaker = CircuitBreaker(
       failures: 1, pause: .seconds(1), trials: 2,
-      onChange: { state in changes.with { $0.append(state) } })
+      onChange: { state in changes.append(state) })
     let guarded = DispatchOptions.guarded(by: breaker)
     let refused = Shared([Int]())
     await withTaskGroup { group in
@@ -88,7 +85,7 @@ extension Scenario {
           try? await simulation.clock.sleep(for: .milliseconds(500 * pause))
           let result = await dispatcher.result(
             of: action, mode: mode, options: options, isSent: sends)
-          if result.dispatchError?.code == .circuitOpen { refused.with { $0.append(number) } }
+          if result.dispatchError?.code == .circuitOpen { refused.append(number) }
         }
       }
       for name in 0..<3 {

@@ -22,8 +22,7 @@ extension Scenario {
       for number in 1...9 {
         let plan = LedgerPlan(number, simulation)
         group.addTask {
-          let result = await plan.run(by: dispatcher)
-          results.with { $0[number] = result }
+          results[number] = await plan.run(by: dispatcher)
         }
       }
     }

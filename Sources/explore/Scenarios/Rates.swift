@@ -15,8 +15,7 @@ extension Scenario {
         action: Entry.note(number), mode: mode,
         options: [.debounced("k", for: .seconds(1)), .limited(by: limit)])
     }
-    for handle in handles.dropLast() {
-      let result = await handle.result
+    for result in await handles.dropLast().results {
       try check(result.dispatchError?.code == .dropped, "\(result)")
     }
     simulation.clock.advance(by: .seconds(1))
@@ -51,9 +50,9 @@ extension Scenario {
         of: number % 3 == 0 ? Entry.slow(number) : .work(number), mode: mode, options: options,
         isSent: way == 0 && mode != .mainThread
       ) { _ in
-        completions.with { $0.append(number) }
+        completions.append(number)
       }
-      results.with { $0[number, default: []].append(result) }
+      results.append(result, at: number)
     }
     // Each number has a key, and comes at some time; of each key the last ones are not disturbed.
     await withTaskGroup { group in
@@ -76,16 +75,13 @@ extension Scenario {
       }
       let cancelled = simulation.draw(below: 4)
       simulation.startThread { dispatcher.cancel(named: cancelled) }
-      // A thread of the program's own, that waits for the time.
-      simulation.startThread {
-        let result = dispatcher.dispatch(
-          action: Entry.work(21), mode: .sync, options: .debounced("sync", for: period))
-        results.with { $0[21, default: []].append(result.resultIfEnded!) }
-      }
-      simulation.startThread {
-        let result = dispatcher.dispatch(
-          action: Entry.work(22), mode: .sync, options: .debounced("sync", for: period))
-        results.with { $0[22, default: []].append(result.resultIfEnded!) }
+      // Threads of the program's own, which wait for the time.
+      for number in 21...22 {
+        simulation.startThread {
+          let handle = dispatcher.dispatch(
+            action: Entry.work(number), mode: .sync, options: .debounced("sync", for: period))
+          results.append(handle.resultIfEnded!, at: number)
+        }
       }
     }
     // The last one of each key: whatever came before.
@@ -96,11 +92,11 @@ extension Scenario {
         watch.came(number, key)
         return dispatcher.dispatch(Entry.work(number), mode: modes[key], options: options(key)) {
           result in
-          completions.with { $0.append(number) }
-          results.with { $0[number, default: []].append(result) }
+          completions.append(number)
+          results.append(result, at: number)
         }
       }
-      let ends = [await handles[0].result, await handles[1].result].map(\.isSuccess)
+      let ends = await handles.results.map(\.isSuccess)
       try check(ends == [key == 1 || key == 3, key != 1], "\(key): \(ends)")
     }
     // Each has ended once, and begun if it was not skipped, cancelled or timed out.
@@ -116,9 +112,9 @@ extension Scenario {
       if all[0].isSuccess { try check(times == 1, "\(number) began \(times) times") }
       if code == .skipped { try check(times == 0, "\(number) was skipped, and began") }
     }
-    try check(results.now[21]?.count == 1 && results.now[22]?.count == 1, "a .sync has not ended")
+    try check(results[21]?.count == 1 && results[22]?.count == 1, "a .sync has not ended")
     try check(
-      results.now[21]![0].isSuccess || results.now[22]![0].isSuccess, "both .sync were skipped")
+      results[21]![0].isSuccess || results[22]![0].isSuccess, "both .sync were skipped")
     try watch.checkTimes(period)
     try check(dispatcher.dispatches(named: 0).isEmpty, "names of what has ended")
   }
@@ -143,14 +139,13 @@ private final class RateWatch: Middleware {
 
   func came(_ number: Int, _ key: Int) {
     let time = clock.now.offset
-    came.with { $0[number] = (key, time) }
+    came[number] = (key, time)
   }
 
   func willDispatch(
     transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) -> MiddlewareVerdict {
-    let event = Event(number: (action as? Entry)?.number ?? 0, time: clock.now.offset)
-    all.with { $0.append(event) }
+    all.append(Event(number: (action as? Entry)?.number ?? 0, time: clock.now.offset))
     return .pass
   }
 

@@ -11,10 +11,10 @@ extension Scenario {
     let holders = Shared([Int]())
     for name in ["first", "trying", "after"] {
       let attempt: @Sendable (Trial) throws -> Void = { trial in
-        watch.with { $0[name, default: []].append(trial.number) }
-        if trial.number < 20 { holders.with { $0.append(trial.number) } }
+        watch.append(trial.number, at: name)
+        if trial.number < 20 { holders.append(trial.number) }
         guard name == "trying" else { return }
-        let count = watch.now[name]!.count { $0 == trial.number }
+        let count = watch[name]!.count { $0 == trial.number }
         if count <= trial.failures { throw Refused() }
       }
       let waitFor: WaitFor = name == "first" ? [] : [name == "trying" ? "first" : "trying"]
@@ -39,7 +39,7 @@ extension Scenario {
       dispatcher.dispatch(
         action: Trial(number: number, failures: failures), mode: mode, options: options
       ) {
-        completions.with { $0.append(number) }
+        completions.append(number)
       }
     }
     let growing = RetryBackoff.exponential(from: .seconds(1), upTo: .seconds(3)).withFullJitter()
@@ -69,17 +69,14 @@ extension Scenario {
       options: .retry(attempts: 2, backoff: growing))
     try check(sent.isSuccess, "\(sent)")
 
-    for (number, handle) in zip(11...13, inLane) {
-      let result = await handle.result
+    for (number, result) in zip(11...13, await inLane.results) {
       try check(result.isSuccess == (number < 13), "\(result)")
       try check(result.stores[1].attemptCount == min(number - 9, 3), "\(result.stores)")
     }
-    for handle in beside {
-      let result = await handle.result
+    for result in await beside.results {
       try check(result.isSuccess && result.stores.map(\.attemptCount) == [1, 3, 1], "\(result)")
     }
-    for handle in ended {
-      let result = await handle.result
+    for result in await ended.results {
       try check(result["after"].isFinished != true, "\(result)")
     }
     _ = await racing.result

@@ -29,8 +29,7 @@ extension Scenario {
     async let two = dispatcher.dispatch(
       action: Job.suspends {
         observed.updateModel { $0.entries.append(2) }
-        let result = dispatcher.waitsBehind(.serial)
-        results.with { $0.append(result) }
+        results.append(dispatcher.waitsBehind(.serial))
       }, mode: .serial
     ).result
     async let three = dispatcher.dispatch(action: Entry.note(3), mode: .serial).result
@@ -52,8 +51,7 @@ extension Scenario {
     dispatcher.register(
       middleware: WillHook { _, action, _ in
         guard action is Entry else { return .pass }
-        let result = dispatcher.waitsBehind(.serial)
-        results.with { $0.append(result) }
+        results.append(dispatcher.waitsBehind(.serial))
         return .pass
       })
     let body: @Sendable () -> Void = {
@@ -85,11 +83,10 @@ extension Scenario {
     async let own = concurrently(modes.enumerated()) { number, mode in
       await dispatcher.dispatch(
         action: Job.makes(number, made) {
-          let inner = Job.depends(on: { [made.now[number]].compactMap { $0 } })
-          let result = await dispatcher.dispatch(action: inner, mode: .async).result
-          results.with { $0.append(result.isRefused) }
+          let inner = Job.depends(on: { [made[number]].compactMap { $0 } })
+          results.append(await dispatcher.dispatch(action: inner, mode: .async).result.isRefused)
           let next = dispatcher.dispatch(action: inner, mode: .sync)
-          results.with { $0.append(next.resultIfEnded.isRefused) }
+          results.append(next.resultIfEnded.isRefused)
         }, mode: mode
       ).result
     }
@@ -98,11 +95,10 @@ extension Scenario {
     let first = dispatcher.dispatch(
       action: Job.makes(10, made) {
         let behind = dispatcher.dispatch(action: Job.runs {}, mode: .serial)
-        let result = await behind.result
-        waits.with { $0.append(result) }
+        waits.append(await behind.result)
       })
     let second = dispatcher.dispatch(
-      action: Job.depends(on: { [made.now[10]].compactMap { $0 } }), mode: .serial)
+      action: Job.depends(on: { [made[10]].compactMap { $0 } }), mode: .serial)
     let end = await second.result
     let ends = await own + [first.result]
     for result in ends { try check(result.isSuccess, "\(result)") }
@@ -154,12 +150,11 @@ extension Scenario {
           action: Job.suspends {
             let needy = dispatcher.dispatch(
               action: Job.suspends {
-                let result = await dispatcher.send(Job.runs {}, options: .limited(by: limit))
-                waits.with { $0.append(result.result) }
+                waits.append(
+                  await dispatcher.send(Job.runs {}, options: .limited(by: limit)).result)
               }, mode: .serial(lane: number))
-            inner.with { $0.append(needy) }
-            let result = await needy.result
-            waits.with { $0.append(result) }
+            inner.append(needy)
+            waits.append(await needy.result)
           }, mode: number == 1 ? .serial(lane: "holder") : .async, options: .limited(by: limit))
       }
       dispatcher.queue.isSuspended = false
@@ -207,7 +202,7 @@ enum Job: ActionType {
       return ActionOperation(action: self, store: store) { _, _ async in await body() }
     case .makes(let number, let made, let body):
       let operation = ActionOperation(action: self, store: store) { _, _ async in await body() }
-      made.with { $0[number] = operation }
+      made[number] = operation
       return operation
     case .depends(let operations):
       let operation = ActionOperation(action: self, store: store) { _, _ in }
@@ -215,8 +210,8 @@ enum Job: ActionType {
       return operation
     case .links(let number, let made, let other):
       let operation = ActionOperation(action: self, store: store) { _, _ in }
-      made.with { $0[number] = operation }
-      if let dependency = made.now[other] { operation.addDependency(dependency) }
+      made[number] = operation
+      if let dependency = made[other] { operation.addDependency(dependency) }
       return operation
     }
   }

@@ -23,7 +23,7 @@ extension Scenario {
     var last = RouteSender(number: 9, dispatcher, tenants)
     for turn in 1...5 { await last.take(turn) }
     for sent in (senders + [last]).flatMap(\.sent) {
-      let ran = runs.now[sent.number] ?? []
+      let ran = runs[sent.number] ?? []
       try check(
         sent.possible.contains { sent.fits($0, ran) },
         "\(sent): it ran in \(ran), and should have met one of \(sent.possible)")
@@ -205,7 +205,7 @@ private final class Tenants: Sendable {
   }
 
   private func note(_ tenant: Int) -> @Sendable (Int) -> Void {
-    { [runs] number in runs.with { $0[number, default: []].append(tenant) } }
+    { [runs] number in runs.append(tenant, at: number) }
   }
 }
 

@@ -18,13 +18,13 @@ extension Scenario {
     try await vault.persistence.flush()
     try check(vault.faults.now.isEmpty, "\(vault.faults.now)")
     for plan in plans {
-      let result = vault.results.now[plan.number]!
+      let result = vault.results[plan.number]!
       try check(
         result.isSuccess || plan.mayEndEarly || plan.isLimited, "\(plan) ended as \(result)")
     }
     try vault.checkOutcomes(of: plans)
     for lane in [0, 1] {
-      let (begun, ended) = (vault.begun.now[lane] ?? [], vault.ended.now[lane] ?? [])
+      let (begun, ended) = (vault.begun[lane] ?? [], vault.ended[lane] ?? [])
       try check(begun == ended, "lane \(lane) has begun \(begun), and ended \(ended)")
     }
     for store in vault.stores {
@@ -62,7 +62,7 @@ extension Scenario {
     try vault.checkOutcomes(of: plans)
     try check(vault.faults.now.isEmpty, "\(vault.faults.now)")
     for plan in plans where isOvercome && !plan.mayEndEarly && !plan.isLimited {
-      let result = vault.results.now[plan.number]!
+      let result = vault.results[plan.number]!
       try check(result.isSuccess, "\(plan) was committed, and ended as \(result)")
     }
     isOver.with { $0 = true }
@@ -70,18 +70,18 @@ extension Scenario {
     database.crash()
     let next = try await Vault(simulation.makeDispatcher(name: "next"), database)
     for (former, store) in zip(vault.stores, next.stores) {
-      let promised = vault.promised.now[store.identifier] ?? 0
+      let promised = vault.promised[store.identifier] ?? 0
       try check(
         store.version >= promised, "version \(promised) was read, \(store.version) is there")
       let (before, after) = (former.model.plain.log, store.model.plain.log)
       try check(
         before.starts(with: after), "\(store.identifier) was \(before), and became \(after)")
-      let state = vault.history.now[store.identifier]?[store.version]
+      let state = vault.history[store.identifier]?[store.version]
       try check(
         store.version == 0 || state == store.model.plain,
         "version \(store.version) of \(store.identifier) is \(store.model.plain), not \(state!)")
       for plan in plans where plan.isPut && plan.identifiers.contains(store.identifier) {
-        let result = vault.results.now[plan.number]!
+        let result = vault.results[plan.number]!
         let isThere = after.contains(plan.number)
         try check(
           !result.isSuccess || plan.isInMemory || isThere, "\(plan) is lost: \(after)")
@@ -212,7 +212,7 @@ private final class Vault: Sendable {
     let (begun, plans, history, holders, faults) = (begun, plans, history, holders, faults)
     let durable = durable
     @Sendable func begin(_ number: Int) {
-      guard let plan = plans.now[number], !plan.mayEndEarly, !plan.isInMemory else { return }
+      guard let plan = plans[number], !plan.mayEndEarly, !plan.isInMemory else { return }
       if plan.isLimited,
         holders.with({
           $0.insert(number); return $0.count > 2
@@ -264,7 +264,7 @@ private final class Vault: Sendable {
           history.with { $0[identifier, default: [:]][change.version] = change.value.plain }
         },
         store.observe(.model, when: .durable) { change in
-          durable.with { $0[identifier, default: []].append(change.version) }
+          durable.append(change.version, at: identifier)
         },
       ]
     }
@@ -276,12 +276,12 @@ private final class Vault: Sendable {
       let log = store.model.log
       for plan in plans where log.contains(plan.number) {
         guard plan.kind != .sequence,
-          case .cancelled(hasStarted: false) = results.now[plan.number]![store]
+          case .cancelled(hasStarted: false) = results[plan.number]![store]
         else { continue }
         throw Broken(
-          description: "\(plan) is in \(store.identifier): \(results.now[plan.number]!)")
+          description: "\(plan) is in \(store.identifier): \(results[plan.number]!)")
       }
-      let versions = durable.now[store.identifier] ?? []
+      let versions = durable[store.identifier] ?? []
       try check(versions == versions.sorted(), "\(store.identifier) was observed as \(versions)")
     }
   }
@@ -314,7 +314,7 @@ private final class Vault: Sendable {
     let simulation = dispatcher.simulation!
     try? await simulation.delay(upTo: .microseconds(50))
     let (store, key) = (stores[simulation.draw(below: 2)], simulation.draw(below: 3))
-    let history = history.now[store.identifier] ?? [:]
+    let history = history[store.identifier] ?? [:]
     let version = store.version
     let limit: Duration? =
       simulation.draw(below: 3) == 0 ? .microseconds(simulation.draw(below: 100)) : nil
@@ -351,7 +351,7 @@ private final class Vault: Sendable {
       case .look: await run(Look(number: plan.number), plan, limit)
       case .sequence: await runSequence(plan, limit)
       }
-    results.with { $0[plan.number] = result }
+    results[plan.number] = result
   }
 
   private func run(
@@ -377,7 +377,7 @@ private final class Vault: Sendable {
     if !plan.mayEndEarly, !plan.isInMemory {
       let begun = begun.now
       for lane in plan.lanes where begun[lane]?.contains(plan.number) == true {
-        ended.with { $0[lane, default: []].append(plan.number) }
+        ended.append(plan.number, at: lane)
       }
     }
     holders.with { _ = $0.remove(plan.number) }

@@ -33,7 +33,7 @@ extension Scenario {
       let handles = (0..<2).map { index in
         watch.dispatch(number + index, in: .seconds(seconds[index]), "0", by: dispatcher)
       }
-      let ends = [await handles[0].result, await handles[1].result]
+      let ends = await handles.results
       try check(ends[0].dispatchError?.code == .skipped, "\(number) ended as \(ends[0])")
       try check(ends[1].isSuccess, "\(number + 1) ended as \(ends[1])")
     }
@@ -67,9 +67,9 @@ extension Scenario {
     let replacing = Shared([Duration]())
     simulation.startThread {
       // The time may have passed when the schedule starts.
-      replacing.with { $0.append(clock.now.offset) }
+      replacing.append(clock.now.offset)
       dispatcher.every(.seconds(5), name: "short", perform: Tick(number: 3, time: .zero))
-      replacing.with { $0.append(clock.now.offset) }
+      replacing.append(clock.now.offset)
     }
     try await clock.sleep(for: .seconds(40))
     dispatcher.close()
@@ -183,16 +183,14 @@ private final class ScheduleWatch: Middleware {
   }
 
   private func completion(_ number: Int) -> @Sendable (DispatchResult) -> Void {
-    { [results] result in results.with { $0[number, default: []].append(result) } }
+    { [results] result in results.append(result, at: number) }
   }
 
   private func options(_ number: Int, in time: Duration, _ name: String?) -> DispatchOptions {
     let isDate = number % 2 == 0 && number < 20
     let date = clock.date
     let now = clock.now.offset
-    plans.with {
-      $0[number] = Plan(time: now + time, isDate: isDate)
-    }
+    plans[number] = Plan(time: now + time, isDate: isDate)
     let seconds = Double(time.components.seconds)
     let options: DispatchOptions =
       isDate
@@ -207,14 +205,14 @@ private final class ScheduleWatch: Middleware {
   ) -> MiddlewareVerdict {
     let number = (action as? Entry)?.number ?? (action as? Tick)?.number ?? 0
     let time = clock.now.offset
-    all.with { $0.append((number, time)) }
+    all.append((number, time))
     return .pass
   }
 
   /// Each has ended once, and what is delayed has begun at its time, if at all.
   func checkTimes() throws {
     for (number, plan) in plans.now.sorted(by: { $0.key < $1.key }) {
-      let (results, times) = (results.now[number] ?? [], begun.filter { $0.number == number })
+      let (results, times) = (results[number] ?? [], begun.filter { $0.number == number })
       try check(results.count == 1, "\(number) has ended \(results.count) times")
       try check(times.count <= 1, "\(number) began \(times.count) times")
       if results[0].isSuccess { try check(times.count == 1, "\(number) did not begin") }

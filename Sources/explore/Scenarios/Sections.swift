@@ -20,9 +20,9 @@ extension Scenario {
         }
         // Stops the program while the section is held.
         _ = source.model
-        accepted.with { $0.append(number) }
+        accepted.append(number)
         // The dispatches of 2 cancel themselves, behind the dispatch that holds their lane.
-        if number % 10 == 2 { handles.now[number]?.cancel() }
+        if number % 10 == 2 { handles[number]?.cancel() }
         return .pass
       })
     let token = source.observe(.model) { change in
@@ -33,7 +33,7 @@ extension Scenario {
         model.entries.append(number)
         for index in 1...3 {
           let handle = target.dispatch(.work(number * 10 + index), mode: .serial)
-          handles.with { $0[number * 10 + index] = handle }
+          handles[number * 10 + index] = handle
           if index == 3 { handle.cancel() }
         }
       }

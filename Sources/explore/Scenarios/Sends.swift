@@ -60,8 +60,7 @@ extension Scenario {
     let results = Shared([DispatchResult]())
     await dispatcher.cancelAtSomeTime {
       await concurrently(modes.enumerated()) { number, mode in
-        let sent = await dispatcher.send(Entry.hold(number), mode: mode, options: limit)
-        results.with { $0.append(sent.result) }
+        results.append(await dispatcher.send(Entry.hold(number), mode: mode, options: limit).result)
       }
     }
     try check(results.now.count == modes.count, "\(results.now)")

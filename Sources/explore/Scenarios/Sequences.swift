@@ -45,7 +45,7 @@ extension Scenario {
       try check(own == ended, "\(own) have run, and \(ended) are said to have finished")
       try check(
         result.steps.count + result.skippedActionCount == numbers.count, "\(place): \(result)")
-      try check(completions.now[numbers[0]] == 1, "completions ran \(completions.now)")
+      try check(completions[numbers[0]] == 1, "completions ran \(completions.now)")
     }
     try check(results[0]!.isSuccess, "\(results[0]!)")
     try check(entries.filter { $0 / 10 == 3 } == [31], "\(entries)")

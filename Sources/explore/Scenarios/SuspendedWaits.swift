@@ -50,7 +50,7 @@ private enum Visit: ActionType {
     case .waits(let number):
       return ActionOperation(action: self, store: store) { _, _ async in
         let result = await other.dispatch(action: Visit.ends(number + 10), mode: .serial).result
-        done.with { $0.append(result.isSuccess ? number : -number) }
+        done.append(result.isSuccess ? number : -number)
       }
     case .blocks(let number):
       return ActionOperation(action: self, store: store) { _, _ in
@@ -61,8 +61,7 @@ private enum Visit: ActionType {
         Self.block(number, here, .async, done)
       }
     case .ends(let number):
-      return ActionOperation(action: self, store: store) { _, _ in done.with { $0.append(number) }
-      }
+      return ActionOperation(action: self, store: store) { _, _ in done.append(number) }
     }
   }
 
@@ -71,6 +70,6 @@ private enum Visit: ActionType {
   ) {
     let awaited = dispatcher.dispatch(action: Visit.ends(number + 10), mode: mode)
     let result = dispatcher.dispatch(actions: [], mode: .sync, options: .after(awaited))
-    done.with { $0.append(result.resultIfEnded?.isSuccess == true ? number : -number) }
+    done.append(result.resultIfEnded?.isSuccess == true ? number : -number)
   }
 }

@@ -25,7 +25,7 @@ extension Scenario {
         defer { delivered[number, default: []].append(version) }
         return delivered[number]?.last.map { $0 + 1 == version } ?? true
       }
-      if !isNext { faults.note("\(number): \(delivered.now[number]!)") }
+      if !isNext { faults.note("\(number): \(delivered[number]!)") }
       if number == 1, count == 2 { cancel(1) }
       if number == 2, count == 3 { cancel(3) }
     }
@@ -36,16 +36,14 @@ extension Scenario {
       let token = store.observe(.select(count), initial: initial, on: delivery) {
         record(number, $0.version, $0.value)
       }
-      tokens.with { $0[number] = token }
+      tokens[number] = token
     }
     observe(1, .inline)
     // The second observer follows the whole model.
-    let whole = store.observe(.model) { record(2, $0.version, $0.value.entries.count) }
-    tokens.with { $0[2] = whole }
+    tokens[2] = store.observe(.model) { record(2, $0.version, $0.value.entries.count) }
     observe(3, .inline)
     observe(4, .queue(DispatchQueue(label: "observer")))
-    let main = store.observe(.part(\.entries.count), on: .main) { record(5, $0.version, $0.value) }
-    tokens.with { $0[5] = main }
+    tokens[5] = store.observe(.part(\.entries.count), on: .main) { record(5, $0.version, $0.value) }
     simulation.startThread { observe(6, .inline, true) }
     simulation.startThread { observe(7, .queue(DispatchQueue(label: "late")), true) }
     simulation.startThread { cancel(3) }
@@ -60,17 +58,17 @@ extension Scenario {
       group.addTask { store.updateModel { $0.entries.append(4) } }
     }
     // No dispatch waits for observers on queues, nor for those that are added meanwhile.
-    while tokens.now[6] == nil || tokens.now[7] == nil || delivered.now[4]?.last != 4
-      || delivered.now[7]?.last != 4 || delivered.now[6]?.last != 4
+    while tokens[6] == nil || tokens[7] == nil || delivered[4]?.last != 4
+      || delivered[7]?.last != 4 || delivered[6]?.last != 4
     {
       await Task.yield()
     }
     try check(faults.now.isEmpty, "\(faults.now)")
     try check(
-      delivered.now[2] == [1, 2, 3, 4] && delivered.now[4] == [1, 2, 3, 4], "\(delivered.now)")
-    try check(delivered.now[1]?.prefix(2) == [1, 2], "\(delivered.now)")
+      delivered[2] == [1, 2, 3, 4] && delivered[4] == [1, 2, 3, 4], "\(delivered.now)")
+    try check(delivered[1]?.prefix(2) == [1, 2], "\(delivered.now)")
     for number in [3, 5] {
-      let versions = delivered.now[number] ?? []
+      let versions = delivered[number] ?? []
       try check(
         versions == Array(1...4).prefix(versions.count).map(UInt64.init),
         "\(number) got \(versions)")

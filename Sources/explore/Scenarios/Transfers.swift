@@ -33,9 +33,9 @@ extension Scenario {
           let mode = Dispatcher.Mode.serial(lanes: plan.lanes)
           if plan.isSent {
             sends.addImmediateTask {
-              let result = await dispatcher.send(
-                plan.entry, to: "journal", mode: mode, options: options)
-              results.with { $0[plan.number] = result.result }
+              results[plan.number] = await dispatcher.send(
+                plan.entry, to: "journal", mode: mode, options: options
+              ).result
             }
             continue
           }
@@ -46,15 +46,14 @@ extension Scenario {
         }
       }
       for (number, handle) in handles {
-        let result = await handle.result
-        results.with { $0[number] = result }
+        results[number] = await handle.result
       }
     }
     try check(accounts.faults.now.isEmpty, "\(accounts.faults.now)")
     let begun = accounts.begun
     for plan in plans.joined() where !plan.mayEndEarly {
       try check(
-        results.now[plan.number]?.isSuccess == true, "\(plan): \(results.now[plan.number]!)")
+        results[plan.number]?.isSuccess == true, "\(plan): \(results[plan.number]!)")
       try check(begun.contains(plan.number), "\(plan) has not run")
     }
     if usesPriorities { return }
@@ -90,7 +89,7 @@ extension Scenario {
               action: Entry.work(number), mode: .serial(lanes: lanes),
               options: [.idempotencyKey(number), .delayed(by: delay)]
             ).result
-            results.with { $0.append(result) }
+            results.append(result)
           }
         }
       }

@@ -24,7 +24,7 @@ extension Scenario {
     let isRefused = Shared(false)
     let observer = store.observe(.model) { change in
       guard let number = change.action?.number else { return }
-      bound.with { $0[number] = Turn.producer }
+      bound[number] = Turn.producer
       guard number == 21 else { return }
       let result = dispatcher.dispatch(
         storeIdentifier: "log", action: Entry.note(99), mode: .sync,
@@ -55,7 +55,7 @@ extension Scenario {
     try checkOrder(entries)
     for number in entries where (1...3).contains(number / 10) {
       // The task's own value, or none on the lane's thread.
-      let value = bound.now[number] ?? -1
+      let value = bound[number] ?? -1
       try check(value == number / 10 || value == 0, "\(number) ran with \(value)")
     }
     observer.cancel()

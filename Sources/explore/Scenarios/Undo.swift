@@ -54,8 +54,7 @@ extension Scenario {
     await withTaskGroup { group in
       for entry in entries {
         group.addTask {
-          let result = await entry.make(dispatcher)
-          results.with { $0[entry.number] = result }
+          results[entry.number] = await entry.make(dispatcher)
         }
       }
       group.addTask { await books.travel(with: recorder) }
@@ -63,7 +62,7 @@ extension Scenario {
     try books.checkFaults()
     let log = recorder.log
     for entry in entries {
-      let result = results.now[entry.number]!
+      let result = results[entry.number]!
       let isRefused = result.dispatchError?.code == .dispatcherPaused
       try check(result.isSuccess || isRefused, "\(entry) ended as \(result)")
       let noted = log.entries.filter { $0.id == result.dispatchID.number }
@@ -183,9 +182,9 @@ private final class Books: Sendable {
     let token = store.observe(.model) { [self] change in
       if !change.value.isBalanced { faults.note("\(store.identifier) is \(change.value.plain)") }
       let place = Place(store: store.identifier, version: change.version)
-      if change.action != nil { seen.with { $0[place] = change.value.plain } }
+      if change.action != nil { seen[place] = change.value.plain }
     }
-    tokens.with { $0.append(token) }
+    tokens.append(token)
   }
 
   /// Notes a fault if what a reader sees is no state between two steps.
