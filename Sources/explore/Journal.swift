@@ -56,19 +56,9 @@ final class JournalReducer: Reducer<Journal, Entry> {
     case .note:
       return super.operation(for: action, in: store)
     case .work(let number):
-      return ActionOperation(action: action, store: store) { [inside] _, store in
-        inside(number)
-        _ = store.model
-        store.updateModel { $0.entries.append(number) }
-        inside(-number)
-      }
+      return entering(number, for: action, in: store, inside: inside)
     case .slow(let number):
-      return ActionOperation(action: action, store: store) { [inside] _, store async in
-        inside(number)
-        await Task.yield()
-        store.updateModel { $0.entries.append(number) }
-        inside(-number)
-      }
+      return entering(number, for: action, in: store, isAsync: true, inside: inside)
     case .late(let number):
       return ActionOperation(action: action, store: store) { [late] operation, _, store in
         store.updateModel { $0.entries.append(number) }
@@ -85,6 +75,31 @@ final class JournalReducer: Reducer<Journal, Entry> {
         throw Refused()
       }
     }
+  }
+}
+
+/// Makes an operation that enters a number in the journal.
+///
+/// Before that others can commit, or run if its block is `async`.
+///
+/// - Parameter inside: Called with the number when the block begins, and with the negative one when it ends.
+func entering<Action: ActionType>(
+  _ number: Int, for action: Action, in store: Store<Journal, Action>, isAsync: Bool = false,
+  inside: @escaping @Sendable (Int) throws -> Void
+) -> ActionOperation<Journal, Action> where Action.Reply == Void {
+  guard isAsync else {
+    return ActionOperation(action: action, store: store) { _, store in
+      try inside(number)
+      _ = store.model
+      store.updateModel { $0.entries.append(number) }
+      try inside(-number)
+    }
+  }
+  return ActionOperation(action: action, store: store) { _, store async throws in
+    try inside(number)
+    await Task.yield()
+    store.updateModel { $0.entries.append(number) }
+    try inside(-number)
   }
 }
 

@@ -12,11 +12,7 @@ extension Scenario {
     let limit = Duration.seconds(600)
     dispatcher.watchdog(after: limit) { report in reports.append(report) }
     let store = dispatcher.makeJournal("journal") { _ in }
-    let nesting = dispatcher.makeStore("awaiting", of: Awaiting.self) { action, store in
-      ActionOperation(action: action, store: store) { action, _ async in
-        await action.handle.ended()
-      }
-    }
+    dispatcher.makeJobs()
     let clock = simulation.clock
     let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
     let ended = Shared(Set<DispatchID>())
@@ -48,7 +44,8 @@ extension Scenario {
           let second = dispatcher.dispatch(
             storeIdentifier: "journal", action: Entry.late(number + 10),
             mode: modes[(number + 1) % 4], options: .after(first))
-          let third = nesting.dispatch(Awaiting(handle: second), mode: .serial(lane: "b"))
+          let third = dispatcher.dispatch(
+            action: Job.suspends { await second.ended() }, mode: .serial(lane: "b"))
           let whole = dispatcher.dispatch(
             storeIdentifier: "journal",
             actions: [Entry.work(number + 20), Entry.slow(number + 30)], mode: mode)
@@ -78,9 +75,4 @@ extension Scenario {
     }
     try check(dispatcher.diagnosis().entries.isEmpty, "\(dispatcher.diagnosis())")
   }
-}
-
-/// Awaits a dispatch in its block.
-private struct Awaiting: ActionType {
-  let handle: DispatchHandle
 }

@@ -188,18 +188,9 @@ private struct Chore: ActionType {
         if action.way == .fail { throw Refused() }
         if action.way == .giveUp { throw CancellationError() }
       }
-    case .work:
-      ActionOperation(action: self, store: store) { action, store in
-        watch.begin(action)
-        store.updateModel { $0.entries.append(action.number) }
-        watch.end(action)
-      }
-    case .slow:
-      ActionOperation(action: self, store: store) { action, store async in
-        watch.begin(action)
-        await Task.yield()
-        store.updateModel { $0.entries.append(action.number) }
-        watch.end(action)
+    case .work, .slow:
+      entering(number, for: self, in: store, isAsync: way == .slow) {
+        $0 > 0 ? watch.begin(self) : watch.end(self)
       }
     case .hold:
       ActionOperation(action: self, store: store) { action, store async throws in

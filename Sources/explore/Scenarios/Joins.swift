@@ -54,35 +54,34 @@ extension Scenario {
     name: "late-rings", summary: "a ring is refused that closes when what is waited for begins"
   ) { dispatcher, _ in
     let results = Shared([DispatchResult]())
-    dispatcher.makeStore("crossing", of: Crossing.self) { action, store in
-      ActionOperation(action: action, store: store) { action, store async in
-        guard let lane = action.lane, let dispatcher = store.dispatcher else { return }
+    dispatcher.makeJobs()
+    // Waits for another dispatch in a lane.
+    func crossing(into lane: Int, _ options: DispatchOptions) -> Job {
+      .suspends {
         await Task.yield()
-        let result = await dispatcher.dispatch(
-          action: Crossing(), mode: .serial(lane: lane), options: action.options
-        ).result
-        results.append(result)
+        let handle = dispatcher.dispatch(
+          action: Job.suspends {}, mode: .serial(lane: lane), options: options)
+        results.append(await handle.result)
       }
     }
     // Each has a lane and a key, and waits for what joins the other's key.
     let joining = [(1, 2), (2, 1)].map { own, other in
       dispatcher.dispatch(
-        action: Crossing(lane: 10 + own, options: .idempotencyKey(other, remembered: .zero)),
-        mode: .serial(lane: own),
-        options: .idempotencyKey(own, remembered: .zero))
+        action: crossing(into: 10 + own, .idempotencyKey(other, remembered: .zero)),
+        mode: .serial(lane: own), options: .idempotencyKey(own, remembered: .zero))
     }
     // Each waits for what is to begin in the other's lane.
     let delayed = [(3, 4), (4, 3)].map { own, other in
       let options = DispatchOptions.debounced(other, for: .seconds(own == 3 ? 1 : 2))
       return dispatcher.dispatch(
-        action: Crossing(lane: other, options: options), mode: .serial(lane: own))
+        action: crossing(into: other, options), mode: .serial(lane: own))
     }
     // The holder waits for a dispatch that joins one behind it in its lane.
     let holder = dispatcher.dispatch(
-      action: Crossing(lane: 15, options: .idempotencyKey(5, remembered: .zero)),
-      mode: .serial(lane: 5))
+      action: crossing(into: 15, .idempotencyKey(5, remembered: .zero)), mode: .serial(lane: 5))
     let behind = dispatcher.dispatch(
-      action: Crossing(), mode: .serial(lane: 5), options: .idempotencyKey(5, remembered: .zero))
+      action: Job.suspends {}, mode: .serial(lane: 5),
+      options: .idempotencyKey(5, remembered: .zero))
     let last = await behind.result
     try check(last.isSuccess || last.isRefused, "\(last)")
     for result in await (joining + delayed + [holder]).results {
@@ -96,11 +95,4 @@ extension Scenario {
     }
     try check(all.contains { !$0.isSuccess }, "No ring was refused: \(all)")
   }
-}
-
-/// Dispatches another action to a lane, and waits for that.
-private struct Crossing: ActionType {
-  /// Nil for one that does nothing.
-  var lane: Int?
-  var options = DispatchOptions()
 }

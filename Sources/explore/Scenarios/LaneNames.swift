@@ -111,18 +111,9 @@ private struct Turn: ActionType {
     in store: Store<Journal, Turn>, _ watch: LaneWatch
   ) -> ActionOperation<Journal, Turn> {
     switch way {
-    case .plain, .work:
-      ActionOperation(action: self, store: store) { action, store in
-        watch.enter(action)
-        store.updateModel { $0.entries.append(action.id) }
-        watch.leave(action)
-      }
-    case .slow:
-      ActionOperation(action: self, store: store) { action, store async in
-        watch.enter(action)
-        await Task.yield()
-        store.updateModel { $0.entries.append(action.id) }
-        watch.leave(action)
+    case .plain, .work, .slow:
+      entering(id, for: self, in: store, isAsync: way == .slow) {
+        $0 > 0 ? watch.enter(self) : watch.leave(self)
       }
     case .late:
       ActionOperation(action: self, store: store) { operation, action, store in

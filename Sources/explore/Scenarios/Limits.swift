@@ -18,16 +18,12 @@ extension Scenario {
       if abs(number) / 10 == 4 { inFlight.note(number) }
     }
     let children = Shared([DispatchHandle]())
-    dispatcher.makeStore("nesting", of: Nesting.self) { action, store in
-      ActionOperation(action: action, store: store) { action, store async throws in
-        guard let dispatcher = store.dispatcher else { return }
-        switch action {
-        case .holds(let number):
-          children.append(dispatcher.dispatch(action: Entry.hold(number), mode: .serial(lane: "d")))
-          try await simulation.clock.sleep(for: .seconds(3_600))
-        case .ends(let number):
-          children.append(dispatcher.dispatch(action: Entry.hold(number), mode: .async))
-        }
+    dispatcher.makeJobs()
+    // Dispatches an entry that holds, and runs until it is cancelled.
+    func hold(_ number: Int) -> Job {
+      .suspends {
+        children.append(dispatcher.dispatch(action: Entry.hold(number), mode: .serial(lane: "d")))
+        try await simulation.clock.sleep(for: .seconds(3_600))
       }
     }
     @Sendable func dispatch(
@@ -49,12 +45,14 @@ extension Scenario {
     ]
     let next = dispatch(.note(15), .serial(lane: "a"), .after())
     let parents = [
-      dispatcher.dispatch(action: Nesting.holds(21), mode: .serial(lane: "b")),
+      dispatcher.dispatch(action: hold(21), mode: .serial(lane: "b")),
       dispatcher.dispatch(
-        action: Nesting.holds(22), mode: .async, options: .timeout(.milliseconds(500))),
+        action: hold(22), mode: .async, options: .timeout(.milliseconds(500))),
       dispatcher.dispatch(
-        action: Nesting.holds(23), mode: .serial(lane: "c"), options: .named("c")),
-      dispatcher.dispatch(action: Nesting.ends(24), mode: .async, options: .timeout(.seconds(1))),
+        action: hold(23), mode: .serial(lane: "c"), options: .named("c")),
+      dispatcher.dispatch(
+        action: Job.suspends { children.append(dispatcher.dispatch(action: Entry.hold(24))) },
+        mode: .async, options: .timeout(.seconds(1))),
     ]
     simulation.startThread { parents[0].cancel() }
     simulation.startThread { dispatcher.cancel(named: "c") }
@@ -102,11 +100,4 @@ extension Scenario {
       try check(dispatcher.dispatches(named: name).isEmpty, "\(name) names what has ended")
     }
   }
-}
-
-/// Dispatches an entry that holds, from its block.
-private enum Nesting: ActionType {
-  /// And runs until it is cancelled.
-  case holds(Int)
-  case ends(Int)
 }

@@ -19,16 +19,8 @@ extension Scenario {
       }
       let waitFor: WaitFor = name == "first" ? [] : [name == "trying" ? "first" : "trying"]
       dispatcher.makeStore(name, of: Trial.self, waitFor: waitFor) { action, store in
-        if action.number % 2 == 0 {
-          return ActionOperation(action: action, store: store) { action, store in
-            store.updateModel { $0.entries.append(action.number) }
-            try attempt(action)
-          }
-        }
-        return ActionOperation(action: action, store: store) { action, store async throws in
-          await Task.yield()
-          store.updateModel { $0.entries.append(action.number) }
-          try attempt(action)
+        entering(action.number, for: action, in: store, isAsync: action.number % 2 > 0) {
+          if $0 < 0 { try attempt(action) }
         }
       }
     }

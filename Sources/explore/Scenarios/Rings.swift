@@ -186,7 +186,7 @@ extension Dispatcher {
 /// An action that carries what its store is to do.
 enum Job: ActionType {
   case runs(@Sendable () -> Void)
-  case suspends(@Sendable () async -> Void)
+  case suspends(@Sendable () async throws -> Void)
   /// An operation with an `async` block that others may depend on, by its number.
   case makes(Int, Shared<[Int: Foundation.Operation]>, @Sendable () async -> Void)
   /// An operation that depends on others.
@@ -199,7 +199,7 @@ enum Job: ActionType {
     case .runs(let body):
       return ActionOperation(action: self, store: store) { _, _ in body() }
     case .suspends(let body):
-      return ActionOperation(action: self, store: store) { _, _ async in await body() }
+      return ActionOperation(action: self, store: store) { _, _ async throws in try await body() }
     case .makes(let number, let made, let body):
       let operation = ActionOperation(action: self, store: store) { _, _ async in await body() }
       made[number] = operation

@@ -120,16 +120,8 @@ private func operatingTenant<Action: Numbered>(
   ran: @escaping @Sendable (Int) -> Void
 ) -> BlockReducer<Action> {
   BlockReducer { action, store in
-    if action.number.isMultiple(of: 2) {
-      return ActionOperation(action: action, store: store) { action, store async in
-        await Task.yield()
-        store.updateModel { $0.entries.append(action.number) }
-        ran(action.number)
-      }
-    }
-    return ActionOperation(action: action, store: store) { action, store in
-      store.updateModel { $0.entries.append(action.number) }
-      ran(action.number)
+    entering(action.number, for: action, in: store, isAsync: action.number.isMultiple(of: 2)) {
+      if $0 < 0 { ran(-$0) }
     }
   }
 }

@@ -11,65 +11,38 @@ extension Scenario {
   ) { dispatcher, simulation in
     dispatcher.queue.maxConcurrentOperationCount = 1
     let other = simulation.makeDispatcher(name: "other", queue: dispatcher.queue)
-    let (first, second) = (Shared([Int]()), Shared([Int]()))
-    dispatcher.makeStore("here", of: Visit.self) { $0.operation(in: $1, first, other) }
-    other.makeStore("there", of: Visit.self) { $0.operation(in: $1, second, dispatcher) }
+    let (here, there) = (Shared([Int]()), Shared([Int]()))
+    for dispatcher in [dispatcher, other] { dispatcher.makeJobs() }
+    @Sendable func note(_ number: Int, _ log: Shared<[Int]>) -> Job { .runs { log.append(number) } }
+    // Waits for another dispatch by `.sync`.
+    @Sendable func block(
+      _ number: Int, for job: Job, _ dispatcher: Dispatcher, _ mode: Dispatcher.Mode
+    ) {
+      let awaited = dispatcher.dispatch(action: job, mode: mode)
+      let wait = dispatcher.dispatch(actions: [], mode: .sync, options: .after(awaited))
+      here.append(wait.resultIfEnded?.isSuccess == true ? number : -number)
+    }
     async let control: Void = {
       for _ in 0..<2 {
         dispatcher.queue.isSuspended = true
         dispatcher.queue.isSuspended = false
       }
     }()
-    async let one = dispatcher.dispatch(action: Visit.blocks(1)).result
-    async let two = dispatcher.dispatch(action: Visit.blocksHere(2)).result
-    async let three = other.dispatch(action: Visit.waits(3), mode: .serial(lane: "x")).result
+    async let one = dispatcher.dispatch(
+      action: Job.runs { block(1, for: note(11, there), other, .serial) }
+    ).result
+    async let two = dispatcher.dispatch(
+      action: Job.runs { block(2, for: note(12, here), dispatcher, .async) }
+    ).result
+    async let three = other.dispatch(
+      action: Job.suspends {
+        let handle = dispatcher.dispatch(action: note(13, here), mode: .serial)
+        there.append(await handle.result.isSuccess ? 3 : -3)
+      }, mode: .serial(lane: "x")
+    ).result
     for result in await [one, two, three] { try check(result.isSuccess, "\(result)") }
     await control
-    let (here, there) = (first.now, second.now)
-    try check(here.sorted() == [1, 2, 12, 13], "here: \(here)")
-    try check(there.sorted() == [3, 11], "there: \(there)")
-    dispatcher.unregister(storeIdentifier: "here")
-    other.unregister(storeIdentifier: "there")
-  }
-}
-
-private enum Visit: ActionType {
-  /// Awaits a dispatch in the other dispatcher's default lane.
-  case waits(Int)
-  /// Waits for such a dispatch by `.sync`.
-  case blocks(Int)
-  /// Waits by `.sync` for a dispatch on the concurrent queue, in its own dispatcher.
-  case blocksHere(Int)
-  case ends(Int)
-
-  func operation(
-    in store: Store<Journal, Visit>, _ done: Shared<[Int]>, _ other: Dispatcher
-  ) -> ActionOperation<Journal, Visit> {
-    let here = store.dispatcher!
-    switch self {
-    case .waits(let number):
-      return ActionOperation(action: self, store: store) { _, _ async in
-        let result = await other.dispatch(action: Visit.ends(number + 10), mode: .serial).result
-        done.append(result.isSuccess ? number : -number)
-      }
-    case .blocks(let number):
-      return ActionOperation(action: self, store: store) { _, _ in
-        Self.block(number, other, .serial, done)
-      }
-    case .blocksHere(let number):
-      return ActionOperation(action: self, store: store) { _, _ in
-        Self.block(number, here, .async, done)
-      }
-    case .ends(let number):
-      return ActionOperation(action: self, store: store) { _, _ in done.append(number) }
-    }
-  }
-
-  private static func block(
-    _ number: Int, _ dispatcher: Dispatcher, _ mode: Dispatcher.Mode, _ done: Shared<[Int]>
-  ) {
-    let awaited = dispatcher.dispatch(action: Visit.ends(number + 10), mode: mode)
-    let result = dispatcher.dispatch(actions: [], mode: .sync, options: .after(awaited))
-    done.append(result.resultIfEnded?.isSuccess == true ? number : -number)
+    try check(here.now.sorted() == [1, 2, 12, 13], "here: \(here.now)")
+    try check(there.now.sorted() == [3, 11], "there: \(there.now)")
   }
 }

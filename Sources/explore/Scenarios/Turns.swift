@@ -12,14 +12,12 @@ extension Scenario {
     let store = dispatcher.makePlainJournal("journal")
     let log = dispatcher.makePlainJournal("log")
     let isBlockRefused = Shared(false)
-    dispatcher.makeStore("block", of: Entry.self) { action, own in
-      ActionOperation(action: action, store: own) { action, _ async in
-        let result = await store.send(action, mode: mode).result
-        isBlockRefused.with { $0 = result.isRefused }
-      }
-    }
+    dispatcher.makeJobs()
     let block = dispatcher.dispatch(
-      storeIdentifier: "block", action: Entry.note(9), mode: .serial(lane: "b"))
+      action: Job.suspends {
+        let result = await store.send(Entry.note(9), mode: mode).result
+        isBlockRefused.with { $0 = result.isRefused }
+      }, mode: .serial(lane: "b"))
     let bound = Shared<[Int: Int]>([:])
     let isRefused = Shared(false)
     let observer = store.observe(.model) { change in
