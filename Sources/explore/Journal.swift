@@ -6,8 +6,12 @@ struct Journal: ModelType {
   var entries: [Int] = []
 }
 
+protocol Numbered: ActionType where Reply == Void {
+  var number: Int { get }
+}
+
 /// The actions of a journal.
-enum Entry: ActionType {
+enum Entry: Numbered {
   /// A plain reduction.
   case note(Int)
   /// An operation that reads the store before its commit, so that others can commit between.
@@ -120,10 +124,27 @@ final class BlockReducer<Action: ActionType>: Reducer<Journal, Action> {
   }
 }
 
-/// A reducer that makes plain reductions only.
-final class PlainReducer: Reducer<Journal, Entry> {
-  override func reduce(into model: inout Journal, action: Entry) {
-    model.entries.append(action.number)
+/// A reducer that makes plain reductions only, which are those of a closure.
+final class PlainReducer<Action: ActionType>: Reducer<Journal, Action> {
+  typealias Body = @Sendable (inout Journal, Action) -> Void
+
+  private let body: Body
+
+  init(_ body: @escaping Body) {
+    self.body = body
+  }
+
+  override func reduce(into model: inout Journal, action: Action) {
+    body(&model, action)
+  }
+}
+
+/// An action that stores of entries do not get.
+struct Echo: Numbered {
+  let number: Int
+
+  init(_ number: Int) {
+    self.number = number
   }
 }
 
@@ -141,7 +162,21 @@ extension Dispatcher {
   }
 
   func makePlainJournal(_ identifier: String, waitFor: WaitFor = []) -> JournalStore {
-    register(store: Store(identifier: identifier, reducer: PlainReducer()), waitFor: waitFor)
+    makePlainStore(identifier, of: Entry.self, waitFor: waitFor) {
+      $0.entries.append($1.number)
+    }
+  }
+
+  func makeEchoes(_ identifier: String) -> Store<Journal, Echo> {
+    makePlainStore(identifier, of: Echo.self) { $0.entries.append($1.number) }
+  }
+
+  @discardableResult
+  func makePlainStore<Action: ActionType>(
+    _ identifier: String, of type: Action.Type, waitFor: WaitFor = [],
+    _ body: @escaping PlainReducer<Action>.Body
+  ) -> Store<Journal, Action> {
+    register(store: Store(identifier: identifier, reducer: PlainReducer(body)), waitFor: waitFor)
   }
 
   /// Runs a body in a task that is cancelled within a second.

@@ -8,8 +8,10 @@ extension Scenario {
     name: "lane-names", summary: "a lane that is used again has its new name alone, in both forms"
   ) { dispatcher, _ in
     let watch = LaneWatch()
-    dispatcher.register(
-      store: Store<Journal, Turn>(identifier: "plain", reducer: TurnReducer(watch)))
+    dispatcher.makePlainStore("plain", of: Turn.self) { _, turn in
+      watch.enter(turn)
+      watch.leave(turn)
+    }
     dispatcher.makeStore("operations", of: Turn.self) { $0.operation(in: $1, watch) }
     let results = await withTaskGroup(of: [(Turn, DispatchResult)].self) { group in
       for producer in 1...3 {
@@ -165,18 +167,5 @@ private final class LaneWatch: Sendable {
 
   private func complete(_ turn: Turn) {
     completions.with { $0[turn.id, default: 0] += 1 }
-  }
-}
-
-private final class TurnReducer: Reducer<Journal, Turn> {
-  private let watch: LaneWatch
-
-  init(_ watch: LaneWatch) {
-    self.watch = watch
-  }
-
-  override func reduce(into model: inout Journal, action: Turn) {
-    watch.enter(action)
-    watch.leave(action)
   }
 }

@@ -8,8 +8,7 @@ extension Scenario {
     name: "notification-rings", summary: "no ring of delivery turns and handles closes"
   ) { dispatcher, _ in
     let first = dispatcher.makePlainJournal("first")
-    let second = dispatcher.register(
-      store: Store<Journal, Echo>(identifier: "second", reducer: EchoReducer()))
+    let second = dispatcher.makeEchoes("second")
     let completions = Shared([Int]())
     let (delivered, echoes) = (Shared([UInt64]()), Shared([UInt64]()))
     let tokens = [
@@ -20,12 +19,12 @@ extension Scenario {
         // The commit is deferred to this thread, the notifier: it runs the completion in its next wait.
         dispatcher.dispatch(action: Entry.note(number + 10), mode: .sync) {
           completions.append(number + 10)
-          let next = dispatcher.dispatch(action: Echo.of(number + 20))
+          let next = dispatcher.dispatch(action: Echo(number + 20))
           dispatcher.dispatch(action: Entry.note(number + 30), mode: .sync, options: .after(next)) {
             completions.append(number + 30)
           }
         }
-        let next = dispatcher.dispatch(action: Echo.of(number + 40))
+        let next = dispatcher.dispatch(action: Echo(number + 40))
         dispatcher.dispatch(action: Entry.note(number + 50), mode: .sync, options: .after(next)) {
           completions.append(number + 50)
         }
@@ -35,13 +34,13 @@ extension Scenario {
         let number = change.value.entries.last ?? 0
         guard number < 10 else { return }
         let next = dispatcher.dispatch(action: Entry.note(number + 60), mode: .serial)
-        dispatcher.dispatch(action: Echo.of(number + 70), mode: .sync, options: .after(next)) {
+        dispatcher.dispatch(action: Echo(number + 70), mode: .sync, options: .after(next)) {
           completions.append(number + 70)
         }
       },
     ]
     async let one = dispatcher.dispatch(action: Entry.note(1), mode: .sync).result
-    async let two = dispatcher.dispatch(action: Echo.of(2), mode: .sync).result
+    async let two = dispatcher.dispatch(action: Echo(2), mode: .sync).result
     async let three = dispatcher.dispatch(action: Entry.note(3)).result
     for result in await [one, two, three] { try check(result.isSuccess, "\(result)") }
     // Dispatches of observers may still run on other threads.

@@ -6,8 +6,7 @@ extension Scenario {
     name: "observers", summary: "each commit is delivered once, in order, before its dispatch ends"
   ) { dispatcher, _ in
     let store = dispatcher.makePlainJournal("journal")
-    let other = dispatcher.register(
-      store: Store<Journal, Echo>(identifier: "other", reducer: EchoReducer()))
+    let other = dispatcher.makeEchoes("other")
     let delivered = Shared([UInt64]())
     let echoes = Shared([UInt64]())
     let late = Shared([Int]())
@@ -15,7 +14,7 @@ extension Scenario {
       store.observe(.model) { change in
         delivered.append(change.version)
         let number = change.value.entries.last ?? 0
-        dispatcher.dispatch(action: Echo.of(number), mode: .sync) {
+        dispatcher.dispatch(action: Echo(number), mode: .sync) {
           let version = other.model.entries.firstIndex(of: number).map { UInt64($0 + 1) }
           if !echoes.now.contains(version ?? 0) { late.append(number) }
         }
@@ -28,7 +27,7 @@ extension Scenario {
     await withTaskGroup { group in
       for number in 1...3 {
         group.addTask {
-          dispatcher.dispatch(action: Echo.of(10 + number), mode: .sync)
+          dispatcher.dispatch(action: Echo(10 + number), mode: .sync)
           let mode: Dispatcher.Mode = number == 3 ? .async : .sync
           _ = await dispatcher.dispatch(action: Entry.note(number), mode: mode).result
           let version = store.model.entries.firstIndex(of: number).map { UInt64($0 + 1) }
@@ -44,17 +43,5 @@ extension Scenario {
     for token in tokens { token.cancel() }
     _ = await dispatcher.dispatch(action: Entry.note(5), mode: .serial).result
     try check(delivered.now.count == 4, "delivered after the observer was cancelled")
-  }
-}
-
-enum Echo: ActionType {
-  case of(Int)
-}
-
-final class EchoReducer: Reducer<Journal, Echo> {
-  override func reduce(into model: inout Journal, action: Echo) {
-    switch action {
-    case .of(let number): model.entries.append(number)
-    }
   }
 }

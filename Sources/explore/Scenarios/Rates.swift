@@ -29,8 +29,9 @@ extension Scenario {
   static let rates = Scenario(
     name: "rates", summary: "dispatches of a key begin at its rate, and the last of a burst does"
   ) { dispatcher, simulation in
-    let watch = RateWatch(simulation.clock)
-    dispatcher.register(middleware: watch)
+    let begins = BeginWatch(simulation.clock)
+    let watch = RateWatch(begins)
+    dispatcher.register(middleware: begins)
     _ = dispatcher.makeJournal("journal")
     let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
     let period = Duration.seconds(2)
@@ -101,7 +102,7 @@ extension Scenario {
     }
     // Each has ended once, and begun if it was not skipped, cancelled or timed out.
     try await simulation.clock.sleep(for: .seconds(10))
-    let (begun, ended) = (watch.begun, completions.now)
+    let (begun, ended) = (begins.begun, completions.now)
     for (number, all) in results.now.sorted(by: { $0.key < $1.key }) {
       try check(all.count == 1, "\(number) has ended \(all.count) times")
       if number < 21 || number > 30 {
@@ -121,39 +122,23 @@ extension Scenario {
 }
 
 /// When dispatches of each key have come and begun.
-private final class RateWatch: Middleware {
-  struct Event {
-    let number: Int
-    let time: Duration
-  }
-
-  private let clock: VirtualClock
+private struct RateWatch {
+  private let begins: BeginWatch
   private let came = Shared([Int: (key: Int, time: Duration)]())
-  private let all = Shared([Event]())
 
-  init(_ clock: VirtualClock) {
-    self.clock = clock
+  init(_ begins: BeginWatch) {
+    self.begins = begins
   }
-
-  var begun: [Event] { all.now }
 
   func came(_ number: Int, _ key: Int) {
-    let time = clock.now.offset
-    came[number] = (key, time)
-  }
-
-  func willDispatch(
-    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
-  ) -> MiddlewareVerdict {
-    all.append(Event(number: (action as? Entry)?.number ?? 0, time: clock.now.offset))
-    return .pass
+    came[number] = (key: key, time: begins.clock.now.offset)
   }
 
   /// Checks that the dispatches of a key are a period apart, and that none that waits begins before.
   func checkTimes(_ period: Duration) throws {
     let came = came.now
     for key in 0..<4 {
-      let begun = all.now.filter { came[$0.number]?.key == key }
+      let begun = begins.begun.filter { came[$0.number]?.key == key }
       for (former, next) in zip(begun, begun.dropFirst()) {
         try check(next.time - former.time >= period, "\(key): \(begun)")
       }

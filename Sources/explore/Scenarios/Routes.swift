@@ -12,7 +12,7 @@ extension Scenario {
     let tenants = Tenants(dispatcher, runs)
     let letters = dispatcher.register(store: letterBox("letters"))
     let parcels = dispatcher.register(
-      store: Store<Journal, Parcel>(identifier: "parcels", reducer: ReducingTenant { _ in }))
+      store: Store<Journal, Parcel>(identifier: "parcels", reducer: reducingTenant { _ in }))
     async let changes: Void = tenants.change()
     let senders = await concurrently(1...3) { producer in
       var sender = RouteSender(number: producer, dispatcher, tenants)
@@ -85,12 +85,8 @@ extension Scenario {
   }
 
   private static func letterBox(_ identifier: String) -> Store<Journal, Letter> {
-    Store(identifier: identifier, reducer: ReducingTenant { _ in })
+    Store(identifier: identifier, reducer: reducingTenant { _ in })
   }
-}
-
-private protocol Numbered: ActionType where Reply == Void {
-  var number: Int { get }
 }
 
 private struct Letter: Numbered {
@@ -101,17 +97,13 @@ private struct Parcel: Numbered {
   let number: Int
 }
 
-/// A store that only reduces, which a thread calls from its route.
-private final class ReducingTenant<Action: Numbered>: Reducer<Journal, Action> {
-  private let ran: @Sendable (Int) -> Void
-
-  init(ran: @escaping @Sendable (Int) -> Void) {
-    self.ran = ran
-  }
-
-  override func reduce(into model: inout Journal, action: Action) {
+/// Makes the reducer of a store that only reduces, which a thread calls from its route.
+private func reducingTenant<Action: Numbered>(
+  ran: @escaping @Sendable (Int) -> Void
+) -> PlainReducer<Action> {
+  PlainReducer { journal, action in
     ran(action.number)
-    model.entries.append(action.number)
+    journal.entries.append(action.number)
   }
 }
 
@@ -162,7 +154,7 @@ private final class Tenants: Sendable {
     let dispatcher = dispatcher
     make(.none) { dispatcher.unregister(storeIdentifier: "home") }
     make(.letters(1)) {
-      dispatcher.register(store: makeLetters(1, ReducingTenant(ran: note(1))))
+      dispatcher.register(store: makeLetters(1, reducingTenant(ran: note(1))))
     }
     await Task.yield()
     make(.none) { dispatcher.unregister(storeIdentifier: "home") }
@@ -172,7 +164,7 @@ private final class Tenants: Sendable {
     }
     await Task.yield()
     make(.none) { dispatcher.unregister(storeIdentifier: "home") }
-    let weak = SimulatedReference(makeLetters(3, ReducingTenant(ran: note(3))))
+    let weak = SimulatedReference(makeLetters(3, reducingTenant(ran: note(3))))
     make(.weak(3, isReleased: false)) {
       dispatcher.register(store: weak.object!, ownership: .weak)
     }

@@ -7,8 +7,7 @@ extension Scenario {
   static let schedules = Scenario(
     name: "schedules", summary: "scheduled dispatches begin at their times, once, or not at all"
   ) { dispatcher, simulation in
-    let watch = ScheduleWatch(simulation.clock)
-    dispatcher.register(middleware: watch)
+    let watch = ScheduleWatch(of: dispatcher, simulation.clock)
     _ = dispatcher.makeJournal("journal")
     simulation.startThread { simulation.clock.jump(by: .seconds(20)) }
     simulation.startThread { simulation.clock.jump(by: .seconds(-20)) }
@@ -21,8 +20,7 @@ extension Scenario {
           let name = ["0", "1", nil][simulation.draw(below: 3)]
           let isSent = simulation.draw(below: 2) == 0
           inner.addTask {
-            await watch.dispatch(
-              number, in: .seconds(seconds), name, by: dispatcher, isSent: isSent)
+            await watch.dispatch(number, in: .seconds(seconds), name, isSent: isSent)
           }
           try? await simulation.clock.sleep(for: .seconds(1) * simulation.draw(below: 3) / 2)
         }
@@ -31,7 +29,7 @@ extension Scenario {
     // Undisturbed: the second one of a name begins at its time, the first one does not, whatever comes first.
     for (number, seconds) in [(21, [3, 1]), (31, [1, 3])] as [(Int, [Int64])] {
       let handles = (0..<2).map { index in
-        watch.dispatch(number + index, in: .seconds(seconds[index]), "0", by: dispatcher)
+        watch.dispatch(number + index, in: .seconds(seconds[index]), "0")
       }
       let ends = await handles.results
       try check(ends[0].dispatchError?.code == .skipped, "\(number) ended as \(ends[0])")
@@ -47,7 +45,7 @@ extension Scenario {
     name: "repeating", summary: "runs of a repeating schedule come at fixed times, one at a time"
   ) { dispatcher, simulation in
     let (clock, start) = (simulation.clock, simulation.clock.now)
-    let watch = ScheduleWatch(clock)
+    let watch = BeginWatch(clock)
     dispatcher.register(middleware: watch)
     let running = InFlight()
     dispatcher.makeStore("ticks", of: Tick.self) { action, store in
@@ -99,8 +97,7 @@ extension Scenario {
     name: "closed-schedules", summary: "a closed dispatcher cancels what is pending, and is drained"
   ) { dispatcher, simulation in
     let other = simulation.makeDispatcher(name: "other")
-    let watch = ScheduleWatch(simulation.clock)
-    other.register(middleware: watch)
+    let watch = ScheduleWatch(of: other, simulation.clock)
     _ = other.makeJournal("journal")
     let way = simulation.draw(below: 3)
     simulation.startThread {
@@ -113,9 +110,9 @@ extension Scenario {
     var handles: [DispatchHandle] = []
     for number in 1...4 {
       let time = Duration.seconds(Int64(simulation.draw(below: 4)))
-      handles.append(watch.dispatch(number, in: time, number == 1 ? "k" : nil, by: other))
+      handles.append(watch.dispatch(number, in: time, number == 1 ? "k" : nil))
     }
-    handles.append(watch.dispatch(5, in: .seconds(1_000_000), "k", by: other))
+    handles.append(watch.dispatch(5, in: .seconds(1_000_000), "k"))
     other.every(.seconds(1), name: "tick", perform: Entry.note(6))
     let report = await other.drain()
     try check(report.isComplete && other.scheduled.isEmpty, "\(report), \(other.scheduled)")
@@ -137,44 +134,42 @@ extension Duration {
 }
 
 /// An action whose run takes a time.
-private struct Tick: ActionType {
+private struct Tick: Numbered {
   let number: Int
   let time: Duration
 }
 
-/// When scheduled dispatches were made, were due, began and ended.
-private final class ScheduleWatch: Middleware {
+/// Makes scheduled dispatches, and notes when they were due, began and ended.
+private final class ScheduleWatch: Sendable {
   private struct Plan {
     let time: Duration
     let isDate: Bool
   }
 
-  private let clock: VirtualClock
+  private let dispatcher: Dispatcher
+  private let begins: BeginWatch
   private let plans = Shared([Int: Plan]())
-  private let all = Shared([(number: Int, time: Duration)]())
   private let results = Shared([Int: [DispatchResult]]())
-  init(_ clock: VirtualClock) {
-    self.clock = clock
+
+  init(of dispatcher: Dispatcher, _ clock: VirtualClock) {
+    (self.dispatcher, begins) = (dispatcher, BeginWatch(clock))
+    dispatcher.register(middleware: begins)
   }
 
-  var begun: [(number: Int, time: Duration)] { all.now }
+  var begun: [(number: Int, time: Duration)] { begins.begun }
   var completed: Set<Int> { Set(results.now.keys) }
 
   @discardableResult
-  func dispatch(
-    _ number: Int, in time: Duration, _ name: String?, by dispatcher: Dispatcher
-  ) -> DispatchHandle {
+  func dispatch(_ number: Int, in time: Duration, _ name: String?) -> DispatchHandle {
     let modes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "a"), .mainThread]
     return dispatcher.dispatch(
       number % 3 == 0 ? Entry.slow(number) : .work(number), mode: modes[number % 4],
       options: options(number, in: time, name), then: completion(number))
   }
 
-  func dispatch(
-    _ number: Int, in time: Duration, _ name: String?, by dispatcher: Dispatcher, isSent: Bool
-  ) async {
+  func dispatch(_ number: Int, in time: Duration, _ name: String?, isSent: Bool) async {
     guard isSent else {
-      await dispatch(number, in: time, name, by: dispatcher).ended()
+      await dispatch(number, in: time, name).ended()
       return
     }
     await dispatcher.send(
@@ -188,9 +183,8 @@ private final class ScheduleWatch: Middleware {
 
   private func options(_ number: Int, in time: Duration, _ name: String?) -> DispatchOptions {
     let isDate = number % 2 == 0 && number < 20
-    let date = clock.date
-    let now = clock.now.offset
-    plans[number] = Plan(time: now + time, isDate: isDate)
+    let date = begins.clock.date
+    plans[number] = Plan(time: begins.clock.now.offset + time, isDate: isDate)
     let seconds = Double(time.components.seconds)
     let options: DispatchOptions =
       isDate
@@ -198,15 +192,6 @@ private final class ScheduleWatch: Middleware {
       : .delayed(by: time, name: name)
     // The deadline comes with the time, before it, or after.
     return number == 5 || number == 6 ? [options, .timeout(.seconds(2))] : options
-  }
-
-  func willDispatch(
-    transaction: DispatchInfo, action: AnyAction, in store: AnyStore
-  ) -> MiddlewareVerdict {
-    let number = (action as? Entry)?.number ?? (action as? Tick)?.number ?? 0
-    let time = clock.now.offset
-    all.append((number, time))
-    return .pass
   }
 
   /// Each has ended once, and what is delayed has begun at its time, if at all.
