@@ -16,13 +16,11 @@ enum Mutants {
   private static func run(_ mutant: Mutant, _ options: Options) -> Bool {
     let process = Process()
     process.executableURL = Bundle.main.executableURL
-    process.arguments =
-      [
-        "--mutant", mutant.rawValue, "--seeds", "\(options.seeds)", "--from",
-        "\(options.firstSeed)", "--workers", "\(options.workers)",
-      ]
-      + (options.fuzzTime.map { ["--fuzz", "\($0.components.seconds)", "--simulated"] }
-        ?? options.scenarios.flatMap { ["--scenario", $0.name] })
+    let seeds = ["--seeds", "\(options.seeds)", "--from", "\(options.firstSeed)"]
+    let programs =
+      options.fuzzTime.map { ["--fuzz", "\($0.components.seconds)"] }
+      ?? options.scenarios.flatMap { ["--scenario", $0.name] }
+    process.arguments = ["--mutant", mutant.rawValue] + seeds + programs
     process.environment = ProcessInfo.processInfo.environment.merging(
       ["SWIFT_BACKTRACE": "enable=no"]) { $1 }
     let errors = Pipe()
@@ -119,8 +117,7 @@ enum Mutants {
     var runCount = 0
     for (scenarios, seeds) in passes(for: mutant, options) {
       for scenario in scenarios {
-        var explorer = Program.explorer(scenario, options)
-        explorer.mutant = mutant
+        let explorer = Explorer(options.simulation(), mutant: mutant, scenario.body)
         if let failure = explorer.explore(seeds) {
           Program.say(
             "\(name(mutant)) caught after \(runCount + failure.runCount) seeds, "

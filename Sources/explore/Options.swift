@@ -1,6 +1,5 @@
 import DispatchStore
 import DispatchStoreTesting
-import Foundation
 
 /// The options of the command line.
 struct Options {
@@ -10,16 +9,12 @@ struct Options {
   var traced: UInt64?
   var runsMutants = false
   var mutant: Mutant?
-  var order = SimulationOrder.mixed
   /// Whether threads switch before each lock, too.
   var switchesAtLocks = false
-  var workers = ProcessInfo.processInfo.activeProcessorCount
   /// How long to run drawn programs; nil to run the scenarios.
   var fuzzTime: Duration?
   /// The one drawn program to run.
   var seed: UInt64?
-  var isSimulated = true
-  var isOnThreads = true
 
   struct Fault: Error, CustomStringConvertible {
     let description: String
@@ -34,18 +29,14 @@ struct Options {
       --seeds N          how many seeds for each scenario; 10000 unless given
       --from N           the first seed; 0 unless given
       --scenario NAME    this scenario alone; may be repeated
-      --order ORDER      mixed, uniform or rare
       --locks            switches threads before each lock, too: ten times as many steps
-      --workers N        how many worlds run at once; one for each processor unless given
       --trace SEED       prints what happens with one seed
       --mutants          plants bugs in the engine, and says after how many seeds each is found
       --mutant NAME      plants this one alone
       --help             this text
 
       --fuzz SECONDS     runs programs that are drawn, too, in place of the scenarios: half of the time in
-                         simulations, and half on threads; with --from, --order, --workers, --mutant, --mutants
-      --simulated        in simulations alone
-      --threads          on threads alone
+                         simulations, and half on threads; with --from, --mutant, --mutants
       --seed N           the program of this seed alone, in many orders; with --trace, in that order
 
     Scenarios:
@@ -65,15 +56,11 @@ struct Options {
       case "--help", "-h": return nil
       case "--seeds": seeds = try Self.number(option, &left)
       case "--from": firstSeed = try Self.number(option, &left)
-      case "--workers": workers = Int(clamping: try Self.number(option, &left))
       case "--trace": traced = try Self.number(option, &left)
       case "--scenario": names.append(try Self.value(option, &left))
-      case "--order": order = try Self.order(Self.value(option, &left))
       case "--locks": switchesAtLocks = true
       case "--fuzz": fuzzTime = .seconds(Int64(clamping: try Self.number(option, &left)))
       case "--seed": seed = try Self.number(option, &left)
-      case "--simulated": isOnThreads = false
-      case "--threads": isSimulated = false
       case "--mutants": runsMutants = true
       case "--mutant": mutant = try Self.mutant(Self.value(option, &left))
       default: throw Fault(description: "There is no option \(option).")
@@ -83,16 +70,12 @@ struct Options {
     guard !firstSeed.addingReportingOverflow(seeds).overflow else {
       throw Fault(description: "There are no \(seeds) seeds from \(firstSeed) on.")
     }
-    guard isSimulated || isOnThreads else {
-      throw Fault(description: "--simulated and --threads exclude each other.")
-    }
-    guard workers > 0 else { throw Fault(description: "--workers has to be 1 or more.") }
     if !names.isEmpty { scenarios = try names.map(Self.scenario) }
   }
 
   /// The simulation of a seed.
   func simulation(_ seed: UInt64 = 0) -> Simulation {
-    var simulation = Simulation(seed: seed, order: order)
+    var simulation = Simulation(seed: seed)
     if switchesAtLocks { (simulation.switchesAtLocks, simulation.stepLimit) = (true, 1_000_000) }
     return simulation
   }
@@ -110,15 +93,6 @@ struct Options {
       throw Fault(description: "\(option) needs a number, not \"\(text)\".")
     }
     return number
-  }
-
-  private static func order(_ name: String) throws -> SimulationOrder {
-    switch name {
-    case "mixed": .mixed
-    case "uniform": .uniform
-    case "rare": .rare(preemptions: 3)
-    default: throw Fault(description: "There is no order \"\(name)\"; mixed, uniform or rare.")
-    }
   }
 
   private static func mutant(_ name: String) throws -> Mutant {

@@ -62,42 +62,22 @@ enum Program {
     let start = ContinuousClock.now
     for scenario in options.scenarios {
       let began = ContinuousClock.now
-      let failure = explorer(scenario, options).explore(
-        seeds(options), onProgress: progress(scenario, options))
-      let seconds = Self.seconds(since: began)
+      let progress = ExplorationProgress(scenario.name, of: Int(clamping: options.seeds))
+      let failure = Explorer(options.simulation(), scenario.body).explore(
+        options.firstSeed..<options.firstSeed + options.seeds, onProgress: { progress.show($0) })
+      let (name, seconds) = (column(scenario.name, 20), Self.seconds(since: began))
       if let failure {
         failures += 1
-        say("\(name(scenario)) FAILED after \(failure.runCount) seeds, \(seconds) s")
+        say("\(name) FAILED after \(failure.runCount) seeds, \(seconds) s")
         say("\(failure)")
       } else {
-        say("\(name(scenario)) survived \(options.seeds) seeds, \(seconds) s")
+        say("\(name) survived \(options.seeds) seeds, \(seconds) s")
       }
     }
     say(
       "\(options.scenarios.count - failures) of \(options.scenarios.count) scenarios survived, "
         + "\(seconds(since: start)) s")
     return failures == 0
-  }
-
-  static func explorer(_ scenario: Scenario, _ options: Options) -> Explorer {
-    var explorer = Explorer(options.simulation(), scenario.body)
-    explorer.workerCount = options.workers
-    return explorer
-  }
-
-  private static func seeds(_ options: Options) -> Range<UInt64> {
-    options.firstSeed..<options.firstSeed + options.seeds
-  }
-
-  private static func progress(
-    _ scenario: Scenario, _ options: Options
-  ) -> @Sendable (Int) -> Void {
-    let progress = ExplorationProgress(scenario.name, of: Int(clamping: options.seeds))
-    return { progress.show($0) }
-  }
-
-  private static func name(_ scenario: Scenario) -> String {
-    column(scenario.name, 20)
   }
 
   static func column(_ text: String, _ width: Int) -> String {

@@ -5,8 +5,6 @@ import Foundation
 package struct Explorer: Sendable {
   package var simulation: Simulation
   package var mutant: Mutant?
-  /// The number of worlds that run at once.
-  package var workerCount = ProcessInfo.processInfo.activeProcessorCount
   /// The maximum number of runs to spend on shortening a failing schedule.
   package var shorteningLimit = 300
   /// The same for a schedule that stalls, since each such run keeps its threads for ever.
@@ -40,7 +38,7 @@ package struct Explorer: Sendable {
   ) -> ExplorationFailure? {
     CrashNote.install()
     let group = DispatchGroup()
-    for worker in 0..<max(1, workerCount) {
+    for worker in 0..<ProcessInfo.processInfo.activeProcessorCount {
       group.enter()
       Thread.detachNewThread {
         Processor.pin(to: worker)

@@ -6,11 +6,8 @@ enum Fuzz {
   /// Whether no program failed; with a mutant, whether one did.
   static func run(_ options: Options, for time: Duration) -> Bool {
     if options.mutant != nil { return finds(options, for: time) }
-    let kinds = [options.isSimulated, options.isOnThreads]
-    let share = kinds == [true, true] ? time / 2 : time
     Program.say("from seed \(first(options)) on")
-    return (!options.isSimulated || runSimulated(options, for: share))
-      && (!options.isOnThreads || runOnThreads(options, for: share))
+    return runSimulated(options, for: time / 2) && runOnThreads(options, for: time / 2)
   }
 
   private static func first(_ options: Options) -> UInt64 { options.seed ?? options.firstSeed }

@@ -73,7 +73,6 @@ struct FuzzSimulated {
         throw Broken(description: ([fault] + outcome.faults.dropFirst()).joined(separator: "; "))
       }
     }
-    explorer.workerCount = options.workers
     explorer.shorteningLimit = limit
     return explorer.explore(seeds) { _ in totals.showProgress() }
   }
