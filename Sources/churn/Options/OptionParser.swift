@@ -37,7 +37,6 @@ struct OptionParser {
     case "--limit": options.limit = try count(of: name, attached)
     case "--rounds": options.rounds = try count(of: name, attached, upTo: 1000)
     case "--json": options.printsJSON = try flag(name, attached)
-    case "--log": options.logsActions = try flag(name, attached)
     case "--follow": options.followed = try followed(value(of: name, attached))
     case "--record": options.recorded = try record(value(of: name, attached))
     case "--persist": options.persisted = try value(of: name, attached)

@@ -24,7 +24,6 @@ struct Options: Equatable, Sendable {
   /// The number of times that everything is replayed; nil for the default.
   var rounds: Int?
   var printsJSON = false
-  var logsActions = false
   /// The file to which the answers are written while they change.
   var followed: String?
   /// The database in which the replay is saved.
@@ -35,10 +34,10 @@ struct Options: Equatable, Sendable {
 
   /// The number of times that everything is replayed.
   ///
-  /// By default once if a part of each replay is written: its actions with `--log`, its answers with `--follow`, its
-  /// stores with `--persist`, its log with `--record`.
+  /// By default once if a part of each replay is written: its answers with `--follow`, its stores with `--persist`, its
+  /// log with `--record`.
   var roundCount: Int {
-    let isWritten = logsActions || followed != nil || persisted != nil || recorded != nil
+    let isWritten = followed != nil || persisted != nil || recorded != nil
     return rounds ?? (isWritten ? 1 : 3)
   }
 }

@@ -19,9 +19,8 @@ enum Usage {
       --copies N        N copies of the history side by side, each under a folder of its own
       --limit N         the first N commits only
       --rounds N        replays everything N times, the modes by turns, and shows medians and spreads
-                        (default: \(defaults.roundCount); 1 with --log, --follow or --record)
+                        (default: \(defaults.roundCount); 1 with --follow or --record)
       --json            the answers and the modes' figures as JSON
-      --log             lines on standard error: where an action begins and ends, for each store
       --follow FILE     writes the answers to FILE while they change: JSON, a line for each author, file,
                         folder and day that has changed; applied in order, the lines of a mode give its
                         answers. Each replay of a mode begins with a line that names it

@@ -6,8 +6,7 @@ enum Replayers {
   static func all(
     for options: Options, recordedBy recorder: DispatchRecorder? = nil
   ) throws(Failure) -> [any Replayer] {
-    var hooks: [Hook] = options.logsActions ? [.logging()] : []
-    if let recorder { hooks.append(Hook(recorder)) }
+    let hooks = recorder.map { [Hook($0)] } ?? []
     let database: ReplayDatabase? =
       if let file = options.persisted { try .file(file) } else { nil }
     let dispatched = options.modes.map { mode in

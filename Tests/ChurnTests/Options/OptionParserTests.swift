@@ -18,8 +18,7 @@ import Testing
   @Test func readsEveryOption() throws {
     let options = try OptionParser.parse([
       "--repo", "/a b", "--mode", "lanes", "--in-flight", "7", "--producers=3", "--copies", "2",
-      "--limit", "9", "--rounds", "5", "--json", "--log", "--follow", "a.jsonl",
-      "--help",
+      "--limit", "9", "--rounds", "5", "--json", "--follow", "a.jsonl", "--help",
     ])
 
     var expected = Options()
@@ -31,7 +30,6 @@ import Testing
     expected.limit = 9
     expected.rounds = 5
     expected.printsJSON = true
-    expected.logsActions = true
     expected.followed = "a.jsonl"
     expected.showsHelp = true
     #expect(options == expected)
@@ -41,11 +39,6 @@ import Testing
     let options = try OptionParser.parse(["--persist", "a.db"])
     #expect(options.persisted == "a.db" && options.modes == [.serial])
     #expect(try OptionParser.parse(["--persist=a.db", "--mode", "sync"]).modes == [.sync])
-  }
-
-  @Test func replaysOnceWhereEachActionIsLogged() throws {
-    #expect(try OptionParser.parse(["--log"]).roundCount == 1)
-    #expect(try OptionParser.parse(["--log", "--rounds", "2"]).roundCount == 2)
   }
 
   @Test func replaysOnceWhereTheAnswersAreFollowed() throws {
