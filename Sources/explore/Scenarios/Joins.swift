@@ -46,9 +46,7 @@ extension Scenario {
       try check(next.isSuccess, "\(next)")
     }
   }
-}
 
-extension Scenario {
   /// Blocks that wait for what joins, or is delayed, and then needs each other's lanes.
   static let lateRings = Scenario(
     name: "late-rings", summary: "a ring is refused that closes when what is waited for begins"

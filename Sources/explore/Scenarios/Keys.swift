@@ -28,9 +28,7 @@ extension Scenario {
         || other.dispatchError?.code == .idempotencyKeyReused,
       "another action with the same key ended as \(other)")
   }
-}
 
-extension Scenario {
   /// Requests with two keys, while the program forgets them; at times only one key is remembered.
   static let forgottenKeys = Scenario(
     name: "forgotten-keys", summary: "a restart remembers the keys that the process remembered"

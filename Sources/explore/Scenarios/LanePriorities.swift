@@ -11,47 +11,13 @@ extension Scenario {
     let modes: [Dispatcher.Mode] = [.serial, .serial(lane: "a"), .mainThread]
     for mode in modes { dispatcher.usePriorities(in: mode) }
     let plans = (1...3).map { producer in
-      (1...5).map { Plan(producer * 10 + $0, lane: simulation.draw(below: 3), simulation) }
-    }
-    let lanes = Dictionary(uniqueKeysWithValues: plans.joined().map { ($0.number, $0.lane) })
-    let holders = Holders<Int>()
-    _ = dispatcher.makeJournal("journal") { holders.note($0, in: [lanes[abs($0)]!]) }
-    await concurrently(plans) { plans in
-      var handles: [DispatchHandle] = []
-      await withTaskGroup { sends in
-        for plan in plans {
-          let options = plan.options(after: handles.last)
-          let mode = modes[plan.lane]
-          // A dispatch that is sent to the main queue goes there first, and so may come later than later ones.
-          if plan.isSent, mode != .mainThread {
-            sends.addImmediateTask {
-              await dispatcher.send(plan.entry, to: "journal", mode: mode, options: options)
-            }
-            continue
-          }
-          let handle = dispatcher.dispatch(
-            storeIdentifier: "journal", action: plan.entry, mode: mode, options: options)
-          if plan.isCancelled { simulation.startThread { handle.cancel() } }
-          handles.append(handle)
-        }
-      }
-      for handle in handles { await handle.ended() }
-    }
-    let begun = holders.begun
-    for plan in plans.joined() where !plan.isCancelled {
-      try check(begun.contains(plan.number), "\(plan) has not run")
-    }
-    try check(holders.faults.now.isEmpty, "\(holders.faults.now)")
-    for plans in plans {
-      for (index, later) in plans.enumerated() {
-        for earlier in plans[..<index] where later.mayNotOvertake(earlier) {
-          guard let one = begun.firstIndex(of: earlier.number),
-            let other = begun.firstIndex(of: later.number)
-          else { continue }
-          try check(one < other, "\(later) has overtaken \(earlier): \(begun)")
-        }
+      (1...5).map {
+        LanePlan(producer * 10 + $0, in: [simulation.draw(below: 3)], simulation)
       }
     }
+    let run = await LaneRun(of: plans, by: dispatcher) { modes[$0.lanes[0]] }
+    try run.checkHolders()
+    try run.checkOrder()
   }
 
   /// Dispatches that wait behind one that holds a lane, and one that is dispatched when the first of them runs.
@@ -79,10 +45,10 @@ extension Scenario {
       holding.with { $0 = continuation }
       dispatcher.dispatch(action: Entry.late(100), mode: mode)
     }
-    var (model, waiting) = ([Plan](), Set<Int>())
+    var (model, waiting) = ([LanePlan](), Set<Int>())
     var handles: [DispatchHandle] = []
     for number in 1...7 {
-      let plan = Plan(number, lane: 0, simulation)
+      let plan = LanePlan(number, in: [0], simulation)
       model.append(plan)
       if plan.hasKey || plan.isAfter && number > 1 { waiting.insert(number) }
       handles.append(
@@ -100,41 +66,5 @@ extension Scenario {
       if expected.count == 1 { expected.append(99) }
     }
     try check(order.now == expected, "\(order.now) instead of \(expected)")
-  }
-}
-
-/// A dispatch to a lane with priorities, as it was drawn.
-private struct Plan: Sendable, CustomStringConvertible {
-  let number: Int
-  let lane: Int
-  let priority: Operation.QueuePriority
-  let isSlow: Bool
-  let isSent: Bool
-  let isCancelled: Bool
-  /// Whether it is after another one, and whether it has a key.
-  let isAfter: Bool
-  let hasKey: Bool
-
-  init(_ number: Int, lane: Int, _ simulation: SimulationControl) {
-    (self.number, self.lane) = (number, lane)
-    priority = [.low, .normal, .high][simulation.draw(below: 3)]
-    isSlow = simulation.draw(below: 2) == 0
-    isSent = simulation.draw(below: 3) == 0
-    isCancelled = simulation.draw(below: 6) == 0
-    isAfter = simulation.draw(below: 3) == 0
-    hasKey = simulation.draw(below: 4) == 0
-  }
-
-  var entry: Entry { isSlow ? .slow(number) : .work(number) }
-  var description: String { "\(number) in lane \(lane) with priority \(priority.rawValue)" }
-
-  func options(after other: DispatchHandle?) -> DispatchOptions {
-    let before = isAfter ? other.map { DispatchOptions.after($0) } : nil
-    return [before ?? [], .priority(priority), hasKey ? .exclusive("key") : []]
-  }
-
-  /// Whether it has its turn after one that came before it from the same producer.
-  func mayNotOvertake(_ other: Plan) -> Bool {
-    lane == other.lane && (priority == other.priority || hasKey)
   }
 }

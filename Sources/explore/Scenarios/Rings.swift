@@ -132,9 +132,7 @@ extension Scenario {
       made.with { $0 = [:] }
     }
   }
-}
 
-extension Scenario {
   /// Dispatches that have all units of a limit, and await others that need one.
   static let unitRings = Scenario(
     name: "unit-rings", summary: "of the waits that close a ring through a limit, one is refused"

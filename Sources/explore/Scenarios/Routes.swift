@@ -33,9 +33,7 @@ extension Scenario {
       try check(sent.completions.now == 1, "\(sent) completed \(sent.completions.now) times")
     }
   }
-}
 
-extension Scenario {
   /// Registers stores for the same type of actions on several threads.
   static let registering = Scenario(
     name: "registering",

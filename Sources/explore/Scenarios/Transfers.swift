@@ -13,64 +13,30 @@ extension Scenario {
       for lane in 0..<3 { dispatcher.usePriorities(in: .serial(lane: lane)) }
     }
     let plans = (1...3).map { producer in
-      (1...4).map { Transfer(producer * 10 + $0, simulation) }
+      (1...4).map { number in
+        let first = simulation.draw(below: 3)
+        let step = 1 + simulation.draw(below: 2)
+        let all = [first, (first + step) % 3, (first + 2 * step) % 3]
+        return LanePlan(
+          producer * 10 + number, in: Array(all.prefix([1, 2, 2, 3][simulation.draw(below: 4)])),
+          simulation, priorities: usesPriorities ? [.normal, .high] : [.normal], mayTimeOut: true)
+      }
     }
-    let lanes = Dictionary(uniqueKeysWithValues: plans.joined().map { ($0.number, $0.lanes) })
-    let accounts = Holders<Int>()
-    _ = dispatcher.makeJournal("journal") { accounts.note($0, in: lanes[abs($0)]!) }
-    let results = Shared([Int: DispatchResult]())
     if simulation.draw(below: 3) == 0 {
       simulation.startThread {
         dispatcher.queue.isSuspended = true
         simulation.startThread { dispatcher.queue.isSuspended = false }
       }
     }
-    await concurrently(plans) { plans in
-      var handles: [(Int, DispatchHandle)] = []
-      await withTaskGroup { sends in
-        for plan in plans {
-          let options = plan.options(after: handles.last?.1, usesPriorities)
-          let mode = Dispatcher.Mode.serial(lanes: plan.lanes)
-          if plan.isSent {
-            sends.addImmediateTask {
-              results[plan.number] = await dispatcher.send(
-                plan.entry, to: "journal", mode: mode, options: options
-              ).result
-            }
-            continue
-          }
-          let handle = dispatcher.dispatch(
-            storeIdentifier: "journal", action: plan.entry, mode: mode, options: options)
-          if plan.isCancelled { simulation.startThread { handle.cancel() } }
-          handles.append((plan.number, handle))
-        }
-      }
-      for (number, handle) in handles {
-        results[number] = await handle.result
-      }
-    }
-    try check(accounts.faults.now.isEmpty, "\(accounts.faults.now)")
-    let begun = accounts.begun
+    let run = await LaneRun(of: plans, by: dispatcher) { .serial(lanes: $0.lanes) }
     for plan in plans.joined() where !plan.mayEndEarly {
-      try check(
-        results[plan.number]?.isSuccess == true, "\(plan): \(results[plan.number]!)")
-      try check(begun.contains(plan.number), "\(plan) has not run")
+      let result = run.results[plan.number]
+      try check(result?.isSuccess == true, "\(plan): \(result!)")
     }
-    if usesPriorities { return }
-    for plans in plans {
-      for (index, later) in plans.enumerated() {
-        for earlier in plans[..<index] where !Set(later.lanes).isDisjoint(with: earlier.lanes) {
-          guard let one = begun.firstIndex(of: earlier.number),
-            let other = begun.firstIndex(of: later.number)
-          else { continue }
-          try check(one < other, "\(later) has overtaken \(earlier): \(begun)")
-        }
-      }
-    }
+    try run.checkHolders()
+    if !usesPriorities { try run.checkOrder() }
   }
-}
 
-extension Scenario {
   /// Dispatches in two of three lanes that begin later, and repeats that join them and so wait for them before.
   static let lateTransfers = Scenario(
     name: "late-transfers",
@@ -95,45 +61,5 @@ extension Scenario {
       }
     }
     for result in results.now { try check(result.isSuccess, "\(result)") }
-  }
-}
-
-/// A dispatch in some lanes, as it was drawn.
-private struct Transfer: Sendable, CustomStringConvertible {
-  let number: Int
-  let lanes: [Int]
-  let isSlow: Bool
-  let isSent: Bool
-  let isCancelled: Bool
-  let timesOut: Bool
-  let isAfter: Bool
-  let hasKey: Bool
-  let isUrgent: Bool
-
-  init(_ number: Int, _ simulation: SimulationControl) {
-    self.number = number
-    let first = simulation.draw(below: 3)
-    let step = 1 + simulation.draw(below: 2)
-    let all = [first, (first + step) % 3, (first + 2 * step) % 3]
-    lanes = Array(all.prefix([1, 2, 2, 3][simulation.draw(below: 4)]))
-    isSlow = simulation.draw(below: 2) == 0
-    isSent = simulation.draw(below: 3) == 0
-    isCancelled = simulation.draw(below: 6) == 0
-    timesOut = simulation.draw(below: 8) == 0
-    isAfter = simulation.draw(below: 4) == 0
-    hasKey = simulation.draw(below: 4) == 0
-    isUrgent = simulation.draw(below: 2) == 0
-  }
-
-  var entry: Entry { isSlow ? .slow(number) : .work(number) }
-  var description: String { "\(number) in lanes \(lanes)" }
-  var mayEndEarly: Bool { isCancelled || timesOut }
-
-  func options(after other: DispatchHandle?, _ usesPriorities: Bool) -> DispatchOptions {
-    [
-      isAfter ? .after(other.map { [$0] } ?? []) : [], hasKey ? .exclusive("key") : [],
-      timesOut ? .timeout(.milliseconds(number)) : [],
-      usesPriorities && isUrgent ? .priority(.high) : [],
-    ]
   }
 }
