@@ -38,16 +38,13 @@ extension Scenario {
     }
     let postings = (1...7).map { Posting($0, simulation) }
     let results = Shared([Int: DispatchResult]())
-    await withTaskGroup { group in
-      for posting in postings {
-        group.addTask {
-          results[posting.number] = await dispatcher.result(
-            of: posting, mode: posting.mode, isSent: posting.isSent)
-          checkSum("a caller")
-        }
-      }
-      group.addTask { for _ in 0..<4 { checkSum("a reader") } }
+    async let reader: Void = { for _ in 0..<4 { checkSum("a reader") } }()
+    await concurrently(postings) { posting in
+      results[posting.number] = await dispatcher.result(
+        of: posting, mode: posting.mode, isSent: posting.isSent)
+      checkSum("a caller")
     }
+    await reader
     try check(faults.now.isEmpty, "\(faults.now)")
     for (index, store) in stores.enumerated() {
       let done = postings.filter { !$0.fails }

@@ -11,24 +11,18 @@ extension Scenario {
     let waits = DispatchLimit(2, overflow: .wait)
     let ends = Shared([Int: Bool]())
     let modes: [Dispatcher.Mode] = [.async, .serial(lane: "a"), .serial(lane: "b"), .serial]
-    await withTaskGroup { group in
-      for number in 1...6 {
-        group.addTask {
-          let mode = modes[number % 4]
-          var options = DispatchOptions.limited(by: waits)
-          if number == 5 { options = [options, .timeout(.milliseconds(500))] }
-          let result = await store.send(
-            number.isMultiple(of: 2) ? Entry.slow(number) : .work(number), mode: mode,
-            options: options)
-          ends[number] = result.isSuccess
-        }
-      }
-      group.addTask {
-        await dispatcher.cancelAtSomeTime {
-          await store.send(Entry.slow(7), options: .limited(by: waits))
-        }
-      }
+    async let cancelled: Void = dispatcher.cancelAtSomeTime {
+      await store.send(Entry.slow(7), options: .limited(by: waits))
     }
+    await concurrently(1...6) { number in
+      var options = DispatchOptions.limited(by: waits)
+      if number == 5 { options = [options, .timeout(.milliseconds(500))] }
+      ends[number] = await store.send(
+        number.isMultiple(of: 2) ? Entry.slow(number) : .work(number), mode: modes[number % 4],
+        options: options
+      ).isSuccess
+    }
+    await cancelled
     try check(inFlight.now == 0, "\(inFlight.now) are left")
     try check(inFlight.most <= 2, "\(inFlight.most) of 2")
     for number in [1, 2, 3, 4, 6] { try check(ends[number] == true, "\(ends.now)") }
@@ -74,20 +68,13 @@ extension Scenario {
     chain(1, 3)
     chain(11, 2)
     let early = Shared(0)
-    await withTaskGroup { group in
-      for _ in 0..<3 {
-        group.addTask {
-          let report = await dispatcher.drain()
-          if begun.now != ended.now || begun.now != 7 || !report.isComplete {
-            early.with { $0 += 1 }
-          }
-        }
-      }
-      group.addTask {
-        // Accepted before a drain has closed it, or refused.
-        await store.send(Entry.note(21))
-      }
+    // Accepted before a drain has closed it, or refused.
+    async let other = store.send(Entry.note(21))
+    await concurrently(0..<3) { _ in
+      let report = await dispatcher.drain()
+      if begun.now != ended.now || begun.now != 7 || !report.isComplete { early.with { $0 += 1 } }
     }
+    _ = await other
     try check(early.now == 0, "\(early.now) drains ended before the work")
     let late = await store.send(Entry.note(22))
     try check(late.dispatchError?.code == .dispatcherClosed, "\(late)")

@@ -141,10 +141,8 @@ private final class Shop: Sendable {
   }
 
   func run(_ requests: [Request]) async {
-    await withTaskGroup { group in
-      for request in requests {
-        for attempt in 0..<3 { group.addTask { await self.run(request, attempt) } }
-      }
+    await concurrently(requests) { request in
+      await concurrently(0..<3) { await self.run(request, $0) }
     }
   }
 

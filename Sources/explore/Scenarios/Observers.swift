@@ -24,16 +24,12 @@ extension Scenario {
         if change.value.entries.last == 2 { store.updateModel { $0.entries.append(9) } }
       },
     ]
-    await withTaskGroup { group in
-      for number in 1...3 {
-        group.addTask {
-          dispatcher.dispatch(action: Echo(10 + number), mode: .sync)
-          let mode: Dispatcher.Mode = number == 3 ? .async : .sync
-          _ = await dispatcher.dispatch(action: Entry.note(number), mode: mode).result
-          let version = store.model.entries.firstIndex(of: number).map { UInt64($0 + 1) }
-          if !delivered.now.contains(version ?? 0) { late.append(number) }
-        }
-      }
+    await concurrently(1...3) { number in
+      dispatcher.dispatch(action: Echo(10 + number), mode: .sync)
+      let mode: Dispatcher.Mode = number == 3 ? .async : .sync
+      _ = await dispatcher.dispatch(action: Entry.note(number), mode: mode).result
+      let version = store.model.entries.firstIndex(of: number).map { UInt64($0 + 1) }
+      if !delivered.now.contains(version ?? 0) { late.append(number) }
     }
     let entries = store.model.entries
     try check(entries.sorted() == [1, 2, 3, 9], "\(entries)")

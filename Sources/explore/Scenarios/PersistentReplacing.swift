@@ -11,21 +11,14 @@ extension Scenario {
     dispatcher.onWarning { _ in }
     let persistence = try await database.open(for: dispatcher)
     let (results, faults) = (Shared([Int: DispatchResult]()), Shared([String]()))
-    await withTaskGroup { group in
-      for owner in 1...2 {
-        group.addTask {
-          for round in 1...2 {
-            await dispatcher.replace(.ledger(), of: owner, entering: 100 * owner + round, faults)
-          }
-        }
-      }
-      for number in 1...9 {
-        let plan = LedgerPlan(number, simulation)
-        group.addTask {
-          results[number] = await plan.run(by: dispatcher)
-        }
+    let plans = (1...9).map { LedgerPlan($0, simulation) }
+    async let owners: [Void] = concurrently(1...2) { owner in
+      for round in 1...2 {
+        await dispatcher.replace(.ledger(), of: owner, entering: 100 * owner + round, faults)
       }
     }
+    await concurrently(plans) { results[$0.number] = await $0.run(by: dispatcher) }
+    _ = await owners
     try check(faults.now.isEmpty, "\(faults.now)")
     await dispatcher.drain()
     try await persistence.flush()

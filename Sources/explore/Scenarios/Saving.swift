@@ -299,14 +299,11 @@ private final class Vault: Sendable {
   func run(_ drawn: [VaultPlan]) async {
     plans.with { $0 = Dictionary(uniqueKeysWithValues: drawn.map { ($0.number, $0) }) }
     let limit = DispatchLimit(2, overflow: .wait)
-    await withTaskGroup { group in
-      for part in 0..<3 {
-        group.addTask {
-          for plan in drawn where plan.number % 3 == part { await self.run(plan, limit) }
-        }
-      }
-      group.addTask { for _ in 0..<6 { await self.readSaved() } }
+    async let reader: Void = { for _ in 0..<6 { await self.readSaved() } }()
+    await concurrently(0..<3) { part in
+      for plan in drawn where plan.number % 3 == part { await self.run(plan, limit) }
     }
+    await reader
   }
 
   /// Reads an element once it is saved, and checks that its last change is.

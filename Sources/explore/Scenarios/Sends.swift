@@ -13,30 +13,24 @@ extension Scenario {
       store: JournalStore(identifier: "applied", reducer: ApplyingReducer { inLane.note($0) }))
     let outcome = Shared<StoreOutcome?>(nil)
     let mode = Dispatcher.Mode.serial(lane: "a")
-    await withTaskGroup { group in
-      for producer in 1...3 {
-        group.addTask {
-          dispatcher.dispatch(
-            storeIdentifier: "journal", action: Entry.work(producer * 10 + 1), mode: mode)
-          await store.send(
-            producer == 2 ? Entry.slow(22) : Entry.work(producer * 10 + 2), mode: mode)
-          await applied.send(Entry.note(producer), mode: mode)
-          await store.send(Entry.note(producer * 10 + 3), mode: mode)
-          await applied.send(Entry.note(producer), mode: mode)
-        }
-      }
-      group.addTask {
-        await dispatcher.cancelAtSomeTime {
-          let result = await store.send(Entry.slow(41), mode: mode)
-          outcome.with { $0 = result["journal"] }
-        }
-      }
-      group.addTask {
-        dispatcher.queue.isSuspended = true
-        try? await simulation.delay(upTo: .seconds(1))
-        dispatcher.queue.isSuspended = false
-      }
+    async let cancelled: Void = dispatcher.cancelAtSomeTime {
+      let result = await store.send(Entry.slow(41), mode: mode)
+      outcome.with { $0 = result["journal"] }
     }
+    async let suspended: Void = {
+      dispatcher.queue.isSuspended = true
+      try? await simulation.delay(upTo: .seconds(1))
+      dispatcher.queue.isSuspended = false
+    }()
+    await concurrently(1...3) { producer in
+      dispatcher.dispatch(
+        storeIdentifier: "journal", action: Entry.work(producer * 10 + 1), mode: mode)
+      await store.send(producer == 2 ? Entry.slow(22) : Entry.work(producer * 10 + 2), mode: mode)
+      await applied.send(Entry.note(producer), mode: mode)
+      await store.send(Entry.note(producer * 10 + 3), mode: mode)
+      await applied.send(Entry.note(producer), mode: mode)
+    }
+    _ = await (cancelled, suspended)
     await store.send(Entry.note(50), mode: mode)
     try check(applied.model.entries.sorted() == [1, 1, 2, 2, 3, 3], "\(applied.model.entries)")
     let entries = store.model.entries

@@ -48,15 +48,12 @@ extension Scenario {
     simulation.startThread { observe(7, .queue(DispatchQueue(label: "late")), true) }
     simulation.startThread { cancel(3) }
     simulation.startThread { cancel(5) }
-    await withTaskGroup { group in
-      for number in 1...3 {
-        group.addTask {
-          let mode: Dispatcher.Mode = [.sync, .async, .serial][number - 1]
-          _ = await dispatcher.dispatch(action: Entry.note(number), mode: mode).result
-        }
-      }
-      group.addTask { store.updateModel { $0.entries.append(4) } }
+    async let update: Void = store.updateModel { $0.entries.append(4) }
+    await concurrently(1...3) { number in
+      let mode: Dispatcher.Mode = [.sync, .async, .serial][number - 1]
+      _ = await dispatcher.dispatch(action: Entry.note(number), mode: mode).result
     }
+    await update
     // No dispatch waits for observers on queues, nor for those that are added meanwhile.
     while tokens[6] == nil || tokens[7] == nil || delivered[4]?.last != 4
       || delivered[7]?.last != 4 || delivered[6]?.last != 4

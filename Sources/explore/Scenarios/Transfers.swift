@@ -43,23 +43,17 @@ extension Scenario {
     summary: "dispatches in several lanes that wait for no other are not refused"
   ) { dispatcher, simulation in
     _ = dispatcher.makeJournal("journal") { _ in }
-    let results = Shared([DispatchResult]())
-    await withTaskGroup { group in
-      for number in 0..<6 {
-        let first = simulation.draw(below: 3)
-        let lanes = [first, (first + 1 + simulation.draw(below: 2)) % 3]
-        let delay = Duration.milliseconds(simulation.draw(below: 2))
-        for _ in 0..<2 {
-          group.addTask {
-            let result = await dispatcher.dispatch(
-              action: Entry.work(number), mode: .serial(lanes: lanes),
-              options: [.idempotencyKey(number), .delayed(by: delay)]
-            ).result
-            results.append(result)
-          }
-        }
-      }
+    let plans = (0..<6).map { number in
+      let (first, step) = (simulation.draw(below: 3), 1 + simulation.draw(below: 2))
+      let delay = Duration.milliseconds(simulation.draw(below: 2))
+      return (number: number, lanes: [first, (first + step) % 3], delay: delay)
     }
-    for result in results.now { try check(result.isSuccess, "\(result)") }
+    let results = await concurrently((plans + plans).sorted { $0.number < $1.number }) { plan in
+      await dispatcher.dispatch(
+        action: Entry.work(plan.number), mode: .serial(lanes: plan.lanes),
+        options: [.idempotencyKey(plan.number), .delayed(by: plan.delay)]
+      ).result
+    }
+    for result in results { try check(result.isSuccess, "\(result)") }
   }
 }

@@ -30,18 +30,15 @@ extension Scenario {
       ).resultIfEnded
       isRefused.with { $0 = result?.isRefused == true }
     }
-    await withTaskGroup { group in
-      for producer in 1...3 {
-        group.addTask {
-          await Turn.$producer.withValue(producer) {
-            for step in 1...3 { await store.send(Entry.note(producer * 10 + step), mode: mode) }
-          }
-        }
-      }
-      group.addTask {
-        await dispatcher.cancelAtSomeTime { await store.send(Entry.note(41), mode: mode) }
+    async let cancelled: Void = dispatcher.cancelAtSomeTime {
+      await store.send(Entry.note(41), mode: mode)
+    }
+    await concurrently(1...3) { producer in
+      await Turn.$producer.withValue(producer) {
+        for step in 1...3 { await store.send(Entry.note(producer * 10 + step), mode: mode) }
       }
     }
+    await cancelled
     let result = await block.result
     let entries = store.model.entries
     try check(result.isSuccess, "\(result)")

@@ -12,17 +12,14 @@ extension Scenario {
     let moves = (0..<5).map { _ in
       (isUndo: simulation.draw(below: 3) > 0, mode: simulation.drawMode())
     }
-    await withTaskGroup { group in
-      for entry in entries { group.addTask { _ = await entry.make(dispatcher) } }
-      for move in moves {
-        group.addTask {
-          let handle = move.isUndo ? history.undo(mode: move.mode) : history.redo(mode: move.mode)
-          let result = await handle.result
-          if !result.isSuccess { books.faults.note("a step ended as \(result)") }
-          books.check("a caller")
-        }
-      }
+    async let made = concurrently(entries) { await $0.make(dispatcher) }
+    await concurrently(moves) { move in
+      let handle = move.isUndo ? history.undo(mode: move.mode) : history.redo(mode: move.mode)
+      let result = await handle.result
+      if !result.isSuccess { books.faults.note("a step ended as \(result)") }
+      books.check("a caller")
     }
+    _ = await made
     let last = books.stores.map(\.model.plain)
     var steps = 0
     while history.canUndo, steps < 100 {
@@ -51,14 +48,9 @@ extension Scenario {
     let books = Books(dispatcher)
     let entries = (1...6).map { BookEntry($0, simulation) }
     let results = Shared([Int: DispatchResult]())
-    await withTaskGroup { group in
-      for entry in entries {
-        group.addTask {
-          results[entry.number] = await entry.make(dispatcher)
-        }
-      }
-      group.addTask { await books.travel(with: recorder) }
-    }
+    async let traveller: Void = books.travel(with: recorder)
+    await concurrently(entries) { results[$0.number] = await $0.make(dispatcher) }
+    await traveller
     try books.checkFaults()
     let log = recorder.log
     for entry in entries {
