@@ -48,9 +48,8 @@ enum Fuzz {
       Program.say("\(name) SURVIVED, \(fuzz.totals.line)")
       return false
     }
-    Program.say(
-      "\(name) caught after \(failure.runCount) programs, \(seconds) s: \(failure.text.prefix(100))"
-    )
+    let (count, text) = (failure.seed - first(options) + 1, "\(failure.failure)".prefix(100))
+    Program.say("\(name) caught after \(count) programs, \(seconds) s: \(text)")
     return true
   }
 }

@@ -154,6 +154,9 @@ struct FuzzOutcome: Sendable {
   let refusalCount: Int
   var faults: [String]
 
+  /// Nil if every promise was kept.
+  var fault: String? { faults.isEmpty ? nil : faults.joined(separator: "; ") }
+
   init(_ run: FuzzRun, faults: [String]) {
     dispatchCount = run.present.now.handles.count
     refusalCount = run.refusals.now

@@ -7,25 +7,16 @@ struct FuzzSimulated {
   let totals = FuzzTotals("simulated")
   private static let seedsAtOnce: UInt64 = 200
 
-  struct Failure {
-    let seed: UInt64
-    let text: String
-    let runCount: UInt64
-  }
-
   /// Runs until a program fails, or the time is over.
   ///
   /// - Parameter program: The program of all seeds, which draw the schedule alone; nil to draw it as well.
   func run(
     _ program: FuzzProgram? = nil, from first: UInt64, until end: ContinuousClock.Instant
-  ) -> Failure? {
+  ) -> ExplorationFailure? {
     var next = first
     while .now < end {
       let seeds = next..<next + Self.seedsAtOnce
-      if let failure = failure(of: program, seeds) {
-        return Failure(
-          seed: failure.seed, text: "\(failure.failure)", runCount: failure.seed - first + 1)
-      }
+      if let failure = failure(of: program, seeds) { return failure }
       next = seeds.upperBound
     }
     return nil
@@ -36,26 +27,26 @@ struct FuzzSimulated {
     Scenario(name: "program-\(seed)", summary: "a drawn program") { _, simulation in
       let program = FuzzDraw.program(seed: seed)
       let outcome = try await FuzzRun.run(program, on: SimulatedHost(control: simulation))
-      if let fault = outcome.faults.first { throw Broken(description: fault) }
+      if let fault = outcome.fault { throw Broken(description: fault) }
     }
   }
 
   /// Prints a failure, and the smallest program that was found to fail like that.
-  func report(_ failure: Failure, of program: FuzzProgram? = nil) {
+  func report(_ failure: ExplorationFailure, of program: FuzzProgram? = nil) {
     let program = program ?? FuzzDraw.program(seed: failure.seed)
-    Program.say("Seed \(failure.seed) fails: \(failure.text)\n\(FuzzText.of(program))")
-    let kind = Self.kind(failure.text)
+    Program.say("Seed \(failure.seed) fails: \(failure.failure)\n\(FuzzText.of(program))")
+    let kind = Self.kind(failure)
     let seeds = failure.seed..<failure.seed + Self.seedsAtOnce
     let smallest = FuzzShrinking.shrink(program, for: .seconds(60)) { candidate in
-      self.failure(of: candidate, seeds).map { Self.kind("\($0.failure)") } == kind
+      self.failure(of: candidate, seeds).map(Self.kind) == kind
     }
     Program.say("The smallest program found that fails like that:\n\(FuzzText.of(smallest))")
     if let found = self.failure(of: smallest, seeds, shortening: 300) { Program.say(found) }
   }
 
   /// The text of a failure without its numbers.
-  private static func kind(_ text: String) -> String {
-    String(text.filter { !$0.isNumber }.prefix(40))
+  private static func kind(_ failure: ExplorationFailure) -> String {
+    String("\(failure.failure)".filter { !$0.isNumber }.prefix(40))
   }
 
   /// - Parameter limit: How many runs may be spent on a short schedule.
@@ -63,17 +54,14 @@ struct FuzzSimulated {
     of program: FuzzProgram?, _ seeds: Range<UInt64>, shortening limit: Int = 0
   ) -> ExplorationFailure? {
     let totals = totals
-    var explorer = Explorer(options.simulation(), mutant: options.mutant) {
-      dispatcher in
-      guard let control = dispatcher.simulation else { return }
+    var explorer = Explorer(options.simulation(), mutant: options.mutant) { dispatcher in
+      let control = dispatcher.simulation!
       let drawn = program ?? FuzzDraw.program(seed: control.seed)
       let outcome = try await FuzzRun.run(drawn, on: SimulatedHost(control: control))
       if program == nil { totals.add(outcome) }
-      if let fault = outcome.faults.first {
-        throw Broken(description: ([fault] + outcome.faults.dropFirst()).joined(separator: "; "))
-      }
+      if let fault = outcome.fault { throw Broken(description: fault) }
     }
     explorer.shorteningLimit = limit
-    return explorer.explore(seeds) { _ in totals.showProgress() }
+    return explorer.explore(seeds)
   }
 }

@@ -37,7 +37,6 @@ final class FuzzThreads: Sendable {
       }
     }
     while group.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
-      totals.showProgress()
       if let hang = hang() { return hang }
     }
     return state.now.failure
@@ -59,9 +58,7 @@ final class FuzzThreads: Sendable {
       let outcome = try? await FuzzRun.run(run)
       if let outcome {
         totals.add(outcome)
-        if !outcome.faults.isEmpty {
-          fail(program, outcome.faults.joined(separator: "; "))
-        }
+        if let fault = outcome.fault { fail(program, fault) }
       }
       ended.signal()
     }
