@@ -215,28 +215,22 @@ extension Scenario {
     let (database, refusals) = (MemoryDatabase(), Shared(2 + simulation.draw(below: 10)))
     let persistence = try await openOffice(dispatcher, database, refusals)
     let acts = (1...5).map { _ in simulation.draw(below: 3) > 0 }
-    await withTaskGroup { group in
-      for number in 1...3 {
-        group.addTask {
-          let mode = Dispatcher.Mode.serial(lane: number)
-          await dispatcher.dispatch(action: Place(number: number), mode: mode).ended()
-        }
-        group.addTask {
-          let options = DispatchOptions.delayed(by: .milliseconds(1), name: "reminder \(number)")
-          await dispatcher.dispatch(action: Remind(number: 10 * number), options: options).ended()
-        }
+    async let placed = concurrently(1...3) { number in
+      await dispatcher.dispatch(action: Place(number: number), mode: .serial(lane: number)).result
+    }
+    async let reminded = concurrently(1...3) { number in
+      let options = DispatchOptions.delayed(by: .milliseconds(1), name: "reminder \(number)")
+      return await dispatcher.dispatch(action: Remind(number: 10 * number), options: options).result
+    }
+    await concurrently(acts) { removes in
+      for _ in 0..<5 where dispatcher.deadLetters.isEmpty {
+        try? await simulation.delay(upTo: .milliseconds(1))
       }
-      for removes in acts {
-        group.addTask {
-          for _ in 0..<5 where dispatcher.deadLetters.isEmpty {
-            try? await simulation.delay(upTo: .milliseconds(1))
-          }
-          for letter in dispatcher.deadLetters {
-            if removes { dispatcher.remove(letter) } else { dispatcher.runAgain(letter) }
-          }
-        }
+      for letter in dispatcher.deadLetters {
+        if removes { dispatcher.remove(letter) } else { dispatcher.runAgain(letter) }
       }
     }
+    _ = await (placed, reminded)
     await dispatcher.waitForWork()
     try check(dispatcher.pendingEffects.isEmpty, "nobody does \(dispatcher.pendingEffects)")
     // The end of the last run may come after its letter.

@@ -56,35 +56,32 @@ extension Scenario {
       results.append(result, at: number)
     }
     // Each number has a key, and comes at some time; of each key the last ones are not disturbed.
-    await withTaskGroup { group in
-      for producer in 0..<3 {
-        group.addTask {
-          await withTaskGroup { inner in
-            for count in 0..<4 {
-              let key = simulation.draw(below: 4)
-              let number = 1 + producer * 4 + count
-              var options = [options(key), .named(key)] as DispatchOptions
-              if number == 6 { options = [options, .timeout(.seconds(1))] }
-              watch.came(number, key)
-              let way = simulation.draw(below: 2)
-              inner.addTask { [options] in await dispatch(number, options, way) }
-              // Often at the end of an interval.
-              try? await simulation.clock.sleep(for: period * simulation.draw(below: 4) / 2)
-            }
-          }
-        }
-      }
-      let cancelled = simulation.draw(below: 4)
-      simulation.startThread { dispatcher.cancel(named: cancelled) }
-      // Threads of the program's own, which wait for the time.
-      for number in 21...22 {
-        simulation.startThread {
-          let handle = dispatcher.dispatch(
-            action: Entry.work(number), mode: .sync, options: .debounced("sync", for: period))
-          results.append(handle.resultIfEnded!, at: number)
+    async let producers: [Void] = concurrently(0..<3) { producer in
+      await withTaskGroup { inner in
+        for count in 0..<4 {
+          let key = simulation.draw(below: 4)
+          let number = 1 + producer * 4 + count
+          var options = [options(key), .named(key)] as DispatchOptions
+          if number == 6 { options = [options, .timeout(.seconds(1))] }
+          watch.came(number, key)
+          let way = simulation.draw(below: 2)
+          inner.addTask { [options] in await dispatch(number, options, way) }
+          // Often at the end of an interval.
+          try? await simulation.clock.sleep(for: period * simulation.draw(below: 4) / 2)
         }
       }
     }
+    let cancelled = simulation.draw(below: 4)
+    simulation.startThread { dispatcher.cancel(named: cancelled) }
+    // Threads of the program's own, which wait for the time.
+    for number in 21...22 {
+      simulation.startThread {
+        let handle = dispatcher.dispatch(
+          action: Entry.work(number), mode: .sync, options: .debounced("sync", for: period))
+        results.append(handle.resultIfEnded!, at: number)
+      }
+    }
+    _ = await producers
     // The last one of each key: whatever came before.
     try await simulation.clock.sleep(for: .seconds(10))
     for key in 0..<4 {

@@ -40,23 +40,19 @@ extension Scenario {
     summary: "a store gets the next dispatch after its registration, whoever registers beside it"
   ) { dispatcher, simulation in
     let modes: [Dispatcher.Mode] = [.async, .serial, .sync]
-    try await withThrowingTaskGroup { group in
-      for worker in 0..<3 {
-        group.addTask {
-          for round in 0..<3 {
-            let number = 10 * worker + round
-            let own = dispatcher.register(store: letterBox("\(number)"))
-            await dispatcher.dispatch(
-              action: Letter(number: number), mode: modes[simulation.draw(below: 3)]
-            ).ended()
-            try check(
-              own.model.entries.contains(number), "store \(number) got \(own.model.entries)")
-            dispatcher.unregister(store: own)
-          }
-        }
+    let faults = Shared([String]())
+    await concurrently(0..<3) { worker in
+      for number in 10 * worker..<10 * worker + 3 {
+        let own = dispatcher.register(store: letterBox("\(number)"))
+        await dispatcher.dispatch(
+          action: Letter(number: number), mode: modes[simulation.draw(below: 3)]
+        ).ended()
+        let entries = own.model.entries
+        if !entries.contains(number) { faults.note("store \(number) got \(entries)") }
+        dispatcher.unregister(store: own)
       }
-      try await group.waitForAll()
     }
+    try check(faults.now.isEmpty, "\(faults.now)")
   }
 
   /// Closes a dispatcher while another thread registers stores.
