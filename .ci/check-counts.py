@@ -37,7 +37,6 @@ def main():
         "commitsByAuthor": dict(authors),
         "paths": sorted(paths),
         "head": git(repository, "rev-parse", "HEAD").strip(),
-        "rejectedRecords": 0,
     }
     printed = {key: churn.get(key) for key in expected}
     printed["paths"] = sorted(churn["linesByFile"])

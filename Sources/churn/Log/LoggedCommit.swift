@@ -2,8 +2,8 @@
 struct LoggedCommit: Equatable, Sendable {
   let hash: ByteString
   let author: ByteString
-  /// The time; nil if the header was malformed: its changes count then, and the commit does not.
-  let time: Int?
+  /// Seconds since 1970.
+  let time: Int
   var changes: [Change]
 
   /// The commit's events, in order, for one copy of the history.
@@ -11,8 +11,6 @@ struct LoggedCommit: Equatable, Sendable {
     for change in changes {
       try body(.changed(copy == 0 ? change : change.inCopy(copy)))
     }
-    if let time {
-      try body(.committed(Commit(hash: hash, author: author, day: Day(ofSecond: time))))
-    }
+    try body(.committed(Commit(hash: hash, author: author, day: Day(ofSecond: time))))
   }
 }
