@@ -13,39 +13,32 @@ extension Scenario {
       watch.leave(turn)
     }
     dispatcher.makeStore("operations", of: Turn.self) { $0.operation(in: $1, watch) }
-    let results = await withTaskGroup(of: [(Turn, DispatchResult)].self) { group in
-      for producer in 1...3 {
-        group.addTask {
-          var results: [(Turn, DispatchResult)] = []
-          for turn in 1...2 {
-            let lane = (producer + turn) % 3 + 1
-            let first = Turn(producer, turn * 10 + 1, lane, Turn.ways[(producer + turn) % 4])
-            let handle = watch.dispatch(first, by: dispatcher)
-            let second = Turn(producer, turn * 10 + 2, lane, Turn.ways[(producer + 2 * turn) % 4])
-            results.append((second, await watch.send(second, by: dispatcher)))
-            results.append((first, await handle.result))
-          }
-          return results
-        }
+    async let cancelled: Void = cancelWhileSuspended(dispatcher, watch)
+    // Holds a lane while another one, whose hash is the same, has to go on.
+    async let crossing: Void = watch.send(Turn(8, 1, 1, .crossing), by: dispatcher)
+    await concurrently(1...3) { producer in
+      for turn in 1...2 {
+        let lane = (producer + turn) % 3 + 1
+        let handle = watch.dispatch(
+          Turn(producer, turn * 10 + 1, lane, Turn.ways[(producer + turn) % 4]), by: dispatcher)
+        await watch.send(
+          Turn(producer, turn * 10 + 2, lane, Turn.ways[(producer + 2 * turn) % 4]), by: dispatcher)
+        await handle.ended()
       }
-      group.addTask { await cancelWhileSuspended(dispatcher, watch) }
-      // Holds a lane while another one, whose hash is the same, has to go on.
-      let crossing = Turn(8, 1, 1, .crossing)
-      group.addTask { [(crossing, await watch.send(crossing, by: dispatcher))] }
-      return await group.reduce(into: []) { $0 += $1 }
     }
+    _ = await (cancelled, crossing)
     try check(watch.lanes.faults.now.isEmpty, "\(watch.lanes.faults.now)")
     let log = watch.begun.now
-    for (turn, result) in results {
-      let runs = log.count { $0.id == turn.id }
+    for turn in watch.made.now {
+      let (runs, results) = (log.count { $0.id == turn.id }, watch.results[turn.id] ?? [])
+      try check(results.count == 1, "\(turn) completed \(results.count) times")
+      let result = results[0]
       if turn.mayBeCancelled, result[turn.store].isCancelled == true {
         try check(
           runs == 0 || watch.ended.now.contains(turn.id), "\(turn) has not ended: \(result)")
       } else {
         try check(result.isSuccess && runs == 1, "\(turn) ran \(runs) times: \(result)")
       }
-      let completions = watch.completions[turn.id] ?? 0
-      try check(completions == 1, "\(turn) completed \(completions) times")
     }
     for producer in 1...3 {
       for lane in 1...3 {
@@ -57,14 +50,11 @@ extension Scenario {
 }
 
 /// Cancels a dispatch and a task, which wait for their turns, while the queue is suspended.
-private func cancelWhileSuspended(
-  _ dispatcher: Dispatcher, _ watch: LaneWatch
-) async -> [(Turn, DispatchResult)] {
-  let (dispatched, sent) = (Turn(9, 1, 2, .slow), Turn(9, 2, 3, .slow))
+private func cancelWhileSuspended(_ dispatcher: Dispatcher, _ watch: LaneWatch) async {
   dispatcher.queue.isSuspended = true
-  let handle = watch.dispatch(dispatched, by: dispatcher)
-  let result = await withTaskGroup(of: DispatchResult.self) { group in
-    group.addTask { await watch.send(sent, by: dispatcher) }
+  let handle = watch.dispatch(Turn(9, 1, 2, .slow), by: dispatcher)
+  await withTaskGroup { group in
+    group.addTask { await watch.send(Turn(9, 2, 3, .slow), by: dispatcher) }
     // The clock's time passes when all others wait: then both are cancelled in their lanes' inboxes.
     if dispatcher.simulation?.draw(below: 2) == 0 {
       try? await dispatcher.simulation?.clock.sleep(for: .seconds(1))
@@ -72,9 +62,8 @@ private func cancelWhileSuspended(
     group.cancelAll()
     handle.cancel()
     dispatcher.simulation?.startThread { dispatcher.queue.isSuspended = false }
-    return await group.next()!
   }
-  return [(sent, result), (dispatched, await handle.result)]
+  await handle.ended()
 }
 
 /// A lane's name; the hashes of all are equal.
@@ -126,12 +115,12 @@ private struct Turn: ActionType {
         }
       }
     case .crossing:
-      ActionOperation(action: self, store: store) { action, store async throws in
+      ActionOperation(action: self, store: store) { action, store async in
         watch.enter(action)
         guard let dispatcher = store.dispatcher else { return }
         // In a lane whose holders wait for no other.
-        try await watch.dispatch(Turn(8, 2, 3, .slow), by: dispatcher).result.get()
-        try await watch.send(Turn(8, 3, 2, .work), by: dispatcher).get()
+        await watch.dispatch(Turn(8, 2, 3, .slow), by: dispatcher).ended()
+        await watch.send(Turn(8, 3, 2, .work), by: dispatcher)
         watch.leave(action)
       }
     }
@@ -143,7 +132,9 @@ private final class LaneWatch: Sendable {
   let lanes = Holders<Int>()
   let begun = Shared([Turn]())
   let ended = Shared(Set<Int>())
-  let completions = Shared([Int: Int]())
+  /// The actions that were dispatched or sent, and the results with which they completed, by their numbers.
+  let made = Shared([Turn]())
+  let results = Shared([Int: [DispatchResult]]())
 
   func enter(_ turn: Turn) {
     begun.append(turn)
@@ -156,16 +147,16 @@ private final class LaneWatch: Sendable {
   }
 
   func dispatch(_ turn: Turn, by dispatcher: Dispatcher) -> DispatchHandle {
-    dispatcher.dispatch(storeIdentifier: turn.store, action: turn, mode: turn.mode) {
-      self.complete(turn)
+    made.append(turn)
+    return dispatcher.dispatch(turn, to: turn.store, mode: turn.mode) { [results] result in
+      results.append(result, at: turn.id)
     }
   }
 
-  func send(_ turn: Turn, by dispatcher: Dispatcher) async -> DispatchResult {
-    await dispatcher.send(turn, to: turn.store, mode: turn.mode) { _ in self.complete(turn) }.result
-  }
-
-  private func complete(_ turn: Turn) {
-    completions.with { $0[turn.id, default: 0] += 1 }
+  func send(_ turn: Turn, by dispatcher: Dispatcher) async {
+    made.append(turn)
+    await dispatcher.send(turn, to: turn.store, mode: turn.mode) { [results] result in
+      results.append(result, at: turn.id)
+    }
   }
 }
