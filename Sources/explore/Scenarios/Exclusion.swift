@@ -13,32 +13,13 @@ extension Scenario {
     let results = Shared([DispatchResult]())
     // If nested dispatches need later keys only, and no lane, there is no ring to be refused.
     let isOrdered = simulation.draw(below: 2) == 0
-    var claims: [(claim: Claim, options: DispatchOptions)] = []
-    for number in 1...7 {
-      let names = isOrdered ? ["a", "b"] : ["a", "b", "c"]
-      let drawn = names.filter { _ in simulation.draw(below: 3) > 0 }
-      var claim = Claim(number: number, keys: drawn.isEmpty ? ["b"] : drawn)
-      claim.isSlow = simulation.draw(below: 2) == 0
-      if simulation.draw(below: 2) == 0 {
-        claim.inner = Claim.Inner(
-          how: isOrdered ? .sends : Claim.How.allCases[simulation.draw(below: 4)],
-          keys: [isOrdered ? "c" : names[simulation.draw(below: 3)]])
-        claim.isSlow = true
-      }
-      var options = claim.options
-      if simulation.draw(below: 3) == 0 {
-        claim.level = simulation.draw(below: 4) == 0 ? 1 : 2
-        options = [options, .when(level) { [claim] in $0.entries.count >= claim.level }]
-      }
-      if !isOrdered, simulation.draw(below: 4) == 0 { options = [options, .timeout(.seconds(1))] }
-      claims.append((claim, options))
-    }
+    let claims = (1...7).map { Claim($0, isOrdered: isOrdered, simulation) }
     let modes: [Dispatcher.Mode] = [
       .async, .serial(lane: "x"), .serial(lane: "y"), .mainThread, .serial,
     ]
     await withTaskGroup { group in
-      for (claim, options) in claims {
-        let draw = simulation.draw(below: 12)
+      for claim in claims {
+        let (draw, options) = (simulation.draw(below: 12), claim.options(onceIn: level))
         // In one lane, one that waits for a key would be before one for which the key's holder waits.
         let mode = isOrdered ? .serial(lane: claim.number) : modes[draw % 5]
         group.addTask {
@@ -105,11 +86,36 @@ private struct Claim: ActionType {
   let keys: [String]
   /// How many commits of another store it waits for.
   var level = 0
+  var timesOut = false
   var isSlow = false
   var inner: Inner?
 
   var options: DispatchOptions {
     keys.reduce([]) { [$0, .exclusive($1)] }
+  }
+
+  func options(onceIn store: JournalStore) -> DispatchOptions {
+    let condition: DispatchOptions =
+      level > 0 ? .when(store) { [level] in $0.entries.count >= level } : []
+    return [options, condition, timesOut ? .timeout(.seconds(1)) : []]
+  }
+}
+
+extension Claim {
+  /// - Parameter isOrdered: Whether nested dispatches need later keys only.
+  fileprivate init(_ number: Int, isOrdered: Bool, _ simulation: SimulationControl) {
+    let names = isOrdered ? ["a", "b"] : ["a", "b", "c"]
+    let drawn = names.filter { _ in simulation.draw(below: 3) > 0 }
+    self.init(number: number, keys: drawn.isEmpty ? ["b"] : drawn)
+    isSlow = simulation.draw(below: 2) == 0
+    if simulation.draw(below: 2) == 0 {
+      inner = Inner(
+        how: isOrdered ? .sends : How.allCases[simulation.draw(below: 4)],
+        keys: [isOrdered ? "c" : names[simulation.draw(below: 3)]])
+      isSlow = true
+    }
+    if simulation.draw(below: 3) == 0 { level = simulation.draw(below: 4) == 0 ? 1 : 2 }
+    timesOut = !isOrdered && simulation.draw(below: 4) == 0
   }
 }
 

@@ -9,21 +9,7 @@ extension Scenario {
     let watch = Shared([String: [Int]]())
     let completions = Shared([Int]())
     let holders = Shared([Int]())
-    for name in ["first", "trying", "after"] {
-      let attempt: @Sendable (Trial) throws -> Void = { trial in
-        watch.append(trial.number, at: name)
-        if trial.number < 20 { holders.append(trial.number) }
-        guard name == "trying" else { return }
-        let count = watch[name]!.count { $0 == trial.number }
-        if count <= trial.failures { throw Refused() }
-      }
-      let waitFor: WaitFor = name == "first" ? [] : [name == "trying" ? "first" : "trying"]
-      dispatcher.makeStore(name, of: Trial.self, waitFor: waitFor) { action, store in
-        entering(action.number, for: action, in: store, isAsync: action.number % 2 > 0) {
-          if $0 < 0 { try attempt(action) }
-        }
-      }
-    }
+    dispatcher.makeTrials(watch, holders)
     let clock = simulation.clock
     @Sendable func dispatch(
       _ number: Int, failing failures: Int, _ mode: Dispatcher.Mode, _ options: DispatchOptions
@@ -97,4 +83,29 @@ extension Scenario {
 private struct Trial: ActionType {
   let number: Int
   let failures: Int
+}
+
+extension Dispatcher {
+  /// Makes three stores, of which the second one fails.
+  ///
+  /// - Parameters:
+  ///   - watch: By store, the trials that it has run.
+  ///   - holders: The trials that have run in the lane.
+  fileprivate func makeTrials(_ watch: Shared<[String: [Int]]>, _ holders: Shared<[Int]>) {
+    for name in ["first", "trying", "after"] {
+      let attempt: @Sendable (Trial) throws -> Void = { trial in
+        watch.append(trial.number, at: name)
+        if trial.number < 20 { holders.append(trial.number) }
+        guard name == "trying" else { return }
+        let count = watch[name]!.count { $0 == trial.number }
+        if count <= trial.failures { throw Refused() }
+      }
+      let waitFor: WaitFor = name == "first" ? [] : [name == "trying" ? "first" : "trying"]
+      makeStore(name, of: Trial.self, waitFor: waitFor) { action, store in
+        entering(action.number, for: action, in: store, isAsync: action.number % 2 > 0) {
+          if $0 < 0 { try attempt(action) }
+        }
+      }
+    }
+  }
 }

@@ -228,32 +228,7 @@ private final class Vault: Sendable {
     }
     var stores: [SafeStore] = []
     for identifier in ["a", "b"] {
-      let store = SafeStore(identifier: identifier, model: Safe()) {
-        On(Put.self) { safe, put in
-          begin(put.number)
-          safe.log.append(put.number)
-          safe.all[put.number % 3, default: 0] += put.number
-        }
-        On(PutAtomically.self) { safe, put in
-          begin(put.number)
-          safe.log.append(put.number)
-          safe.all[put.number % 3] = put.number % 2 == 0 ? nil : put.number
-          if put.fails, identifier == "b" { throw Broken(description: "refused") }
-        }
-        On(Look.self) { safe, look in
-          begin(look.number)
-          Reduction.unchanged()
-          return safe.log
-        }
-        Perform(PutSlowly.self) { put, context in
-          begin(put.number)
-          await Task.yield()
-          try context.updateModel { safe in
-            safe.log.append(put.number)
-            safe.all[put.number % 3] = put.number % 2 == 0 ? nil : put.number
-          }
-        }
-      }
+      let store = Vault.makeStore(identifier, begin)
       stores.append(try await dispatcher.register(store: store, persisted: .elements(\.all)))
     }
     self.stores = stores
@@ -267,6 +242,37 @@ private final class Vault: Sendable {
           durable.append(change.version, at: identifier)
         },
       ]
+    }
+  }
+
+  private static func makeStore(
+    _ identifier: String, _ begin: @escaping @Sendable (Int) -> Void
+  ) -> SafeStore {
+    SafeStore(identifier: identifier, model: Safe()) {
+      On(Put.self) { safe, put in
+        begin(put.number)
+        safe.log.append(put.number)
+        safe.all[put.number % 3, default: 0] += put.number
+      }
+      On(PutAtomically.self) { safe, put in
+        begin(put.number)
+        safe.log.append(put.number)
+        safe.all[put.number % 3] = put.number % 2 == 0 ? nil : put.number
+        if put.fails, identifier == "b" { throw Broken(description: "refused") }
+      }
+      On(Look.self) { safe, look in
+        begin(look.number)
+        Reduction.unchanged()
+        return safe.log
+      }
+      Perform(PutSlowly.self) { put, context in
+        begin(put.number)
+        await Task.yield()
+        try context.updateModel { safe in
+          safe.log.append(put.number)
+          safe.all[put.number % 3] = put.number % 2 == 0 ? nil : put.number
+        }
+      }
     }
   }
 
