@@ -86,26 +86,22 @@ private indirect enum ChoreTree: Sendable, CustomStringConvertible {
 
 /// A group that a scenario runs.
 private struct GroupProgram: Sendable, CustomStringConvertible {
-  enum Form {
-    case dispatched, sent
-  }
-
   let number: Int
-  let form: Form
+  let isSent: Bool
   let isCancelled: Bool
   let tree: ChoreTree
   private let result = Shared<ActionGroupResult?>(nil)
 
   init(number: Int, _ draw: (Int) -> Int) {
     self.number = number
-    form = draw(2) == 0 ? .sent : .dispatched
+    isSent = draw(2) == 0
     isCancelled = draw(2) == 0
     var next = number * 100
-    tree = Self.draw(draw, &next, depth: 0, number * 100 + 8, form)
+    tree = Self.draw(draw, &next, depth: 0, number * 100 + 8, isSent)
   }
 
   private static func draw(
-    _ draw: (Int) -> Int, _ next: inout Int, depth: Int, _ end: Int, _ form: Form
+    _ draw: (Int) -> Int, _ next: inout Int, depth: Int, _ end: Int, _ isSent: Bool
   ) -> ChoreTree {
     if depth > 0, depth == 3 || draw(3) > 0 {
       next += 1
@@ -113,7 +109,7 @@ private struct GroupProgram: Sendable, CustomStringConvertible {
         .async, .async, .serial, .serial(lane: "a"), .serial(lane: "b"),
       ]
       // A group that is sent leaves for the main actor in this mode, and the main actor is of no world.
-      if form == .dispatched { modes.append(.mainThread) }
+      if !isSent { modes.append(.mainThread) }
       let (way, mode) = (
         Chore.Way.drawn[draw(Chore.Way.drawn.count)], modes[draw(modes.count)]
       )
@@ -123,7 +119,7 @@ private struct GroupProgram: Sendable, CustomStringConvertible {
     let limit = [nil, 1, 2, .max][draw(4)]
     var elements: [ChoreTree] = []
     for _ in 0..<2 + draw(3) where next < end {
-      elements.append(Self.draw(draw, &next, depth: depth + 1, end, form))
+      elements.append(Self.draw(draw, &next, depth: depth + 1, end, isSent))
     }
     return .group(limit: limit, continues: depth > 0 && draw(3) == 0, elements)
   }
@@ -131,25 +127,24 @@ private struct GroupProgram: Sendable, CustomStringConvertible {
   func run(by dispatcher: Dispatcher, _ watch: GroupWatch) async {
     let reports = Shared([Int]())
     let report: @Sendable (Int, Int) -> Void = { count, _ in reports.append(count) }
+    let group = tree.group
     let ended: ActionGroupResult
-    switch form {
-    case .dispatched:
-      let completions = Shared(0)
-      let handle = dispatcher.dispatch(
-        tree.group, then: { _ in completions.with { $0 += 1 } }, onProgress: report)
-      if isCancelled { dispatcher.simulation?.startThread { handle.cancel() } }
-      ended = await handle.result
-      if completions.now != 1 { watch.faults.note("\(number) completed \(completions.now) times") }
-    case .sent:
-      let group = tree.group
-      ended = await withTaskGroup(of: ActionGroupResult?.self) { tasks in
+    if isSent {
+      ended = await withTaskGroup(of: ActionGroupResult.self) { tasks in
         tasks.addTask { await dispatcher.send(group, onProgress: report) }
         if isCancelled {
           try? await dispatcher.simulation?.delay(upTo: .milliseconds(1))
           tasks.cancelAll()
         }
-        return await tasks.next()!!
+        return await tasks.next()!
       }
+    } else {
+      let completions = Shared(0)
+      let handle = dispatcher.dispatch(
+        group, then: { _ in completions.with { $0 += 1 } }, onProgress: report)
+      if isCancelled { dispatcher.simulation?.startThread { handle.cancel() } }
+      ended = await handle.result
+      if completions.now != 1 { watch.faults.note("\(number) completed \(completions.now) times") }
     }
     if reports.now != Array(0..<reports.now.count).map({ $0 + 1 }) {
       watch.faults.note("\(number) has reported \(reports.now)")
@@ -163,7 +158,9 @@ private struct GroupProgram: Sendable, CustomStringConvertible {
 
   var ended: ActionGroupResult { result.now! }
 
-  var description: String { "\(form)\(isCancelled ? ", cancelled" : ""): \(tree)" }
+  var description: String {
+    "\(isSent ? "sent" : "dispatched")\(isCancelled ? ", cancelled" : ""): \(tree)"
+  }
 }
 
 /// The work of a step of a group, or of the compensation of one.

@@ -13,12 +13,14 @@ extension Scenario {
     dispatcher.register(
       store: Desk(identifier: "applying", reducer: ApplyingDesk("applying", faults)),
       waitFor: ["reducing"])
-    dispatcher.register(store: Desk(identifier: "reducing", reducer: ReducingDesk("reducing")))
+    dispatcher.register(
+      store: Desk(identifier: "reducing", reducer: ReducingDesk("reducing", faults)))
     dispatcher.register(
       store: Desk(identifier: "operating", reducer: OperatingDesk("operating", faults)))
-    dispatcher.register(store: Desk(identifier: "calling", reducer: CallingDesk("calling")))
+    dispatcher.register(
+      store: Desk(identifier: "calling", reducer: CallingDesk("calling", faults)))
     let desk = dispatcher.register(
-      store: Desk(identifier: "leaf", reducer: ReducingDesk("leaf")), waitFor: ["calling"])
+      store: Desk(identifier: "leaf", reducer: ReducingDesk("leaf", faults)), waitFor: ["calling"])
     let modes: [Dispatcher.Mode] = [
       .sync, .async, .serial, .mainThread, .serial(lane: "a"), .serial(lane: "a"), .serial, .async,
     ]
@@ -103,9 +105,10 @@ private struct Answer: Equatable, Sendable {
 /// Replies twice; the last reply counts.
 private class ReducingDesk: Reducer<Journal, Question> {
   fileprivate let name: String
+  private let faults: Shared<[String]>
 
-  init(_ name: String) {
-    self.name = name
+  init(_ name: String, _ faults: Shared<[String]>) {
+    (self.name, self.faults) = (name, faults)
   }
 
   override func reduce(into model: inout Journal, action: Question) throws {
@@ -113,16 +116,6 @@ private class ReducingDesk: Reducer<Journal, Question> {
     reply(Answer(to: action.number, of: name, counts: false))
     reply(Answer(to: action.number, of: name))
     if action.way == 1, name != "leaf" { throw Refused() }
-  }
-}
-
-/// Asks others while it runs.
-private class AskingDesk: ReducingDesk {
-  private let faults: Shared<[String]>
-
-  init(_ name: String, _ faults: Shared<[String]>) {
-    self.faults = faults
-    super.init(name)
   }
 
   fileprivate func check(
@@ -132,7 +125,8 @@ private class AskingDesk: ReducingDesk {
   }
 }
 
-private final class ApplyingDesk: AskingDesk {
+/// Asks others while it runs.
+private final class ApplyingDesk: ReducingDesk {
   override func apply(_ action: Question, to store: Desk) throws {
     store.updateModel { $0.entries.append(action.number) }
     reply(Answer(to: action.number, of: name))
@@ -147,7 +141,8 @@ private final class ApplyingDesk: AskingDesk {
   }
 }
 
-private final class OperatingDesk: AskingDesk, @unchecked Sendable {
+/// Asks others while it runs.
+private final class OperatingDesk: ReducingDesk, @unchecked Sendable {
   // because all of its properties are constants
   override func operation(
     for action: Question, in store: Desk

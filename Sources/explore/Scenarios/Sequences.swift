@@ -9,13 +9,6 @@ extension Scenario {
   ) { dispatcher, simulation in
     let store = dispatcher.makeJournal("journal")
     let completions = Shared([Int: Int]())
-    @Sendable func send(
-      _ actions: [Entry], _ mode: Dispatcher.Mode, _ options: DispatchOptions = DispatchOptions()
-    ) -> DispatchHandle {
-      dispatcher.dispatch(actions: actions, mode: mode, options: options) {
-        completions.with { $0[actions[0].number, default: 0] += 1 }
-      }
-    }
     let sequences: [(actions: [Entry], mode: Dispatcher.Mode, options: DispatchOptions)] = [
       ([.work(11), .slow(12), .note(13)], .serial, DispatchOptions()),
       ([.work(21), .slow(22), .note(23)], .serial, DispatchOptions()),
@@ -30,7 +23,11 @@ extension Scenario {
       dispatcher.queue.isSuspended = false
     }()
     let pairs = await concurrently(sequences.enumerated()) { place, sequence in
-      let handle = send(sequence.actions, sequence.mode, sequence.options)
+      let handle = dispatcher.dispatch(
+        actions: sequence.actions, mode: sequence.mode, options: sequence.options
+      ) {
+        completions.with { $0[sequence.actions[0].number, default: 0] += 1 }
+      }
       if place == 1 || place == 4 { simulation.startThread { handle.cancel() } }
       return (place, await handle.result)
     }
