@@ -13,29 +13,8 @@ extension Scenario {
     let trees = Shared([0, 0, 0, 0])
     let overlaps = Shared((running: [0, 0], most: 0))
     dispatcher.onWarning { _ in }
-    // Each branch leads to two with the number below.
-    dispatcher.register(
-      effect: Effect(Branch.self) { branch, context in
-        counts.with { $0.begun += 1 }
-        if branch.depth > 0 {
-          let next = Branch(tree: branch.tree, depth: branch.depth - 1)
-          let mode = modes[(branch.tree + branch.depth) % modes.count]
-          context.dispatch(next, mode: mode)
-          await context.send(next, mode: .serial(lane: "a"))
-        }
-        trees.with { $0[branch.tree] += 1 }
-        counts.with { $0.ended += 1 }
-        if branch.depth == 1 { throw Refused() }
-      })
-    dispatcher.register(
-      effect: Effect(Turn.self, policy: .serial, per: { $0.key }) { turn, context in
-        overlaps.with { overlaps in
-          overlaps.running[turn.key] += 1
-          overlaps.most = max(overlaps.most, overlaps.running[turn.key])
-        }
-        await context.send(Entry.slow(turn.key), to: "journal")
-        overlaps.with { $0.running[turn.key] -= 1 }
-      })
+    dispatcher.registerBranches(in: modes, counts, trees)
+    dispatcher.registerTurns(overlaps)
     let held = dispatcher.register(
       effect: Effect(Hold.self, policy: .latest) { _, context in
         context.dispatch(Entry.hold(9), to: "journal", mode: .serial(lane: "b"))
@@ -113,3 +92,37 @@ private struct Turn: ActionType {
 }
 
 private struct Hold: ActionType {}
+
+extension Dispatcher {
+  /// Registers an effect that leads from each branch to two of the depth below.
+  fileprivate func registerBranches(
+    in modes: [Mode], _ counts: Shared<(begun: Int, ended: Int)>, _ trees: Shared<[Int]>
+  ) {
+    register(
+      effect: Effect(Branch.self) { branch, context in
+        counts.with { $0.begun += 1 }
+        if branch.depth > 0 {
+          let next = Branch(tree: branch.tree, depth: branch.depth - 1)
+          let mode = modes[(branch.tree + branch.depth) % modes.count]
+          context.dispatch(next, mode: mode)
+          await context.send(next, mode: .serial(lane: "a"))
+        }
+        trees.with { $0[branch.tree] += 1 }
+        counts.with { $0.ended += 1 }
+        if branch.depth == 1 { throw Refused() }
+      })
+  }
+
+  /// Registers an effect whose runs of one key do not overlap.
+  fileprivate func registerTurns(_ overlaps: Shared<(running: [Int], most: Int)>) {
+    register(
+      effect: Effect(Turn.self, policy: .serial, per: { $0.key }) { turn, context in
+        overlaps.with { overlaps in
+          overlaps.running[turn.key] += 1
+          overlaps.most = max(overlaps.most, overlaps.running[turn.key])
+        }
+        await context.send(Entry.slow(turn.key), to: "journal")
+        overlaps.with { $0.running[turn.key] -= 1 }
+      })
+  }
+}

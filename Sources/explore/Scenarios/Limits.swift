@@ -18,14 +18,6 @@ extension Scenario {
       if abs(number) / 10 == 4 { inFlight.note(number) }
     }
     let children = Shared([DispatchHandle]())
-    dispatcher.makeJobs()
-    // Dispatches an entry that holds, and runs until it is cancelled.
-    func hold(_ number: Int) -> Job {
-      .suspends {
-        children.append(dispatcher.dispatch(action: Entry.hold(number), mode: .serial(lane: "d")))
-        try await simulation.clock.sleep(for: .seconds(3_600))
-      }
-    }
     @Sendable func dispatch(
       _ action: Entry, _ mode: Dispatcher.Mode, _ options: DispatchOptions
     ) -> DispatchHandle {
@@ -44,16 +36,7 @@ extension Scenario {
       dispatch(.hold(14), .serial(lane: "a"), .timeout(.seconds(1))),
     ]
     let next = dispatch(.note(15), .serial(lane: "a"), .after())
-    let parents = [
-      dispatcher.dispatch(action: hold(21), mode: .serial(lane: "b")),
-      dispatcher.dispatch(
-        action: hold(22), mode: .async, options: .timeout(.milliseconds(500))),
-      dispatcher.dispatch(
-        action: hold(23), mode: .serial(lane: "c"), options: .named("c")),
-      dispatcher.dispatch(
-        action: Job.suspends { children.append(dispatcher.dispatch(action: Entry.hold(24))) },
-        mode: .async, options: .timeout(.seconds(1))),
-    ]
+    let parents = dispatcher.dispatchParents(of: children)
     simulation.startThread { parents[0].cancel() }
     simulation.startThread { dispatcher.cancel(named: "c") }
     // The deadline of each comes at about the time at which it ends.
@@ -99,5 +82,27 @@ extension Scenario {
     for name in ["held", "c"] {
       try check(dispatcher.dispatches(named: name).isEmpty, "\(name) names what has ended")
     }
+  }
+}
+
+extension Dispatcher {
+  /// Dispatches blocks that dispatch entries which hold; all but the last one run until they are cancelled.
+  fileprivate func dispatchParents(of children: Shared<[DispatchHandle]>) -> [DispatchHandle] {
+    makeJobs()
+    // Dispatches an entry that holds, and runs until it is cancelled.
+    func hold(_ number: Int) -> Job {
+      .suspends {
+        children.append(self.dispatch(action: Entry.hold(number), mode: .serial(lane: "d")))
+        try await self.simulation!.clock.sleep(for: .seconds(3_600))
+      }
+    }
+    return [
+      dispatch(action: hold(21), mode: .serial(lane: "b")),
+      dispatch(action: hold(22), mode: .async, options: .timeout(.milliseconds(500))),
+      dispatch(action: hold(23), mode: .serial(lane: "c"), options: .named("c")),
+      dispatch(
+        action: Job.suspends { children.append(self.dispatch(action: Entry.hold(24))) },
+        mode: .async, options: .timeout(.seconds(1))),
+    ]
   }
 }

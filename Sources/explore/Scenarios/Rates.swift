@@ -99,17 +99,7 @@ extension Scenario {
     }
     // Each has ended once, and begun if it was not skipped, cancelled or timed out.
     try await simulation.clock.sleep(for: .seconds(10))
-    let (begun, ended) = (begins.begun, completions.now)
-    for (number, all) in results.now.sorted(by: { $0.key < $1.key }) {
-      try check(all.count == 1, "\(number) has ended \(all.count) times")
-      if number < 21 || number > 30 {
-        try check(ended.count { $0 == number } == 1, "completions of \(number): \(ended)")
-      }
-      let code = all[0].dispatchError?.code
-      let times = begun.count { $0.number == number }
-      if all[0].isSuccess { try check(times == 1, "\(number) began \(times) times") }
-      if code == .skipped { try check(times == 0, "\(number) was skipped, and began") }
-    }
+    try watch.checkEnds(results.now, completions.now)
     try check(results[21]?.count == 1 && results[22]?.count == 1, "a .sync has not ended")
     try check(
       results[21]![0].isSuccess || results[22]![0].isSuccess, "both .sync were skipped")
@@ -129,6 +119,21 @@ private struct RateWatch {
 
   func came(_ number: Int, _ key: Int) {
     came[number] = (key: key, time: begins.clock.now.offset)
+  }
+
+  /// Checks that each dispatch has ended once, and begun if it has succeeded, and not if it was skipped.
+  func checkEnds(_ results: [Int: [DispatchResult]], _ completions: [Int]) throws {
+    for (number, all) in results.sorted(by: { $0.key < $1.key }) {
+      try check(all.count == 1, "\(number) has ended \(all.count) times")
+      if number < 21 || number > 30 {
+        try check(
+          completions.count { $0 == number } == 1, "completions of \(number): \(completions)")
+      }
+      let code = all[0].dispatchError?.code
+      let times = begins.begun.count { $0.number == number }
+      if all[0].isSuccess { try check(times == 1, "\(number) began \(times) times") }
+      if code == .skipped { try check(times == 0, "\(number) was skipped, and began") }
+    }
   }
 
   /// Checks that the dispatches of a key are a period apart, and that none that waits begins before.
