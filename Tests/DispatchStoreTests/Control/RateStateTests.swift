@@ -19,7 +19,7 @@ struct RateStateTests {
       let member = Member()
       members.append(member)
       let (arrival, due) = state.arrive(
-        member, rule, from: CallSite(fileID: "Test", line: UInt(members.count)), at: time,
+        member, rule, from: CallSite("Test", UInt(members.count)), at: time,
         mayWait: mayWait)
       if let due { begun.append("\(name(due)) ≤ \(time)") }
       switch arrival {

@@ -33,7 +33,7 @@ struct StallRecordTests {
       entries: entries.enumerated().map { index, entry in
         Diagnosis.Entry(
           number: index + 1, id: DispatchID(rawValue: UInt64(index + 1)), parent: nil,
-          actions: [], names: [], mode: .serial, callSite: CallSite(fileID: "A/B.swift", line: 1),
+          actions: [], names: [], mode: .serial, callSite: CallSite("A/B.swift", 1),
           age: .nanoseconds(entry.unmoved), timeUnmoved: .nanoseconds(entry.unmoved),
           isWaiting: entry.waits, states: [],
           waitsForQueue: entry.waits && !edges.contains { $0.0 == index + 1 },

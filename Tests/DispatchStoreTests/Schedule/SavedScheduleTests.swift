@@ -245,7 +245,7 @@ struct SavedScheduleTests {
     let office = try await Office(database, clock)
     let action = RepeatedAction(
       action: CleanUp(), name: "c", storeIdentifier: nil, mode: .sync, completion: nil,
-      fileID: #fileID, line: #line)
+      CallSite(#fileID, #line))
     let ended = Recorder<Int>()
     action.run(by: office.dispatcher) { ended.record(1) }
     #expect(office.log.model.cleaned == 0)

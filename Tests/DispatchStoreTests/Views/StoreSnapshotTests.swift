@@ -103,7 +103,7 @@ struct StoreSnapshotTests {
   func costsTheSameHoweverManyDispatchesAreUnderWay() {
     let (store, notices) = (ProbeStore.probe("store"), StoreGroupNotices())
     let dispatches = (0..<Load.count(50_000)).map { _ in
-      Dispatch(standIn: .make(on: .current), at: CallSite(fileID: #fileID, line: #line))
+      Dispatch(standIn: .make(on: .current), at: CallSite(#fileID, #line))
     }
     for dispatch in dispatches { notices.changes(by: dispatch) }
     let first = StoreTuple(store).snapshot { notices.dispatchesUnderWay }

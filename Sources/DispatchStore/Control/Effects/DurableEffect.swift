@@ -17,8 +17,7 @@ public struct DurableEffect: Sendable {
   let name: String
   let actionType: any ActionType.Type
   let responds: @Sendable (any ActionType.Type) -> Bool
-  let fileID: StaticString
-  let line: UInt
+  let callSite: CallSite
   let attemptCount: Int
   let attemptTimeout: Duration?
   let maxConcurrentRuns: Int
@@ -26,8 +25,6 @@ public struct DurableEffect: Sendable {
   let body: Body
   /// Nil if the work is done again after a restart.
   let reconcile: (@Sendable (any ActionType, EffectContext) async throws -> EffectReconciliation)?
-
-  var callSite: CallSite { CallSite(fileID: fileID, line: line) }
 
   typealias Body = @Sendable (any ActionType, EffectContext) async throws -> (any ActionType)?
 
@@ -76,7 +73,7 @@ public struct DurableEffect: Sendable {
     (self.name, actionType, self.attemptCount, self.backoff) = (name, type, attemptCount, backoff)
     self.attemptTimeout = attemptTimeout
     self.maxConcurrentRuns = maxConcurrentRuns
-    (self.fileID, self.line) = (fileID, line)
+    callSite = CallSite(fileID, line)
     responds = { $0 is Action.Type }
     self.body = { try await body($0 as! Action, $1) }
     switch onRestart {

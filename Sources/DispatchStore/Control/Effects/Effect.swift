@@ -49,8 +49,7 @@ public struct Effect: Sendable {
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (_ action: Action, _ context: EffectContext) async throws -> Void
   ) {
-    self.init(
-      following: type, policy, key: nil, runsRegardless, CallSite(fileID: fileID, line: line), body)
+    self.init(following: type, policy, key: nil, runsRegardless, CallSite(fileID, line), body)
   }
 
   /// Makes an effect whose policy holds among the actions with the same key.
@@ -64,7 +63,7 @@ public struct Effect: Sendable {
   ) {
     self.init(
       following: type, policy, key: { TypedKey(key($0 as! Action)) }, runsRegardless,
-      CallSite(fileID: fileID, line: line), body)
+      CallSite(fileID, line), body)
   }
 
   private init<Action: ActionType>(
@@ -117,7 +116,7 @@ public struct Effect: Sendable {
     restart: EffectRestart = .never, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (_ context: EffectContext) async throws -> Void
   ) -> Effect {
-    Effect(longLivedAt: CallSite(fileID: fileID, line: line), restart) { run in
+    Effect(longLivedAt: CallSite(fileID, line), restart) { run in
       try await body(EffectContext(run))
       return nil
     }

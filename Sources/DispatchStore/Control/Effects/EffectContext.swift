@@ -38,11 +38,12 @@ public struct EffectContext: Sendable {
     _ action: Action, to storeIdentifier: String? = nil, mode: Dispatcher.SendMode = .async,
     options: DispatchOptions = [], fileID: StaticString = #fileID, line: UInt = #line
   ) async -> ReplyResult<Action.Reply> {
-    if let refused = refusal(of: action, nil, fileID, line) {
+    let callSite = CallSite(fileID, line)
+    if let refused = refusal(of: action, nil, callSite) {
       return ReplyResult(await refused.result)
     }
     return ReplyResult(
-      await dispatcher.send(action, to: storeIdentifier, mode.mode, options, nil, fileID, line))
+      await dispatcher.send(action, to: storeIdentifier, mode.mode, options, nil, callSite))
   }
 
   /// Dispatches an action, as `Dispatcher.dispatch` does; the run does not wait for it.
@@ -56,16 +57,16 @@ public struct EffectContext: Sendable {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     let completion = completion.map(Completion.withResult)
-    if let refused = refusal(of: action, completion, fileID, line) { return refused }
-    return dispatcher.dispatch(action, to: storeIdentifier, mode, options, completion, fileID, line)
+    let callSite = CallSite(fileID, line)
+    if let refused = refusal(of: action, completion, callSite) { return refused }
+    return dispatcher.dispatch(action, to: storeIdentifier, mode, options, completion, callSite)
   }
 
   /// Refuses an action if the run has ended; nil if it has not.
   private func refusal(
-    of action: any ActionType, _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+    of action: any ActionType, _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchHandle? {
     guard run.hasEnded else { return nil }
-    let callSite = CallSite(fileID: fileID, line: line)
     let message = """
       \(run.registered.effect.name) sent an action of type \(type(of: action)) (\(callSite)) after its run had ended. \
       It was not dispatched. Await in the effect what is to be sent, or send it through the dispatcher.

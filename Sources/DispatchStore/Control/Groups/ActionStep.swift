@@ -17,7 +17,7 @@ public struct ActionStep: Sendable {
     options: DispatchOptions = [],
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    self.init(.ready(.action(action)), storeIdentifier, mode, options, fileID, line)
+    self.init(.ready(.action(action)), storeIdentifier, mode, options, CallSite(fileID, line))
   }
 
   /// Makes a step that dispatches actions one after the other, as one dispatch.
@@ -30,7 +30,7 @@ public struct ActionStep: Sendable {
     options: DispatchOptions = [],
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    self.init(.ready(.actions(actions)), storeIdentifier, mode, options, fileID, line)
+    self.init(.ready(.actions(actions)), storeIdentifier, mode, options, CallSite(fileID, line))
   }
 
   /// Makes a step whose action is made when its turn comes, from the results of the element before it.
@@ -51,14 +51,14 @@ public struct ActionStep: Sendable {
     fileID: StaticString = #fileID, line: UInt = #line,
     from action: @escaping @Sendable ([DispatchResult]) throws -> (any ActionType)?
   ) {
-    self.init(.made(action), storeIdentifier, mode, options, fileID, line)
+    self.init(.made(action), storeIdentifier, mode, options, CallSite(fileID, line))
   }
 
   private init(
     _ work: GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.SendMode,
-    _ options: DispatchOptions, _ fileID: StaticString, _ line: UInt
+    _ options: DispatchOptions, _ callSite: CallSite
   ) {
-    step = GroupStep(work, to: storeIdentifier, mode, options, fileID: fileID, line: line)
+    step = GroupStep(work, to: storeIdentifier, mode, options, callSite)
   }
 
   private init(_ step: GroupStep) {
@@ -90,7 +90,7 @@ public struct ActionStep: Sendable {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ActionStep {
     compensated(
-      .ready(.action(action)), storeIdentifier, mode, options, ifOnlyBegun, fileID, line)
+      .ready(.action(action)), storeIdentifier, mode, options, ifOnlyBegun, CallSite(fileID, line))
   }
 
   /// Returns this step with an action that undoes it, made from the step's result when it is needed.
@@ -114,12 +114,12 @@ public struct ActionStep: Sendable {
   ) -> ActionStep {
     compensated(
       .made { results in try results.first.flatMap(action) }, storeIdentifier, mode, options,
-      ifOnlyBegun, fileID, line)
+      ifOnlyBegun, CallSite(fileID, line))
   }
 
   private func compensated(
     _ work: GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.SendMode?,
-    _ options: DispatchOptions, _ ifOnlyBegun: Bool, _ fileID: StaticString, _ line: UInt
+    _ options: DispatchOptions, _ ifOnlyBegun: Bool, _ callSite: CallSite
   ) -> ActionStep {
     // Full bounds must not keep a finished step from being undone. And the next compensation follows this one's block.
     let options = ([options, .detached] as DispatchOptions).controlled {
@@ -127,8 +127,7 @@ public struct ActionStep: Sendable {
     }
     return ActionStep(
       step.compensated(
-        by: GroupStep(
-          work, to: storeIdentifier, mode ?? step.mode, options, fileID: fileID, line: line),
+        by: GroupStep(work, to: storeIdentifier, mode ?? step.mode, options, callSite),
         ifBegun: ifOnlyBegun))
   }
 }

@@ -32,7 +32,7 @@ extension Dispatcher {
   ) -> ActionGroupHandle {
     let thread = ThreadState.current
     let call = GroupCall(
-      of: self, withDefaults(options), at: CallSite(fileID: fileID, line: line), on: thread,
+      of: self, withDefaults(options), at: CallSite(fileID, line), on: thread,
       then: completion)
     let run = GroupRun(group, call, onProgress)
     run.begin(on: thread)
@@ -66,7 +66,7 @@ extension Dispatcher {
     onProgress: (@Sendable (_ ended: Int, _ total: Int) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) async -> ActionGroupResult {
-    let callSite = CallSite(fileID: fileID, line: line)
+    let callSite = CallSite(fileID, line)
     let options = withDefaults(options)
     let deadline = deadline(options, options.control, at: callSite)
     // Before a limit takes notice of a group that starts nothing.

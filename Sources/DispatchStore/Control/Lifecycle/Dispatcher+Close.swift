@@ -47,7 +47,7 @@ extension Dispatcher {
     timeout limit: Duration? = nil, includingStreams: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line
   ) async -> DrainReport {
-    checkDrain(CallSite(fileID: fileID, line: line))
+    checkDrain(CallSite(fileID, line))
     endAcceptance()
     return report(
       isComplete: await dispatchesEnd(timeout: limit, includingStreams: includingStreams))

@@ -37,12 +37,12 @@ extension Dispatcher {
       stopProgram(
         """
         Dispatcher "\(self.name)": \(type(of: action)) was to be dispatched every \(interval) as "\(name)" \
-        (\(CallSite(fileID: fileID, line: line))). Pass an interval of a nanosecond or more to every(_:name:perform:).
+        (\(CallSite(fileID, line))). Pass an interval of a nanosecond or more to every(_:name:perform:).
         """)
     }
     let repeated = RepeatedAction(
       action: action, name: name, storeIdentifier: storeIdentifier, mode: mode,
-      completion: completion, fileID: fileID, line: line)
+      completion: completion, CallSite(fileID, line))
     schedules.start(repeated, Repetition(interval: interval.wholeNanoseconds, missed: missed))
   }
 }

@@ -15,7 +15,7 @@ extension Dispatcher {
       guard registry.withLock(\.presentAcceptance) == .open else { return }
       let repeated = RepeatedAction(
         action: record.action, name: record.name, storeIdentifier: record.store,
-        mode: record.mode.mode, isResumed: true, completion: nil, fileID: #fileID, line: #line)
+        mode: record.mode.mode, isResumed: true, completion: nil, CallSite(#fileID, #line))
       return schedules.start(
         repeated, Repetition(interval: interval, missed: record.missed), due: record.due)
     }

@@ -1,11 +1,12 @@
 /// The file and line that called `dispatch`.
 public struct CallSite: @unchecked Sendable, CustomStringConvertible {
   // because `start` points to a literal, which is never released
-  private let start: UnsafePointer<UInt8>
-  private let count: UInt32
-  private let lineNumber: UInt32
+  @usableFromInline let start: UnsafePointer<UInt8>
+  @usableFromInline let count: UInt32
+  @usableFromInline let lineNumber: UInt32
 
-  init(fileID: StaticString, line: UInt) {
+  @inlinable
+  init(_ fileID: StaticString, _ line: UInt) {
     // Any literal has a pointer, except one that was made as a single Unicode scalar.
     let literal = fileID.hasPointerRepresentation ? fileID : "?"
     start = literal.utf8Start

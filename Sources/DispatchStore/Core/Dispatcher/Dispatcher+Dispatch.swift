@@ -21,8 +21,8 @@ extension Dispatcher {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     dispatch(
-      action, to: storeIdentifier, mode, options, completion.map(Completion.withResult), fileID,
-      line)
+      action, to: storeIdentifier, mode, options, completion.map(Completion.withResult),
+      CallSite(fileID, line))
   }
 
   /// Dispatches an action; the completion takes no argument.
@@ -36,7 +36,8 @@ extension Dispatcher {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     dispatch(
-      action, to: storeIdentifier, mode, options, completion.map(Completion.plain), fileID, line)
+      action, to: storeIdentifier, mode, options, completion.map(Completion.plain),
+      CallSite(fileID, line))
   }
 
   /// Dispatches actions one after the other.
@@ -53,7 +54,7 @@ extension Dispatcher {
   ) -> DispatchHandle {
     enqueue(
       actions, to: storeIdentifier, mode: mode, options: options, completion.map(Completion.plain),
-      fileID, line)
+      CallSite(fileID, line))
   }
 }
 
@@ -65,8 +66,7 @@ extension Dispatcher {
   @inline(__always)
   func dispatch<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt
+    _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchHandle {
     if mode.isSync,
       options.isControlled
@@ -75,11 +75,11 @@ extension Dispatcher {
       return withUnsafePointer(to: action) {
         run(
           UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, options, completion,
-          fileID, line)
+          callSite)
       }
     }
     return enqueue(
       action, of: type(of: action), to: storeIdentifier, mode: mode, options: options, completion,
-      fileID, line)
+      callSite)
   }
 }

@@ -32,7 +32,7 @@ extension Dispatcher {
     ReplyResult(
       await send(
         action, to: storeIdentifier, mode.mode, options, completion.map(Completion.withResult),
-        fileID, line))
+        CallSite(fileID, line)))
   }
 
   /// Dispatches an action whose type is not known here, in the caller's own task.
@@ -47,15 +47,15 @@ extension Dispatcher {
   ) async -> DispatchResult {
     await send(
       any: action, to: storeIdentifier, mode.mode, options, completion.map(Completion.withResult),
-      fileID, line)
+      CallSite(fileID, line))
   }
 
   /// Opens the action.
-  private nonisolated(nonsending) func send<Action: ActionType>(
+  nonisolated(nonsending) func send<Action: ActionType>(
     any action: Action, to storeIdentifier: String?, _ mode: Mode, _ options: DispatchOptions,
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+    _ completion: Completion?, _ callSite: CallSite
   ) async -> DispatchResult {
-    await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
+    await send(action, to: storeIdentifier, mode, options, completion, callSite)
   }
 }
 
@@ -73,7 +73,8 @@ extension Store {
   ) async -> ReplyResult<Action.Reply> {
     ReplyResult(
       await send(
-        any: action, mode.mode, options, completion.map(Completion.withResult), fileID, line))
+        any: action, mode.mode, options, completion.map(Completion.withResult),
+        CallSite(fileID, line)))
   }
 }
 
@@ -86,18 +87,17 @@ extension Dispatcher {
   @inline(__always)
   nonisolated(nonsending) func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt
+    _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite
   ) async -> DispatchResult {
     let isElsewhere = !mode.runs(on: #isolation)
     if isElsewhere, !mode.isMainThread {
       return await sendFromMainActor(
-        action, to: storeIdentifier, mode, options, completion, fileID, line)
+        action, to: storeIdentifier, mode, options, completion, callSite)
     }
     let sent = withUnsafePointer(to: action) {
       beginSend(
         UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, mode, options, completion,
-        fileID, line, isElsewhere: isElsewhere)
+        callSite, isElsewhere: isElsewhere)
     }
     switch consume sent {
     case .ended(let result): return result
@@ -105,10 +105,10 @@ extension Dispatcher {
     case .detached(let dispatch): return await Dispatch.awaitEnd(of: dispatch)
     case .waits(let admission):
       return await send(
-        action, to: storeIdentifier, mode, options, completion, fileID, line, by: admission)
+        action, to: storeIdentifier, mode, options, completion, callSite, by: admission)
     case .inSection(let end):
       return await send(
-        action, to: storeIdentifier, mode, options, completion, fileID, line, afterSection: end)
+        action, to: storeIdentifier, mode, options, completion, callSite, afterSection: end)
     }
   }
 
@@ -117,13 +117,13 @@ extension Dispatcher {
   @inline(never)
   nonisolated(nonsending) func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt, by admission: DispatchAdmission
+    _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite,
+    by admission: DispatchAdmission
   ) async -> DispatchResult {
     var options = options
     options.control = admission
-    await admission.waitUntilReady(for: self, at: CallSite(fileID: fileID, line: line))
-    return await send(action, to: storeIdentifier, mode, options, completion, fileID, line)
+    await admission.waitUntilReady(for: self, at: callSite)
+    return await send(action, to: storeIdentifier, mode, options, completion, callSite)
   }
 
   /// Sends an action once the exclusive section has been left in which its task began.
@@ -131,18 +131,16 @@ extension Dispatcher {
   @inline(never)
   nonisolated(nonsending) func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt, afterSection end: Eventual<Bool>
+    _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite,
+    afterSection end: Eventual<Bool>
   ) async -> DispatchResult {
-    let deadline = deadline(
-      options, options.control, at: CallSite(fileID: fileID, line: line))
+    let deadline = deadline(options, options.control, at: callSite)
     if await end.value {
       return refuseSend(
-        of: type(of: action), to: storeIdentifier, with: CancellationError(), completion, fileID,
-        line)
+        of: type(of: action), to: storeIdentifier, with: CancellationError(), completion, callSite)
     }
     return await send(
-      action, to: storeIdentifier, mode, options, completion, fileID, line, until: deadline,
+      action, to: storeIdentifier, mode, options, completion, callSite, until: deadline,
       on: #isolation)
   }
 
@@ -150,35 +148,33 @@ extension Dispatcher {
   @usableFromInline
   nonisolated(nonsending) func sendFromMainActor<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt
+    _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite
   ) async -> DispatchResult {
     if let end = ThreadState.current.sectionEnd() {
       return await send(
-        action, to: storeIdentifier, mode, options, completion, fileID, line, afterSection: end)
+        action, to: storeIdentifier, mode, options, completion, callSite, afterSection: end)
     }
     // Time counts from the call, also until the task is where the dispatch runs.
-    let deadline = deadline(
-      options, options.control, at: CallSite(fileID: fileID, line: line))
+    let deadline = deadline(options, options.control, at: callSite)
     return await send(
-      action, to: storeIdentifier, mode, options, completion, fileID, line, until: deadline,
+      action, to: storeIdentifier, mode, options, completion, callSite, until: deadline,
       on: nil)
   }
 
   /// Sends an action of a task that has waited, with the time that is left for the dispatch.
   private func send<Action: ActionType>(
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
-    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt, until deadline: Deadline?, on isolation: isolated (any Actor)?
+    _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite,
+    until deadline: Deadline?, on isolation: isolated (any Actor)?
   ) async -> DispatchResult {
     let left: DispatchOptions
     do {
-      left = try self.options(options, until: deadline, at: CallSite(fileID: fileID, line: line))
+      left = try self.options(options, until: deadline, at: callSite)
     } catch {
       return refuseSend(
-        of: type(of: action), to: storeIdentifier, with: error, completion, fileID, line)
+        of: type(of: action), to: storeIdentifier, with: error, completion, callSite)
     }
-    return await send(action, to: storeIdentifier, mode, left, completion, fileID, line)
+    return await send(action, to: storeIdentifier, mode, left, completion, callSite)
   }
 
   /// Returns the options of a task that has waited, with the time that is left for the dispatch.

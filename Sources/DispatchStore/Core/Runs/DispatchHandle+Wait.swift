@@ -13,7 +13,7 @@ extension DispatchHandle {
   @discardableResult
   public func wait(fileID: StaticString = #fileID, line: UInt = #line) -> DispatchResult {
     guard let dispatch else { return resultIfEnded! }
-    return dispatch.wait(for: nil, at: CallSite(fileID: fileID, line: line))!
+    return dispatch.wait(for: nil, at: CallSite(fileID, line))!
   }
 
   /// Blocks this thread until the dispatch has ended, or for a limited time.
@@ -31,7 +31,7 @@ extension DispatchHandle {
     for limit: Duration, fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchResult? {
     guard let dispatch else { return resultIfEnded }
-    return dispatch.wait(for: limit, at: CallSite(fileID: fileID, line: line))
+    return dispatch.wait(for: limit, at: CallSite(fileID, line))
   }
 
   /// Calls a closure once the dispatch has ended.

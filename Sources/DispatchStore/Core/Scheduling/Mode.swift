@@ -85,14 +85,14 @@ extension Dispatcher {
       guard let keys = LaneKeys(keys) else {
         stopProgram(
           """
-          A mode was made without lanes (\(CallSite(fileID: fileID, line: line))): serial(lanes:) needs a key. For a \
+          A mode was made without lanes (\(CallSite(fileID, line))): serial(lanes:) needs a key. For a \
           dispatch that needs no lane, take .async.
           """)
       }
       if keys.all.count > LaneKeys.most {
         stopProgram(
           """
-          A mode was made with \(keys.all.count) lanes (\(CallSite(fileID: fileID, line: line))): serial(lanes:) takes \
+          A mode was made with \(keys.all.count) lanes (\(CallSite(fileID, line))): serial(lanes:) takes \
           \(LaneKeys.most) at most, since the dispatch enters all of them in one step. Take one lane for many keys.
           """)
       }

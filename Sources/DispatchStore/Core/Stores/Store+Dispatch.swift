@@ -10,7 +10,8 @@ extension Store {
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    dispatch(any: action, mode, options, completion.map(Completion.withResult), fileID, line)
+    dispatch(
+      any: action, mode, options, completion.map(Completion.withResult), CallSite(fileID, line))
   }
 
   /// Dispatches an action of the store's type, or of a type for which it has a handler.
@@ -18,10 +19,10 @@ extension Store {
   @inline(__always)
   func dispatch<Dispatched: ActionType>(
     any action: Dispatched, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+    _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchHandle {
-    guard let dispatcher else { return refuse(completion, fileID, line) }
-    return dispatcher.dispatch(action, to: identifier, mode, options, completion, fileID, line)
+    guard let dispatcher else { return refuse(completion, callSite) }
+    return dispatcher.dispatch(action, to: identifier, mode, options, completion, callSite)
   }
 
   /// Dispatches an action of the store's type, or of a type for which it has a handler, in the caller's own task.
@@ -29,17 +30,14 @@ extension Store {
   @inline(__always)
   nonisolated(nonsending) func send<Sent: ActionType>(
     any action: Sent, _ mode: Dispatcher.Mode, _ options: DispatchOptions,
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+    _ completion: Completion?, _ callSite: CallSite
   ) async -> DispatchResult {
-    guard let dispatcher else { return await refuse(completion, fileID, line).result }
-    return await dispatcher.send(action, to: identifier, mode, options, completion, fileID, line)
+    guard let dispatcher else { return await refuse(completion, callSite).result }
+    return await dispatcher.send(action, to: identifier, mode, options, completion, callSite)
   }
 
   @usableFromInline
-  func refuse(
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
-  ) -> DispatchHandle {
-    let callSite = CallSite(fileID: fileID, line: line)
+  func refuse(_ completion: Completion?, _ callSite: CallSite) -> DispatchHandle {
     let error = DispatchError(
       code: .notRegistered,
       message: """

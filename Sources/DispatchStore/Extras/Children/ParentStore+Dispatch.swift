@@ -25,7 +25,8 @@ extension ParentStore {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     asOptionalChild.part.actions.dispatch(
-      action, PartRequest(mode, options, completion.map(Completion.withResult), fileID, line))
+      action,
+      PartRequest(mode, options, completion.map(Completion.withResult), CallSite(fileID, line)))
   }
 
   /// Dispatches an action to the child's store alone, in the caller's own task.
@@ -41,6 +42,7 @@ extension ParentStore {
     ReplyResult(
       await asOptionalChild.part.actions.send(
         action,
-        PartRequest(mode.mode, options, completion.map(Completion.withResult), fileID, line)))
+        PartRequest(
+          mode.mode, options, completion.map(Completion.withResult), CallSite(fileID, line))))
   }
 }

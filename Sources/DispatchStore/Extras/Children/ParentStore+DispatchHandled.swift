@@ -12,7 +12,7 @@ extension ParentStore where Action == HandledAction {
   ) -> DispatchHandle {
     asOptionalChild.part.actions.dispatch(
       HandledAction(action),
-      PartRequest(mode, options, completion.map(Completion.withResult), fileID, line))
+      PartRequest(mode, options, completion.map(Completion.withResult), CallSite(fileID, line)))
   }
 
   /// Dispatches an action to the child's store alone, in the caller's own task.
@@ -28,6 +28,7 @@ extension ParentStore where Action == HandledAction {
     ReplyResult(
       await asOptionalChild.part.actions.send(
         HandledAction(action),
-        PartRequest(mode.mode, options, completion.map(Completion.withResult), fileID, line)))
+        PartRequest(
+          mode.mode, options, completion.map(Completion.withResult), CallSite(fileID, line))))
   }
 }

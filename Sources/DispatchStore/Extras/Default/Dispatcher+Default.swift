@@ -7,7 +7,8 @@ extension Dispatcher {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     `default`.dispatch(
-      action, to: storeIdentifier, mode, options, completion.map(Completion.plain), fileID, line)
+      action, to: storeIdentifier, mode, options, completion.map(Completion.plain),
+      CallSite(fileID, line))
   }
 
   /// Dispatches actions one after the other through the default dispatcher; see the instance method.
@@ -19,6 +20,6 @@ extension Dispatcher {
   ) -> DispatchHandle {
     `default`.enqueue(
       actions, to: storeIdentifier, mode: mode, options: options, completion.map(Completion.plain),
-      fileID, line)
+      CallSite(fileID, line))
   }
 }

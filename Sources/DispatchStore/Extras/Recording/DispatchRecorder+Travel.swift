@@ -168,7 +168,7 @@ extension DispatchRecorder {
     }
     let handle = dispatcher.restore(
       entries, by: TimeTravel(), mode: .async, options: options, isPartOfPause: true,
-      CallSite(fileID: #fileID, line: #line))
+      CallSite(#fileID, #line))
     let error = await handle.result.error
     guard let taken = moves.taken else {
       if let error { throw TravelError(.storesNotSet, cause: error) }

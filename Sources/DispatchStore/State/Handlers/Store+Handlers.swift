@@ -69,7 +69,8 @@ extension Store where Action == HandledAction {
     then completion: (@Sendable (DispatchResult) -> Void)? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    dispatch(any: action, mode, options, completion.map(Completion.withResult), fileID, line)
+    dispatch(
+      any: action, mode, options, completion.map(Completion.withResult), CallSite(fileID, line))
   }
 
   /// Dispatches an action to this store alone, through its dispatcher, in the caller's own task.
@@ -85,6 +86,7 @@ extension Store where Action == HandledAction {
   ) async -> ReplyResult<Sent.Reply> {
     ReplyResult(
       await send(
-        any: action, mode.mode, options, completion.map(Completion.withResult), fileID, line))
+        any: action, mode.mode, options, completion.map(Completion.withResult),
+        CallSite(fileID, line)))
   }
 }

@@ -78,7 +78,7 @@ public final class UndoHistory: Sendable {
   public func undo(
     mode: Dispatcher.Mode = .async, fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    dispatch(.undo, mode, CallSite(fileID: fileID, line: line))
+    dispatch(.undo, mode, CallSite(fileID, line))
   }
 
   /// Does the step again that was undone last, if nothing has changed a store since.
@@ -88,7 +88,7 @@ public final class UndoHistory: Sendable {
   public func redo(
     mode: Dispatcher.Mode = .async, fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
-    dispatch(.redo, mode, CallSite(fileID: fileID, line: line))
+    dispatch(.redo, mode, CallSite(fileID, line))
   }
 
   /// Forgets all steps.

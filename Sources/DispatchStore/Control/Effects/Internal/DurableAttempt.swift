@@ -70,7 +70,7 @@ struct DurableAttempt {
       ($0.companions, $0.namesLimits, $0.takesBounds) = ([end], true, false)
     }
     let result = await run.dispatcher.dispatch(
-      action: action, options: options, fileID: effect.fileID, line: effect.line
+      action, to: nil, .async, options, nil, effect.callSite
     ).result
     let failure: (any Error)? = result.error ?? result.errorWithoutStore(action)
     guard let error = failure, !end.isKept else { return }

@@ -39,34 +39,30 @@ final class GroupStep: Sendable {
   let storeIdentifier: String?
   let mode: Dispatcher.SendMode
   let options: DispatchOptions
-  let fileID: StaticString
-  let line: UInt
+  let callSite: CallSite
   let compensation: GroupStep?
   /// Whether the step is undone, too, if it began and did not finish.
   let isUndoneIfBegun: Bool
 
   init(
     _ work: Work, to storeIdentifier: String?, _ mode: Dispatcher.SendMode,
-    _ options: DispatchOptions,
-    fileID: StaticString, line: UInt, compensation: GroupStep? = nil, isUndoneIfBegun: Bool = false
+    _ options: DispatchOptions, _ callSite: CallSite, compensation: GroupStep? = nil,
+    isUndoneIfBegun: Bool = false
   ) {
     self.work = work
     self.storeIdentifier = storeIdentifier
     self.mode = mode
     self.options = options.ofStep
-    self.fileID = fileID
-    self.line = line
+    self.callSite = callSite
     self.compensation = compensation
     self.isUndoneIfBegun = isUndoneIfBegun
   }
 
   func compensated(by compensation: GroupStep, ifBegun: Bool) -> GroupStep {
     GroupStep(
-      work, to: storeIdentifier, mode, options, fileID: fileID, line: line,
+      work, to: storeIdentifier, mode, options, callSite,
       compensation: compensation, isUndoneIfBegun: ifBegun)
   }
-
-  var callSite: CallSite { CallSite(fileID: fileID, line: line) }
 
   /// The work to dispatch, once the program's code has made it.
   enum Made {

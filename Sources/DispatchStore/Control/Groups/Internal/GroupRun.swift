@@ -263,13 +263,11 @@ extension Dispatcher {
     let options = options(of: step, isDetachable: isDetachable, in: group)
     switch work {
     case .action(let action):
-      return dispatch(
-        storeIdentifier: step.storeIdentifier, action: action, mode: step.mode.mode,
-        options: options, fileID: step.fileID, line: step.line)
+      return dispatch(action, to: step.storeIdentifier, step.mode.mode, options, nil, step.callSite)
     case .actions(let actions):
-      return dispatch(
-        storeIdentifier: step.storeIdentifier, actions: actions, mode: step.mode.mode,
-        options: options, fileID: step.fileID, line: step.line)
+      return enqueue(
+        actions, to: step.storeIdentifier, mode: step.mode.mode, options: options, nil,
+        step.callSite)
     }
   }
 

@@ -96,8 +96,7 @@ final class GroupTask: Sendable {
         of: step, isDetachable: true, in: compensates ? unit.context : nil)
       end = .dispatched(
         await dispatcher.send(
-          action, to: step.storeIdentifier, mode: step.mode, options: options, fileID: step.fileID,
-          line: step.line))
+          any: action, to: step.storeIdentifier, step.mode.mode, options, nil, step.callSite))
     // A detached step may end at its time limit before its block, for which its compensation waits.
     case .ready(let work):
       end = await self.end(

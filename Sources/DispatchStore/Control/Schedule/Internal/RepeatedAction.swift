@@ -9,20 +9,17 @@ final class RepeatedAction: Sendable {
   /// Set once its row is on its way, before which it does not run: each run's commit saves the time of the next one.
   let isArranged = Eventual<Void>()
   private let completion: (@Sendable (DispatchResult) -> Void)?
-  private let fileID: StaticString
-  private let line: UInt
+  let callSite: CallSite
 
   init(
     action: any ActionType, name: String, storeIdentifier: String?, mode: Dispatcher.Mode,
     isResumed: Bool = false, completion: (@Sendable (DispatchResult) -> Void)?,
-    fileID: StaticString, line: UInt
+    _ callSite: CallSite
   ) {
     (self.action, self.name, self.storeIdentifier) = (action, name, storeIdentifier)
     (self.mode, self.isResumed, self.completion) = (mode, isResumed, completion)
-    (self.fileID, self.line) = (fileID, line)
+    self.callSite = callSite
   }
-
-  var callSite: CallSite { CallSite(fileID: fileID, line: line) }
 
   /// Dispatches the action on the concurrent queue, since hooks are code of the program.
   func run(by dispatcher: Dispatcher, then ended: @escaping @Sendable () -> Void) {
@@ -37,8 +34,7 @@ final class RepeatedAction: Sendable {
       if let saved { $0.companions = [saved] }
     }
     let handle = dispatcher.dispatch(
-      self.action, to: self.storeIdentifier, mode: self.mode, options: options,
-      fileID: self.fileID, line: self.line)
+      self.action, to: self.storeIdentifier, self.mode, options, nil, self.callSite)
     // A run that has timed out goes on until its stores have ended.
     if let dispatch = handle.dispatch { dispatch.at(.beforeResult, ended) } else { ended() }
     if let completion = self.completion { handle.whenEnded(completion) }

@@ -10,7 +10,7 @@ final class MiddlewareSession: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var id = DispatchID(rawValue: 0)
   @exclusivity(unchecked) private(set) var parent: DispatchID?
   @exclusivity(unchecked) private(set) var mode = Dispatcher.Mode.sync
-  @exclusivity(unchecked) private(set) var callSite = CallSite(fileID: "", line: 0)
+  @exclusivity(unchecked) private(set) var callSite = CallSite("", 0)
   /// The action as dispatched; none for a list.
   @exclusivity(unchecked) private(set) var action: any ActionType = NoAction()
   /// The actions of a list; nil for an action.

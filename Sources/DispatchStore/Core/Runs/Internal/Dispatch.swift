@@ -21,7 +21,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Atomic, because two threads may touch it at a time. A stream's consumer that delivers a commit reads it.
   /// Meanwhile a task that made a record for that commit may continue in a round. The two have different schedulers.
   private let schedulerBits = Atomic<UInt>(0)
-  private(set) var callSite = CallSite(fileID: "", line: 0)
+  private(set) var callSite = CallSite("", 0)
   /// Set while the dispatch is pending.
   @exclusivity(unchecked) private var action: (any ActionType)?
   @exclusivity(unchecked) var completion: Completion?

@@ -7,15 +7,14 @@ extension Dispatcher {
   @usableFromInline
   func run(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
-    _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+    _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchHandle {
     if let defaultAdmission, defaultAdmission.controlsSync {
       return enqueue(
         copyAction(type, at: action), of: type, to: storeIdentifier, mode: .sync, options: options,
-        completion, fileID, line)
+        completion, callSite)
     }
     let thread = ThreadState.current(by: threadKey)
-    let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)
     if thread.isInSection {
       stopInSection(type, to: storeIdentifier, on: thread, at: callSite)
@@ -71,10 +70,9 @@ extension Dispatcher {
   func enqueue(
     _ action: @autoclosure () -> any ActionType, of type: any ActionType.Type,
     to storeIdentifier: String?, mode: Mode, options: DispatchOptions, _ completion: Completion?,
-    _ fileID: StaticString, _ line: UInt
+    _ callSite: CallSite
   ) -> DispatchHandle {
     let thread = ThreadState.current(by: threadKey)
-    let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)
     if thread.isInSection {
       if mode.isSync {
@@ -108,10 +106,9 @@ extension Dispatcher {
   @usableFromInline
   func enqueue(
     _ actions: [any ActionType], to storeIdentifier: String?, mode: Mode, options: DispatchOptions,
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+    _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchHandle {
     let thread = ThreadState.current
-    let callSite = CallSite(fileID: fileID, line: line)
     checkWorld(on: thread, at: callSite)
     let subject = DispatchSubject(
       sequenceOf: actions, to: storeIdentifier, continuesOnFailure: options.continuesOnFailure)

@@ -41,11 +41,10 @@ extension Dispatcher {
   /// undone.
   func refuseSend(
     of type: any ActionType.Type, to storeIdentifier: String?, with error: any Error,
-    _ completion: Completion?, _ fileID: StaticString, _ line: UInt
+    _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchResult {
     let thread = ThreadState.current
     let route = route(to: type, identifier: storeIdentifier, on: thread)
-    let callSite = CallSite(fileID: fileID, line: line)
     return makeRefused(along: route, with: error, completion, callSite, on: thread).resultIfEnded!
   }
 

@@ -28,10 +28,9 @@ extension Dispatcher {
   @usableFromInline
   func beginSend(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
-    _ mode: Mode, _ options: DispatchOptions, _ completion: Completion?, _ fileID: StaticString,
-    _ line: UInt, isElsewhere: Bool
+    _ mode: Mode, _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite,
+    isElsewhere: Bool
   ) -> SentDispatch {
-    let callSite = CallSite(fileID: fileID, line: line)
     let thread = ThreadState.current(by: threadKey)
     checkWorld(on: thread, at: callSite)
     if let end = thread.sectionEnd() { return .inSection(end) }
@@ -65,7 +64,7 @@ extension Dispatcher {
       route._withUnsafeGuaranteedRef { $0.end() }
       let handle = enqueue(
         copyAction(type, at: action), of: type, to: storeIdentifier, mode: mode, options: options,
-        completion, fileID, line)
+        completion, callSite)
       return handle.resultIfEnded.map(SentDispatch.ended) ?? .detached(handle.dispatch!)
     }
     // A block needs the task; a dispatch that only reduces may run here, or on its lane's thread.

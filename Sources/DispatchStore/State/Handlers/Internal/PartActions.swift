@@ -22,17 +22,15 @@ struct PartActions<Action: ActionType>: Sendable {
     self.init(
       dispatch: {
         if let action = Self.wrapped($0) {
-          return store.dispatch(
-            any: action, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
+          return store.dispatch(any: action, $1.mode, $1.options, $1.completion, $1.callSite)
         }
-        return store.dispatch(any: $0, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
+        return store.dispatch(any: $0, $1.mode, $1.options, $1.completion, $1.callSite)
       },
       send: {
         if let action = Self.wrapped($0) {
-          return await store.send(
-            any: action, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
+          return await store.send(any: action, $1.mode, $1.options, $1.completion, $1.callSite)
         }
-        return await store.send(any: $0, $1.mode, $1.options, $1.completion, $1.fileID, $1.line)
+        return await store.send(any: $0, $1.mode, $1.options, $1.completion, $1.callSite)
       })
   }
 
@@ -59,18 +57,16 @@ struct PartRequest: Sendable {
   @usableFromInline let mode: Dispatcher.Mode
   @usableFromInline let options: DispatchOptions
   @usableFromInline let completion: Completion?
-  @usableFromInline let fileID: StaticString
-  @usableFromInline let line: UInt
+  @usableFromInline let callSite: CallSite
 
   @inlinable
   init(
     _ mode: Dispatcher.Mode, _ options: DispatchOptions, _ completion: Completion?,
-    _ fileID: StaticString, _ line: UInt
+    _ callSite: CallSite
   ) {
     self.mode = mode
     self.options = options
     self.completion = completion
-    self.fileID = fileID
-    self.line = line
+    self.callSite = callSite
   }
 }
