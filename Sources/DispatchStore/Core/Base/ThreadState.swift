@@ -7,9 +7,10 @@ import Synchronization
 /// ends.
 @usableFromInline
 struct ThreadState {
-  private let fields: UnsafeMutablePointer<Fields>
+  /// The fields; those that are used in many places, or in a certain way, are reached by the members below.
+  let fields: UnsafeMutablePointer<Fields>
 
-  private struct Fields {
+  struct Fields {
     /// The innermost inline run on this thread's stack.
     var run: InlineRun.Address?
     /// The context around all inline runs that are linked from `run`.
@@ -60,6 +61,8 @@ struct ThreadState {
     var spareSession: Unmanaged<MiddlewareSession>?
     let routeCache = RouteCache()
     /// The probe that finds out whether reads of stores without a tracker are tracked.
+    ///
+    /// Unmanaged, since each read of a store would change its reference count; `takeReadProbe` takes it out.
     var readProbe: Unmanaged<ReadProbe>?
     /// Whether the read that the probe examines is tracked.
     var readIsTracked = false
@@ -207,11 +210,6 @@ struct ThreadState {
   /// Whether code of a dispatch runs here; tasks that run outside their executors do not count.
   var isInside: Bool { fields.pointee.run != nil || fields.pointee.context != nil }
 
-  var deliveredOwners: FIFO<any CommitOwner> {
-    get { fields.pointee.deliveredOwners }
-    nonmutating _modify { yield &fields.pointee.deliveredOwners }
-  }
-
   /// Runs code in a turn, and leaves that at the end, or before the code blocks this thread.
   func hold(_ turn: any LaneTurn, _ body: () -> Void) {
     fields.pointee.laneTurns.append(turn)
@@ -225,11 +223,6 @@ struct ThreadState {
     for turn in fields.pointee.laneTurns { turn.leave() }
   }
 
-  var taskCommits: [StoreRun?] {
-    get { fields.pointee.taskCommits }
-    nonmutating _modify { yield &fields.pointee.taskCommits }
-  }
-
   var simulated: (any SimulatedThread)? {
     get { fields.pointee.simulated }
     nonmutating set { fields.pointee.simulated = newValue }
@@ -240,44 +233,24 @@ struct ThreadState {
     nonmutating _modify { yield &fields.pointee.worker }
   }
 
-  var ownOperation: AnyObject? {
-    get { fields.pointee.ownOperation }
-    nonmutating set { fields.pointee.ownOperation = newValue }
-  }
-
   /// The action of the operation whose block a user's queue runs here, if the operation belongs to this store.
   @usableFromInline
   func ownAction<Model, Action>(in store: Store<Model, Action>) -> Action? {
-    guard run == nil, context == nil, let ownOperation,
+    guard run == nil, context == nil, let ownOperation = fields.pointee.ownOperation,
       let operation = ownOperation as? ActionOperation<Model, Action>,
       operation.store === store, operation.isExecuting
     else { return nil }
     return operation.action
   }
 
-  var operationQueue: OperationQueue? {
-    get { fields.pointee.operationQueue }
-    nonmutating set { fields.pointee.operationQueue = newValue }
-  }
-
-  var runsBlockJob: Bool {
-    get { fields.pointee.runsBlockJob }
-    nonmutating set { fields.pointee.runsBlockJob = newValue }
-  }
-
   /// Whether this is a thread of the cooperative pool, which has as many threads as there are processors.
   var isTaskThread: Bool {
-    !runsBlockJob && withUnsafeCurrentTask { $0 != nil } && !MainQueue.isCurrent
+    !fields.pointee.runsBlockJob && withUnsafeCurrentTask { $0 != nil } && !MainQueue.isCurrent
   }
 
   /// Whether this thread runs no tasks or dispatches for the library or the system, except those that its code waits
   /// for.
-  var isOfProgram: Bool { worker == nil && !runsBlockJob && !isTaskThread }
-
-  var isJobHelper: Bool {
-    get { fields.pointee.isJobHelper }
-    nonmutating set { fields.pointee.isJobHelper = newValue }
-  }
+  var isOfProgram: Bool { worker == nil && !fields.pointee.runsBlockJob && !isTaskThread }
 
   var spareDispatches: DispatchStack {
     get { fields.pointee.spareDispatches }
@@ -292,26 +265,6 @@ struct ThreadState {
   func keepSpare(_ session: Unmanaged<MiddlewareSession>) {
     if let former = fields.pointee.spareSession { former.release() }
     fields.pointee.spareSession = session
-  }
-
-  var hasResumedOthers: Bool {
-    get { fields.pointee.hasResumedOthers }
-    nonmutating set { fields.pointee.hasResumedOthers = newValue }
-  }
-
-  var foundWorkBySpinning: Bool {
-    get { fields.pointee.foundWorkBySpinning }
-    nonmutating set { fields.pointee.foundWorkBySpinning = newValue }
-  }
-
-  var runsSurplusEnds: Bool {
-    get { fields.pointee.runsSurplusEnds }
-    nonmutating set { fields.pointee.runsSurplusEnds = newValue }
-  }
-
-  var turn: UInt32 {
-    get { fields.pointee.turn }
-    nonmutating _modify { yield &fields.pointee.turn }
   }
 
   /// Returns the next dispatch identifier; `makeBlock` returns a new block when the last one is used up.
@@ -329,33 +282,15 @@ struct ThreadState {
   var spareOperations: Spares { fields.pointee.spareOperations }
   var routeCache: RouteCache { fields.pointee.routeCache }
 
-  /// The read probe, unmanaged since each read of a store would change its reference count.
-  ///
-  /// `takeReadProbe` takes it out and releases it.
-  var readProbe: Unmanaged<ReadProbe>? {
-    get { fields.pointee.readProbe }
-    nonmutating set { fields.pointee.readProbe = newValue }
-  }
-
   func takeReadProbe() -> ReadProbe? {
     fields.pointee.readProbe.take()?.takeRetainedValue()
-  }
-
-  var trackedNotice: UInt64 {
-    get { fields.pointee.trackedNotice }
-    nonmutating set { fields.pointee.trackedNotice = newValue }
-  }
-
-  var readIsTracked: Bool {
-    get { fields.pointee.readIsTracked }
-    nonmutating set { fields.pointee.readIsTracked = newValue }
   }
 
   /// Resumes the owners of delivered commits, once this thread has no delivery turn.
   ///
   /// Resumes one after the other. If a completion blocks, the owners behind it are still in the list then.
   func resumeDeliveredOwners() {
-    while let owner = self.deliveredOwners.popFirst() { owner.commitDelivered() }
+    while let owner = fields.pointee.deliveredOwners.popFirst() { owner.commitDelivered() }
   }
 
   /// How often this thread has begun to wait, and has let go the owners of what it delivers.
@@ -364,8 +299,10 @@ struct ThreadState {
   /// Hands off delivered commits before this thread blocks, perhaps until they have ended.
   func leaveDeliveredOwners() {
     fields.pointee.waits &+= 1
-    for index in self.taskCommits.indices { self.taskCommits[index].take()?.endTaskCommit() }
-    while let owner = self.deliveredOwners.popFirst() { self.resumeElsewhere(owner) }
+    for index in fields.pointee.taskCommits.indices {
+      fields.pointee.taskCommits[index].take()?.endTaskCommit()
+    }
+    while let owner = fields.pointee.deliveredOwners.popFirst() { self.resumeElsewhere(owner) }
   }
 
   /// Resumes the owner of a delivered commit on a thread on which the code that follows may block.

@@ -251,9 +251,9 @@ extension Dispatcher {
       isNews =
         shared.route.isUnanswered && type != WorkAcceptance.self
         && shared.route.chain.followers.isEmpty && registry.noteUnanswered(type)
-      thread.turn &+= 1
+      thread.fields.pointee.turn &+= 1
       let route: Unmanaged<Route>
-      (route, evicted) = thread.routeCache.take(shared, turn: thread.turn)
+      (route, evicted) = thread.routeCache.take(shared, turn: thread.fields.pointee.turn)
       return .accepted(route)
     }
     evicted?.retire()

@@ -150,9 +150,9 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
     }
     withState { $0.isTouched = true }
     let thread = ThreadState.current
-    let outer = thread.ownOperation
-    thread.ownOperation = self
-    defer { thread.ownOperation = outer }
+    let outer = thread.fields.pointee.ownOperation
+    thread.fields.pointee.ownOperation = self
+    defer { thread.fields.pointee.ownOperation = outer }
     run()
   }
 

@@ -286,7 +286,7 @@ extension StoreStorage: DeliveryTurn {
     guard let owner = withLock({ $0.takeDeliveredOwner() }) else { return }
     // The next step of a `.sync` dispatch may run on this thread, so it must wait until the thread is no notifier.
     if owner.waiting?.isSynchronous == true {
-      thread.deliveredOwners.append(owner)
+      thread.fields.pointee.deliveredOwners.append(owner)
     } else {
       owner.commitDelivered()
     }

@@ -38,7 +38,7 @@ struct CommitContext {
     guard let storeRun = DispatchContext.inTask?.owner, storeRun.beginTaskCommit() else {
       return CommitContext(.none)
     }
-    thread.taskCommits.append(storeRun)
+    thread.fields.pointee.taskCommits.append(storeRun)
     return CommitContext(.task(storeRun))
   }
 
@@ -80,6 +80,6 @@ struct CommitContext {
   func end(on thread: ThreadState) {
     guard case .task = kind else { return }
     // Nil if the thread has blocked meanwhile.
-    if let storeRun = thread.taskCommits.removeLast() { storeRun.endTaskCommit() }
+    if let storeRun = thread.fields.pointee.taskCommits.removeLast() { storeRun.endTaskCommit() }
   }
 }

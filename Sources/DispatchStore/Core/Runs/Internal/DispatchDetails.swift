@@ -413,7 +413,7 @@ final class DispatchDetails: @unchecked Sendable {
 
   func resume(_ waiters: [@Sendable () -> Void]) {
     guard !waiters.isEmpty else { return }
-    ThreadState.current.hasResumedOthers = true
+    ThreadState.current.fields.pointee.hasResumedOthers = true
     for waiter in waiters { waiter() }
   }
 }

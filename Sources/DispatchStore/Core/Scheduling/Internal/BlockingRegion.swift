@@ -35,7 +35,8 @@ struct BlockingRegion {
 
   /// Whether code on this thread may not block: it is a library thread, and too many of these are blocked already.
   static func isRefused(on thread: ThreadState) -> Bool {
-    (thread.worker != nil || thread.isJobHelper) && BlockedThreads.here(on: thread).isFull
+    (thread.worker != nil || thread.fields.pointee.isJobHelper)
+      && BlockedThreads.here(on: thread).isFull
   }
 
   /// Returns the error of a refused wait; nil if the thread may block.
@@ -73,10 +74,11 @@ struct BlockingRegion {
     thread.leaveLaneTurns()
     blockedThreads = .here(on: thread)
     worker = isPlanted(.placeNotLent) ? nil : thread.worker
-    isJobHelper = thread.isJobHelper
+    isJobHelper = thread.fields.pointee.isJobHelper
     queueOfOperation =
       thread.worker == nil && thread.simulated == nil
-      ? (thread.operationQueue ?? OperationQueue.current).flatMap(blockedThreads.find) : nil
+      ? (thread.fields.pointee.operationQueue ?? OperationQueue.current)
+        .flatMap(blockedThreads.find) : nil
     awaited = [queue, worker?.queue, queueOfOperation].compactMap { $0 }
     worker?.beginWait()
     queueOfOperation?.operationWaits()

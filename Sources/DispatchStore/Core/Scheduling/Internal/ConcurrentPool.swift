@@ -146,9 +146,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   ///
   /// Does nothing inside another end.
   func runSurplusEnds(on thread: ThreadState) {
-    guard !thread.runsSurplusEnds else { return }
-    thread.runsSurplusEnds = true
-    defer { thread.runsSurplusEnds = false }
+    guard !thread.fields.pointee.runsSurplusEnds else { return }
+    thread.fields.pointee.runsSurplusEnds = true
+    defer { thread.fields.pointee.runsSurplusEnds = false }
     for _ in 0..<PendingEnds.share {
       guard let end = ends.takeSurplus() else { return }
       end()
@@ -430,7 +430,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
 
   /// Spins for a push to a lane, if there is no other start; returns whether it came.
   func spin(on thread: ThreadState, until condition: () -> Bool) -> Bool {
-    guard !thread.hasResumedOthers, starts.isEmpty, spinWait.begin(on: thread) else { return false }
+    guard !thread.fields.pointee.hasResumedOthers, starts.isEmpty, spinWait.begin(on: thread) else {
+      return false
+    }
     defer { spinWait.end() }
     return SpinWait.spin(nanoseconds: SpinWait.laneNanoseconds, until: condition)
   }
@@ -438,13 +440,13 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   /// Spins for a job; returns whether there is one.
   func spinForWork(on thread: ThreadState) -> Bool {
     // The cooperative pool lets a resumed task wait for this thread, rather than wake another one.
-    guard !thread.hasResumedOthers, spinWait.begin(on: thread) else { return false }
+    guard !thread.fields.pointee.hasResumedOthers, spinWait.begin(on: thread) else { return false }
     defer { spinWait.end() }
     guard change(.beginSpinning, { $0.beginSpinning($1) }) else { return false }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if starts.isEmpty { spinWait.waitUntilNotified() }
-    thread.foundWorkBySpinning =
+    thread.fields.pointee.foundWorkBySpinning =
       change(.endSpinning) { state, _ in state.endSpinning() } || !starts.isEmpty
-    return thread.foundWorkBySpinning
+    return thread.fields.pointee.foundWorkBySpinning
   }
 }

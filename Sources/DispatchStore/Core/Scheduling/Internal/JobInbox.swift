@@ -30,8 +30,8 @@ final class JobInbox: Sendable {
   private static let mostHelpers = max(2, ProcessInfo.processInfo.activeProcessorCount)
 
   func push(_ job: UnownedJob, for executor: OperationExecutor, on thread: ThreadState) {
-    thread.turn &+= 1
-    let shard = shards[Int(truncatingIfNeeded: thread.turn) % shards.count]
+    thread.fields.pointee.turn &+= 1
+    let shard = shards[Int(truncatingIfNeeded: thread.fields.pointee.turn) % shards.count]
     shard.withLockOfProcess { $0.jobs.append(PendingJob(job: job, executor: executor)) }
     DispatchQueue.global().async { self.runNext(in: shard) }
     if isScarce.load(ordering: .sequentiallyConsistent) { addHelper() }
@@ -73,13 +73,13 @@ final class JobInbox: Sendable {
 
   private func help() {
     let thread = ThreadState.current
-    thread.isJobHelper = true
+    thread.fields.pointee.isJobHelper = true
     while let next = popAny() {
       // The job may block, in the library or elsewhere.
       if !isEmpty { addHelper() }
       next.executor.runBesideTasks(next.job)
     }
-    thread.isJobHelper = false
+    thread.fields.pointee.isJobHelper = false
     // A thread that pushed meanwhile may have counted this helper: the monitor finds that thread's job.
     helpers.subtract(1, ordering: .sequentiallyConsistent)
   }

@@ -373,8 +373,8 @@ final class Lane: Scheduler, @unchecked Sendable {
     var ended: Dispatch?
     var mayLeave = false
     // A caller that awaits each action before the next one soon pushes that, too.
-    let flow = thread.foundWorkBySpinning ? 0 : Self.flow
-    thread.foundWorkBySpinning = false
+    let flow = thread.fields.pointee.foundWorkBySpinning ? 0 : Self.flow
+    thread.fields.pointee.foundWorkBySpinning = false
     let batch = pool.world == nil ? Self.batch : Self.simulatedBatch
     for count in 0..<batch {
       // A thread that waited in the last step runs beside the queue now: it would exceed the queue's width.

@@ -41,9 +41,9 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
   /// Runs a job on a thread outside of the cooperative pool.
   func runBesideTasks(_ job: UnownedJob) {
     let thread = ThreadState.current
-    let former = thread.runsBlockJob
-    thread.runsBlockJob = true
-    defer { thread.runsBlockJob = former }
+    let former = thread.fields.pointee.runsBlockJob
+    thread.fields.pointee.runsBlockJob = true
+    defer { thread.fields.pointee.runsBlockJob = former }
     run(job)
   }
 
@@ -54,9 +54,10 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
     let thread = ThreadState.current
     thread.within(context) {
       guard let own else { return job.runSynchronously(on: asUnownedTaskExecutor()) }
-      let former = (thread.operationQueue, thread.ownOperation)
-      (thread.operationQueue, thread.ownOperation) = (own.queue, own.operation)
-      defer { (thread.operationQueue, thread.ownOperation) = former }
+      let fields = thread.fields
+      let former = (fields.pointee.operationQueue, fields.pointee.ownOperation)
+      (fields.pointee.operationQueue, fields.pointee.ownOperation) = (own.queue, own.operation)
+      defer { (fields.pointee.operationQueue, fields.pointee.ownOperation) = former }
       job.runSynchronously(on: asUnownedTaskExecutor())
     }
   }

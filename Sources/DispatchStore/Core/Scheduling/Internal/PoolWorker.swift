@@ -32,7 +32,7 @@ final class PoolWorker {
   func run() {
     let outer = thread.worker
     thread.worker = self
-    thread.hasResumedOthers = false
+    thread.fields.pointee.hasResumedOthers = false
     defer { thread.worker = outer }
     var left = Self.batch
     while left > 0 {

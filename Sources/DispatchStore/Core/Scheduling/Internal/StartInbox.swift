@@ -61,10 +61,10 @@ final class StartInbox: Sendable {
 
   @inline(__always)
   private func nextShard(of width: Int, on thread: ThreadState) -> Locked<Shard> {
-    thread.turn &+= 1
+    thread.fields.pointee.turn &+= 1
     let used = min(width, shards.count)
     if usedShards.load(ordering: .relaxed) != used { usedShards.store(used, ordering: .relaxed) }
-    return shards[Int(truncatingIfNeeded: thread.turn) % used]
+    return shards[Int(truncatingIfNeeded: thread.fields.pointee.turn) % used]
   }
 
   @inline(never)
@@ -104,8 +104,8 @@ final class StartInbox: Sendable {
   }
 
   private func popNormal(on thread: ThreadState, for pool: ConcurrentPool) -> Job? {
-    thread.turn &+= 1
-    let turn = Int(truncatingIfNeeded: thread.turn)
+    thread.fields.pointee.turn &+= 1
+    let turn = Int(truncatingIfNeeded: thread.fields.pointee.turn)
     // Takes in turn among the used shards, and now and then among all: some starts may be left from a wider queue.
     let first =
       turn % 16 == 0 ? turn / 16 % shards.count : turn % usedShards.load(ordering: .relaxed)

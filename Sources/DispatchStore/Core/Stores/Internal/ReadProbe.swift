@@ -16,9 +16,9 @@ final class ReadProbe: Observable, @unchecked Sendable {
   ///
   /// If so, it is then also tracked as reading from this registrar.
   func isTracked(on thread: ThreadState) -> Bool {
-    thread.readIsTracked = false
+    thread.fields.pointee.readIsTracked = false
     registrar.access(self, keyPath: path)
-    return thread.readIsTracked
+    return thread.fields.pointee.readIsTracked
   }
 
   /// Whether the registrar hashes key paths as `TrackedRead` expects.

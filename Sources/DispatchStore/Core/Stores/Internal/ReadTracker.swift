@@ -32,7 +32,7 @@ final class ReadTracker: ObserverRecord, @unchecked Sendable {
 
   /// Notes that tracked code is about to read the store.
   func track(in storage: StoreStorage, on thread: ThreadState) {
-    let notice = thread.trackedNotice
+    let notice = thread.fields.pointee.trackedNotice
     let (version, present) = storage.withObservers { notifications in
       if slot == nil { notifications.add(self, from: storage.version &+ 1) }
       lastRead = storage.version
@@ -60,9 +60,9 @@ final class ReadTracker: ObserverRecord, @unchecked Sendable {
       if lastRead < change.version { notifications.remove(self) }
     }
     let thread = ThreadState.current
-    let outer = thread.trackedNotice
-    thread.trackedNotice = Self.noticeCount.add(1, ordering: .relaxed).newValue
-    defer { thread.trackedNotice = outer }
+    let outer = thread.fields.pointee.trackedNotice
+    thread.fields.pointee.trackedNotice = Self.noticeCount.add(1, ordering: .relaxed).newValue
+    defer { thread.fields.pointee.trackedNotice = outer }
     probe.registrar.withMutation(of: probe, keyPath: anyRead) {}
   }
 

@@ -15,7 +15,7 @@ extension StoreStorage {
         $0.probe.isTracked(on: thread)
       }
       guard isTracked || !ReadProbe.isRight else { return }
-    } else if let probe = thread.readProbe {
+    } else if let probe = thread.fields.pointee.readProbe {
       guard probe._withUnsafeGuaranteedRef({ $0.isTracked(on: thread) }) else { return }
     } else if !isTrackedByNewProbe(on: thread) {
       return
@@ -27,7 +27,7 @@ extension StoreStorage {
   private func isTrackedByNewProbe(on thread: ThreadState) -> Bool {
     guard ReadProbe.isRight else { return true }
     let probe = ReadProbe()
-    thread.readProbe = .passRetained(probe)
+    thread.fields.pointee.readProbe = .passRetained(probe)
     return probe.isTracked(on: thread)
   }
 

@@ -28,11 +28,11 @@ final class TrackedRead: Hashable, Sendable {
     hasher.combine(progress == nil)
     let thread = ThreadState.current
     guard let progress else {
-      thread.readIsTracked = true
+      thread.fields.pointee.readIsTracked = true
       return
     }
     // The registrar also hashes the key path when a tracking ends, within a notification: that is no new read.
-    if thread.trackedNotice == notice { progress.check(version) }
+    if thread.fields.pointee.trackedNotice == notice { progress.check(version) }
   }
 
   typealias Path = KeyPath<ReadProbe, UInt64> & Sendable

@@ -27,7 +27,7 @@ final class StreamStorage: Sendable {
 
   private func resume(_ waiter: UnsafeContinuation<Void, Never>?) {
     guard let waiter else { return }
-    ThreadState.current.hasResumedOthers = true
+    ThreadState.current.fields.pointee.hasResumedOthers = true
     waiter.resume()
   }
 
