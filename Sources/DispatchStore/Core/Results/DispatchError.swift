@@ -5,36 +5,21 @@ public struct DispatchError: Error, Sendable {
   /// The kind of error.
   public let code: Code
   /// The stores or dispatches concerned, what happened to them, and what to do about it.
-  public let message: String
+  public internal(set) var message: String
   /// The stores that the message names, in the message's order.
-  public let storeIdentifiers: [String]
+  public internal(set) var storeIdentifiers: [String] = []
   /// The call sites of the dispatches that the message names.
-  public let callSites: [CallSite]
+  public internal(set) var callSites: [CallSite] = []
   /// The error that caused it.
-  public let cause: (any Error)?
+  public internal(set) var cause: (any Error)?
   /// For `timedOut`, the time that the dispatch had.
   ///
   /// Zero if it had none.
-  public let timeLimit: Duration?
+  public internal(set) var timeLimit: Duration?
   /// For `rateLimitExceeded` and `circuitOpen`, the time after which to try again.
-  public let retryAfter: Duration?
+  public internal(set) var retryAfter: Duration?
   /// Whether all stores had ended, and only saving was left, so that a crash could undo what they have replied.
-  let isAfterCommit: Bool
-
-  init(
-    code: Code, message: String, storeIdentifiers: [String] = [], callSites: [CallSite] = [],
-    cause: (any Error)? = nil, timeLimit: Duration? = nil, retryAfter: Duration? = nil,
-    isAfterCommit: Bool = false
-  ) {
-    self.code = code
-    self.message = message
-    self.storeIdentifiers = storeIdentifiers
-    self.callSites = callSites
-    self.cause = cause
-    self.timeLimit = timeLimit
-    self.retryAfter = retryAfter
-    self.isAfterCommit = isAfterCommit
-  }
+  var isAfterCommit = false
 }
 
 extension DispatchError {

@@ -158,13 +158,7 @@ public struct StoreResult: Sendable {
   /// After several attempts, of the last one.
   public let outcome: StoreOutcome
   /// The number of attempts: 1 unless the store was run again, by `DispatchOptions.retry(attempts:backoff:where:)`.
-  public let attemptCount: Int
-
-  init(storeIdentifier: String, outcome: StoreOutcome, attemptCount: Int = 1) {
-    self.storeIdentifier = storeIdentifier
-    self.outcome = outcome
-    self.attemptCount = attemptCount
-  }
+  public internal(set) var attemptCount = 1
 }
 
 extension DispatchResult: CustomStringConvertible {

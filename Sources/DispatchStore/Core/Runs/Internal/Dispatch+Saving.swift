@@ -114,13 +114,12 @@ extension DispatchDetails {
 extension DispatchError {
   /// The error of a dispatch that has timed out while its commits were being saved.
   var afterCommit: DispatchError {
-    DispatchError(
-      code: code,
-      message: """
-        \(message) Its stores had ended, and have committed: only the wait until the commits are saved was cut \
-        short, so expect them to be saved.
-        """,
-      storeIdentifiers: storeIdentifiers, callSites: callSites, cause: cause, timeLimit: timeLimit,
-      isAfterCommit: true)
+    var error = self
+    error.message += """
+       Its stores had ended, and have committed: only the wait until the commits are saved was cut short, so expect \
+      them to be saved.
+      """
+    error.isAfterCommit = true
+    return error
   }
 }
