@@ -30,12 +30,8 @@ package enum WaitGraph {
       return lastKey
     }
 
-    func search(
-      for held: HeldUps, holdsUpMainQueue: Bool, blocksTaskThread: Bool = false
-    ) -> WaitSearch {
-      WaitSearch(
-        held: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread,
-        mainHolders: mainHolders.values.map(\.dispatch))
+    func search(for held: HeldUps, _ holdUps: HoldUps) -> WaitSearch {
+      WaitSearch(held: held, holdUps: holdUps, mainHolders: mainHolders.values.map(\.dispatch))
     }
 
     /// Returns the ring of a cooperative-pool thread that is blocked already, and now needs a task to end.
@@ -45,7 +41,7 @@ package enum WaitGraph {
       // A search has marked everything that such a thread waits for.
       guard held.contains(where: { $0.dispatch.details?.isReached == true }) else { return nil }
       for wait in taskThreadWaits.values {
-        var search = search(for: HeldUps(), holdsUpMainQueue: false, blocksTaskThread: true)
+        var search = search(for: HeldUps(), .taskThread)
         if let ring = search.ring(through: wait.target, of: wait.waiter) { return ring }
       }
       return nil
@@ -145,8 +141,7 @@ package enum WaitGraph {
   ) throws(DispatchError) -> Wait {
     try begin(
       HeldUps(by: context, blocksThread: false), for: target, by: context.dispatch,
-      holdsUpMainQueue: holdsUpMainQueue(context), blocksTaskThread: blocksTaskThread(context),
-      blocksThread: false)
+      context.holdUps, blocksThread: false)
   }
 
   /// Records that the task of a context awaits a refused dispatch.
@@ -165,14 +160,13 @@ package enum WaitGraph {
   ///
   /// On the main queue, the caller holds up everything scheduled there.
   static func begin(_ synchronous: Dispatch) throws(DispatchError) -> Wait? {
-    let holdsUpMainQueue = MainQueue.isCurrent || holdsUpMainQueue(synchronous.outer)
-    let blocksTaskThread =
-      ThreadState.current.isTaskThread || blocksTaskThread(synchronous.outer)
+    var holdUps = holdUps(of: synchronous.outer)
+    if MainQueue.isCurrent { holdUps.insert(.mainQueue) }
+    if ThreadState.current.isTaskThread { holdUps.insert(.taskThread) }
     let held = HeldUps(by: synchronous.outer, blocksThread: true)
-    if held.isEmpty, !holdsUpMainQueue, !blocksTaskThread { return nil }
+    if held.isEmpty, holdUps.isEmpty { return nil }
     return try begin(
-      held, for: .dispatch(synchronous), by: synchronous.outer?.dispatch ?? synchronous,
-      holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
+      held, for: .dispatch(synchronous), by: synchronous.outer?.dispatch ?? synchronous, holdUps)
   }
 
   /// Records that a part of a round waits for operations on which its operation depends.
@@ -188,10 +182,11 @@ package enum WaitGraph {
     let caller = dispatch.caller
     let held = HeldUps(
       HeldUp(dispatch: dispatch, part: part, blocksSteps: false), by: caller, blocksThread: true)
+    var holdUps = holdUps(of: caller)
+    if dispatch.isSynchronous, MainQueue.isCurrent { holdUps.insert(.mainQueue) }
+    if dispatch.blocksTaskThread { holdUps.insert(.taskThread) }
     _ = try begin(
-      held, for: .operations(operation, dependencies), by: dispatch,
-      holdsUpMainQueue: dispatch.isSynchronous && MainQueue.isCurrent || holdsUpMainQueue(caller),
-      blocksTaskThread: blocksTaskThread(dispatch, calledBy: caller), beginsToWait)
+      held, for: .operations(operation, dependencies), by: dispatch, holdUps, beginsToWait)
   }
 
   /// Records that a group waits for a dispatch, until that has ended.
@@ -205,7 +200,7 @@ package enum WaitGraph {
     let wait = records.withLock { records -> Wait in
       target.makeDetails().isReached = true
       let wait = record(group, for: .dispatch(target), in: &records)
-      if blocksTaskThread(group) {
+      if group.holdUps.contains(.taskThread) {
         records.taskThreadWaits[wait.key] = (group.dispatch, .dispatch(target))
       }
       return wait
@@ -224,15 +219,25 @@ package enum WaitGraph {
   ///
   /// - Parameter context: The context whose task awaits the dispatch, if there is one.
   static func ring(around dispatch: Dispatch, in context: DispatchContext? = nil) -> WaitRing? {
+    search(around: dispatch, holdUps(of: context).intersection(.taskThread)).ring
+  }
+
+  /// Searches the ring around a dispatch, and without one the dispatch that must overtake others, if you ask for it.
+  private static func search(
+    around dispatch: Dispatch, _ holdUps: HoldUps, overtaking: Bool = false
+  ) -> (ring: WaitRing?, overtaking: Dispatch?) {
     yieldPoint(.enterWait, dispatch.id.description)
-    return records.withLock { records -> WaitRing? in
-      // If nothing waits for it, it is in no ring. So a long chain is not searched for each of its links.
-      guard dispatch.makeDetails().isReached else { return nil }
+    return records.withLock { records -> (WaitRing?, Dispatch?) in
+      // A search of any dispatch that waits for it has reached it. If nothing does, it is in no ring. So a long chain is not
+      // searched for each of its links.
+      guard dispatch.makeDetails().isReached else { return (nil, nil) }
       let held = HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false))
-      var search = records.search(
-        for: held, holdsUpMainQueue: false, blocksTaskThread: blocksTaskThread(context))
-      return search.ring(through: .own(dispatch), of: dispatch)
+      var search = records.search(for: held, holdUps)
+      let ring =
+        search.ring(through: .own(dispatch), of: dispatch)
         ?? records.ringOfTaskThread(through: held.known)
+      let overtakes = overtaking && ring == nil && search.hasMetQueue
+      return (ring, overtakes ? search.overtaking(.own(dispatch)) : nil)
     }
   }
 
@@ -241,39 +246,27 @@ package enum WaitGraph {
   /// If the dispatches that it waits for there wait for it, it is refused. If they only came before it, it overtakes
   /// them.
   static func waits(atGate dispatch: Dispatch) {
-    yieldPoint(.enterWait, dispatch.id.description)
     let blocksTaskThread =
-      dispatch.isSynchronous && blocksTaskThread(dispatch, calledBy: dispatch.outer)
-    let held = HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false))
-    let target = Target.own(dispatch)
-    let (ring, overtaking) = records.withLock { records -> (WaitRing?, Dispatch?) in
-      // A search of any dispatch that waits for it has reached it.
-      guard dispatch.makeDetails().isReached else { return (nil, nil) }
-      var search = records.search(
-        for: held, holdsUpMainQueue: false, blocksTaskThread: blocksTaskThread)
-      let ring =
-        search.ring(through: target, of: dispatch) ?? records.ringOfTaskThread(through: held.known)
-      return (ring, ring == nil && search.hasMetQueue ? search.overtaking(target) : nil)
-    }
+      dispatch.isSynchronous
+      && (dispatch.blocksTaskThread || holdUps(of: dispatch.outer).contains(.taskThread))
+    let blocked: HoldUps = blocksTaskThread ? .taskThread : []
+    let (ring, overtaking) = search(around: dispatch, blocked, overtaking: true)
     if let ring { return dispatch.endAcceptance(refusing: ring.error) }
     // Dispatches before it may be tasks that need the thread.
     if blocksTaskThread { dispatch.overtake() }
-    overtake(
-      overtaking, onWayTo: target, for: held, holdsUpMainQueue: false,
-      blocksTaskThread: blocksTaskThread)
+    let held = HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false))
+    overtake(overtaking, onWayTo: .own(dispatch), for: held, blocked)
   }
 
   /// Lets a dispatch overtake others at its gate, and then each one that a further search finds.
   private static func overtake(
-    _ first: Dispatch?, onWayTo target: Target, for held: HeldUps, holdsUpMainQueue: Bool,
-    blocksTaskThread: Bool
+    _ first: Dispatch?, onWayTo target: Target, for held: HeldUps, _ holdUps: HoldUps
   ) {
     var next = first
     while let dispatch = next {
       dispatch.overtake()
       next = records.withLock { records in
-        var search = records.search(
-          for: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
+        var search = records.search(for: held, holdUps)
         return search.overtaking(target)
       }
     }
@@ -306,15 +299,14 @@ package enum WaitGraph {
   }
 
   private static func begin(
-    _ held: HeldUps, for target: Target, by waiter: Dispatch, holdsUpMainQueue: Bool,
-    blocksTaskThread: Bool = false, blocksThread: Bool = true,
-    _ beginsToWait: (Wait?) -> Void = { _ in }
+    _ held: HeldUps, for target: Target, by waiter: Dispatch, _ holdUps: HoldUps,
+    blocksThread: Bool = true, _ beginsToWait: (Wait?) -> Void = { _ in }
   ) throws(DispatchError) -> Wait {
     yieldPoint(.enterWait, waiter.id.description)
+    let blocksTaskThread = holdUps.contains(.taskThread)
     var overtaking: Dispatch?
     let (wait, ring) = records.withLock { records -> (Wait?, WaitRing?) in
-      var search = records.search(
-        for: held, holdsUpMainQueue: holdsUpMainQueue, blocksTaskThread: blocksTaskThread)
+      var search = records.search(for: held, holdUps)
       if blocksTaskThread || mayCloseRing(target, waiter),
         let ring = search.ring(through: target, of: waiter)
       {
@@ -333,16 +325,14 @@ package enum WaitGraph {
         if case .operations(let operation, _) = target { operation.setAwaited([]) }
         return (nil, ring)
       }
-      let mainHolder = holdsUpMainQueue ? waiter : nil
+      let mainHolder = holdUps.contains(.mainQueue) ? waiter : nil
       if let mainHolder { records.add(mainHolder: mainHolder) }
       let wait = Wait(key: key, waiters: waiters, mainHolder: mainHolder)
       beginsToWait(wait)
       return (wait, nil)
     }
     if let ring { throw ring.error }
-    overtake(
-      overtaking, onWayTo: target, for: held, holdsUpMainQueue: holdsUpMainQueue,
-      blocksTaskThread: blocksTaskThread)
+    overtake(overtaking, onWayTo: target, for: held, holdUps)
     return wait!
   }
 
@@ -353,7 +343,7 @@ package enum WaitGraph {
     let key = records.makeKey()
     var held = HeldUps(by: context, blocksThread: false)
     let waiters = record(held.recorded(blocksThread: false), for: target, key)
-    let mainHolder = holdsUpMainQueue(context) ? context.dispatch : nil
+    let mainHolder = context.holdUps.contains(.mainQueue) ? context.dispatch : nil
     if let mainHolder { records.add(mainHolder: mainHolder) }
     return Wait(key: key, waiters: waiters, mainHolder: mainHolder)
   }
@@ -381,22 +371,7 @@ package enum WaitGraph {
     return held.map(\.dispatch)
   }
 
-  // MARK: Held-up threads and queues
-
-  /// Whether a `.sync` caller that waits for the context blocks a thread of the cooperative pool.
-  private static func blocksTaskThread(_ context: DispatchContext?) -> Bool {
-    context?.holdUps.contains(.taskThread) == true
-  }
-
-  private static func blocksTaskThread(
-    _ dispatch: Dispatch, calledBy caller: DispatchContext?
-  ) -> Bool {
-    dispatch.blocksTaskThread || blocksTaskThread(caller)
-  }
-
-  private static func holdsUpMainQueue(_ context: DispatchContext?) -> Bool {
-    context?.holdUps.contains(.mainQueue) == true
-  }
+  private static func holdUps(of context: DispatchContext?) -> HoldUps { context?.holdUps ?? [] }
 
   /// Whether a wait may close a ring: an operation's only if another wait may need that operation's end.
   ///

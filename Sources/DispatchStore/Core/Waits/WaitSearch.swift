@@ -1,9 +1,10 @@
 /// Searches everything that must end before a target can, for the parts that a wait would hold up.
 struct WaitSearch {
   private var held: WaitGraph.HeldUps
-  private let holdsUpMainQueue: Bool
+  /// The resources that the wait blocks, besides dispatches.
+  private let holdUps: HoldUps
   /// Whether the wait blocks a thread of the cooperative pool; then no task may have to end before.
-  private let blocksTaskThread: Bool
+  private var blocksTaskThread: Bool { holdUps.contains(.taskThread) }
   private let mainHolders: [Dispatch]
   /// The nodes met so far, each with the place of the node that led to it.
   private var met: [Met] = []
@@ -24,13 +25,8 @@ struct WaitSearch {
   /// The limits met so far: true while the holders are being searched, false if one of them can end.
   private var limits: [ObjectIdentifier: Bool] = [:]
 
-  init(
-    held: WaitGraph.HeldUps, holdsUpMainQueue: Bool, blocksTaskThread: Bool, mainHolders: [Dispatch]
-  ) {
-    self.held = held
-    self.holdsUpMainQueue = holdsUpMainQueue
-    self.blocksTaskThread = blocksTaskThread
-    self.mainHolders = mainHolders
+  init(held: WaitGraph.HeldUps, holdUps: HoldUps, mainHolders: [Dispatch]) {
+    (self.held, self.holdUps, self.mainHolders) = (held, holdUps, mainHolders)
   }
 
   private enum Node {
@@ -92,7 +88,7 @@ struct WaitSearch {
   private mutating func findExactly(
     _ target: WaitGraph.Target
   ) -> (place: Int, end: WaitRing.End)? {
-    guard !held.isEmpty || holdsUpMainQueue || blocksTaskThread else { return nil }
+    guard !held.isEmpty || !holdUps.isEmpty else { return nil }
     isExact = false
     guard find(target) != nil else { return nil }
     isExact = true
@@ -318,7 +314,7 @@ struct WaitSearch {
   }
 
   private mutating func visitMainQueue(at place: Int) -> WaitRing.End? {
-    if holdsUpMainQueue { return .mainQueue }
+    if holdUps.contains(.mainQueue) { return .mainQueue }
     for holder in mainHolders { meet(.dispatch(holder), .mainQueue, from: place) }
     return nil
   }
