@@ -309,8 +309,7 @@ struct ThreadState {
   func resumeElsewhere(_ owner: any CommitOwner) {
     // Any other owner has a scheduler, which only enqueues the next step.
     guard owner.waiting?.isSynchronous == true else { return owner.commitDelivered() }
-    let job: @Sendable () -> Void = { owner.commitDelivered() }
-    if let world = simulated?.world { world.run(.substitute, job) } else { HelperThreads.run(job) }
+    HelperThreads.run(in: simulated?.world) { owner.commitDelivered() }
   }
 
   // MARK: The current thread

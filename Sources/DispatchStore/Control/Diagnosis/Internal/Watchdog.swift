@@ -69,12 +69,7 @@ extension Watchdog {
       state.stalls.due(traces.map(Stall.init), at: now, limit: limit)
     }
     if due.isEmpty { return setTimer(for: dispatcher, after: pause(until: next, at: now)) }
-    let check: @Sendable () -> Void = { self.check(due, dispatcher, table) }
-    if let world = dispatcher.pool.world {
-      world.run(.substitute, check)
-    } else {
-      HelperThreads.run(check)
-    }
+    HelperThreads.run(in: dispatcher.pool.world) { self.check(due, dispatcher, table) }
   }
 
   /// Rests: sets no timer until a dispatch is in flight again.

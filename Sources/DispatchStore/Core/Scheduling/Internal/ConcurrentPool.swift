@@ -376,13 +376,12 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
     queue.addOperation(drainer)
   }
 
-  func addSubstitute() { runBeside { PoolWorker(of: self, .substitute).run() } }
-  private func addEnder() { runBeside { PoolWorker(of: self, .ender(takesEnds: true)).runEnds() } }
+  func addSubstitute() {
+    HelperThreads.run(in: world) { PoolWorker(of: self, .substitute).run() }
+  }
 
-  /// Runs a worker on a thread beside the queue.
-  private func runBeside(_ body: @escaping @Sendable () -> Void) {
-    if let world { return world.run(.substitute, body) }
-    HelperThreads.run(body)
+  private func addEnder() {
+    HelperThreads.run(in: world) { PoolWorker(of: self, .ender(takesEnds: true)).runEnds() }
   }
 
   /// Whether some drainer has not begun.

@@ -17,6 +17,11 @@ enum HelperThreads {
     DispatchQueue(label: "DispatchStore.helper").async(execute: work)
   }
 
+  /// Runs a closure on such a thread, or on one of a simulated world.
+  static func run(in world: (any SimulatedWorld)?, _ work: @escaping Work) {
+    if let world { world.run(.substitute, work) } else { run(work) }
+  }
+
   private final class FirstWork: Sendable {
     let work: Work
 

@@ -101,12 +101,7 @@ final class ReadProgress: @unchecked Sendable {
     guard notified.load(ordering: .sequentiallyConsistent) > version,
       !isLate.exchange(true, ordering: .sequentiallyConsistent)
     else { return }
-    let job: @Sendable () -> Void = { self.notifyLate() }
-    if let world = ThreadState.current.simulated?.world {
-      world.run(.substitute, job)
-    } else {
-      HelperThreads.run(job)
-    }
+    HelperThreads.run(in: ThreadState.current.simulated?.world) { self.notifyLate() }
   }
 
   private func notifyLate() {
