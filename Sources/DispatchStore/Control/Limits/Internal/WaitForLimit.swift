@@ -27,7 +27,7 @@ final class WaitForLimit: Sendable {
     if let context {
       let call = Dispatch(standIn: .make(on: .current), at: callSite)
       call.makeDetails().withState { $0.wait(at: UnitGate(waiter)) }
-      if blocksThread { call.keep(outer: context) }
+      if blocksThread { call.ownOuter = context }
       wait =
         try blocksThread ? WaitGraph.begin(call) : WaitGraph.begin(context, for: .dispatch(call))
     } else {

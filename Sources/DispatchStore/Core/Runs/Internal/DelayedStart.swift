@@ -21,7 +21,7 @@ extension Dispatcher {
     if mode.isSync {
       dispatch.leaveScheduler()
       details.scheduler = SyncLoop(on: thread, of: self)
-      dispatch.keep(outer: DispatchContext.blocked(on: thread))
+      dispatch.ownOuter = DispatchContext.blocked(on: thread)
     } else {
       details.scheduler = pool
     }

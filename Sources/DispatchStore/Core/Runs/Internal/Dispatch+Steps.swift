@@ -36,11 +36,11 @@ extension Dispatch {
       var run = InlineRun(of: dispatch, address, on: thread)
       return withUnsafeMutablePointer(to: &run) { run in
         if dispatch.isSynchronous {
-          dispatch.keep(outer: DispatchContext.around(dispatch.parent, thread.run, on: thread))
+          dispatch.ownOuter = DispatchContext.around(dispatch.parent, thread.run, on: thread)
         } else if dispatch.isOfTask {
-          dispatch.keep(outer: DispatchContext.ofTask)
+          dispatch.ownOuter = DispatchContext.ofTask
         } else if thread.isInside, let outer = InlineRun.recorded(thread.run, on: thread) {
-          dispatch.keep(outer: outer)
+          dispatch.ownOuter = outer
         }
         return run.run(&dispatch, on: thread)
       }
@@ -107,7 +107,7 @@ extension Dispatch {
     hasLeft: Bool = false
   ) {
     yieldPoint(.complete, id.description)
-    let session = session ?? takeSession()
+    let session = session ?? self.session.take()
     makeDetails().beginEnding()
     let scheduler = known ?? scheduler
     if let details, details.callsAtStoresEnd {

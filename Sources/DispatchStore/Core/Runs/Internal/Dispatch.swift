@@ -30,11 +30,11 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// Constant while another thread may refer to the dispatch.
   @exclusivity(unchecked) var carried: CapturedTaskLocal?
   /// The hooks' session, before the dispatch runs; of a sequence until its end.
-  @exclusivity(unchecked) private(set) var session: MiddlewareSession?
-  /// The sequence that it runs, until its end; nil for an action.
-  @exclusivity(unchecked) private(set) var sequence: DispatchSequence?
-  /// The enclosing context, while the dispatch runs on its caller's thread.
-  @exclusivity(unchecked) private var ownOuter: DispatchContext?
+  @exclusivity(unchecked) var session: MiddlewareSession?
+  /// The sequence that it runs, until its end; nil for an action, and set before the dispatch is shared.
+  @exclusivity(unchecked) var sequence: DispatchSequence?
+  /// The enclosing context, while the dispatch runs on its caller's thread: that of the code that this thread now runs.
+  @exclusivity(unchecked) var ownOuter: DispatchContext?
   /// Whether this is one action of a sequence; set before the dispatch is shared.
   @exclusivity(unchecked) var isStep = false
   /// A `DispatchWord`.
@@ -116,23 +116,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
 
   /// Whether it was accepted, and so runs even if its dispatcher no longer accepts any.
   var isAccepted: Bool { route != nil && refusalOfRoute == nil }
-
-  /// Keeps the session until the dispatch runs.
-  func keep(_ session: MiddlewareSession) {
-    self.session = session
-  }
-
-  func takeSession() -> MiddlewareSession? { session.take() }
-
-  /// Sets the enclosing context of the code that this thread now runs.
-  func keep(outer: DispatchContext?) {
-    ownOuter = outer
-  }
-
-  /// Sets the sequence to run, before the dispatch is shared.
-  func put(_ sequence: DispatchSequence) {
-    self.sequence = sequence
-  }
 
   /// Adds the task-local values that middlewares have bound for the dispatch.
   ///

@@ -57,7 +57,7 @@ extension Dispatcher {
   /// Makes the dispatch a sequence, whose route has no stores.
   func put(_ sequence: DispatchSequence, _ dispatch: Dispatch, on thread: ThreadState) {
     changeRoute(of: dispatch, to: WorkAcceptance.self, nil, on: thread)
-    dispatch.put(sequence)
+    dispatch.sequence = sequence
   }
 
   private func changeRoute(

@@ -72,14 +72,14 @@ extension InlineRun.Address {
     // A `.sync` dispatch knows its caller. After a delay, its own context is around its hooks, too.
     let isWithCaller = mode.isSync && !record.isStep
     let outer = isWithCaller ? record.outer : DispatchContext.enclosing(thread.run, on: thread)
-    record.keep(outer: isPlanted(.hookOutside) ? nil : outer)
+    record.ownOuter = isPlanted(.hookOutside) ? nil : outer
     _ = prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
     // That code is not around the stores, which run elsewhere; only a `.sync` caller waits for them, and for its turn
     // before.
-    if !mode.isSync { record.keep(outer: nil) }
+    if !mode.isSync { record.ownOuter = nil }
     if let session = pointee.session.take() {
       session._withUnsafeGuaranteedRef { $0.keepAlive() }
-      record.keep(session.takeRetainedValue())
+      record.session = session.takeRetainedValue()
     }
   }
 

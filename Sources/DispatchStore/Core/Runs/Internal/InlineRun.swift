@@ -74,7 +74,7 @@ struct InlineRun: ~Copyable {
     self.action = action
     callSite = record.callSite
     (dispatcher, place) = (nil, nil)
-    session = record.takeSession().map(Unmanaged.passRetained)
+    session = record.session.take().map(Unmanaged.passRetained)
     isPlain = session?._withUnsafeGuaranteedRef(\.followsStores) != true
     self.record = .passUnretained(record)
     outer = thread.run
