@@ -103,7 +103,8 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     yieldPoint(.beginEffect)
     guard let attempt = state.withLock({ $0.begin() }) else { return registered.ended(self) }
     let executor = OperationExecutor(dispatcher.pool)
-    let context = TaskContext(following: standIn, of: dispatcher, sleeps: sleeps)
+    let context = TaskContext(
+      standIn: standIn, of: dispatcher, at: dispatcher.pool, sleeps: sleeps)
     executor.context = context
     let task = Task(executorPreference: executor) {
       await DispatchContext.$inTask.withValue(context) {

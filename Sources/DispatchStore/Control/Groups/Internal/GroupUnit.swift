@@ -35,7 +35,11 @@ final class GroupUnit: Sendable {
     self.callSite = callSite
     self.name = name
     self.standIn = standIn
-    context = standIn.map { TaskContext(ofGroup: $0, of: dispatcher, inside: caller) }
+    context = standIn.map {
+      TaskContext(
+        standIn: $0, of: dispatcher, inside: caller, at: caller?.jobScheduler,
+        sleeps: (caller as? TaskContext)?.sleeps)
+    }
     let isAwaited = options.control?.isFindable == true || options.limitsMakeOthersWait
     findable = isAwaited ? context : nil
     guard let standIn else {

@@ -3,13 +3,13 @@ import Synchronization
 /// The context of an `async` block, or of a follower of a dispatch, in its task and in tasks made there.
 final class TaskContext: DispatchContext, @unchecked Sendable {
   // because `address` is atomic, and all else is constant
-  /// Nil for a follower.
+  /// Nil for a follower or a group.
   private let storeRun: StoreRun?
-  /// The number of a follower's dispatcher.
+  /// The number of its dispatcher.
   private let dispatcher: UInt64?
-  /// The dispatch that represents a follower.
+  /// The dispatch that represents it.
   private let following: Dispatch?
-  /// The sleeps of a follower's run, if a test waits for it.
+  /// The sleeps of its run, if a test waits for it.
   let sleeps: VirtualSleeps?
   private let caller: DispatchContext?
   private let ownJobScheduler: Scheduler?
@@ -31,31 +31,19 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     ofAll = ownHoldUps.union(caller?.holdUps ?? [])
   }
 
-  /// Creates the context of a follower.
+  /// Creates the context of a follower, or of a group's steps.
   ///
   /// - Parameters:
-  ///   - dispatch: The dispatch that represents the follower, until it has ended.
+  ///   - dispatch: The dispatch that represents it, until it has ended.
+  ///   - caller: The context that waits for it; nil for a follower.
   ///   - sleeps: The sleeps of its run, if a test waits for it.
-  init(following dispatch: Dispatch, of dispatcher: Dispatcher, sleeps: VirtualSleeps?) {
+  init(
+    standIn dispatch: Dispatch, of dispatcher: Dispatcher, inside caller: DispatchContext? = nil,
+    at jobScheduler: Scheduler?, sleeps: VirtualSleeps?
+  ) {
     self.dispatcher = dispatcher.number
-    self.sleeps = sleeps
-    following = dispatch
-    (storeRun, caller, isOnMainQueue) = (nil, nil, false)
-    ownJobScheduler = dispatcher.pool
-  }
-
-  /// Creates the context of a group's steps.
-  ///
-  /// - Parameters:
-  ///   - dispatch: The dispatch that represents the group, until it has ended.
-  ///   - caller: The context that waits for the group.
-  init(ofGroup dispatch: Dispatch, of dispatcher: Dispatcher, inside caller: DispatchContext?) {
-    self.dispatcher = dispatcher.number
-    following = dispatch
-    self.caller = caller
-    (storeRun, isOnMainQueue) = (nil, false)
-    sleeps = (caller as? TaskContext)?.sleeps
-    ownJobScheduler = caller?.jobScheduler
+    (following, self.caller, self.sleeps) = (dispatch, caller, sleeps)
+    (storeRun, isOnMainQueue, ownJobScheduler) = (nil, false, jobScheduler)
     super.init()
     ofAll = caller?.holdUps ?? []
   }
