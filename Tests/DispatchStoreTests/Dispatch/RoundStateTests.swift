@@ -190,4 +190,12 @@ extension RoundState {
       runsRegardless: runsRegardless ?? stores.map { _ in false })
     self.init(graph, ended: ended)
   }
+
+  fileprivate mutating func becameReady(_ index: Int, of attempt: Int) -> StoreRunState.Step {
+    update(index, of: attempt) { $0.becameReady() } ?? .wait
+  }
+
+  fileprivate mutating func beginTaskCommit(_ index: Int, of attempt: Int? = nil) -> Bool {
+    update(index, of: attempt) { $0.beginTaskCommit() } ?? false
+  }
 }

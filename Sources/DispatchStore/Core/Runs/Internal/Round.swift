@@ -294,7 +294,7 @@ final class Round: @unchecked Sendable {
 
   /// Runs the operation of a store, whose dependencies have finished.
   private func runOperation(of storeRun: StoreRun) -> StoreRunState.Step {
-    guard state.withLock({ $0.run(storeRun.index) }) else { return .wait }
+    guard state.withLock({ $0.update(storeRun.index) { $0.run() } == true }) else { return .wait }
     storeRun.startedAt = now
     dispatch.perform(storeRun) { storeRun.run() }
     return state.withLock { $0.startReturned(storeRun.index) }

@@ -254,15 +254,14 @@ struct RoundState {
     _modify { yield &entries[index].run }
   }
 
-  /// Makes a transition for a report of an attempt.
+  /// Makes a transition of the run of a store that is under way; nil if it is not, or not in that attempt.
   ///
-  /// Reports of former attempts are ignored.
-  private mutating func report(
-    _ index: Int, of attempt: Int, _ transition: (inout StoreRunState) -> StoreRunState.Step
-  ) -> StoreRunState.Step {
-    guard case .underWay = entries[index].phase, attempt == entries[index].attempt else {
-      return .wait
-    }
+  /// So reports of former attempts are ignored.
+  mutating func update<Result>(
+    _ index: Int, of attempt: Int? = nil, _ transition: (inout StoreRunState) -> Result
+  ) -> Result? {
+    let present = entries[index].attempt
+    guard case .underWay = entries[index].phase, attempt ?? present == present else { return nil }
     return transition(&entries[index].run)
   }
 
@@ -272,30 +271,9 @@ struct RoundState {
     return isCancelled
   }
 
-  /// Notes that a step runs the operation, whose dependencies have finished.
-  ///
-  /// Returns false if it was run already, in a queue of the user's.
-  mutating func run(_ index: Int) -> Bool {
-    guard case .underWay = entries[index].phase else { return false }
-    return entries[index].run.run()
-  }
-
   /// Notes that the step which starts the store has returned, with an outcome if it ended without an operation.
   mutating func startReturned(_ index: Int, _ outcome: StoreOutcome? = nil) -> StoreRunState.Step {
-    guard case .underWay = entries[index].phase else { return .wait }
-    return entries[index].run.startReturned(outcome)
-  }
-
-  mutating func becameReady(_ index: Int, of attempt: Int = 1) -> StoreRunState.Step {
-    report(index, of: attempt) { $0.becameReady() }
-  }
-
-  /// Begins a commit of a task that the operation started; returns false if the operation has ended.
-  mutating func beginTaskCommit(_ index: Int, of attempt: Int = 1) -> Bool {
-    guard case .underWay = entries[index].phase, attempt == entries[index].attempt else {
-      return false
-    }
-    return entries[index].run.beginTaskCommit()
+    update(index) { $0.startReturned(outcome) } ?? .wait
   }
 
   // MARK: The end of a store

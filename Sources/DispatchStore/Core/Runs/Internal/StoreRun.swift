@@ -88,7 +88,11 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   }
 
   /// Reports that all dependencies of the operation have finished.
-  func becameReady() { round.report(self, .becameReady) { $0.becameReady(index, of: attempt) } }
+  func becameReady() {
+    round.report(self, .becameReady) {
+      $0.update(index, of: attempt) { $0.becameReady() } ?? .wait
+    }
+  }
 
   func operationEnded(_ outcome: StoreOutcome) {
     endedAt = now
@@ -100,7 +104,9 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   /// The operation does not end before the delivery. Returns false if it has ended.
   func beginTaskCommit() -> Bool {
     yieldPoint(.update, storeIdentifier)
-    return round.state.withLock { $0.beginTaskCommit(index, of: attempt) }
+    return round.state.withLock {
+      $0.update(index, of: attempt) { $0.beginTaskCommit() } ?? false
+    }
   }
 
   func endTaskCommit() { round.report(self, .endUpdate) { $0[index].endTaskCommit() } }
