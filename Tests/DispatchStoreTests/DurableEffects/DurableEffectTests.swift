@@ -56,7 +56,7 @@ final class ChargingBank: Sendable {
 
 extension DispatchDetails {
   fileprivate var children: [DispatchDetails] {
-    withFamily { family, _ in family?.sortedChildren.map(\.details) ?? [] }
+    withState { $0.family?.sortedChildren.map(\.details) ?? [] }
   }
 }
 

@@ -18,10 +18,10 @@ extension Dispatch {
 extension DispatchDetails {
   /// Adds a closure for the end of all descendants; returns whether it will be called.
   func waitUntilSettled(_ waiter: @escaping @Sendable () -> Void) -> Bool {
-    withFamily { family, life in
-      if life.isOver, family?.children.isEmpty != false { return false }
-      family = family ?? DispatchFamily()
-      family?.waiters.append(waiter)
+    withState { state in
+      if state.isOver, state.family?.children.isEmpty != false { return false }
+      state.family = state.family ?? DispatchFamily()
+      state.family?.waiters.append(waiter)
       return true
     }
   }

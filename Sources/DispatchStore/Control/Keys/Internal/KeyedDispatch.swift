@@ -78,7 +78,7 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
 
   /// Whether a store has responded, or an effect follows: if the action ran again, that would happen twice.
   private func hasRun(_ result: DispatchResult) -> Bool {
-    result.hasResponders || dispatch.details?.isFollowed == true
+    result.hasResponders || dispatch.details?.withState(\.isFollowed) == true
   }
 
   override func ended(_ result: DispatchResult, of details: DispatchDetails) {
@@ -88,7 +88,7 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
       let outcome = committed ?? outcome(of: result)
     else { return settle(nil, result) }
     // Stores in memory lose their change with the process, and so must the key.
-    let mayWait = committed != nil || details.hasPersistentStore
+    let mayWait = committed != nil || details.withState(\.hasPersistentStore)
     let isEarly = endsUnsaved && mayWait
     if committed == nil, isEarly { table.keeper?.save(rows(for: outcome)) }
     // The dispatch may have ended while it was being saved. A repeat must not get the recorded result before that.

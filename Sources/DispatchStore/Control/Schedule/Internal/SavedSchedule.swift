@@ -106,7 +106,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     switch result.error {
     // A dispatch that does not wait for saving succeeds all the same.
     case nil where isLost: schedules.fail(name, number, DispatchError.notSaved(name))
-    case nil where !details.isFollowed && isUnanswered(result):
+    case nil where !details.withState(\.isFollowed) && isUnanswered(result):
       schedules.fail(name, number, DispatchError.unanswered(name))
     case nil: schedules.remove(name, number)
     case is CancellationError:

@@ -62,7 +62,7 @@ final class EndedDispatch {
   /// Notes that something follows the dispatch, also if it is cancelled later, or has to wait.
   ///
   /// Called before the dispatch has ended for those that wait for it.
-  func noteFollower() { details.noteFollower() }
+  func noteFollower() { details.withState { $0.isFollowed = true } }
 
   /// Links the dispatch with a follower; returns false, without an effect, if nothing is to follow it.
   func lead(to member: any FamilyMember, standingIn standIn: Dispatch) -> Bool {

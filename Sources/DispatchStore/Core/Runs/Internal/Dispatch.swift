@@ -384,7 +384,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
       details.companions = []
       // Before the route is released: an action that was made in an exclusive section got it after its admission.
       if details.endsUnsaved, route?._withUnsafeGuaranteedRef({ $0.endGate != nil }) == true {
-        details.notePersistentStore()
+        details.withState { $0.hasPersistentStore = true }
       }
     }
     let counting = clearAllButRoute()

@@ -5,7 +5,7 @@ import Synchronization
 /// Holds its state behind a lock, and data of rounds, sequences and waits.
 final class DispatchDetails: @unchecked Sendable {
   // because data that is neither constant nor behind the lock belongs to the step that runs
-  private let state: Locked<Guarded>
+  private let state: Locked<DispatchState>
   /// Whether the state has a result: read without the lock, which the end itself needs.
   let hasEnded = Atomic(false)
   /// Whether a commit is not saved, since its store was replaced.
@@ -53,30 +53,8 @@ final class DispatchDetails: @unchecked Sendable {
   /// The wait graph's lock guards it.
   var isAwaited = false
 
-  private struct Guarded {
-    var life: DispatchState
-    /// The scheduler for later steps.
-    ///
-    /// Strong, because operations report from arbitrary threads.
-    var scheduler: Scheduler?
-    /// Deferred commits of the inline run's current store.
-    var undelivered = 0
-    /// The replies of stores, by their identifiers.
-    var replies: [String: any Sendable] = [:]
-    /// The links of the dispatch.
-    var family: DispatchFamily?
-    /// The deadline inherited from the enclosing block, if this dispatch has no time limit.
-    var linkedDeadline: InheritedDeadline?
-    /// The store run that has taken over the inline run's current store.
-    var successor: StoreRun?
-    /// Whether it has come to a persistent store; noted only if the end does not wait for saving.
-    var hasPersistentStore = false
-    /// Whether something follows the dispatch, or one of its actions.
-    var isFollowed = false
-  }
-
   init(isRunning: Bool) {
-    state = Locked(making: { Guarded(life: DispatchState(isRunning: isRunning)) })
+    state = Locked(making: { DispatchState(isRunning: isRunning) })
   }
 
   /// Whether the details hold nothing that concerns the end.
@@ -85,14 +63,14 @@ final class DispatchDetails: @unchecked Sendable {
   var isForgettable: Bool {
     companions.isEmpty
       && state.withLock { state in
-        state.life.isUndisturbed && state.replies.isEmpty
+        state.isUndisturbed && state.replies.isEmpty
           && state.family.map { $0.children.isEmpty && $0.waiters.isEmpty } != false
           && state.scheduler?.isTask != true
       }
   }
 
   func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {
-    state.withLock { body(&$0.life) }
+    state.withLock { body(&$0) }
   }
 
   /// Whether its steps run in its caller's task.
@@ -113,8 +91,8 @@ final class DispatchDetails: @unchecked Sendable {
     queuedAt queued: () -> Scheduler, _ body: (inout DispatchState, Scheduler?) -> Result
   ) -> Result {
     state.withLock { state in
-      let needed = state.life.needsScheduler ? state.scheduler ?? queued() : nil
-      return body(&state.life, needed)
+      let needed = state.needsScheduler ? state.scheduler ?? queued() : nil
+      return body(&state, needed)
     }
   }
 
@@ -139,16 +117,8 @@ final class DispatchDetails: @unchecked Sendable {
   var replies: [String: any Sendable] { state.withLock { $0.replies } }
 
   var repliesAndRefusal: (replies: [String: any Sendable], refusal: DispatchError?) {
-    state.withLock { ($0.replies, $0.life.refusal) }
+    state.withLock { ($0.replies, $0.refusal) }
   }
-
-  var hasPersistentStore: Bool { state.withLock { $0.hasPersistentStore } }
-
-  func notePersistentStore() { state.withLock { $0.hasPersistentStore = true } }
-
-  var isFollowed: Bool { state.withLock { $0.isFollowed } }
-
-  func noteFollower() { state.withLock { $0.isFollowed = true } }
 
   func keep(_ reply: any Sendable, of storeIdentifier: String) {
     // A former reply is released outside of the lock.
@@ -167,7 +137,7 @@ final class DispatchDetails: @unchecked Sendable {
   /// Removes the replies, which a crash could undo.
   func endUnsaved() -> Bool {
     let (ends, replies) = state.withLock { state -> (Bool, [String: any Sendable]) in
-      guard state.life.endUnsaved() else { return (false, [:]) }
+      guard state.endSaving(nil) else { return (false, [:]) }
       defer { state.replies = [:] }
       return (true, state.replies)
     }
@@ -245,9 +215,7 @@ final class DispatchDetails: @unchecked Sendable {
   func earlyResult(of id: DispatchID) -> DispatchResult? {
     // The stores may have ended since, so that the dispatch is in no round now.
     if let round = withState({ $0.limit?.early?.round.take() }) { return round.earlyResult }
-    return state.withLock {
-      $0.life.limit?.early?.result(of: id, replies: $0.replies, $0.life.refusal)
-    }
+    return withState { $0.limit?.early?.result(of: id, replies: $0.replies, $0.refusal) }
   }
 
   /// Decides whether the dispatch has timed out, after its last store has ended.
@@ -294,31 +262,14 @@ final class DispatchDetails: @unchecked Sendable {
 
   /// The deadline that dispatches of its blocks inherit: its own, or the one of its enclosing block.
   var inheritedDeadline: InheritedDeadline? {
-    state.withLock { state in
-      if state.life.isOver { return nil }
-      return state.life.limit?.inherited ?? state.linkedDeadline
-    }
+    withState { $0.isOver ? nil : $0.limit?.inherited ?? $0.linkedDeadline }
   }
 
-  /// The deadline of the enclosing block, on the caller's thread or in its task.
-  var linkedDeadline: InheritedDeadline? {
-    get { state.withLock { $0.linkedDeadline } }
-    set { state.withLock { $0.linkedDeadline = newValue } }
-  }
+  var hasFamily: Bool { withState { $0.family != nil } }
 
-  func withFamily<Result>(
-    _ body: (inout DispatchFamily?, inout DispatchState) -> Result
-  ) -> Result {
-    state.withLock { body(&$0.family, &$0.life) }
-  }
-
-  var hasFamily: Bool { withFamily { family, _ in family != nil } }
-
-  /// Accesses the links without waiting for the lock; returns nil if the lock is not free.
-  func withFamilyIfFree<Result>(
-    _ body: (inout DispatchFamily?, inout DispatchState) -> Result
-  ) -> Result? {
-    state.withLockIfFree { body(&$0.family, &$0.life) }
+  /// Accesses the state without waiting for the lock; returns nil if the lock is not free.
+  func withStateIfFree<Result>(_ body: (inout DispatchState) -> Result) -> Result? {
+    state.withLockIfFree(body)
   }
 
   // MARK: Deferred commits
@@ -357,7 +308,7 @@ final class DispatchDetails: @unchecked Sendable {
       for _ in 0..<state.undelivered { successor?.commitDeferred() }
       state.undelivered = 0
       state.successor = successor
-      return state.life.begin(work) && !isPlanted(.lostCancellation)
+      return state.begin(work) && !isPlanted(.lostCancellation)
     }
   }
 
@@ -369,7 +320,7 @@ final class DispatchDetails: @unchecked Sendable {
     retry = nil
     let former = state.withLock { state in
       state.successor = nil
-      return state.life.limit?.dispatcher.take()
+      return state.limit?.dispatcher.take()
     }
     withExtendedLifetime(former) {}
   }
@@ -397,8 +348,8 @@ final class DispatchDetails: @unchecked Sendable {
   ) -> (waiters: [@Sendable () -> Void], isInFamily: Bool, isLast: Bool) {
     // Set under the lock: a thread that sees the end under the lock sees the result, too.
     state.withLock { state in
-      let waiters = state.life.end(result)
-      if state.life.result != nil { hasEnded.store(true, ordering: .releasing) }
+      let waiters = state.end(result)
+      if state.result != nil { hasEnded.store(true, ordering: .releasing) }
       // Counted last: a thread that finds no dispatch outstanding finds the result.
       let isLast = route?._withUnsafeGuaranteedRef { $0.countEnd() } == true
       return (waiters, state.family != nil, isLast)

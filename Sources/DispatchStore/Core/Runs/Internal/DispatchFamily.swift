@@ -74,7 +74,8 @@ extension Dispatch: FamilyMember {
   /// Links the dispatch to the block that it runs in, unless it has already joined one.
   func link(to block: @autoclosure () -> Dispatch?) {
     guard mayLink, let block = block() else { return }
-    makeDetails().linkedDeadline = block.makeDetails().inheritedDeadline
+    let deadline = block.makeDetails().inheritedDeadline
+    makeDetails().withState { $0.linkedDeadline = deadline }
     join(block)
   }
 
@@ -125,23 +126,23 @@ extension Dispatch: FamilyMember {
 
 // Locks are acquired from parent to child. No deadlock is possible, because an ancestor never becomes a descendant.
 extension DispatchDetails {
-  var hasParent: Bool { withFamily { family, _ in family?.parent != nil } }
-  var hasChildren: Bool { withFamily { family, _ in family?.children.isEmpty == false } }
+  var hasParent: Bool { withState { $0.family?.parent != nil } }
+  var hasChildren: Bool { withState { $0.family?.children.isEmpty == false } }
 
   /// Whether later followers are refused.
-  var refusesFollowers: Bool { withFamily { family, _ in family?.refusesFollowers == true } }
+  var refusesFollowers: Bool { withState { $0.family?.refusesFollowers == true } }
 
   private var sortedChildren: [DispatchFamily.Child] {
-    withFamily { family, _ in family?.sortedChildren ?? [] }
+    withState { $0.family?.sortedChildren ?? [] }
   }
 
   /// Refuses later followers; returns whether they were refused before: its descendants have then been cancelled.
   @discardableResult
   func refuseFollowers() -> Bool {
-    withFamily { family, _ in
-      let present = family ?? DispatchFamily()
+    withState { state in
+      let present = state.family ?? DispatchFamily()
       defer { present.refusesFollowers = true }
-      family = present
+      state.family = present
       return present.refusesFollowers
     }
   }
@@ -151,17 +152,17 @@ extension DispatchDetails {
   /// Adds a child; returns false, without an effect, if the dispatch is over or refuses followers.
   @discardableResult
   func adopt(_ child: DispatchFamily.Child) -> Bool {
-    let inheritance = withFamily { family, life -> Inheritance? in
-      if child.follows ? family?.refusesFollowers == true : life.isOver { return nil }
+    let inheritance = withState { state -> Inheritance? in
+      if child.follows ? state.family?.refusesFollowers == true : state.isOver { return nil }
       if !child.follows, isPlanted(.lostChild) { return nil }
-      let present = family ?? DispatchFamily()
-      family = present
-      child.details.withFamily { own, _ in
-        own = own ?? DispatchFamily()
-        own?.parent = self
+      let present = state.family ?? DispatchFamily()
+      state.family = present
+      child.details.withState { own in
+        own.family = own.family ?? DispatchFamily()
+        own.family?.parent = self
       }
       present.insert(child)
-      return self.inheritance(present, life, for: child)
+      return self.inheritance(present, state, for: child)
     }
     guard let inheritance else { return false }
     child.pass(inheritance)
@@ -197,7 +198,7 @@ extension DispatchFamily {
       if withFollowers ? child.details.refuseFollowers() : child.follows { continue }
       let isCancelled = child.member?.cancelAlone(timedOut: timedOut, after: duration) ?? true
       guard isCancelled || withFollowers else { continue }
-      rest += child.details.withFamily { family, _ in family?.sortedChildren.reversed() ?? [] }
+      rest += child.details.withState { $0.family?.sortedChildren.reversed() ?? [] }
     }
   }
 }
@@ -231,7 +232,7 @@ extension DispatchDetails {
   @inline(never)
   func leaveFamily() {
     // A record released under a lock has not handed on its links.
-    var rest = withFamily { family, _ in [family?.parent, self].compactMap(\.self) }
+    var rest = withState { [$0.family?.parent, self].compactMap(\.self) }
     while let details = rest.popLast() {
       let change = details.leave(waits: true)
       if let (child, inheritance) = change.moved { child.pass(inheritance) }
@@ -253,14 +254,14 @@ extension DispatchDetails {
   private var isAbandoned: Bool { hasNoRecord.load(ordering: .sequentiallyConsistent) }
 
   private func lock<Result>(
-    _ waits: Bool, _ body: (inout DispatchFamily?, inout DispatchState) -> Result?
+    _ waits: Bool, _ body: (inout DispatchState) -> Result?
   ) -> Result? {
-    waits ? withFamily(body) : withFamilyIfFree(body) ?? nil
+    waits ? withState(body) : withStateIfFree(body) ?? nil
   }
 
   private func leave(waits: Bool) -> FamilyChange {
     repeat {
-      guard let parent = lock(waits, { family, _ in .some(family?.parent) }) else { break }
+      guard let parent = lock(waits, { .some($0.family?.parent) }) else { break }
       if let change = parent.map({ leave($0, waits) }) ?? leaveAsRoot(waits) { return change }
       // Tries again with the new parent, which it got meanwhile.
     } while waits
@@ -269,14 +270,14 @@ extension DispatchDetails {
 
   /// Releases children that only a handle of this dispatch can reach.
   private func leaveAsRoot(_ waits: Bool) -> FamilyChange? {
-    lock(waits) { family, life in
-      guard let family, life.isOver else { return FamilyChange() }
+    lock(waits) { state in
+      guard let family = state.family, state.isOver else { return FamilyChange() }
       guard family.parent == nil else { return nil }
       var change = FamilyChange()
       if isAbandoned {
         for (key, child) in family.children {
-          let isFree: Bool? = child.details.lock(waits) { family, _ in
-            family?.parent = nil
+          let isFree: Bool? = child.details.lock(waits) { own in
+            own.family?.parent = nil
             return true
           }
           if isFree == true { change.released.append(family.children.removeValue(forKey: key)!) }
@@ -290,10 +291,11 @@ extension DispatchDetails {
   }
 
   private func leave(_ parent: DispatchDetails, _ waits: Bool) -> FamilyChange? {
-    parent.lock(waits) { around, aroundLife in
-      lock(waits) { family, life in
-        guard let around, let family, family.parent === parent else { return nil }
-        guard life.isOver else { return FamilyChange() }
+    parent.lock(waits) { parentState in
+      lock(waits) { state in
+        guard let around = parentState.family, let family = state.family, family.parent === parent
+        else { return nil }
+        guard state.isOver else { return FamilyChange() }
         let (key, only) = (ObjectIdentifier(self), family.children.first)
         guard family.children.isEmpty || family.children.count == 1 && isAbandoned
         else {
@@ -309,11 +311,11 @@ extension DispatchDetails {
         if let (_, child) = only {
           var child = child
           child.follows = child.follows || around.children[key]?.follows == true
-          let inheritance = parent.inheritance(around, aroundLife, for: child)
+          let inheritance = parent.inheritance(around, parentState, for: child)
           // Cancelling calls foreign code.
           if !waits, inheritance.isCancelled || inheritance.refusesFollowers { return nil }
-          let isFree: Bool? = child.details.lock(waits) { own, _ in
-            own?.parent = isPlanted(.lostFollowUp) ? nil : parent
+          let isFree: Bool? = child.details.lock(waits) { own in
+            own.family?.parent = isPlanted(.lostFollowUp) ? nil : parent
             return true
           }
           guard isFree == true else { return nil }

@@ -150,7 +150,7 @@ extension Dispatch {
   ) -> Bool {
     if let gate = route._withUnsafeGuaranteedRef(\.endGate) {
       if let details, details.endsUnsaved {
-        details.notePersistentStore()
+        details.withState { $0.hasPersistentStore = true }
       } else {
         sequence.wait(at: gate)
       }
@@ -194,7 +194,9 @@ extension Dispatch {
     if let details {
       if let retry = details.retry { step.makeDetails().retry = retry }
       if details.isAtomic { step.makeDetails().isAtomic = true }
-      if let deadline = details.inheritedDeadline { step.makeDetails().linkedDeadline = deadline }
+      if let deadline = details.inheritedDeadline {
+        step.makeDetails().withState { $0.linkedDeadline = deadline }
+      }
     }
     // Only a gate rejects. A list that has begun would be left half done, for its own commits perhaps.
     if route._withUnsafeGuaranteedRef(\.endGate) != nil,

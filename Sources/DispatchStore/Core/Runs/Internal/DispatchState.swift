@@ -50,6 +50,26 @@ struct DispatchState {
   /// Closures to call at its end, besides the waiters; none for most.
   private var calls: [(moment: EndMoment, body: @Sendable () -> Void)] = []
 
+  // Data under the same lock, on which no transition depends.
+  /// The scheduler for later steps.
+  ///
+  /// Strong, because operations report from arbitrary threads.
+  var scheduler: Scheduler?
+  /// Deferred commits of the inline run's current store.
+  var undelivered = 0
+  /// The store run that has taken over the inline run's current store.
+  var successor: StoreRun?
+  /// The replies of stores, by their identifiers.
+  var replies: [String: any Sendable] = [:]
+  /// The links of the dispatch.
+  var family: DispatchFamily?
+  /// The deadline of the enclosing block, on the caller's thread or in its task, if this dispatch has no time limit.
+  var linkedDeadline: InheritedDeadline?
+  /// Whether it has come to a persistent store; noted only if the end does not wait for saving.
+  var hasPersistentStore = false
+  /// Whether something follows the dispatch, or one of its actions.
+  var isFollowed = false
+
   /// The data of the phase before it runs; setting it has no effect in other phases.
   private var waiting: Waiting? {
     get { if case .waiting(let waiting) = phase { waiting } else { nil } }
@@ -407,13 +427,6 @@ struct DispatchState {
   mutating func endSaving(_ error: DispatchError?) -> Bool {
     guard case .saving = phase else { return false }
     if let error { refusal = error }
-    phase = .ending
-    return true
-  }
-
-  /// Ends the wait for saving of one that had timed out before; returns false if another thread has ended the wait.
-  mutating func endUnsaved() -> Bool {
-    guard case .saving = phase else { return false }
     phase = .ending
     return true
   }
