@@ -45,6 +45,12 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
     }
   }
 
+  /// Changes the value, and releases outside of the lock what the closure returns: its deinitialization may be code of
+  /// the program.
+  func withLockReleasing<Result>(_ body: (inout Value) -> Result) {
+    withExtendedLifetime(withLock(body)) {}
+  }
+
   /// Sets the value, and returns the former one, so that the caller releases it outside of the lock.
   @usableFromInline
   func exchange(_ new: Value) -> Value {

@@ -76,8 +76,7 @@ extension DispatchRecorder {
     do throws(TravelError) {
       dispatcher = try travelledDispatcher()
       if keepsState {
-        let released = core.state.withLock { $0.forgetCommits(after: mark, upTo: count) }
-        withExtendedLifetime(released) {}
+        core.state.withLockReleasing { $0.forgetCommits(after: mark, upTo: count) }
       } else {
         try await restore(dispatcher, from: mark, to: count, count: count)
       }

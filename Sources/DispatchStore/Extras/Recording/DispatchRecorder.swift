@@ -129,7 +129,7 @@ public final class DispatchRecorder: Middleware {
   /// Notes the end of a store's run.
   public func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     let version = store.version
-    let former = core.state.withLock { state in
+    core.state.withLockReleasing { state in
       // Made here, since a copy counts references.
       state.note(
         RecorderState.Run(
@@ -138,7 +138,6 @@ public final class DispatchRecorder: Middleware {
           replacement: transaction.replacement),
         of: transaction.dispatch.id, isRepeated: transaction.isRepeated)
     }
-    withExtendedLifetime(former) {}
   }
 
   /// Adds the dispatch to the log.

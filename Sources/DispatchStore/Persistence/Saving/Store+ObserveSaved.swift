@@ -36,8 +36,7 @@ extension Store {
     }
     let deliveries = SavedDeliveries(
       in: isInMemory ? ThreadState.current.simulated?.world : persistence?.world)
-    let others = persistence?.state.withLock { $0.add(deliveries) }
-    withExtendedLifetime(others) {}
+    persistence?.state.withLockReleasing { $0.add(deliveries) }
     let observation = observe(source, on: .inline) { [weak storage = self.storage] change in
       let (delivery, version) = (deliveries.add { body(change) }, change.version)
       // The record that keeps commits now: an earlier commit may have had another one.

@@ -93,8 +93,7 @@ public final class UndoHistory: Sendable {
 
   /// Forgets all steps.
   public func removeAll() {
-    let released = log.state.withLock { $0.removeAll() }
-    withExtendedLifetime(released) {}
+    log.state.withLockReleasing { $0.removeAll() }
   }
 
   private func dispatch(

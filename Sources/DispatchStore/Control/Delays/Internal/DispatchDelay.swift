@@ -71,11 +71,10 @@ final class DispatchDelay: Sendable {
 
   /// Drops the delay, because the dispatch does not begin.
   func drop() {
-    let former = state.withLock { state -> State in
+    state.withLockReleasing { state -> State in
       defer { if case .waiting = state { state = .dropped } }
       return state
     }
-    withExtendedLifetime(former) {}
   }
 }
 
@@ -120,8 +119,7 @@ final class DelayedDispatches: DispatcherAttachment {
   }
 
   func remove(_ id: DispatchID) {
-    let removed = state.withLock { $0.delays.removeAndShrink(id) }
-    withExtendedLifetime(removed) {}
+    state.withLockReleasing { $0.delays.removeAndShrink(id) }
     pool.continuations?.changed()
   }
 

@@ -60,8 +60,7 @@ final class PendingWaits: DispatcherAttachment {
   }
 
   func remove(_ wait: WaitForLimit) {
-    let removed = waits.withLock { $0.removeValue(forKey: ObjectIdentifier(wait)) }
-    withExtendedLifetime(removed) {}
+    waits.withLockReleasing { $0.removeValue(forKey: ObjectIdentifier(wait)) }
   }
 
   var all: [WaitForLimit] { waits.withLock { Array($0.values) } }

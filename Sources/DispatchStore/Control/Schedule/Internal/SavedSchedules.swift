@@ -160,8 +160,7 @@ final class SavedSchedules: Sendable {
 
   /// Forgets a record whose row is removed.
   func forget(_ name: String, _ number: Int) {
-    let record = state.withLock { $0.records.remove(name, number) }
-    withExtendedLifetime(record) {}
+    state.withLockReleasing { $0.records.remove(name, number) }
   }
 
   /// Removes a record and its row, unless a later one has replaced it.

@@ -314,11 +314,10 @@ final class MiddlewareSession: @unchecked Sendable {
     set {
       let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
       // Released outside the lock, because a deinit may run user code.
-      let former = values.withLock { values in
+      values.withLockReleasing { values in
         defer { values.bySlot[slot] = newValue }
         return values.bySlot[slot]
       }
-      withExtendedLifetime(former) {}
     }
   }
 

@@ -21,8 +21,7 @@ final class StoreStreams: StoreAttachment, @unchecked Sendable {
 
   func remove(_ stream: any FollowingStream) {
     // Released outside of the lock, because what it keeps is the program's.
-    let removed = streams.withLock { $0.removeAndShrink(ObjectIdentifier(stream)) }
-    withExtendedLifetime(removed) {}
+    streams.withLockReleasing { $0.removeAndShrink(ObjectIdentifier(stream)) }
   }
 
   var all: [any FollowingStream] { streams.withLock { Array($0.values) } }

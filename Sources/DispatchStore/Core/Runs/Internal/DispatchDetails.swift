@@ -122,14 +122,12 @@ final class DispatchDetails: @unchecked Sendable {
 
   func keep(_ reply: any Sendable, of storeIdentifier: String) {
     // A former reply is released outside of the lock.
-    let former = state.withLock { $0.replies.updateValue(reply, forKey: storeIdentifier) }
-    withExtendedLifetime(former) {}
+    state.withLockReleasing { $0.replies.updateValue(reply, forKey: storeIdentifier) }
   }
 
   /// Removes the reply of an attempt that another one follows.
   func removeReply(of storeIdentifier: String) {
-    let former = state.withLock { $0.replies.removeValue(forKey: storeIdentifier) }
-    withExtendedLifetime(former) {}
+    state.withLockReleasing { $0.replies.removeValue(forKey: storeIdentifier) }
   }
 
   /// Ends the wait for saving of a dispatch that had timed out before; returns false if another thread has ended it.
@@ -318,11 +316,10 @@ final class DispatchDetails: @unchecked Sendable {
   func clear() {
     dispatcher = nil
     retry = nil
-    let former = state.withLock { state in
+    state.withLockReleasing { state in
       state.successor = nil
       return state.limit?.dispatcher.take()
     }
-    withExtendedLifetime(former) {}
   }
 
   /// Ends the dispatch, and resumes its waiters.

@@ -200,8 +200,7 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   override func release(_ dispatch: Dispatch) {
     yieldPoint(.release, description)
-    let released = state.withLock { $0.release(dispatch) }
-    withExtendedLifetime(released) {}
+    state.withLockReleasing { $0.release(dispatch) }
   }
 
   override func releaseParked(_ dispatch: Dispatch) {
@@ -290,12 +289,11 @@ final class Lane: Scheduler, @unchecked Sendable {
 
   override func noteSkipped() {
     yieldPoint(.removeEnded, description)
-    let removed = state.withLock { state -> [Dispatch] in
+    state.withLockReleasing { state -> [Dispatch] in
       guard state.noteSkipped() else { return [] }
       state.takeIn(word.change(\.takenInByOther)?.top)
       return state.removeEnded()
     }
-    withExtendedLifetime(removed) {}
   }
 
   override func run(_ job: UnownedJob, on executor: OperationExecutor) {

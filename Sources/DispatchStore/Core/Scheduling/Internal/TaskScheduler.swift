@@ -62,11 +62,10 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   /// Moves to another lane, since a named lane has retired after it was looked up.
   func move(to place: Scheduler) {
     // The former place is released outside of the lock.
-    let former = state.withLock { state in
+    state.withLockReleasing { state in
       defer { state.place = place }
       return state.place.take()
     }
-    withExtendedLifetime(former) {}
   }
 
   // MARK: The task

@@ -120,8 +120,7 @@ final class RecorderCore: TapeSink {
   /// Estimates the size of a commit, outside of locks: reflection may call code of the program.
   fileprivate func measure(_ commit: TapedCommit) {
     let size = RoughSize.of(commit)
-    let released = state.withLock { $0.noteSize(size, of: commit) }
-    withExtendedLifetime(released) {}
+    state.withLockReleasing { $0.noteSize(size, of: commit) }
   }
 }
 

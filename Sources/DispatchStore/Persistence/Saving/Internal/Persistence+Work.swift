@@ -12,8 +12,7 @@ extension Persistence {
       obstacle: { actions.obstacle($0) },
       save: { [weak self] in self?.keep($0) },
       saveWithNext: { [weak self] rows in
-        let replaced = self?.state.withLock { $0.keep(rows) }
-        withExtendedLifetime(replaced) {}
+        self?.state.withLockReleasing { $0.keep(rows) }
       },
       whenSaved: { [weak self] body in
         guard let self else { return body(false) }

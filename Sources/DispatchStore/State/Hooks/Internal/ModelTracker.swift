@@ -27,8 +27,7 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
       model: commit.model.assumingMemoryBound(to: Model.self).pointee, version: commit.version)
     // Only an action's own commits have the action; its commits to other stores have only the transaction.
     let isOfAction = commit.action.assumingMemoryBound(to: Action?.self).pointee != nil
-    let released = history.withLock { $0.commit(state, by: isOfAction ? commit.dispatchID : nil) }
-    withExtendedLifetime(released) {}
+    history.withLockReleasing { $0.commit(state, by: isOfAction ? commit.dispatchID : nil) }
   }
 
   func begin(_ id: DispatchID) {

@@ -39,8 +39,7 @@ package final class StatesHook: Middleware {
     if let present = trackers.withLock({ $0[store] }) { return present }
     // Outside the lock, because it locks the store; if several threads make a tracker, the first one stays.
     guard let made = (store as? any TrackedStore)?.track() else { return nil }
-    let released = trackers.withLock { $0.insert(made, of: store) }
-    withExtendedLifetime(released) {}
+    trackers.withLockReleasing { $0.insert(made, of: store) }
     return trackers.withLock { $0[store] }
   }
 }
