@@ -225,9 +225,8 @@ struct WaitSearch {
     let details = dispatch.makeDetails()
     details.isReached = true
     let followsQueues = self.followsQueues
-    let (scheduler, isWaiting, before, work, obstacles, units) = details.withScheduler(
-      queuedAt: { dispatch.queuedAt }
-    ) { life, scheduler in
+    let (scheduler, isWaiting, before, work, obstacles, units) = dispatch.withScheduler {
+      life, scheduler in
       (
         scheduler, life.isWaiting, life.before, life.work,
         life.gate?.obstacles(of: dispatch, followingLines: followsQueues) ?? [], life.gate?.units
@@ -334,7 +333,7 @@ struct WaitSearch {
     let details = dispatch.makeDetails()
     // The block may wait for a task later.
     if blocksTaskThread { details.isReached = true }
-    let scheduler = details.withScheduler(queuedAt: { dispatch.queuedAt }) { $1 }
+    let scheduler = dispatch.withScheduler { $1 }
     let needsSteps = standing.needsSteps && scheduler?.runsStoresConcurrently == false
     func holdsItUp(_ heldUp: WaitGraph.HeldUp) -> Bool {
       guard heldUp.dispatch === dispatch, !heldUp.isOfResult else { return false }

@@ -79,8 +79,7 @@ struct DiagnosisBuilder {
 
   private mutating func look(at dispatch: Dispatch, _ place: Int) {
     yieldPoint(.diagnose, dispatch.id.description)
-    let details = dispatch.makeDetails()
-    let sighting = details.withScheduler(queuedAt: { dispatch.queuedAt }) { life, scheduler in
+    let sighting = dispatch.withScheduler { life, scheduler in
       Sighting(
         dispatch: dispatch, place: scheduler?.place, isWaiting: life.isWaiting,
         isDelayed: life.isDelayed, before: life.before, work: life.work, isOver: life.isOver,

@@ -49,7 +49,7 @@ extension Dispatch {
   /// Decides how to cancel the dispatch, and runs no code of the program.
   func decide(_ transition: (inout DispatchState) -> DispatchState.Cancel) -> CancelDecision {
     yieldPoint(.cancel, id.description)
-    return makeDetails().withScheduler(queuedAt: { queuedAt }) { (transition(&$0), $1) }
+    return withScheduler { (transition(&$0), $1) }
   }
 
   /// Cancels this dispatch alone; returns whether the caller is to cancel the dispatches that its blocks made.

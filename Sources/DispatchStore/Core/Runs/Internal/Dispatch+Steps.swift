@@ -59,9 +59,7 @@ extension Dispatch {
     for dispatch in dispatches {
       dispatch.whenEnded(for: self) {
         yieldPoint(.beforeEnded, self.id.description)
-        let parkedAt = self.makeDetails().withScheduler(queuedAt: { self.queuedAt }) {
-          $0.oneBeforeEnded() ? $1 : nil
-        }
+        let parkedAt = self.withScheduler { $0.oneBeforeEnded() ? $1 : nil }
         parkedAt?.unpark(self)
       }
     }

@@ -215,7 +215,18 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   ///
   /// Once the dispatch has ended, its scheduler may be gone.
   var schedulerForWaits: Scheduler {
-    makeDetails().withScheduler(queuedAt: { queuedAt }) { $1 } ?? CallerThread.any
+    withScheduler { $1 } ?? CallerThread.any
+  }
+
+  /// Makes a transition with the scheduler, which is nil if the dispatch no longer needs it.
+  ///
+  /// The dispatch may leave the scheduler afterwards.
+  func withScheduler<Result>(_ body: (inout DispatchState, Scheduler?) -> Result) -> Result {
+    makeDetails().withState { state in
+      // The scheduler at which it is queued exists as long as the dispatch needs it.
+      let needed = state.needsScheduler ? state.scheduler ?? queuedAt : nil
+      return body(&state, needed)
+    }
   }
 
   /// The scheduler where it is queued; valid only while the dispatch needs it.

@@ -81,21 +81,6 @@ final class DispatchDetails: @unchecked Sendable {
     set { state.withLock { $0.scheduler = newValue } }
   }
 
-  /// Makes a transition with the scheduler, which is nil if the dispatch no longer needs it.
-  ///
-  /// The dispatch may leave the scheduler afterwards.
-  ///
-  /// - Parameter queued: Returns the scheduler where the dispatch is queued, which exists as long as the dispatch
-  ///   needs it.
-  func withScheduler<Result>(
-    queuedAt queued: () -> Scheduler, _ body: (inout DispatchState, Scheduler?) -> Result
-  ) -> Result {
-    state.withLock { state in
-      let needed = state.needsScheduler ? state.scheduler ?? queued() : nil
-      return body(&state, needed)
-    }
-  }
-
   /// Makes a transition that may start the dispatch; releases what it has waited for outside of the lock.
   func tryStart(
     _ transition: (inout DispatchState) -> DispatchState.Start
@@ -115,10 +100,6 @@ final class DispatchDetails: @unchecked Sendable {
   // MARK: Replies
 
   var replies: [String: any Sendable] { state.withLock { $0.replies } }
-
-  var repliesAndRefusal: (replies: [String: any Sendable], refusal: DispatchError?) {
-    state.withLock { ($0.replies, $0.refusal) }
-  }
 
   func keep(_ reply: any Sendable, of storeIdentifier: String) {
     // A former reply is released outside of the lock.

@@ -88,7 +88,7 @@ final class Round: @unchecked Sendable {
       }
       return (outcomes, state.attemptCounts, !isUndone && state.hasBegun(outcomes))
     }
-    let (replies, refusal) = dispatch.makeDetails().repliesAndRefusal
+    let (replies, refusal) = dispatch.makeDetails().withState { ($0.replies, $0.refusal) }
     return DispatchResult(
       dispatchID: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
       replies: isEarly && endGate != nil ? [:] : replies,

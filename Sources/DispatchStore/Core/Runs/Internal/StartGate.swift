@@ -184,9 +184,7 @@ extension Dispatch {
   /// Tries the gate again, which may be open now, at the scheduler where the dispatch is parked.
   func gateMayOpen() {
     yieldPoint(.openGate, id.description)
-    let parkedAt = makeDetails().withScheduler(queuedAt: { queuedAt }) {
-      $0.gateMayOpen() ? $1 : nil
-    }
+    let parkedAt = withScheduler { $0.gateMayOpen() ? $1 : nil }
     parkedAt?.unpark(self)
   }
 
