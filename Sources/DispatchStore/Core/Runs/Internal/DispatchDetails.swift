@@ -230,14 +230,7 @@ final class DispatchDetails: @unchecked Sendable {
   // MARK: Dispatches of its blocks
 
   /// Returns the state that a new dispatch inherits from the dispatch of its block.
-  func inheritance() -> Inheritance {
-    withState { state in
-      if state.isOver { return Inheritance() }
-      return Inheritance(
-        isCancelled: state.isCancelled || state.isTaskCancelled,
-        hasTimedOut: state.refusal != nil)
-    }
-  }
+  func inheritance() -> Inheritance { withState { $0.isOver ? Inheritance() : $0.inheritance } }
 
   /// The deadline that dispatches of its blocks inherit: its own, or the one of its enclosing block.
   var inheritedDeadline: InheritedDeadline? {

@@ -47,7 +47,7 @@ final class DispatchFamily: @unchecked Sendable {
   }
 }
 
-/// The state that a new dispatch inherits from the dispatch of its block.
+/// The state that a new dispatch inherits from the dispatch of its block; a follower is not cancelled with that.
 struct Inheritance {
   var isCancelled = false
   var hasTimedOut = false
@@ -162,21 +162,13 @@ extension DispatchDetails {
         own.family?.parent = self
       }
       present.insert(child)
-      return self.inheritance(present, state, for: child)
+      return state.inheritance
     }
     guard let inheritance else { return false }
     child.pass(inheritance)
     // The child may have ended meanwhile.
     child.details.leaveFamily()
     return true
-  }
-
-  private func inheritance(
-    _ family: DispatchFamily, _ life: DispatchState, for child: DispatchFamily.Child
-  ) -> Inheritance {
-    Inheritance(
-      isCancelled: (life.isCancelled || life.isTaskCancelled) && !child.follows,
-      hasTimedOut: life.refusal != nil, refusesFollowers: family.refusesFollowers)
   }
 
   // MARK: Cancelling
@@ -311,9 +303,10 @@ extension DispatchDetails {
         if let (_, child) = only {
           var child = child
           child.follows = child.follows || around.children[key]?.follows == true
-          let inheritance = parent.inheritance(around, parentState, for: child)
+          let inheritance = parentState.inheritance
           // Cancelling calls foreign code.
-          if !waits, inheritance.isCancelled || inheritance.refusesFollowers { return nil }
+          let cancels = inheritance.isCancelled && !child.follows || inheritance.refusesFollowers
+          if !waits, cancels { return nil }
           let isFree: Bool? = child.details.lock(waits) { own in
             own.family?.parent = isPlanted(.lostFollowUp) ? nil : parent
             return true

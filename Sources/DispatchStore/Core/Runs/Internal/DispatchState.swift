@@ -192,6 +192,13 @@ struct DispatchState {
   /// Notes that it is shared before its scheduler has it.
   mutating func awaitAcceptance() { waiting?.isUnaccepted = true }
 
+  /// The state that dispatches of its blocks inherit.
+  var inheritance: Inheritance {
+    Inheritance(
+      isCancelled: isCancelled || isTaskCancelled, hasTimedOut: refusal != nil,
+      refusesFollowers: family?.refusesFollowers == true)
+  }
+
   // MARK: A delay
 
   /// Whether it has been accepted, and begins later.
