@@ -256,6 +256,31 @@ struct StreamLifetimeTests {
     await deaths.full()
   }
 
+  /// The changes are merged, and the delta names the last action alone.
+  @Test(arguments: [false, true])
+  func anActionWhoseDeltaWasMergedIsReleasedWhereItMayUseAStore(isOnQueue: Bool) async {
+    struct Book { var all = TrackedDictionary<Int, Int>() }
+    struct Reply: ActionType { let using: Mortal }
+    let (other, deaths, proceed) = (ProbeStore.probe("other"), EventCount(of: 3), Latch())
+    func follow() {
+      let store = Store<Book, Reply>(model: Book(), reducer: Reducer())
+      let queue = DispatchQueue(label: "deltas")
+      let token = isOnQueue ? store.observe(.deltas(\.all), on: .queue(queue)) { _ in } : nil
+      let stream = isOnQueue ? nil : store.stream(.deltas(\.all))
+      queue.async { proceed.wait() }
+      for number in 1...3 {
+        var book = store.model
+        book.all[number] = number
+        store.inject(model: book, action: Reply(using: reader(other, deaths)))
+        #expect(deaths.count == number - 1)
+      }
+      withExtendedLifetime((token, stream)) {}
+    }
+    follow()
+    proceed.open()
+    await deaths.full()
+  }
+
   @Test func subscribersComeAndGoUnderContention() async {
     let deaths = EventCount(of: 400)
     let stop = Latch()

@@ -87,7 +87,7 @@ final class CallingFollower: Follower, @unchecked Sendable {
     if isInTurn {
       undelivered.add(1, ordering: .relaxed)
       _ = self.kept.put(note)
-    } else if self.kept.put(merged(note)) {
+    } else if self.kept.put(merged(note, &kept)) {
       kept.schedule(self)
     }
     return true
@@ -97,9 +97,12 @@ final class CallingFollower: Follower, @unchecked Sendable {
   ///
   /// Not under the mailbox's lock, because elements may be compared: the store's lock keeps other commits out. A call
   /// on the queue that finds nothing meanwhile is scheduled again.
-  private func merged(_ note: KeptNote) -> KeptNote {
-    guard let merge = reader.merge, let earlier = kept.takeBack()?.value, let value = note.value
+  private func merged(_ note: KeptNote, _ kept: inout KeptCommit) -> KeptNote {
+    guard let merge = reader.merge, let value = note.value, let former = self.kept.takeBack(),
+      let earlier = former.value
     else { return note }
+    // The last reference to its action may be here, in the section.
+    kept.release(former)
     return note.with(merge(earlier, value) ?? earlier)
   }
 

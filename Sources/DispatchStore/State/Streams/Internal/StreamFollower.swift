@@ -20,7 +20,7 @@ final class StreamFollower: Follower, @unchecked Sendable {
   override func put(
     _ note: KeptNote, of commit: CommitInProgress, _ kept: inout KeptCommit
   ) -> Bool {
-    guard let note = merged(note) else {
+    guard let note = merged(note, &kept) else {
       if stream.state.withLock({ $0.mergedAway() }) { kept.schedule(self) }
       return true
     }
@@ -41,10 +41,11 @@ final class StreamFollower: Follower, @unchecked Sendable {
   ///
   /// The store's lock keeps other commits out meanwhile. A consumer that comes now finds nothing, and suspends until
   /// the merged note is kept.
-  private func merged(_ note: KeptNote) -> KeptNote? {
+  private func merged(_ note: KeptNote, _ kept: inout KeptCommit) -> KeptNote? {
     guard merges, let value = note.value,
-      let earlier = stream.state.withLock({ $0.takeBack() })?.value
+      let former = stream.state.withLock({ $0.takeBack() }), let earlier = former.value
     else { return note }
+    kept.release(former)
     return reader.merge?(earlier, value).map(note.with)
   }
 
