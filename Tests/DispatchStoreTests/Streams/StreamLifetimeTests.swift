@@ -239,6 +239,22 @@ struct StreamLifetimeTests {
     await deaths.full()
   }
 
+  /// A consumer that keeps up has the values that the store computes, and not those that were read for it.
+  @Test func whatWasReadForASelectorIsReleasedWhereItMayUseAStore() async {
+    let (store, other) = (ProbeStore.probe("selected"), ProbeStore.probe("other"))
+    // All but what the stream and the store have read of the last commit.
+    let deaths = EventCount(of: 6)
+    let boxes = StateSelector { (_: Int) in reader(other, deaths) }
+    let count = StateSelector.combine(boxes, StateSelector(\Int.self)) { _, count in count }
+    var counts = store.stream(.select(count), initial: true).map(\.value).makeAsyncIterator()
+    #expect(await counts.next() == 0)
+    for number in 1...3 {
+      store.updateModel { $0 = number }
+      #expect(await counts.next() == number)
+    }
+    await deaths.full()
+  }
+
   /// A stream of models keeps its last commit, for the end of the store.
   @Test func anActionThatAStreamKeptIsReleasedWhereItMayUseAStore() async {
     struct Reply: ActionType { let using: Mortal }

@@ -7,8 +7,10 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
   private let node: TypedSelectorNode<Value>
   private weak let storage: StoreStorage?
   /// The evaluation for the last change: the store's, which all share who select, or an own one.
+  ///
+  /// And the roots that were read for it: otherwise their last reference may be released in the next commit's section.
   // Only one call at a time uses it. The lock is for Thread Sanitizer, which does not know the queues.
-  private let last = Locked<SelectorEvaluation?>(nil)
+  private let last = Locked<(evaluation: SelectorEvaluation, roots: SelectorRoots)?>(nil)
 
   /// - Parameter storage: The store whose evaluations are shared; nil to compute all values here.
   init(_ node: TypedSelectorNode<Value>, sharing storage: StoreStorage?) {
@@ -22,7 +24,7 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
     let stamp = Self.stamp(version)
     _ = roots.read(model, of: node, stamp: stamp)
     let evaluation = SelectorEvaluation(of: node, roots, after: nil, stamp: stamp)
-    last.withLock { $0 = evaluation }
+    last.withLock { $0 = (evaluation, roots) }
     return TypedValue(roots)
   }
 
@@ -33,11 +35,11 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
   }
 
   func receive(_ note: KeptNote) -> ChangeContent<Value>? {
-    guard var old = last.withLock({ $0 }) else { return nil }
+    guard var old = last.withLock({ $0 })?.evaluation else { return nil }
     let roots = TypedValue<SelectorRoots>.of(note.value)
     if var shared = storage?.evaluation(of: node, roots, at: note.version) {
       let new = shared.finish()
-      set(shared)
+      set(shared, roots)
       if note.isInitial { return .now(node.value(of: new)) }
       let oldSelection = old.finish()
       // The store may have compared the value with another one.
@@ -47,16 +49,16 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
     let oldSelection = old.finish()
     var new = SelectorEvaluation(of: node, roots, after: old, stamp: Self.stamp(note.version))
     let newSelection = new.finish()
-    set(new)
+    set(new, roots)
     return node.content(from: oldSelection, to: newSelection, isInitial: note.isInitial)
   }
 
   /// The stamp of what is computed here for a version; the store's own stamps are smaller.
   private static func stamp(_ version: UInt64) -> UInt64 { version | 1 << 63 }
 
-  private func set(_ new: SelectorEvaluation) {
+  private func set(_ new: SelectorEvaluation, _ roots: SelectorRoots) {
     // Released outside the lock, because releasing the program's values may run its code.
-    let replaced = last.exchange(new)
+    let replaced = last.exchange((new, roots))
     withExtendedLifetime(replaced) {}
   }
 }
