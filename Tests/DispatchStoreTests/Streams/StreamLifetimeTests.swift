@@ -43,6 +43,15 @@ struct StreamLifetimeTests {
     for await _ in sequence { Issue.record("The store has gone.") }
   }
 
+  /// The order of a hash table differs between processes, and with it the steps of a simulation would.
+  @Test func theStreamsOfAStoreEndInTheOrderInWhichTheyBegan() {
+    let (streams, all) = (StoreStreams(), (0..<50).map { _ in StreamStorage(.newest(1)) })
+    for stream in all { streams.add(stream) }
+    for stream in all.prefix(20) { streams.remove(stream) }
+    #expect(
+      streams.all.map { ObjectIdentifier($0) } == all.dropFirst(20).map { ObjectIdentifier($0) })
+  }
+
   @Test(arguments: [0, 1])
   func manyThatHaveEndedKeepNoPlacesInTheirStore(left: Int) {
     var streams = (0..<10_000).map { _ in store.stream(.part(\.count)) }
@@ -220,6 +229,22 @@ struct StreamLifetimeTests {
     #expect(await consumer.value == 0)
   }
 
+  /// A consumer that keeps up has the values that the store computes, and not those that were read for it.
+  @Test func whatWasReadForASelectorIsReleasedWhereItMayUseAStore() async {
+    let (store, other) = (ProbeStore.probe("selected"), ProbeStore.probe("other"))
+    // All but what the stream and the store have read of the last commit.
+    let deaths = EventCount(of: 6)
+    let boxes = StateSelector { (_: Int) in reader(other, deaths) }
+    let count = StateSelector.combine(boxes, StateSelector(\Int.self)) { _, count in count }
+    var counts = store.stream(.select(count), initial: true).map(\.value).makeAsyncIterator()
+    #expect(await counts.next() == 0)
+    for number in 1...3 {
+      store.updateModel { $0 = number }
+      #expect(await counts.next() == number)
+    }
+    await deaths.full()
+  }
+
   /// What was kept is released too, and not under a lock: it may use the stream's store.
   @Test(arguments: [StreamBuffering.newest(2), .oldest(2)])
   func whatIsDroppedIsReleasedWhereItMayUseTheStore(policy: StreamBuffering) async {
@@ -236,22 +261,6 @@ struct StreamLifetimeTests {
       _ = await iterator.next()
     }
     await consume()
-    await deaths.full()
-  }
-
-  /// A consumer that keeps up has the values that the store computes, and not those that were read for it.
-  @Test func whatWasReadForASelectorIsReleasedWhereItMayUseAStore() async {
-    let (store, other) = (ProbeStore.probe("selected"), ProbeStore.probe("other"))
-    // All but what the stream and the store have read of the last commit.
-    let deaths = EventCount(of: 6)
-    let boxes = StateSelector { (_: Int) in reader(other, deaths) }
-    let count = StateSelector.combine(boxes, StateSelector(\Int.self)) { _, count in count }
-    var counts = store.stream(.select(count), initial: true).map(\.value).makeAsyncIterator()
-    #expect(await counts.next() == 0)
-    for number in 1...3 {
-      store.updateModel { $0 = number }
-      #expect(await counts.next() == number)
-    }
     await deaths.full()
   }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A stream of a store, whose consumer may lag.
 protocol FollowingStream: AnyObject, Sendable {
   /// Calls back once the consumer has taken what is kept now, and asks for more, or once the stream ends.
@@ -13,10 +15,12 @@ protocol FollowingStream: AnyObject, Sendable {
 /// The streams of a store.
 final class StoreStreams: StoreAttachment, @unchecked Sendable {
   // because its superclass is
-  let streams = Locked<[ObjectIdentifier: any FollowingStream]>([:])
+  let streams = Locked<[ObjectIdentifier: (number: Int, stream: any FollowingStream)]>([:])
+  private let lastNumber = Atomic(0)
 
   func add(_ stream: any FollowingStream) {
-    streams.withLock { $0[ObjectIdentifier(stream)] = stream }
+    let number = lastNumber.add(1, ordering: .relaxed).newValue
+    streams.withLock { $0[ObjectIdentifier(stream)] = (number, stream) }
   }
 
   func remove(_ stream: any FollowingStream) {
@@ -24,5 +28,8 @@ final class StoreStreams: StoreAttachment, @unchecked Sendable {
     streams.withLockReleasing { $0.removeAndShrink(ObjectIdentifier(stream)) }
   }
 
-  var all: [any FollowingStream] { streams.withLock { Array($0.values) } }
+  /// The streams in the order in which they were added, because the order of a hash table differs between processes.
+  var all: [any FollowingStream] {
+    streams.withLock { $0.values.sorted { $0.number < $1.number }.map(\.stream) }
+  }
 }
