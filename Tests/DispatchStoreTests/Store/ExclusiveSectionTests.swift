@@ -9,14 +9,16 @@ enum ExclusivePlace: String, CaseIterable, Codable {
 
 /// What must not be done there.
 enum ExclusiveMisuse: String, CaseIterable, Codable {
-  case updateModel, inject, model, version, withModel, observe, synchronousDispatch
+  case updateModel, inject, model, version, withModel, observe, observeSaved, awaitStreams
+  case synchronousDispatch
 
   /// What the message says of the store.
   var verb: String {
     switch self {
     case .updateModel, .inject: "changed"
     case .model, .version, .withModel: "read"
-    case .observe: "observed"
+    case .observe, .observeSaved: "observed"
+    case .awaitStreams: "waited for"
     case .synchronousDispatch: ""
     }
   }
@@ -44,6 +46,8 @@ extension ExclusiveMisuse {
     case .version: _ = store.version
     case .withModel: store.withModel { _ in }
     case .observe: withExtendedLifetime(store.observe(.model) { _ in }) {}
+    case .observeSaved: withExtendedLifetime(store.observe(.model, when: .durable) { _ in }) {}
+    case .awaitStreams: _ = Task.immediate { await store.streamsCaughtUp() }
     case .synchronousDispatch: store.dispatch(.add(1), mode: .sync)
     }
   }
@@ -56,6 +60,8 @@ extension ExclusiveMisuse {
     case .version: _ = store.version
     case .withModel: store.withModel { _ in }
     case .observe: withExtendedLifetime(store.observe(.model) { _ in }) {}
+    case .observeSaved: withExtendedLifetime(store.observe(.model, when: .durable) { _ in }) {}
+    case .awaitStreams: _ = Task.immediate { await store.streamsCaughtUp() }
     case .synchronousDispatch: store.dispatch(Ping(), mode: .sync)
     }
   }

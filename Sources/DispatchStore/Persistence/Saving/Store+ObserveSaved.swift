@@ -25,6 +25,7 @@ extension Store {
     _ source: StateSource<Model, Value>, when moment: ObservationMoment,
     _ body: @escaping @Sendable (Change<Value, Action>) -> Void
   ) -> ObserverToken {
+    ExclusiveSection.check(storage, "observed", on: .current)
     let persistence = (storage.presentKeeper as? PersistedRecord)?.persistence
     let isInMemory = persistence == nil && staysInMemory
     guard persistence != nil || isInMemory else {

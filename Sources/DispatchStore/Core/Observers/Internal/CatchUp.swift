@@ -7,8 +7,10 @@ final class CatchUp: Sendable {
 
   /// Begins to wait for what the streams of stores keep now.
   init(with stores: [StoreStorage]) {
-    streams = stores.flatMap { store in
-      store.withLock { _ in
+    let thread = ThreadState.current
+    streams = stores.flatMap { store -> [any FollowingStream] in
+      ExclusiveSection.check(store, "waited for", on: thread)
+      return store.withLock { _ in
         store.attachment(StoreStreams.self)?._withUnsafeGuaranteedRef { $0.all } ?? []
       }
     }
