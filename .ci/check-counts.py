@@ -37,6 +37,7 @@ def main():
         "commitsByAuthor": dict(authors),
         "paths": sorted(paths),
         "head": git(repository, "rev-parse", "HEAD").strip(),
+        "rejectedRecords": 0,
     }
     printed = {key: churn.get(key) for key in expected}
     printed["paths"] = sorted(churn["linesByFile"])

@@ -7,7 +7,7 @@ enum ExitCode: Int32 {
   case ok = 0
   /// The command line names something that does not exist.
   case usage = 64
-  /// An empty, cut, malformed or foreign log; a repository without commits.
+  /// An empty, cut or foreign log; a repository without commits.
   case dataError = 65
   /// No such file or repository, or it cannot be read.
   case noInput = 66

@@ -4,6 +4,12 @@ extension Program {
     try? messages.write("churn: \(message)\n")
   }
 
+  func printMessage(_ rejections: Rejections) {
+    for rejection in rejections.first { printMessage("\(rejection)") }
+    let rest = rejections.count - rejections.first.count
+    if rest > 0 { printMessage("and \(Numbers.grouped(rest)) more malformed records") }
+  }
+
   /// Reports broken promises; returns whether there are any.
   func reportBroken(_ findings: Findings) -> Bool {
     var isBroken = false

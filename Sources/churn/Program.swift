@@ -40,6 +40,7 @@ struct Program {
     if let notice = input.notice { printMessage(notice) }
     let (file, record) = try openFiles(options, input)
     let log = try spool(input, options, progress)
+    printMessage(log.summary.rejections)
     for mode in options.modes where options.producers > 1 && !mode.takesSeveralProducers {
       printMessage("the mode \(mode.rawValue) takes one producer, not \(options.producers)")
     }

@@ -1,7 +1,9 @@
 /// The findings of the first pass over a log, before any replay.
 struct LogSummary: Equatable, Sendable {
+  /// Commits with a valid header; of other commits only the changes count.
   var commits = 0
   var changes = 0
+  var rejections = Rejections()
   /// The first commit that was read.
   var firstHash: ByteString?
   /// The last commit that was read.
@@ -11,8 +13,8 @@ struct LogSummary: Equatable, Sendable {
   func eventCount(copies: Int) -> Int { (commits + changes) * copies }
 
   mutating func add(_ commits: [LoggedCommit]) {
-    self.commits += commits.count
     for commit in commits {
+      self.commits += commit.time == nil ? 0 : 1
       changes += commit.changes.count
       firstHash = firstHash ?? commit.hash
       lastHash = commit.hash

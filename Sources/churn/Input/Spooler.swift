@@ -34,6 +34,7 @@ struct Spooler {
       try addingProgress(summary, length) { () throws(Failure) in try source.checkCompleteness() }
     }
     summary.add(try reading { () throws(LogError) in try parser.finish() })
+    summary.rejections = parser.rejections
     return SpooledLog(file: file, length: length, limit: limit, summary: summary)
   }
 

@@ -1,12 +1,12 @@
 /// Why a log cannot be read on.
+///
+/// A single malformed record is not such an error: it is a `Rejection`.
 enum LogError: Error, Equatable {
   case empty
   /// The log begins in a way in which no log begins.
   case foreign(at: Int)
   /// A field that is longer than any of a log.
   case endlessField(at: Int)
-  /// The field at this offset is not what has to come there.
-  case malformed(at: Int, in: CommitPlace)
   /// The log ends at byte `end`, in the middle of the record that begins at byte `record`.
   case cut(end: Int, record: Int, in: CommitPlace)
   /// The log ends at byte `end`, before the lines of this many paths that the commit announced.
@@ -21,8 +21,6 @@ enum LogError: Error, Equatable {
     case .endlessField(let offset):
       "this is no log that churn can read: the field at byte \(offset) is longer than "
         + "\(FieldSplitter.longestField) bytes"
-    case .malformed(let offset, let place):
-      "malformed record at byte \(offset), \(place)"
     case .cut(let end, let record, let place):
       "the log is cut: it ends at byte \(end), in the middle of the record that begins at byte "
         + "\(record), \(place)"

@@ -9,6 +9,9 @@ struct LogParser {
     machine = LogMachine(limit: limit)
   }
 
+  /// The records that could not be read so far.
+  var rejections: Rejections { machine.rejections }
+
   /// Whether as many commits have been parsed as the limit allows.
   var hasReachedLimit: Bool { machine.hasReachedLimit }
 

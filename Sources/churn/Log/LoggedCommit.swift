@@ -2,8 +2,8 @@
 struct LoggedCommit: Equatable, Sendable {
   let hash: ByteString
   let author: ByteString
-  /// Seconds since 1970.
-  let time: Int
+  /// The time; nil if the header was malformed: its changes count then, and the commit does not.
+  let time: Int?
   var changes: [Change]
 
   /// The commit's events, in order, for one copy of the history.
@@ -11,6 +11,8 @@ struct LoggedCommit: Equatable, Sendable {
     for change in changes {
       try body(.changed(copy == 0 ? change : change.inCopy(copy)))
     }
-    try body(.committed(Commit(hash: hash, author: author, day: Day(ofSecond: time))))
+    if let time {
+      try body(.committed(Commit(hash: hash, author: author, day: Day(ofSecond: time))))
+    }
   }
 }

@@ -39,10 +39,10 @@ enum Usage {
     Ctrl-C or SIGTERM during a replay, as by 'timeout 60 churn': nothing more is dispatched, what is in
     flight ends, and the report says how far the replay had come. A second Ctrl-C ends the program at once.
 
-    Exit codes are those of sysexits.h: 64 usage, 65 a log that is empty, cut, malformed or none, 66 no
-    such input, 69 git is missing or failed, or churn was built without SQLite, 70 a figure that differs,
-    73 and 74 a temporary file, the one to follow or the database that cannot be made or written; and
-    130 after Ctrl-C, 143 after SIGTERM.
+    Exit codes are those of sysexits.h: 64 usage, 65 a log that is empty, cut or none, 66 no such
+    input, 69 git is missing or failed, or churn was built without SQLite, 70 a figure that differs, 73
+    and 74 a temporary file, the one to follow or the database that cannot be made or written; and 130
+    after Ctrl-C, 143 after SIGTERM.
 
     """
 

@@ -4,6 +4,7 @@ struct JSONReport {
 
   var text: String {
     var members = findings.answers.map(figures) ?? []
+    members.append(("rejectedRecords", .int(findings.log.rejections.count)))
     if let head = findings.head { members.append(("head", .string(head))) }
     members.append(("runs", .array(findings.verdicts.map(run))))
     if let cut = findings.cut { members.append(("cut", json(cut))) }

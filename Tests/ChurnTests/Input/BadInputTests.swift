@@ -63,14 +63,18 @@ import Testing
       TestRun("--input", path), .dataError, "no log that churn can read", "byte 0")
   }
 
-  @Test func aMalformedRecordIsAnErrorOfData() async throws {
+  @Test func malformedRecordsAreReportedAndTheRestIsAnswered() async throws {
     var log = TestLog.small
     log.fields[19] = Array("x\ty\tz".utf8)
     let path = try folder.write(log.bytes, to: "spoilt.log")
 
-    await expectOneLine(
-      TestRun("--input", path), .dataError, "malformed record at byte",
-      "in commit \(TestLog.hash(2))")
+    let run = await TestRun("--input", path, "--json")
+
+    #expect(run.code == .ok)
+    #expect(try run.json["rejectedRecords"] as? Int == 1)
+    #expect(try run.json["changes"] as? Int == 5)
+    #expect(run.messages.contains("malformed record at byte"))
+    #expect(run.messages.contains("in commit \(TestLog.hash(2))"))
   }
 
   @Test func aTemporaryFileThatCannotBeMadeIsReported() async throws {

@@ -70,6 +70,7 @@ struct RepositoryTests {
     let run = await TestRun("--repo", repository.path, "--json")
 
     #expect(run.code == .ok, "\(run.messages)")
+    #expect(try run.json["rejectedRecords"] as? Int == 0)
     let lines = try run.json["linesByFile"] as? [String: Int]
     #expect(lines == Dictionary(uniqueKeysWithValues: names.map { ($0, 2) }))
   }

@@ -19,6 +19,7 @@ import Testing
       let cut = Array(log.bytes.prefix(length))
       if let parsed = try? Parsed(cut) {
         #expect(ends.contains(length), "cut at byte \(length)")
+        #expect(parsed.rejections.count == 0)
         #expect(whole.commits.starts(with: parsed.commits.dropLast()))
       } else {
         #expect(throws: LogError.self) { try Parsed(cut, blockLength: 3) }

@@ -8,6 +8,7 @@ import Testing
   func readsCommitsWithTheirChanges(blockLength: Int) throws {
     let parsed = try Parsed(TestLog.small.bytes, blockLength: blockLength)
 
+    #expect(parsed.rejections.count == 0)
     #expect(parsed.commits.map(\.hash.text) == [1, 2, 3].map(TestLog.hash))
     #expect(parsed.commits.map(\.time) == [1_700_000_000, 1_700_000_000, 1_700_100_000])
     #expect(parsed.commits.map { $0.changes.count } == [3, 1, 2])
@@ -30,6 +31,7 @@ import Testing
     let parsed = try Parsed(log.bytes)
 
     #expect(parsed.commits.map { $0.changes.count } == [0, 0, 1, 0])
+    #expect(parsed.rejections.count == 0)
   }
 
   @Test(arguments: [1, 7, .max])
@@ -50,6 +52,7 @@ import Testing
 
     let parsed = try Parsed(log.bytes, blockLength: blockLength)
 
+    #expect(parsed.rejections.count == 0)
     #expect(parsed.commits.prefix(paths.count).map(\.changes[0].path.name.bytes) == paths)
     #expect(Set(parsed.commits.prefix(paths.count).map(\.changes[0].path)).count == paths.count)
     #expect(parsed.commits.count == paths.count + 3)
@@ -62,6 +65,7 @@ import Testing
 
     let parsed = try Parsed(log.bytes, blockLength: 3)
 
+    #expect(parsed.rejections.count == 0)
     #expect(parsed.changes.map(\.author.text) == [author])
   }
 
@@ -74,6 +78,7 @@ import Testing
 
     let parsed = try Parsed(log.bytes)
 
+    #expect(parsed.rejections.count == 0)
     #expect(parsed.changes.map(\.kind) == [.created])
   }
 

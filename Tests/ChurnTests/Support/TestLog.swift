@@ -66,8 +66,10 @@ extension TestLog.Entry {
 /// The result of parsing a log.
 struct Parsed: Equatable {
   var commits: [LoggedCommit] = []
+  var rejections = Rejections()
 
   var changes: [Change] { commits.flatMap(\.changes) }
+  var reasons: [Rejection.Reason] { rejections.first.map(\.reason) }
 
   /// Parses `bytes`, handed over in blocks of a length.
   init(_ bytes: [UInt8], blockLength: Int = .max, limit: Int? = nil) throws(LogError) {
@@ -79,5 +81,6 @@ struct Parsed: Equatable {
       commits += try parser.parse(block.span)
     }
     commits += try parser.finish()
+    rejections = parser.rejections
   }
 }
