@@ -94,6 +94,39 @@ struct SuspendingStreamTests {
     withExtendedLifetime(changes) {}
   }
 
+  /// The test's task consumes, so it awaits nothing of the library.
+  @Test(arguments: scheduled, OperationStyle.allCases)
+  func aCommitOfAnObserverThatAnotherThreadCallsDoesNotWait(
+    mode: Dispatcher.Mode, style: OperationStyle
+  ) async {
+    let changes = await versions(0)
+    let (entered, proceed, committed, ended) = (Latch(), Latch(), Latch(), Latch())
+    let source = dispatcher.register(
+      store: ProbeStore(
+        identifier: "source", model: 0,
+        reducer: style.reducer { source in
+          source.updateModel { $0 += 1 }
+          committed.open()
+        }))
+    let token = source.observe(.model) { [store] change in
+      if change.version == 1 {
+        entered.open()
+        proceed.wait()
+      } else {
+        store.updateModel { $0.count += 1 }
+      }
+    }
+    async let notifier: Void = onOwnThread { source.updateModel { $0 += 1 } }
+    await entered.opened()
+    source.dispatch(Ping(), mode: mode) { _ in ended.open() }
+    await committed.opened()
+    proceed.open()
+    await ended.opened()
+    #expect(store.version == 1)
+    await notifier
+    withExtendedLifetime((changes, token)) {}
+  }
+
   @Test func aLaneGoesOnAfterTheDelivery() async {
     var changes = await versions(0)
     let committed = Recorder<UInt64>()

@@ -34,8 +34,6 @@ struct ThreadState {
     var notice = NoticePlace()
     /// The owners of deferred commits that this thread has delivered and has yet to resume.
     var deliveredOwners = FIFO<any CommitOwner>()
-    /// How often this thread has begun to wait inside the library.
-    var waits: UInt64 = 0
     /// The store runs whose ends wait for this thread's commits, innermost last; nil for one that no longer waits.
     var taskCommits: [StoreRun?] = []
     /// The turns in which code runs here, innermost last.
@@ -293,12 +291,8 @@ struct ThreadState {
     while let owner = fields.pointee.deliveredOwners.popFirst() { owner.commitDelivered() }
   }
 
-  /// How often this thread has begun to wait, and has let go the owners of what it delivers.
-  var waits: UInt64 { fields.pointee.waits }
-
   /// Hands off delivered commits before this thread blocks, perhaps until they have ended.
   func leaveDeliveredOwners() {
-    fields.pointee.waits &+= 1
     for index in fields.pointee.taskCommits.indices {
       fields.pointee.taskCommits[index].take()?.endTaskCommit()
     }

@@ -6,18 +6,18 @@ final class CodeContext: DispatchContext, @unchecked Sendable {
   private let around: DispatchContext?
   /// The number of the dispatcher; only for a completion at the deadline.
   private let early: UInt64?
-  /// The notifier's waits before it delivered a left change here; nil for other code.
-  private let waitsBefore: UInt64?
+  /// Whether a notifier calls observers here, with a change that was left to it.
+  private let isLeft: Bool
 
   init(
-    _ dispatch: Dispatch, owner: StoreRun?, early: EarlyEnd? = nil, waitsBefore: UInt64? = nil,
+    _ dispatch: Dispatch, owner: StoreRun?, early: EarlyEnd? = nil, isLeft: Bool,
     outer: DispatchContext?
   ) {
     ofDispatch = dispatch
     ofOwner = owner
     around = outer
     self.early = early?.generation?.dispatcher
-    self.waitsBefore = waitsBefore
+    self.isLeft = isLeft
   }
 
   override var isEarly: Bool { early != nil }
@@ -28,8 +28,6 @@ final class CodeContext: DispatchContext, @unchecked Sendable {
   override var owner: StoreRun? { ofOwner }
   override var outer: DispatchContext? { around }
 
-  // The owner of a left change waits for its delivery only until the notifier waits itself.
-  override func ownsCommits(on thread: ThreadState) -> Bool {
-    waitsBefore == nil || waitsBefore == thread.waits
-  }
+  // The owner of a left change goes on without its delivery once the notifier waits, and may have ended.
+  override var commitOwner: StoreRun? { isLeft ? nil : ofOwner }
 }

@@ -30,10 +30,7 @@ struct CommitContext {
   static func current(on thread: ThreadState) -> CommitContext {
     if let run = thread.run { return CommitContext(run.pointee.isInStore ? .run(run) : .none) }
     if let context = thread.context, !context.isOfBlock {
-      guard context.ownsCommits(on: thread), let owner = context.owner else {
-        return CommitContext(.none)
-      }
-      return CommitContext(.owner(owner))
+      return CommitContext(context.commitOwner.map { .owner($0) } ?? .none)
     }
     guard let storeRun = DispatchContext.inTask?.owner, storeRun.beginTaskCommit() else {
       return CommitContext(.none)

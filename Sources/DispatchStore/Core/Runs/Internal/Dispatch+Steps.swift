@@ -156,8 +156,7 @@ extension Dispatch {
   ) throws(Failure) -> Value {
     let outer =
       isPlanted(.formerCaller) ? self.outer : DispatchContext.enclosing(thread.run, on: thread)
-    let context = CodeContext(
-      self, owner: storeRun, early: early, waitsBefore: isLeft ? thread.waits : nil, outer: outer)
+    let context = CodeContext(self, owner: storeRun, early: early, isLeft: isLeft, outer: outer)
     return try thread.within(context, body)
   }
 }

@@ -12,8 +12,8 @@ class DispatchContext: @unchecked Sendable {
   var waitingDispatch: Dispatch? { dispatch }
   /// The store run whose block or observers run; nil in hooks and completions.
   var owner: StoreRun? { fatalError("DispatchContext is abstract.") }
-  /// Whether the owner's end still waits for commits that are made here, on this thread.
-  func ownsCommits(on thread: ThreadState) -> Bool { true }
+  /// The store run whose end waits for commits that are made here.
+  var commitOwner: StoreRun? { owner }
   /// The store run, for code that knows no stores; nil if no other store runs at the same time.
   final var part: AnyObject? { owner }
   /// The context that can't continue before this one has ended, because it is on this thread or is the caller.
