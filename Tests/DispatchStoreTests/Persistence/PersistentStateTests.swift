@@ -120,6 +120,17 @@ struct PersistentStateTests {
     #expect(stage.database.version(ofStore: "wallet") == 11)
   }
 
+  /// Nobody else asks for that while the observer is called.
+  @Test(.timeLimit(.minutes(1)))
+  func outsideOfDispatchesIsSavedWhileTheObserverOfAStoreGroupWaitsForThat() async throws {
+    let (coder, isSaving) = (HookedCoder(), Latch())
+    let stage = try await PersistenceStage(coder: coder)
+    coder.hook.withLock { $0 = { isSaving.open() } }
+    let token = StoreGroup(stage.wallet, CounterStore.counter()).observe { _ in isSaving.wait() }
+    await onOwnThread { [wallet = stage.wallet] in wallet.updateModel { $0.all["a"] = 1 } }
+    token.cancel()
+  }
+
   @Test func roundTripsExactly() async throws {
     struct Value: Codable, Sendable, Equatable {
       var date = Date(timeIntervalSinceReferenceDate: 718_281_828.459_045_2)

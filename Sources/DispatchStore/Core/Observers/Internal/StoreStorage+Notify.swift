@@ -40,9 +40,10 @@ extension StoreStorage: DeliveryTurn {
 
   /// Accepts the dispatches made in the section, then schedules the calls of observers on queues and streams.
   private func endSection(_ kept: KeptCommit, on thread: ThreadState) {
+    // Before code of the program, which may wait until the commit is saved.
+    kept.keeper?.kept()
     thread.endSection()
     scheduleCalls(kept)
-    kept.keeper?.kept()
   }
 
   /// Makes or enqueues the calls of observers that have kept a part, outside of the lock.
