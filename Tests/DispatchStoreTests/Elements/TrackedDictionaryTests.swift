@@ -266,6 +266,31 @@ struct TrackedDictionaryTests {
     #expect(touched(tracked, since: later) == "2 was b")
   }
 
+  /// As another store's observers do, if the action hands a copy over.
+  @Test(arguments: [false, true], [false, true])
+  func aCopyThatIsReadBeforeAnActionIsUndoneDoesNotDisturbThat(hasBegun: Bool, isKept: Bool) {
+    var tracked: Tracked = [1: "a", 2: "b"]
+    var reader = hasBegun ? begin(tracked) : ChangeReader()
+    let hold = ChangeLogHold()
+    hold.advance()
+    tracked.hold(by: hold)
+    tracked[1] = "x"
+    var copy: Tracked? = tracked
+    _ = reader.take(copy?.recordedChanges)
+    if !isKept { copy = nil }
+    tracked[2] = "y"
+    _ = tracked.undoHeld()
+    hold.advance()
+    tracked.endHold()
+    #expect(tracked == [1: "a", 2: "b"])
+    tracked[2] = "c"
+    let changes = reader.take(tracked.recordedChanges)
+    #expect(changes == nil, "The content that was read was undone.")
+    tracked[2] = "d"
+    #expect(touched(tracked, since: reader) == "2 was c")
+    withExtendedLifetime(copy) {}
+  }
+
   @Test func whatIsNotReadIsBoundedAlsoIfReadersBeginAllTheTime() {
     var tracked: Tracked = [0: "a"]
     let reader = begin(tracked)

@@ -130,10 +130,10 @@ class ChangeLogState: @unchecked Sendable {
   @usableFromInline
   final var isUnread: Bool { presentMark & 1 == 1 }
 
-  /// Records that all entries have been read.
+  /// Records that all entries have been read, but for an undo that may need them.
   @usableFromInline
   final func markRead() {
-    mark.store(readMark, ordering: .relaxed)
+    mark.store(isHeld ? begunMark : readMark, ordering: .relaxed)
   }
 
   /// Records that a reader begins with the current content, and that others have yet to read the entries.
@@ -285,6 +285,7 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
   /// Drops the entries of changes that were undone.
   @inlinable
   func dropHeld() {
+    if middleIndex > heldFrom { (middle, middleIndex) = (base, 0) }
     entries.removeSubrange(heldFrom...)
     beginUndone()
   }
