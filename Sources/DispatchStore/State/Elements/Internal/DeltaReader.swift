@@ -19,9 +19,6 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   /// Read with these commits, since a history or the saving of the store lets the collection forget its notes then.
   @exclusivity(unchecked) @usableFromInline var hidden: Delta?
 
-  /// Whether it has begun and not ended: it knows a content by one of the two.
-  @inlinable var isReading: Bool { reader.checkpoint != nil || known != nil }
-
   @usableFromInline
   init(_ path: any KeyPath<Model, Elements> & Sendable) {
     part = ModelPart(path)
@@ -69,8 +66,7 @@ where Elements.ElementKey: Sendable, Elements.ElementValue: Sendable {
   /// The changes of a commit; nil if there are none.
   @inlinable
   func readChanges(of commit: CommitInProgress) -> Delta? {
-    guard isReading else { return nil }
-    return part.read(of: commit.model) { elements in
+    part.read(of: commit.model) { elements in
       guard let recorded = elements.pointee.recordedChanges else {
         // The next comparison finds them as well.
         if commit.isHidden { return nil }
