@@ -24,7 +24,7 @@ struct NotificationQueueTests {
   }
 
   private mutating func addObserver() {
-    _ = queue.add(observer, from: version + 1, present: nil, place: { _ in .waits })
+    queue.add(observer, from: version + 1)
   }
 
   @Test mutating func withoutObserversThereIsNothingToDeliver() {
@@ -194,9 +194,9 @@ struct NotificationQueueTests {
     addObserver()
     #expect(commit() == "notify 1")
     let initial = ModelObserver { _ in }
-    guard
-      case .leave = queue.add(initial, from: 2, present: present, place: { _ in .leaves })
-    else {
+    queue.add(initial, from: 2)
+    let first = Delivery(change: present, only: initial, owner: nil)
+    guard case .leave = queue.enqueue(first, place: { _ in .leaves }) else {
       Issue.record("Delivered before its turn.")
       return
     }

@@ -107,25 +107,13 @@ struct NotificationQueue {
     return true
   }
 
-  /// Adds an observer, which is notified from the next commit on.
-  ///
-  /// - Parameter present: The current model, if the observer is to be notified of it first.
-  mutating func add(
-    _ observer: ObserverRecord, from firstVersion: UInt64, present: KeptChange?,
-    place: (_ left: Int) -> Place
-  ) -> Turn {
-    guard observer.isInTurn else {
-      observersOutOfTurn.append(observer, from: firstVersion)
-      return .none
-    }
-    observers.append(observer, from: firstVersion)
-    guard let present else { return .none }
-    return enqueue(Delivery(change: present, only: observer, owner: nil), place: place)
-  }
-
-  /// Adds an observer that is not notified of the current model.
+  /// Adds an observer, which is notified from a version on.
   mutating func add(_ observer: ObserverRecord, from firstVersion: UInt64) {
-    _ = add(observer, from: firstVersion, present: nil) { _ in .waits }
+    if observer.isInTurn {
+      observers.append(observer, from: firstVersion)
+    } else {
+      observersOutOfTurn.append(observer, from: firstVersion)
+    }
   }
 
   /// Enqueues the delivery of a new commit, or of the current model to one observer.

@@ -95,14 +95,17 @@ extension StoreStorage: DeliveryTurn {
     region.end()
   }
 
-  /// Adds an observer, and ends the exclusive section.
+  /// Adds an observer, which is notified from the next commit on, and ends the exclusive section.
   ///
   /// - Parameter present: The current model, if the observer is to be notified of it first.
   func unlockAdding(
     _ observer: ObserverRecord, _ present: KeptChange?, on thread: ThreadState
   ) -> NotificationQueue.Turn {
-    unlockObserving(on: thread) {
-      $0.add(observer, from: version &+ 1, present: present, place: $1)
+    unlockObserving(on: thread) { notifications, place in
+      notifications.add(observer, from: version &+ 1)
+      guard let present, observer.isInTurn else { return .none }
+      return notifications.enqueue(
+        Delivery(change: present, only: observer, owner: nil), place: place)
     }
   }
 

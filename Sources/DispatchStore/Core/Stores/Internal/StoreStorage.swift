@@ -113,12 +113,6 @@ class StoreStorage: @unchecked Sendable {
     return publishes ? publish() : []
   }
 
-  /// Visits the observers that take no delivery turn, under the lock.
-  final func forEachObserverOutOfTurn(_ body: (ObserverRecord) -> Void) {
-    ObserverList.forEach(in: notifications.observersOutOfTurn.slots) { observer, _ in body(observer)
-    }
-  }
-
   deinit {
     attachments?.release()
     releaseTracker()

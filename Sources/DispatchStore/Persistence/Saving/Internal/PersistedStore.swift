@@ -135,8 +135,9 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     store.storage.version = version
     // A store that was selected from may have version 0 before and after.
     store.storage.attachment(SelectorMemos.self)?._withUnsafeGuaranteedRef { $0.forgetVersions() }
-    store.storage.forEachObserverOutOfTurn {
-      $0.modelWasLoaded(store.storage.model, version: version, &kept)
+    let observers = store.storage.withNotifications(\.observersOutOfTurn.slots)
+    ObserverList.forEach(in: observers) { observer, _ in
+      observer.modelWasLoaded(store.storage.model, version: version, &kept)
     }
     // Loaded elements are saved, also if the version has risen.
     beginKeeping(of: store, since: saved)
