@@ -40,9 +40,9 @@ public class StateSelector<Model: Sendable, Value: Sendable>: @unchecked Sendabl
 
   /// Makes a selector that reads the model with a closure.
   ///
-  /// - Parameter read: Called in the store's exclusive section, once for each version of the model in which the
-  ///   selector is used. Must read only its argument. To compute a value from parts of the model, combine selectors
-  ///   of these parts.
+  /// - Parameter read: Called in the store's exclusive section: by `Store.select` if the model has changed since the last
+  ///   call, and for each observer and stream at each commit. A stream may call it again when its consumer takes the
+  ///   change. Must read only its argument. To compute a value from parts of the model, combine selectors of these parts.
   public convenience init(_ read: @escaping @Sendable (Model) -> Value) {
     self.init(
       TypedSelectorNode(reading: { read($0.assumingMemoryBound(to: Model.self).pointee) }))
