@@ -12,8 +12,8 @@ extension Store {
   /// Use it for what leaves the process and may be lost in a crash, such as messages to those who watch, or caches of
   /// others. A mail that must go out is the work of a `DurableEffect`. The observer is called on a queue of its own, never
   /// on the thread that writes. The changes are kept until then, however slow it is; a whole model that is kept is copied
-  /// by the next commit, so follow parts or elements of a large one. `Persistence.close()` waits for its calls, unless the
-  /// store was saved elsewhere when the observation began. Changes that are not saved, because saving has failed, are not
+  /// by the next commit, so follow parts or elements of a large one. `Persistence.close()` waits for its calls, if the
+  /// store was saved there when the observation began. Changes that are not saved, because saving has failed, are not
   /// delivered.
   ///
   /// - Parameters:
