@@ -2,32 +2,25 @@ public import Dispatch
 
 /// The place where an observer is called.
 public struct ObserverDelivery: Sendable {
-  enum Place {
-    case inline
-    case queue(DispatchQueue)
-    case main
-  }
-
-  let place: Place
+  /// The queue on which the observer is called; nil if the notifier calls.
+  let queue: DispatchQueue?
 
   /// Calls the observer on the thread that committed, before `updateModel` returns.
   ///
   /// If that thread must not wait, the store's notifier calls.
-  public static let inline = ObserverDelivery(place: .inline)
+  public static let inline = ObserverDelivery(queue: nil)
 
   /// Calls the observer on this queue, one call after the other, even if the queue is concurrent.
   ///
   /// No commit waits for it.
   public static func queue(_ queue: DispatchQueue) -> ObserverDelivery {
-    ObserverDelivery(place: .queue(queue))
+    ObserverDelivery(queue: queue)
   }
 
   /// The main queue, for an observer that `MainDelivery.isolated` has wrapped.
-  @usableFromInline static let onMain = ObserverDelivery(place: .main)
+  @usableFromInline static let onMain = ObserverDelivery(queue: .main)
 
-  @usableFromInline var isInline: Bool {
-    if case .inline = place { true } else { false }
-  }
+  @usableFromInline var isInline: Bool { queue == nil }
 }
 
 /// The main queue, as the place where an observer is called.

@@ -8,17 +8,11 @@ struct ObserverQueue: Sendable {
 
   /// Nil if the observer is called inline.
   init?(_ delivery: ObserverDelivery) {
-    switch delivery.place {
-    case .inline:
-      return nil
-    case .queue(let target):
-      // A serial queue on top keeps the order even if the target is concurrent.
-      queue = DispatchQueue(label: "DispatchStore.observer", target: target)
-      self.target = MainQueue.isMain(target) ? nil : target
-    case .main:
-      queue = .main
-      target = nil
-    }
+    guard let target = delivery.queue else { return nil }
+    let isMain = MainQueue.isMain(target)
+    // A serial queue on top keeps the order even if the target is concurrent.
+    queue = isMain ? target : DispatchQueue(label: "DispatchStore.observer", target: target)
+    self.target = isMain ? nil : target
   }
 
   func enqueue(_ body: @escaping @Sendable () -> Void) {
