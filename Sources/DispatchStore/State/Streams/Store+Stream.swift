@@ -66,7 +66,7 @@ extension Store {
   func presentModelReader() -> StateReader<Model> {
     typealias Taken = (model: Model, version: UInt64)
     weak let storage = storage
-    let mark = KeptValue()
+    let mark = TypedValue(())
     let lastVersion = Locked<UInt64?>(nil)
     return StateReader(
       CommitReader(

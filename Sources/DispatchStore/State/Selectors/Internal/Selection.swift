@@ -1,6 +1,6 @@
 /// A value that a selector has computed, without its type; immutable, so that threads can share it.
-class Selection: KeptValue, @unchecked Sendable {
-  // because its superclass is, and it is constant
+class Selection: @unchecked Sendable {
+  // because it is constant
   /// The value's stamp, which two selections of one selector share only if their values are equal.
   final let stamp: UInt64
   /// The stamps of the inputs; empty if the value was read from the model.
@@ -9,7 +9,6 @@ class Selection: KeptValue, @unchecked Sendable {
   init(stamp: UInt64, inputs: [UInt64]) {
     self.stamp = stamp
     self.inputs = inputs
-    super.init()
   }
 }
 

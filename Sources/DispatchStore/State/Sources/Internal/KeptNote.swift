@@ -1,13 +1,12 @@
 /// A kept value with its type.
 @usableFromInline
-final class TypedValue<Value: Sendable>: KeptValue, @unchecked Sendable {
-  // because its superclass is, and only its maker, or the follower that has taken it back, changes the value
+final class TypedValue<Value: Sendable>: @unchecked Sendable {
+  // because only its maker, or the follower that has taken it back, changes the value
   @exclusivity(unchecked) @usableFromInline var value: Value
 
   @inlinable
   init(_ value: Value) {
     self.value = value
-    super.init()
   }
 
   /// Returns the value of a source of this type.
