@@ -348,16 +348,14 @@ extension StoreStorage: DeliveryTurn {
     withObservers { $0.remove(observer) }
   }
 
-  /// Passes the last model to observers, and ends the streams, since the store goes.
+  /// Tells the observers, and ends the streams, since the store goes.
   ///
   /// The storage itself may stay: a change of a whole model keeps it until its value is read, a queue until its observer
-  /// is called, and a group as long as it exists.
+  /// is called, a stream until its change is taken, and a group as long as it exists.
   func storeGoes() {
     let streams: [any FollowingStream] = withLock { notifications in
-      let last = CommitInProgress(
-        model: modelAddress, action: modelAddress, version: version, owner: nil)
       ObserverList.forEach(in: notifications.observersOutOfTurn.slots) { observer, _ in
-        observer.storeGoes(last)
+        observer.storeGoes()
       }
       return attachment(StoreStreams.self)?._withUnsafeGuaranteedRef { $0.all } ?? []
     }
