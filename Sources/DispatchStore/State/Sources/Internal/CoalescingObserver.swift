@@ -9,12 +9,10 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
   private weak var storage: ModelStorage<Model, Action>?
   private let body: @Sendable (Change<Model, Action>) -> Void
   private let kept = Mailbox<Notice>()
-  /// The storage while a call is scheduled.
-  ///
-  /// Strong, so that the call is made even if the store goes meanwhile.
-  private let scheduled = Locked<ModelStorage<Model, Action>?>(nil)
 
   private struct Notice {
+    /// Strong, so that the call is made even if the store goes meanwhile.
+    let storage: ModelStorage<Model, Action>
     let commit: StoreCommit<Action>
     /// Whether it is no commit, but names the version with which the observation began.
     let isInitial: Bool
@@ -29,37 +27,32 @@ final class CoalescingObserver<Model: Sendable, Action: ActionType>: ObserverRec
   }
 
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
+    guard let storage else { return }
     let isDue = self.kept.put(
       Notice(
+        storage: storage,
         commit: StoreCommit(
           version: commit.version,
           action: commit.action.assumingMemoryBound(to: Action?.self).pointee,
           dispatchID: commit.dispatchID),
         isInitial: commit.isPresentModel))
-    guard isDue else { return }
-    scheduled.withLock { $0 = storage }
-    kept.schedule(self)
+    if isDue { kept.schedule(self) }
   }
 
-  override func releaseKept() {
-    _ = kept.takeAll()
-    _ = scheduled.exchange(nil)
-  }
+  override func releaseKept() { _ = kept.takeAll() }
 
   override func scheduleCall() { queue?.enqueue(call) }
 
   override var needsNoTurn: Bool { true }
 
   private func call() {
-    let storage = scheduled.withLock { $0.take() }
     let notices = kept.takeAll()
     yieldPoint(.callObserver)
-    guard let storage else { return }
+    guard let first = notices.first else { return }
     // The beginning comes apart, with the version of the subscription.
-    if let first = notices.first, first.isInitial {
-      deliver([first.commit], isInitial: true, of: storage)
-    }
-    deliver(notices.filter { !$0.isInitial }.map(\.commit), isInitial: false, of: storage)
+    if first.isInitial { deliver([first.commit], isInitial: true, of: first.storage) }
+    let commits = notices.filter { !$0.isInitial }.map(\.commit)
+    deliver(commits, isInitial: false, of: first.storage)
   }
 
   private func deliver(
