@@ -25,8 +25,7 @@ extension ParentStore {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     asOptionalChild.part.actions.dispatch(
-      action,
-      PartRequest(mode, options, completion.map(Completion.withResult), CallSite(fileID, line)))
+      action, mode, options, completion.map(Completion.withResult), CallSite(fileID, line))
   }
 
   /// Dispatches an action to the child's store alone, in the caller's own task.
@@ -41,8 +40,7 @@ extension ParentStore {
   ) async -> ReplyResult<Action.Reply> {
     ReplyResult(
       await asOptionalChild.part.actions.send(
-        action,
-        PartRequest(
-          mode.mode, options, completion.map(Completion.withResult), CallSite(fileID, line))))
+        action, mode.mode, options, completion.map(Completion.withResult),
+        CallSite(fileID, line)))
   }
 }

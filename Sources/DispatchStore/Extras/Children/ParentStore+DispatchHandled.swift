@@ -11,8 +11,8 @@ extension ParentStore where Action == HandledAction {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> DispatchHandle {
     asOptionalChild.part.actions.dispatch(
-      HandledAction(action),
-      PartRequest(mode, options, completion.map(Completion.withResult), CallSite(fileID, line)))
+      HandledAction(action), mode, options, completion.map(Completion.withResult),
+      CallSite(fileID, line))
   }
 
   /// Dispatches an action to the child's store alone, in the caller's own task.
@@ -27,8 +27,7 @@ extension ParentStore where Action == HandledAction {
   ) async -> ReplyResult<Sent.Reply> {
     ReplyResult(
       await asOptionalChild.part.actions.send(
-        HandledAction(action),
-        PartRequest(
-          mode.mode, options, completion.map(Completion.withResult), CallSite(fileID, line))))
+        HandledAction(action), mode.mode, options, completion.map(Completion.withResult),
+        CallSite(fileID, line)))
   }
 }

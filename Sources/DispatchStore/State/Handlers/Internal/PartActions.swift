@@ -2,10 +2,13 @@
 @usableFromInline
 struct PartActions<Action: ActionType>: Sendable {
   @usableFromInline
-  typealias Dispatch = @Sendable (Action, PartRequest) -> DispatchHandle
+  typealias Dispatch =
+    @Sendable (Action, Dispatcher.Mode, DispatchOptions, Completion?, CallSite) -> DispatchHandle
   @usableFromInline
   typealias Send =
-    nonisolated(nonsending) @Sendable (Action, PartRequest) async -> DispatchResult
+    nonisolated(nonsending) @Sendable (
+      Action, Dispatcher.Mode, DispatchOptions, Completion?, CallSite
+    ) async -> DispatchResult
 
   @usableFromInline let dispatch: Dispatch
   @usableFromInline let send: Send
@@ -22,15 +25,15 @@ struct PartActions<Action: ActionType>: Sendable {
     self.init(
       dispatch: {
         if let action = Self.wrapped($0) {
-          return store.dispatch(any: action, $1.mode, $1.options, $1.completion, $1.callSite)
+          return store.dispatch(any: action, $1, $2, $3, $4)
         }
-        return store.dispatch(any: $0, $1.mode, $1.options, $1.completion, $1.callSite)
+        return store.dispatch(any: $0, $1, $2, $3, $4)
       },
       send: {
         if let action = Self.wrapped($0) {
-          return await store.send(any: action, $1.mode, $1.options, $1.completion, $1.callSite)
+          return await store.send(any: action, $1, $2, $3, $4)
         }
-        return await store.send(any: $0, $1.mode, $1.options, $1.completion, $1.callSite)
+        return await store.send(any: $0, $1, $2, $3, $4)
       })
   }
 
@@ -47,26 +50,7 @@ struct PartActions<Action: ActionType>: Sendable {
   ) -> PartActions<Local> {
     let (dispatch, send) = (dispatch, send)
     return PartActions<Local>(
-      dispatch: { dispatch(embed($0), $1) }, send: { await send(embed($0), $1) })
-  }
-}
-
-/// The arguments of a dispatch besides its action.
-@usableFromInline
-struct PartRequest: Sendable {
-  @usableFromInline let mode: Dispatcher.Mode
-  @usableFromInline let options: DispatchOptions
-  @usableFromInline let completion: Completion?
-  @usableFromInline let callSite: CallSite
-
-  @inlinable
-  init(
-    _ mode: Dispatcher.Mode, _ options: DispatchOptions, _ completion: Completion?,
-    _ callSite: CallSite
-  ) {
-    self.mode = mode
-    self.options = options
-    self.completion = completion
-    self.callSite = callSite
+      dispatch: { dispatch(embed($0), $1, $2, $3, $4) },
+      send: { await send(embed($0), $1, $2, $3, $4) })
   }
 }
