@@ -62,7 +62,8 @@ public final class ForEachReducer<
   {
     let hint = IndexHint()
     self.init(
-      PartPath<Elements>.property(path), extract, reducer, name: { PartName.element($0, of: path) },
+      PartPath<Elements>.property(path), extract, reducer,
+      name: { "the element with id \($0) of \(path)" },
       modify: { $0.modifyElement($1, near: hint, $2) })
   }
 
@@ -80,7 +81,8 @@ public final class ForEachReducer<
   ) {
     self.init(
       PartPath<[ID: Element]>.property(path), extract, reducer,
-      name: { PartName.value($0, of: path) }, modify: { $0.modifyValue(for: $1, $2) })
+      name: { "the value for key \($0) of \(path)" },
+      modify: { $0.modifyValue(for: $1, $2) })
   }
 
   /// Calls the element reducer for the element that the action names.

@@ -37,7 +37,7 @@ extension PartPath {
         return true
       },
       modify: { $0.pointee.modifyElement(id, near: hint, $1) },
-      name: { PartName.element(id, of: path) })
+      name: { "the element with id \(id) of \(path)" })
   }
 
   /// The path to the value for a key.
@@ -53,6 +53,6 @@ extension PartPath {
         return true
       },
       modify: { $0.pointee.modifyValue(for: key, $1) },
-      name: { PartName.value(key, of: path) })
+      name: { "the value for key \(key) of \(path)" })
   }
 }

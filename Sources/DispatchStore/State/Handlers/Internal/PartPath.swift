@@ -121,7 +121,9 @@ struct PartPath<Value: Sendable>: Sendable {
   /// The path to a part of the part.
   @inlinable
   func appending<Next>(_ next: PartPath<Next>) -> PartPath<Next> {
-    let name = PartName.joining(next.name, name)
+    let (part, whole) = (next.name, self.name)
+    // The outermost whole has no name.
+    let name: @Sendable () -> String = { whole().isEmpty ? part() : "\(part()) in \(whole())" }
     guard let offset else {
       return .inside(
         self, read: { next.read($0, $1) }, modify: { next.modify($0, $1) }, name: name,
@@ -131,30 +133,5 @@ struct PartPath<Value: Sendable>: Sendable {
     return PartPath<Next>(
       read: { next.read($0 + offset, $1) }, modify: { next.modify($0 + offset, $1) }, name: name,
       callsSetters: next.callsSetters)
-  }
-}
-
-/// The names of parts in messages.
-@usableFromInline
-enum PartName {
-  /// Joins the names of a part and its whole; the outermost whole has no name.
-  @usableFromInline
-  static func joining(
-    _ part: @escaping @Sendable () -> String, _ whole: @escaping @Sendable () -> String
-  ) -> @Sendable () -> String {
-    {
-      let whole = whole()
-      return whole.isEmpty ? part() : "\(part()) in \(whole)"
-    }
-  }
-
-  @usableFromInline
-  static func element(_ id: Any, of path: AnyKeyPath) -> String {
-    "the element with id \(id) of \(path)"
-  }
-
-  @usableFromInline
-  static func value(_ key: Any, of path: AnyKeyPath) -> String {
-    "the value for key \(key) of \(path)"
   }
 }
