@@ -323,7 +323,7 @@ struct UndoHistoryTests {
     final class Change: PartChange {
       let numbers: [Int]
       init(_ numbers: [Int]) { self.numbers = numbers }
-      var path: AnyKeyPath { \[Int].self }
+      var name: String { "numbers" }
       var elements: [Element]? { nil }
       var canBeUndone: Bool { true }
       func undo(in model: UnsafeMutableRawPointer) {}

@@ -135,7 +135,7 @@ struct LogWriter {
   private func differences(
     of part: any PartChange, in model: Any, _ omitted: inout Int
   ) -> [ModelDifference] {
-    let names = "\(part.path)".split(separator: ".").dropFirst().map(String.init)
+    let names = part.name.split(separator: ".").dropFirst().map(String.init)
     let name = names.joined(separator: ".")
     if isMasked(names, in: model) {
       let hidden = ValueMasks.Hidden()

@@ -1,44 +1,42 @@
 extension PartTracker {
   /// Makes a tracker of a dictionary, which reads the dictionary's own record.
   @inlinable
-  static func dictionary<Model: Sendable, Key, Value>(
-    _ part: WritablePart<Model, TrackedDictionary<Key, Value>>,
-    emptyingBy none: TrackedDictionary<Key, Value>
+  static func dictionary<Key, Value>(
+    _ part: PartPath<TrackedDictionary<Key, Value>>, emptyingBy none: TrackedDictionary<Key, Value>
   ) -> PartTracker {
     var reader = ChangeReader()
     return PartTracker(
-      begin: { model in part.read(model) { reader.begin($0.log) } },
+      begin: { model in _ = part.read(model) { reader.begin($0.pointee.log) } },
       takeChange: { model in
-        let changes = part.read(model) { $0.takeChanges(for: &reader) }
+        var changes: [ElementChange<Key, Value>]?
+        _ = part.read(model) { changes = $0.pointee.takeChanges(for: &reader) }
         return changes?.isEmpty == true ? nil : DictionaryChange(part, changes)
       },
       end: { reader.end() },
-      empty: { copy in part.modify(copy) { $0 = none } },
+      empty: { copy in _ = part.modify(copy) { $0.pointee = none } },
       swapParts: { one, other in
-        part.modify(one) { one in part.modify(other) { swap(&one, &$0) } }
+        _ = part.modify(one) { one in
+          _ = part.modify(other) { swap(&one.pointee, &$0.pointee) }
+        }
       })
   }
 }
 
 /// The elements of a dictionary that commits have changed.
 @usableFromInline
-final class DictionaryChange<Model: Sendable, Key: Hashable & Sendable, Value: Sendable>:
-  PartChange, @unchecked Sendable
-{
-  // because it is constant
-  @usableFromInline let part: WritablePart<Model, TrackedDictionary<Key, Value>>
+final class DictionaryChange<Key: Hashable & Sendable, Value: Sendable>: PartChange {
+  @usableFromInline let part: PartPath<TrackedDictionary<Key, Value>>
   /// The changed elements, each key once; nil if another dictionary was assigned.
   @usableFromInline let entries: [ElementChange<Key, Value>]?
 
   @inlinable
   init(
-    _ part: WritablePart<Model, TrackedDictionary<Key, Value>>,
-    _ entries: [ElementChange<Key, Value>]?
+    _ part: PartPath<TrackedDictionary<Key, Value>>, _ entries: [ElementChange<Key, Value>]?
   ) {
     (self.part, self.entries) = (part, entries)
   }
 
-  @inlinable var path: AnyKeyPath { part.path }
+  @inlinable var name: String { part.name() }
 
   @inlinable var canBeUndone: Bool { entries != nil }
 
@@ -48,15 +46,15 @@ final class DictionaryChange<Model: Sendable, Key: Hashable & Sendable, Value: S
 
   @inlinable
   func undo(in model: UnsafeMutableRawPointer) {
-    part.modify(model) { dictionary in
-      for entry in entries ?? [] { dictionary[entry.key] = entry.old }
+    _ = part.modify(model) { dictionary in
+      for entry in entries ?? [] { dictionary.pointee[entry.key] = entry.old }
     }
   }
 
   @inlinable
   func redo(in model: UnsafeMutableRawPointer) {
-    part.modify(model) { dictionary in
-      for entry in entries ?? [] { dictionary[entry.key] = entry.new }
+    _ = part.modify(model) { dictionary in
+      for entry in entries ?? [] { dictionary.pointee[entry.key] = entry.new }
     }
   }
 

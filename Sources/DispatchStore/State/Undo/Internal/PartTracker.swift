@@ -34,8 +34,8 @@ protocol PartChange: AnyObject, Sendable {
   /// The changed elements by their keys; an element that was not there, or is not, is nil.
   typealias Element = (key: Any, old: Any?, new: Any?)
 
-  /// The part.
-  var path: AnyKeyPath { get }
+  /// The part's key path as text.
+  var name: String { get }
 
   /// The changed elements; nil if the part was assigned as a whole, so that they are not known.
   var elements: [Element]? { get }

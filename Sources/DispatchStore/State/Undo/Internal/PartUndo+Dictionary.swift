@@ -9,33 +9,33 @@ extension PartUndo {
     let isInObject =
       (path as AnyKeyPath) is ReferenceWritableKeyPath<Model, TrackedDictionary<Key, Value>>
     if isInObject { stopInObject(path) }
-    let part = WritablePart(path)
+    let part = PartPath<TrackedDictionary<Key, Value>>.property(path)
     let hold = ChangeLogHold()
     // Shared by all, so that emptying a copy makes no new log.
     let none = TrackedDictionary<Key, Value>()
     return PartUndo(
       path,
       begin: { model, copy in
-        part.modify(copy) { $0 = none }
+        _ = part.modify(copy) { $0.pointee = none }
         hold.advance()
-        part.modify(model) { $0.hold(by: hold) }
+        _ = part.modify(model) { $0.pointee.hold(by: hold) }
       },
       undo: { model, copy in
         var undone: [Value] = []
-        part.modify(model) { dictionary in
-          if !dictionary.isHeld(by: hold) { hold.stopAtOther(path) }
-          undone = dictionary.undoHeld()
+        _ = part.modify(model) { dictionary in
+          if !dictionary.pointee.isHeld(by: hold) { hold.stopAtOther(path) }
+          undone = dictionary.pointee.undoHeld()
           hold.advance()
-          dictionary.endHold()
-          part.modify(copy) { swap(&$0, &dictionary) }
+          dictionary.pointee.endHold()
+          _ = part.modify(copy) { swap(&$0.pointee, &dictionary.pointee) }
         }
         return undone
       },
       end: { model in
-        part.modify(model) { dictionary in
-          if !dictionary.isHeld(by: hold) { hold.stopAtOther(path) }
+        _ = part.modify(model) { dictionary in
+          if !dictionary.pointee.isHeld(by: hold) { hold.stopAtOther(path) }
           hold.advance()
-          dictionary.endHold()
+          dictionary.pointee.endHold()
         }
       },
       track: { .dictionary(part, emptyingBy: none) })
@@ -50,35 +50,6 @@ extension PartUndo {
       undoesInPlace and persisted: .elements(…) can't name \(path): it leads through an object, so a copy of the model \
       has the same dictionary, which could not be emptied alone. Keep the dictionary in a struct.
       """)
-  }
-}
-
-/// A part of a model, to be changed in place.
-@usableFromInline
-struct WritablePart<Model: Sendable, Value: Sendable>: Sendable {
-  @usableFromInline let path: any WritableKeyPath<Model, Value> & Sendable
-  /// The part's offset in the model; nil if it is computed, or stored behind a reference.
-  @usableFromInline let offset: Int?
-
-  @inlinable
-  init(_ path: any WritableKeyPath<Model, Value> & Sendable) {
-    self.path = path
-    offset = MemoryLayout<Model>.offset(of: path)
-  }
-
-  @inlinable
-  func read<Result>(_ model: UnsafeRawPointer, _ body: (borrowing Value) -> Result) -> Result {
-    if let offset { return body((model + offset).assumingMemoryBound(to: Value.self).pointee) }
-    return body(model.assumingMemoryBound(to: Model.self).pointee[keyPath: path])
-  }
-
-  @inlinable
-  func modify(_ model: UnsafeMutableRawPointer, _ body: (inout Value) -> Void) {
-    if let offset {
-      body(&(model + offset).assumingMemoryBound(to: Value.self).pointee)
-    } else {
-      body(&model.assumingMemoryBound(to: Model.self).pointee[keyPath: path])
-    }
   }
 }
 
