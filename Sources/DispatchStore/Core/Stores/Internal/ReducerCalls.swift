@@ -1,32 +1,40 @@
 /// Type-erased calls of a store's reducer, specialised for its types when the store is made.
 @usableFromInline
 final class ReducerCalls: Sendable {
+  @usableFromInline typealias Reduce = @Sendable (UnsafeRawPointer, ThreadState) -> InlineStep?
+  @usableFromInline typealias ReduceObserved =
+    @Sendable (UnsafeRawPointer, AnyObject, ThreadState) -> InlineStep
+  @usableFromInline typealias Apply = @Sendable (UnsafeRawPointer, AnyObject) -> InlineStep
+  @usableFromInline typealias Answer =
+    @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
+
   let storage: StoreStorage
   /// Calls `reduce(into:action:)` in one commit; nil if nothing was done: the store is observed, so `reduceObserved`
   /// must be called instead.
   ///
   /// Takes the address of an action of the store's type.
-  let reduce: @Sendable (UnsafeRawPointer, ThreadState) -> InlineStep?
+  let reduce: Reduce
   /// Calls `reduce(into:action:)` in one commit of an observed store.
   ///
   /// Takes the store as well.
-  let reduceObserved: @Sendable (UnsafeRawPointer, AnyObject, ThreadState) -> InlineStep
+  let reduceObserved: ReduceObserved
   /// Calls `apply(_:to:)`.
   ///
   /// Takes the store as well.
-  let apply: @Sendable (UnsafeRawPointer, AnyObject) -> InlineStep
+  let apply: Apply
   /// Calls `operation(for:in:)` and runs the operation.
   ///
   /// Takes the store as well.
-  let answer: @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
+  let answer: Answer
 
+  /// Only those are called that the `ReducerAnswer` of the store's entry needs; the others may be left out.
   @usableFromInline
   init(
     on storage: StoreStorage,
-    reduce: @escaping @Sendable (UnsafeRawPointer, ThreadState) -> InlineStep?,
-    reduceObserved: @escaping @Sendable (UnsafeRawPointer, AnyObject, ThreadState) -> InlineStep,
-    apply: @escaping @Sendable (UnsafeRawPointer, AnyObject) -> InlineStep,
-    answer: @escaping @Sendable (UnsafeRawPointer, AnyObject, Dispatch, ThreadState) -> InlineStep
+    reduce: @escaping Reduce = { _, _ in ReducerCalls.isNotNeeded() },
+    reduceObserved: @escaping ReduceObserved = { _, _, _ in ReducerCalls.isNotNeeded() },
+    apply: @escaping Apply = { _, _ in ReducerCalls.isNotNeeded() },
+    answer: @escaping Answer = { _, _, _, _ in ReducerCalls.isNotNeeded() }
   ) {
     self.storage = storage
     self.reduce = reduce
@@ -34,6 +42,9 @@ final class ReducerCalls: Sendable {
     self.apply = apply
     self.answer = answer
   }
+
+  @usableFromInline
+  static func isNotNeeded() -> Never { fatalError("The store answers in another way.") }
 
   /// Makes the calls of a reducer.
   ///

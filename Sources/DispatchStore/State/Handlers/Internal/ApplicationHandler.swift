@@ -8,14 +8,13 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
   @usableFromInline typealias Body =
     @Sendable (StorePart<Model, HandledAction>) -> @Sendable (Action, Dispatcher?) throws -> Void
 
+  @usableFromInline typealias MakeApply = @Sendable (HandlerStore<Model>) -> ReducerCalls.Apply
+
   private let body: Body
-  private let makeApply: @Sendable (HandlerStore<Model>) -> Apply
+  private let makeApply: MakeApply
 
   @usableFromInline
-  init(
-    _ path: [AnyKeyPath], _ body: @escaping Body,
-    makeApply: @escaping @Sendable (HandlerStore<Model>) -> Apply
-  ) {
+  init(_ path: [AnyKeyPath], _ body: @escaping Body, makeApply: @escaping MakeApply) {
     self.body = body
     self.makeApply = makeApply
     super.init(.application, path: path)
@@ -40,7 +39,9 @@ final class ApplicationHandler<Model: Sendable, Action: ActionType>: TypedHandle
     }
   }
 
-  override func makeApply(of store: HandlerStore<Model>) -> Apply { makeApply(store) }
+  override func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
+    ReducerCalls(on: store.storage, apply: makeApply(store))
+  }
 
   override func operation(
     for action: HandledAction, in store: HandlerStore<Model>

@@ -29,7 +29,7 @@ class Handler<Model: Sendable>: @unchecked Sendable {
     .make(action, store, .reducing(store.reducer), isOfLibrary: true)
   }
 
-  /// Makes the calls of a store for actions of the handler's type.
+  /// Makes the calls of a store for actions of the handler's type: those that its `answer` needs.
   func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
     fatalError("Handler is abstract.")
   }
@@ -79,54 +79,15 @@ class Handler<Model: Sendable>: @unchecked Sendable {
 @usableFromInline
 class TypedHandler<Model: Sendable, Action: ActionType>: Handler<Model>, @unchecked Sendable {
   // because its superclass is
-  @usableFromInline typealias Reduce =
-    @Sendable (UnsafeRawPointer, ThreadState) -> InlineStep?
-  @usableFromInline typealias Apply = @Sendable (UnsafeRawPointer, AnyObject) -> InlineStep
-
   init(_ answer: ReducerAnswer, path: [AnyKeyPath] = []) {
     super.init(Action.self, answer, path: path)
   }
 
   override func responds(to type: any ActionType.Type) -> Bool { type is Action.Type }
 
-  /// Makes one or two closures for each store.
-  ///
-  /// The other closures capture only the handler.
-  override final func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
-    ReducerCalls(
-      on: store.storage, reduce: makeReduce(of: store.storage),
-      reduceObserved: { action, store, thread in
-        self.reduceObserved(
-          action.assumingMemoryBound(to: Action.self).pointee, Self.typed(store), thread)
-      },
-      apply: makeApply(of: store),
-      answer: { action, store, dispatch, thread in
-        let action = action.assumingMemoryBound(to: Action.self).pointee
-        let store = Self.typed(store)
-        let handled = HandledAction(action, handler: self)
-        return store.answer(handled, of: dispatch, on: thread)
-      })
-  }
-
   /// Casts without a check, because a checked cast would take as long as a reduction.
   @usableFromInline
   static func typed(_ store: AnyObject) -> HandlerStore<Model> {
     unsafeDowncast(store, to: HandlerStore<Model>.self)
-  }
-
-  // Each of these is called only if it matches the handler's `answer`.
-
-  func makeReduce(of storage: ModelStorage<Model, HandledAction>) -> Reduce {
-    { _, _ in fatalError("The handler does not reduce.") }
-  }
-
-  func reduceObserved(
-    _ action: Action, _ store: HandlerStore<Model>, _ thread: ThreadState
-  ) -> InlineStep {
-    fatalError("The handler does not reduce.")
-  }
-
-  func makeApply(of store: HandlerStore<Model>) -> Apply {
-    { _, _ in fatalError("The handler does not apply.") }
   }
 }

@@ -42,10 +42,8 @@ extension HandlerTable {
 
   /// Makes the calls of a store for actions in their wrapping, all of which its reducer answers by an operation.
   fileprivate func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
-    let calls = store.calls
-    return ReducerCalls(
-      on: store.storage, reduce: calls.reduce, reduceObserved: calls.reduceObserved,
-      apply: calls.apply,
+    ReducerCalls(
+      on: store.storage,
       answer: { action, store, dispatch, thread in
         let action = handled(action.assumingMemoryBound(to: HandledAction.self).pointee.base)
         return (store as! HandlerStore<Model>).answer(action, of: dispatch, on: thread)

@@ -5,24 +5,21 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
 {
   // because its superclass is
   @usableFromInline typealias Body = @Sendable (inout Model, Action) throws -> Void
-  @usableFromInline typealias Storage = ModelStorage<Model, HandledAction>
-
-  /// Called for a store that has observers.
-  @usableFromInline typealias Observed =
-    @Sendable (Action, HandlerStore<Model>, ThreadState) -> InlineStep
+  @usableFromInline typealias MakeReduce =
+    @Sendable (ModelStorage<Model, HandledAction>) -> ReducerCalls.Reduce
 
   private let body: Body
-  private let makeReduce: @Sendable (Storage) -> Reduce
-  private let observed: Observed
+  private let makeReduce: MakeReduce
+  private let reduceObserved: ReducerCalls.ReduceObserved
 
   @usableFromInline
   init(
-    _ body: @escaping Body, _ path: [AnyKeyPath],
-    makeReduce: @escaping @Sendable (Storage) -> Reduce, observed: @escaping Observed
+    _ body: @escaping Body, _ path: [AnyKeyPath], makeReduce: @escaping MakeReduce,
+    reduceObserved: @escaping ReducerCalls.ReduceObserved
   ) {
     self.body = body
     self.makeReduce = makeReduce
-    self.observed = observed
+    self.reduceObserved = reduceObserved
     super.init(.reduction, path: path)
   }
 
@@ -46,7 +43,9 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
           }
         }
       },
-      observed: { action, store, thread in
+      reduceObserved: { action, store, thread in
+        let action = action.assumingMemoryBound(to: Action.self).pointee
+        let store = Self.typed(store)
         do {
           let handled = HandledAction(action, handler: nil)
           try store.commitObserved(for: nil, action: handled, by: store.reducer, on: thread) {
@@ -60,12 +59,9 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
       })
   }
 
-  override func makeReduce(of storage: Storage) -> Reduce { makeReduce(storage) }
-
-  override func reduceObserved(
-    _ action: Action, _ store: HandlerStore<Model>, _ thread: ThreadState
-  ) -> InlineStep {
-    observed(action, store, thread)
+  override func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
+    ReducerCalls(
+      on: store.storage, reduce: makeReduce(store.storage), reduceObserved: reduceObserved)
   }
 
   override func reduce(into model: inout Model, _ action: any ActionType) throws {

@@ -32,13 +32,7 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
           if !change(storage.model) { thread.noteUnchanged(by: none) }
           storage.unlockReduced(by: none, on: thread)
           return .finished
-        },
-        reduceObserved: { _, _, _ in Self.isAtomic() }, apply: { _, _ in Self.isAtomic() },
-        answer: { _, _, _, _ in Self.isAtomic() }))
-  }
-
-  private static func isAtomic() -> Never {
-    fatalError("A store is restored by a reduction of an atomic action alone.")
+        }))
   }
 
   // The action at the address has another type than the store's, so it is not read.
