@@ -38,14 +38,15 @@ public final class StateRecorder<Model: Sendable, Action: ActionType>: Sendable 
 
   /// Makes a recorder that has recorded nothing.
   public init() {
-    let closure = StatesClosure<Model, Action> { [recorded] states in
-      let entry = Entry(
-        storeIdentifier: states.storeIdentifier, action: states.action, oldModel: states.oldModel,
-        oldVersion: states.oldVersion, newModel: states.newModel, newVersion: states.newVersion,
-        commitCount: states.commitCount, run: states.run)
-      recorded.change { $0.append(entry) }
-    }
-    hook = Hook(StatesHook(closure) { $0 is Store<Model, Action> })
+    hook = Hook(
+      StatesHook(of: { $0 is Store<Model, Action> }) { [recorded] states in
+        let entry = Entry(
+          storeIdentifier: states.storeIdentifier, action: states.action as! Action,
+          oldModel: states.oldModel as! Model, oldVersion: states.oldVersion,
+          newModel: states.newModel as! Model, newVersion: states.newVersion,
+          commitCount: states.commitCount, run: states.run)
+        recorded.change { $0.append(entry) }
+      })
   }
 
   /// The recorded actions with their models, in the order in which the actions ended.

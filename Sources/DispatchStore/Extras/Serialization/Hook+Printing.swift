@@ -16,38 +16,30 @@ extension Hook {
     timing: Bool = true, models: Bool = false,
     to write: @escaping @Sendable (_ text: String) -> Void = { print($0, terminator: "") }
   ) -> Hook {
-    Hook(StatesHook(StatesPrinter(timing: timing, models: models, write)) { _ in true })
+    Hook(
+      StatesHook(of: { _ in true }) { states in
+        var lines = [states.heading(timing: timing)]
+        if models {
+          lines.append("  old: \(ModelDifference.line(states.oldModel))")
+          lines.append("  new: \(ModelDifference.line(states.newModel))")
+        }
+        if states.oldVersion != states.newVersion {
+          var comparison = ModelComparison()
+          comparison.compare(states.oldModel, states.newModel)
+          lines += comparison.differences.map { "  \($0)" }
+        }
+        write(lines.map { $0.onOneLine + "\n" }.joined())
+      })
   }
 }
 
-/// Prints the states that a hook gets.
-private final class StatesPrinter: StatesReceiver {
-  private let (timing, models): (Bool, Bool)
-  private let write: @Sendable (_ text: String) -> Void
-
-  init(timing: Bool, models: Bool, _ write: @escaping @Sendable (_ text: String) -> Void) {
-    (self.timing, self.models, self.write) = (timing, models, write)
-  }
-
-  func receive<Model: Sendable, Action: ActionType>(_ states: HandledStates<Model, Action>) {
-    var lines = [heading(of: states)]
-    if models {
-      lines.append("  old: \(ModelDifference.line(states.oldModel))")
-      lines.append("  new: \(ModelDifference.line(states.newModel))")
-    }
-    if states.oldVersion != states.newVersion {
-      lines += ModelDifference.all(from: states.oldModel, to: states.newModel).map { "  \($0)" }
-    }
-    write(lines.map { $0.onOneLine + "\n" }.joined())
-  }
-
-  private func heading<Model, Action>(of states: HandledStates<Model, Action>) -> String {
-    let (old, new) = (states.oldVersion, states.newVersion)
-    var text = "\(states.storeIdentifier): \(states.action) \(states.run.outcome)"
-    text += old == new ? ", version \(old)" : ", version \(old) → \(new)"
+extension HandledStates {
+  fileprivate func heading(timing: Bool) -> String {
+    var text = "\(storeIdentifier): \(action) \(run.outcome), version \(oldVersion)"
+    if oldVersion != newVersion { text += " → \(newVersion)" }
     guard timing else { return text }
-    text += ", \(Int64(states.run.duration / .microseconds(1))) µs, \(states.run.dispatch.id)"
-    if let parent = states.run.dispatch.parent { text += " in \(parent)" }
+    text += ", \(Int64(run.duration / .microseconds(1))) µs, \(run.dispatch.id)"
+    if let parent = run.dispatch.parent { text += " in \(parent)" }
     return text
   }
 }

@@ -94,7 +94,9 @@ extension Hook {
     of store: Store<Model, Action>,
     _ body: @escaping @Sendable (_ old: Model, _ new: Model, _ run: StoreRunInfo) -> Void
   ) -> Hook {
-    let closure = StatesClosure<Model, Action> { body($0.oldModel, $0.newModel, $0.run) }
-    return Hook(StatesHook(closure) { [weak store] in $0 === store })
+    Hook(
+      StatesHook(of: { [weak store] in $0 === store }) {
+        body($0.oldModel as! Model, $0.newModel as! Model, $0.run)
+      })
   }
 }

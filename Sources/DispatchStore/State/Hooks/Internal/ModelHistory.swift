@@ -19,17 +19,13 @@ struct ModelHistory<Model: Sendable>: Sendable {
   /// The spans of the actions under way, by dispatch; nil before an action's first commit.
   private var spans: [DispatchID: Span?] = [:]
 
-  /// Begins an action before it is scheduled; returns false if the current model must be passed.
-  mutating func begin(_ id: DispatchID) -> Bool {
-    guard latest != nil else { return false }
+  /// Begins an action before it is scheduled; returns false if no other is under way, and the current model must be
+  /// passed, under the store's lock, so that no commit is missed.
+  mutating func begin(_ id: DispatchID, present: State?) -> Bool {
+    latest = latest ?? present
+    if latest == nil { return false }
     spans[id] = .some(nil)
     return true
-  }
-
-  /// Begins an action while no other is under way; called under the store's lock, so that no commit is missed.
-  mutating func begin(_ id: DispatchID, present: State) {
-    latest = latest ?? present
-    spans[id] = .some(nil)
   }
 
   /// Records a commit, with its action if known; returns the model to release.

@@ -31,23 +31,24 @@ final class ModelTracker<Model: Sendable, Action: ActionType>: ObserverRecord, S
   }
 
   func begin(_ id: DispatchID) {
-    if history.withLock({ $0.begin(id) }) { return }
+    if history.withLock({ $0.begin(id, present: nil) }) { return }
     guard let storage = store?.storage else { return }
     ExclusiveSection.check(storage, "read", on: .current)
     storage.withLock { _ in
       let present = ModelHistory.State(model: storage.model.pointee, version: storage.version)
-      history.withLock { $0.begin(id, present: present) }
+      _ = history.withLock { $0.begin(id, present: present) }
     }
   }
 
-  func end(_ run: StoreRunInfo, _ action: AnyAction, for receiver: any StatesReceiver) {
+  func end(_ run: StoreRunInfo, _ action: AnyAction) -> HandledStates? {
     let end = history.withLock { $0.end(run.dispatch.id) }
-    guard run.hasStarted, let span = end?.span, let action = reducer.typed(action) else { return }
-    receiver.receive(
-      HandledStates(
-        storeIdentifier: storeIdentifier, action: action, oldModel: span.old.model,
-        oldVersion: span.old.version, newModel: span.new.model, newVersion: span.new.version,
-        commitCount: span.commitCount, run: run))
+    guard run.hasStarted, let span = end?.span, let action = reducer.typed(action) else {
+      return nil
+    }
+    return HandledStates(
+      storeIdentifier: storeIdentifier, action: action, oldModel: span.old.model,
+      oldVersion: span.old.version, newModel: span.new.model, newVersion: span.new.version,
+      commitCount: span.commitCount, run: run)
   }
 }
 

@@ -3,8 +3,8 @@
 /// Follows a store's commits from the first action dispatched to the store. The observer is a `ModelTracker`, which
 /// keeps the model while actions are under way.
 package final class StatesHook: Middleware {
-  private let receiver: any StatesReceiver
   private let follows: @Sendable (AnyStore) -> Bool
+  private let receive: @Sendable (HandledStates) -> Void
   private let trackers = Locked(Trackers())
 
   /// The trackers of a store run, by hook: at its end, a weakly owned store may be gone.
@@ -12,9 +12,14 @@ package final class StatesHook: Middleware {
     typealias Value = [ObjectIdentifier: any StoreTracker]
   }
 
-  /// - Parameter follows: Whether it follows a store; asked once for each action, on the dispatching thread.
-  package init(_ receiver: any StatesReceiver, of follows: @escaping @Sendable (AnyStore) -> Bool) {
-    (self.receiver, self.follows) = (receiver, follows)
+  /// - Parameters:
+  ///   - follows: Whether it follows a store; asked once for each action, on the dispatching thread.
+  ///   - receive: Called like a store's `didDispatch`, with the states around each action that the store has handled.
+  package init(
+    of follows: @escaping @Sendable (AnyStore) -> Bool,
+    _ receive: @escaping @Sendable (HandledStates) -> Void
+  ) {
+    (self.follows, self.receive) = (follows, receive)
   }
 
   package var hooks: MiddlewareHooks { .stores }
@@ -32,7 +37,7 @@ package final class StatesHook: Middleware {
 
   package func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
     let begun = transaction.dispatch[byStore: Begun.self]
-    begun?[ObjectIdentifier(self)]?.end(transaction, action, for: receiver)
+    if let states = begun?[ObjectIdentifier(self)]?.end(transaction, action) { receive(states) }
   }
 
   private func tracker(of store: AnyStore) -> (any StoreTracker)? {
@@ -50,8 +55,8 @@ protocol StoreTracker: AnyObject, Sendable {
   var trackedStore: AnyStore? { get }
   /// Begins a store run before it is scheduled; `end` follows.
   func begin(_ id: DispatchID)
-  /// Ends a store run, and calls the receiver, unless the action was not handled.
-  func end(_ run: StoreRunInfo, _ action: AnyAction, for receiver: any StatesReceiver)
+  /// Ends a store run; returns nil if the action was not handled.
+  func end(_ run: StoreRunInfo, _ action: AnyAction) -> HandledStates?
 }
 
 /// A tracker, and the token that keeps it registered.
