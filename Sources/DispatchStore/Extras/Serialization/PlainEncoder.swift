@@ -16,67 +16,46 @@ public struct PlainEncoder {
   }
 }
 
-/// A node of the tree under construction.
+/// A node of the tree under construction: what was encoded last, a value, an array or an object.
 private final class PlainNode {
-  private enum Content {
-    case empty
-    case value(PlainValue)
-    case array([PlainNode])
-    case object([String: PlainNode])
-  }
-
-  private var content = Content.empty
+  private var scalar: PlainValue?
+  private var elements: [PlainNode]?
+  private var members: [String: PlainNode]?
 
   /// The encoded value; an empty object if nothing was encoded, as in other encoders.
   var value: PlainValue {
-    switch content {
-    case .empty: .object([:])
-    case .value(let value): value
-    case .array(let nodes): .array(nodes.map(\.value))
-    case .object(let nodes): .object(nodes.mapValues(\.value))
-    }
+    if let scalar { return scalar }
+    if let elements { return .array(elements.map(\.value)) }
+    return .object(members?.mapValues(\.value) ?? [:])
   }
 
-  var count: Int {
-    if case .array(let nodes) = content { nodes.count } else { 0 }
-  }
+  var count: Int { elements?.count ?? 0 }
 
   func set(_ value: PlainValue) {
-    content = .value(value)
+    (scalar, elements, members) = (value, nil, nil)
   }
 
   /// Begins an object, or continues one, because several containers of an encoder share it.
   func beginObject() {
-    if case .object = content { return }
-    content = .object([:])
+    (scalar, elements, members) = (nil, nil, members ?? [:])
   }
 
   func beginArray() {
-    if case .array = content { return }
-    content = .array([])
+    (scalar, elements, members) = (nil, elements ?? [], nil)
   }
 
   func member(_ name: String) -> PlainNode {
-    guard case .object(var nodes) = content else { return PlainNode() }
-    content = .empty  // so that the dictionary is not copied
     let node = PlainNode()
-    nodes[name] = node
-    content = .object(nodes)
+    members?[name] = node
     return node
   }
 
   /// Returns the node of a member that is a container: one that is taken again continues.
-  func sharedMember(_ name: String) -> PlainNode {
-    if case .object(let nodes) = content, let node = nodes[name] { return node }
-    return member(name)
-  }
+  func sharedMember(_ name: String) -> PlainNode { members?[name] ?? member(name) }
 
   func element() -> PlainNode {
-    guard case .array(var nodes) = content else { return PlainNode() }
-    content = .empty
     let node = PlainNode()
-    nodes.append(node)
-    content = .array(nodes)
+    elements?.append(node)
     return node
   }
 }
