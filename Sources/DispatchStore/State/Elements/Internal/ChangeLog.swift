@@ -8,10 +8,6 @@ struct TrackingCheckpoint: Sendable, Equatable {
   /// The number of changes to the content of this log, and of the logs that it was copied from.
   @usableFromInline var number: UInt64
 
-  init(log: UInt64, number: UInt64) {
-    (self.log, self.number) = (log, number)
-  }
-
   /// Whether both stand for the same content.
   @inlinable
   static func == (one: Self, other: Self) -> Bool {

@@ -54,10 +54,6 @@ struct ElementObserverList {
   /// The number of the first observer, among all that were added to the table.
   @usableFromInline let number: Int
 
-  init(number: Int) {
-    self.number = number
-  }
-
   /// Returns the next observer that is not cancelled, and moves the index past it.
   @usableFromInline
   func next(_ index: inout Int) -> Follower? {
