@@ -82,7 +82,7 @@ extension Store {
   @usableFromInline
   func follow(_ follower: Follower) -> ObserverToken {
     begin(follower)
-    return ObserverToken { [weak storage] in follower.leave(storage) }
+    return ObserverToken { [weak storage] in follower.end(in: storage) }
   }
 
   /// Adds a follower, until it leaves.

@@ -97,7 +97,7 @@ extension Store {
       stream, isSuspending: buffering.isSuspending,
       beginsWithPresent: initial && reader.merge == nil
     ) { [weak follower, weak storage, weak streams] in
-      follower?.leave(storage)
+      follower?.end(in: storage)
       streams?.remove(stream)
     }
   }

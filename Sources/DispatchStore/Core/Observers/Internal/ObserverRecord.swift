@@ -61,11 +61,14 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
     guard let storage else { return releaseKept() }
     // An exclusive section must not take a second lock.
     storage.afterSection { storage in
-      storage.remove(self)
+      self.remove(from: storage)
       // Only now, since a commit in progress could keep more.
       self.releaseKept()
     }
   }
+
+  /// Removes the observer, which is cancelled, from its store.
+  func remove(from storage: StoreStorage) { storage.remove(self) }
 
   /// Releases the kept parts of commits, outside of the store's lock.
   ///

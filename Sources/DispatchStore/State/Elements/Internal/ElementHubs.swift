@@ -79,14 +79,12 @@ extension ElementTable {
   private func remove(
     _ follower: Follower, for key: Key, of hub: ElementHub, in storage: StoreStorage
   ) {
-    let thread = ThreadState.current
-    storage.lockToRelease(on: thread)
-    remove(follower, for: key)
-    if observers.isEmpty {
+    storage.inSection {
+      remove(follower, for: key)
+      guard observers.isEmpty else { return }
       storage.attachment(ElementHubs.self)?._withUnsafeGuaranteedRef { $0.remove(hub) }
       reader.end()
       storage.withObserversLocked { $0.remove(hub) }
     }
-    storage.unlockUnchanged(on: thread)
   }
 }

@@ -45,18 +45,12 @@ class Follower: ObserverRecord, @unchecked Sendable {
     fatalError("Follower is abstract.")
   }
 
-  /// Ends the observation.
-  final func leave(_ storage: StoreStorage?) {
-    guard let storage, reader.end != nil || detach != nil else { return end(in: storage) }
-    cancel()
-    storage.afterSection { storage in
-      defer { self.releaseKept() }
-      if let detach = self.detach { return detach(storage, self) }
-      let thread = ThreadState.current
-      storage.lockToRelease(on: thread)
-      self.reader.end?()
+  final override func remove(from storage: StoreStorage) {
+    if let detach { return detach(storage, self) }
+    guard let end = reader.end else { return super.remove(from: storage) }
+    storage.inSection {
+      end()
       storage.withObserversLocked { $0.remove(self) }
-      storage.unlockUnchanged(on: thread)
     }
   }
 }
@@ -139,11 +133,14 @@ final class CallingFollower: Follower, @unchecked Sendable {
 }
 
 extension StoreStorage {
-  /// Begins an exclusive section in which an observer is removed.
+  /// Calls a closure that removes an observer, in an exclusive section.
   ///
   /// Has no yield point, because the compiler decides when a token is released.
-  func lockToRelease(on thread: ThreadState) {
+  func inSection(_ body: () -> Void) {
+    let thread = ThreadState.current
     lock.lock()
     thread.exclusive = self
+    body()
+    unlockUnchanged(on: thread)
   }
 }

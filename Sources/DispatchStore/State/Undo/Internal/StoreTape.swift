@@ -70,14 +70,11 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   override func storeGoes() { sink.storeGoes(self) }
 
   /// Ends reading; may be called in an exclusive section, whose code may release a history or a recorder.
-  func endTape() {
-    cancel()
-    guard let store else { return }
-    // An exclusive section must not take a second lock, nor its own again.
-    store.storageOfTape.afterSection { storage in
-      storage.remove(self)
-      storage.withLock { _ in for part in self.parts { part.end() } }
-    }
+  func endTape() { end(in: store?.storageOfTape) }
+
+  override func remove(from storage: StoreStorage) {
+    super.remove(from: storage)
+    storage.withLock { _ in for part in parts { part.end() } }
   }
 
   /// Makes the entry for a dispatch that sets the store's model; nil if the store is gone.
