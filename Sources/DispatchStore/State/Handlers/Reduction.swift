@@ -18,19 +18,10 @@ public enum Reduction {
   /// Forwards the handlers' `unchanged()` to the store's reducer, after the handlers have run.
   @usableFromInline
   static func passUnchanged(to reducer: AnyObject) {
-    if isUnchanged { ThreadState.current.noteUnchanged(by: ObjectIdentifier(reducer)) }
-  }
-
-  /// Whether the handlers that ran in the current exclusive section have called `unchanged()`.
-  private static var isUnchanged: Bool {
     let thread = ThreadState.current
-    return thread.exclusive.map { thread.isUnchanged(by: ObjectIdentifier($0)) } ?? false
-  }
-
-  /// Returns `isUnchanged`, and resets it.
-  static func takeUnchanged() -> Bool {
-    let isUnchanged = isUnchanged
-    _ = ThreadState.current.exchangeUnchanged(by: nil)
-    return isUnchanged
+    guard let section = thread.exclusive, thread.isUnchanged(by: ObjectIdentifier(section)) else {
+      return
+    }
+    thread.noteUnchanged(by: ObjectIdentifier(reducer))
   }
 }

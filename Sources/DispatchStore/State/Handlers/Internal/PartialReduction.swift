@@ -9,6 +9,13 @@ struct PartialReduction {
   @usableFromInline
   init() {}
 
+  /// Calls a part's handler in the reduction of the whole.
+  mutating func reduce(_ handler: () throws -> Void) rethrows {
+    let before = begin()
+    defer { end(of: thread.exclusive.map { ObjectIdentifier($0) }, before) }
+    try handler()
+  }
+
   /// Calls a part's reducer in the reduction of the whole.
   @inlinable
   mutating func reduce<Model, Action>(
@@ -46,7 +53,7 @@ struct PartialReduction {
 
   /// Ends a call, and restores the previous note.
   @usableFromInline
-  mutating func end(of reducer: ObjectIdentifier, _ before: ObjectIdentifier?) {
+  mutating func end(of reducer: ObjectIdentifier?, _ before: ObjectIdentifier?) {
     if thread.exchangeUnchanged(by: before) != reducer { isUnchanged = false }
   }
 

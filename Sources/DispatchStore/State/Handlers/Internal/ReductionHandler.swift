@@ -90,12 +90,9 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
       return typed.body
     }
     return ReductionHandler { model, action in
-      var isUnchanged = true
-      defer { if isUnchanged { Reduction.unchanged() } }
-      for body in bodies {
-        defer { isUnchanged = Reduction.takeUnchanged() && isUnchanged }
-        try body(&model, action)
-      }
+      var reduction = PartialReduction()
+      defer { if reduction.isUnchanged { Reduction.unchanged() } }
+      for body in bodies { try reduction.reduce { try body(&model, action) } }
     }
   }
 }
