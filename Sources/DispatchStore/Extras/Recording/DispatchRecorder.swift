@@ -23,7 +23,6 @@ public final class DispatchRecorder: Middleware {
   /// The position after the entries that are saved in a database.
   let savedPosition = Locked(0)
   let recordsModels: Bool
-  private let isMeasured: Bool
   private let masks: ValueMasks
   private let coder: ActionCoder?
 
@@ -46,8 +45,7 @@ public final class DispatchRecorder: Middleware {
       stopProgram("The limits of a recorder have to be above zero.")
     }
     core = RecorderCore(RecorderState(limit: limit, byteLimit: byteLimit))
-    (self.recordsModels, isMeasured) = (recordsModels, byteLimit != nil)
-    (self.masks, coder) = (ValueMasks(masks), actions)
+    (self.recordsModels, self.masks, coder) = (recordsModels, ValueMasks(masks), actions)
   }
 
   deinit {
@@ -147,7 +145,7 @@ public final class DispatchRecorder: Middleware {
     let unmeasured = core.state.withLock { state -> RecorderState.Entry? in
       let entry = state.takeUnderWay(dispatch.id)
       entry.noteEnd(of: dispatch, error: result.error)
-      if isMeasured { return entry }
+      if state.isMeasured { return entry }
       released = state.add(entry, hasWaited: hasWaited)
       return nil
     }

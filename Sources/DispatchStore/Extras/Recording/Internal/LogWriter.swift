@@ -11,22 +11,17 @@ struct LogWriter {
   let start: Int64
 
   func entry(_ entry: RecorderState.Entry) -> DispatchLog.Entry {
-    guard let dispatch = entry.dispatch else {
-      return DispatchLog.Entry(
-        kind: .change, id: nil, parent: nil, isOutsideBlocks: false, actions: [], mode: "",
-        lanes: [], began: .nanoseconds(entry.end - start), timeQueued: .zero, duration: .zero,
-        callSite: "", error: nil, outcome: nil, stores: stores(entry))
-    }
-    let took = dispatch.timeQueued + dispatch.duration
-    let (mode, lanes) = dispatch.mode.names
+    let dispatch = entry.dispatch
+    let (queued, duration) = entry.times
+    let (mode, lanes) = dispatch?.mode.names ?? ("", [])
     return DispatchLog.Entry(
-      kind: dispatch.isSequence ? .sequence : .action, id: dispatch.id.number,
-      parent: dispatch.parent?.number, isOutsideBlocks: entry.isOutsideBlocks,
-      actions: dispatch.actions.map(action), mode: mode, lanes: lanes,
-      began: .nanoseconds(entry.end - start) - took, timeQueued: dispatch.timeQueued,
-      duration: dispatch.duration, callSite: "\(dispatch.callSite)",
-      error: dispatch.error.map { Self.cut("\($0)") },
-      outcome: dispatch.error.map { Self.outcome(of: $0) }, stores: stores(entry))
+      kind: dispatch.map { $0.isSequence ? .sequence : .action } ?? .change,
+      id: dispatch?.id.number, parent: dispatch?.parent?.number,
+      isOutsideBlocks: entry.isOutsideBlocks, actions: dispatch?.actions.map(action) ?? [],
+      mode: mode, lanes: lanes, began: .nanoseconds(entry.end - start) - queued - duration,
+      timeQueued: queued, duration: duration, callSite: dispatch.map { "\($0.callSite)" } ?? "",
+      error: dispatch?.error.map { Self.cut("\($0)") },
+      outcome: dispatch?.error.map { Self.outcome(of: $0) }, stores: stores(entry))
   }
 
   private static func outcome(of error: any Error) -> DispatchLog.StoreRun.Outcome {
@@ -101,9 +96,7 @@ struct LogWriter {
     if let unread { versions.append(unread.versions) }
     let version = run?.version ?? 0
     // A store that took no part was changed at some time while the dispatch ran.
-    let (timeQueued, duration) =
-      run.map { ($0.timeQueued, $0.duration) }
-      ?? entry.dispatch.map { ($0.timeQueued, $0.duration) } ?? (.zero, .zero)
+    let (timeQueued, duration) = run.map { ($0.timeQueued, $0.duration) } ?? entry.times
     return DispatchLog.StoreRun(
       store: identifier, outcome: outcome, detail: detail, timeQueued: timeQueued,
       duration: duration, oldVersion: versions.map { $0.old }.min() ?? version,
@@ -150,6 +143,13 @@ struct LogWriter {
       comparison.compareElements(element.old, element.new)
       return comparison.differences
     }
+  }
+}
+
+extension RecorderState.Entry {
+  /// The time before the dispatch's first store started, and that from there to its end; zero for a change.
+  fileprivate var times: (Duration, Duration) {
+    dispatch.map { ($0.timeQueued, $0.duration) } ?? (.zero, .zero)
   }
 }
 

@@ -336,11 +336,6 @@ struct RecorderState: Sendable {
     place >= droppedPlace && commits.allSatisfy { $0.place <= place || $0.canBeUndone }
   }
 
-  /// The changes of a store between two places in the order of all commits.
-  func changes(at index: Int, from start: Int, to end: Int) -> StateDistance {
-    StateDistance(commits.filter { $0.index == index }, from: start, to: end)
-  }
-
   /// The changes that take a store from where it is to a version, in order; nil if they are not known.
   ///
   /// Called in the store's exclusive section, so that the store stays where it is.
@@ -358,7 +353,7 @@ struct RecorderState: Sendable {
       guard present >= droppedPlace, let mark = mark(of: version, in: own) else { return nil }
       changes = [
         StateDistance(commits: outside, isBack: true),
-        self.changes(at: index, from: present, to: mark),
+        StateDistance(own, from: present, to: mark),
       ]
     }
     return changes.allSatisfy { $0.commits.allSatisfy(\.canBeUndone) } ? changes : nil
