@@ -101,23 +101,6 @@ struct PartPath<Value: Sendable>: Sendable {
       name: name, callsSetters: true)
   }
 
-  /// Changes the part with a closure that may throw; returns nil if the part is missing.
-  ///
-  /// - Parameter commit: Changes the whole, unless its closure returns false because there was nothing to change.
-  @inlinable
-  func update<Result, Failure: Error>(
-    by commit: @escaping ((UnsafeMutableRawPointer) -> Bool) -> Void,
-    _ body: (inout Value) throws(Failure) -> Result
-  ) throws(Failure) -> Result? {
-    var result: Swift.Result<Result, Failure>?
-    commit { whole in
-      modify(whole) { part in
-        result = Swift.Result { () throws(Failure) in try body(&part.pointee) }
-      }
-    }
-    return try result?.get()
-  }
-
   /// The path to a part of the part.
   @inlinable
   func appending<Next>(_ next: PartPath<Next>) -> PartPath<Next> {

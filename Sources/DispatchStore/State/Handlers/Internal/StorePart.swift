@@ -50,11 +50,7 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
 
   /// A copy of the current part; nil if it is missing.
   @inlinable
-  func snapshot() -> Model? {
-    var snapshot: Model?
-    _ = read { snapshot = $0.pointee }
-    return snapshot
-  }
+  func snapshot() -> Model? { withModel { $0 } }
 
   /// Reads the part with a closure that may throw; returns nil if the part is missing.
   @inlinable
@@ -73,7 +69,13 @@ final class StorePart<Model: Sendable, Action: ActionType>: Sendable {
   func updateModel<Value, Failure: Error>(
     _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value? {
-    try path.update(by: root.commit, body)
+    var result: Result<Value, Failure>?
+    root.commit { whole in
+      path.modify(whole) { part in
+        result = Result { () throws(Failure) in try body(&part.pointee) }
+      }
+    }
+    return try result?.get()
   }
 
   /// Changes the part in one commit; throws `partMissing`, without a commit, if the part is missing.
