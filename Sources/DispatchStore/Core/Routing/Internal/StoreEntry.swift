@@ -148,20 +148,23 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
   // because `strong` is a constant, and weak references are safe to read on several threads
   private final let strong: Store<Model, Action>?
   private final weak let weakly: Store<Model, Action>?
+  private final let makeCalls: @Sendable (Store<Model, Action>) -> ReducerCalls
 
+  /// - Parameter makeCalls: Makes the calls of the store; by default those of its reducer.
   init(
     _ store: Store<Model, Action>, _ registration: StoreRegistration,
     actionType: any ActionType.Type = Action.self, overrides: ReducerOverrides? = nil,
-    calls: ReducerCalls? = nil
+    makeCalls: @escaping @Sendable (Store<Model, Action>) -> ReducerCalls = { $0.calls }
   ) {
     // A weak reference slows every later retain of the store: only a weakly owned one has it.
     let isStrong = registration.ownership == .strong
     strong = isStrong ? store : nil
     weakly = isStrong ? nil : store
+    self.makeCalls = makeCalls
     super.init(
       identifier: store.identifier, registration, actionType: actionType,
       overrides: overrides ?? ReducerOverrides(of: store.reducer),
-      calls: isStrong ? calls ?? store.calls : nil, strongStore: isStrong ? store : nil)
+      calls: isStrong ? makeCalls(store) : nil, strongStore: isStrong ? store : nil)
   }
 
   final var typed: Store<Model, Action>? { strong ?? weakly }
@@ -171,7 +174,7 @@ class TypedStoreEntry<Model: Sendable, Action: ActionType>: StoreEntry, @uncheck
 
   override var store: (any StoreType)? { typed }
 
-  override var target: (ReducerCalls, AnyObject)? { typed.map { (calls ?? $0.calls, $0) } }
+  override var target: (ReducerCalls, AnyObject)? { typed.map { (calls ?? makeCalls($0), $0) } }
 
   override var storage: StoreStorage? { typed?.storage }
 

@@ -14,13 +14,7 @@ final class HandlerStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
   ) {
     self.table = table
     handled = table.all.map { HandledStoreEntry(store, registration, $0) }
-    super.init(
-      store, registration,
-      calls: registration.ownership == .strong ? table.makeCalls(of: store) : nil)
-  }
-
-  override var target: (ReducerCalls, AnyObject)? {
-    typed.map { (calls ?? table.makeCalls(of: $0), $0) }
+    super.init(store, registration, makeCalls: { table.makeCalls(of: $0) })
   }
 
   override func typed(_ action: any ActionType) -> HandledAction? {
@@ -64,12 +58,7 @@ final class HandledStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
     self.handler = handler
     super.init(
       store, registration, actionType: handler.actionType,
-      overrides: ReducerOverrides(handler.answer),
-      calls: registration.ownership == .strong ? handler.makeCalls(of: store) : nil)
-  }
-
-  override var target: (ReducerCalls, AnyObject)? {
-    typed.map { (calls ?? handler.makeCalls(of: $0), $0) }
+      overrides: ReducerOverrides(handler.answer), makeCalls: { handler.makeCalls(of: $0) })
   }
 
   override func responds(to type: any ActionType.Type) -> Bool { handler.responds(to: type) }

@@ -25,14 +25,16 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
         sequence: UInt64(index), waitFor: [], ownership: .strong,
         endGate: storage.presentKeeper?.gate),
       actionType: actionType, overrides: ReducerOverrides(.reduction),
-      calls: ReducerCalls(
-        on: storage,
-        reduce: { _, thread in
-          guard storage.lockIfUnobserved(on: thread) else { return nil }
-          if !change(storage.model) { thread.noteUnchanged(by: none) }
-          storage.unlockReduced(by: none, on: thread)
-          return .finished
-        }))
+      makeCalls: { _ in
+        ReducerCalls(
+          on: storage,
+          reduce: { _, thread in
+            guard storage.lockIfUnobserved(on: thread) else { return nil }
+            if !change(storage.model) { thread.noteUnchanged(by: none) }
+            storage.unlockReduced(by: none, on: thread)
+            return .finished
+          })
+      })
   }
 
   // The action at the address has another type than the store's, so it is not read.
