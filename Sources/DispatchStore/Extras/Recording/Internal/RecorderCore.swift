@@ -63,19 +63,15 @@ final class RecorderCore: TapeSink {
     if known == dispatch.dispatcher.number { return false }
     // A reading of the clock is code of the program.
     let home = RecorderState.Home(dispatch.dispatcher)
-    let isFirst = state.withLock { $0.begin(at: home) }
-    if !isFirst { checkHome(of: dispatch.dispatcher) }
-    return isFirst
-  }
-
-  /// Stops the program if the recorder has noted dispatches of another dispatcher.
-  private func checkHome(of dispatcher: Dispatcher) {
-    guard let home = state.withLock(\.home), home.number != dispatcher.number else { return }
-    stopProgram(
-      """
-      A DispatchRecorder has noted dispatches of dispatcher "\(home.name)", and now gets those of dispatcher \
-      "\(dispatcher.name)". Make a recorder for each dispatcher.
-      """)
+    let first = state.withLock { $0.begin(at: home) }
+    if first.number != home.number {
+      stopProgram(
+        """
+        A DispatchRecorder has noted dispatches of dispatcher "\(first.name)", and now gets those of dispatcher \
+        "\(home.name)". Make a recorder for each dispatcher.
+        """)
+    }
+    return first === home
   }
 
   /// Begins to read a store's commits, unless it is read.

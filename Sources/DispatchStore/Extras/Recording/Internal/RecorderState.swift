@@ -169,11 +169,11 @@ struct RecorderState: Sendable {
   /// Whether sizes are estimated.
   var isMeasured: Bool { byteLimit < .max }
 
-  /// Notes the dispatcher; returns whether it is news.
-  mutating func begin(at home: Home) -> Bool {
-    if self.home != nil { return false }
-    self.home = home
-    return true
+  /// Notes the dispatcher, if it is the first; returns the first.
+  mutating func begin(at home: Home) -> Home {
+    let first = self.home ?? home
+    self.home = first
+    return first
   }
 
   /// Notes that a dispatch is under way.
