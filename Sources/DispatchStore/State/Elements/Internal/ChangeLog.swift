@@ -81,6 +81,7 @@ class ChangeLogState: @unchecked Sendable {
   /// Whether an undo needs each entry since its beginning.
   final var isHeld: Bool { hold.map { $0.number == heldIn } ?? false }
 
+  /// Whether the content derives from that at the beginning of the hold, so that the log has each change since then.
   @usableFromInline
   final func isHeld(by hold: ChangeLogHold) -> Bool { self.hold === hold && hold.number == heldIn }
 
@@ -91,13 +92,6 @@ class ChangeLogState: @unchecked Sendable {
   final func keep(for hold: ChangeLogHold, from count: Int) {
     if self.hold !== hold { self.hold = hold }
     (heldIn, heldFrom) = (hold.number, count)
-  }
-
-  /// Takes a position of its own for the content of an earlier one, after entries were dropped.
-  @usableFromInline
-  final func beginUndone() {
-    position.number += 1
-    exactFrom = position.number
   }
 
   final var presentMark: UInt64 { mark.load(ordering: .relaxed) }
@@ -283,7 +277,9 @@ final class ChangeLog<Key: Hashable, Value>: ChangeLogState, @unchecked Sendable
   func dropHeld() {
     if middleIndex > heldFrom { (middle, middleIndex) = (base, 0) }
     entries.removeSubrange(heldFrom...)
-    beginUndone()
+    // A position of its own, for the content of an earlier one.
+    position.number += 1
+    exactFrom = position.number
   }
 
   /// Drops the entries that nobody needs once the hold has ended.

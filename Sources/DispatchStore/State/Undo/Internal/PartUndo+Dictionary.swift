@@ -23,7 +23,7 @@ extension PartUndo {
       undo: { model, copy in
         var undone: [Value] = []
         _ = part.modify(model) { dictionary in
-          if !dictionary.pointee.isHeld(by: hold) { hold.stopAtOther(path) }
+          if !dictionary.pointee.log.isHeld(by: hold) { hold.stopAtOther(path) }
           undone = dictionary.pointee.undoHeld()
           hold.advance()
           dictionary.pointee.endHold()
@@ -33,7 +33,7 @@ extension PartUndo {
       },
       end: { model in
         _ = part.modify(model) { dictionary in
-          if !dictionary.pointee.isHeld(by: hold) { hold.stopAtOther(path) }
+          if !dictionary.pointee.log.isHeld(by: hold) { hold.stopAtOther(path) }
           hold.advance()
           dictionary.pointee.endHold()
         }

@@ -7,10 +7,6 @@ extension TrackedDictionary {
     log.keep(for: hold)
   }
 
-  /// Whether this value derives from the one that was held, so that its log has each change since then.
-  @inlinable
-  func isHeld(by hold: ChangeLogHold) -> Bool { log.isHeld(by: hold) }
-
   /// Undoes the changes since the hold began, in place.
   ///
   /// Observers of elements and deltas find no change afterwards. Returns the elements that it has replaced.
