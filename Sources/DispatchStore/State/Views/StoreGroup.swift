@@ -72,7 +72,9 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
     let isActive = Locked(true)
     // The token may be cancelled while the snapshot waits for the stores, or between several calls for one notice.
     let call = { @Sendable (version: UInt64, dispatchID: DispatchID?, isInitial: Bool) in
-      let change = self.change(version: version, dispatchID, isInitial)
+      let change = Change<StoreSnapshot<repeat each Model>, HandledAction>(
+        .now(self.snapshot()), version: version, action: nil, dispatchID: dispatchID,
+        isInitial: isInitial)
       if isActive.withLock(\.self) { body(change) }
     }
     let token = notices.settled.observe(.model, initial: initial, on: delivery) { notice in
@@ -83,13 +85,5 @@ public final class StoreGroup<each Model: Sendable>: Sendable {
       isActive.withLock { $0 = false }
       token.cancel()
     }
-  }
-
-  private func change(
-    version: UInt64, _ dispatchID: DispatchID?, _ isInitial: Bool
-  ) -> Change<StoreSnapshot<repeat each Model>, HandledAction> {
-    Change(
-      .now(snapshot()), version: version, action: nil, dispatchID: dispatchID,
-      isInitial: isInitial)
   }
 }

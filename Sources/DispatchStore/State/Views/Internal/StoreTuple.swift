@@ -31,13 +31,7 @@ struct StoreTuple<each Model: Sendable>: @unchecked Sendable {
       storage.noteRead(on: thread)
     }
     for _ in 0..<attempts {
-      let reads = ConsecutiveReads(of: storages, on: thread)
-      let copies: (repeat each Model) = (repeat reads.next(each models))
-      let underWay = dispatchesUnderWay()
-      yieldPoint(.read, on: thread)
-      if reads.areCurrent {
-        return StoreSnapshot(repeat each copies, versions: reads.versions, underWay)
-      }
+      if let snapshot = readInTurn(on: thread, dispatchesUnderWay) { return snapshot }
     }
     yieldPoint(.read, on: thread)
     for storage in lockOrder { storage.lock.lock() }
@@ -47,34 +41,28 @@ struct StoreTuple<each Model: Sendable>: @unchecked Sendable {
       repeat Self.copy(each models), versions: versions, dispatchesUnderWay())
   }
 
-  private static func copy<Value>(_ model: UnsafeMutablePointer<Value>) -> Value { model.pointee }
-}
-
-/// Reads the models of several stores, one after the other.
-private final class ConsecutiveReads {
-  private let storages: [StoreStorage]
-  private let thread: ThreadState
-  private(set) var versions: [UInt64] = []
-
-  init(of storages: [StoreStorage], on thread: ThreadState) {
-    self.storages = storages
-    self.thread = thread
-  }
-
-  /// Reads the model of the next store.
-  func next<Value>(_ model: UnsafeMutablePointer<Value>) -> Value {
-    let storage = storages[versions.count]
-    yieldPoint(.read, on: thread, storage.identifier)
-    return storage.withLock { _ in
-      versions.append(storage.version)
-      return model.pointee
+  /// Reads the models one after the other; returns nil if one has changed meanwhile.
+  private func readInTurn(
+    on thread: ThreadState, _ dispatchesUnderWay: () -> [DispatchID]?
+  ) -> StoreSnapshot<repeat each Model>? {
+    var versions: [UInt64] = []
+    func read<Value>(_ model: UnsafeMutablePointer<Value>) -> Value {
+      let storage = storages[versions.count]
+      yieldPoint(.read, on: thread, storage.identifier)
+      return storage.withLock { _ in
+        versions.append(storage.version)
+        return model.pointee
+      }
     }
-  }
-
-  /// Whether the stores still have the versions that were read.
-  var areCurrent: Bool {
-    zip(storages, versions).allSatisfy { storage, version in
+    let copies: (repeat each Model) = (repeat read(each models))
+    let underWay = dispatchesUnderWay()
+    yieldPoint(.read, on: thread)
+    let areCurrent = zip(storages, versions).allSatisfy { storage, version in
       storage.withLock { _ in storage.version } == version
     }
+    return areCurrent ? StoreSnapshot(repeat each copies, versions: versions, underWay) : nil
   }
+
+  // The compiler takes no `pointee` of a pack.
+  private static func copy<Value>(_ model: UnsafeMutablePointer<Value>) -> Value { model.pointee }
 }
