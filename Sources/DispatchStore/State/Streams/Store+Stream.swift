@@ -86,9 +86,9 @@ extension Store {
     _ reader: CommitReader, _ initial: Bool, _ buffering: StreamBuffering,
     note: @escaping Follower.Note
   ) -> StreamSubscription {
-    let stream = StreamStorage(reader.merge == nil ? buffering : buffering.forMerged)
-    let follower = StreamFollower(
-      reader, stream, merges: buffering.merges, initial: initial, note: note)
+    let merges = buffering.merges && reader.merge != nil
+    let stream = StreamStorage(merges ? .unbounded : buffering)
+    let follower = StreamFollower(reader, stream, merges: merges, initial: initial, note: note)
     begin(follower)
     let streams = storage.withLock { _ in storage.attachment(orAdd: StoreStreams()) }
     streams.add(stream)

@@ -71,9 +71,6 @@ public enum StreamBuffering: Sendable, Equatable {
     }
   }
 
-  /// The buffering of values after merging.
-  var forMerged: StreamBuffering { merges ? .unbounded : self }
-
   var isSuspending: Bool {
     if case .suspending = self { true } else { false }
   }

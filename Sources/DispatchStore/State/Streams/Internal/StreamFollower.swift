@@ -6,12 +6,12 @@ final class StreamFollower: Follower, @unchecked Sendable {
   private let stream: StreamStorage
   private let merges: Bool
 
-  /// - Parameter merges: Whether at most one value is kept, into which later ones are merged, if the source can.
+  /// - Parameter merges: Whether at most one value is kept, into which later ones are merged.
   init(
     _ reader: CommitReader, _ stream: StreamStorage, merges: Bool, initial: Bool,
     note: @escaping Note
   ) {
-    (self.stream, self.merges) = (stream, merges && reader.merge != nil)
+    (self.stream, self.merges) = (stream, merges)
     super.init(reader, isInTurn: false, initial: initial, note: note)
   }
 
