@@ -11,6 +11,7 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   /// The store, while it exists.
   private(set) weak var store: (any TapedStore)?
   private let sink: any TapeSink
+  private let makeRest: ModelRest.Make
   private var parts: [PartTracker] = []
   /// The last model without its parts, and its version.
   private var last: (rest: ModelRest, version: UInt64)?
@@ -21,6 +22,7 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   init(of store: any TapedStore, to sink: any TapeSink, index: Int) {
     (self.store, self.sink, self.index) = (store, sink, index)
     (storeAddress, storeIdentifier) = (ObjectIdentifier(store), store.identifier)
+    makeRest = store.makeRest
     super.init()
     store.begin(self)
   }
@@ -45,13 +47,13 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
     for part in parts { part.end() }
     parts = store.storageOfTape.partsUndoneInPlace.map { $0.track() }
     for part in parts { part.begin(model) }
-    last = (store.rest(of: model, without: parts), version)
+    last = (makeRest(model, parts), version)
   }
 
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
     if commit.isPresentModel { return }
     guard let last = last.take() else { return }
-    let rest = last.rest.next(commit.model)
+    let rest = makeRest(commit.model, parts)
     var changes = ShortList<(any PartChange)?>()
     for part in parts { changes.append(part.takeChange(commit.model)) }
     let taped = TapedCommit(
@@ -219,10 +221,10 @@ final class Released: Sendable {
 
 /// A model with its parts empty.
 class ModelRest: @unchecked Sendable {  // because it is constant
-  var model: Any { fatalError("ModelRest is abstract.") }
+  /// Makes the rest of a model of the store's type.
+  typealias Make = (_ model: UnsafeRawPointer, _ parts: [PartTracker]) -> ModelRest
 
-  /// Makes the rest of another state of the same store.
-  func next(_ model: UnsafeRawPointer) -> ModelRest { fatalError("ModelRest is abstract.") }
+  var model: Any { fatalError("ModelRest is abstract.") }
 
   /// Sets a model but for its parts.
   func set(in model: UnsafeMutableRawPointer) { fatalError("ModelRest is abstract.") }
@@ -243,10 +245,6 @@ private final class TypedRest<Model: Sendable>: ModelRest, @unchecked Sendable {
 
   override var model: Any { typed }
 
-  override func next(_ model: UnsafeRawPointer) -> ModelRest {
-    TypedRest(model, without: parts)
-  }
-
   override func set(in model: UnsafeMutableRawPointer) {
     var copy = typed
     withUnsafeMutablePointer(to: &copy) { copy in
@@ -260,9 +258,9 @@ private final class TypedRest<Model: Sendable>: ModelRest, @unchecked Sendable {
 protocol TapedStore: StoreType {
   var storageOfTape: StoreStorage { get }
   var dispatcher: Dispatcher? { get }
+  var makeRest: ModelRest.Make { get }
 
   func begin(_ tape: StoreTape)
-  func rest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest
   /// Returns the action at the address of an optional one of the store's type.
   func action(at address: UnsafeRawPointer) -> AnyAction?
   func restoringEntry(
@@ -276,9 +274,7 @@ extension Store: TapedStore {
 
   func begin(_ tape: StoreTape) { add(tape, initial: false) }
 
-  func rest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest {
-    TypedRest<Model>(model, without: parts)
-  }
+  var makeRest: ModelRest.Make { { TypedRest<Model>($0, without: $1) } }
 
   func action(at address: UnsafeRawPointer) -> AnyAction? {
     address.assumingMemoryBound(to: Action?.self).pointee
