@@ -45,25 +45,19 @@ struct StreamState<Element, Waiter, Hold> {
 
   // MARK: The producer
 
-  /// The result of offering an element.
-  struct Push {
-    var isKept = false
-    /// Whether the caller must call `wake()`, outside of the store's lock.
-    var isDue = false
-  }
-
   /// Offers the element of a commit.
   ///
   /// - Parameter hold: Makes the producer wait, if it can. Called if the consumer lags too far behind.
-  mutating func push(_ element: Element, hold: () -> Hold?) -> Push {
+  /// - Returns: Whether it is kept, and whether the caller must call `wake()`, outside of the store's lock.
+  mutating func push(_ element: Element, hold: () -> Hold?) -> (isKept: Bool, isDue: Bool) {
     isMerging = false
-    guard isOpen else { return Push() }
+    guard isOpen else { return (false, false) }
     switch buffering {
     case .unbounded: break
     case .newest(let bound):
       if count == bound { dropFirst() }
     case .oldest(let bound):
-      if count == bound { return Push() }
+      if count == bound { return (false, false) }
     case .suspending(let bound):
       if count >= bound, hasBegun, consumerWaits == 0, let hold = hold() {
         holds.append((position + count - bound + 1, hold))
@@ -71,7 +65,7 @@ struct StreamState<Element, Waiter, Hold> {
     }
     kept.append(element)
     count += 1
-    return Push(isKept: true, isDue: waiter != nil || !dropped.isEmpty)
+    return (isKept: true, isDue: waiter != nil || !dropped.isEmpty)
   }
 
   /// Takes back the only kept element, so that the next one can be merged into it.
