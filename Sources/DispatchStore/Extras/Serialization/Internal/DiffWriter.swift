@@ -41,7 +41,7 @@ package struct DiffWriter {
       return [DiffLine(mark, depth, prefix + text)]
     case .text(let text):
       guard text.contains(where: \.isNewline) else {
-        return [DiffLine(mark, depth, prefix + Self.quote(text))]
+        return [DiffLine(mark, depth, prefix + text.debugDescription)]
       }
       let inner = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
       return frame(
@@ -100,10 +100,10 @@ package struct DiffWriter {
       length += text.utf8.count
       // Quoting a long text takes long.
       if text.utf8.count > lengthLimit {
-        return Self.quote(String(text.unicodeScalars.prefix(lengthLimit))) + "…"
+        return String(text.unicodeScalars.prefix(lengthLimit)).debugDescription + "…"
       }
-      if limit == .max { return Self.quote(text) }
-      return text.count <= limit && !text.contains(where: \.isNewline) ? Self.quote(text) : nil
+      let isShort = limit == .max || text.count <= limit && !text.contains(where: \.isNewline)
+      return isShort ? text.debugDescription : nil
     case .fields(let name, let parts):
       (start, fields, end) = (name + "(", masks.masked(parts, of: value), ")")
     case .list(let elements):
@@ -154,10 +154,6 @@ package struct DiffWriter {
       text += prefix + value
     }
     return left >= 0 ? text + end : nil
-  }
-
-  static func quote(_ text: String) -> String {
-    text.debugDescription
   }
 
   // MARK: Order

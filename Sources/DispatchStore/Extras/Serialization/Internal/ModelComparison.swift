@@ -37,7 +37,8 @@ package struct ModelComparison {
       return compareOptionals(old, new)
     }
     if type(of: old) is AnyClass, type(of: new) is AnyClass {
-      return compareObjects(old as AnyObject, new as AnyObject)
+      if !Self.areEqual(old, new) { add(old, new) }
+      return
     }
     let isEqual = DiffShape.isEqual(old, new)
     if isEqual == true { return }
@@ -68,11 +69,6 @@ package struct ModelComparison {
     case (let old?, let new?): step(.unwrapped) { $0.compare(old, new) }
     default: add(old, new)
     }
-  }
-
-  private mutating func compareObjects(_ old: AnyObject, _ new: AnyObject) {
-    if old === new || DiffShape.isEqual(old, new) == true { return }
-    add(old, new)
   }
 
   private mutating func compareParts(_ old: Any, _ new: Any) {
