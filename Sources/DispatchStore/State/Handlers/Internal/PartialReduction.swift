@@ -32,15 +32,11 @@ struct PartialReduction {
     _ action: Action, by reducer: Reducer<Model, Action>,
     in modify: ((UnsafeMutablePointer<Model>) -> Void) -> Bool
   ) throws -> Bool {
-    var failure: (any Error)?
+    var result: Result<Void, any Error>?
     let isFound = modify { part in
-      do {
-        try reduce(&part.pointee, action, by: reducer)
-      } catch {
-        failure = error
-      }
+      result = Result { try reduce(&part.pointee, action, by: reducer) }
     }
-    if let failure { throw failure }
+    try result?.get()
     return isFound
   }
 
@@ -60,22 +56,6 @@ struct PartialReduction {
   /// Records that code other than a reducer may have changed something.
   @usableFromInline
   mutating func noteChange() { isUnchanged = false }
-
-  /// Changes the part that a closure finds; if it finds none, notes that the reducer changed nothing.
-  @inlinable
-  static func change<Model, Action>(
-    _ model: inout Model, by reducer: Reducer<Model, Action>,
-    _ body: (UnsafeMutableRawPointer) -> Bool
-  ) {
-    let isFound = withUnsafeMutablePointer(to: &model) { body(UnsafeMutableRawPointer($0)) }
-    if !isFound { noteUnchanged(by: ObjectIdentifier(reducer)) }
-  }
-
-  /// Notes, in the exclusive section, that a reducer changed nothing.
-  @usableFromInline
-  static func noteUnchanged(by reducer: ObjectIdentifier) {
-    ThreadState.current.noteUnchanged(by: reducer)
-  }
 }
 
 extension Reducer {

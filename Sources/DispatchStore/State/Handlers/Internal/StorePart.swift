@@ -112,9 +112,10 @@ struct PartRoot: @unchecked Sendable {
     storage = store.storage
     model = UnsafeMutableRawPointer(store.storage.model)
     commit = { body in
-      // Commits as the store's reducer, so that `noteUnchanged` can suppress the commit.
-      store.commit(for: nil, action: nil, by: store.reducer) {
-        PartialReduction.change(&$0, by: store.reducer, body)
+      // Commits as the store's reducer, whose `unchanged()` suppresses the commit.
+      store.commit(for: nil, action: nil, by: store.reducer) { model in
+        let isFound = withUnsafeMutablePointer(to: &model) { body(UnsafeMutableRawPointer($0)) }
+        if !isFound { store.reducer.unchanged() }
       }
     }
     prerequisiteResults = { store.prerequisiteResults }
