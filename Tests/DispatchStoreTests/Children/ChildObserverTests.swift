@@ -107,6 +107,27 @@ struct ChildObserverTests {
     withExtendedLifetime(tokens) {}
   }
 
+  @Test func areNotCalledWhileAPartThatCanNotBeComparedStaysMissing() {
+    struct Opaque: Sendable { var value = 0 }
+    struct Holder: Sendable {
+      var part: Opaque?
+      var count = 0
+    }
+    let store = Store<Holder, Ping>(model: Holder(), reducer: ClosureReducer { .probe($0, $1) })
+    let seen = Recorder<String>()
+    let token = store.child(unwrapping: \.part).observe { change in
+      let value = change.value.map { "\($0.value)" } ?? "-"
+      seen.record("\(change.version): \(value), \(change.old == nil ? "new" : "changed")")
+    }
+    store.updateModel { $0.count += 1 }
+    store.updateModel { $0.part = Opaque() }
+    store.updateModel { $0.part?.value = 1 }
+    store.updateModel { $0.part = nil }
+    store.updateModel { $0.count += 1 }
+    #expect(seen.all == ["2: 0, new", "3: 1, changed", "4: -, changed"])
+    withExtendedLifetime(token) {}
+  }
+
   @Test func getTheActionAndTheTransactionOfTheStoresDispatch() {
     let dispatcher = Dispatcher()
     dispatcher.register(store: shop)
