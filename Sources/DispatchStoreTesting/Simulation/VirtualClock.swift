@@ -99,7 +99,7 @@ public final class VirtualClock: Clock, Sendable {
       try await withUnsafeThrowingContinuation { continuation in
         guard sleep.begin(continuation) else { return }
         let token = call(at: deadline) { sleep.end(.success(())) }
-        sleep.whenCancelled { self.forget(token) }
+        if let token { sleep.whenCancelled { self.forget(token) } }
         sleep.hasBegun()
       }
     } onCancel: {
@@ -125,15 +125,23 @@ public final class VirtualClock: Clock, Sendable {
   }
 
   /// Adds a sleeper; returns nil if its deadline has passed.
-  private func add(at deadline: Instant, _ body: @escaping @Sendable () -> Bool) -> TimerToken? {
-    state.change { state -> TimerToken? in
-      guard deadline > state.time else { return nil }
-      return state.sleepers.insert(body, at: deadline)
+  ///
+  /// - Parameter former: A sleeper that is removed in the same step: those that await a number of sleepers must not count
+  ///   both.
+  private func add(
+    at deadline: Instant, inPlaceOf former: TimerToken? = nil,
+    _ body: @escaping @Sendable () -> Bool
+  ) -> TimerToken? {
+    let (token, removed) = state.change { state -> (TimerToken?, Sleeper?) in
+      let removed = former.flatMap { state.sleepers.remove($0) }
+      let isAhead = deadline > state.time
+      return (isAhead ? state.sleepers.insert(body, at: deadline) : nil, removed)
     }
+    withExtendedLifetime(removed) {}
+    return token
   }
 
-  private func forget(_ token: TimerToken?) {
-    guard let token else { return }
+  private func forget(_ token: TimerToken) {
     let forgotten = state.change { $0.sleepers.remove(token) }
     withExtendedLifetime(forgotten) {}
   }
@@ -219,11 +227,13 @@ extension VirtualClock: DatedClock {
   }
 
   package func alarm(
-    at time: Int64, _ body: @escaping @Sendable () -> Bool
-  ) -> @Sendable () -> Void {
-    let token = add(at: Instant(offset: .nanoseconds(time)), body)
+    at time: Int64, inPlaceOf former: TimerToken?, _ body: @escaping @Sendable () -> Bool
+  ) -> TimerToken? {
+    let token = add(at: Instant(offset: .nanoseconds(time)), inPlaceOf: former, body)
     // The caller holds a lock that the body takes.
     if token == nil { DispatchQueue.global().async { _ = body() } }
-    return { [weak self] in self?.forget(token) }
+    return token
   }
+
+  package func giveUp(_ alarm: TimerToken) { forget(alarm) }
 }

@@ -48,10 +48,10 @@ struct VirtualClockTests {
   func aHundredThousandSleepersWakeWithoutASearchForEach(fromTheLastOn: Bool) {
     let count = Int(seeds(100_000).upperBound)
     let clock = VirtualClock()
-    let alarms = (1...count).map { place in
-      clock.alarm(at: Int64(fromTheLastOn ? count - place + 1 : place)) { true }
+    let alarms = (1...count).compactMap { place in
+      clock.alarm(at: Int64(fromTheLastOn ? count - place + 1 : place), inPlaceOf: nil) { true }
     }
-    for giveUp in alarms[0..<count / 2] { giveUp() }
+    for alarm in alarms[0..<count / 2] { clock.giveUp(alarm) }
     #expect(clock.sleeperCount == count - count / 2)
     clock.advance(by: .seconds(1))
     #expect(clock.sleeperCount == 0)
@@ -178,6 +178,29 @@ struct VirtualClockTests {
     await clock.waitForSleepers(atLeast: 1)
     clock.advance(by: .seconds(1))
     try await sleeping.value
+  }
+
+  /// Each timer is sooner than those before, so that its alarm takes the place of another one.
+  @Test func theTimersOfADispatcherCountAsOneSleeperAlsoWhileTheyChange() async throws {
+    let clock = VirtualClock()
+    let dispatcher = Dispatcher(clock: clock)
+    let mock = MockStore<Notes, Note>(
+      identifier: "notes", model: Notes(), dispatcher: dispatcher, answer: .never)
+    let bothSleep = Latch()
+    let waiting = Task {
+      await clock.waitForSleepers(atLeast: 2)
+      bothSleep.open()
+    }
+    for seconds in (10..<20).reversed() {
+      dispatcher.dispatch(action: Note.add(1), mode: .async, options: .timeout(.seconds(seconds)))
+      for _ in 0..<100 { await Task.yield() }
+    }
+    #expect(!bothSleep.isOpen)
+    let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
+    await waiting.value
+    clock.advance(by: .seconds(1))
+    try await sleeper.value
+    withExtendedLifetime(mock) {}
   }
 
   @Test func sleepersOfTheSameTimeRace() async {

@@ -123,10 +123,13 @@ struct ScheduledDateTests {
     }
     var minimumResolution: Duration { .nanoseconds(1) }
     func sleep(until deadline: VirtualClock.Instant, tolerance: Duration?) async throws {}
-    func alarm(at time: Int64, _ body: @escaping @Sendable () -> Bool) -> @Sendable () -> Void {
+    func alarm(
+      at time: Int64, inPlaceOf former: TimerToken?, _ body: @escaping @Sendable () -> Bool
+    ) -> TimerToken? {
       alarms.record(time)
-      return {}
+      return nil
     }
+    func giveUp(_ alarm: TimerToken) {}
     func add(_ observer: any DateObserver) {}
   }
 

@@ -25,8 +25,16 @@ enum Alarm {
       }
     }
     if let (dated, start) = clock.dated {
+      let last = Locked<TimerToken?>(nil)
       return { time, body in
-        dated.alarm(at: start.addingClamped(time)) { DispatchContext.outside { body(time) } }
+        let alarm = last.withLock { last in
+          last = dated.alarm(at: start.addingClamped(time), inPlaceOf: last) {
+            DispatchContext.outside { body(time) }
+          }
+          return last
+        }
+        guard let alarm else { return nil }
+        return { dated.giveUp(alarm) }
       }
     }
     if let sleep = clock.sleep {

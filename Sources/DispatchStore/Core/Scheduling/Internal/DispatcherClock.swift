@@ -106,12 +106,19 @@ package protocol DatedClock: Sendable {
   var unixNanoseconds: Int64 { get }
   /// The nanoseconds since the clock's start.
   var elapsedNanoseconds: Int64 { get }
-  /// Calls back once the clock has come to a time since its start, never before this returns; returns what gives it up.
+  /// Calls back once the clock has come to a time since its start, never before this returns.
   ///
   /// Called under a lock.
   ///
-  /// - Parameter body: Returns whether anything was due.
-  func alarm(at time: Int64, _ body: @escaping @Sendable () -> Bool) -> @Sendable () -> Void
+  /// - Parameters:
+  ///   - former: An alarm that is given up in the same step, so that nobody finds both, or none.
+  ///   - body: Returns whether anything was due.
+  /// - Returns: The alarm, to be given up; nil if its time has come.
+  func alarm(
+    at time: Int64, inPlaceOf former: TimerToken?, _ body: @escaping @Sendable () -> Bool
+  ) -> TimerToken?
+  /// Gives an alarm up; does nothing if it has called back.
+  func giveUp(_ alarm: TimerToken)
   /// Calls an observer after each jump of the date, as long as the observer exists.
   func add(_ observer: any DateObserver)
 }
