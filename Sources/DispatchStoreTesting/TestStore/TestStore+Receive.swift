@@ -4,7 +4,7 @@ extension TestStore {
   /// Asserts that this action was the next to follow, awaits its end, and asserts its changes.
   ///
   /// Waits until the action is dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off, skips
-  /// other actions before it.
+  /// other actions before it. If the action times out, waits until its stores have ended.
   ///
   /// - Parameters:
   ///   - action: The action, of any store.
@@ -27,7 +27,7 @@ extension TestStore {
   /// Asserts that an action of this type was the next to follow, awaits its end, and asserts its changes.
   ///
   /// Waits until the action is dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off, skips
-  /// other actions before it.
+  /// other actions before it. If the action times out, waits until its stores have ended.
   ///
   /// - Parameters:
   ///   - kind: The type of the action.
@@ -53,7 +53,7 @@ extension TestStore {
   /// Asserts that a matching action was the next to follow, awaits its end, and asserts its changes.
   ///
   /// Waits until the action is dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off, skips
-  /// other actions before it.
+  /// other actions before it. If the action times out, waits until its stores have ended.
   ///
   /// - Parameters:
   ///   - kind: The type of the action.
@@ -191,7 +191,7 @@ extension TestStore where Action: Equatable {
   /// Asserts that this action was the next to follow, awaits its end, and asserts its changes.
   ///
   /// Waits until the action is dispatched, and gives up when the dispatcher is idle. With `exhaustivity` off, skips
-  /// other actions before it.
+  /// other actions before it. If the action times out, waits until its stores have ended.
   ///
   /// - Parameters:
   ///   - action: The action, of the store under test.

@@ -220,6 +220,23 @@ struct TestStoreTests {
     await testStore.finish()
   }
 
+  @Test func receivesAnActionThatTimesOutOnceItsStoreHasEnded() async {
+    let (clock, latch) = (VirtualClock(), Latch())
+    let dispatcher = Dispatcher(name: "test", clock: clock)
+    let mock = MockStore<Account, AccountAction>(
+      model: Account(), dispatcher: dispatcher, answer: .after(latch))
+    let testStore = TestStore(mock.store)
+    let handle = dispatcher.dispatch(
+      action: AccountAction.deposit(1), mode: .serial, options: .timeout(.seconds(5)))
+    await mock.actions(atLeast: 1)
+    clock.advance(by: .seconds(5))
+    #expect(await handle.result.dispatchError?.code == .timedOut)
+    Task { latch.open() }
+    await testStore.receive(AccountAction.self, ending: .failure(DispatchError.self))
+    #expect(latch.isOpen)
+    await testStore.finish()
+  }
+
   @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
   func assertsAnActionStepByStep(mode: Dispatcher.Mode) async {
     let latch = Latch()
