@@ -40,7 +40,7 @@ private func replay(
   // Registered first, so that it counts a dispatch until all other hooks have run.
   let progress = ReplayProgress(of: dispatcher)
   try await stores(dispatcher)
-  let recorder = DispatchRecorder(limit: max(1, 2 * log.entries.count), actions: coder)
+  let recorder = DispatchRecorder(limit: .max, actions: coder)
   dispatcher.register(middleware: recorder)
   var twins = ReplayTwins(of: log, decoding: coder)
   var (sent, position) = ([ReplayPlan.Root](), 0)

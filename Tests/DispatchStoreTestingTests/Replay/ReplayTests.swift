@@ -250,6 +250,23 @@ struct ReplayTests {
     try await replay(log, decoding: coder) { register(at: $0) }
   }
 
+  /// A log of the replay that had a limit would lack its first entries.
+  @Test func compareAllCommitsHoweverManyActionsTheStoresDispatchNow() async throws {
+    let log = await record { dispatcher in
+      for id in 1...20 { await dispatcher.send(Place(id: id)) }
+    }
+    try await replay(log, decoding: coder) { dispatcher in
+      dispatcher.onWarning { _ in }
+      dispatcher.register(
+        store: Store(identifier: "orders", model: Orders()) {
+          Perform(Place.self) { place, context in
+            try context.updateModel { $0.all[place.id] = Order() }
+            for _ in 0..<3 { context.dispatcher.dispatch(Ship(), mode: .async) }
+          }
+        }.undoesInPlace(\.all))
+    }
+  }
+
   private struct Price: CodableAction { let euros: Int }
   private struct Buy: CodableAction {}
 
