@@ -23,7 +23,8 @@ public import DispatchStore
 ///   - coder: The types of the log's actions.
 ///   - stores: Registers the stores with the dispatcher.
 /// - Returns: The dispatcher, with its stores as they are after the replay.
-/// - Throws: The first `ReplayDifference`, or a `ReplayError` if the log can't be replayed.
+/// - Throws: The first `ReplayDifference`, a `ReplayError` if the log can't be replayed, or a `CancellationError` if the
+///   task is cancelled.
 @discardableResult
 public func replay(
   _ log: DispatchLog, decoding coder: ActionCoder, stores: (Dispatcher) async throws -> Void
@@ -57,6 +58,8 @@ private func replay(
     let handle = root.run(at: dispatcher, mode: .async)
     await handle.settled()
     await progress.recorder.idle(at: dispatcher)
+    // Then the wait may have ended early, and what goes on would be taken for a difference.
+    try Task.checkCancellation()
     sent.append(root)
     if !hasCauses { continue }
     let ended = recorder.log(after: position, atMost: .max)
@@ -81,8 +84,8 @@ private func replay(
 ///   - stepLimit: The maximum number of steps of a seed.
 ///   - stores: Registers the stores with the dispatcher of a new world.
 ///   - check: Called after the last dispatch, in the recorded order and for each seed. It fails by throwing.
-/// - Throws: The first `ReplayDifference`, a `ReplayError`, what `check` throws in the recorded order, or an
-///   `ExplorationFailure`, which names the seed.
+/// - Throws: The first `ReplayDifference`, a `ReplayError`, what `check` throws in the recorded order, an
+///   `ExplorationFailure`, which names the seed, or a `CancellationError` if the task is cancelled in the recorded order.
 /// - Precondition: There are seeds.
 public func explore(
   log: DispatchLog, decoding coder: ActionCoder, seeds: Range<UInt64>, stepLimit: Int = 1_000_000,

@@ -561,6 +561,41 @@ struct ReplayTests {
     #expect(journal?.model == ["place", "audit"] + (isBeforeAnother ? ["pay"] : []))
   }
 
+  @Test func reportNoDifferenceIfTheyAreCancelled() async throws {
+    @Sendable func register(at dispatcher: Dispatcher, _ entered: Latch, _ goOn: Latch) {
+      dispatcher.register(
+        .after(Place.self) { _, run in
+          _ = run.dispatch.dispatcher.dispatch(Audit(), mode: .async)
+        })
+      dispatcher.register(
+        store: Store(identifier: "journal", model: [String]()) {
+          On(Place.self) { journal, _ in journal.append("place") }
+          Perform(Audit.self) { _, context in
+            entered.open()
+            await goOn.opened()
+            try context.updateModel { $0.append("audit") }
+          }
+        })
+    }
+    let (dispatcher, entered, goOn) = (Dispatcher(name: "shop"), Latch(), Latch())
+    let (recorder, progress) = (DispatchRecorder(), RecorderMiddleware())
+    dispatcher.register(middleware: progress)
+    dispatcher.register(middleware: recorder)
+    let isOpen = Latch()
+    isOpen.open()
+    register(at: dispatcher, Latch(), isOpen)
+    await dispatcher.send(Place(id: 1))
+    await progress.idle()
+    let log = recorder.log
+    let replaying = Task {
+      try await replay(log, decoding: coder) { register(at: $0, entered, goOn) }
+    }
+    await entered.opened()
+    replaying.cancel()
+    await #expect(throws: CancellationError.self) { try await replaying.value }
+    goOn.open()
+  }
+
   @Test(arguments: [false, true])
   func awaitTheEffectsOfWhatAHookDispatches(beforeAnother isBeforeAnother: Bool) async throws {
     // Without the wait, the replay would send what the effect dispatches, too, or would read the log before it.
