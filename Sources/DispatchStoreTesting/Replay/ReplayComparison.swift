@@ -28,8 +28,10 @@ struct ReplayComparison {
   }
 
   /// The difference that came first in the recorded log; nil if there is none.
+  ///
+  /// If an action differs in several stores, that of the least identifier.
   var first: ReplayDifference? {
-    let stores = Set(recorded.keys).union(replayed.keys)
+    let stores = Set(recorded.keys).union(replayed.keys).sorted()
     return stores.compactMap { difference(of: $0) }.min { $0.position < $1.position }?.difference
   }
 
@@ -55,9 +57,11 @@ struct ReplayComparison {
   private static func difference(
     _ one: Step, _ other: Step, in store: String
   ) -> ReplayDifference? {
+    let action =
+      one.action == other.action ? one.action : "\(one.action), in the replay \(other.action)"
     func difference(_ path: String, _ recorded: String?, _ replayed: String?) -> ReplayDifference {
       ReplayDifference(
-        store: store, version: one.run.newVersion, action: one.action, path: path,
+        store: store, version: one.run.newVersion, action: action, path: path,
         recorded: recorded, replayed: replayed)
     }
     let isCut = one.run.omittedCount > 0 || other.run.omittedCount > 0

@@ -4,7 +4,7 @@ public struct ReplayDifference: Error, Sendable, Equatable, CustomStringConverti
   public let store: String
   /// The store's version after the commit, as recorded.
   public let version: UInt64
-  /// The action, as text.
+  /// The action, as text; both if another one has made the commit in the replay.
   public let action: String
   /// The key path in the model, or `outcome` or `version`.
   public let path: String

@@ -420,6 +420,76 @@ struct ReplayTests {
     #expect(difference?.action == "Place(id: 1)")
   }
 
+  private struct Withdraw: CodableAction { let amount: Int }
+  private struct Deposit: CodableAction { let amount: Int }
+  private static let bankCoder = ActionCoder(Withdraw.self, Deposit.self)
+
+  /// How a bank treats a withdrawal of more than there is.
+  enum Overdraft: CaseIterable, Codable { case allowed, ignored, failing }
+
+  private static func registerBank(at dispatcher: Dispatcher, _ overdraft: Overdraft) {
+    dispatcher.register(
+      store: Store(identifier: "balance", model: 10) {
+        On(Deposit.self) { balance, deposit in balance += deposit.amount }
+        Perform(Withdraw.self) { withdraw, context in
+          if try withdraw.amount <= context.model || overdraft == .allowed {
+            try context.updateModel { $0 -= withdraw.amount }
+          } else if overdraft == .failing {
+            throw Lost()
+          }
+        }
+      })
+  }
+
+  /// Records a withdrawal and a deposit, and returns the difference of their replay with another treatment.
+  private func difference(
+    from overdraft: Overdraft, to other: Overdraft, asList: Bool = false
+  ) async throws -> ReplayDifference? {
+    let (dispatcher, recorder) = (Dispatcher(name: "bank"), DispatchRecorder())
+    dispatcher.register(middleware: recorder)
+    Self.registerBank(at: dispatcher, overdraft)
+    let actions: [any ActionType] = [Withdraw(amount: 70), Deposit(amount: 5)]
+    if asList {
+      await dispatcher.dispatch(actions: actions).ended()
+    } else {
+      await dispatcher.send(Withdraw(amount: 70))
+      await dispatcher.send(Deposit(amount: 5))
+    }
+    let log = try DispatchLog(jsonLines: recorder.log.jsonLines())
+    do {
+      try await replay(log, decoding: Self.bankCoder) { Self.registerBank(at: $0, other) }
+      return nil
+    } catch let difference as ReplayDifference {
+      return difference
+    }
+  }
+
+  @Test func nameBothActionsIfAnotherOneMakesTheCommit() async throws {
+    let difference = try await difference(from: .ignored, to: .allowed)
+    #expect(difference?.version == 1 && difference?.path == "self")
+    #expect(difference?.recorded == "15" && difference?.replayed == "-60")
+    #expect(difference?.action == "Deposit(amount: 5), in the replay Withdraw(amount: 70)")
+  }
+
+  @Test func nameTheLeastOfTheStoresInWhichAnActionDiffers() async throws {
+    @Sendable func register(at dispatcher: Dispatcher, _ sign: Int) {
+      for number in 10..<40 {
+        dispatcher.register(
+          store: Store(identifier: "store \(number)", model: 0) {
+            On(Pay.self) { sum, pay in sum += sign * pay.id }
+          })
+      }
+    }
+    let (dispatcher, recorder) = (Dispatcher(name: "shop"), DispatchRecorder())
+    dispatcher.register(middleware: recorder)
+    register(at: dispatcher, 1)
+    await dispatcher.send(Pay(id: 1))
+    let difference = await #expect(throws: ReplayDifference.self) {
+      try await replay(recorder.log, decoding: coder) { register(at: $0, -1) }
+    }
+    #expect(difference?.store == "store 10")
+  }
+
   @Test func findABugThatShowsInOneOrderOnly() async throws {
     // Recorded with the cancellation before the payment, which is then refused.
     let log = await record { dispatcher in
