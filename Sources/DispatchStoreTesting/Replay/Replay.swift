@@ -7,7 +7,8 @@ public import DispatchStore
 /// again. Dispatches of hooks, observers, completions and effects are sent after the dispatch that they followed, unless
 /// one that `stores` registers has made them already. Dispatches that were cancelled or timed out before they began are
 /// left out. Then the changes of each store are compared with the recorded ones, so a reducer that reads the date or
-/// draws a number is found.
+/// draws a number is found. So is the outcome in each store of the actions that it has sent: an action that failed must
+/// fail again.
 ///
 /// If a dispatch of a hook or an observer waits for a later action of the log, the replay doesn't end. A dispatch that a
 /// handler makes with a delay may run twice: the replay sends it, and so does the handler. So may one of a closure that
@@ -45,6 +46,7 @@ private func replay(
   dispatcher.register(middleware: recorder)
   var twins = ReplayTwins(of: log, decoding: coder)
   var (sent, position) = ([ReplayPlan.Root](), 0)
+  var numbers: [UInt64: UInt64] = [:]
   // The roots that stores have made, by the root that has made them.
   var madeBy: [UInt64: UInt64] = [:]
   let hasCauses = plan.roots.contains { $0.cause != nil }
@@ -61,12 +63,14 @@ private func replay(
     // Then the wait may have ended early, and what goes on would be taken for a difference.
     try Task.checkCancellation()
     sent.append(root)
+    if let id = root.entry.id { numbers[id] = handle.dispatchID.number }
     if !hasCauses { continue }
     let ended = recorder.log(after: position, atMost: .max)
     twins.note(handle.dispatchID.number, of: root.entry.id, ended.log.entries)
     position = ended.position
   }
-  if let difference = ReplayComparison(log, recorder.log).first { throw difference }
+  let comparison = ReplayComparison(log, recorder.log, sent: numbers)
+  if let difference = comparison.first { throw difference }
   return (dispatcher, sent)
 }
 

@@ -1,42 +1,108 @@
 import DispatchStore
 
-/// Compares a recorded log with that of its replay, store by store.
+/// Compares a recorded log with that of its replay: the commits store by store, and how runs of stores have ended.
 struct ReplayComparison {
-  /// A commit, or a run without one, with its action.
+  /// The run of a store, with its action.
   private struct Step {
     let run: DispatchLog.StoreRun
     let action: String
     let position: Int
   }
 
-  private let recorded: [String: [Step]]
-  private let replayed: [String: [Step]]
+  private typealias Found = (position: Int, difference: ReplayDifference)
 
-  init(_ recorded: DispatchLog, _ replayed: DispatchLog) {
-    (self.recorded, self.replayed) = (Self.steps(recorded), Self.steps(replayed))
-  }
+  private let recorded: DispatchLog
+  private let replayed: DispatchLog
+  private let sent: [UInt64: UInt64]
 
-  private static func steps(_ log: DispatchLog) -> [String: [Step]] {
-    var steps: [String: [Step]] = [:]
-    for (position, entry) in log.entries.enumerated() {
-      for run in entry.stores where run.newVersion > run.oldVersion {
-        let action = entry.actions.first?.text ?? "a change"
-        steps[run.store, default: []].append(Step(run: run, action: action, position: position))
-      }
-    }
-    return steps.mapValues { $0.sorted { $0.run.oldVersion < $1.run.oldVersion } }
+  /// - Parameter sent: The numbers of the dispatches that the replay has sent, by those that they have in the log.
+  init(_ recorded: DispatchLog, _ replayed: DispatchLog, sent: [UInt64: UInt64]) {
+    (self.recorded, self.replayed, self.sent) = (recorded, replayed, sent)
   }
 
   /// The difference that came first in the recorded log; nil if there is none.
   ///
   /// If an action differs in several stores, that of the least identifier.
   var first: ReplayDifference? {
-    let stores = Set(recorded.keys).union(replayed.keys).sorted()
-    return stores.compactMap { difference(of: $0) }.min { $0.position < $1.position }?.difference
+    (differencesOfCommits + differencesOfOutcomes).min {
+      ($0.position, $0.difference.store) < ($1.position, $1.difference.store)
+    }?.difference
   }
 
-  private func difference(of store: String) -> (position: Int, difference: ReplayDifference)? {
-    let (recorded, replayed) = (recorded[store] ?? [], replayed[store] ?? [])
+  private static func action(of entry: DispatchLog.Entry) -> String {
+    entry.actions.first?.text ?? "a change"
+  }
+
+  // MARK: Outcomes
+
+  /// The runs that have ended in another way in dispatches that the replay has sent, also if they have committed nothing.
+  private var differencesOfOutcomes: [Found] {
+    let (actions, others) = (Self.actions(recorded), Self.actions(replayed))
+    return sent.flatMap { id, other in
+      zip(actions[id] ?? [], others[other] ?? []).flatMap { place, other in
+        differences(of: place, recorded.entries[place], replayed.entries[other])
+      }
+    }
+  }
+
+  /// The places of the actions of each dispatch: of one, or of those of a list.
+  private static func actions(_ log: DispatchLog) -> [UInt64: [Int]] {
+    let lists = Set(log.entries.lazy.filter { $0.kind == .sequence }.compactMap(\.id))
+    var places: [UInt64: [Int]] = [:]
+    for (place, entry) in log.entries.enumerated() where entry.kind == .action {
+      let isOfList = !entry.isOutsideBlocks && entry.parent.map(lists.contains) == true
+      if let id = isOfList ? entry.parent : entry.id { places[id, default: []].append(place) }
+    }
+    return places
+  }
+
+  private func differences(
+    of place: Int, _ entry: DispatchLog.Entry, _ other: DispatchLog.Entry
+  ) -> [Found] {
+    let others = Self.lastRuns(of: other)
+    return Self.lastRuns(of: entry).values.compactMap { run -> Found? in
+      // A log does not say who has cancelled a dispatch, nor which time limit it had.
+      guard let other = others[run.store], other.outcome != run.outcome,
+        ![.cancelled, .timedOut].contains(run.outcome)
+      else { return nil }
+      return (
+        place,
+        ReplayDifference(
+          store: run.store, version: run.newVersion, action: Self.action(of: entry),
+          path: "outcome", recorded: run.outcome.rawValue, replayed: other.outcome.rawValue)
+      )
+    }
+  }
+
+  /// The last run of each store that took part.
+  private static func lastRuns(of entry: DispatchLog.Entry) -> [String: DispatchLog.StoreRun] {
+    Dictionary(entry.stores.lazy.filter(\.tookPart).map { ($0.store, $0) }) { $1 }
+  }
+
+  // MARK: Commits
+
+  /// By store: the first one.
+  private var differencesOfCommits: [Found] {
+    let (recorded, replayed) = (Self.steps(recorded), Self.steps(replayed))
+    return Set(recorded.keys).union(replayed.keys).compactMap { store in
+      Self.difference(recorded[store] ?? [], replayed[store] ?? [], in: store)
+    }
+  }
+
+  private static func steps(_ log: DispatchLog) -> [String: [Step]] {
+    var steps: [String: [Step]] = [:]
+    for (position, entry) in log.entries.enumerated() {
+      for run in entry.stores where run.newVersion > run.oldVersion {
+        let step = Step(run: run, action: action(of: entry), position: position)
+        steps[run.store, default: []].append(step)
+      }
+    }
+    return steps.mapValues { $0.sorted { $0.run.oldVersion < $1.run.oldVersion } }
+  }
+
+  private static func difference(
+    _ recorded: [Step], _ replayed: [Step], in store: String
+  ) -> Found? {
     for (one, other) in zip(recorded, replayed) {
       if let difference = Self.difference(one, other, in: store) {
         return (one.position, difference)

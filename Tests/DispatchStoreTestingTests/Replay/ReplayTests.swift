@@ -464,11 +464,31 @@ struct ReplayTests {
     }
   }
 
+  @Test(arguments: [false, true])
+  func nameAnActionThatCommitsNothingAndEndsInAnotherWay(asList: Bool) async throws {
+    for (one, other) in [(Overdraft.failing, Overdraft.ignored), (.ignored, .failing)] {
+      let found = try await difference(from: one, to: other, asList: asList)
+      #expect(found?.version == 0 && found?.path == "outcome")
+      #expect(found?.recorded == (one == .failing ? "failed" : "finished"))
+      #expect(found?.replayed == (other == .failing ? "failed" : "finished"))
+      #expect(found?.action == "Withdraw(amount: 70)")
+    }
+    if asList { return }
+    let accepted = try await difference(from: .failing, to: .allowed)
+    #expect(accepted?.path == "outcome" && accepted?.action == "Withdraw(amount: 70)")
+  }
+
+  @Test(arguments: Overdraft.allCases)
+  func findNoDifferenceIfAnActionEndsInTheSameWay(overdraft: Overdraft) async throws {
+    let found = try await difference(from: overdraft, to: overdraft)
+    #expect(found == nil)
+  }
+
   @Test func nameBothActionsIfAnotherOneMakesTheCommit() async throws {
-    let difference = try await difference(from: .ignored, to: .allowed)
-    #expect(difference?.version == 1 && difference?.path == "self")
-    #expect(difference?.recorded == "15" && difference?.replayed == "-60")
-    #expect(difference?.action == "Deposit(amount: 5), in the replay Withdraw(amount: 70)")
+    let found = try await difference(from: .ignored, to: .allowed)
+    #expect(found?.version == 1 && found?.path == "self")
+    #expect(found?.recorded == "15" && found?.replayed == "-60")
+    #expect(found?.action == "Deposit(amount: 5), in the replay Withdraw(amount: 70)")
   }
 
   @Test func nameTheLeastOfTheStoresInWhichAnActionDiffers() async throws {
