@@ -278,7 +278,22 @@ final class World: SimulatedWorld, @unchecked Sendable {
       return "\(thread.name) waits for \(reason)"
     } + underWay.sorted { $0.key < $1.key }.map { "\($0.value) has not ended" }
       + works.waiting.map { "\($0.name) has not begun" }
-      + (hasReturned ? [] : ["the scenario has not returned"])
+  }
+
+  /// The tasks of the program's own that have not ended: that of the scenario, and those of effects.
+  ///
+  /// - Parameter effects: The effects of a dispatcher whose runs go on, in words.
+  private func unfinishedTasks(_ effects: (Dispatcher) -> [String]) -> [String] {
+    // Locks are taken here, at which no other thread may go on.
+    isWaking = true
+    defer { isWaking = false }
+    let scenario = hasReturned ? [] : ["the scenario has not returned"]
+    return scenario
+      + dispatchers.compactMap(\.value).compactMap { dispatcher -> String? in
+        let runs = effects(dispatcher).joined(separator: ", ")
+        return runs.isEmpty
+          ? nil : "dispatcher \"\(dispatcher.name)\" has effects that go on (\(runs))"
+      }
   }
 
   private static func sentence(_ beginning: String, _ reasons: [String]) -> String {
@@ -287,31 +302,26 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   /// The message for a run that has taken too many steps.
   private var tooLong: String {
-    // Locks are taken here, at which no other thread may go on.
-    isWaking = true
-    defer { isWaking = false }
-    let effects = dispatchers.compactMap(\.value).compactMap { dispatcher -> String? in
-      let runs = dispatcher.runningEffects.joined(separator: ", ")
-      return runs.isEmpty
-        ? nil : "dispatcher \"\(dispatcher.name)\" has effects that go on (\(runs))"
-    }
+    let tasks = unfinishedTasks(\.runningEffects)
     let hint = " Close or drain a dispatcher with long-lived effects at the end of a scenario."
     return Self.sentence(
-      "It has not ended after \(options.simulation.stepLimit) steps", unfinished + effects)
-      + (hasReturned && !effects.isEmpty ? hint : "")
+      "It has not ended after \(options.simulation.stepLimit) steps", unfinished + tasks)
+      + (hasReturned && !tasks.isEmpty ? hint : "")
   }
 
   /// Ends the world.
   ///
   /// - Parameter stuck: The calling thread, if it is in the middle of a piece of work.
   private func end(stuck: Fiber?) {
-    // If only the scenario is unfinished, it awaits a thread or task from outside, so wait for that one to show up.
-    if outside.failure == nil, !hasReturned, unfinished.count == 1 {
+    // A long-lived effect may await what never comes.
+    let (unfinished, tasks) = (unfinished, unfinishedTasks(\.endingEffects))
+    // If only tasks are unfinished, one awaits a thread or task from outside, so wait for that one to show up.
+    if outside.failure == nil, unfinished.isEmpty, !tasks.isEmpty {
       outside.awaitEntry(milliseconds: options.isTraced ? 2_000 : 50)
     }
-    if !hasReturned || !unfinished.isEmpty {
+    if !(unfinished + tasks).isEmpty {
       outside.fail(
-        .stalled, Self.sentence("No thread can run", unfinished) + " " + Self.hint)
+        .stalled, Self.sentence("No thread can run", unfinished + tasks) + " " + Self.hint)
     }
     isOver = true
     let idle = threads.filter { $0.isIdle && $0 !== currentSimulatedThread }

@@ -208,6 +208,22 @@ struct SimulationTests {
         """)
   }
 
+  @Test(arguments: [false, true])
+  func aRunOfAnEffectThatWaitsForEverFailsTheRunUnlessItIsLongLived(isLongLived: Bool) async {
+    let report = await Simulation(seed: 1).run { dispatcher in
+      let latch = Latch()
+      dispatcher.register(
+        effect: isLongLived
+          ? .longLived { _ in await latch.opened() }
+          : Effect(Note.self) { _, _ in await latch.opened() })
+      await dispatcher.makeNotes("notes").dispatch(.add(1), mode: .serial).ended()
+    }
+    #expect(report.failure?.kind == (isLongLived ? nil : .stalled))
+    let beginning =
+      #"No thread can run: dispatcher "dispatcher" has effects that go on (The effect on Note ("#
+    #expect(report.failure.map { $0.message.hasPrefix(beginning) } != false)
+  }
+
   @Test func aRunThatDoesNotEndNamesTheEffectsThatGoOn() async {
     let line = #line + 4
     let report = await Simulation(seed: 1, stepLimit: 1_000).run { dispatcher in

@@ -15,8 +15,13 @@ extension Dispatcher {
 
   /// The effects with runs that go on, in words, without runs that wait for their turn; none while another thread changes
   /// the registry.
-  package var runningEffects: [String] {
-    registry.withLockIfFree(\.followers)?.compactMap(\.progress) ?? []
+  package var runningEffects: [String] { progressOfEffects { _ in true } }
+
+  /// The effects of `runningEffects` whose runs are to end: they are not long-lived.
+  package var endingEffects: [String] { progressOfEffects { !$0.isLongLived } }
+
+  private func progressOfEffects(where fits: (any DispatchFollower) -> Bool) -> [String] {
+    registry.withLockIfFree(\.followers)?.filter(fits).compactMap(\.progress) ?? []
   }
 }
 

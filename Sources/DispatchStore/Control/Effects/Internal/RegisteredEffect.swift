@@ -112,7 +112,7 @@ final class RegisteredEffect: DispatchFollower {
 
   // MARK: Long-lived effects
 
-  private var isLongLived: Bool { effect.following == nil }
+  var isLongLived: Bool { effect.following == nil }
 
   /// Starts a long-lived effect, once it is registered.
   func start() {

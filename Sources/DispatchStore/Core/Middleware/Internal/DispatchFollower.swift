@@ -18,6 +18,9 @@ protocol DispatchFollower: AnyObject, Sendable {
   /// Runs on that thread, in the dispatch's context, with no lock held.
   func dispatchEnded(_ ended: EndedDispatch)
 
+  /// Whether it follows no action, and its one run need not end.
+  var isLongLived: Bool { get }
+
   /// The runs that go on, in words; nil if there is none.
   var progress: String? { get }
 
