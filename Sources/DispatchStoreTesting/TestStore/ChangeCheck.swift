@@ -8,6 +8,8 @@ struct ChangeCheck<Model: Sendable> {
   let before: Model
   let after: Model
   let exhaustivity: Exhaustivity
+  /// Whether it is about one commit, which may change nothing.
+  var isOfCommit = false
 
   /// Returns the failure to report, or nil if the model changed as expected.
   func failure(of change: ((inout Model) throws -> Void)?) -> String? {
@@ -30,7 +32,7 @@ struct ChangeCheck<Model: Sendable> {
         (− expected, + actual)
         """
     }
-    guard exhaustivity.isOn, Diff.areEqual(before, after) else { return nil }
+    guard exhaustivity.isOn, !isOfCommit, Diff.areEqual(before, after) else { return nil }
     return """
       The model of store "\(storeIdentifier)" did not change in \(subject), and the closure changes \
       nothing either. Omit the closure.

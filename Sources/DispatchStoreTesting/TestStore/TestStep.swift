@@ -11,6 +11,8 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
 
   /// Awaits the next commit of the action, and asserts the changes up to it.
   ///
+  /// A commit of the model that was there is one, too: its closure leaves the model as it is.
+  ///
   /// - Parameters:
   ///   - change: Changes the previous model into the expected one.
   ///   - fileID: The file to show failures in.
@@ -37,7 +39,7 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
     let (before, after) = testStore.watch.advance(to: next)
     testStore.progress.change { $0.last = id }
     withoutActuallyEscaping(change) {
-      testStore.check(before, after, name, $0, place)
+      testStore.check(before, after, name, $0, place, isOfCommit: true)
     }
   }
 

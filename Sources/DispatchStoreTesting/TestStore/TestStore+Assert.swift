@@ -20,11 +20,11 @@ extension TestStore {
 
   func check(
     _ before: Model, _ after: Model, _ name: String, _ change: ((inout Model) throws -> Void)?,
-    _ place: SourcePlace, _ hint: String = ""
+    _ place: SourcePlace, _ hint: String = "", isOfCommit: Bool = false
   ) {
     let check = ChangeCheck(
       storeIdentifier: store.identifier, subject: name, before: before, after: after,
-      exhaustivity: exhaustivity)
+      exhaustivity: exhaustivity, isOfCommit: isOfCommit)
     if let failure = check.failure(of: change) {
       reporter.report(failure + hint, at: place)
     } else if change == nil, exhaustivity == .off(showSkipped: true),

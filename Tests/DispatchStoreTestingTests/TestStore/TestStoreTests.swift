@@ -249,6 +249,24 @@ struct TestStoreTests {
     await testStore.finish()
   }
 
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
+  func assertsACommitThatChangesNothing(mode: Dispatcher.Mode) async {
+    let testStore = AccountTest(reducer: AccountReducer(), mode: mode)
+    let step = testStore.start(.depositInTwoSteps(0))
+    await step.changes { $0.balance = 0 }
+    await step.changes { $0.balance = 0 }
+    await step.ends()
+    let caught = await failures {
+      let step = testStore.start(.depositInTwoSteps(0))
+      await step.changes { $0.balance = 1 }
+      await step.changes { $0.balance = 0 }
+      await step.ends()
+    }
+    #expect(caught.messages.count == 1)
+    #expect(caught.messages.first?.contains("is not the expected one") == true)
+    await testStore.finish()
+  }
+
   /// The owner changes outside of dispatches, between the end of the first attempt and that of the second one.
   @Test(arguments: [Dispatcher.Mode.async, .serial, .mainThread])
   func assertsTheLastAttemptOfAnActionThatIsRetried(mode: Dispatcher.Mode) async {
