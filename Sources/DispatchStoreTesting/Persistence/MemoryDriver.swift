@@ -66,8 +66,12 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
     let isAlive = database.state.read { $0.isAlive(crashes) }
     if !isOpen || !isAlive {
       content = nil
-      throw PersistenceError(.inputOutput, "The process has crashed.", isOutcomeKnown: false)
+      throw crashed()
     }
+  }
+
+  private func crashed() -> PersistenceError {
+    PersistenceError(.inputOutput, "The process has crashed.", isOutcomeKnown: false)
   }
 
   func open() throws -> PersistenceOwner {
@@ -112,13 +116,15 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
   private func commitNow() throws {
     guard let content else { return }
     self.content = nil
-    let isOwner = database.state.change { state -> Bool in
+    let error = database.state.change { state -> PersistenceError? in
+      // It may have crashed since the step began: what is not committed by then is gone.
+      guard state.isAlive(crashes) else { return crashed() }
       // Another process may have become the owner since the transaction began.
-      guard state.saved.owner == ownerBefore else { return false }
+      guard state.saved.owner == ownerBefore else { return notOwner() }
       state.saved = content
-      return true
+      return nil
     }
-    if !isOwner { throw notOwner() }
+    if let error { throw error }
   }
 
   private func notOwner() -> PersistenceError {

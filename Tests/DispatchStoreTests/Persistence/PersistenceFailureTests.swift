@@ -255,6 +255,22 @@ struct PersistenceFailureTests {
     #expect(stage.saved == ["a": "5"])
   }
 
+  /// The crash comes while another thread commits.
+  @Test(arguments: Way.all)
+  func ofACrashLetNoCommitComeAfterIt(way: Way) async throws {
+    for _ in 0..<Load.count(100) {
+      let stage = try await PersistenceStage()
+      let before = stage.database.stepCount
+      let result = stage.run(Deposit(account: "a", amount: 5), way)
+      // Its begin, the store's version, the row, and the commit.
+      while stage.database.stepCount < before + 4 { await Task.yield() }
+      stage.database.crash()
+      let saved = stage.saved
+      _ = await result.value
+      #expect(stage.saved == saved)
+    }
+  }
+
   @Test(arguments: Way.all)
   func ofAnotherOwnerThatComesInATransactionEndIt(way: Way) async throws {
     let stage = try await PersistenceStage()
