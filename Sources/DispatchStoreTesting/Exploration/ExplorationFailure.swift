@@ -1,8 +1,10 @@
 /// The first failure that an exploration met.
 public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
-  /// The simulation that repeats it: `simulation.run(scenario)`.
+  /// The simulation with the seed that fails: `simulation.run(scenario)` repeats it, in the seed's own schedule.
   public let simulation: Simulation
-  /// The failure of that simulation.
+  /// The failure in the shortest schedule found.
+  ///
+  /// That of `simulation` is of the same kind. It may name other numbers or, for a stall, other waits.
   public let failure: SimulationFailure
   /// The number of seeds that were run until it was found.
   public let runCount: Int
