@@ -1,3 +1,5 @@
+import DispatchStore
+
 /// Decides which thread runs next at each step: drawn from a seed, or as recorded before.
 struct Schedule {
   /// A choice other than the plain one.
@@ -48,6 +50,10 @@ struct Schedule {
   ///
   /// The range is drawn evenly by its order of magnitude.
   private static func rare(_ count: Int, _ generator: inout SeededGenerator) -> Policy {
+    if count < 0 {
+      stopProgram(
+        "A simulation can't have \(count) preemptions. Pass zero or more to .rare(preemptions:).")
+    }
     let length = 1 << Int.random(in: 4...9, using: &generator)
     return .priorities(
       preemptions: Set((0..<count).map { _ in Int.random(in: 0..<length, using: &generator) }))

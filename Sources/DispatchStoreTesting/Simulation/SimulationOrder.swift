@@ -7,6 +7,8 @@ public enum SimulationOrder: Sendable, Hashable {
   /// At some steps, drawn at random, the running thread falls behind all others. This finds bugs that need few
   /// preemptions at rare places. See Burckhardt and others, "A Randomized Scheduler with Probabilistic Guarantees of
   /// Finding Bugs", 2010.
+  ///
+  /// - Precondition: The number is not negative.
   case rare(preemptions: Int)
   /// Uses `uniform` or `rare`, depending on the seed.
   case mixed

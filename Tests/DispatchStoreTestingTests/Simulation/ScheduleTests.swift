@@ -20,6 +20,14 @@ struct ScheduleTests {
     }
   }
 
+  @Test func aNegativeNumberOfPreemptionsStopsTheProgram() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = Schedule(seed: 1, order: .rare(preemptions: -1))
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("A simulation can't have -1 preemptions"))
+  }
+
   @Test func recordedDeviationsAreRepeated() {
     var drawn = Schedule(seed: 7, order: .uniform)
     let choices = draws(&drawn)
