@@ -106,7 +106,7 @@ public struct HistoryWitness<Specification: SequentialSpecification>: Sendable {
 }
 
 extension HistoryWitness: CustomStringConvertible {
-  /// The last operations of the order, the misfits with their reasons, and a timeline of both.
+  /// The last operations of the order, the misfits with their reasons, and those that have not returned.
   public var description: String {
     let isCut = order.count > Self.shownSteps
     let shown = order.suffix(Self.shownSteps)
@@ -128,9 +128,6 @@ extension HistoryWitness: CustomStringConvertible {
     if !pending.isEmpty { lines.append("Not returned yet, and need no place:") }
     lines += pending.map { "  \(Self.short($0))" }
     lines += left(self.pending.count - pending.count)
-    lines.append("Timeline of these:")
-    lines += Timeline(shown.map(\.operation) + misfits.map(\.operation) + pending).lines
-      .map { "  \($0)" }
     return lines.joined(separator: "\n")
   }
 

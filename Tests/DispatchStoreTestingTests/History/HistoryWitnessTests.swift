@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Histories: witness")
 struct HistoryWitnessTests {
-  @Test func showsTheOrderTheMisfitAndTheTimeline() {
+  @Test func showsTheOrderAndTheMisfit() {
     let history = RegisterHistory.history(
       "a w1", "a ok", "b w2", "c r", "d w3", "b ok", "c 1", "a r", "a 1", "d ok", "a r", "a 9")
     #expect(
@@ -16,11 +16,6 @@ struct HistoryWitnessTests {
           #4 d: write(3), pending  leaves 3
         No place in it for:
           #5 a: read → 1: would be 2 or 3
-        Timeline of these:
-          a  |-#1-|           |-#5-|
-          b         |-#2--|
-          c           |-#3--|
-          d             |-#4---------...
         """)
   }
 
@@ -38,9 +33,6 @@ struct HistoryWitnessTests {
           #1 a: dequeue → x      leaves []
         No place in it for:
           #3 b: dequeue → x: fits before #1, which would then be empty
-        Timeline of these:
-          a  |------#1-------|
-          b    |-#2-| |-#3-|
         """)
   }
 
@@ -57,11 +49,6 @@ struct HistoryWitnessTests {
           #3 c: read → 5: called after #2 had returned
         Not returned yet, and need no place:
           #4 d: read, pending
-        Timeline of these:
-          a  |-------#1--------|
-          b    |-#2-|
-          c           |-#3-|
-          d                  |-#4--...
         """)
   }
 
@@ -90,31 +77,6 @@ struct HistoryWitnessTests {
           #23 p0: b add(6) → finished  leaves 21
         No place in it for:
           #24 p0: b read → 15: would be 21
-        Timeline of these:
-          p0  |-#8-|                 |-#15-| |-#16-|                 |-#23-| |-#24-|
-          p1         |-#11-| |-#12-|                 |-#19-| |-#20-|
-        """)
-  }
-
-  @Test func drawsOverlappingCallsOfOneProcessInRowsOfTheirOwn() {
-    let recorder = TallyRecorder()
-    let calls = (1...3).map { recorder.begin(.dispatch(.add($0), to: "a"), on: "p") }
-    calls[0].returned(.finished)
-    recorder.record(.read("a"), on: "q") { .model(Tally(count: 2)) }
-    #expect(
-      "\(recorder.history.check())" == """
-        Not linearizable for a, as of the return of #4 q: a read → 2.
-        Longest legal order, from 0:
-          #1 p: a add(1) → finished  leaves 1
-          #2 p: a add(2), pending    leaves 3
-          #3 p: a add(3), pending    leaves 6
-        No place in it for:
-          #4 q: a read → 2: would be 1 or 3 or 6
-        Timeline of these:
-          p  |-#1--|
-               |-#2---------...
-                 |-#3-------...
-          q          |-#4-|
         """)
   }
 
