@@ -158,12 +158,16 @@ private final class Tenants: Sendable {
     }
     await Task.yield()
     make(.none) { dispatcher.unregister(storeIdentifier: "home") }
-    let weak = SimulatedReference(makeLetters(3, reducingTenant(ran: note(3))))
+    let weak = Shared(Optional(makeLetters(3, reducingTenant(ran: note(3)))))
     make(.weak(3, isReleased: false)) {
-      dispatcher.register(store: weak.object!, ownership: .weak)
+      dispatcher.register(store: weak.now!, ownership: .weak)
     }
     await Task.yield()
-    make(.weak(3, isReleased: true)) { weak.release() }
+    make(.weak(3, isReleased: true)) {
+      // Released outside of the lock, since its deinitialization takes steps.
+      let released = weak.with { $0.take() }
+      withExtendedLifetime(released) {}
+    }
     make(.none) { dispatcher.unregister(storeIdentifier: "home") }
     make(.letters(4)) {
       dispatcher.register(store: makeLetters(4, operatingTenant(ran: note(4))))

@@ -23,16 +23,15 @@ struct SimulatedPlacesTests {
   @Test func anObserverIsNotifiedOnTheWorldsMainQueue() async throws {
     try await explore(seeds: 0..<300) { dispatcher in
       let notes = dispatcher.makeNotes("notes")
-      let notified = SimulatedReference(Versions())
+      let notified = Versions()
       let token = notes.observe(.part(\.numbers), on: .main) { change in
-        notified.object?.add(change.version)
+        notified.add(change.version)
       }
       notes.inject(model: Notes(numbers: [1]))
       _ = await dispatcher.dispatch(action: Note.add(2), mode: .mainThread).result
-      while notified.object?.versions.count != 2 { await Task.yield() }
+      while notified.versions.count != 2 { await Task.yield() }
       token.cancel()
-      let versions = notified.object?.versions
-      try check(versions == [1, 2], "notified \(versions ?? [])")
+      try check(notified.versions == [1, 2], "notified \(notified.versions)")
     }
   }
 

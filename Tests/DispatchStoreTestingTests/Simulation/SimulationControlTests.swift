@@ -101,13 +101,20 @@ struct SimulationControlTests {
     #expect(await seen.all == ["true [1]", "false []"])
   }
 
+  private final class LastReference: @unchecked Sendable {
+    // because a world runs one thread at a time
+    private(set) var store: Store<Notes, Note>?
+    init(to store: Store<Notes, Note>) { self.store = store }
+    func release() { withExtendedLifetime(store.take()) {} }
+  }
+
   @Test func theLastReferenceToAStoreIsReleased() async {
     let seen = Seen()
     for seed in 0..<60 {
       let report = await Simulation(seed: UInt64(seed)).run { dispatcher in
-        let notes = SimulatedReference(
-          Store<Notes, Note>(identifier: "notes", reducer: NotesReducer()))
-        dispatcher.register(store: notes.object!, ownership: .weak)
+        let notes = LastReference(
+          to: Store<Notes, Note>(identifier: "notes", reducer: NotesReducer()))
+        dispatcher.register(store: notes.store!, ownership: .weak)
         dispatcher.simulation?.atSomeTime { notes.release() }
         let result = await dispatcher.dispatch(action: Note.add(1), mode: .serial).result
         await seen.insert(result["notes"].description)
