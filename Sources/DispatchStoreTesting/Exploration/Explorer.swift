@@ -65,9 +65,9 @@ package struct Explorer: Sendable {
     _ seed: UInt64, as deviations: [Schedule.Deviation]? = nil, isTraced: Bool = false,
     on pool: FiberPool
   ) -> SimulationReport {
-    let options = WorldOptions(
-      simulation: simulation(seed), mutant: mutant, isTraced: isTraced, deviations: deviations)
-    return World(options, on: pool).run(scenario)
+    let world = World(
+      simulation(seed), mutant: mutant, isTraced: isTraced, as: deviations, on: pool)
+    return world.run(scenario)
   }
 
   private func shorten(

@@ -41,7 +41,7 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
       semaphore.wait()
       guard let world = present else { return }
       begin()
-      CrashNote.set(world.options.simulation.seed)
+      CrashNote.set(world.simulation.seed)
       world.runWorks(on: self)
       CrashNote.set(nil)
       leaveSimulation()
@@ -87,7 +87,7 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
   // MARK: SimulatedThread
 
   var world: any SimulatedWorld { present! }
-  var mutant: Mutant? { present?.options.mutant }
+  var mutant: Mutant? { present?.mutant }
 
   var isMainQueue: Bool {
     if case .main? = work?.kind { true } else { false }

@@ -51,8 +51,7 @@ public struct Simulation: Sendable {
     CrashNote.install()
     let pool = FiberPool()
     defer { pool.close() }
-    let options = WorldOptions(simulation: self, mutant: mutant, isTraced: true)
-    return World(options, on: pool).run(scenario)
+    return World(self, mutant: mutant, isTraced: true, on: pool).run(scenario)
   }
 }
 

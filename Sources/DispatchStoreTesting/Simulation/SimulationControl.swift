@@ -27,7 +27,7 @@ public struct SimulationControl: Sendable {
   }
 
   /// The seed of the world.
-  package var seed: UInt64 { world.options.simulation.seed }
+  package var seed: UInt64 { world.simulation.seed }
 
   /// Starts an unstructured task of the simulation, for which nothing waits.
   @discardableResult

@@ -7,7 +7,9 @@ import Foundation
 /// If the draw is a piece of work, the first idle thread runs it.
 final class World: SimulatedWorld, @unchecked Sendable {
   // because only the thread that has the baton changes it
-  let options: WorldOptions
+  let simulation: Simulation
+  let mutant: Mutant?
+  private let isTraced: Bool
   let clock = VirtualClock()
   let waitRecords = WaitGraph.WaitRecords()
   let blockedThreads = BlockedThreads()
@@ -47,16 +49,20 @@ final class World: SimulatedWorld, @unchecked Sendable {
     case work(Int)
   }
 
-  init(_ options: WorldOptions, on pool: FiberPool) {
-    self.options = options
+  /// - Parameter deviations: A recorded schedule to repeat, instead of drawing one.
+  init(
+    _ simulation: Simulation, mutant: Mutant?, isTraced: Bool,
+    as deviations: [Schedule.Deviation]? = nil, on pool: FiberPool
+  ) {
+    (self.simulation, self.mutant, self.isTraced) = (simulation, mutant, isTraced)
     self.pool = pool
-    works = WorkList(width: options.simulation.width)
+    works = WorkList(width: simulation.width)
     schedule =
-      options.deviations.map { Schedule(seed: options.simulation.seed, deviations: $0) }
-      ?? Schedule(seed: options.simulation.seed, order: options.simulation.order)
+      deviations.map { Schedule(seed: simulation.seed, deviations: $0) }
+      ?? Schedule(seed: simulation.seed, order: simulation.order)
     // A separate stream, so that the scenario's draws do not depend on the schedule's.
-    generator = SeededGenerator(seed: ~options.simulation.seed)
-    momentGenerator = SeededGenerator(seed: ~options.simulation.seed ^ 0xFA17)
+    generator = SeededGenerator(seed: ~simulation.seed)
+    momentGenerator = SeededGenerator(seed: ~simulation.seed ^ 0xFA17)
   }
 
   // MARK: The run
@@ -67,14 +73,14 @@ final class World: SimulatedWorld, @unchecked Sendable {
   func run(
     _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
   ) -> SimulationReport {
-    guard hasYieldPoints else { return .unavailable(seed: options.simulation.seed) }
+    guard hasYieldPoints else { return .unavailable(seed: simulation.seed) }
     start(scenario)
     hasBegun = true
     takeIn()
     handBaton(to: .work(0), from: nil)
     over.wait()
     return SimulationReport(
-      seed: options.simulation.seed, failure: outside.failure, stepCount: stepCount, trace: trace,
+      seed: simulation.seed, failure: outside.failure, stepCount: stepCount, trace: trace,
       deviations: schedule.deviations)
   }
 
@@ -108,7 +114,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   func comeToLock(_ fiber: Fiber) {
     // The condition of a waiting thread may come to a lock, too, while the world chooses.
-    if options.simulation.switchesAtLocks, !isChoosing, !isWaking { yield(fiber, .lock) { "" } }
+    if simulation.switchesAtLocks, !isChoosing, !isWaking { yield(fiber, .lock) { "" } }
   }
 
   func wait(_ fiber: Fiber, for reason: String, until condition: @escaping () -> Bool) {
@@ -120,7 +126,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   }
 
   private func note(_ fiber: Fiber, _ transition: Transition, _ subject: () -> String) {
-    if options.isTraced { trace.append(fiber.name, transition, subject()) }
+    if isTraced { trace.append(fiber.name, transition, subject()) }
   }
 
   /// Runs a thread's pieces of work, until the world is over.
@@ -159,7 +165,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   private func switchThread(from fiber: Fiber) -> Bool {
     stepCount += 1
     moment += 1
-    guard stepCount <= options.simulation.stepLimit else {
+    guard stepCount <= simulation.stepLimit else {
       outside.fail(.tooLong, tooLong)
       return false
     }
@@ -241,7 +247,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
   ///
   /// In every other world, the system has no thread for a queue while threads block in the library.
   private var holdsOperationsBack: Bool {
-    !options.simulation.seed.isMultiple(of: 2) && !blockedThreads.isEmpty
+    !simulation.seed.isMultiple(of: 2) && !blockedThreads.isEmpty
   }
 
   private func handBaton(to candidate: Candidate, from fiber: Fiber?) {
@@ -305,7 +311,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     let tasks = unfinishedTasks(\.runningEffects)
     let hint = " Close or drain a dispatcher with long-lived effects at the end of a scenario."
     return Self.sentence(
-      "It has not ended after \(options.simulation.stepLimit) steps", unfinished + tasks)
+      "It has not ended after \(simulation.stepLimit) steps", unfinished + tasks)
       + (hasReturned && !tasks.isEmpty ? hint : "")
   }
 
@@ -317,7 +323,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     let (unfinished, tasks) = (unfinished, unfinishedTasks(\.endingEffects))
     // If only tasks are unfinished, one awaits a thread or task from outside, so wait for that one to show up.
     if outside.failure == nil, unfinished.isEmpty, !tasks.isEmpty {
-      outside.awaitEntry(milliseconds: options.isTraced ? 2_000 : 50)
+      outside.awaitEntry(milliseconds: isTraced ? 2_000 : 50)
     }
     if !(unfinished + tasks).isEmpty {
       outside.fail(
@@ -333,7 +339,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
 
   // MARK: SimulatedWorld
 
-  var width: Int { options.simulation.width }
+  var width: Int { simulation.width }
 
   func run(_ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void) {
     guard currentSimulatedThread?.world === self else {
@@ -352,7 +358,7 @@ final class World: SimulatedWorld, @unchecked Sendable {
     let magnitude = Int.random(in: 4...12, using: &momentGenerator)
     let steps = Int.random(in: 0..<(1 << magnitude), using: &momentGenerator)
     // Early enough for a scenario that waits for it.
-    later.append((moment + min(steps, options.simulation.stepLimit / 4), body))
+    later.append((moment + min(steps, simulation.stepLimit / 4), body))
   }
 
   func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
