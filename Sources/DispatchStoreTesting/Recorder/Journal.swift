@@ -68,8 +68,8 @@ struct Journal: Sendable {
     ended[ObjectIdentifier(type), default: EndedKind(type: type)].count += 1
   }
 
-  /// Records the result of a dispatch, unless a hook has told it.
-  mutating func handleEnded(_ id: DispatchID, _ result: DispatchResult) {
+  /// Records the result of a dispatch that was refused or has timed out, unless a hook has told it.
+  mutating func endedEarly(_ id: DispatchID, _ result: DispatchResult) {
     if self[id]?.result == nil { earlyResults[id] = result }
   }
 

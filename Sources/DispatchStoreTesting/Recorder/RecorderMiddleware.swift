@@ -33,7 +33,7 @@ public final class RecorderMiddleware: Middleware {
   ///
   /// - Returns: The number of actions that have ended.
   @discardableResult
-  public func count<Action: ActionType>(
+  public func endedCount<Action: ActionType>(
     of kind: Action.Type = Action.self, atLeast minimum: Int
   ) async -> Int {
     let found = await journal.first { journal in

@@ -57,7 +57,7 @@ extension TestStore {
     }
     // The handle tells of refusals, for which no hook is called, and of deadlines before the stores have ended.
     handle.whenEnded { [journal = recorder.journal, id = handle.dispatchID] result in
-      journal.change { $0.handleEnded(id, result) }
+      journal.change { $0.endedEarly(id, result) }
     }
     return TestStep(testStore: self, handle: handle, name: name)
   }

@@ -18,7 +18,7 @@ struct RecorderTests {
     dispatcher.register(store: Store(identifier: "ann", reducer: reducer))
     dispatcher.addLedger()
     dispatcher.dispatch(action: AccountAction.depositAndLog(1), mode: mode)
-    #expect(await recorder.count(of: LedgerAction.self, atLeast: 2) == 2)
+    #expect(await recorder.endedCount(of: LedgerAction.self, atLeast: 2) == 2)
     await recorder.idle()
     let result = await dispatcher.dispatch(action: AccountAction.withdraw(5), mode: mode).result
     #expect(!result.isSuccess)
@@ -44,7 +44,7 @@ struct RecorderTests {
     #expect(recorder.dispatches[0].storeRuns.map { $0.action is Deposit } == [true])
     // Never if it did not count as one.
     try #require(recorder.dispatches[0].action is Deposit)
-    #expect(await recorder.count(of: Deposit.self, atLeast: 1) == 1)
+    #expect(await recorder.endedCount(of: Deposit.self, atLeast: 1) == 1)
   }
 
   /// As a logger does; by reflection only those that have none.
@@ -118,10 +118,10 @@ struct RecorderTests {
     let entries = ["a", "b"].map { LedgerAction.entry($0) as AnyAction }
     let handle = dispatcher.dispatch(actions: entries, mode: mode)
     await mock.actions(atLeast: 2)
-    #expect(await recorder.count(of: LedgerAction.self, atLeast: 1) == 1)
+    #expect(await recorder.endedCount(of: LedgerAction.self, atLeast: 1) == 1)
     #expect(recorder.dispatches.map { $0.result?.isSuccess } == [nil, true, nil])
     latch.open()
-    #expect(await recorder.count(of: LedgerAction.self, atLeast: 2) == 2)
+    #expect(await recorder.endedCount(of: LedgerAction.self, atLeast: 2) == 2)
     await handle.ended()
     #expect(recorder.dispatches.map { $0.result?.isSuccess } == [true, true, true])
   }
@@ -152,7 +152,7 @@ struct RecorderTests {
     #expect(!recorder.isIdle)
     #expect(recorder.dispatches.map(\.hasEnded) == [false])
     goesOn.signal()
-    #expect(await recorder.count(of: Slow.self, atLeast: 1) == 1)
+    #expect(await recorder.endedCount(of: Slow.self, atLeast: 1) == 1)
     await recorder.idle()
     #expect(recorder.dispatches.map(\.hasEnded) == [true])
   }
@@ -184,7 +184,7 @@ struct RecorderTests {
 
   @Test func endsItsWaitWhereTheTaskIsCancelled() async {
     let recorder = recorder
-    let task = Task { await recorder.count(of: LedgerAction.self, atLeast: 1) }
+    let task = Task { await recorder.endedCount(of: LedgerAction.self, atLeast: 1) }
     task.cancel()
     #expect(await task.value == 0)
   }

@@ -713,7 +713,7 @@ struct ReplayTests {
     dispatcher.register(middleware: recorder)
     register(at: dispatcher)
     await dispatcher.send(Place(id: 1))
-    await progress.count(of: Ship.self, atLeast: 1)
+    await progress.endedCount(of: Ship.self, atLeast: 1)
     if isBeforeAnother { await dispatcher.send(Pay(id: 1)) }
     let expected = ["place", "audit", "ship"] + (isBeforeAnother ? ["pay"] : [])
     let again = try await replay(recorder.log, decoding: coder) { register(at: $0) }

@@ -69,7 +69,7 @@ struct TestStoreFailurePlaceTests {
         await step.changes { $0.balance = 1 }
         await step.changes { $0.balance = 2 }
         latch.open()
-        await testStore.recorder.count(of: AccountAction.self, atLeast: 1)
+        await testStore.recorder.endedCount(of: AccountAction.self, atLeast: 1)
       }
     }
     await waits.opened()

@@ -187,7 +187,7 @@ struct TestStoreFailureTests {
       testStore.dispatcher.dispatch(action: AccountAction.depositInTwoSteps(1), mode: mode)
       await testStore.receive(.withdraw(1))
       latch.open()
-      await testStore.recorder.count(of: AccountAction.self, atLeast: 1)
+      await testStore.recorder.endedCount(of: AccountAction.self, atLeast: 1)
       await testStore.send(.deposit(5)) { $0.balance += 5 }
       await testStore.finish()
     }
