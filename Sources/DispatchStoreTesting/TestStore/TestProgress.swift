@@ -18,8 +18,10 @@ struct TestProgress: Sendable {
   var last: DispatchID?
 
   /// Returns the dispatches that followed and were not received.
-  func followed(in journal: Journal) -> [RecordedDispatch] {
-    journal.dispatches[received...].filter { $0.action != nil && !sent.contains($0.id) }
+  ///
+  /// Lazy, since most callers ask for the first one, at each event.
+  func followed(in journal: Journal) -> some Collection<RecordedDispatch> {
+    journal.dispatches[received...].lazy.filter { $0.action != nil && !sent.contains($0.id) }
   }
 
   /// Returns the sent dispatches that have ended without an assertion of that, with their outcomes.
@@ -28,9 +30,11 @@ struct TestProgress: Sendable {
       journal.result(of: id).map { (id: id, line: "\(name): \(ExpectedEnd.describe($0.error))") }
     }
   }
+}
 
-  /// Returns the first dispatch that followed and was not received.
-  func nextFollowed(in journal: Journal) -> RecordedDispatch? {
-    journal.dispatches[received...].first { $0.action != nil && !sent.contains($0.id) }
-  }
+/// The next event that a test asserts.
+enum NextEvent<Event: Sendable>: Sendable {
+  case event(Event)
+  /// Nothing is under way that could lead to one.
+  case nothing
 }

@@ -26,20 +26,26 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
   ) async {
     let place = SourcePlace(fileID, filePath, line, column)
     let (store, version) = (testStore.watch.storeIdentity, testStore.watch.version)
-    let next = await testStore.recorder.journal.first { [id] journal -> RecordedCommit?? in
-      if let commit = journal.commits(of: store).first(of: id, after: version) { return commit }
-      return journal.isOver(id) ? .some(nil) : nil
+    let next = await testStore.recorder.journal.first {
+      [id] journal -> NextEvent<RecordedCommit>? in
+      if let commit = journal.commits(of: store).first(of: id, after: version) {
+        return .event(commit)
+      }
+      return journal.isOver(id) ? .nothing : nil
     }
-    guard let next else { return testStore.reportCancellation("another change in \(name)", place) }
-    guard let next else {
-      return testStore.reporter.report(
+    switch next {
+    case nil:
+      testStore.reportCancellation("another change in \(name)", place)
+    case .nothing?:
+      testStore.reporter.report(
         "Expected another change in \(name), but it has ended.", at: place)
-    }
-    testStore.watch.skip(testStore.progress.read(\.mistaken))
-    let (before, after) = testStore.watch.advance(to: next)
-    testStore.progress.change { $0.last = id }
-    withoutActuallyEscaping(change) {
-      testStore.check(before, after, name, $0, place, isOfCommit: true)
+    case .event(let commit)?:
+      testStore.watch.skip(testStore.progress.read(\.mistaken))
+      let (before, after) = testStore.watch.advance(to: commit)
+      testStore.progress.change { $0.last = id }
+      withoutActuallyEscaping(change) {
+        testStore.check(before, after, name, $0, place, isOfCommit: true)
+      }
     }
   }
 

@@ -36,7 +36,7 @@ extension TestStore {
     let before = progress.read(\.self)
     let (unreceived, ends, open, count) = recorder.journal.read { journal in
       (
-        before.followed(in: journal), before.unassertedEnds(in: journal),
+        Array(before.followed(in: journal)), before.unassertedEnds(in: journal),
         isLast && !journal.isIdle ? journal.dispatches.filter { !$0.hasEnded } : [],
         journal.dispatches.count
       )

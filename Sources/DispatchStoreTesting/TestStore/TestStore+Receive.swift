@@ -149,15 +149,15 @@ extension TestStore {
   private nonisolated(nonsending) func nextFollowed(
     _ progress: TestProgress, awaitsEffects: Bool
   ) async -> RecordedDispatch? {
-    let next = { @Sendable (journal: Journal) -> RecordedDispatch?? in
-      if let next = progress.nextFollowed(in: journal) { return .some(next) }
-      return journal.isIdle ? .some(nil) : nil
+    let next = { @Sendable (journal: Journal) -> NextEvent<RecordedDispatch>? in
+      if let next = progress.followed(in: journal).first { return .event(next) }
+      return journal.isIdle ? .nothing : nil
     }
     let hasNext = { @Sendable (journal: Journal) -> Bool in
-      progress.nextFollowed(in: journal) != nil
+      !progress.followed(in: journal).isEmpty
     }
     while true {
-      if let found = await recorder.journal.first(next), let found { return found }
+      if case .event(let dispatch)? = await recorder.journal.first(next) { return dispatch }
       if await recorder.hasGoneOn(dispatcher, awaitsEffects: awaitsEffects, or: hasNext) {
         continue
       }
