@@ -1,31 +1,29 @@
-import Foundation
+import DispatchStore
 
 /// A pool of threads that worlds use one after the other.
-final class FiberPool: @unchecked Sendable {  // because `lock` guards its state
-  private let lock = NSLock()
-  private var spare: [Fiber] = []
-  private var isClosed = false
+final class FiberPool: Sendable {
+  private let state = Locked((spare: [Fiber](), isClosed: false))
 
   func take() -> Fiber {
-    lock.withLock { spare.popLast() } ?? Fiber(of: self)
+    state.withLockOfProcess { $0.spare.popLast() } ?? Fiber(of: self)
   }
 
   /// Takes a thread back.
   ///
   /// Returns false if the pool is closed, so that the thread must end.
   func put(_ fiber: Fiber) -> Bool {
-    lock.withLock {
-      if !isClosed { spare.append(fiber) }
-      return !isClosed
+    state.withLockOfProcess { state in
+      if !state.isClosed { state.spare.append(fiber) }
+      return !state.isClosed
     }
   }
 
   /// Ends the pool's threads, except those that a stalled world has left blocked.
   func close() {
-    let fibers = lock.withLock {
-      isClosed = true
-      defer { spare = [] }
-      return spare
+    let fibers = state.withLockOfProcess { state in
+      state.isClosed = true
+      defer { state.spare = [] }
+      return state.spare
     }
     for fiber in fibers { fiber.retire() }
   }

@@ -1,13 +1,15 @@
 import Dispatch
 import DispatchStore
-import Foundation
 
 /// Work from threads outside of a world, and the world's first failure.
-final class Outside: @unchecked Sendable {  // because `lock` guards its state
-  private let lock = NSLock()
-  private var works: [(SimulatedWork, @Sendable () -> Void)] = []
-  private var firstFailure: SimulationFailure?
+final class Outside: Sendable {
+  private let state = Locked(State())
   private let entered = DispatchSemaphore(value: 0)
+
+  private struct State {
+    var works: [(SimulatedWork, @Sendable () -> Void)] = []
+    var failure: SimulationFailure?
+  }
 
   /// Adds work from a thread outside of the world.
   ///
@@ -15,7 +17,7 @@ final class Outside: @unchecked Sendable {  // because `lock` guards its state
   func add(
     _ kind: SimulatedWork, _ body: @escaping @Sendable () -> Void, isExpected: Bool
   ) {
-    lock.withLock { works.append((kind, body)) }
+    state.withLockOfProcess { $0.works.append((kind, body)) }
     if isExpected { return }
     noteEntry(
       """
@@ -25,16 +27,16 @@ final class Outside: @unchecked Sendable {  // because `lock` guards its state
   }
 
   func takeWorks() -> [(SimulatedWork, @Sendable () -> Void)] {
-    lock.withLock {
-      defer { if !works.isEmpty { works = [] } }
-      return works
+    state.withLockOfProcess { state in
+      defer { if !state.works.isEmpty { state.works = [] } }
+      return state.works
     }
   }
 
   /// Records a failure, unless one was recorded before.
   func fail(_ kind: SimulationFailure.Kind, _ message: String) {
-    lock.withLock {
-      if firstFailure == nil { firstFailure = SimulationFailure(kind: kind, message: message) }
+    state.withLockOfProcess { state in
+      if state.failure == nil { state.failure = SimulationFailure(kind: kind, message: message) }
     }
   }
 
@@ -49,14 +51,14 @@ final class Outside: @unchecked Sendable {  // because `lock` guards its state
   /// The error may have released a test store, which then has reported what was not asserted: the failure shows both.
   func noteThrown(_ error: String) {
     fail(.threw, error)
-    lock.withLock {
-      guard let first = firstFailure, first.kind == .expectation else { return }
-      firstFailure = SimulationFailure(
+    state.withLockOfProcess { state in
+      guard let first = state.failure, first.kind == .expectation else { return }
+      state.failure = SimulationFailure(
         kind: .expectation, message: "\(first.message)\n\nThen the scenario threw: \(error)")
     }
   }
 
-  var failure: SimulationFailure? { lock.withLock { firstFailure } }
+  var failure: SimulationFailure? { state.withLockOfProcess { $0.failure } }
 
   /// Fails the run because a thread outside of the world takes part in it.
   func noteEntry(_ description: String) {

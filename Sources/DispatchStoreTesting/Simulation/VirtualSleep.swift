@@ -1,21 +1,32 @@
 import DispatchStore
-import Foundation
 
 /// A sleep, which ends once: at its deadline, or when its task is cancelled.
-final class VirtualSleep: @unchecked Sendable {  // because `lock` guards its state
-  private let lock = NSLock()
-  private var continuation: UnsafeContinuation<Void, any Error>?
-  private var onCancel: (() -> Void)?
-  private var result: Result<Void, any Error>?
+final class VirtualSleep: Sendable {
+  private let state = Locked(State())
   private let sleeps = VirtualSleeps.ofTask
+
+  private struct State {
+    var continuation: UnsafeContinuation<Void, any Error>?
+    var onCancel: (() -> Void)?
+    var result: Result<Void, any Error>?
+
+    /// Ends the sleep; returns what is to be called, or nil if it has ended before.
+    mutating func end(
+      _ result: Result<Void, any Error>
+    ) -> (continuation: UnsafeContinuation<Void, any Error>?, onCancel: (() -> Void)?)? {
+      if self.result != nil { return nil }
+      self.result = result
+      return (continuation.take(), onCancel.take())
+    }
+  }
 
   /// Stores the continuation.
   ///
   /// Returns false if the sleep has ended already.
   func begin(_ continuation: UnsafeContinuation<Void, any Error>) -> Bool {
-    let result = lock.withLock {
-      if self.result == nil { self.continuation = continuation }
-      return self.result
+    let result = state.withLockOfProcess { state in
+      if state.result == nil { state.continuation = continuation }
+      return state.result
     }
     if let result { continuation.resume(with: result) }
     return result == nil
@@ -28,23 +39,18 @@ final class VirtualSleep: @unchecked Sendable {  // because `lock` guards its st
   ///
   /// - Parameter body: Called at once if the sleep was cancelled before.
   func whenCancelled(_ body: @escaping () -> Void) {
-    let isCancelled = lock.withLock { () -> Bool in
-      if case .failure? = result { return true }
-      onCancel = body
+    let isCancelled = state.withLockOfProcess { state in
+      if case .failure? = state.result { return true }
+      state.onCancel = body
       return false
     }
     if isCancelled { body() }
   }
 
   func end(_ result: Result<Void, any Error>) {
-    lock.lock()
-    guard self.result == nil else { return lock.unlock() }
-    self.result = result
-    let (continuation, onCancel) = (self.continuation, self.onCancel)
-    (self.continuation, self.onCancel) = (nil, nil)
-    lock.unlock()
-    if case .failure = result { onCancel?() }
-    if continuation != nil { sleeps?.end() }
-    continuation?.resume(with: result)
+    guard let calls = state.withLockOfProcess({ $0.end(result) }) else { return }
+    if case .failure = result { calls.onCancel?() }
+    if calls.continuation != nil { sleeps?.end() }
+    calls.continuation?.resume(with: result)
   }
 }

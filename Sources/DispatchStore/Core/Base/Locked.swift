@@ -5,11 +5,12 @@ import Foundation
 /// Value and lock share one allocation. The lock is a POSIX mutex rather than `Mutex`, which Thread
 /// Sanitizer does not understand on Linux.
 @usableFromInline
-struct Locked<Value>: @unchecked Sendable {  // because every access to the value holds the mutex
+package struct Locked<Value>: @unchecked Sendable {
+  // because every access to the value holds the mutex
   private let storage: Storage
 
   @usableFromInline
-  init(_ value: Value) {
+  package init(_ value: Value) {
     self.init(making: { value })
   }
 
@@ -25,7 +26,7 @@ struct Locked<Value>: @unchecked Sendable {  // because every access to the valu
   /// Passes the value to a closure under the lock, for state of the whole process.
   ///
   /// Threads outside a simulation lock it, too, so simulated threads block rather than yield.
-  func withLockOfProcess<Result, Failure: Error>(
+  package func withLockOfProcess<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try storage.withUnsafeMutablePointers { value, mutex throws(Failure) in
