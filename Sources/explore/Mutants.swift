@@ -118,7 +118,7 @@ enum Mutants {
     for (scenarios, seeds) in passes(for: mutant, options) {
       for scenario in scenarios {
         let explorer = Explorer(options.simulation(), mutant: mutant, scenario.body)
-        if let failure = explorer.explore(seeds) {
+        if let failure = explorer.explore(SeedSearch(seeds)) {
           Program.say(
             "\(name(mutant)) caught after \(runCount + failure.runCount) seeds, "
               + "\(Program.seconds(since: began)) s, by \(scenario.name), seed \(failure.seed): "

@@ -63,8 +63,10 @@ enum Program {
     for scenario in options.scenarios {
       let began = ContinuousClock.now
       let progress = ExplorationProgress(scenario.name, of: Int(clamping: options.seeds))
-      let failure = Explorer(options.simulation(), scenario.body).explore(
-        options.firstSeed..<options.firstSeed + options.seeds, onProgress: { progress.show($0) })
+      let search = SeedSearch(options.firstSeed..<options.firstSeed + options.seeds)
+      let failure = Explorer(options.simulation(), scenario.body).explore(search) {
+        progress.show($0)
+      }
       let (name, seconds) = (column(scenario.name, 20), Self.seconds(since: began))
       if let failure {
         failures += 1

@@ -8,7 +8,7 @@ package final class ExplorationProgress: @unchecked Sendable {  // because one t
   private var shown = ContinuousClock.now
   private static let interval = Duration.seconds(5)
 
-  package init(_ name: String = "explore", of total: Int) {
+  package init(_ name: String, of total: Int) {
     self.name = name
     self.total = total
   }

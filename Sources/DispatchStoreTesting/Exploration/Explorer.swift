@@ -12,6 +12,7 @@ package struct Explorer: Sendable {
   /// The number of steps after which shortening begins no further run.
   private static let shorteningSteps = 20_000_000
   package var scenario: @Sendable (Dispatcher) async throws -> Void
+  private let watch: RunWatch
 
   package init(
     _ simulation: Simulation, mutant: Mutant? = nil,
@@ -20,23 +21,27 @@ package struct Explorer: Sendable {
     self.simulation = simulation
     self.mutant = mutant
     self.scenario = scenario
+    watch = RunWatch(simulation.name(of: "explore"))
   }
 
   /// Explores seeds in order until one fails.
   ///
   /// Blocks the calling thread.
   ///
-  /// - Parameter onProgress: Called about ten times a second with the number of seeds run so far.
+  /// - Parameter onProgress: Called about ten times a second with the number of seeds run so far, until one has failed.
   package func explore(
-    _ seeds: Range<UInt64>, onProgress: @escaping @Sendable (Int) -> Void = { _ in }
-  ) -> ExplorationFailure? {
-    explore(SeedSearch(seeds), onProgress: onProgress)
-  }
-
-  func explore(
-    _ search: SeedSearch, onProgress: @escaping @Sendable (Int) -> Void
+    _ search: SeedSearch, onProgress: (Int) -> Void = { _ in }
   ) -> ExplorationFailure? {
     CrashNote.install()
+    return watch.wait {
+      if search.firstFailure == nil { onProgress(search.count) }
+    } for: {
+      runSeeds(of: search)
+      return search.firstFailure.map { shorten($0.seed, $0.failure, of: search) }
+    }
+  }
+
+  private func runSeeds(of search: SeedSearch) {
     let group = DispatchGroup()
     for worker in 0..<ProcessInfo.processInfo.activeProcessorCount {
       group.enter()
@@ -51,13 +56,7 @@ package struct Explorer: Sendable {
         group.leave()
       }
     }
-    var hang = HangNotice()
-    while group.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
-      onProgress(search.count)
-      hang.check(search)
-    }
-    onProgress(search.count)
-    return search.firstFailure.map { shorten($0.seed, $0.failure, of: search) }
+    group.wait()
   }
 
   /// Runs one seed on the threads of a pool.
@@ -67,7 +66,7 @@ package struct Explorer: Sendable {
   ) -> SimulationReport {
     let world = World(
       simulation(seed), mutant: mutant, isTraced: isTraced, as: deviations, on: pool)
-    return world.run(scenario)
+    return watch.run(seed) { world.run(scenario) }
   }
 
   private func shorten(

@@ -1,54 +1,54 @@
-import Foundation
+import DispatchStore
 
-/// The pending and running seeds of a search, and the lowest seed that failed.
-final class SeedSearch: @unchecked Sendable {  // because `lock` guards its state
-  private let lock = NSLock()
+/// The pending seeds of a search, and the lowest seed that failed.
+package final class SeedSearch: Sendable {
   private let seeds: Range<UInt64>
-  private var upcoming: UInt64
-  private var running: Set<UInt64> = []
-  private var ended = 0
-  private var failed: (seed: UInt64, failure: SimulationFailure)?
-  private var isClosed = false
+  private let state: Locked<State>
 
-  init(_ seeds: Range<UInt64>) {
+  private struct State {
+    var upcoming: UInt64
+    var ended = 0
+    var failed: (seed: UInt64, failure: SimulationFailure)?
+    var isClosed = false
+  }
+
+  package init(_ seeds: Range<UInt64>) {
     self.seeds = seeds
-    upcoming = seeds.lowerBound
+    state = Locked(State(upcoming: seeds.lowerBound))
   }
 
   /// Returns the next seed, or nil if no pending seed is below the lowest that failed.
   func next() -> UInt64? {
-    lock.withLock {
-      guard !isClosed, upcoming < failed?.seed ?? seeds.upperBound else { return nil }
-      defer { upcoming += 1 }
-      running.insert(upcoming)
-      return upcoming
+    state.withLockOfProcess { state in
+      guard !state.isClosed, state.upcoming < state.failed?.seed ?? seeds.upperBound
+      else { return nil }
+      defer { state.upcoming += 1 }
+      return state.upcoming
     }
   }
 
   func ended(_ seed: UInt64, _ failure: SimulationFailure?) {
-    lock.withLock {
-      ended += 1
-      running.remove(seed)
-      if let failure, seed < failed?.seed ?? .max { failed = (seed, failure) }
+    state.withLockOfProcess { state in
+      state.ended += 1
+      if let failure, seed < state.failed?.seed ?? .max { state.failed = (seed, failure) }
     }
   }
 
   /// Ends the search: `next()` returns nil from now on.
-  func close() {
-    lock.withLock { isClosed = true }
-  }
+  func close() { state.withLockOfProcess { $0.isClosed = true } }
 
-  var isOver: Bool { lock.withLock { isClosed } }
+  var isOver: Bool { state.withLockOfProcess { $0.isClosed } }
 
   /// Whether it was closed before all seeds were run, and none of them failed.
   var isCutShort: Bool {
-    lock.withLock {
-      isClosed && failed == nil && UInt64(ended) < seeds.upperBound - seeds.lowerBound
+    state.withLockOfProcess { state in
+      state.isClosed && state.failed == nil
+        && UInt64(state.ended) < seeds.upperBound - seeds.lowerBound
     }
   }
 
-  var count: Int { lock.withLock { ended } }
-  var firstFailure: (seed: UInt64, failure: SimulationFailure)? { lock.withLock { failed } }
-  /// The running seeds, lowest first.
-  var underWay: [UInt64] { lock.withLock { running.sorted() } }
+  var count: Int { state.withLockOfProcess { $0.ended } }
+  var firstFailure: (seed: UInt64, failure: SimulationFailure)? {
+    state.withLockOfProcess { $0.failed }
+  }
 }

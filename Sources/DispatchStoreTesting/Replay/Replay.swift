@@ -88,13 +88,16 @@ private func replay(
 ///   - stepLimit: The maximum number of steps of a seed.
 ///   - stores: Registers the stores with the dispatcher of a new world.
 ///   - check: Called after the last dispatch, in the recorded order and for each seed. It fails by throwing.
+///   - fileID: The caller's file, for what is written to standard error.
+///   - line: The caller's line.
 /// - Throws: The first `ReplayDifference`, a `ReplayError`, what `check` throws in the recorded order, an
 ///   `ExplorationFailure`, which names the seed, or a `CancellationError` if the task is cancelled in the recorded order.
 /// - Precondition: There are seeds.
 public func explore(
   log: DispatchLog, decoding coder: ActionCoder, seeds: Range<UInt64>, stepLimit: Int = 1_000_000,
   stores: @escaping @Sendable (Dispatcher) async throws -> Void,
-  check: @escaping @Sendable (Dispatcher) async throws -> Void
+  check: @escaping @Sendable (Dispatcher) async throws -> Void,
+  fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let plan = try ReplayPlan(log, decoding: coder)
   let (dispatcher, sent) = try await replay(plan, of: log, coder, stores: stores)
@@ -103,7 +106,7 @@ public func explore(
   let followers = Dictionary(grouping: sent) { root in
     root.cause.flatMap { known.contains($0) ? $0 : nil }
   }
-  try await explore(seeds: seeds, stepLimit: stepLimit) { dispatcher in
+  @Sendable func scenario(_ dispatcher: Dispatcher) async throws {
     let progress = ReplayProgress(of: dispatcher)
     try await stores(dispatcher)
     let handles = (followers[nil] ?? []).map { $0.runInLanes(at: dispatcher, followers) }
@@ -111,6 +114,7 @@ public func explore(
     await progress.recorder.idle(at: dispatcher)
     try await check(dispatcher)
   }
+  try await explore(seeds: seeds, stepLimit: stepLimit, scenario, fileID: fileID, line: line)
 }
 
 /// Awaits a dispatcher's idleness, without hooks by store, so that stores run as if there were no middleware.

@@ -41,7 +41,7 @@ final class Fiber: SimulatedThread, @unchecked Sendable {
       semaphore.wait()
       guard let world = present else { return }
       begin()
-      CrashNote.set(world.simulation.seed)
+      CrashNote.set(world.simulation)
       world.runWorks(on: self)
       CrashNote.set(nil)
       leaveSimulation()

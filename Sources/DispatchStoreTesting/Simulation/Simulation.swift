@@ -23,6 +23,8 @@ public struct Simulation: Sendable {
   ///
   /// Slower, and not for a scenario that calls the library under a lock of its own, for which other threads would block.
   package var switchesAtLocks = false
+  /// The call that runs it, for what is written to standard error.
+  var place: (fileID: StaticString, line: UInt)?
 
   /// Makes a simulation, to be run.
   public init(
@@ -36,12 +38,17 @@ public struct Simulation: Sendable {
 
   /// Runs a scenario in a new world, with a trace.
   ///
-  /// - Parameter scenario: Called with a dispatcher of that world. The run ends when it has returned and no work is
-  ///   left.
+  /// - Parameters:
+  ///   - scenario: Called with a dispatcher of that world. The run ends when it has returned and no work is left.
+  ///   - fileID: The caller's file, for what is written to standard error if the run crashes or takes very long.
+  ///   - line: The caller's line.
   public func run(
-    _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
+    _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void,
+    fileID: StaticString = #fileID, line: UInt = #line
   ) async -> SimulationReport {
-    await onThread { runHere(scenario) }
+    var simulation = self
+    simulation.place = (fileID, line)
+    return await onThread { [simulation] in simulation.runHere(scenario) }
   }
 
   /// Runs a scenario in a new world, with a trace, and blocks the calling thread.
@@ -49,9 +56,18 @@ public struct Simulation: Sendable {
     mutant: Mutant? = nil, _ scenario: @escaping @Sendable (Dispatcher) async throws -> Void
   ) -> SimulationReport {
     CrashNote.install()
-    let pool = FiberPool()
-    defer { pool.close() }
-    return World(self, mutant: mutant, isTraced: true, on: pool).run(scenario)
+    let watch = RunWatch(name(of: "a simulation"))
+    return watch.wait(for: {
+      let pool = FiberPool()
+      defer { pool.close() }
+      let world = World(self, mutant: mutant, isTraced: true, on: pool)
+      return watch.run(seed) { world.run(scenario) }
+    })
+  }
+
+  /// Returns the name of a call, with its place if that is known.
+  func name(of call: String) -> String {
+    place.map { "\(call) at \($0.fileID):\($0.line)" } ?? call
   }
 }
 

@@ -62,6 +62,6 @@ struct FuzzSimulated {
       if let fault = outcome.fault { throw Broken(description: fault) }
     }
     explorer.shorteningLimit = limit
-    return explorer.explore(seeds)
+    return explorer.explore(SeedSearch(seeds))
   }
 }

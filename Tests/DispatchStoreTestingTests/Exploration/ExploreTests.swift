@@ -103,9 +103,27 @@ struct ExploreTests {
         "--testing-library", "swift-testing", "--filter", "cancelledExplorationProbe",
       ])
       #expect(!run.failed)
-      #expect(run.output.contains(#/explore: cancelled after \d+ of 1000000000 seeds\n/#))
+      let line = #/explore at .*FailureProbes.swift:\d+: cancelled after \d+ of 1000000000 seeds\n/#
+      #expect(run.output.contains(line))
     }
   #endif
+
+  @Test(arguments: [false, true])
+  func aCrashNamesTheSeedAndTheCall(inOneSimulation isAlone: Bool) async {
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) { [isAlone] in
+      let crash: @Sendable (Dispatcher) async throws -> Void = { _ in fatalError("a crash") }
+      if isAlone {
+        _ = await Simulation(seed: 7).run(crash)
+      } else {
+        try await explore(seeds: 7..<8, crash)
+      }
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    let beginning = "It crashed in the simulation with seed 7 at DispatchStoreTestingTests/"
+    #expect(message.contains(beginning + "ExploreTests.swift:"))
+  }
 
   @Test func passesWhereNoSeedFails() async throws {
     try await explore(seeds: 0..<200) { dispatcher in
