@@ -2,7 +2,7 @@ import DispatchStore
 import Foundation
 import Testing
 
-/// Mistakes of earlier systems that must not come back.
+/// Mistakes of earlier systems that must not come back, as far as the tests of their subjects do not check them.
 @Suite("Old mistakes", .timeLimit(.minutes(10)))
 struct OldMistakeTests {
   let log = Recorder<String>()
@@ -20,68 +20,6 @@ struct OldMistakeTests {
     }
     _ = await ends.first(400)
     #expect(crowd.largest == 1)
-  }
-
-  @Test func unregisteringAStoreRemovesThatOneAndKeepsTheOthers() {
-    let dispatcher = Dispatcher()
-    let stores = ["a", "b", "c"].map { dispatcher.addStage($0) }
-    dispatcher.unregister(store: stores[1])
-    #expect(dispatcher.stores.map(\.identifier) == ["a", "c"])
-    dispatcher.dispatch(action: Script.adds("x"), mode: .sync)
-    #expect(stores.map(\.model.count) == [1, 0, 1])
-  }
-
-  @Test func injectChangesTheModel() {
-    let stage = Dispatcher().addStage()
-    stage.inject(model: ["injected"])
-    #expect(stage.model == ["injected"])
-    #expect(stage.version == 1)
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aCompletionRunsOnceNotOncePerStore(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, log, ended) = (Dispatcher(), log, Latch())
-    for name in ["a", "b", "c"] { dispatcher.addStage(name) }
-    let script = Script.runs { _ in log.record("operation") }
-    dispatcher.dispatch(action: script, mode: mode) {
-      dispatcher.dispatch(action: script, mode: mode) {
-        dispatcher.dispatch(action: script, mode: mode) {
-          dispatcher.dispatch(action: script, mode: mode) { ended.open() }
-        }
-      }
-    }
-    await ended.opened()
-    _ = await dispatcher.dispatch(action: Ping(), mode: mode).result
-    #expect(log.count == 12)
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aCompletionRunsAlsoWhereNoStoreResponds(_ mode: Dispatcher.Mode) async {
-    Dispatcher().dispatch(action: Ping(), mode: mode) { [log] in log.record("no responder") }
-    #expect(await log.first(1) == ["no responder"])
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
-  func aCompletionRunsAlsoWhereAWeakStoreDied(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, log, released) = (Dispatcher(), log, Latch())
-    dispatcher.addStage()
-    let holding = dispatcher.dispatch(
-      action: Script.suspends { _ in await released.opened() }, mode: .serial(lane: "held"))
-    do {
-      let stage = Stage(identifier: "weak", model: [], reducer: ScriptReducer())
-      dispatcher.register(store: stage, ownership: .weak)
-      dispatcher.dispatch(Script.adds("lost"), to: "weak", mode: mode, options: .after(holding)) {
-        log.record("\($0.stores.map(\.outcome.description))")
-      }
-    }
-    released.open()
-    #expect(await log.first(1) == ["[\"cancelled\"]"])
-  }
-
-  @Test func storesMayBeRegisteredOnAnyThread() async {
-    let dispatcher = Dispatcher()
-    await onOwnThreads(4) { index in dispatcher.addStage("\(index)") }
-    #expect(Set(dispatcher.stores.map(\.identifier)) == ["0", "1", "2", "3"])
   }
 
   @MainActor @Test func observersAreNotNotifiedByABlockingCallToTheMainQueue() {
@@ -134,13 +72,5 @@ struct OldMistakeTests {
     dispatcher.dispatch(action: script, mode: outer) { log.record("outer") }
     #expect(Set(await log.first(2)) == ["inner", "outer"])
     #expect(Set(stage.model) == ["inner", "outer"])
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aListOfActionsRunsForwards(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, stage) = makeStage()
-    let actions = ["first", "second", "third"].map { Script.adds($0) }
-    _ = await dispatcher.dispatch(actions: actions, mode: mode).result
-    #expect(stage.model == ["first", "second", "third"])
   }
 }

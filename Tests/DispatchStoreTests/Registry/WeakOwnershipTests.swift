@@ -26,8 +26,10 @@ struct WeakOwnershipTests {
       ownership: ownership)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aStoreGoneWhileItsActionIsQueuedEndsThatAsCancelled(mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.Mode.everyMode, [nil, "held"] as [String?])
+  func aStoreGoneWhileItsActionIsQueuedEndsThatAsCancelled(
+    mode: Dispatcher.Mode, identifier: String?
+  ) async {
     let (dispatcher, released) = (dispatcher, released)
     var store: Store<Held, Ping>? = makeStore(.weak)
     #expect(store?.dispatcher === dispatcher)
@@ -40,7 +42,7 @@ struct WeakOwnershipTests {
     let held = dispatchElsewhere(until: free)
     let completions = Recorder<DispatchResult>()
     async let handle = onOwnThread {
-      dispatcher.dispatch(Ping(), mode: mode, options: .after(held)) {
+      dispatcher.dispatch(Ping(), to: identifier, mode: mode, options: .after(held)) {
         completions.record($0)
       }
     }
