@@ -14,18 +14,6 @@ struct ChainTests {
   }
 
   @Test(arguments: queuedModes)
-  func tenThousandByCompletionRunInABoundedStack(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, ended) = (dispatcher, Latch())
-    @Sendable func link(_ left: Int) {
-      guard left > 0 else { return ended.open() }
-      dispatcher.dispatch(action: CounterAction.add(1), mode: mode) { link(left - 1) }
-    }
-    link(10_000)
-    await ended.opened()
-    #expect(stage.model.count == 10_000)
-  }
-
-  @Test(arguments: queuedModes)
   func manyByHandleRunInABoundedStack(_ mode: Dispatcher.Mode) async {
     let released = Latch()
     dispatcher.addStage()
@@ -38,14 +26,6 @@ struct ChainTests {
     released.open()
     #expect(await last.result.isSuccess)
     #expect(stage.model.count == count)
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func byAwaitRunInOrder(_ mode: Dispatcher.Mode) async throws {
-    for index in 0..<20 {
-      try await dispatcher.dispatch(action: CounterAction.note("\(index)"), mode: mode).get()
-    }
-    #expect(stage.model.notes == (0..<20).map { "\($0)" })
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode, Dispatcher.Mode.everyMode)

@@ -65,23 +65,6 @@ struct OrderTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func willDispatchRunsOnTheCallersThreadBeforeDispatchReturns(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, log) = (dispatcher, log)
-    let threads = Recorder<Int>()
-    let middleware = RecordingMiddleware("m", to: log) { _, _, _ in
-      threads.record(Here.thread)
-      return .pass
-    }
-    dispatcher.register(middleware: middleware)
-    let script = script(.returning)
-    await onOwnThread {
-      dispatcher.dispatch(action: script, mode: mode)
-      #expect(log.all.first == "m will stage")
-      #expect(threads.all == [Here.thread])
-    }
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
   func theCompletionReadsWhatWasWritten(_ mode: Dispatcher.Mode) async {
     let (dispatcher, stage) = (dispatcher, stage)
     let read = Recorder<[String]>()

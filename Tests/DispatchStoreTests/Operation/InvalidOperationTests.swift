@@ -67,7 +67,7 @@ struct InvalidOperationTests {
     let script = Script.answers { [log] action, _ in
       Script.Operation(action: action, store: other) { _, _ in log.record("ran") }
     }
-    await expectInvalid(script, "was made for store \"other\"", in: mode)
+    await expectInvalid(script, "in store \"stage\" was made for store \"other\"", in: mode)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

@@ -7,27 +7,6 @@ struct StoreIdentifierTests {
   private let steps = Recorder<String>()
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func onlyTheNamedStoreTakesPart(mode: Dispatcher.Mode) async {
-    for name in ["a", "b", "c"] { dispatcher.addProbe(name, to: steps) }
-    let result = await dispatcher.dispatch(storeIdentifier: "b", action: Ping(), mode: mode).result
-    #expect(result.stores.map(\.storeIdentifier) == ["b"])
-    #expect(steps.all == ["+b", "-b"])
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aNamedStoreOfAnotherActionTypeDoesNotRespond(mode: Dispatcher.Mode) async {
-    dispatcher.addProbe("a", to: steps)
-    let counter = dispatcher.register(store: .counter("counter"))
-    let result = await dispatcher.dispatch(
-      storeIdentifier: "counter", action: Ping(), mode: mode
-    ).result
-    #expect(result.isSuccess)
-    #expect(!result.hasResponders)
-    #expect(counter.version == 0)
-    #expect(steps.all.isEmpty)
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
   func anIdentifierThatWasNeverRegisteredIsAnError(mode: Dispatcher.Mode) async {
     dispatcher.addProbe("a", to: steps)
     let result = await dispatcher.dispatch(

@@ -1,17 +1,6 @@
 import DispatchStore
 import Testing
 
-private final class OperationOnlyReducer: Reducer<Counter, CounterAction> {
-  override func operation(
-    for action: CounterAction, in store: CounterStore
-  ) -> ActionOperation<Counter, CounterAction> {
-    ActionOperation(action: action, store: store) { operation, _, store in
-      store.updateModel { $0.notes.append("operation") }
-      operation.finish()
-    }
-  }
-}
-
 private final class NeitherReducer: Reducer<Counter, CounterAction> {}
 
 private final class QuietReducer: Reducer<Counter, CounterAction> {
@@ -27,21 +16,6 @@ private final class QuietReducer: Reducer<Counter, CounterAction> {
 @Suite(.timeLimit(.minutes(10)))
 struct ReducerTests {
   private let dispatcher = Dispatcher()
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aReducerMayReduceAndNoMore(mode: Dispatcher.Mode) async {
-    let store = dispatcher.register(store: .counter())
-    #expect(await dispatcher.dispatch(action: CounterAction.add(3), mode: mode).result.isSuccess)
-    #expect(store.model.count == 3)
-    #expect(store.version == 1)
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aReducerMayReturnAnOperationAndNoMore(mode: Dispatcher.Mode) async {
-    let store = dispatcher.register(store: CounterStore(reducer: OperationOnlyReducer()))
-    #expect(await dispatcher.dispatch(action: CounterAction.add(3), mode: mode).result.isSuccess)
-    #expect(store.model.notes == ["operation"])
-  }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func aReducerThatAnswersNothingFailsWithItsName(mode: Dispatcher.Mode) async {
@@ -85,19 +59,5 @@ struct ReducerTests {
       dispatcher.dispatch(Ping(), mode: .sync) { results.record($0.isSuccess) }
     }
     #expect(results.all == [true, true])
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func anOperationForAnotherStoreIsRefused(mode: Dispatcher.Mode) async {
-    let stranger = ProbeStore.probe("stranger")
-    let reducer = ClosureReducer<Int, Ping> { action, _ in
-      ActionOperation(action: action, store: stranger) { _, store in store.updateModel { $0 += 1 } }
-    }
-    dispatcher.register(store: ProbeStore(identifier: "own", model: 0, reducer: reducer))
-    let result = await dispatcher.dispatch(action: Ping(), mode: mode).result
-    #expect(result.errorCode == .invalidOperation)
-    let message = (result.error as? DispatchError)?.message ?? ""
-    #expect(message.contains("\"own\"") && message.contains("\"stranger\""))
-    #expect(stranger.model == 0)
   }
 }
