@@ -74,16 +74,6 @@ struct HandleTests {
     #expect(await handle.result.isSuccess)
   }
 
-  @Test func standForTheirDispatch() async {
-    let first = dispatcher.dispatch(action: Script.adds("first"), mode: .sync)
-    let copy = first
-    let second = dispatcher.dispatch(action: Script.adds("second"), mode: .sync)
-    #expect(first == copy)
-    #expect(first != second)
-    #expect(Set([first, copy, second]).count == 2)
-    #expect(first.dispatchID < second.dispatchID)
-  }
-
   @Test(arguments: Dispatcher.Mode.everyMode)
   func droppingOneCancelsNothing(_ mode: Dispatcher.Mode) async {
     let (dispatcher, ended, queued) = (dispatcher, Recorder<Bool>(), Latch())
@@ -142,15 +132,6 @@ struct HandleTests {
     }
     #expect(await after.result.isSuccess)
     #expect(log.all == ["2", "0", "1", "after"])
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func waitingForOneThatHasEndedDelaysNothing(_ mode: Dispatcher.Mode) async {
-    let ended = dispatcher.dispatch(action: Script.adds("ended"), mode: .sync)
-    let handle = dispatcher.dispatch(
-      action: Script.adds("after"), mode: mode, options: .after(ended))
-    #expect(await handle.result.isSuccess)
-    #expect(stage.model == ["ended", "after"])
   }
 
   @Test(arguments: Dispatcher.SendMode.everyMode)

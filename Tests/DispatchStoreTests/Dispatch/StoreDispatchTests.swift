@@ -14,15 +14,6 @@ struct StoreDispatchTests {
     return dispatcher
   }
 
-  @Test func hasReducedWhenItReturns() {
-    let dispatcher = makeDispatcher()
-    let result = store.dispatch(.add(4), mode: .sync).resultIfEnded
-    #expect(result?["counter"].isFinished == true)
-    #expect(store.model.count == 7)
-    #expect(store.version == 4)
-    withExtendedLifetime(dispatcher) {}
-  }
-
   @Test func failsWhereTheReducerThrows() {
     let dispatcher = makeDispatcher()
     let result = store.dispatch(.fail(4), mode: .sync).resultIfEnded

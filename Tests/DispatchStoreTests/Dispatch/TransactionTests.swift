@@ -116,14 +116,6 @@ struct TransactionTests {
     #expect(await log.first(2)[1].parent == handle.dispatchID)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func ofASequenceHaveTheSequenceAsParent(_ mode: Dispatcher.Mode) async {
-    let handle = dispatcher.dispatch(actions: [Script.adds("a"), Script.adds("b")], mode: mode)
-    _ = await handle.result
-    #expect(log.all.map(\.parent) == [handle.dispatchID, handle.dispatchID])
-    #expect(log.all[0].id != log.all[1].id)
-  }
-
   @Test func areUniqueAndRiseOnEachThread() async {
     let dispatcher = Dispatcher()
     let ids = Recorder<[DispatchID]>()

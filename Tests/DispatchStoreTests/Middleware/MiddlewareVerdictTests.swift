@@ -33,18 +33,6 @@ struct MiddlewareVerdictTests {
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
-  func aReplacementForOneStoreDoesNotReachTheOthers(mode: Dispatcher.Mode) async {
-    let a = dispatcher.register(store: .counter("a"))
-    let b = dispatcher.register(store: .counter("b"))
-    dispatcher.register(
-      middleware: RecordingMiddleware(will: { _, _, store in
-        store.identifier == "a" ? .replace(with: CounterAction.add(10)) : .pass
-      }))
-    _ = await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).result
-    #expect([a.model.count, b.model.count] == [10, 1])
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
   func aReplacementOfAnotherTypeFailsItsStoreAndNamesBothTypes(mode: Dispatcher.Mode) async {
     let store = dispatcher.register(store: .counter("s"))
     dispatcher.register(

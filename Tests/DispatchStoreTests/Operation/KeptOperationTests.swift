@@ -204,20 +204,6 @@ struct KeptOperationTests {
     #expect(seen.all.map(\.operation.action.value) == Array(0..<20))
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func mayBeDependedOnLongAfterItsEnd(_ mode: Dispatcher.Mode) async {
-    let (kept, log) = (Recorder<Operation>(), Recorder<String>())
-    _ = dispatcher.addVisited { operation in
-      kept.record(operation)
-      return nil
-    }
-    _ = await dispatcher.dispatch(action: Append(), mode: mode).result
-    let after = BlockOperation { log.record("after") }
-    after.addDependency(kept.all[0])
-    OperationQueue.wide(1).add(after)
-    #expect(await log.first(1) == ["after"])
-  }
-
   /// Until its block runs, the program has but a weak reference to it.
   @Test(arguments: Dispatcher.Mode.everyMode)
   func mayBeDependedOnInItsBlockByAWeakReference(_ mode: Dispatcher.Mode) async {

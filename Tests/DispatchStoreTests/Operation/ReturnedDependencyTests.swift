@@ -37,16 +37,6 @@ struct ReturnedDependencyTests {
     #expect(log.all == ["second", "first", "block"])
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func finishedOnesDelayNothing(_ mode: Dispatcher.Mode) async {
-    let dependency = BlockOperation {}
-    dependency.start()
-    let script = Script.waits(for: dependency)
-    let handle = await onOwnThread { [dispatcher] in dispatcher.dispatch(action: script, mode: mode)
-    }
-    #expect(await handle.result.isSuccess)
-  }
-
   /// Under Thread Sanitizer, also without a race between the two threads.
   @Test(arguments: Dispatcher.Mode.everyMode)
   func mayEndWhileTheReducerReturns(_ mode: Dispatcher.Mode) async {

@@ -4,48 +4,6 @@ import Testing
 
 @Suite("async", .timeLimit(.minutes(10)))
 struct AsyncModeTests {
-  @Test(arguments: [1, 2, 3])
-  func runsAsManyAtOnceAsTheQueueIsWideAndNoMore(_ width: Int) async {
-    let dispatcher = Dispatcher(queue: .wide(width))
-    dispatcher.addStage()
-    let crowd = Crowd(of: width)
-    let ends = Recorder<Int>()
-    for index in 0..<(12 * width) {
-      // Each thread stays until the crowd is complete, so that the queue must use its full width.
-      dispatcher.dispatch(action: Script.runs { _ in crowd.stay() }) { ends.record(index) }
-    }
-    _ = await ends.first(12 * width)
-    #expect(crowd.largest == width)
-  }
-
-  @Test func aWidthThatGrowsIsObeyedForWhatIsDispatchedNext() async {
-    let dispatcher = Dispatcher(queue: .wide(1))
-    dispatcher.addStage()
-    _ = await dispatcher.dispatch(action: Script.adds("first")).result
-    dispatcher.queue.maxConcurrentOperationCount = 2
-    let crowd = Crowd(of: 2)
-    let ends = Recorder<Int>()
-    for index in 0..<2 {
-      dispatcher.dispatch(action: Script.runs { _ in crowd.stay() }) { ends.record(index) }
-    }
-    _ = await ends.first(2)
-    #expect(crowd.largest == 2)
-  }
-
-  @Test func oneThatBlocksDelaysOnlyItself() async {
-    let dispatcher = Dispatcher(queue: .wide(2))
-    dispatcher.addStage()
-    let (began, released) = (Latch(), Latch())
-    let blocking = dispatcher.dispatch(action: Script.blocks(opening: began, until: released))
-    await began.opened()
-    for _ in 0..<100 {
-      _ = await dispatcher.dispatch(action: Script.adds("other")).result
-    }
-    #expect(!blocking.hasEnded)
-    released.open()
-    #expect(await blocking.result.isSuccess)
-  }
-
   @Test func storesThatDoNotWaitForEachOtherRunConcurrently() async {
     let dispatcher = Dispatcher(queue: .wide(2))
     dispatcher.addStage("left")

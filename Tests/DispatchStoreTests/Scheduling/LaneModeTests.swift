@@ -68,34 +68,6 @@ struct LaneModeTests {
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)
-  func eachProducersOwnOrderIsKept(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, log) = (dispatcher, log)
-    let (producers, actions) = (4, 100)
-    await onOwnThreads(producers) { producer in
-      for index in 0..<actions {
-        let script = Script.runs { _ in log.record("\(producer) \(index)") }
-        dispatcher.dispatch(action: script, mode: mode)
-      }
-    }
-    let entries = await log.first(producers * actions)
-    for producer in 0..<producers {
-      let own = entries.filter { $0.hasPrefix("\(producer) ") }
-      #expect(own == (0..<actions).map { "\(producer) \($0)" })
-    }
-  }
-
-  @Test(arguments: Dispatcher.Mode.laneModes)
-  func storesOfOneDispatchRunOneAfterTheOther(_ mode: Dispatcher.Mode) async {
-    for name in ["a", "b", "c"] { dispatcher.addStage(name) }
-    let script = Script.runs { [log] store in
-      log.record("+\(store.identifier)")
-      log.record("-\(store.identifier)")
-    }
-    _ = await dispatcher.dispatch(action: script, mode: mode).result
-    #expect(log.all == ["stage", "a", "b", "c"].flatMap { ["+\($0)", "-\($0)"] })
-  }
-
-  @Test(arguments: Dispatcher.Mode.laneModes)
   func aDispatchThatWaitsForAHandleKeepsItsPlace(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log) = (dispatcher, log)
     let released = Latch()
@@ -112,15 +84,5 @@ struct LaneModeTests {
     released.open()
     _ = await next.result
     #expect(log.all == ["slow", "waiting", "next"])
-  }
-
-  @Test(arguments: Dispatcher.Mode.laneModes)
-  func anErrorWedgesNoLane(_ mode: Dispatcher.Mode) async {
-    let failing: [Script] = [
-      .runs { _ in throw StageFright() }, .suspends { _ in throw StageFright() },
-      .controls { operation, _ in operation.finish(throwing: StageFright()) },
-    ]
-    for script in failing { dispatcher.dispatch(action: script, mode: mode) }
-    #expect(await dispatcher.dispatch(action: Script.adds("next"), mode: mode).result.isSuccess)
   }
 }

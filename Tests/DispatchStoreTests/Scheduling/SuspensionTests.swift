@@ -13,43 +13,6 @@ struct SuspensionTests {
     .runs(name) { [log] _ in log.record(name) }
   }
 
-  @Test(arguments: heldModes)
-  func stopsAsyncAndSerialAndNoOtherMode(_ mode: Dispatcher.Mode) async {
-    dispatcher.queue.isSuspended = true
-    let held = dispatcher.dispatch(action: records("held"), mode: mode)
-    for _ in 0..<20 {
-      dispatcher.dispatch(action: records("free"), mode: .sync)
-      _ = await dispatcher.dispatch(action: records("free"), mode: .mainThread).result
-    }
-    #expect(!held.hasEnded)
-    dispatcher.queue.isSuspended = false
-    #expect(await held.result.isSuccess)
-    #expect(log.all == Array(repeating: "free", count: 40) + ["held"])
-  }
-
-  @Test(arguments: heldModes)
-  func takesEffectBetweenTwoActions(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, log) = (Dispatcher(queue: .wide(1)), log)
-    dispatcher.addStage()
-    let queued = Latch()
-    let first = dispatcher.dispatch(
-      action: Script.runs { _ in
-        queued.wait()
-        dispatcher.queue.isSuspended = true
-        log.record("first")
-      }, mode: mode)
-    let second = dispatcher.dispatch(action: records("second"), mode: mode)
-    queued.open()
-    #expect(await first.result.isSuccess)
-    for _ in 0..<20 {
-      _ = await dispatcher.dispatch(action: Script.adds("free"), mode: .mainThread).result
-    }
-    #expect(!second.hasEnded)
-    #expect(log.all == ["first"])
-    dispatcher.queue.isSuspended = false
-    #expect(await second.result.isSuccess)
-  }
-
   @Test(arguments: heldModes, [false, true])
   func whatWasStartedEnds(_ mode: Dispatcher.Mode, _ queuesBeforeSuspension: Bool) async {
     let (began, released) = (Latch(), Latch())

@@ -1,1 +1,0 @@
-../../../DispatchStoreTests/Scheduling/CancelledWaitTests.swift
