@@ -190,19 +190,23 @@ struct CarriedTaskLocalTests {
   @Test(arguments: [StoreOwnership.strong, .weak])
   func doNotKeepWhatWasAround(_ ownership: StoreOwnership) async {
     let (dispatcher, deaths, count) = (dispatcher, EventCount(of: 10), EventCount(of: 10))
-    let outer = dispatcher.register(
-      store: Store(identifier: "outer", model: 0, reducer: PayloadReducer()))
-    let inner = Store(identifier: "inner", model: 0, reducer: NoteReducer())
+    let (outer, inner) = (dispatcher.addStage(), CounterStore.counter("inner"))
     dispatcher.register(store: inner, ownership: ownership)
     let token = outer.observe(.model) { _ in
-      dispatcher.dispatch(action: Note(), mode: .serial) { count.add() }
+      dispatcher.dispatch(action: CounterAction.add(1), mode: .serial) { count.add() }
     }
     for _ in 0..<10 {
-      _ = await outer.dispatch(Payload(object: Mortal(deaths)), mode: .serial(lane: "b")).result
+      let payload = Mortal(deaths)
+      let script = Script.suspends { store in
+        await Task.yield()
+        store.updateModel { $0.append("") }
+        withExtendedLifetime(payload) {}
+      }
+      _ = await outer.dispatch(script, mode: .serial(lane: "b")).result
     }
     await count.full()
     await deaths.full()
-    #expect(inner.model == 10)
+    #expect(inner.model.count == 10)
     token.cancel()
   }
 
@@ -224,25 +228,4 @@ struct CarriedTaskLocalTests {
     }
     #expect(others.count == 0)
   }
-}
-
-private struct Payload: ActionType {
-  let object: Mortal
-}
-
-private final class PayloadReducer: Reducer<Int, Payload> {
-  override func operation(
-    for action: Payload, in store: Store<Int, Payload>
-  ) -> ActionOperation<Int, Payload> {
-    ActionOperation(action: action, store: store) { _, store in
-      await Task.yield()
-      store.updateModel { $0 += 1 }
-    }
-  }
-}
-
-private struct Note: ActionType {}
-
-private final class NoteReducer: Reducer<Int, Note> {
-  override func reduce(into model: inout Int, action: Note) { model += 1 }
 }

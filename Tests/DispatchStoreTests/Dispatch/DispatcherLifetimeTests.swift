@@ -7,19 +7,23 @@ import Testing
     let (hasBegun, mayEnd) = (Latch(), Latch())
     weak var dropped: Dispatcher?
     let handles: [DispatchHandle]
-    let store: Store<Int, LifetimeAction>
+    let store: Stage
+    let held = Script.suspends { store in
+      hasBegun.open()
+      await mayEnd.opened()
+      store.updateModel { $0.append("ended") }
+    }
     do {
       let dispatcher = Dispatcher(name: "dropped")
       dropped = dispatcher
-      store = dispatcher.register(
-        store: Store(model: 0, reducer: LifetimeReducer(hasBegun: hasBegun, mayEnd: mayEnd)))
-      handles = (0..<3).map { _ in dispatcher.dispatch(action: LifetimeAction(), mode: mode) }
+      store = dispatcher.addStage()
+      handles = (0..<3).map { _ in dispatcher.dispatch(action: held, mode: mode) }
     }
     await hasBegun.opened()
     #expect(dropped != nil)
     mayEnd.open()
     for handle in handles { #expect(await handle.result.isSuccess) }
-    #expect(store.model == 3)
+    #expect(store.model.count == 3)
   }
 
   @Test(
@@ -28,17 +32,15 @@ import Testing
   func aDispatcherThatIsDroppedLivesOnUntilWhatWaitsForAnotherHasEnded(mode: Dispatcher.Mode) async
   {
     let (hasBegun, mayEnd) = (Latch(), Latch())
-    let other = Dispatcher(name: "other")
-    other.register(
-      store: Store(model: 0, reducer: LifetimeReducer(hasBegun: hasBegun, mayEnd: mayEnd)))
-    let first = other.dispatch(action: LifetimeAction())
-    let store: Store<Int, PlainAction>
+    let other = makeStage(Dispatcher(name: "other")).dispatcher
+    let first = other.dispatch(action: Script.holds(opening: hasBegun, until: mayEnd))
+    let store: CounterStore
     let handles: [DispatchHandle]
     do {
       let dispatcher = Dispatcher(name: "dropped")
-      store = dispatcher.register(store: Store(model: 0, reducer: PlainReducer()))
+      store = dispatcher.register(store: .counter())
       handles = (0..<3).map { _ in
-        dispatcher.dispatch(action: PlainAction(), mode: mode, options: .after(first))
+        dispatcher.dispatch(action: CounterAction.add(1), mode: mode, options: .after(first))
       }
     }
     await hasBegun.opened()
@@ -47,7 +49,7 @@ import Testing
     for (index, handle) in handles.enumerated() {
       #expect(await handle.result.isSuccess == (index != 1))
     }
-    #expect(store.model == 2)
+    #expect(store.model.count == 2)
   }
 
   enum KeyUse: CaseIterable {
@@ -58,18 +60,18 @@ import Testing
   func aLanesKeyMayDispatchWhenItIsReleased(use: KeyUse) async {
     let count = Load.count(500)
     let (dispatcher, released) = (Dispatcher(name: "lanes"), EventCount(of: 4 * count))
-    dispatcher.register(.after(PlainAction.self) { _, _ in })
-    let store = dispatcher.register(store: Store(model: 0, reducer: PlainReducer()))
+    dispatcher.register(.after(CounterAction.self) { _, _ in })
+    let store = dispatcher.register(store: .counter())
     await withDiscardingTaskGroup { group in
       for task in 0..<4 {
         group.addTask {
           for number in 0..<count {
             let key = DispatchingKey(number: 4 * number + task, dispatcher, released)
             switch use {
-            case .send: await store.send(PlainAction(), mode: .serial(lane: key))
-            case .dispatch: await store.dispatch(PlainAction(), mode: .serial(lane: key)).ended()
+            case .send: await store.send(.add(1), mode: .serial(lane: key))
+            case .dispatch: await store.dispatch(.add(1), mode: .serial(lane: key)).ended()
             case .list:
-              let actions = [PlainAction(), PlainAction()]
+              let actions = [CounterAction.add(1), .add(1)]
               await dispatcher.dispatch(actions: actions, mode: .serial(lane: key)).ended()
             }
           }
@@ -78,25 +80,19 @@ import Testing
     }
     await released.full()
     #expect(await dispatcher.drain().isComplete)
-    #expect(store.model == (use == .list ? 12 : 8) * count)
+    #expect(store.model.count == (use == .list ? 12 : 8) * count)
   }
 
   @Test func aSynchronousDispatchKeepsNothingOfTheLaneThatItsRecordWasUsedIn() async {
-    let (hasBegun, mayEnd) = (Latch(), Latch())
-    let other = Dispatcher(name: "other")
-    other.register(
-      store: Store(model: 0, reducer: LifetimeReducer(hasBegun: hasBegun, mayEnd: mayEnd)))
-    let dispatcher = Dispatcher(name: "dispatcher")
-    let store = dispatcher.register(store: Store(model: 0, reducer: PlainReducer()))
-    let waits = Latch()
+    let (waits, mayEnd, ended) = (Latch(), Latch(), Latch())
+    let (dispatcher, action) = (Dispatcher(name: "dispatcher"), CounterAction.add(1))
+    let store = dispatcher.register(store: .counter())
     // On the pool's thread, whose spare records have run in lanes that have gone.
-    for lane in 0..<100 { dispatcher.dispatch(action: PlainAction(), mode: .serial(lane: lane)) }
-    let first = other.dispatch(action: LifetimeAction())
-    let ended = Latch()
-    dispatcher.dispatch(action: PlainAction(), mode: .serial(lane: "last")) {
+    for lane in 0..<100 { dispatcher.dispatch(action: action, mode: .serial(lane: lane)) }
+    let first = dispatchElsewhere(until: mayEnd)
+    dispatcher.dispatch(action: action, mode: .serial(lane: "last")) {
       waits.open()
-      let handle = dispatcher.dispatch(
-        action: PlainAction(), mode: .sync, options: .after(first))
+      let handle = dispatcher.dispatch(action: action, mode: .sync, options: .after(first))
       #expect(handle.resultIfEnded?.isSuccess == true)
       ended.open()
     }
@@ -105,11 +101,9 @@ import Testing
     await ended.opened()
     // The other lanes run beside that one.
     #expect(await dispatcher.drain().isComplete)
-    #expect(store.model == 102)
+    #expect(store.model.count == 102)
   }
 }
-
-private struct PlainAction: ActionType {}
 
 /// A key whose release dispatches.
 private final class DispatchingKey: Hashable, Sendable {
@@ -128,35 +122,7 @@ private final class DispatchingKey: Hashable, Sendable {
   func hash(into hasher: inout Hasher) { hasher.combine(number) }
 
   deinit {
-    dispatcher.dispatch(PlainAction(), mode: .sync)
+    dispatcher.dispatch(CounterAction.add(1), mode: .sync)
     released.add()
-  }
-}
-
-private final class PlainReducer: Reducer<Int, PlainAction> {
-  override func reduce(into model: inout Int, action: PlainAction) {
-    model += 1
-  }
-}
-
-private struct LifetimeAction: ActionType {}
-
-private final class LifetimeReducer: Reducer<Int, LifetimeAction> {
-  private let hasBegun: Latch
-  private let mayEnd: Latch
-
-  init(hasBegun: Latch, mayEnd: Latch) {
-    self.hasBegun = hasBegun
-    self.mayEnd = mayEnd
-  }
-
-  override func operation(
-    for action: LifetimeAction, in store: Store<Int, LifetimeAction>
-  ) -> ActionOperation<Int, LifetimeAction> {
-    ActionOperation(action: action, store: store) { [hasBegun, mayEnd] _, store in
-      hasBegun.open()
-      await mayEnd.opened()
-      store.updateModel { $0 += 1 }
-    }
   }
 }

@@ -16,30 +16,18 @@ struct NestedDispatchTests {
     #expect(faults.isEmpty, "\(faults.count) faults, such as \(faults.prefix(3))")
   }
 
-  private struct Begin: ActionType {
-    let world: NestingWorld
-  }
-
-  private final class BeginReducer: Reducer<Int, Begin> {
-    override func operation(
-      for action: Begin, in store: Store<Int, Begin>
-    ) -> ActionOperation<Int, Begin> {
-      ActionOperation(action: action, store: store) { action, store async in
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func areTheParentsOfWhatTheyDispatchInATaskToo(_ mode: Dispatcher.Mode) async {
+    let dispatcher = makeStage().dispatcher
+    for seed in 0..<Load.count(100, long: 2_000) {
+      let world = NestingWorld(seed: UInt64(seed))
+      let begin = Script.suspends { _ in
         for round in 0..<3 {
-          action.world.dispatch(UInt64(round))
+          world.dispatch(UInt64(round))
           await Task.yield()
         }
       }
-    }
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func areTheParentsOfWhatTheyDispatchInATaskToo(_ mode: Dispatcher.Mode) async {
-    let dispatcher = Dispatcher()
-    dispatcher.register(store: Store<Int, Begin>(model: 0, reducer: BeginReducer()))
-    for seed in 0..<Load.count(100, long: 2_000) {
-      let world = NestingWorld(seed: UInt64(seed))
-      let handle = dispatcher.dispatch(action: Begin(world: world), mode: mode)
+      let handle = dispatcher.dispatch(action: begin, mode: mode)
       _ = await handle.result
       let faults = world.faults(in: handle.dispatchID)
       #expect(faults.isEmpty, "seed \(seed): \(faults.prefix(3))")

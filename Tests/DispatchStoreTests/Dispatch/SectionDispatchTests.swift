@@ -34,26 +34,13 @@ enum SectionPlace: CaseIterable {
     case .read:
       held.withModel { _ in body() }
     case .reduction, .observedReduction:
-      let reducing = dispatcher.register(
-        store: ProbeStore(identifier: "reducing", model: 0, reducer: BodyReducer(body)))
+      let reducing = dispatcher.register(store: .reducing("reducing", body))
       let other = reducing.observe(.model) { _ in events.record("observed") }
       if self == .reduction { other.cancel() }
       reducing.dispatch(Ping(), mode: .sync)
     }
     withExtendedLifetime(token) {}
     events.record("left")
-  }
-}
-
-private final class BodyReducer: Reducer<Int, Ping> {
-  private let body: @Sendable () throws -> Void
-
-  init(_ body: @escaping @Sendable () throws -> Void) {
-    self.body = body
-  }
-
-  override func reduce(into model: inout Int, action: Ping) throws {
-    try body()
   }
 }
 
@@ -349,11 +336,11 @@ struct SectionDispatchTests {
     let dispatcher = Dispatcher()
     let counter = dispatcher.register(store: CounterStore.counter("counter"))
     let tasks = Recorder<Task<DispatchResult, Never>>()
-    let reducer = BodyReducer {
-      tasks.record(Task.immediate { await counter.send(.add(1)).result })
-      throw CounterFailure()
-    }
-    dispatcher.register(store: ProbeStore(identifier: "failing", model: 0, reducer: reducer))
+    dispatcher.register(
+      store: .reducing("failing") {
+        tasks.record(Task.immediate { await counter.send(.add(1)).result })
+        throw CounterFailure()
+      })
     dispatcher.dispatch(Ping(), mode: .sync, options: .atomic)
     #expect(await tasks.all[0].value.error is CancellationError)
     #expect(counter.version == 0)
@@ -433,11 +420,11 @@ struct SectionDispatchTests {
     let (dispatcher, log) = (Dispatcher(), Recorder<String>())
     dispatcher.addProbe("a", style: .returning, to: log)
     let counter = dispatcher.register(store: CounterStore.counter("counter"))
-    let reducer = BodyReducer {
-      log.record("b")
-      dispatcher.dispatch(action: CounterAction.add(1), mode: .serial(lane: "other"))
-    }
-    dispatcher.register(store: ProbeStore(identifier: "b", model: 0, reducer: reducer))
+    dispatcher.register(
+      store: .reducing("b") {
+        log.record("b")
+        dispatcher.dispatch(action: CounterAction.add(1), mode: .serial(lane: "other"))
+      })
     dispatcher.addProbe("c", style: .returning, to: log)
     #expect(await dispatcher.send(Ping(), mode: mode).isSuccess)
     await dispatcher.send(CounterAction.add(1), mode: .serial(lane: "other"))

@@ -165,7 +165,7 @@ struct SendTests {
   @Test(arguments: modes.filter { $0 != .mainThread })
   func aTaskThatIsCancelledBetweenTwoStoresBeginsNoBlock(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log) = (dispatcher, log)
-    dispatcher.register(store: Store(identifier: "a", model: 0, reducer: CancellingReducer()))
+    dispatcher.register(store: .reducing("a") { withUnsafeCurrentTask { $0?.cancel() } })
     dispatcher.addProbe("b", waitFor: ["a"], style: .suspending, to: log)
     let result = await Task { await dispatcher.send(Ping(), mode: mode) }.value
     #expect(result["a"].isFinished == true)
@@ -703,12 +703,5 @@ struct SendLoadTests {
     #expect(store.model >= ended)
     #expect(await dispatcher.send(Ping(), mode: mode).isSuccess)
     await dispatcher.lanesAreGone()
-  }
-}
-
-/// Cancels the task in which it runs.
-private final class CancellingReducer: Reducer<Int, Ping> {
-  override func reduce(into model: inout Int, action: Ping) {
-    withUnsafeCurrentTask { $0?.cancel() }
   }
 }

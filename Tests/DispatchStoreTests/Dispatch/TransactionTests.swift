@@ -81,18 +81,10 @@ struct TransactionTests {
     }
   }
 
-  /// Dispatches to another dispatcher from inside a reduction.
-  private final class ForwardingReducer: Reducer<Int, Ping> {
-    let other: Dispatcher
-    init(to other: Dispatcher) { self.other = other }
-    override func reduce(into model: inout Int, action: Ping) {
-      other.dispatch(action: Script.adds("forwarded"))
-    }
-  }
-
   @Test func areTheCauseOfWhatHooksDispatchAlsoInsideAReduction() async {
     let (dispatcher, first, causes) = (dispatcher, Dispatcher(), Recorder<DispatchID?>())
-    first.register(store: Store(model: 0, reducer: ForwardingReducer(to: dispatcher)))
+    first.register(
+      store: .reducing("forwards") { dispatcher.dispatch(action: Script.adds("forwarded")) })
     dispatcher.register(
       middleware: RecordingMiddleware(will: { transaction, action, _ in
         if "\(action)" == "forwarded" {

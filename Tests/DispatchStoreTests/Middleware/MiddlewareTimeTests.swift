@@ -3,20 +3,6 @@ import DispatchStoreTesting
 import Foundation
 import Testing
 
-/// Reduces in the time that a closure takes.
-private final class PassingReducer: Reducer<Int, Ping> {
-  private let pass: @Sendable () -> Void
-
-  init(_ pass: @escaping @Sendable () -> Void) {
-    self.pass = pass
-  }
-
-  override func reduce(into model: inout Int, action: Ping) {
-    pass()
-    model += 1
-  }
-}
-
 /// The times in `didDispatch`, by a clock that the test advances.
 @Suite("The times of a store's part", .timeLimit(.minutes(10)))
 struct MiddlewareTimeTests {
@@ -67,8 +53,7 @@ struct MiddlewareTimeTests {
   func ofAnAtomicActionAreThoseOfAllOfIt(mode: Dispatcher.Mode, options: DispatchOptions) async {
     let clock = clock
     for name in ["a", "b", "c"] {
-      let reducer = PassingReducer { clock.advance(by: .seconds(2)) }
-      dispatcher.register(store: ProbeStore(identifier: name, model: 0, reducer: reducer))
+      dispatcher.register(store: .reducing(name) { clock.advance(by: .seconds(2)) })
     }
     let handle = dispatcher.dispatch(action: Ping(), mode: mode, options: options)
     #expect(await handle.result.isSuccess)

@@ -5,16 +5,6 @@ import Testing
 /// Once their work has ended, no queue and no thread keeps a store, a dispatcher or a middleware.
 @Suite("Release of stores and dispatchers", .serialized, .timeLimit(.minutes(10)))
 struct StoreReleaseTests {
-  private final class KeptReducer: Reducer<Int, Ping> {
-    private let mortal: Mortal
-
-    init(_ mortal: Mortal) {
-      self.mortal = mortal
-    }
-
-    override func reduce(into model: inout Int, action: Ping) { model += 1 }
-  }
-
   /// What threads do after they have dispatched.
   enum Afterwards: CaseIterable, Sendable {
     case idle, gone
@@ -22,7 +12,8 @@ struct StoreReleaseTests {
 
   /// A store that counts its release.
   private static func store(_ name: String, _ ends: EventCount) -> ProbeStore {
-    ProbeStore(identifier: name, model: 0, reducer: KeptReducer(Mortal(ends)))
+    let mortal = Mortal(ends)
+    return .reducing(name) { withExtendedLifetime(mortal) {} }
   }
 
   /// Dispatches on several threads, and calls `body` once all has ended and the threads are idle or gone.

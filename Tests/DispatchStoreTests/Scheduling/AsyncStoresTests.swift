@@ -6,10 +6,6 @@ import Testing
 struct AsyncStoresTests {
   private typealias Count = Store<Int, Script>
 
-  private final class CountingReducer: Reducer<Int, Script> {
-    override func reduce(into model: inout Int, action: Script) { model += 1 }
-  }
-
   private let dispatcher = Dispatcher(queue: .wide(2))
   private let began = Latch()
   private let released = Latch()
@@ -18,8 +14,9 @@ struct AsyncStoresTests {
   private func addCount(
     _ identifier: String, waitFor: WaitFor = [], to other: Dispatcher? = nil
   ) -> Count {
-    (other ?? dispatcher).register(
-      store: Store(identifier: identifier, model: 0, reducer: CountingReducer()), waitFor: waitFor)
+    let reducer = FunctionReducer<Int, Script> { count, _ in count += 1 }
+    return (other ?? dispatcher).register(
+      store: Store(identifier: identifier, model: 0, reducer: reducer), waitFor: waitFor)
   }
 
   /// What blocks the thread of the store "blocking".

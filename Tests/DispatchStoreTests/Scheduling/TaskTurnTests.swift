@@ -45,6 +45,11 @@ struct TaskTurnTests {
     await dispatcher.lanesAreGone()
   }
 
+  private static var context: String {
+    let task = withUnsafeCurrentTask { $0 == nil ? "no task" : "a task" }
+    return "\(carried) \(producer) \(task)"
+  }
+
   /// `willDispatch` runs in the caller's task.
   @Test func reducesOnTheLanesThreadWithTheCarriedValuesAndNoOthers() async {
     let dispatcher = Dispatcher(name: "carrying", carrying: [CarriedTaskLocal(Self.$carried)])
@@ -52,16 +57,18 @@ struct TaskTurnTests {
     let (hasBegun, mayEnd) = (EventCount(of: 1), DispatchSemaphore(value: 0))
     let holder = dispatcher.register(
       store: Store(identifier: "holder", reducer: HoldingReducer(hasBegun, until: mayEnd)))
-    let store = dispatcher.register(
-      store: Store(identifier: "turns", reducer: ContextReducer(to: log)))
-    let observer = store.observe(.model) { _ in log.record("observer " + ContextReducer.context) }
+    let reducer = FunctionReducer<Turns, Turn> { (_: inout Turns, _: Turn) in
+      log.record("reducer " + Self.context)
+    }
+    let store = dispatcher.register(store: Store(identifier: "turns", reducer: reducer))
+    let observer = store.observe(.model) { _ in log.record("observer " + Self.context) }
     let first = holder.dispatch(Turn(producer: 0, step: nil), mode: mode)
     await hasBegun.full()
     let sent = Task {
       await Self.$carried.withValue("c") {
         await Self.$producer.withValue(3) {
           await store.send(Turn(producer: 3, step: nil), mode: .init(mode)!) { _ in
-            log.record("completion " + ContextReducer.context)
+            log.record("completion " + Self.context)
           }
         }
       }
@@ -130,7 +137,12 @@ struct TaskTurnTests {
   @Test func mixWithThoseOfBlocksAndOfDispatches() async {
     let store = dispatcher.register(store: Store(identifier: "turns", reducer: TurnReducer()))
     let (count, lane) = (Load.count(200), Dispatcher.Mode.serial(lane: "turns"))
-    dispatcher.register(store: Store(identifier: "block", reducer: SendingReducer(to: store, lane)))
+    let sends = ClosureReducer<Turns, Turn> { action, block in
+      ActionOperation(action: action, store: block) { action, _ async in
+        await store.send(action, mode: lane)
+      }
+    }
+    dispatcher.register(store: Store(identifier: "block", reducer: sends))
     await withDiscardingTaskGroup { group in
       for producer in 0..<4 {
         group.addTask {
@@ -163,8 +175,10 @@ extension TaskTurnTests {
     let first = dispatcher.register(
       store: Store(identifier: "first", reducer: HoldingReducer(hasBegun, until: mayEnd)))
     let second = dispatcher.register(store: Store(identifier: "second", reducer: TurnReducer()))
-    let visits = dispatcher.register(
-      store: Store(identifier: "visits", reducer: VisitingReducer(of: home)))
+    let visit = ClosureReducer<Turns, Turn> { action, store in
+      ActionOperation(action: action, store: store) { _, _ async in await home.visit() }
+    }
+    let visits = dispatcher.register(store: Store(identifier: "visits", reducer: visit))
     let observer = second.observe(.model) { _ in
       visits.dispatch(Turn(producer: 0, step: nil), mode: .sync)
     }
@@ -195,39 +209,6 @@ private final class HoldingReducer: Reducer<Turns, Turn> {
   }
 }
 
-/// Records in which context it reduces.
-private final class ContextReducer: Reducer<Turns, Turn> {
-  private let log: Recorder<String>
-
-  init(to log: Recorder<String>) {
-    self.log = log
-  }
-
-  static var context: String {
-    let task = withUnsafeCurrentTask { $0 == nil ? "no task" : "a task" }
-    return "\(TaskTurnTests.carried) \(TaskTurnTests.producer) \(task)"
-  }
-
-  override func reduce(into model: inout Turns, action: Turn) {
-    log.record("reducer " + Self.context)
-  }
-}
-
-/// Its block visits an actor.
-private final class VisitingReducer: Reducer<Turns, Turn> {
-  private let home: Home
-
-  init(of home: Home) {
-    self.home = home
-  }
-
-  override func operation(
-    for action: Turn, in store: Store<Turns, Turn>
-  ) -> ActionOperation<Turns, Turn> {
-    ActionOperation(action: action, store: store) { [home] _, _ async in await home.visit() }
-  }
-}
-
 private struct Turn: ActionType {
   let producer: Int
   /// Nil where neither the order nor the task's values count.
@@ -246,24 +227,6 @@ private final class TurnReducer: Reducer<Turns, Turn> {
     guard let step = action.step else { return }
     if TaskTurnTests.producer != action.producer, TaskTurnTests.producer >= 0 { model.foreign += 1 }
     if model.steps[action.producer] == step { model.steps[action.producer] += 1 }
-  }
-}
-
-/// Its block sends the action on.
-private final class SendingReducer: Reducer<Turns, Turn> {
-  private let target: Store<Turns, Turn>
-  private let mode: Dispatcher.Mode
-
-  init(to target: Store<Turns, Turn>, _ mode: Dispatcher.Mode) {
-    (self.target, self.mode) = (target, mode)
-  }
-
-  override func operation(
-    for action: Turn, in store: Store<Turns, Turn>
-  ) -> ActionOperation<Turns, Turn> {
-    ActionOperation(action: action, store: store) { [target, mode] action, _ async in
-      await target.send(action, mode: mode)
-    }
   }
 }
 

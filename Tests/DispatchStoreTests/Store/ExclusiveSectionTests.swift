@@ -24,19 +24,6 @@ enum ExclusiveMisuse: String, CaseIterable, Codable {
   }
 }
 
-/// Reduces by a closure.
-private final class SectionReducer: Reducer<Int, Ping> {
-  private let body: @Sendable () -> Void
-
-  init(_ body: @escaping @Sendable () -> Void) {
-    self.body = body
-  }
-
-  override func reduce(into model: inout Int, action: Ping) {
-    body()
-  }
-}
-
 extension ExclusiveMisuse {
   fileprivate func commit(to store: CounterStore) {
     switch self {
@@ -77,8 +64,7 @@ private func misuse(_ misuse: ExclusiveMisuse, ofOther: Bool, in place: Exclusiv
     let held = (dispatcher.store(with: "held") as! ProbeStore)
     if ofOther { misuse.commit(to: other) } else { misuse.commit(to: held) }
   }
-  let held = dispatcher.register(
-    store: ProbeStore(identifier: "held", model: 0, reducer: SectionReducer(body)))
+  let held = dispatcher.register(store: .reducing("held", body))
   switch place {
   case .updateModel: held.updateModel { _ in body() }
   case .withModel: held.withModel { _ in body() }

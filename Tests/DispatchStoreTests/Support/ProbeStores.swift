@@ -95,6 +95,17 @@ extension Store where Model == Int, Action == Ping {
     }
     return ProbeStore(identifier: identifier, model: model, reducer: reducer)
   }
+
+  /// A store that is not registered, and whose reduction counts its actions and calls a closure.
+  static func reducing(
+    _ identifier: String, _ body: @escaping @Sendable () throws -> Void
+  ) -> ProbeStore {
+    let reducer = FunctionReducer<Int, Ping> { count, _ in
+      count += 1
+      try body()
+    }
+    return ProbeStore(identifier: identifier, model: 0, reducer: reducer)
+  }
 }
 
 extension Store where Model == Int, Action == Ping {
