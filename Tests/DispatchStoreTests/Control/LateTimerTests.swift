@@ -151,11 +151,9 @@ struct LateTimerTests {
   @Test(arguments: Way.all)
   func aReductionIsTimedOutToo(_ way: Way) async {
     let clock = clock
-    dispatcher.register(
-      store: Store<Ticks, Tick>(
-        identifier: "ticks", reducer: TickReducer { clock.advance(by: Self.second) }))
+    dispatcher.register(store: .reducing("ticks") { clock.advance(by: Self.second) })
     for options in [DispatchOptions.timeout(Self.second), [.timeout(Self.second), .named("tick")]] {
-      let task = dispatcher.begin(action: Tick(), way.mode, options, sends: way.sends)
+      let task = dispatcher.begin(action: Ping(), way.mode, options, sends: way.sends)
       let result = await task.value
       expectTimedOut(result)
       #expect(result["ticks"].isFinished == true)
@@ -166,16 +164,14 @@ struct LateTimerTests {
   func whatItsCallerWaitsForSetsNoTimerIfItEndsAtOnce(sends: Bool) async {
     let (dispatcher, counts) = (dispatcher, Recorder<Int>())
     let timers = dispatcher.timers
-    let store = dispatcher.register(
-      store: Store<Ticks, Tick>(
-        identifier: "ticks", reducer: TickReducer { counts.record(timers.count) }))
+    let store = dispatcher.register(store: .reducing("ticks") { counts.record(timers.count) })
     let options = DispatchOptions.timeout(Self.second)
     if sends {
-      #expect(await dispatcher.send(Tick(), mode: .serial, options: options).isSuccess)
+      #expect(await dispatcher.send(Ping(), mode: .serial, options: options).isSuccess)
     } else {
-      await onOwnThread { _ = dispatcher.dispatch(action: Tick(), mode: .sync, options: options) }
+      await onOwnThread { _ = dispatcher.dispatch(action: Ping(), mode: .sync, options: options) }
     }
-    #expect(counts.all == [0] && store.model.count == 1)
+    #expect(counts.all == [0] && store.model == 1)
     // Not where it has to wait.
     let (free, log) = (Latch(), log)
     let holder = dispatcher.dispatch(
@@ -186,16 +182,16 @@ struct LateTimerTests {
     _ = await log.first(1)
     async let other =
       sends
-      ? dispatcher.send(Tick(), mode: .serial, options: options)
+      ? dispatcher.send(Ping(), mode: .serial, options: options)
       : onOwnThread {
         dispatcher.dispatch(
-          action: Tick(), mode: .sync, options: [.after(holder), .timeout(Self.second)]
+          action: Ping(), mode: .sync, options: [.after(holder), .timeout(Self.second)]
         )
         .resultIfEnded!
       }
     await dispatcher.timersAreSet(1)
     free.open()
-    #expect(await other.isSuccess && store.model.count == 2)
+    #expect(await other.isSuccess && store.model == 2)
   }
 
   /// Limits that have passed by the time at which anything can have run.
@@ -236,24 +232,5 @@ private final class SleeplessClock: Clock {
   func sleep(until deadline: Instant, tolerance: Duration?) async throws {
     await Latch().openedOrCancelled()
     throw CancellationError()
-  }
-}
-
-private struct Tick: ActionType {}
-
-private struct Ticks: ModelType {
-  var count = 0
-}
-
-private final class TickReducer: Reducer<Ticks, Tick> {
-  private let body: @Sendable () -> Void
-
-  init(_ body: @escaping @Sendable () -> Void) {
-    self.body = body
-  }
-
-  override func reduce(into model: inout Ticks, action: Tick) {
-    model.count += 1
-    body()
   }
 }

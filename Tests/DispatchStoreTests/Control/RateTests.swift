@@ -491,19 +491,10 @@ struct RateTests {
     #expect(log.all == ["runs 1", "1 true"])
   }
 
-  /// Records the actions of each dispatch that ends.
-  private final class Ends: Middleware {
-    let counts = Recorder<Int>()
-
-    func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
-      counts.record(dispatch.actions.count)
-    }
-  }
-
   @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
   func aListThatWasAcceptedBeginsAlsoAfterAShutDown(_ mode: Dispatcher.Mode) async {
-    let ends = Ends()
-    dispatcher.register(middleware: ends)
+    let counts = Recorder<Int>()
+    dispatcher.register(middleware: EndHook { info, _ in counts.record(info.actions.count) })
     let handle = dispatcher.dispatch(
       actions: [runs("1"), runs("2")], mode: mode, options: .debounced("k", for: Self.second))
     dispatcher.shutDown()
@@ -511,7 +502,7 @@ struct RateTests {
     #expect(await handle.result.isSuccess)
     #expect(log.all == ["runs 1", "runs 2"])
     #expect(await dispatcher.drain().isComplete)
-    #expect(ends.counts.all.filter { $0 == 2 }.count == 1)
+    #expect(counts.all.filter { $0 == 2 }.count == 1)
   }
 
   private struct Tick: ActionType {}

@@ -342,19 +342,10 @@ struct TimeLimitTests {
     #expect(await log.first(2) == ["stage", "audit"])
   }
 
-  /// Records the results that the hook at the end of dispatches gets.
-  private final class Ends: Middleware {
-    let results = Recorder<DispatchResult>()
-
-    func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
-      results.record(result)
-    }
-  }
-
   @Test(arguments: queuedModes)
   func afterTheirDeadlineTheHookAtTheEndGetsTheResultOfTheHandle(_ mode: Dispatcher.Mode) async {
-    let (free, log, ends) = (Latch(), log, Ends())
-    dispatcher.register(middleware: ends)
+    let (free, log, ends) = (Latch(), log, Recorder<DispatchResult>())
+    dispatcher.register(middleware: EndHook { _, result in ends.record(result) })
     let script = Script.runs { _ in
       log.record("began")
       free.wait()
@@ -364,7 +355,7 @@ struct TimeLimitTests {
     await clock.pass(Self.second)
     let result = await handle.result
     free.open()
-    let ended = await ends.results.first(1)[0]
+    let ended = await ends.first(1)[0]
     #expect(result["stage"].isCancelled == true)
     #expect("\(ended)" == "\(result)")
   }

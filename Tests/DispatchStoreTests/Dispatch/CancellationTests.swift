@@ -9,11 +9,6 @@ struct CancellationTests {
   var (dispatcher, stage) = makeStage()
   let log = Recorder<String>()
 
-  /// Whether the stage's operation had started, where it ended as cancelled.
-  private func hasStarted(_ result: DispatchResult) -> Bool? {
-    if case .cancelled(let hasStarted) = result["stage"] { hasStarted } else { nil }
-  }
-
   private func records(_ name: String) -> Script {
     .runs(name) { [log] _ in log.record(name) }
   }
@@ -27,7 +22,7 @@ struct CancellationTests {
     let next = dispatcher.dispatch(action: records("next"), mode: mode)
     cancelled.cancel()
     // It ends although the lane is still held.
-    #expect(hasStarted(await cancelled.result) == false)
+    #expect(await cancelled.result["stage"].wasCancelled(afterItsStart: false))
     #expect(!holder.hasEnded)
     released.open()
     #expect(await next.result.isSuccess)
@@ -131,7 +126,7 @@ struct CancellationTests {
       }, mode: mode)
     await began.opened()
     handle.cancel()
-    #expect(hasStarted(await handle.result) == true)
+    #expect(await handle.result["stage"].wasCancelled(afterItsStart: true))
     #expect(await dispatcher.dispatch(action: records("next"), mode: mode).result.isSuccess)
   }
 

@@ -112,16 +112,10 @@ struct EffectTests {
   @Test func followNoActionThatWasVetoed() async {
     let log = log
     dispatcher.addStage()
-    dispatcher.register(middleware: Vetoing())
+    dispatcher.register(middleware: RecordingMiddleware(will: { _, _, _ in .veto(reason: "no") }))
     dispatcher.register(effect: Effect(Script.self) { _, _ in log.record("effect") })
     await dispatcher.dispatch(action: Script.adds("a")).settled()
     #expect(log.all.isEmpty)
-  }
-
-  private final class Vetoing: Middleware {
-    func willDispatch(
-      transaction: DispatchInfo, action: any ActionType, in store: any StoreType
-    ) throws -> MiddlewareVerdict { .veto(reason: "no") }
   }
 
   @Test(arguments: modes)

@@ -23,12 +23,12 @@ struct DrainTests {
   /// A hook may keep what it has got of a dispatch.
   @Test(arguments: modes)
   func endsWhereAHookHasKeptAnEndedSequence(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, hook) = (Dispatcher(), KeepingMiddleware())
+    let (dispatcher, kept) = (Dispatcher(), Recorder<DispatchInfo>())
     dispatcher.addStage()
-    dispatcher.register(middleware: hook)
+    dispatcher.register(middleware: EndHook { info, _ in kept.record(info) })
     let scripts = [Script.adds("a"), Script.adds("b")]
     #expect(await dispatcher.dispatch(actions: scripts, mode: mode).result.isSuccess)
-    #expect(hook.kept.all.filter(\.isSequence).count == 1)
+    #expect(kept.all.filter(\.isSequence).count == 1)
     #expect(await dispatcher.drain().isComplete)
   }
 
@@ -265,13 +265,5 @@ struct DrainLoadTests {
       }
     }
     withExtendedLifetime(stage) {}
-  }
-}
-
-private final class KeepingMiddleware: Middleware {
-  let kept = Recorder<DispatchInfo>()
-
-  func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
-    kept.record(dispatch)
   }
 }

@@ -114,30 +114,18 @@ struct DispatchMiddlewareTests {
   /// Without hooks by store, too, where stores run as without a middleware.
   @Test(arguments: Dispatcher.Mode.everyMode, OperationStyle.allCases)
   func timesAreTheSameWithoutHooksByStore(_ mode: Dispatcher.Mode, _ style: OperationStyle) async {
-    final class Times: Middleware {
-      let hooks = MiddlewareHooks.dispatches
-      let all = Recorder<String>()
-      func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
-        all.record(
-          "\(dispatch.timeQueued.components.seconds), \(dispatch.duration.components.seconds)")
-      }
-    }
     let clock = VirtualClock()
-    let (dispatcher, times, steps) = (Dispatcher(clock: clock), Times(), Recorder<String>())
-    dispatcher.register(middleware: times)
-    await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).ended()
+    let (dispatcher, times) = (Dispatcher(clock: clock), Recorder<[Duration]>())
     dispatcher.register(
-      store: Store(
-        identifier: "reducing", model: 0,
-        reducer: FunctionReducer<Int, Ping> { count, _ in
-          clock.advance(by: .seconds(2))
-          count += 1
-        }))
-    dispatcher.addProbe("probe", waitFor: ["reducing"], style: style, to: steps)
+      middleware: EndHook(.dispatches) { info, _ in times.record([info.timeQueued, info.duration]) }
+    )
+    await dispatcher.dispatch(action: CounterAction.add(1), mode: mode).ended()
+    dispatcher.register(store: .reducing("reducing") { clock.advance(by: .seconds(2)) })
+    dispatcher.addProbe("probe", waitFor: ["reducing"], style: style, to: Recorder())
     let before = Dispatcher().addStage().dispatch(.runs { _ in clock.advance(by: .seconds(1)) })
     await before.ended()
     await dispatcher.dispatch(action: Ping(), mode: mode).ended()
-    #expect(times.all.all == ["0, 0", "0, 2"])
+    #expect(times.all == [[.zero, .zero], [.zero, .seconds(2)]])
   }
 
   /// Stores that run beside each other have values of their own.

@@ -81,8 +81,9 @@ struct LeftChangeTests {
       let clock = VirtualClock()
       let held = HeldStore(width: 1, clock: clock)
       let first = await held.leaveOne(.serial)
-      let times = EndTimes(hasStoreHooks ? .all : .dispatches)
-      held.dispatcher.register(middleware: times)
+      let infos = Recorder<DispatchInfo>()
+      held.dispatcher.register(
+        middleware: EndHook(hasStoreHooks ? .all : .dispatches) { info, _ in infos.record(info) })
       let handle = held.dispatch(isInLane ? .serial(lane: "behind") : .async)
       // Behind it on the one thread.
       await held.runAnother(.async)
@@ -90,8 +91,8 @@ struct LeftChangeTests {
       clock.advance(by: .seconds(1))
       held.end()
       for handle in [first, handle] { #expect(await handle.result.isSuccess) }
-      let own = times.all.all.first { $0.id == handle.dispatchID }
-      #expect(own?.queued == Duration.seconds(1) && own?.ran == Duration.zero)
+      let own = infos.all.first { $0.id == handle.dispatchID }
+      #expect(own?.timeQueued == Duration.seconds(1) && own?.duration == Duration.zero)
     }
   }
 
@@ -167,21 +168,13 @@ struct LeftChangeTests {
     }
   }
 
-  /// The notifier waits for an action that is held back behind what was left to it.
-  @Test(arguments: 0..<3)
-  func aNotifierMayWaitForAnActionThatIsHeldBack(mode: Int) async {
-    await #expect(processExitsWith: .success) { [mode] in
+  /// Behind what was left to it; two hundred are more than start in one batch, and the commits of the first ones are
+  /// left to the notifier as well.
+  @Test(arguments: 0..<3, [1, 200])
+  func aNotifierMayWaitForTheLastOfTheActionsThatAreHeldBack(mode: Int, count: Int) async {
+    await #expect(processExitsWith: .success) { [mode, count] in
       alarm(60)
-      await waitInTheNotifier(forTheLastOf: 1, behind: scheduledModes[mode])
-    }
-  }
-
-  /// More than start in one batch, and the commits of the first ones are left to the notifier as well.
-  @Test(arguments: 0..<3)
-  func aNotifierMayWaitForTheLastOfManyActionsThatAreHeldBack(mode: Int) async {
-    await #expect(processExitsWith: .success) { [mode] in
-      alarm(60)
-      await waitInTheNotifier(forTheLastOf: 200, behind: scheduledModes[mode])
+      await waitInTheNotifier(forTheLastOf: count, behind: scheduledModes[mode])
     }
   }
 
@@ -411,20 +404,6 @@ private func waitInTheNotifier(forTheLastOf count: Int, behind mode: Dispatcher.
   await held.returned.opened()
   #expect(await held.delivered.first(count + 2) == Array(1...count + 2))
   token.cancel()
-}
-
-/// Records the times of whole dispatches.
-private final class EndTimes: Middleware {
-  let hooks: MiddlewareHooks
-  let all = Recorder<(id: DispatchID, queued: Duration, ran: Duration)>()
-
-  init(_ hooks: MiddlewareHooks) {
-    self.hooks = hooks
-  }
-
-  func dispatchDidEnd(_ dispatch: DispatchInfo, result: DispatchResult) {
-    all.record((dispatch.id, dispatch.timeQueued, dispatch.duration))
-  }
 }
 
 /// A store whose notifier, an outside thread, is held in its first delivery.

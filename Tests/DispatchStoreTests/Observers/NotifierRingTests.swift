@@ -124,30 +124,6 @@ struct NotifierRingTests {
     }
   }
 
-  /// A dispatch whose change was left to this thread can't end before the observer returns.
-  @Test func waitingForAChangeThatWasLeftHereEndsAtOnce() async {
-    await #expect(processExitsWith: .success) {
-      alarm(20)
-      let dispatcher = Dispatcher()
-      let store = dispatcher.register(store: .counter("s"))
-      dispatcher.addProbe("other", to: Recorder())
-      let codes = Recorder<DispatchError.Code?>()
-      let ends = Recorder<Bool>()
-      let token = store.observe(.model) { change in
-        guard change.version == 1 else { return }
-        let left = store.dispatch(.add(1), mode: .sync) { ends.record($0.isSuccess) }
-        dispatcher.dispatch(Ping(), mode: .sync, options: .after(left)) {
-          codes.record($0.errorCode)
-        }
-      }
-      store.updateModel { $0.count = 100 }
-      // It does not run, or it runs without waiting for what follows the delivery.
-      #expect(codes.all == [.wouldDeadlock] || codes.all == [nil])
-      #expect(ends.all == [true])
-      withExtendedLifetime(token) {}
-    }
-  }
-
   /// The dispatch that the notifier waits for commits to the notifier's store.
   @Test(arguments: [false, true])
   func waitingForADispatchThatLeavesItsChangeHereEnds(commitsFirst: Bool) async {

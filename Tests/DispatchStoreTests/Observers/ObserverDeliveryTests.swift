@@ -113,19 +113,6 @@ struct ObserverDeliveryTests {
     token.cancel()
   }
 
-  @Test func anObserverOnTheMainQueueIsNotCalledInline() async {
-    let store = store
-    let received = Recorder<UInt64>()
-    let token = store.observe(.model, on: .main) { received.record($0.version) }
-    let count = await MainActor.run {
-      store.updateModel { _ in }
-      return received.count
-    }
-    #expect(count == 0)
-    #expect(await received.first(1) == [1])
-    token.cancel()
-  }
-
   @Test func anObserverOnAQueueMayDispatchAndIsNotifiedOfThat() async {
     let dispatcher = Dispatcher()
     let store = dispatcher.register(store: store)

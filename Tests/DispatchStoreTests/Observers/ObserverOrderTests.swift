@@ -6,19 +6,6 @@ import Testing
 struct ObserverOrderTests {
   private let dispatcher = Dispatcher()
 
-  @Test func eachCommitIsDeliveredOnceInCommitOrderBeforeTheUpdateReturns() {
-    let store = CounterStore.counter()
-    let received = Recorder<Change<Counter, CounterAction>>()
-    let token = store.observe(.model) { received.record($0) }
-    for count in 1...10 {
-      store.updateModel { $0.count = count }
-      #expect(received.count == count)
-    }
-    #expect(received.all.map(\.value.count) == Array(1...10))
-    #expect(received.all.map(\.version) == Array(1...10))
-    token.cancel()
-  }
-
   @Test func anEqualModelIsDeliveredLikeAnyOther() {
     let store = CounterStore.counter()
     let received = Recorder<UInt64>()
@@ -228,18 +215,6 @@ struct ObserverOrderTests {
     handles.record(store.dispatch(Ping(), mode: mode))
     #expect(await ends.first(1) == [true])
     #expect(await handles.all[0].result.isSuccess)
-    token.cancel()
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aReductionsChangeCarriesItsActionAndTransaction(mode: Dispatcher.Mode) async {
-    let store = dispatcher.register(store: .counter())
-    let received = Recorder<Change<Counter, CounterAction>>()
-    let token = store.observe(.model) { received.record($0) }
-    let handle = dispatcher.dispatch(action: CounterAction.add(3), mode: mode)
-    _ = await handle.result
-    #expect(received.all.map(\.action) == [.add(3)])
-    #expect(received.all.map(\.dispatchID) == [handle.dispatchID])
     token.cancel()
   }
 }

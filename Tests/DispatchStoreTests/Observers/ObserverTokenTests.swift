@@ -129,12 +129,6 @@ struct ObserverTokenTests {
     withExtendedLifetime([plain, token]) {}
   }
 
-  @Test func theFirstModelHasVersionZero() {
-    let token = observe("a", initial: true)
-    #expect(received.all == ["a0"])
-    token.cancel()
-  }
-
   @Test func anObserverCancelledFromAnotherThreadIsNotCalledAfterwards() async {
     let store = store
     for _ in 0..<50 {

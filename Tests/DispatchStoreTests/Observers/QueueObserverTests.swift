@@ -2,25 +2,6 @@ import DispatchStore
 import Foundation
 import Testing
 
-private struct Table: ModelType {
-  var rows = [Int](repeating: 0, count: 100_000)
-
-  /// Where the rows are; another place after a copy.
-  var place: UInt { rows.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) } }
-}
-
-private enum TableAction: ActionType, Equatable {
-  case add(Int)
-}
-
-private final class TableReducer: Reducer<Table, TableAction> {
-  override func reduce(into model: inout Table, action: TableAction) {
-    switch action {
-    case .add(let amount): model.rows[0] += amount
-    }
-  }
-}
-
 private struct Held: ModelType {
   var signal: Mortal?
 }

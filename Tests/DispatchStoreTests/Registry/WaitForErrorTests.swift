@@ -28,28 +28,15 @@ struct WaitForErrorTests {
     #expect((completions.all.first?.error as? DispatchError)?.code == code)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aStoreThatWaitsForItselfEndsTheDispatch(mode: Dispatcher.Mode) async {
-    dispatcher.addProbe("a", waitFor: ["a"], to: steps)
-    dispatcher.addProbe("free", to: steps)
-    await expectError(.waitForCycle, naming: ["a", "a"], in: mode)
-  }
+  private static let cycles = [["a", "a"], ["a", "b", "a"], (0...12).map { "s\($0 % 12)" }]
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func twoStoresThatWaitForEachOtherEndTheDispatch(mode: Dispatcher.Mode) async {
+  @Test(arguments: Dispatcher.Mode.everyMode, cycles)
+  func aCycleEndsTheDispatchAndIsNamedAsAWhole(mode: Dispatcher.Mode, cycle: [String]) async {
     dispatcher.addProbe("free", to: steps)
-    dispatcher.addProbe("a", waitFor: ["free", "b"], to: steps)
-    dispatcher.addProbe("b", waitFor: ["a"], to: steps)
-    await expectError(.waitForCycle, naming: ["a", "b", "a"], in: mode)
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func aLongCycleIsNamedAsAWhole(mode: Dispatcher.Mode) async {
-    let names = (0..<12).map { "s\($0)" }
-    for (index, name) in names.enumerated() {
-      dispatcher.addProbe(name, waitFor: [names[(index + 1) % 12]], to: steps)
+    for (waiting, awaited) in zip(cycle, cycle.dropFirst()) {
+      dispatcher.addProbe(waiting, waitFor: ["free", awaited], to: steps)
     }
-    await expectError(.waitForCycle, naming: names + ["s0"], in: mode)
+    await expectError(.waitForCycle, naming: cycle, in: mode)
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)
