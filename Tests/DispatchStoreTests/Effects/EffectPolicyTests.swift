@@ -172,17 +172,6 @@ struct EffectLineTests {
     #expect(line.isEmpty)
   }
 
-  @Test func theLatestCancelsTheOneBeforeIt() {
-    var line = EffectLine<Run>()
-    _ = line.arrive(runs[0], .latest)
-    _ = line.arrive(runs[1], .latest)
-    guard case .begin(let former) = line.arrive(runs[2], .latest) else {
-      Issue.record("It waits.")
-      return
-    }
-    #expect(former === runs[1])
-  }
-
   @Test func aSerialOneBeginsTheNextWithTheEndOfTheOneBefore() {
     var line = EffectLine<Run>(bound: 1)
     _ = line.arrive(runs[0], .serial)

@@ -100,20 +100,12 @@ import Testing
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func hooksGetTheActionItselfAndMayReplaceIt(mode: Dispatcher.Mode) async {
-    final class Doubling: Middleware {
-      let seen = Recorder<String>()
-      func willDispatch(
-        transaction: DispatchInfo, action: AnyAction, in store: AnyStore
-      ) -> MiddlewareVerdict {
-        (action as? Raise).map { .replace(with: Raise(by: $0.by * 2)) } ?? .pass
-      }
-      func didDispatch(transaction: StoreRunInfo, action: AnyAction, in store: AnyStore) {
-        seen.record("\(action)")
-      }
-    }
-    let dispatcher = Dispatcher()
-    let doubling = Doubling()
-    dispatcher.register(middleware: doubling)
+    let (dispatcher, seen) = (Dispatcher(), Recorder<String>())
+    dispatcher.register(
+      middleware: RecordingMiddleware(
+        will: { _, action, _ in
+          (action as? Raise).map { .replace(with: Raise(by: $0.by * 2)) } ?? .pass
+        }, did: { _, action, _ in seen.record("\(action)") }))
     let desktop = dispatcher.addDesktop {
       On(Raise.self) { desktop, action in desktop.raised += action.by }
       Perform(Fetch.self) { action, store in try store.updateModel { $0.raised += action.amount } }
@@ -121,7 +113,7 @@ import Testing
     await dispatcher.dispatch(action: Raise(by: 3), mode: mode).ended()
     await dispatcher.dispatch(action: Fetch(amount: 1), mode: mode).ended()
     #expect(desktop.model.raised == 7)
-    #expect(doubling.seen.all == ["\(Raise(by: 6))", "\(Fetch(amount: 1))"])
+    #expect(seen.all == ["\(Raise(by: 6))", "\(Fetch(amount: 1))"])
   }
 
   @Test(arguments: Dispatcher.Mode.everyMode)

@@ -77,7 +77,7 @@ struct StreamBeginningTests {
     let (began, free, dealt) = (Latch(), Latch(), Recorder<Int>())
     let level: @Sendable (Int) -> Level = { Level(height: $0, began: began, free: free) }
     let store = Store<Levels, Ping>(
-      identifier: "levels", model: Levels(all: [0: level(0)]), reducer: LevelReducer())
+      identifier: "levels", model: Levels(all: [0: level(0)]), reducer: Reducer())
     let deltas = store.stream(.deltas(\.all))
     store.updateModel { $0.all[0] = level(1) }
     let catchUp = CatchUp(with: [store.storage])
@@ -148,8 +148,4 @@ private struct Level: Equatable, Sendable {
     }
     return one.height == other.height
   }
-}
-
-private final class LevelReducer: Reducer<Levels, Ping> {
-  override func reduce(into levels: inout Levels, action: Ping) { unchanged() }
 }
