@@ -320,7 +320,7 @@ import Testing
     // A copy of this folder has no such page.
     guard let page = try? String(contentsOf: docs.appending(path: "Errors.md"), encoding: .utf8)
     else { return }
-    let rows = page.matches(of: /\| \[`(\w+)`\]\(#\S*\) \| [^|]* \| (\d+)/).map { row in
+    let rows = page.matches(of: /\| \[?`(\w+)`[^|]* \| [^|]* \| (\d+)/).map { row in
       (String(row.1), Int(row.2)!)
     }
     let codes: [DispatchError.Code] = [
