@@ -637,6 +637,27 @@ struct PersistentStateTests {
     #expect(await seen.first(2) == [1, 2])
   }
 
+  @Test func thatIsDurableIsObservedFromThePresentStateOnOnceThatIsSaved() async throws {
+    let stage = try await PersistenceStage(holds: true)
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    let seen = Recorder<Int>()
+    let token = stage.wallet.observe(.part(\.all.count), initial: true, when: .durable) {
+      seen.record($0.value)
+    }
+    defer { token.cancel() }
+    await stage.dispatcher.send(Deposit(account: "b", amount: 1), options: .durability(.memory))
+    #expect(seen.all.isEmpty)
+    stage.database.release()
+    #expect(await seen.first(2) == [1, 2])
+    stage.database.crash()
+    let (next, loaded) = (try await PersistenceStage(on: stage.database), Recorder<Int>())
+    let nextToken = next.wallet.observe(.part(\.all.count), initial: true, when: .durable) {
+      loaded.record($0.value)
+    }
+    defer { nextToken.cancel() }
+    #expect(await loaded.first(1) == [2])
+  }
+
   @Test(.timeLimit(.minutes(1)))
   func isNotKeptForAnObserverThatIsCancelledWhileTheDatabaseIsAway() async throws {
     let (stage, released) = (try await PersistenceStage(holds: true), Latch())

@@ -18,12 +18,13 @@ extension Store {
   ///
   /// - Parameters:
   ///   - source: The state to follow.
+  ///   - initial: Whether the first change is the present state, without commits, once that is saved.
   ///   - moment: `.durable`.
   ///   - body: Called with each change, one call after the other.
   /// - Precondition: The store is registered with `persisted:`. If its dispatcher has no database (`persistence: nil`),
   ///   the observer is called after the commit.
   public func observe<Value>(
-    _ source: StateSource<Model, Value>, when moment: ObservationMoment,
+    _ source: StateSource<Model, Value>, initial: Bool = false, when moment: ObservationMoment,
     _ body: @escaping @Sendable (Change<Value, Action>) -> Void
   ) -> ObserverToken {
     ExclusiveSection.check(storage, "observed", on: .current)
@@ -39,7 +40,7 @@ extension Store {
     let deliveries = SavedDeliveries(
       in: isInMemory ? ThreadState.current.simulated?.world : persistence?.world)
     persistence?.state.withLockReleasing { $0.add(deliveries) }
-    let observation = observe(source, on: .inline) { [weak storage = self.storage] change in
+    let observation = observe(source, initial: initial, on: .inline) { [weak storage = self.storage] change in
       let (delivery, version) = (deliveries.add { body(change) }, change.version)
       // The record that keeps commits now: an earlier commit may have had another one.
       guard let record = storage?.presentKeeper as? PersistedRecord else {
