@@ -114,7 +114,7 @@ extension RecordedCall {
     switch result[storeIdentifier] {
     case .finished: returned(.finished)
     case .vetoed, .notInvolved: withdraw()
-    case .failed where !result.hasBegun: withdraw()
+    case .failed where !result.hasStarted: withdraw()
     case .cancelled(hasStarted: false) where result.isRefusal: withdraw()
     // Pending: an operation that the dispatcher ended may or may not have changed the model.
     case .cancelled, .failed(is DispatchError): break

@@ -92,11 +92,13 @@ public struct DispatchResult: Sendable {
   /// Whether a store may have read or changed something.
   var mayHaveStarted: Bool { outcomes.isEmpty || outcomes.contains(where: \.mayHaveStarted) }
 
-  /// Whether a store has begun, and was not undone: its effect may have happened.
+  /// Whether a handler has started, and was not undone: if none has, nothing has happened, and a repeat is safe.
   ///
-  /// A failed outcome alone does not say so, since a hook or a full bound may have failed it.
-  package var hasBegun: Bool {
-    if !steps.isEmpty { return steps.contains(where: \.hasBegun) }
+  /// Neither the error nor a failed outcome says so: a hook or a full limit may have failed a store before its handler,
+  /// and a handler may have thrown the error of another dispatch. At a deadline, a handler that has just become due
+  /// counts as started.
+  public var hasStarted: Bool {
+    if !steps.isEmpty { return steps.contains(where: \.hasStarted) }
     return further?.hasBegun
       ?? (outcomes.isEmpty ? hasResponders : outcomes.contains(where: \.mayHaveStarted))
   }

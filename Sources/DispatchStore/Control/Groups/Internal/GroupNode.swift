@@ -118,14 +118,14 @@ enum GroupStepEnd: Sendable {
   /// Whether a store has begun: its effect may have happened.
   var hasBegun: Bool {
     guard case .dispatched(let result, let resultOfStores) = self else { return false }
-    return (resultOfStores ?? result).hasBegun
+    return (resultOfStores ?? result).hasStarted
   }
 
   /// Whether the dispatcher has refused the step, since it accepts nothing any longer.
   ///
   /// A step that has begun, or was not made, may have failed with the refusal of another dispatcher.
   var isRefused: Bool {
-    guard let result, !result.hasBegun else { return false }
+    guard let result, !result.hasStarted else { return false }
     return (result.error as? DispatchError)?.code == .dispatcherClosed
   }
 }
