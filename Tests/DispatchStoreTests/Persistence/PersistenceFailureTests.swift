@@ -410,6 +410,29 @@ struct PersistenceFailureTests {
     #expect(stage.saved["a"] == "5")
   }
 
+  /// Nothing of it has run, so that it can be repeated, and has nothing to wait for.
+  @Test(
+    arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")],
+    [DispatchOptions(), .continuingOnFailure])
+  func thatLastRejectAListAsAWhole(mode: Dispatcher.Mode, options: DispatchOptions) async throws {
+    let stage = try await PersistenceStage(limits: .rejecting(commits: 3))
+    await holdBack(3, of: stage)
+    let list = stage.dispatcher.dispatch(
+      actions: (1...3).map { _ in Deposit(account: "b", amount: 1) }, mode: mode, options: options)
+    while list.resultIfEnded == nil,
+      stage.persistence.state.withLock({ $0.commit.ends.isEmpty && $0.commit.heldBack.isEmpty })
+    {
+      await Task.yield()
+    }
+    let result = list.resultIfEnded
+    stage.database.release()
+    #expect(result?.errorCode == .limitExceeded)
+    #expect(result?.steps.count == 1)
+    await list.ended()
+    try await stage.persistence.flush()
+    #expect(stage.saved == ["a": "3"])
+  }
+
   @Test(arguments: GroupForm.allCases)
   func thatLastHoldCompensationsBackInsteadOfRejectingThem(form: GroupForm) async throws {
     let stage = try await PersistenceStage(limits: .rejecting(commits: 3))

@@ -20,6 +20,8 @@ final class DispatchSequence: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var commitNumber: UInt64 = 0
   /// Whether a store of an action may have read or changed something, so that there is something to wait for.
   @exclusivity(unchecked) private(set) var hasStarted = false
+  /// Whether the gate has rejected the first action, so that none runs.
+  @exclusivity(unchecked) private var isRejected = false
 
   init(_ subject: DispatchSubject, in mode: Dispatcher.Mode, by dispatcher: Dispatcher) {
     (self.subject, joined) = (subject, nil)
@@ -51,14 +53,17 @@ final class DispatchSequence: @unchecked Sendable {
 
   /// The next action; nil at the end, and after an action that did not succeed.
   var next: (any ActionType)? {
-    guard isBetweenActions, subject.continuesOnFailure || mayContinue else { return nil }
-    return actions[steps.count]
+    let mayGoOn = mayContinue || subject.continuesOnFailure && !isRejected
+    return isBetweenActions && mayGoOn ? actions[steps.count] : nil
   }
 
   /// Makes the sequence wait at a gate after its last action.
   func wait(at gate: EndGate) {
     if endGate == nil { (endGate, commitNumber) = (gate, gate.commitNumber) }
   }
+
+  /// Notes that the gate rejects the first action: no store runs.
+  func reject() { isRejected = true }
 
   typealias Progress = (steps: [DispatchResult], actionCount: Int)
 
@@ -68,7 +73,8 @@ final class DispatchSequence: @unchecked Sendable {
   func append(_ result: DispatchResult) {
     if steps.isEmpty { steps.reserveCapacity(actions.count) }
     steps.append(result)
-    if result.mayHaveStarted { hasStarted = true }
+    // A store that was not started has failed, too.
+    if result.mayHaveStarted, !isRejected { hasStarted = true }
     mayContinue = result.isSuccess
   }
 
@@ -200,7 +206,7 @@ extension Dispatch {
     }
     // Only a gate rejects. A list that has begun would be left half done, for its own commits perhaps.
     if route._withUnsafeGuaranteedRef(\.endGate) != nil,
-      sequence.hasStarted || details?.mayBeRejected == false
+      !sequence.isAtFirstAction || details?.mayBeRejected == false
     {
       step.makeDetails().mayBeRejected = false
     }

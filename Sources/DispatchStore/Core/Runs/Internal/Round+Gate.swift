@@ -31,7 +31,9 @@ extension Round {
     switch gate.admit(start, mayReject: dispatch.details?.mayBeRejected != false) {
     case .waits where !isCancelled: return true
     case .waits: gate.forget(start)
-    case .fails(let error): gated?.withLock { $0.rejection = error }
+    case .fails(let error):
+      gated?.withLock { $0.rejection = error }
+      dispatch.whole.sequence?.reject()
     case .starts: break
     }
     // A cancellation may have resumed it.
