@@ -379,6 +379,54 @@ struct PersistenceFailureTests {
     #expect(stage.saved["b"] == "1")
   }
 
+  /// A group is saved, and the next one alone is as large as the limit.
+  @Test(arguments: Way.all)
+  func thatLastHoldDispatchesBackAsLongAsTheRowsAreTooLarge(way: Way) async throws {
+    let stage = try await PersistenceStage(limits: .suspending(bytes: 1))
+    let (begun, goesOn) = (Recorder<Int>(), DispatchSemaphore(value: 0))
+    stage.persistence.project(stage.wallet) { _, _ in
+      begun.record(0)
+      goesOn.wait()
+    }
+    stage.wallet.updateModel { $0.all["a"] = 1 }
+    _ = await begun.first(1)
+    stage.wallet.updateModel { $0.all["a"] = 2 }
+    let result = stage.run(Deposit(account: "b", amount: 1), way)
+    while stage.persistence.state.withLock(\.commit.heldBack.isEmpty) { await Task.yield() }
+    goesOn.signal()
+    _ = await begun.first(2)
+    #expect(!stage.persistence.state.withLock(\.commit.heldBack.isEmpty))
+    for _ in 1...2 { goesOn.signal() }
+    #expect(await result.value.isSuccess)
+    #expect(stage.saved == ["a": "2", "b": "1"])
+  }
+
+  private struct Quote: ActionType { typealias Reply = String }
+
+  /// The rows of keys have replies, which may be larger than what the stores have changed.
+  @Test(arguments: Way.all)
+  func thatLastHoldDispatchesBackIfTheRowsOfKeysAreTooLarge(way: Way) async throws {
+    let stage = try await PersistenceStage(limits: .suspending(bytes: 50_000))
+    let quotes = Store<Int, HandledAction>(identifier: "quotes", model: 0) {
+      On(Quote.self) { count, _ in
+        count += 1
+        return String(repeating: "x", count: 100_000)
+      }
+    }
+    try await stage.dispatcher.register(store: quotes, persisted: .model)
+    await stage.dispatcher.send(Quote(), options: .idempotencyKey("a"))
+    await holdBack(1, of: stage)
+    let result = stage.run(Deposit(account: "b", amount: 1), way)
+    while stage.persistence.state.withLock(\.commit.heldBack.isEmpty),
+      stage.wallet.model.all["b"] == nil
+    {
+      await Task.yield()
+    }
+    #expect(stage.wallet.model.all["b"] == nil)
+    stage.database.release()
+    #expect(await result.value.isSuccess)
+  }
+
   @Test(arguments: Way.all)
   func thatLastRejectDispatchesAboveTheLimit(way: Way) async throws {
     let stage = try await PersistenceStage(limits: .rejecting(commits: 3))

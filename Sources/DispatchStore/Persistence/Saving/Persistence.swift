@@ -54,9 +54,6 @@ public final class Persistence: Sendable {
     var status: PersistenceStatus
     var statusObservers: [Int: AsyncStream<PersistenceStatus>.Continuation] = [:]
     var lastObserver = 0
-    /// The size of the unsaved rows, estimated.
-    var bytesPerCommit = 256
-
     /// The calls of observers of saved changes: weakly, since their stores keep them.
     var deliveries: [WeakDeliveries] = []
     /// The number of them at which those of released observers are removed.

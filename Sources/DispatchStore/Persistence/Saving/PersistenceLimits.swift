@@ -14,6 +14,9 @@ public struct PersistenceLimits: Sendable {
 
   /// Holds dispatches to persistent stores back while too much is unsaved; a `.sync` caller is blocked.
   ///
+  /// All that were held back start once less is unsaved. Together they may exceed the bounds again: bound the dispatches
+  /// in flight, too, with `DispatchLimits`.
+  ///
   /// - Parameters:
   ///   - commits: The number of commits.
   ///   - bytes: The size of their rows, estimated from those that were written last.

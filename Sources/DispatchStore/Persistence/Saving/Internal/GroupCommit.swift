@@ -53,6 +53,8 @@ struct GroupCommit {
   /// Dispatches that may start once fewer commits are unsaved.
   private(set) var heldBack = WaitingLine<HeldStart>()
   private let limits: PersistenceLimits
+  /// The size of the unsaved rows, estimated.
+  private(set) var bytesPerCommit = 256
 
   init(_ limits: PersistenceLimits) { self.limits = limits }
 
@@ -60,6 +62,10 @@ struct GroupCommit {
 
   /// The number of commits that are not saved.
   var lag: UInt64 { last - saved }
+
+  private var isFull: Bool {
+    lag >= limits.commits || Int(clamping: lag) * bytesPerCommit >= limits.bytes
+  }
 
   private var hasWork: Bool { failure == nil && (last > saved || !errands.isEmpty) }
 
@@ -105,8 +111,8 @@ struct GroupCommit {
   mutating func left(_ end: PendingEnd) -> [PendingEnd] { order.left(end) }
 
   /// Decides whether a dispatch may start.
-  mutating func admit(_ start: HeldStart, bytes: Int, mayReject: Bool) -> EndGate.Admission {
-    guard failure == nil, lag >= limits.commits || bytes >= limits.bytes else { return .starts }
+  mutating func admit(_ start: HeldStart, mayReject: Bool) -> EndGate.Admission {
+    guard failure == nil, isFull else { return .starts }
     if limits.rejects, mayReject { return .fails(.tooFarBehind(lag)) }
     heldBack.append(start)
     return .waits
@@ -187,12 +193,14 @@ struct GroupCommit {
     return true
   }
 
-  /// Notes that everything up to a number is saved.
-  mutating func didSave(_ commitNumber: UInt64) -> Passing {
+  /// Notes that everything up to a number is saved, with rows of this size.
+  mutating func didSave(_ commitNumber: UInt64, bytes: Int) -> Passing {
+    bytesPerCommit = max(bytes / max(Int(commitNumber - saved), 1), 1)
     saved = commitNumber
     var passing = Passing()
     pass(&passing, upTo: commitNumber)
-    while lag < limits.commits, let start = heldBack.popFirst() { passing.resumed.append(start) }
+    // All of them: the turn of one that starts may be far, as in a suspended queue, and must not delay the others.
+    if !isFull { resumeHeldBack(&passing) }
     return passing
   }
 
@@ -203,9 +211,13 @@ struct GroupCommit {
     var passing = Passing()
     passing.error = error
     pass(&passing, upTo: .max)
-    while let start = heldBack.popFirst() { passing.resumed.append(start) }
+    resumeHeldBack(&passing)
     while let first = errands.popFirst() { passing.errands.append(first.errand) }
     return passing
+  }
+
+  private mutating func resumeHeldBack(_ passing: inout Passing) {
+    while let start = heldBack.popFirst() { passing.resumed.append(start) }
   }
 
   private mutating func pass(_ passing: inout Passing, upTo commitNumber: UInt64) {

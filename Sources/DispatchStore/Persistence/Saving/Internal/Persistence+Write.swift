@@ -95,14 +95,12 @@ extension Persistence {
     (writer.current, writer.failures) = (nil, 0)
     group.wasSaved()
     for batch in group.batches { report(batch.record) }
-    let bytes = group.rows.reduce(0) { $0 + $1.byteCount }
+    let bytes = group.rows.reduce(group.work.byteCount) { $0 + $1.byteCount }
     reportLargeJournal(after: bytes)
     yieldPoint(.noteSaved)
     let passing = state.withLock { state in
-      let count = Int(group.commitNumber - state.commit.saved)
-      state.bytesPerCommit = max(bytes / max(count, 1), 1)
       (state.status.group, state.status.lastError) = (writer.owner.group, nil)
-      return state.commit.didSave(group.commitNumber)
+      return state.commit.didSave(group.commitNumber, bytes: bytes)
     }
     pass(passing)
   }

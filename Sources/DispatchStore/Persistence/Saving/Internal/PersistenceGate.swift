@@ -24,10 +24,7 @@ final class PersistenceGate: EndGate, @unchecked Sendable {
   override var commitNumber: UInt64 { persistence.state.withLock(\.commit.last) }
 
   override func admit(_ start: HeldStart, mayReject: Bool) -> Admission {
-    persistence.state.withLock { state in
-      let bytes = Int(clamping: state.commit.lag) * state.bytesPerCommit
-      return state.commit.admit(start, bytes: bytes, mayReject: mayReject)
-    }
+    persistence.state.withLock { $0.commit.admit(start, mayReject: mayReject) }
   }
 
   override func forget(_ start: HeldStart) {
