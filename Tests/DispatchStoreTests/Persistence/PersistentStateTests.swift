@@ -363,6 +363,18 @@ struct PersistentStateTests {
     #expect(database.rows(ofStore: "wallet", part: 1) == ["a": "1"])
   }
 
+  /// As those of a program that registers a store for each user who comes.
+  @Test func takesNoMemoryOnceItsStoreIsReleased() async throws {
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    let persistence = try await database.open(for: dispatcher)
+    for number in 1...1_000 {
+      try await dispatcher.register(store: .wallet("\(number)"), persisted: .model)
+      dispatcher.unregister(storeIdentifier: "\(number)")
+    }
+    #expect(persistence.state.withLock(\.records.count) < 100)
+    #expect(database.rows(ofStore: "1", part: 0).count == 1)
+  }
+
   /// Dispatches to it would not wait until their commits are saved.
   @Test func isNotThatOfTheSameStoreIfItComesInBetweenInMemory() async throws {
     let database = MemoryDatabase()

@@ -178,6 +178,7 @@ extension Persistence {
     if isBeginning && !isPlanted(.registeredTwice) || present?.dispatcher != nil {
       return .alreadyRegistered(identifier)
     }
+    var lookedAt: [String: PersistedRecord] = [:]
     func take() -> PersistenceError? {
       state.withLock { state -> PersistenceError? in
         let isFree = state.records[identifier]?.record === present
@@ -185,11 +186,17 @@ extension Persistence {
         if let errand, let failure = state.commit.add(errand) { return failure }
         present?.isReplaced = true
         record?.isBeginning = true
-        state.records[identifier] = record.map { WeakRecord(record: $0) }
+        if let record {
+          lookedAt = state.add(record)
+        } else {
+          state.records[identifier] = nil
+        }
         return nil
       }
     }
-    return if let present { present.inSection(take) } else { take() }
+    let refusal = if let present { present.inSection(take) } else { take() }
+    withExtendedLifetime(lookedAt) {}
+    return refusal
   }
 
   /// Notes that a store is registered: from now on its dispatcher says whether it has the identifier.

@@ -49,6 +49,8 @@ public final class Persistence: Sendable {
     var work = WorkRows()
     /// The stores that are persisted, by identifier: weakly, since they keep the persistence.
     var records: [String: WeakRecord] = [:]
+    /// The number of them at which those of released stores are removed.
+    var recordLimit = 8
     /// The dispatchers that it was attached to, by name: weakly, since they keep the persistence.
     var dispatchers: [String: DispatcherReference] = [:]
     var status: PersistenceStatus
@@ -61,6 +63,19 @@ public final class Persistence: Sendable {
 
     struct WeakDeliveries {
       weak let deliveries: SavedDeliveries?
+    }
+
+    /// Returns those that it has looked at, to be released outside of locks: they keep the persistence.
+    mutating func add(_ new: PersistedRecord) -> [String: PersistedRecord] {
+      var present: [String: PersistedRecord] = [:]
+      // Seldom, so that a registration does not cost time for each of the others.
+      if records.count >= recordLimit {
+        present = records.compactMapValues(\.record)
+        records = present.mapValues { WeakRecord(record: $0) }
+        recordLimit = max(8, 2 * present.count)
+      }
+      records[new.identifier] = WeakRecord(record: new)
+      return present
     }
 
     /// Returns those that it has looked at, to be released outside of the lock: they keep closures of the user's.

@@ -226,13 +226,11 @@ extension Persistence {
     warningQueue.enqueue(body, in: world)
   }
 
-  /// Reports a warning that concerns all stores, to the dispatcher of one of them.
+  /// Reports a warning that concerns all stores, to one of the dispatchers.
   func report(_ kind: DispatchWarning.Kind, _ message: String) {
-    let records = state.withLock { state in
-      state.records.sorted { $0.key < $1.key }.compactMap(\.value.record)
-    }
+    let dispatchers = state.withLock(\.dispatchers).sorted { $0.key < $1.key }
     let warning = DispatchWarning(kind: kind, storeIdentifier: nil, message: message)
-    let dispatcher = records.lazy.compactMap(\.dispatcher).first
+    let dispatcher = dispatchers.lazy.compactMap(\.value.dispatcher).first
     reportLater {
       if let dispatcher {
         dispatcher.report(warning)
