@@ -387,9 +387,12 @@ struct PersistentStateTests {
     }
     while persistence.state.withLock({ $0.records["wallet"] == nil }) { await Task.yield() }
     dispatcher.register(store: wallet)
+    dispatcher.dispatch(Deposit(account: "b", amount: 1), mode: .sync)
     database.release()
     let error = await #expect(throws: PersistenceError.self) { try await persisted.value }
     #expect(error?.code == .alreadyRegistered)
+    // What was acknowledged in memory stays.
+    #expect(wallet.model.all.dictionary == ["b": 1] && wallet.model.note.isEmpty)
     #expect(await dispatcher.send(Deposit(account: "a", amount: 1)).result.isSuccess)
     dispatcher.unregister(store: wallet)
     try await dispatcher.register(store: wallet, persisted: .elements(\.all))

@@ -118,17 +118,25 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     form.undoesInPlace(in: store)
     guard let model else { return savedVersion.rise(to: saved.version) }
     number = saved.number
-    attach(to: store, model, saved.version)
+    try attach(to: store, model, saved.version)
   }
 
   /// Sets the store to a saved model, and begins to keep its commits.
   ///
   /// A store's version never falls: its observers would take a commit for one that they have had.
-  private func attach(to store: Store<Model, Action>, _ model: Model, _ saved: UInt64) {
-    // The replaced model is released outside of the lock.
+  ///
+  /// - Throws: `alreadyRegistered` if the store has come in memory meanwhile, and so may have been dispatched to.
+  private func attach(to store: Store<Model, Action>, _ model: Model, _ saved: UInt64) throws {
+    // The replaced model is released outside of the lock, and so is the dispatcher.
     var former = model
     var kept = KeptCommit()
     store.storage.lock.lock()
+    let dispatcher = store.dispatcher
+    defer { withExtendedLifetime(dispatcher) {} }
+    guard dispatcher == nil || isPlanted(.servedBeforeLoaded) else {
+      store.storage.lock.unlock()
+      throw PersistenceError.alreadyRegistered(identifier)
+    }
     swap(&store.storage.model.pointee, &former)
     let present = store.storage.version
     let version = present > 0 ? max(saved, present + 1) : saved
