@@ -34,16 +34,16 @@ extension Dispatcher {
   /// Sets the persistence, before the dispatcher is used.
   package func attach(_ persistence: Persistence?) {
     var isFirst = true
-    func attach(_ attachment: some DispatcherAttachment) {
+    func put(_ attachment: some DispatcherAttachment) {
       isFirst = self.attachment(orAdd: attachment) === attachment && isFirst
     }
-    attach(DispatcherPersistence(persistence))
+    put(DispatcherPersistence(persistence))
     if let persistence {
       registry.withLock { $0.use(persistence) }
-      attach(persistence.keyTable)
+      put(persistence.keyTable)
       let keeper = persistence.companionKeeper
-      attach(Outbox(of: name, clock, in: world, savedBy: keeper, found: persistence.foundWork))
-      attach(
+      put(Outbox(of: name, clock, in: world, savedBy: keeper, found: persistence.foundWork))
+      put(
         DispatcherSchedules(SavedSchedules(of: self, keeper, found: persistence.foundSchedules)))
     }
     if !isFirst {

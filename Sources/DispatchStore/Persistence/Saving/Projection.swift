@@ -56,7 +56,7 @@ public struct DatabaseTransaction: ~Copyable {
   ///
   ///     try transaction.execute("INSERT INTO mail (order_id, text) VALUES (?, ?)", order.id, text)
   ///
-  /// The text is prepared once, and kept: pass values as parameters.
+  /// Pass values as parameters: with SQLite the text is prepared once then, and kept.
   @discardableResult
   public func execute(_ sql: String, _ values: (any DatabaseValueConvertible)...) throws -> Int {
     try driver.execute(sql, values.map(\.databaseValue))
