@@ -115,26 +115,28 @@
 
     private func becomeOwner() throws -> PersistenceOwner {
       _ = try connection.run(.addPartition(place.partition))
+      var failedLocks = 0
       while true {
         // Without its lock, for which the owner's next transaction would wait.
         var found = try readHolder()
-        var isEnding = false
+        var triesAgain = driver.waits
         if found.isFree {
           if let locked = try lockRow() {
             if locked.isFree { return try takeOver() }
             _ = try connection.run(.rollback)
             found = locked
           } else {
+            failedLocks += 1
             // Meanwhile somebody may have become the owner.
             found = try readHolder()
-            isEnding = try found.isFree && endLocker()
-            // The locker may have ended by itself meanwhile.
-            if found.isFree, !isEnding, !driver.waits, try lockRow()?.isFree == true {
-              return try takeOver()
+            if found.isFree {
+              // A locker that is told to end may never do so, and another one may have ended by itself.
+              let isEnding = try endLocker()
+              triesAgain = triesAgain || failedLocks < (isEnding ? 10 : 2)
             }
           }
         }
-        guard driver.waits || isEnding else { throw inUse(found) }
+        guard triesAgain else { throw inUse(found) }
         if !driver.mayGoOn { throw CancellationError() }
         driver.client.pause(for: .seconds(min(max(found.secondsLeft, 0.01), 0.1)))
         if isPlantedInDatabase(.leaseCountedFromReply) {
@@ -177,7 +179,9 @@
 
     private func found(_ row: any PostgreSQLResult) -> Found {
       let holder = PostgreSQLHolder(row.text(0, 0))
-      let isAlive = holder.map { !driver.client.isDead($0) } ?? false
+      // A take-over whose reply was lost has made this opening the holder.
+      let isOther = row.text(0, 0) != driver.holder
+      let isAlive = isOther && holder.map { !driver.client.isDead($0) } ?? false
       return Found(
         holder: holder, secondsLeft: Double(row.text(0, 2)) ?? 0,
         isFree: !isAlive || !row.isTrue(0, 1))

@@ -250,7 +250,7 @@
     ) throws(PostgreSQLFailure) -> SimulatedRows {
       try lockRow()
       let former = PostgreSQLHolder(seen.holder)
-      if let former, let end = seen.leaseEnd, end > server.now,
+      if let former, seen.holder != holder, let end = seen.leaseEnd, end > server.now,
         !server.knownDead.contains(former.process)
       {
         server.faults.append("\(holder) has replaced \(seen.holder), \(end - server.now) too early")

@@ -161,6 +161,38 @@ struct PostgreSQLTakeOverTests {
     #expect(next.owner.epoch == first.owner.epoch + 1)
   }
 
+  /// As a process of the server's that waits for a slow disk, and does not notice that it was told to end.
+  @Test func aPartitionWhoseRowSomebodyKeepsWhoDoesNotEndIsInUse() throws {
+    try Opened(database.driver()).driver.close()
+    let stalled = try StalledTransaction(database)
+    kill(stalled.process, SIGSTOP)
+    defer { kill(stalled.process, SIGCONT) }
+    try expect(.inUse) { _ = try database.driver().open() }
+  }
+
+  @Test func aProcessThatHasLostTheReplyToItsTakeOverTakesOverAtOnce() throws {
+    let lost = Locked<String?>(nil)
+    let driver = database.driver(waits: true) { [database] (statements) throws(PostgreSQLFailure) in
+      switch statements.first {
+      case .takeOver(_, let holder, _)? where lost.withLock({ $0 == nil }):
+        lost.withLock { $0 = holder }
+        throw PostgreSQLFailure(sqlState: "08006", message: "cut", isLost: true)
+      case .settings?:
+        // On the next connection; the server has run what was sent.
+        guard let holder = lost.withLock(\.self) else { return }
+        _ = try? database.psql(
+          """
+          UPDATE dispatchstore_partitions SET epoch = epoch + 1, holder = '\(holder)',
+            lease_end = clock_timestamp() + interval '1 hour'
+          """)
+      default: return
+      }
+    }
+    let opened = try Opened(driver)
+    #expect(opened.owner.epoch == 2)
+    try opened.group { _ in }
+  }
+
   /// Waits until another process asks for the partition.
   private func awaitStandby() async throws {
     let query = """
@@ -190,4 +222,7 @@ private final class StalledTransaction {
   }
 
   deinit { PQfinish(handle) }
+
+  /// The process of the server's that has it.
+  var process: pid_t { PQbackendPID(handle) }
 }
