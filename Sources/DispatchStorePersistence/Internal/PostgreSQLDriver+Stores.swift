@@ -30,12 +30,19 @@
     }
 
     package func delete(store number: Int64) throws {
-      _ = try run(.deleteAllRows(store: number), "deleting store \(number)")
+      // In pages: the owner could be replaced during a statement that takes longer than its lease.
+      for part in 0...(try lastPart(ofStore: number)) {
+        try forEachRow(ofStore: number, part: part) { key, _ in
+          try save(nil, at: SavedRow(part: part, key: key), ofStore: number)
+        }
+      }
       _ = try run(.deleteStore(number), "deleting store \(number)")
     }
 
-    /// The size above which rows are sent before the transaction's end: the server takes no message of 1 GiB.
-    private static let largestMessage = 16 << 20
+    /// The size above which rows are sent before the transaction's end.
+    ///
+    /// The server takes no message of 1 GiB, and while a copy is sent, the transaction that it is read in is idle.
+    private static let largestMessage = 4 << 20
 
     package func save(_ value: Data?, at row: SavedRow, ofStore number: Int64) throws {
       guard let transaction else { throw noTransaction() }
@@ -45,28 +52,36 @@
       if isIdle || transaction.byteCount > Self.largestMessage { _ = try send("saving rows") }
     }
 
-    /// The number of rows that are in memory at a time while they are read.
-    private static let page = 5_000
+    /// The bounds of the rows that are in memory at a time while they are read.
+    ///
+    /// While a page is on its way, the transaction of a database that it is copied to is idle.
+    private static let page = (rows: 5_000, bytes: 1 << 20)
 
     package func forEachRow(
       ofStore number: Int64, part: Int, _ body: (_ key: String, _ value: Data) throws -> Void
     ) throws {
       let action = "reading the rows of store \(number)"
       var last: String?
+      // The size of the rows is known once some are there.
+      var limit = 100
       while true {
         // Until it has analysed the table, the server takes few rows for the store's, and would sort all of them for each
         // page.
         let results = try send(
           action,
-          [.avoidSorting, .rows(store: number, part: part, after: last, limit: Self.page)])
+          [.avoidSorting, .rows(store: number, part: part, after: last, limit: limit)])
         let rows = results[results.count - 1]
+        var bytes = 0
         for row in 0..<rows.rowCount {
           last = rows.text(row, 0)
-          try body(unescaped(last!), rows.data(row, 1) ?? rows.data(row, 2) ?? Data())
+          let value = rows.data(row, 1) ?? rows.data(row, 2) ?? Data()
+          bytes += value.count
+          try body(unescaped(last!), value)
           // The server ends a transaction that is idle, and decoding a page may take long. Any statement will do.
           if client.now - lastExchange > lease / 8 { _ = try run(.lastPart(store: number), action) }
         }
-        if rows.rowCount < Self.page { return }
+        if rows.rowCount < limit { return }
+        limit = max(min(Self.page.rows, Self.page.bytes * limit / max(bytes, 1)), 1)
       }
     }
 

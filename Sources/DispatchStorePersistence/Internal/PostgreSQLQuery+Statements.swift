@@ -39,8 +39,6 @@
           Self("DELETE FROM dispatchstore_stores WHERE number = $1", .integer(number))
         case .saveRows(let rows): .save(rows)
         case .deleteRows(let rows): .delete(rows)
-        case .deleteAllRows(let number):
-          Self("DELETE FROM dispatchstore_rows WHERE store = $1", .integer(number))
         case .lastPart(let number): .lastPart(ofStore: number)
         case .avoidSorting: Self("SELECT set_config('enable_sort', 'off', true)")
         case .rows(let number, let part, let last, let limit):

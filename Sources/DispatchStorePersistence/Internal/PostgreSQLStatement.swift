@@ -54,7 +54,6 @@
     case deleteStore(Int64)
     case saveRows([(store: Int64, row: SavedRow, value: Data)])
     case deleteRows([(store: Int64, row: SavedRow)])
-    case deleteAllRows(store: Int64)
     case lastPart(store: Int64)
     /// Lets the transaction's queries take rows in an index's order rather than sort them.
     case avoidSorting

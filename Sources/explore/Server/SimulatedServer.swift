@@ -311,10 +311,11 @@
         for (store, row) in rows { content!.rows[store]?[row] = nil }
       case .lastPart(let store):
         return SimulatedRows(["\(seen.rows[store]?.keys.map(\.part).max() ?? 0)"])
-      case .rows(let store, let part, _, _):
-        let rows = seen.rows[store]?.filter { $0.key.part == part } ?? [:]
-        return SimulatedRows(
-          rows.sorted { $0.key.key < $1.key.key }.map { [Data($0.key.key.utf8), $0.value] })
+      case .rows(let store, let part, let last, let limit):
+        let rows = seen.rows[store, default: [:]]
+          .filter { $0.key.part == part && (last == nil || $0.key.key > last!) }
+          .sorted { $0.key.key < $1.key.key }
+        return SimulatedRows(rows.prefix(limit).map { [Data($0.key.key.utf8), $0.value] })
       case .user(_, let values):
         for case .integer(let number) in values { content!.ledger.append(Int(number)) }
         return SimulatedRows(changed: 1)

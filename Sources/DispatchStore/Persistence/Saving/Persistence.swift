@@ -261,8 +261,7 @@ public final class Persistence: Sendable {
 
   /// Removes the rows of a store that is not registered.
   ///
-  /// With PostgreSQL, saving waits meanwhile, and all rows have to go within the `patience` of its settings: set a
-  /// longer one for a store with millions of rows.
+  /// Saving waits meanwhile.
   ///
   /// - Throws: A `PersistenceError`; with the code `alreadyRegistered` if the store is registered.
   public func delete(_ storeIdentifier: String) async throws {

@@ -146,6 +146,48 @@ struct PostgreSQLRowTests {
     #expect(rows.allSatisfy { Data($0.key.utf8) == $0.value })
   }
 
+  /// While a page is on its way, the server ends idle transactions of a database that the rows are copied to.
+  @Test func largeOnesAreReadInSmallPages() throws {
+    let largest = Locked(0)
+    let driver = database.driver { statements in
+      for case .rows(_, _, _, let limit) in statements {
+        largest.withLock { $0 = max($0, limit) }
+      }
+    }
+    let opened = try Opened(driver)
+    let store = try opened.store()
+    try opened.group { driver in
+      for number in 0..<300 {
+        try driver.save(Data(count: 50 << 10), at: row("\(number)"), ofStore: store)
+      }
+    }
+    #expect(try opened.rows(store).count == 300)
+    #expect((1...100).contains(largest.withLock(\.self)))
+  }
+
+  /// During one statement that takes longer than the lease, another process could take over.
+  @Test func ofALargeStoreAreDeletedInSeveralStatements() throws {
+    let largest = Locked(0)
+    let driver = database.driver { statements in
+      for case .deleteRows(let rows) in statements {
+        largest.withLock { $0 = max($0, rows.count) }
+      }
+    }
+    let opened = try Opened(driver)
+    let (store, other) = (try opened.store("a"), try opened.store("b"))
+    try opened.group { driver in
+      for number in 0..<14_000 {
+        let place = row("\(number)\\", part: number % 2)
+        try driver.save(Data("1".utf8), at: place, ofStore: store)
+        try driver.save(Data("1".utf8), at: place, ofStore: other)
+      }
+    }
+    try opened.group { try $0.delete(store: store) }
+    #expect((1...5_000).contains(largest.withLock(\.self)))
+    let left = try database.psql("SELECT count(*), min(store), max(store) FROM dispatchstore_rows")
+    #expect(left == "14000|\(other)|\(other)")
+  }
+
   /// As after a copy: the server has not analysed the table, and takes few of its rows for the store's.
   @Test func areReadOnceEachAlthoughTheServerTakesTheStoreForASmallOne() throws {
     let opened = try Opened(database.driver())
