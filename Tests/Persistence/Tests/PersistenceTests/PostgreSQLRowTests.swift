@@ -4,6 +4,9 @@ import Testing
 @testable import DispatchStore
 @testable import DispatchStorePersistence
 
+private struct Sum: ModelType, Codable { var value = 0 }
+private struct Add: CodableAction { let amount: Int }
+
 @Suite("PostgreSQL: rows", .timeLimit(.minutes(5)))
 struct PostgreSQLRowTests {
   let database: Database
@@ -211,6 +214,36 @@ struct PostgreSQLRowTests {
       return
     }
     #expect(after - before == 12_000)
+  }
+
+  /// A further exchange with the server for each of their groups would hold the partition's row for longer.
+  @Test func ofKeysAreSavedWithoutAskingForTheirStoreAgain() async throws {
+    let lookups = Locked(0)
+    let driver = database.driver { statements in
+      for case .findStore(let identifier, _) in statements
+      where identifier == WorkRows.storeIdentifier {
+        lookups.withLock { $0 += 1 }
+      }
+    }
+    let persistence = try await Persistence(
+      PersistenceDatabase { driver }, actions: ActionCoder(Add.self))
+    let dispatcher = Dispatcher(name: "shop", persistence: persistence)
+    try await dispatcher.register(
+      store: Store(identifier: "sum", model: Sum()) {
+        On(Add.self) { sum, add in sum.value += add.amount }
+      }, persisted: .model)
+    for key in ["a", "b", "c"] {
+      let result = await dispatcher.send(Add(amount: 1), options: .idempotencyKey(key)).result
+      #expect(result.isSuccess)
+    }
+    try await persistence.close()
+    // When the database was opened, and with the first key.
+    #expect(lookups.withLock(\.self) == 2)
+    let rows = """
+      SELECT count(*) FROM dispatchstore_rows JOIN dispatchstore_stores ON store = number
+      WHERE identifier = '\(WorkRows.storeIdentifier)'
+      """
+    #expect(try database.psql(rows) == "3")
   }
 
   @Test func storesKeepTheirNumbersAndVersions() throws {

@@ -78,7 +78,11 @@ extension Persistence {
 
   private func write(_ current: Writer.Current) throws {
     switch current {
-    case .group(let group): try writer.inTransaction { try group.write($0) }
+    case .group(let group):
+      // Not before its commit: if the group has made the store, that is undone with it.
+      var workStore = writer.workStore
+      try writer.inTransaction { try group.write($0, &workStore) }
+      writer.workStore = workStore
     case .errand(let errand): try writer.inTransaction { try errand.run($0) }
     }
     didWrite(current)

@@ -42,11 +42,19 @@ struct WorkRows {
   }
 
   /// Writes encoded rows in the current transaction, as those of a store, which is made if there is none.
-  static func write(_ rows: EncodedRows, _ driver: any PersistenceDriver) throws {
+  ///
+  /// - Parameter number: The number of that store, which is looked up if it is nil.
+  static func write(
+    _ rows: EncodedRows, _ driver: any PersistenceDriver, ofStore number: inout Int64?
+  ) throws {
     if rows.changed.isEmpty { return }
     let new = SavedStore(version: 0, typeName: storeIdentifier, typeVersion: 1)
-    let number = try driver.store(storeIdentifier)?.number ?? driver.save(new, storeIdentifier)
-    try rows.write(driver, ofStore: number)
+    let found =
+      try number ?? driver.store(storeIdentifier)?.number ?? driver.save(new, storeIdentifier)
+    // Fails if somebody has removed the store since it was looked up: nobody would find its rows.
+    try driver.save(version: new.version, ofStore: found)
+    try rows.write(driver, ofStore: found)
+    number = found
   }
 }
 

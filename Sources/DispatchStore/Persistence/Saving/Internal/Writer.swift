@@ -8,6 +8,8 @@ final class Writer {
   var failures = 0
   /// The number of small groups, up to the last one, after which the journal was large.
   var largeJournals = 0
+  /// The number of the store that has the rows of keys and other work; nil until a group with such rows is saved.
+  var workStore: Int64?
 
   enum Current {
     case group(Group)
@@ -55,12 +57,14 @@ final class Writer {
 
 extension Writer.Group {
   /// Writes the group's rows, then those of the projections.
-  func write(_ driver: any PersistenceDriver) throws {
+  ///
+  /// - Parameter workStore: The number of the store of its work, which is looked up if it is nil.
+  func write(_ driver: any PersistenceDriver, _ workStore: inout Int64?) throws {
     for (batch, rows) in zip(batches, rows) {
       try driver.save(version: batch.version, ofStore: batch.record.number)
       try rows.write(driver, ofStore: batch.record.number)
     }
-    try WorkRows.write(work, driver)
+    try WorkRows.write(work, driver, ofStore: &workStore)
     for batch in batches { try batch.project(driver) }
   }
 
