@@ -274,17 +274,20 @@ public final class Persistence: Sendable {
 
   /// Runs work with the database in a transaction of its own, after everything that was committed before.
   ///
-  /// - Parameter identifier: Claimed for the deletion of its store, if it is not nil.
+  /// - Parameters:
+  ///   - identifier: Claimed for the deletion of its store, if it is not nil.
+  ///   - failed: Called if the work has failed, before anything else is written.
   func perform<Value: Sendable>(
     _ body: @escaping @Sendable (any PersistenceDriver) throws -> Value,
-    claiming identifier: String? = nil
+    claiming identifier: String? = nil, failed: @escaping @Sendable () -> Void = {}
   ) async throws -> Value {
     let (value, end) = (Locked<Value?>(nil), Eventual<PersistenceError?>())
     let errand = DatabaseErrand { driver in
       let result = try body(driver)
       value.withLock { $0 = result }
-    } end: {
-      end.set($0)
+    } end: { error in
+      if error != nil { failed() }
+      end.set(error)
     }
     let refusal: PersistenceError? =
       if let identifier {

@@ -6,6 +6,24 @@ import Testing
 
 private struct Sum: ModelType, Codable { var value = 0 }
 private struct Add: CodableAction { let amount: Int }
+private struct Notes: ModelType, Codable { var all = TrackedDictionary<String, Int>() }
+
+/// Calls a closure before it encodes.
+private struct WatchedCoder: PersistenceCoder {
+  private let coder = JSONPersistenceCoder()
+  let willEncode: @Sendable () -> Void
+
+  init(_ willEncode: @escaping @Sendable () -> Void) { self.willEncode = willEncode }
+
+  func encode(_ value: some Encodable) throws -> Data {
+    willEncode()
+    return try coder.encode(value)
+  }
+
+  func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+    try coder.decode(type, from: data)
+  }
+}
 
 @Suite("PostgreSQL: rows", .timeLimit(.minutes(5)))
 struct PostgreSQLRowTests {
@@ -96,11 +114,15 @@ struct PostgreSQLRowTests {
     #expect(try opened.rows(store) == ["a": Data("1".utf8)])
   }
 
+  /// A key that is too large, also compressed.
+  private var keyThatTheIndexRefuses: String {
+    (0..<8_000).map { _ in String(UInt8.random(in: 0...99)) }.joined(separator: "-")
+  }
+
   @Test func areNotAcknowledgedIfTheLibrarysOwnStatementHasFailed() throws {
     let opened = try Opened(database.driver())
     let store = try opened.store()
-    // The index refuses it, also compressed.
-    let long = (0..<8_000).map { _ in String(UInt8.random(in: 0...99)) }.joined(separator: "-")
+    let long = keyThatTheIndexRefuses
     #expect(throws: PersistenceError.self) {
       try opened.group { driver in
         try driver.save(Data("1".utf8), at: row(long), ofStore: store)
@@ -111,6 +133,29 @@ struct PostgreSQLRowTests {
     #expect(try opened.rows(store).isEmpty)
     try opened.group { try $0.save(Data("2".utf8), at: row("b"), ofStore: store) }
     #expect(try opened.rows(store) == ["b": Data("2".utf8)])
+  }
+
+  /// The server refuses them only with the commit, and the store has changed meanwhile.
+  @Test func ofAFirstRegistrationThatAreRefusedDoNotEndSaving() async throws {
+    let change = Locked<(@Sendable () -> Void)?>(nil)
+    let persistence = try await Persistence(
+      .postgreSQL(url: database.url), coder: WatchedCoder { change.exchange(nil)?() })
+    let dispatcher = Dispatcher(name: "shop", persistence: persistence)
+    let long = keyThatTheIndexRefuses
+    for number in 0..<20 {
+      let store = Store<Notes, HandledAction>(identifier: "notes \(number)", model: Notes()) {
+        On(Add.self) { notes, add in notes.all["a"] = add.amount }
+      }
+      store.updateModel { $0.all[long] = 1 }
+      change.withLock { $0 = { store.updateModel { $0.all["b"] = 1 } } }
+      let error = await #expect(throws: PersistenceError.self) {
+        try await dispatcher.register(store: store, persisted: .elements(\.all))
+      }
+      #expect(error?.code == .statement)
+    }
+    try await persistence.flush()
+    #expect(!persistence.status.hasFailed)
+    try await persistence.close()
   }
 
   /// The server closes the connection at a message of 1 GiB.

@@ -106,14 +106,17 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   func begin() async throws {
     guard let store else { return }
     let persistence = persistence
-    let (saved, model) = try await persistence.perform { driver -> (SavedStore, Model?) in
-      guard var saved = try driver.store(self.savedIdentifier) else {
-        return (try self.save(store, driver), nil)
-      }
-      try self.check(saved, driver)
-      try self.migrate(&saved, driver)
-      return (saved, try self.load(saved, driver))
-    }
+    let (saved, model) = try await persistence.perform(
+      { driver -> (SavedStore, Model?) in
+        guard var saved = try driver.store(self.savedIdentifier) else {
+          return (try self.save(store, driver), nil)
+        }
+        try self.check(saved, driver)
+        try self.migrate(&saved, driver)
+        return (saved, try self.load(saved, driver))
+      },
+      // Before the writer can come to a commit of a store without a row.
+      failed: { self.detach() })
     // Not before, since a store that can't be saved stays as it is.
     form.undoesInPlace(in: store)
     guard let model else { return savedVersion.rise(to: saved.version) }
@@ -198,19 +201,13 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     // A further attempt keeps the changes since the first one.
     if store.storage.keeper !== self { beginKeeping(of: store, since: store.storage.version) }
     store.storage.lock.unlock()
-    do {
-      let (model, version) = store.storage.withLock { _ in
-        (store.storage.model.pointee, store.storage.version)
-      }
-      let saved = SavedStore(version: version, typeName: type.name, typeVersion: type.version)
-      number = try driver.save(saved, savedIdentifier)
-      try write(model, form.parts, ofStore: number, driver)
-      return saved
-    } catch {
-      // Before the writer can come to a commit of a store without a row. Otherwise this is called again.
-      if (error as? PersistenceError)?.isTransient != true { detach() }
-      throw error
+    let (model, version) = store.storage.withLock { _ in
+      (store.storage.model.pointee, store.storage.version)
     }
+    let saved = SavedStore(version: version, typeName: type.name, typeVersion: type.version)
+    number = try driver.save(saved, savedIdentifier)
+    try write(model, form.parts, ofStore: number, driver)
+    return saved
   }
 
   override func detach() {
