@@ -217,7 +217,21 @@
       guard let transaction else { return }
       self.transaction = nil
       guard let connection, transaction.hasBegun || connection.isInTransaction else { return }
-      if (try? connection.run(.rollback)) == nil { self.connection = nil }
+      // What the comparison has renewed is undone, and the transaction may be tried again for longer than the lease.
+      let renewal = keepingLease(of: transaction.owner.epoch)
+      if (try? connection.run([.rollback, renewal])) == nil { self.connection = nil }
+    }
+
+    package func keepLease() {
+      // The renewals of an idle owner come earlier.
+      guard transaction == nil, client.now - lastExchange > lease * 3 / 4 else { return }
+      guard let connection, let epoch else { return }
+      if (try? connection.run(keepingLease(of: epoch))) == nil { self.connection = nil }
+      lastExchange = client.now
+    }
+
+    private func keepingLease(of epoch: Int64) -> PostgreSQLStatement {
+      .keepLease(partition: place.partition, epoch: epoch, holder, lease: lease)
     }
 
     /// Sends what is pending, and then a statement whose result is needed now.

@@ -25,6 +25,8 @@
         case .fence(let partition, let owner, let holder, let lease):
           .fence(partition, owner, holder, lease)
         case .renew(let partition, let lease): .renew(partition, lease)
+        case .keepLease(let partition, let epoch, let holder, let lease):
+          .keepLease(partition, epoch, holder, lease)
         case .readOwner(let partition, let locks): .readOwner(partition, locks: locks)
         case .release(let partition, let epoch, let holder): .release(partition, epoch, holder)
         case .storeIdentifiers(let partition):
@@ -148,6 +150,19 @@
         UPDATE dispatchstore_partitions SET lease_end = clock_timestamp() + $2::float8 * interval '1 second'
         WHERE name = $1
         """, .text(partition), .seconds(lease))
+    }
+
+    private static func keepLease(
+      _ partition: String, _ epoch: Int64, _ holder: String, _ lease: Duration
+    ) -> PostgreSQLQuery {
+      PostgreSQLQuery(
+        """
+        UPDATE dispatchstore_partitions SET lease_end = clock_timestamp() + $4::float8 * interval '1 second'
+        WHERE name = (
+          SELECT name FROM dispatchstore_partitions WHERE name = $1 AND epoch = $2 AND holder = $3
+          FOR UPDATE SKIP LOCKED)
+        RETURNING set_config('synchronous_commit', 'off', true)
+        """, .text(partition), .integer(epoch), .text(holder), .seconds(lease))
     }
 
     private static func readOwner(_ partition: String, locks: Bool) -> PostgreSQLQuery {

@@ -41,6 +41,10 @@
     case fence(partition: String, PersistenceOwner, _ holder: String, lease: Duration)
     /// Renews the lease, after the comparison in the same transaction.
     case renew(partition: String, lease: Duration)
+    /// Renews the lease in a transaction of its own, unless another process is the owner, or somebody has the row.
+    ///
+    /// It waits for neither the row nor a disk nor a standby server.
+    case keepLease(partition: String, epoch: Int64, _ holder: String, lease: Duration)
     case readOwner(partition: String, locks: Bool)
     case release(partition: String, epoch: Int64, _ holder: String)
 

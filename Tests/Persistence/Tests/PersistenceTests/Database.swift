@@ -36,6 +36,23 @@ func program(_ name: String) -> URL {
   URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: name)
 }
 
+/// Calls a closure before it encodes.
+struct WatchedCoder: PersistenceCoder {
+  private let coder = JSONPersistenceCoder()
+  let willEncode: @Sendable () -> Void
+
+  init(_ willEncode: @escaping @Sendable () -> Void) { self.willEncode = willEncode }
+
+  func encode(_ value: some Encodable) throws -> Data {
+    willEncode()
+    return try coder.encode(value)
+  }
+
+  func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+    try coder.decode(type, from: data)
+  }
+}
+
 /// A driver that has opened its database, and commits groups like `Persistence`.
 final class Opened<Driver: PersistenceDriver> {
   let driver: Driver

@@ -8,23 +8,6 @@ private struct Sum: ModelType, Codable { var value = 0 }
 private struct Add: CodableAction { let amount: Int }
 private struct Notes: ModelType, Codable { var all = TrackedDictionary<String, Int>() }
 
-/// Calls a closure before it encodes.
-private struct WatchedCoder: PersistenceCoder {
-  private let coder = JSONPersistenceCoder()
-  let willEncode: @Sendable () -> Void
-
-  init(_ willEncode: @escaping @Sendable () -> Void) { self.willEncode = willEncode }
-
-  func encode(_ value: some Encodable) throws -> Data {
-    willEncode()
-    return try coder.encode(value)
-  }
-
-  func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
-    try coder.decode(type, from: data)
-  }
-}
-
 @Suite("PostgreSQL: rows", .timeLimit(.minutes(5)))
 struct PostgreSQLRowTests {
   let database: Database

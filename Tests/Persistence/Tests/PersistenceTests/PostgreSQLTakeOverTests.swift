@@ -6,6 +6,9 @@ import Testing
 @testable import DispatchStore
 @testable import DispatchStorePersistence
 
+private struct Notes: ModelType, Codable { var all = TrackedDictionary<Int, Int>() }
+private struct Add: ActionType {}
+
 /// What the present owner, the former one and those who wait notice of each other.
 @Suite("PostgreSQL: taking over", .serialized, .timeLimit(.minutes(1)))
 struct PostgreSQLTakeOverTests {
@@ -106,6 +109,50 @@ struct PostgreSQLTakeOverTests {
     let persistence = try await second.value
     #expect(persistence.status.epoch == first.owner.epoch + 1)
     try await persistence.close()
+  }
+
+  @Test func anOwnerThatEncodesForLongerThanItsLeaseStaysTheOwner() async throws {
+    let settings = PostgreSQLSettings(lease: .seconds(3))
+    let coder = WatchedCoder {
+      let end = ContinuousClock.now + .milliseconds(50)
+      while .now < end {}
+    }
+    let first = try await Persistence(
+      .postgreSQL(url: database.url, settings: settings), coder: coder)
+    let dispatcher = Dispatcher(name: "shop", persistence: first)
+    let store = Store<Notes, HandledAction>(identifier: "notes", model: Notes()) {
+      On(Add.self) { notes, _ in notes.all[notes.all.count] = 1 }
+    }
+    try await dispatcher.register(store: store, persisted: .elements(\.all))
+    let second = standby(settings)
+    try await awaitStandby()
+    store.updateModel { notes in
+      for number in 0..<90 { notes.all[number] = 1 }
+    }
+    try await first.flush()
+    let epoch = first.status.epoch
+    try await first.close()
+    let next = try await second.value
+    #expect(next.status.epoch == epoch + 1)
+    try await next.close()
+  }
+
+  /// It may be tried again for longer than the lease.
+  @Test func anOwnerWhoseTransactionFailsKeepsItsLease() throws {
+    let first = try Opened(database.driver())
+    try database.psql("UPDATE dispatchstore_partitions SET lease_end = '-infinity'")
+    #expect(throws: PersistenceError.self) {
+      try first.group { _ = try $0.query("SELECT 1 / 0", []) }
+    }
+    try expect(.inUse) { _ = try database.driver().open() }
+  }
+
+  @Test func anOwnerWhoseTransactionFailsTakesNoLeaseFromAnotherOne() throws {
+    let first = try Opened(database.driver())
+    try takeOver(groups: 0)
+    try database.psql("UPDATE dispatchstore_partitions SET lease_end = '-infinity'")
+    try expect(.notOwner) { try first.group { _ = try $0.query("SELECT 1", []) } }
+    #expect(try database.psql("SELECT lease_end FROM dispatchstore_partitions") == "-infinity")
   }
 
   @Test func aProcessThatWaitsDoesNotLockThePartition() throws {

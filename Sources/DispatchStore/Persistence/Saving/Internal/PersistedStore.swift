@@ -30,7 +30,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     (self.store, self.form, self.type) = (store, form, type)
     coder = RowCoder(
       coder: persistence.coder, storeIdentifier: store.identifier,
-      database: persistence.writer.driver.description)
+      driver: persistence.writer.driver)
     super.init(persistence, store.identifier)
   }
 

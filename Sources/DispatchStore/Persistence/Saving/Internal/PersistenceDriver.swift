@@ -20,6 +20,9 @@ package protocol PersistenceDriver: AnyObject, Sendable {
   /// The time without a group after which an empty one renews the owner's lease; nil if there is no lease.
   var leaseRenewal: Duration? { get }
 
+  /// Renews the lease if it is nearly over; called with each row that is encoded, also before the transaction begins.
+  func keepLease()
+
   /// Begins a transaction.
   ///
   /// Its first statement compares the saved owner with `owner`, and counts up the number of the last group. Throws
@@ -123,4 +126,5 @@ extension PersistenceDriver {
   package var isThere: Bool { true }
   package func cancelOpening() {}
   package var leaseRenewal: Duration? { nil }
+  package func keepLease() {}
 }

@@ -4,15 +4,19 @@ import Foundation
 struct RowCoder {
   let coder: any PersistenceCoder
   let storeIdentifier: String
-  let database: String
+  let driver: any PersistenceDriver
+
+  var database: String { driver.description }
 
   /// The size of the largest row, in bytes.
   ///
   /// At twice that PostgreSQL closes the connection, which would count as a lost one, again and again.
   private static let largestRow = 512 << 20
 
+  /// Encodes a row, in the role of the writer.
   func encode(_ value: some Encodable, at key: () -> String?) throws -> Data {
-    try Self.row({ try coder.encode(value) }) {
+    driver.keepLease()
+    return try Self.row({ try coder.encode(value) }) {
       let row = key().map { ", element \($0)" } ?? ""
       return "Store \"\(storeIdentifier)\"\(row): the \(type(of: value))"
     }
