@@ -22,8 +22,9 @@ import Testing
     let ended = state.takeUnderWay(other)
     _ = state.add(ended)
     _ = state.keep(commit(1, of: move, isTogether: isTogether))
-    return (0...1).map {
-      state.changes(at: $0, from: ended.mark, to: state.commitCount).commits.count
+    return (0...1).map { index in
+      let own = state.commits.filter { $0.index == index }
+      return StateDistance(own, from: ended.mark, to: state.commitCount).commits.count
     }
   }
 
