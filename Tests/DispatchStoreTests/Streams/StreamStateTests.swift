@@ -153,6 +153,17 @@ struct StreamStateTests {
     #expect(!suspends(&state, "consumer"))
   }
 
+  @Test func theLastElementComesInThePlaceOfOneThatWasNotTaken() {
+    var (state, _) = filled(.newest(1), 1...1)
+    state.replaceKept(by: 2)
+    state.end()
+    #expect(state.wake().dropped == [1])
+    #expect(drain(&state) == [2])
+    state = begun(.newest(1))
+    state.replaceKept(by: 3)
+    #expect(drain(&state) == [3])
+  }
+
   @Test func aClosedStreamReturnsWhatItKeptAndTakesNothing() {
     var (state, _) = filled(.suspending(1), 1...2)
     #expect(state.close() == nil)

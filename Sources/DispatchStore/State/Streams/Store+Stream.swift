@@ -61,22 +61,29 @@ extension Store {
     }
   }
 
-  /// Reads the model when the consumer takes a change, which keeps the storage until then, also once the store is gone.
+  /// Reads the model when the consumer takes a change; only the last model of a store that goes is kept.
   @usableFromInline
   func presentModelReader() -> StateReader<Model> {
+    typealias Taken = (model: Model, version: UInt64)
     weak let storage = storage
+    let mark = TypedValue(())
     let lastVersion = Locked<UInt64?>(nil)
     return StateReader(
-      CommitReader(begin: { _, _ in storage }, read: { _, _ in storage })
+      CommitReader(
+        begin: { _, _ in mark }, read: { _, _ in mark },
+        readLast: { last in
+          TypedValue<Taken>(
+            (last.model.assumingMemoryBound(to: Model.self).pointee, last.version))
+        })
     ) { note in
       // The note's commit may be in the model that was taken last. Later commits of which observers are not notified are
       // no changes.
       if let last = lastVersion.withLock({ $0 }), last >= note.version { return nil }
-      let kept = unsafeDowncast(
-        note.value.unsafelyUnwrapped, to: ModelStorage<Model, Action>.self)
-      let (model, version) = kept.snapshot
-      lastVersion.withLock { $0 = version }
-      return .now(model)
+      // If the storage has been released since the note was kept, a note with the model follows.
+      let taken = note.value === mark ? storage?.snapshot : TypedValue<Taken>.of(note.value)
+      guard let taken else { return nil }
+      lastVersion.withLock { $0 = taken.version }
+      return .now(taken.model)
     }
   }
 

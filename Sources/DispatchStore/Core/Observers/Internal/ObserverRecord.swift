@@ -43,8 +43,8 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// - Parameter kept: Collects the work for after the lock is released.
   func modelWasLoaded(_ model: UnsafeRawPointer, version: UInt64, _ kept: inout KeptCommit) {}
 
-  /// Notes that the store goes, under the store's lock.
-  func storeGoes() {}
+  /// Receives the last model when the store goes, under the store's lock.
+  func storeGoes(_ commit: CommitInProgress) {}
 
   /// Receives a change from the notifier.
   func notify(of change: ObservedChange) { fatalError("ObserverRecord is abstract.") }

@@ -348,14 +348,16 @@ extension StoreStorage: DeliveryTurn {
     withObservers { $0.remove(observer) }
   }
 
-  /// Tells the observers, and ends the streams, since the store goes.
+  /// Passes the last model to observers, and ends the streams, since the store goes.
   ///
   /// The storage itself may stay: a change of a whole model keeps it until its value is read, a queue until its observer
-  /// is called, a stream until its change is taken, and a group as long as it exists.
+  /// is called, and a group as long as it exists.
   func storeGoes() {
     let streams: [any FollowingStream] = withLock { notifications in
+      let last = CommitInProgress(
+        model: modelAddress, action: modelAddress, version: version, owner: nil)
       ObserverList.forEach(in: notifications.observersOutOfTurn.slots) { observer, _ in
-        observer.storeGoes()
+        observer.storeGoes(last)
       }
       return attachment(StoreStreams.self)?._withUnsafeGuaranteedRef { $0.all } ?? []
     }

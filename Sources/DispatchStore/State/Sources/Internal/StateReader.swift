@@ -42,6 +42,8 @@ struct CommitReader: Sendable {
   let end: (@Sendable () -> Void)?
   /// Merges a kept value and the next one; returns nil if they cancel out.
   let merge: Merge?
+  /// Reads the last model of a store that goes.
+  let readLast: (@Sendable (CommitInProgress) -> KeptValue)?
   /// Adds the follower elsewhere than to the store's list of observers.
   let attach: (@Sendable (StoreStorage, Follower) -> Void)?
 
@@ -50,9 +52,11 @@ struct CommitReader: Sendable {
     begin: @escaping Begin = { _, _ in nil }, read: @escaping Read = { _, _ in nil },
     keepsLast: Bool = false, keepsHidden: Bool = false,
     end: (@Sendable () -> Void)? = nil, merge: Merge? = nil,
+    readLast: (@Sendable (CommitInProgress) -> KeptValue)? = nil,
     attach: (@Sendable (StoreStorage, Follower) -> Void)? = nil
   ) {
     (self.begin, self.read, self.keepsLast) = (begin, read, keepsLast)
-    (self.keepsHidden, self.end, self.merge, self.attach) = (keepsHidden, end, merge, attach)
+    self.keepsHidden = keepsHidden
+    (self.end, self.merge, self.readLast, self.attach) = (end, merge, readLast, attach)
   }
 }

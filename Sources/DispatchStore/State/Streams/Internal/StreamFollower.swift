@@ -2,9 +2,11 @@
 ///
 /// Only the store keeps it alive.
 final class StreamFollower: Follower, @unchecked Sendable {
-  // because its superclass is
+  // because its superclass is, and the store's lock guards `lastNote`
   private let stream: StreamStorage
   private let merges: Bool
+  /// The last note that was kept, if the store's last model is to replace it.
+  private var lastNote: KeptNote?
 
   /// - Parameter merges: Whether at most one value is kept, into which later ones are merged.
   init(
@@ -22,11 +24,15 @@ final class StreamFollower: Follower, @unchecked Sendable {
       if stream.state.withLock({ $0.mergedAway() }) { kept.schedule(self) }
       return true
     }
+    // A note that the stream does not keep may have its last reference here, in the section.
+    if reader.readLast != nil {
+      if let lastNote { kept.release(lastNote) }
+      lastNote = note
+    }
     let push = stream.state.withLock { state in
       state.push(note) { commit.isPresentModel ? nil : StreamHold.begin(commit, &kept) }
     }
     if push.isDue { kept.schedule(self) }
-    // The last reference to the note may be here, in the section.
     if !push.isKept { kept.release(note) }
     return push.isKept
   }
@@ -41,6 +47,13 @@ final class StreamFollower: Follower, @unchecked Sendable {
     else { return note }
     kept.release(former)
     return reader.merge?(earlier, value).map(note.with)
+  }
+
+  /// Replaces a note that was not taken by one with the last model; the consumer skips a commit that it has taken.
+  override func storeGoes(_ commit: CommitInProgress) {
+    guard let lastNote, let readLast = reader.readLast else { return }
+    let last = lastNote.with(readLast(commit))
+    stream.state.withLock { $0.replaceKept(by: last) }
   }
 
   /// Resumes the consumer from this thread, or ends waits for it.

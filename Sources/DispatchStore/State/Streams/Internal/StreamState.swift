@@ -85,6 +85,14 @@ struct StreamState<Element, Waiter, Hold> {
     return waiter != nil && !watches.isEmpty
   }
 
+  /// Keeps the last element in the place of the only one that is kept, if the consumer has not taken that.
+  mutating func replaceKept(by last: Element) {
+    guard isOpen else { return }
+    if let first = kept.popFirst() { dropped.append(first) }
+    kept.append(last)
+    count = 1
+  }
+
   private mutating func dropFirst() {
     if let first = kept.popFirst() { dropped.append(first) }
     count -= 1

@@ -69,7 +69,7 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
       taped, action: store?.action(at: commit.action), of: store?.dispatcher, &kept)
   }
 
-  override func storeGoes() { sink.storeGoes(self) }
+  override func storeGoes(_ commit: CommitInProgress) { sink.storeGoes(self) }
 
   /// Ends reading; may be called in an exclusive section, whose code may release a history or a recorder.
   func endTape() { end(in: store?.storageOfTape) }
