@@ -1,29 +1,44 @@
 extension StorePart {
   /// Observes the part; the value is nil while it is missing.
-  @usableFromInline
+  @inlinable
   func observe(
     on delivery: ObserverDelivery, initial: Bool,
     _ body: @escaping @Sendable (Change<Model?, HandledAction>) -> Void
   ) -> ObserverToken {
-    let path = path
-    let reader = PartReader<Model?>(
-      TypedSelectorNode(reading: { whole in
-        var part: Model?
-        _ = path.read(whole) { part = $0.pointee }
-        return part
-      }))
+    let (path, equality) = (path, ElementEquality<Model>())
+    // The part as of the last note that was delivered.
+    let delivered = Locked<Model?>(nil)
     return root.follow(
-      CommitReader(begin: reader.begin, read: reader.read, keepsLast: true), delivery, initial
+      CommitReader(
+        begin: { model, _ in
+          let part = path.value(in: model)
+          _ = delivered.exchange(part)
+          return TypedValue(part)
+        },
+        read: { commit, last in
+          let part = path.value(in: commit.model)
+          let isSame = equality.isCertainlySame(TypedValue<Model?>.of(last), part)
+          return isSame ? nil : TypedValue(part)
+        }, keepsLast: true), delivery, initial
     ) { note, follower in
-      // Asked again, because a comparison may take long.
-      guard var content = reader.receive(note), follower.isCalled else { return }
-      if case .replaced(let kept) = content, case .some(.none) = kept.old {
-        // A part that stays missing is no change, and one that was missing is no old value.
-        if kept.value == nil { return }
-        content = .now(kept.value)
-      }
-      body(TypedNote<HandledAction>.change(note, content))
+      let new = TypedValue<Model?>.of(note.value)
+      let old = delivered.exchange(new)
+      // With no lock held, since `==` is user code. Asked again, because that may take long.
+      guard note.isInitial || equality.differ(old, new), follower.isCalled else { return }
+      let known = note.isInitial ? nil : old
+      let change = ReplacedValue<Model?>(old: known.map { .some($0) }, by: new)
+      body(TypedNote<HandledAction>.change(note, .replaced(change)))
     }
+  }
+}
+
+extension PartPath {
+  /// A copy of the part; nil if it is missing.
+  @inlinable
+  func value(in whole: UnsafeRawPointer) -> Value? {
+    var value: Value?
+    _ = read(whole) { value = $0.pointee }
+    return value
   }
 }
 
