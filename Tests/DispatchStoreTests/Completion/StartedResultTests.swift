@@ -24,7 +24,7 @@ struct StartedResultTests {
     let late = await dispatcher.run(Pay(), way, options: .timeout(.zero))
     #expect(late.errorCode == .timedOut && !late.hasStarted)
     #expect(await !dispatcher.run(Unknown(), way).hasStarted)
-    await dispatcher.close()
+    dispatcher.close()
     let refused = await dispatcher.run(Pay(), way)
     #expect(refused.errorCode == .dispatcherClosed && !refused.hasStarted)
   }

@@ -452,7 +452,7 @@ struct RecorderState: Sendable {
 
 extension StateDistance {
   /// The way of a store between two places in the order of all commits, made of the store's own commits.
-  fileprivate init(_ own: [TapedCommit], from start: Int, to end: Int) {
+  init(_ own: [TapedCommit], from start: Int, to end: Int) {
     let between = min(start, end)..<max(start, end)
     self.init(commits: own.filter { between.contains($0.place - 1) }, isBack: end < start)
   }
