@@ -33,6 +33,9 @@ extension Scenario {
       let (runs, results) = (log.count { $0.id == turn.id }, watch.results[turn.id] ?? [])
       try check(results.count == 1, "\(turn) completed \(results.count) times")
       let result = results[0]
+      let returned = watch.handles[turn.id]?.resultIfEnded ?? watch.returned[turn.id]
+      try check(
+        "\(result)" == returned.map { "\($0)" }, "\(turn): \(result), not \(returned as Any)")
       if turn.mayBeCancelled, result[turn.store].isCancelled == true {
         try check(
           runs == 0 || watch.ended.now.contains(turn.id), "\(turn) has not ended: \(result)")
@@ -135,6 +138,9 @@ private final class LaneWatch: Sendable {
   /// The actions that were dispatched or sent, and the results with which they completed, by their numbers.
   let made = Shared([Turn]())
   let results = Shared([Int: [DispatchResult]]())
+  /// What calls gave, by the numbers of their actions.
+  let handles = Shared([Int: DispatchHandle]())
+  let returned = Shared([Int: DispatchResult]())
 
   func enter(_ turn: Turn) {
     begun.append(turn)
@@ -148,15 +154,18 @@ private final class LaneWatch: Sendable {
 
   func dispatch(_ turn: Turn, by dispatcher: Dispatcher) -> DispatchHandle {
     made.append(turn)
-    return dispatcher.dispatch(turn, to: turn.store, mode: turn.mode) { [results] result in
+    let handle = dispatcher.dispatch(turn, to: turn.store, mode: turn.mode) { [results] result in
       results.append(result, at: turn.id)
     }
+    handles[turn.id] = handle
+    return handle
   }
 
   func send(_ turn: Turn, by dispatcher: Dispatcher) async {
     made.append(turn)
-    await dispatcher.send(turn, to: turn.store, mode: turn.mode) { [results] result in
+    let sent = await dispatcher.send(turn, to: turn.store, mode: turn.mode) { [results] result in
       results.append(result, at: turn.id)
     }
+    returned[turn.id] = sent.result
   }
 }

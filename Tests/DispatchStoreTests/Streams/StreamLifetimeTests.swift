@@ -58,7 +58,7 @@ struct StreamLifetimeTests {
     streams.removeLast(streams.count - left)
     let places = store.storage.withLock { _ in
       store.storage.attachment(StoreStreams.self)?._withUnsafeGuaranteedRef {
-        $0.streams.withLock(\.capacity)
+        $0.state.withLock(\.streams.capacity)
       }
     }
     #expect(places.map { $0 <= 64 } == true)

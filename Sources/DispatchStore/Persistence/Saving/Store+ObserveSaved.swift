@@ -40,7 +40,8 @@ extension Store {
     let deliveries = SavedDeliveries(
       in: isInMemory ? ThreadState.current.simulated?.world : persistence?.world)
     persistence?.state.withLockReleasing { $0.add(deliveries) }
-    let observation = observe(source, initial: initial, on: .inline) { [weak storage = self.storage] change in
+    let observation = observe(source, initial: initial, on: .inline) {
+      [weak storage = self.storage] change in
       let (delivery, version) = (deliveries.add { body(change) }, change.version)
       // The record that keeps commits now: an earlier commit may have had another one.
       guard let record = storage?.presentKeeper as? PersistedRecord else {

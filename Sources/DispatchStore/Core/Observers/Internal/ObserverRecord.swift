@@ -129,11 +129,12 @@ struct KeptCommit {
     due?.append(observer)
   }
 
-  /// Schedules the calls that need no delivery turn, and tells the keeper, outside of the lock.
+  /// Tells the keeper, and schedules the calls that need no delivery turn, outside of the lock.
   mutating func scheduleBeforeTurn() {
+    // Before code of the program, which may wait until the commit is saved.
+    keeper.take()?.kept()
     for observer in due ?? [] where observer.needsNoTurn { observer.scheduleCall() }
     due?.removeAll { $0.needsNoTurn }
-    keeper.take()?.kept()
   }
 
   /// Keeps an object until the lock is released.

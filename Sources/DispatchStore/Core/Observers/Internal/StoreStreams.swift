@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A stream of a store, whose consumer may lag.
 protocol FollowingStream: AnyObject, Sendable {
   /// Calls back once the consumer has taken what is kept now, and asks for more, or once the stream ends.
@@ -15,21 +13,26 @@ protocol FollowingStream: AnyObject, Sendable {
 /// The streams of a store.
 final class StoreStreams: StoreAttachment, @unchecked Sendable {
   // because its superclass is
-  let streams = Locked<[ObjectIdentifier: (number: Int, stream: any FollowingStream)]>([:])
-  private let lastNumber = Atomic(0)
+  struct State {
+    var lastNumber = 0
+    var streams: [ObjectIdentifier: (number: Int, stream: any FollowingStream)] = [:]
+  }
+  let state = Locked(State())
 
   func add(_ stream: any FollowingStream) {
-    let number = lastNumber.add(1, ordering: .relaxed).newValue
-    streams.withLock { $0[ObjectIdentifier(stream)] = (number, stream) }
+    state.withLock { state in
+      state.lastNumber += 1
+      state.streams[ObjectIdentifier(stream)] = (state.lastNumber, stream)
+    }
   }
 
   func remove(_ stream: any FollowingStream) {
     // Released outside of the lock, because what it keeps is the program's.
-    streams.withLockReleasing { $0.removeAndShrink(ObjectIdentifier(stream)) }
+    state.withLockReleasing { $0.streams.removeAndShrink(ObjectIdentifier(stream)) }
   }
 
   /// The streams in the order in which they were added, because the order of a hash table differs between processes.
   var all: [any FollowingStream] {
-    streams.withLock { $0.values.sorted { $0.number < $1.number }.map(\.stream) }
+    state.withLock { $0.streams.values.sorted { $0.number < $1.number }.map(\.stream) }
   }
 }
