@@ -11,15 +11,20 @@ struct ConditionTests {
 
   private func atLeast(_ count: Int) -> DispatchOptions { .when(stock) { $0 >= count } }
 
+  /// The same, noting each check.
+  private func atLeast(_ count: Int, noting checks: Recorder<Int>) -> DispatchOptions {
+    .when(stock) { present in
+      checks.record(present)
+      return present >= count
+    }
+  }
+
   @Test(arguments: Dispatcher.Mode.everyMode, [false, true])
   func theDispatchBeginsOnceItHolds(_ mode: Dispatcher.Mode, sends: Bool) async {
     let (stock, checks) = (stock, Recorder<Int>())
     let waiting = it.run(
       .runs { [it] _ in it.log.record("began at \(stock.model)") }, mode,
-      .when(stock) { count in
-        checks.record(count)
-        return count >= 2
-      }, sends: sends)
+      atLeast(2, noting: checks), sends: sends)
     // It has come to its gate, and keeps no other one from running.
     _ = await checks.first(1)
     #expect(await it.run(it.notes("other"), .serial(lane: "other"), .init()).value.isSuccess)
@@ -156,14 +161,7 @@ struct ConditionTests {
   func aTimeLimitEndsTheWaitAndTheErrorNamesTheStore(_ mode: Dispatcher.Mode, sends: Bool) async {
     let (stock, checks) = (stock, Recorder<Int>())
     let waiting = it.run(
-      it.notes("x"), mode,
-      [
-        .timeout(.seconds(1)),
-        .when(stock) {
-          checks.record($0)
-          return $0 > 0
-        },
-      ], sends: sends)
+      it.notes("x"), mode, [.timeout(.seconds(1)), atLeast(1, noting: checks)], sends: sends)
     // Twice: before the store is observed, and then.
     _ = await checks.first(2)
     await it.clock.pass(.seconds(1))
@@ -179,14 +177,7 @@ struct ConditionTests {
   func cancellingEndsTheWait(_ mode: Dispatcher.Mode, sends: Bool) async {
     let (stock, checks) = (stock, Recorder<Int>())
     let waiting = it.run(
-      it.notes("x"), mode,
-      [
-        .named("x"),
-        .when(stock) {
-          checks.record($0)
-          return $0 > 0
-        },
-      ], sends: sends)
+      it.notes("x"), mode, [.named("x"), atLeast(1, noting: checks)], sends: sends)
     _ = await checks.first(2)
     if sends, mode != .sync {
       waiting.cancel()
@@ -243,13 +234,7 @@ struct ConditionTests {
     stock.updateModel { $0 = 1 }
     let waiting = it.run(
       .runs { _ in log.record("began at \(stock.model)") }, mode,
-      [
-        .exclusive("a"),
-        .when(stock) { count in
-          checks.record(count)
-          return count > 0
-        },
-      ], sends: sends)
+      [.exclusive("a"), atLeast(1, noting: checks)], sends: sends)
     _ = await checks.first(1)
     stock.updateModel { $0 = 0 }
     free.open()
@@ -301,18 +286,15 @@ struct ConditionTests {
 
   @Test func aDispatcherThatNoOneElseKeepsLivesUntilTheConditionHolds() async {
     let (stock, log) = (stock, Recorder<String>())
-    weak var gone: Dispatcher?
     let handle: DispatchHandle
     do {
       let dispatcher = Dispatcher()
       dispatcher.addStage()
-      gone = dispatcher
       handle = dispatcher.dispatch(
         action: Script.runs { _ in log.record("ran") }, mode: .serial, options: atLeast(1))
     }
     stock.updateModel { $0 = 1 }
     #expect(await handle.result.isSuccess)
     #expect(log.all == ["ran"])
-    _ = gone
   }
 }

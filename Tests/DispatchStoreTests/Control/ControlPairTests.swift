@@ -40,17 +40,6 @@ struct ControlPairTests {
   }
 
   @Test(arguments: modes)
-  func retryAndNameCancellingEndsThePause(mode: Dispatcher.Mode) async {
-    let retried = await pausing(mode, .named("job"))
-    #expect(dispatcher.dispatches(named: "job").map(\.dispatchID) == [retried.dispatchID])
-    #expect(dispatcher.cancel(named: "job") == 1)
-    #expect(await retried.result.isSuccess == false)
-    passThePause()
-    #expect(attempts.count == 1)
-    #expect(dispatcher.dispatches(named: "job").isEmpty)
-  }
-
-  @Test(arguments: modes)
   func retryAndUnlessInFlightAPauseIsInFlight(mode: Dispatcher.Mode) async {
     let retried = await pausing(mode, .skippedIfInFlight("import"))
     let other = dispatcher.dispatch(

@@ -3,10 +3,6 @@ import Testing
 
 @testable import DispatchStore
 
-private struct Tick: ActionType {
-  var count = 1
-}
-
 @Suite("Only the latest, and only one at a time", .timeLimit(.minutes(10)))
 struct KeyTests {
   var (clock, dispatcher, stage) = makeClockedStage()
@@ -54,20 +50,21 @@ struct KeyTests {
       var simulation = Simulation(seed: seed)
       simulation.switchesAtLocks = true
       let report = await simulation.run { dispatcher in
-        let counter = dispatcher.register(
-          store: Store(identifier: "counter", model: 0) { On(Tick.self) { $0 += $1.count } })
+        let counter = dispatcher.register(store: .counter("counter"))
         dispatcher.addStage()
         let newer = Recorder<DispatchHandle>()
-        dispatcher.dispatch(action: Tick(), mode: .serial)
-        await dispatcher.send(Tick(), mode: .serial, options: .cancelsPrevious("key")) { _ in
+        counter.dispatch(.add(1), mode: .serial)
+        let newest = DispatchOptions.cancelsPrevious("key")
+        await dispatcher.send(CounterAction.add(1), mode: .serial, options: newest) { _ in
           let script = Script.suspends { _ in
             for _ in 0..<4 { await Task.yield() }
             try Task.checkCancellation()
           }
           newer.record(
-            dispatcher.dispatch(action: script, mode: .serial, options: .cancelsPrevious("key")))
+            dispatcher.dispatch(action: script, mode: .serial, options: newest))
         }
-        guard await newer.all[0].result.isSuccess, counter.model == 2 else { throw StageFright() }
+        let isSuccess = await newer.all[0].result.isSuccess
+        guard isSuccess, counter.model.count == 2 else { throw StageFright() }
       }
       try #require(report.failure == nil, "\(report)")
     }

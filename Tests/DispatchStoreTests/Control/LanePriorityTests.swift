@@ -134,11 +134,11 @@ struct LanePriorityTests {
 
   @Test func keysWithEqualHashesAreDistinguished() {
     let lanes = PrioritizedLanes()
-    let keys = (0..<4).map { TypedKey(SameHash(number: $0)) }
+    let keys = (0..<4).map { TypedKey(Twin(number: $0)) }
     for key in keys[..<3] { for _ in 0..<2 { lanes.insert(key) } }
-    lanes.remove(TypedKey(SameHash(number: 1)))
+    lanes.remove(TypedKey(Twin(number: 1)))
     #expect(keys.map(lanes.contains) == [true, false, true, false])
-    #expect(lanes.contains(TypedKey(SameHash(number: 2))))
+    #expect(lanes.contains(TypedKey(Twin(number: 2))))
   }
 
   @Test func aThousandLanesEachHaveTheirOwn() async {
@@ -235,10 +235,4 @@ struct LanePriorityTests {
     for task in tasks + [holder] { #expect(await task.value.isSuccess) }
     #expect(await last.result.isSuccess)
   }
-}
-
-private struct SameHash: Hashable {
-  let number: Int
-
-  func hash(into hasher: inout Hasher) {}
 }

@@ -175,10 +175,7 @@ struct LateTimerTests {
     // Not where it has to wait.
     let (free, log) = (Latch(), log)
     let holder = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        log.record("began")
-        await free.opened()
-      }, mode: .serial)
+      action: Script.holds(in: log, until: free), mode: .serial)
     _ = await log.first(1)
     async let other =
       sends

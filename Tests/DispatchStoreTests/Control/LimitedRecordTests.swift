@@ -43,15 +43,11 @@ struct LimitedRecordTests {
     let records = await chain(100, mode, .timeout(.seconds(1)))
     // Not each: a thread that has just scheduled one may still refer to it at its end.
     #expect(Set(records).count < records.count)
-    let free = Latch()
-    let stage = dispatcher.addStage()
-    let log = Recorder<Int>()
+    let (began, free) = (Latch(), Latch())
+    dispatcher.addStage()
     let holder = dispatcher.dispatch(
-      action: Script.suspends { _ in
-        log.record(0)
-        await free.opened()
-      }, mode: mode, options: .timeout(Self.hour))
-    _ = await log.first(1)
+      action: Script.holds(opening: began, until: free), mode: mode, options: .timeout(Self.hour))
+    await began.opened()
     await clock.waitForSleepers(atLeast: 1)
     let behind = dispatcher.dispatch(
       action: CounterAction.add(1), mode: mode, options: .timeout(Self.hour))
@@ -61,7 +57,6 @@ struct LimitedRecordTests {
     #expect(await behind.result.isSuccess)
     await dispatcher.timersAreGone()
     #expect(store.model.count == 101)
-    withExtendedLifetime(stage) {}
   }
 
   @Test(arguments: queuedModes)

@@ -10,9 +10,10 @@ struct NameTests {
 
   private func holds(until latch: Latch) -> Script { .holds(in: log, until: latch) }
 
-  @Test(arguments: Dispatcher.Mode.everyMode)
-  func cancelsWhatRunsUnderIt(_ mode: Dispatcher.Mode) async {
-    let task = dispatcher.begin(holds(until: Latch()), mode, .named("upload"))
+  @Test(arguments: Way.all)
+  func cancelsWhatRunsUnderIt(_ way: Way) async {
+    let script = holds(until: Latch())
+    let task = dispatcher.begin(script, way.mode, .named("upload"), sends: way.sends)
     _ = await log.first(1)
     #expect(dispatcher.dispatches(named: "upload").count == 1)
     #expect(dispatcher.cancel(named: "other") == 0)
@@ -20,16 +21,6 @@ struct NameTests {
     #expect(await task.value["stage"].isCancelled == true)
     #expect(dispatcher.dispatches(named: "upload").isEmpty)
     #expect(dispatcher.cancel(named: "upload") == 0)
-  }
-
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
-  func cancelsWhatIsSentUnderIt(_ mode: Dispatcher.Mode) async {
-    let (dispatcher, script) = (dispatcher, holds(until: Latch()))
-    async let result = dispatcher.send(script, mode: mode, options: .named("upload"))
-    _ = await log.first(1)
-    #expect(dispatcher.cancel(named: "upload") == 1)
-    #expect(await result["stage"].isCancelled == true)
-    #expect(dispatcher.dispatches(named: "upload").isEmpty)
   }
 
   @Test(arguments: Dispatcher.Mode.laneModes)
@@ -127,14 +118,13 @@ struct NameTests {
   }
 
   @Test func ofADispatchFromAnExclusiveSectionIsThereWhenThatIsLeft() async {
-    let (dispatcher, free, held) = (dispatcher, Latch(), holds(until: Latch()))
+    let (dispatcher, held) = (dispatcher, holds(until: Latch()))
     let store = dispatcher.register(store: CounterStore.counter("counter"))
     store.updateModel { _ in
       dispatcher.dispatch(action: held, options: .named("inside"))
     }
     #expect(dispatcher.dispatches(named: "inside").count == 1)
     dispatcher.cancel(named: "inside")
-    free.open()
   }
 
   /// Linear: minutes, if each insertion copied those that are there.

@@ -45,15 +45,6 @@ struct PriorityTests {
     }
   }
 
-  @Test func aLanesOrderIsThatOfItsDispatches() async {
-    let handles = [
-      dispatch("first", .priority(.low), .serial), dispatch("second", .priority(.high), .serial),
-    ]
-    dispatcher.queue.isSuspended = false
-    for handle in handles { await handle.ended() }
-    #expect(log.all == ["first", "second"])
-  }
-
   @Test func oneThatIsCancelledIsPassedOver() async {
     let cancelled = (0..<200).map { _ in dispatch("cancelled", .priority(.high)) }
     let kept = dispatch("kept", [.priority(.low), .named("kept")])

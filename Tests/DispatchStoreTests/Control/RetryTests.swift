@@ -90,11 +90,6 @@ struct RetryTests {
     #expect(result.replies(to: Book.self).isEmpty)
   }
 
-  @Test func oneThatFinishesAtOnceTakesOneAttempt() async {
-    let result = await run(fails(0), Way.all[0], .retry(attempts: 3)).value
-    #expect(result.isSuccess && result.stores.map(\.attemptCount) == [1])
-  }
-
   @Test(arguments: Way.all)
   func storesThatHaveFinishedDoNotRunAgainAndThoseThatWaitRunAfterTheLastAttempt(
     _ way: Way
@@ -248,8 +243,10 @@ struct RetryTests {
     let task = run(fails(9), way, [options, .named("retried")])
     _ = await log.first(1)
     await clock.waitForSleepers(atLeast: 1)
-    dispatcher.cancel(named: "retried")
+    #expect(dispatcher.dispatches(named: "retried").count == 1)
+    #expect(dispatcher.cancel(named: "retried") == 1)
     let result = await task.value
+    #expect(dispatcher.dispatches(named: "retried").isEmpty)
     #expect(result["stage"].wasCancelled(afterItsStart: true), "\(result)")
     #expect(log.all == ["runs stage", "completion false"])
     await dispatcher.timersAreGone()

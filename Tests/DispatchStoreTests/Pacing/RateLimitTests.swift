@@ -375,13 +375,9 @@ struct RateLimitTests {
   }
 
   @Test func keysWithEqualHashesAreDistinguished() async {
-    struct Same: Hashable, Sendable {
-      let number: Int
-      func hash(into hasher: inout Hasher) {}
-    }
     let limit = RateLimit(1, per: .seconds(1))
     for number in 0..<3 {
-      let options = DispatchOptions.rateLimited(by: limit, key: Same(number: number))
+      let options = DispatchOptions.rateLimited(by: limit, key: Twin(number: number))
       #expect(await dispatcher.send(stage.notes("x"), options: options).isSuccess)
     }
     #expect(limit.statistics.keys == 3)
