@@ -119,9 +119,7 @@ struct UndoesInPlaceTests {
 
   /// Its content would be that of the copy by which the rest of the model is undone.
   @Test func aDictionaryInAnObjectStopsTheProgram() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Store(model: Shared()) { On(withoutReply: Change.self) { _, _ in } }
         .undoesInPlace(\.items)
     }

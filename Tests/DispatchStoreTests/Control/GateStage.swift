@@ -69,6 +69,14 @@ struct GateStage: Sendable {
     return task
   }
 
+  /// Makes a lane one with priorities, and dispatches "holder", which has it until the latch opens.
+  func holdPrioritized(
+    _ mode: Dispatcher.Mode, until free: Latch
+  ) async -> Task<DispatchResult, Never> {
+    dispatcher.usePriorities(in: mode)
+    return await begin("holder", until: free, mode, .init())
+  }
+
   /// Whether no dispatch has a key or waits for one.
   var isClean: Bool { dispatcher.exclusionTable.isEmpty }
 }

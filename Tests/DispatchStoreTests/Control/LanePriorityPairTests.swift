@@ -10,11 +10,6 @@ struct LanePriorityPairTests {
   let it = GateStage()
   let free = Latch()
 
-  private func begin(_ mode: Dispatcher.Mode) async -> Task<DispatchResult, Never> {
-    it.dispatcher.usePriorities(in: mode)
-    return await it.begin("holder", until: free, mode, .init())
-  }
-
   private var order: [String] { it.log.all.filter { !$0.contains("holder") } }
 
   @Test(arguments: Dispatcher.Mode.laneModes)
@@ -37,7 +32,7 @@ struct LanePriorityPairTests {
   @Test(arguments: Dispatcher.Mode.laneModes)
   func prioritiesAndSequenceNoneComesBetweenItsActions(_ mode: Dispatcher.Mode) async {
     let (it, tasks) = (it, Recorder<Task<DispatchResult, Never>>())
-    let holder = await begin(mode)
+    let holder = await it.holdPrioritized(mode, until: free)
     let low = it.run(it.notes("low"), mode, .priority(.low))
     let first = Script.runs { _ in
       it.log.record("first")
@@ -56,7 +51,7 @@ struct LanePriorityPairTests {
   func prioritiesAndLatestTheNewestRunsWhateverItsPriority(
     _ mode: Dispatcher.Mode, sends: Bool
   ) async {
-    let holder = await begin(mode)
+    let holder = await it.holdPrioritized(mode, until: free)
     let high = it.run(
       it.notes("high"), mode, [.priority(.high), .cancelsPrevious("k")], sends: sends)
     let low = it.run(
@@ -69,7 +64,9 @@ struct LanePriorityPairTests {
 
   @Test(arguments: Dispatcher.Mode.laneModes)
   func prioritiesAndLimitTheOldestIsDroppedWhateverItsPriority(_ mode: Dispatcher.Mode) async {
-    let (limit, holder) = (DispatchLimit(2, overflow: .dropOldest), await begin(mode))
+    let (limit, holder) = (
+      DispatchLimit(2, overflow: .dropOldest), await it.holdPrioritized(mode, until: free)
+    )
     let tasks = [Operation.QueuePriority.veryHigh, .low, .high].map {
       it.run(it.notes("\($0.rawValue)"), mode, [.priority($0), .limited(by: limit)])
     }
@@ -83,7 +80,7 @@ struct LanePriorityPairTests {
   func prioritiesAndTimeLimitOneThatIsPassedOverTimesOut(
     _ mode: Dispatcher.Mode, sends: Bool
   ) async {
-    let holder = await begin(mode)
+    let holder = await it.holdPrioritized(mode, until: free)
     let low = it.run(
       it.notes("low"), mode, [.priority(.low), .timeout(.seconds(1))], sends: sends)
     let high = it.run(it.notes("high"), mode, .priority(.high), sends: sends)
@@ -98,7 +95,7 @@ struct LanePriorityPairTests {
   func prioritiesAndRateOneThatIsDelayedHasItsPriorityWhenItBegins(
     _ mode: Dispatcher.Mode
   ) async {
-    let holder = await begin(mode)
+    let holder = await it.holdPrioritized(mode, until: free)
     let delayed = it.run(
       it.notes("delayed"), mode, [.priority(.high), .debounced("k", for: .seconds(1))])
     let low = it.run(it.notes("low"), mode, .priority(.low))
@@ -114,7 +111,7 @@ struct LanePriorityPairTests {
 
   @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
   func prioritiesAndJoinTheFirstOneKeepsItsOwn(_ mode: Dispatcher.Mode, sends: Bool) async {
-    let holder = await begin(mode)
+    let holder = await it.holdPrioritized(mode, until: free)
     let first = it.run(
       it.notes("first"), mode, [.priority(.low), .idempotencyKey("k", remembered: .zero)],
       sends: sends)
@@ -157,7 +154,7 @@ struct LanePriorityPairTests {
 
   @Test func prioritiesAndSectionOneHasItsPriorityWhenTheSectionIsLeft() async {
     let (it, handles) = (it, Recorder<DispatchHandle>())
-    let holder = await begin(.serial)
+    let holder = await it.holdPrioritized(.serial, until: free)
     it.stage.updateModel { _ in
       for priority in [Operation.QueuePriority.low, .high] {
         handles.record(
@@ -174,7 +171,7 @@ struct LanePriorityPairTests {
 
   @Test(arguments: Dispatcher.Mode.laneModes)
   func prioritiesAndDrainWhatIsPassedOverIsWaitedFor(_ mode: Dispatcher.Mode) async {
-    let holder = await begin(mode)
+    let holder = await it.holdPrioritized(mode, until: free)
     let tasks = [Operation.QueuePriority.low, .high].map {
       it.run(it.notes("\($0.rawValue)"), mode, .priority($0))
     }

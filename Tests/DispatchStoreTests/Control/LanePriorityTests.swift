@@ -70,8 +70,7 @@ struct LanePriorityTests {
 
   @Test(arguments: Dispatcher.Mode.laneModes)
   func undoneTheLaneIsFirstInFirstOutAgain(_ mode: Dispatcher.Mode) async {
-    it.dispatcher.usePriorities(in: mode)
-    let holder = await it.begin("holder", until: free, mode, .init())
+    let holder = await it.holdPrioritized(mode, until: free)
     let options: [DispatchOptions] = [.priority(.low), .init(), .priority(.high)]
     let before = options.map { it.run(it.notes("before"), mode, $0) }
     it.dispatcher.ignorePriorities(in: mode)
@@ -87,8 +86,7 @@ struct LanePriorityTests {
   /// They refuse it, or let it pass.
   @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
   func aBreakerAndARejectingRateLimitHoldNoneBack(_ mode: Dispatcher.Mode, sends: Bool) async {
-    it.dispatcher.usePriorities(in: mode)
-    let holder = await it.begin("holder", until: free, mode, .init())
+    let holder = await it.holdPrioritized(mode, until: free)
     let rate = RateLimit(1, per: .seconds(1))
     let dispatches: [(name: String, options: DispatchOptions)] = [
       ("normal", .init()),
@@ -108,8 +106,7 @@ struct LanePriorityTests {
   @Test(arguments: forms)
   func oneThatIsDispatchedByTheHolderGoesFirst(_ mode: Dispatcher.Mode, sends: Bool) async {
     let (it, tasks) = (it, Recorder<Task<DispatchResult, Never>>())
-    it.dispatcher.usePriorities(in: mode)
-    let holder = await it.begin("holder", until: free, mode, .init())
+    let holder = await it.holdPrioritized(mode, until: free)
     let dispatches = (1...3).map { index in
       it.run(
         .runs { _ in
@@ -195,8 +192,7 @@ struct LanePriorityTests {
 
   @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
   func oneThatIsCancelledIsPassedOver(_ mode: Dispatcher.Mode, sends: Bool) async {
-    it.dispatcher.usePriorities(in: mode)
-    let holder = await it.begin("holder", until: free, mode, .init())
+    let holder = await it.holdPrioritized(mode, until: free)
     let low = it.run(it.notes("low"), mode, .priority(.low), sends: sends)
     var cancelled: [Task<DispatchResult, Never>] = []
     for _ in 0..<200 {
@@ -224,8 +220,7 @@ struct LanePriorityTests {
 
   @Test(arguments: Dispatcher.Mode.laneModes)
   func aDiagnosisShowsTheOrderOfTheirTurns(_ mode: Dispatcher.Mode) async {
-    it.dispatcher.usePriorities(in: mode)
-    let holder = await it.begin("holder", until: free, mode, .init())
+    let holder = await it.holdPrioritized(mode, until: free)
     let tasks = [.low, .high].map { it.run(it.notes("\($0)"), mode, .priority($0)) }
     let last = it.dispatcher.dispatch(
       action: it.notes("last"), mode: mode, options: .priority(.veryHigh))

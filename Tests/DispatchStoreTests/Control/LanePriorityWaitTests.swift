@@ -35,8 +35,7 @@ struct LanePriorityWaitTests {
 
   @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
   func oneAfterAnotherOfItsLaneOvertakesItNot(_ mode: Dispatcher.Mode, sends: Bool) async {
-    it.dispatcher.usePriorities(in: mode)
-    let holder = await it.begin("holder", until: free, mode, .init())
+    let holder = await it.holdPrioritized(mode, until: free)
     let low = it.dispatcher.dispatch(
       action: it.notes("low"), mode: mode, options: .priority(.veryLow))
     let after = it.run(
@@ -49,8 +48,7 @@ struct LanePriorityWaitTests {
   /// The other one that it waits for needs what came before it in its lane.
   @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
   func noneOvertakesWhatItWaitsForElsewhere(_ mode: Dispatcher.Mode, sends: Bool) async {
-    it.dispatcher.usePriorities(in: mode)
-    let holder = await it.begin("holder", until: free, mode, .init())
+    let holder = await it.holdPrioritized(mode, until: free)
     let low = it.dispatcher.dispatch(
       action: it.notes("low"), mode: mode, options: .priority(.low))
     let other = it.dispatcher.dispatch(
@@ -69,8 +67,7 @@ struct LanePriorityWaitTests {
   @Test(arguments: Dispatcher.Mode.laneModes, Wait.allCases)
   func whatCameBeforeItHasItsPriority(_ mode: Dispatcher.Mode, wait: Wait) async {
     let (it, outside) = (it, outside)
-    it.dispatcher.usePriorities(in: mode)
-    let holder = await it.begin("holder", until: free, mode, .init())
+    let holder = await it.holdPrioritized(mode, until: free)
     let other = it.dispatcher.dispatch(
       action: it.holds("holder outside", until: outside), mode: .async, options: .exclusive("k"))
     _ = await it.log.first(2)
@@ -94,8 +91,7 @@ struct LanePriorityWaitTests {
   /// It no longer waits, and lends nothing.
   @Test(arguments: Dispatcher.Mode.laneModes, [false, true])
   func oneThatIsCancelledLendsNothing(_ mode: Dispatcher.Mode, sends: Bool) async {
-    it.dispatcher.usePriorities(in: mode)
-    let holder = await it.begin("holder", until: free, mode, .init())
+    let holder = await it.holdPrioritized(mode, until: free)
     let other = it.dispatcher.dispatch(
       action: it.holds("holder outside", until: outside), mode: .async)
     let low = it.run(it.notes("low"), mode, .priority(.low), sends: sends)
@@ -116,8 +112,7 @@ struct LanePriorityWaitTests {
   func aRingThroughOneThatHasOvertakenIsRefused(_ mode: Dispatcher.Mode, sends: Bool) async {
     let (it, codes) = (it, Recorder<DispatchError.Code?>())
     it.dispatcher.addStage("other")
-    it.dispatcher.usePriorities(in: mode)
-    let holder = await it.begin("holder", until: free, mode, .init())
+    let holder = await it.holdPrioritized(mode, until: free)
     let low = it.dispatcher.dispatch(
       action: it.notes("low"), mode: mode, options: .priority(.low))
     let other = it.dispatcher.dispatch(
@@ -140,8 +135,7 @@ struct LanePriorityWaitTests {
   func aWaitBehindOneThatIsHeldBackIsRefusedWhateverItsPriority(_ mode: Dispatcher.Mode) async {
     let (it, codes, queued) = (it, Recorder<DispatchError.Code?>(), Latch())
     it.dispatcher.addStage("outer")
-    it.dispatcher.usePriorities(in: mode)
-    let holder = await it.begin("holder", until: free, mode, .init())
+    let holder = await it.holdPrioritized(mode, until: free)
     let outer = it.dispatcher.dispatch(
       storeIdentifier: "outer",
       action: Script.suspends { _ in
@@ -162,8 +156,7 @@ struct LanePriorityWaitTests {
   @Test(arguments: [Dispatcher.Mode.serial, .serial(lane: "named")])
   func aBlockedTaskThreadDoesNotWaitWhereATaskMayOvertake(_ mode: Dispatcher.Mode) async {
     let (it, free) = (it, free)
-    it.dispatcher.usePriorities(in: mode)
-    let holder = await it.begin("holder", until: free, mode, .init())
+    let holder = await it.holdPrioritized(mode, until: free)
     let low = it.dispatcher.dispatch(
       action: it.notes("low"), mode: mode, options: .priority(.low))
     let task = it.run(it.notes("task"), mode, .priority(.high), sends: true)

@@ -4,9 +4,7 @@ import Testing
 
 struct PacingPreconditionTests {
   @Test func aRateLimitOfNothingStopsTheProgram() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = RateLimit(0, per: .seconds(1), name: "mails")
     }
     #expect(result.message.contains("The rate limit \"mails\" was made with 0 per period"))
@@ -14,9 +12,7 @@ struct PacingPreconditionTests {
 
   @Test func aRateLimitWithoutABurstStopsTheProgram() async {
     await #expect(processExitsWith: .failure) { _ = RateLimit(-1, per: .seconds(1)) }
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = RateLimit(5, per: .seconds(1), burst: 0)
     }
     #expect(result.message.contains("5 per period and a burst of 0"))
@@ -24,9 +20,7 @@ struct PacingPreconditionTests {
 
   @Test func aRateLimitWithoutAPeriodStopsTheProgram() async {
     await #expect(processExitsWith: .failure) { _ = RateLimit(5, per: .seconds(-1)) }
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = RateLimit(5, per: .zero, name: "mails")
     }
     #expect(
@@ -35,9 +29,7 @@ struct PacingPreconditionTests {
 
   @Test func aBreakerThatCouldNeverCloseStopsTheProgram() async {
     await #expect(processExitsWith: .failure) { _ = CircuitBreaker(trials: 0) }
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = CircuitBreaker(failures: 0, name: "bank")
     }
     #expect(
@@ -45,9 +37,7 @@ struct PacingPreconditionTests {
   }
 
   @Test func aBreakerWithoutAPauseStopsTheProgram() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = CircuitBreaker(pause: .zero, name: "bank")
     }
     #expect(
@@ -58,9 +48,7 @@ struct PacingPreconditionTests {
     await #expect(processExitsWith: .failure) {
       _ = Dispatcher(defaults: .rateLimited(by: RateLimit(1, per: .seconds(1))))
     }
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Dispatcher(defaults: .guarded(by: CircuitBreaker()))
     }
     #expect(result.message.contains("have the option \"guarded\""))

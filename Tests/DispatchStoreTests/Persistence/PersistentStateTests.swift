@@ -742,9 +742,7 @@ struct PersistentStateTests {
   }
 
   @Test func needsANewDispatcher() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let dispatcher = Dispatcher(name: "bank", persistence: nil)
       _ = try await MemoryDatabase().open(for: dispatcher)
     }
@@ -752,9 +750,7 @@ struct PersistentStateTests {
   }
 
   @Test func isNotOfTwoDispatchersOfOneName() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let stage = try await PersistenceStage()
       _ = Dispatcher(name: "bank", persistence: stage.persistence)
       withExtendedLifetime(stage) {}
@@ -786,9 +782,7 @@ struct PersistentStateTests {
   }
 
   @Test func isNotInAnotherDatabaseThanThatOfItsDispatcher() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let (stage, other) = (try await PersistenceStage(), Dispatcher(name: "other"))
       try await MemoryDatabase().open(for: other)
       stage.dispatcher.unregister(store: stage.wallet)
@@ -799,18 +793,14 @@ struct PersistentStateTests {
   }
 
   @Test func isNotInTwoRowsForEachElement() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = PersistedForm<Wallet>.elements(\.all, \.all)
     }
     #expect(result.message.contains("persisted: .elements(…) names a dictionary twice"))
   }
 
   @Test func isNotThatOfADictionaryInAnObject() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = PersistedForm<Ledger>.elements(\.book.all)
     }
     #expect(result.message.contains("it leads through an object"))
@@ -826,9 +816,7 @@ struct PersistentStateTests {
 
   /// Also if the dispatcher has no database itself: a dispatch waits for one, and an atomic action has one transaction.
   @Test func isNotInAnotherDatabaseThanThatOfOtherStoresOfItsDispatcher() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let (first, second) = (try await PersistenceStage(), try await PersistenceStage())
       let other = try await second.dispatcher.register(
         store: .wallet("other"), persisted: .elements(\.all))

@@ -135,9 +135,7 @@ struct ProjectionTests {
   }
 
   @Test func knowNoVersionThatADatabaseCannotKeep() async {
-    let result = await #expect(
-      processExitsWith: .failure, observing: [\.standardErrorContent]
-    ) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = PersistedType("wallet", version: 1 << 31)
     }
     #expect(result.message.contains("\"wallet\" can't have version 2147483648"))
