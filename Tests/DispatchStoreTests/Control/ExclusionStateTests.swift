@@ -31,34 +31,6 @@ struct ExclusionStateTests {
     #expect(state.isEmpty)
   }
 
-  @Test func oneThatWaitsForSeveralGoesBeforeThoseThatComeLaterForOne() {
-    var state = State()
-    let entered = [
-      state.enter(members[0], ["a"]), state.enter(members[1], ["a", "b"]),
-      state.enter(members[2], ["b"]), state.enter(members[3], ["b"]),
-    ]
-    #expect(entered == [true, false, false, false])
-    var next = state.leave(members[0])
-    #expect(next.map(\.name) == [1])
-    next = state.leave(members[1])
-    #expect(next.map(\.name) == [2])
-    next = state.leave(members[2])
-    #expect(next.map(\.name) == [3])
-  }
-
-  @Test func oneThatLeavesMakesWayForThoseBehindIt() {
-    var state = State()
-    _ = state.enter(members[0], ["a"])
-    for index in 1...3 { _ = state.enter(members[index], index == 1 ? ["a", "b"] : ["b"]) }
-    // Its reservation was all that kept the next one from its key.
-    var next = state.leave(members[1])
-    #expect(next.map(\.name) == [2])
-    next = state.leave(members[3])
-    #expect(next.isEmpty)
-    for index in [0, 2] { _ = state.leave(members[index]) }
-    #expect(state.isEmpty)
-  }
-
   @Test func oneThatOvertakesTakesWhatIsFreeAndReservesNothing() {
     var state = State()
     _ = state.enter(members[0], ["a"])

@@ -53,10 +53,7 @@ struct ActionGroupTests {
 
   @Test(arguments: GroupForm.InMode.all)
   func theFirstFailureSkipsTheRestOfASequence(_ form: GroupForm.InMode) async {
-    dispatcher.register(
-      middleware: RecordingMiddleware(will: { _, action, _ in
-        "\(action)" == "vetoed" ? .veto(reason: "no") : .pass
-      }))
+    dispatcher.register(middleware: RecordingMiddleware.vetoing("vetoed"))
     let failures: [Script] = [
       fails(), .suspends { _ in throw StageFright() }, .runs { _ in throw CancellationError() },
       .adds("vetoed"),

@@ -8,14 +8,16 @@ enum GroupForm: CaseIterable, Sendable {
   case sent
 
   func run(
-    _ group: ActionGroup, by dispatcher: Dispatcher,
+    _ group: ActionGroup, by dispatcher: Dispatcher, options: DispatchOptions = [],
     onProgress: (@Sendable (Int, Int) -> Void)? = nil
   ) async -> ActionGroupResult {
     switch self {
     case .dispatched:
-      await onOwnThread { dispatcher.dispatch(group, onProgress: onProgress) }.result
+      await onOwnThread {
+        dispatcher.dispatch(group, options: options, onProgress: onProgress)
+      }.result
     case .sent:
-      await dispatcher.send(group, onProgress: onProgress)
+      await dispatcher.send(group, options: options, onProgress: onProgress)
     }
   }
 
@@ -35,8 +37,10 @@ enum GroupForm: CaseIterable, Sendable {
 
     var description: String { "\(form) in \(mode)" }
 
-    func run(_ group: ActionGroup, by dispatcher: Dispatcher) async -> ActionGroupResult {
-      await form.run(group, by: dispatcher)
+    func run(
+      _ group: ActionGroup, by dispatcher: Dispatcher, options: DispatchOptions = []
+    ) async -> ActionGroupResult {
+      await form.run(group, by: dispatcher, options: options)
     }
 
     /// Both forms, each in every mode.

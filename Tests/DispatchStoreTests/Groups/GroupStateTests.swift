@@ -11,21 +11,6 @@ struct GroupStateTests {
     return (state, first)
   }
 
-  @Test func aSequenceRunsOneStepAfterTheOther() {
-    var (state, first) = moves(
-      ActionGroup {
-        Ping()
-        ActionGroup { Ping() }
-        Ping()
-      })
-    #expect(first == .run(1))
-    #expect(state.ended(1, .nothingToDo) == .run(3))
-    #expect(state.ended(3, .nothingToDo) == .run(4))
-    #expect(state.ended(4, .nothingToDo) == .end)
-    #expect(state.hasEnded)
-    #expect(ActionGroupResult(state).isSuccess)
-  }
-
   @Test func aConcurrentGroupBeginsAsManyBranchesAsItsLimit() {
     var (state, first) = moves(
       ActionGroup(.concurrent(limit: 2)) {

@@ -5,7 +5,7 @@ import Testing
 /// Steps that are undone where a later one does not finish.
 @Suite("Sagas", .timeLimit(.minutes(10)))
 struct SagaTests {
-  var (dispatcher, stage) = makeStage()
+  var (clock, dispatcher, stage) = makeClockedStage()
 
   private func step(_ name: String, in mode: Dispatcher.SendMode = .async) -> ActionStep {
     ActionStep(Script.adds(name), mode: mode).compensated(by: Script.adds("-\(name)"))
@@ -36,10 +36,7 @@ struct SagaTests {
 
   @Test(arguments: GroupForm.allCases)
   func soDoesAVetoAndAStepThatWasCancelled(_ form: GroupForm) async {
-    dispatcher.register(
-      middleware: RecordingMiddleware(will: { _, action, _ in
-        "\(action)" == "vetoed" ? .veto(reason: "no") : .pass
-      }))
+    dispatcher.register(middleware: RecordingMiddleware.vetoing("vetoed"))
     for last in [Script.adds("vetoed"), .runs { _ in throw CancellationError() }] {
       let result = await form.run(
         ActionGroup {
@@ -191,57 +188,27 @@ struct SagaTests {
 
   // MARK: Compensations always run
 
-  /// A dispatch whose block runs a group, and notes how that has ended.
-  private func around(
-    _ group: ActionGroup, _ form: GroupForm, options: DispatchOptions = DispatchOptions()
-  ) -> (DispatchHandle, Recorder<ActionGroupResult>) {
-    let (results, dispatcher) = (Recorder<ActionGroupResult>(), dispatcher)
-    dispatcher.addStage("outer")
-    let handle = dispatcher.dispatch(
-      storeIdentifier: "outer",
-      action: Script.suspends("outer") { _ in
-        results.record(await form.runHere(group, by: dispatcher))
-      }, options: options)
-    return (handle, results)
-  }
-
-  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
-  func aDispatchThatIsCancelledStopsItsBlocksGroupWhichIsUndone(_ form: GroupForm.InMode) async {
-    let began = Latch()
-    let (handle, results) = around(
-      ActionGroup {
-        step("a", in: form.mode)
-        ActionStep(Script.endless(opening: began), mode: form.mode)
-        step("skipped", in: form.mode)
-      }, form.form)
-    await began.opened()
-    handle.cancel()
-    let result = await results.first(1)[0]
-    #expect(result.outcomes == "+x.")
-    #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
-    #expect(stage.model == ["a", "-a"])
-  }
-
-  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
-  func aDispatchThatTimesOutStopsItsBlocksGroupWhichIsUndone(_ form: GroupForm.InMode) async {
-    let clock = VirtualClock()
-    let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
-    let (stage, results) = (dispatcher.addStage(), Recorder<ActionGroupResult>())
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all, [false, true])
+  func aDispatchThatIsCancelledOrTimesOutStopsItsBlocksGroupWhichIsUndone(
+    _ form: GroupForm.InMode, timesOut: Bool
+  ) async {
+    let (dispatcher, began, results) = (dispatcher, Latch(), Recorder<ActionGroupResult>())
     dispatcher.addStage("outer")
     let group = ActionGroup {
       step("a", in: form.mode)
       ActionStep(Script.endless(opening: began), mode: form.mode)
       step("skipped", in: form.mode)
     }
-    dispatcher.dispatch(
+    let handle = dispatcher.dispatch(
       storeIdentifier: "outer",
       action: Script.suspends("outer") { _ in
         results.record(await form.form.runHere(group, by: dispatcher))
-      }, options: .timeout(.seconds(1)))
+      }, options: timesOut ? .timeout(.seconds(1)) : [])
     await began.opened()
-    await clock.pass(.seconds(1))
+    if timesOut { await clock.pass(.seconds(1)) } else { handle.cancel() }
     let result = await results.first(1)[0]
     #expect(!result.isSuccess && result.steps.last?.outcome.isSkipped == true)
+    #expect(timesOut || result.outcomes == "+x.")
     #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
     #expect(stage.model == ["a", "-a"])
   }
@@ -318,10 +285,7 @@ struct SagaTests {
     #expect(await form.run(fails("b", ifOnlyBegun: false), by: dispatcher).compensated.count == 1)
     #expect(await form.run(fails("c", ifOnlyBegun: true), by: dispatcher).compensated.count == 2)
     #expect(stage.model == ["a", "b", "-a", "a", "c", "-c", "-a"])
-    dispatcher.register(
-      middleware: RecordingMiddleware(will: { _, action, _ in
-        "\(action)" == "vetoed" ? .veto(reason: "no") : .pass
-      }))
+    dispatcher.register(middleware: RecordingMiddleware.vetoing("vetoed"))
     let vetoed = ActionGroup {
       ActionStep(Script.adds("vetoed"), mode: form.mode)
         .compensated(by: Script.adds("-vetoed"), ifOnlyBegun: true)
@@ -401,9 +365,7 @@ struct SagaTests {
   ) async {
     let isLimitOfStep = limited.isStep
     let limit = DispatchOptions.timeout(.seconds(1))
-    let clock = VirtualClock()
-    let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
-    let stage = dispatcher.addStage()
+    let (dispatcher, began) = (dispatcher, Latch())
     let late = late(after: began)
     let options = isLimitOfStep ? limit : []
     // A list has begun, too, if its first action has.
@@ -413,7 +375,7 @@ struct SagaTests {
       : ActionStep([late, Script.adds("never")], mode: form.mode, options: options)
     let group = ActionGroup { step.compensated(by: Script.adds("-late"), ifOnlyBegun: true) }
     let task = Task {
-      await run(group, form.form, by: dispatcher, isLimitOfStep ? .named("saga") : limit)
+      await form.run(group, by: dispatcher, options: isLimitOfStep ? .named("saga") : limit)
     }
     await began.opened()
     await clock.pass(.seconds(1))
@@ -426,9 +388,7 @@ struct SagaTests {
   func aDetachedStepThatHasTimedOutIsUndoneOnceItsBlockHasEnded(
     _ mode: Dispatcher.SendMode
   ) async {
-    let clock = VirtualClock()
-    let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
-    let stage = dispatcher.addStage()
+    let (dispatcher, began) = (dispatcher, Latch())
     let late = late(after: began)
     let group = ActionGroup {
       ActionStep(late, mode: mode, options: [.timeout(.seconds(1)), .detached])
@@ -443,9 +403,7 @@ struct SagaTests {
 
   @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all)
   func aCompensationFollowsTheBlockOfOneThatHasTimedOut(_ form: GroupForm.InMode) async {
-    let (clock, began, isCancelled, free) = (VirtualClock(), Latch(), Latch(), Latch())
-    let dispatcher = Dispatcher(clock: clock)
-    let stage = dispatcher.addStage()
+    let (dispatcher, began, isCancelled, free) = (dispatcher, Latch(), Latch(), Latch())
     let late = Script.suspends { stage in
       began.open()
       await isCancelled.openedOrCancelled()
@@ -576,35 +534,23 @@ struct SagaTests {
 
   // MARK: The options of a group
 
-  private func run(
-    _ group: ActionGroup, _ form: GroupForm, by dispatcher: Dispatcher, _ options: DispatchOptions
-  ) async -> ActionGroupResult {
-    switch form {
-    case .dispatched:
-      await onOwnThread { dispatcher.dispatch(group, options: options) }.result
-    case .sent: await dispatcher.send(group, options: options)
-    }
-  }
-
   @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all, [false, true])
   func aGroupHasATimeLimit(_ form: GroupForm.InMode, isStepDetached: Bool) async {
-    let clock = VirtualClock()
-    let (dispatcher, began) = (Dispatcher(clock: clock), Latch())
-    let stage = dispatcher.addStage()
+    let (dispatcher, began) = (dispatcher, Latch())
     let group = ActionGroup {
       step("a", in: form.mode)
       ActionStep(
         Script.endless(opening: began), mode: form.mode, options: isStepDetached ? .detached : [])
       step("skipped", in: form.mode)
     }
-    let task = Task { await run(group, form.form, by: dispatcher, .timeout(.seconds(1))) }
+    let task = Task { await form.run(group, by: dispatcher, options: .timeout(.seconds(1))) }
     await began.opened()
     await clock.pass(.seconds(1))
     let result = await task.value
     #expect((result.error as? DispatchError)?.code == .timedOut)
     #expect(result.outcomes == "+-.")
     #expect(stage.model == ["a", "-a"])
-    let late = await run(group, form.form, by: dispatcher, .timeout(.zero))
+    let late = await form.run(group, by: dispatcher, options: .timeout(.zero))
     #expect(late.outcomes == "...")
     #expect((late.error as? DispatchError)?.code == .timedOut)
   }
@@ -614,9 +560,8 @@ struct SagaTests {
   func aTimeLimitThatPassesWhileACancelledGroupIsUndoneIsNotItsError(
     _ form: GroupForm.InMode, isByName: Bool
   ) async {
-    let (clock, began, free, undoes, isOver) = (VirtualClock(), Latch(), Latch(), Latch(), Latch())
-    let dispatcher = Dispatcher(clock: clock)
-    dispatcher.addStage()
+    let (dispatcher, began, free) = (dispatcher, Latch(), Latch())
+    let (undoes, isOver) = (Latch(), Latch())
     let group = ActionGroup {
       ActionStep(Script.holds(opening: began, until: free), mode: form.mode)
         .compensated(by: Script.holds(opening: undoes, until: isOver))
@@ -661,7 +606,7 @@ struct SagaTests {
         Script.endless(opening: began), mode: form.mode, options: isStepDetached ? .detached : [])
       step("skipped", in: form.mode)
     }
-    let task = Task { await run(group, form.form, by: dispatcher, .named("order")) }
+    let task = Task { await form.run(group, by: dispatcher, options: .named("order")) }
     await began.opened()
     #expect(dispatcher.cancel(named: "order") == 1)
     let result = await task.value
@@ -784,7 +729,7 @@ struct SagaTests {
     let group = ActionGroup {
       ActionStep(Script.adds("a"), mode: form.mode, options: .limited(by: limit))
     }
-    let result = await run(group, form.form, by: dispatcher, .limited(by: limit))
+    let result = await form.run(group, by: dispatcher, options: .limited(by: limit))
     #expect((result.error as? DispatchError)?.code == .wouldDeadlock)
     #expect(stage.model.isEmpty)
     #expect(limit.statistics.inFlight == 0)
@@ -808,7 +753,7 @@ struct SagaTests {
         .compensated(by: sends, to: "stage", mode: form.mode)
       ActionStep(failure, to: "stage", mode: form.mode)
     }
-    let result = await run(group, form.form, by: dispatcher, [.limited(by: limit), options])
+    let result = await form.run(group, by: dispatcher, options: [.limited(by: limit), options])
     #expect(result.outcomes == "+-")
     #expect(codes.all == [.wouldDeadlock, .wouldDeadlock])
     #expect(limit.statistics.inFlight == 0)
@@ -821,15 +766,15 @@ struct SagaTests {
     let first = ActionGroup {
       Script.holds(opening: began, until: goOn)
     }
-    let task = Task { await run(first, form, by: dispatcher, .limited(by: limit)) }
+    let task = Task { await form.run(first, by: dispatcher, options: .limited(by: limit)) }
     await began.opened()
     let other = ActionGroup { step("other") }
-    let refused = await run(other, form, by: dispatcher, .limited(by: limit))
+    let refused = await form.run(other, by: dispatcher, options: .limited(by: limit))
     #expect(refused.outcomes == "." && stage.model.isEmpty)
     #expect((refused.error as? DispatchError)?.code == .limitExceeded)
     goOn.open()
     #expect(await task.value.isSuccess)
-    #expect(await run(other, form, by: dispatcher, .limited(by: limit)).isSuccess)
+    #expect(await form.run(other, by: dispatcher, options: .limited(by: limit)).isSuccess)
     #expect(limit.statistics.inFlight == 0)
   }
 }

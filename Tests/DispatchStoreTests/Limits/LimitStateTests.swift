@@ -8,17 +8,6 @@ struct LimitStateTests {
   private final class Item {}
   private typealias State = LimitState<Item, Item>
 
-  @Test func givesAsManyUnitsAsItsBound() {
-    var state = State(bound: 2)
-    let entered = [state.enter(), state.enter(), state.enter()]
-    #expect(entered == [true, true, false])
-    let next = state.leave()
-    #expect(next == nil)
-    let isIn = state.enter()
-    #expect(isIn)
-    #expect(state.inFlight == 2)
-  }
-
   @Test func handsAUnitToTheFirstThatWaitsAndToNothingThatComesLater() {
     var state = State(bound: 1)
     let waiters = (0..<3).map { _ in Item() }

@@ -9,18 +9,6 @@ struct BreakerStateTests {
     BreakerState(failures: failures, pause: 10, trials: trials)
   }
 
-  @Test func opensAfterSoManyFailuresInARow() {
-    var state = state(failures: 3)
-    let ends: [BreakerState.Verdict] = [
-      .failure, .failure, .success, .failure, .none, .failure, .failure,
-    ]
-    for (index, end) in ends.enumerated() {
-      #expect(state.state == .closed, "\(index)")
-      state.run(end, at: 0)
-    }
-    #expect(state.state == .open && state.openingCount == 1)
-  }
-
   @Test func refusesUntilItsPauseHasPassed() {
     var state = state(failures: 1)
     state.run(.failure, at: 5)
@@ -57,17 +45,6 @@ struct BreakerStateTests {
     #expect(state.pauseLeft(at: 12) == 10)
     state.report(.success, of: trials[1], at: 13)
     #expect(state.state == .open)
-  }
-
-  @Test func aTrialThatSaysNothingFreesItsPlace() {
-    var state = state(failures: 1)
-    state.run(.failure, at: 0)
-    for _ in 0..<3 {
-      let trial = state.pass(at: 10)
-      #expect(trial != nil && state.trialsInFlight == 1)
-      state.report(.none, of: trial!, at: 10)
-      #expect(state.state == .halfOpen && state.trialsInFlight == 0)
-    }
   }
 
   @Test func anEndFromBeforeTheLastChangeDoesNotCount() {

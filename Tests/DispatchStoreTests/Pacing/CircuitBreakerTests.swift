@@ -200,13 +200,8 @@ struct CircuitBreakerTests {
     let breaker = await opened()
     clock.advance(by: .seconds(1))
     let options = DispatchOptions.guarded(by: breaker)
-    let (begun, middleware) = (
-      Latch(),
-      RecordingMiddleware(will: { _, action, _ in
-        (action as? Script)?.description == "vetoed" ? .veto(reason: "closed") : .pass
-      })
-    )
-    dispatcher.register(middleware: middleware)
+    let begun = Latch()
+    dispatcher.register(middleware: RecordingMiddleware.vetoing("vetoed"))
     switch ending {
     case .cancelled:
       let trial = stage.run(

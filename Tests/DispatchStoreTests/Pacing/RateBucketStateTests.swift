@@ -68,16 +68,6 @@ struct RateBucketStateTests {
     #expect(!isIn, "One waits for that token.")
   }
 
-  @Test func aPlaceInTheLineGoesToTheNext() {
-    var state = state(1)
-    let items = (0..<3).map { _ in Item() }
-    for item in items { _ = state.enter(item, at: 0, mayWait: true) }
-    state.leave(items[1], at: 0)
-    #expect(state.waitingCount == 1)
-    let granted = state.settle(at: Self.second)
-    #expect(granted.first === items[2])
-  }
-
   @Test func aTokenThatIsNotUsedGoesToTheNext() {
     var state = state(1)
     let items = (0..<2).map { _ in Item() }

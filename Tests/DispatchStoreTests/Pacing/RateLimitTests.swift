@@ -437,8 +437,8 @@ struct RateLimitTests {
   }
 
   /// A group as a whole ignores it.
-  @Test(arguments: [false, true])
-  func aStepOfAGroupCountsAndAGroupDoesNot(sends: Bool) async {
+  @Test(arguments: GroupForm.allCases)
+  func aStepOfAGroupCountsAndAGroupDoesNot(form: GroupForm) async {
     let (step, whole) = (RateLimit(9, per: .seconds(1)), RateLimit(1, per: .seconds(1)))
     let breaker = CircuitBreaker()
     let group = ActionGroup {
@@ -447,11 +447,7 @@ struct RateLimitTests {
     }
     for _ in 0..<2 {
       let options = [.rateLimited(by: whole), .guarded(by: breaker)] as DispatchOptions
-      let result =
-        sends
-        ? await dispatcher.send(group, options: options)
-        : await dispatcher.dispatch(group, options: options).result
-      #expect(result.isSuccess)
+      #expect(await form.runHere(group, by: dispatcher, options: options).isSuccess)
     }
     #expect(step.statistics.admitted == 4 && whole.statistics.admitted == 0)
     #expect(breaker.statistics.admitted == 2)

@@ -21,6 +21,13 @@ final class RecordingMiddleware: Middleware {
     self.did = did
   }
 
+  /// One that vetoes the actions whose description is this.
+  static func vetoing(_ description: String) -> RecordingMiddleware {
+    RecordingMiddleware(will: { _, action, _ in
+      "\(action)" == description ? .veto(reason: "no") : .pass
+    })
+  }
+
   func willDispatch(
     transaction: DispatchInfo, action: AnyAction, in store: AnyStore
   ) throws -> MiddlewareVerdict {
