@@ -114,6 +114,14 @@ extension Dispatcher {
   }
 }
 
+/// A dispatcher, and a recorder that follows it.
+func makeRecorded(
+  _ recorder: DispatchRecorder = DispatchRecorder(), by dispatcher: Dispatcher = Dispatcher()
+) -> (Dispatcher, DispatchRecorder) {
+  dispatcher.register(middleware: recorder)
+  return (dispatcher, recorder)
+}
+
 @Suite("Recorders", .timeLimit(.minutes(10)))
 struct DispatchRecorderTests {
   private func make(
@@ -193,8 +201,7 @@ struct DispatchRecorderTests {
     _ mode: Dispatcher.Mode, heedsIt: Bool
   ) async throws {
     let (clock, dispatcher, _) = makeClockedStage()
-    let recorder = DispatchRecorder()
-    dispatcher.register(middleware: recorder)
+    let (_, recorder) = makeRecorded(by: dispatcher)
     let (began, free) = (Latch(), Latch())
     let script = Script.suspends { _ in
       began.open()
@@ -217,8 +224,7 @@ struct DispatchRecorderTests {
   @Test(arguments: Dispatcher.Mode.laneModes)
   func sayOfADispatchThatNeverRanHowItEnded(_ mode: Dispatcher.Mode) async {
     let (clock, dispatcher, _) = makeClockedStage()
-    let recorder = DispatchRecorder()
-    dispatcher.register(middleware: recorder)
+    let (_, recorder) = makeRecorded(by: dispatcher)
     let (began, free) = (Latch(), Latch())
     let holder = dispatcher.dispatch(
       action: Script.holds(opening: began, until: free), mode: mode)
@@ -237,8 +243,7 @@ struct DispatchRecorderTests {
   @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
   func sayOfAListThatItWasCancelled(_ mode: Dispatcher.Mode) async {
     let (dispatcher, _) = makeStage()
-    let recorder = DispatchRecorder()
-    dispatcher.register(middleware: recorder)
+    let (_, recorder) = makeRecorded(by: dispatcher)
     let began = Latch()
     let list = dispatcher.dispatch(
       actions: [Script.endless(opening: began), Script.adds("x")], mode: mode)
@@ -386,9 +391,7 @@ struct DispatchRecorderTests {
 
   @Test(arguments: Way.all)
   func noteEachCommitOfARetriedStoreInTheRunThatMadeIt(way: Way) async throws {
-    let dispatcher = Dispatcher()
-    let recorder = DispatchRecorder()
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded()
     dispatcher.register(
       store: Store(identifier: "unsteady", model: 0) {
         Perform(Fails.self) { _, context in
@@ -406,9 +409,7 @@ struct DispatchRecorderTests {
   @Test(arguments: Way.all)
   func noteWhenEachAttemptHasStarted(way: Way) async throws {
     let clock = VirtualClock()
-    let dispatcher = Dispatcher(clock: clock)
-    let recorder = DispatchRecorder()
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(by: Dispatcher(clock: clock))
     let starts = Recorder<Int>()
     dispatcher.register(
       store: Store(identifier: "unsteady", model: 0) {
@@ -431,9 +432,7 @@ struct DispatchRecorderTests {
   @Test(arguments: Dispatcher.Mode.laneModes)
   func noteThatABlockHasChangedAnotherStoreWhileItRan(_ mode: Dispatcher.Mode) async {
     let clock = VirtualClock()
-    let dispatcher = Dispatcher(clock: clock)
-    let recorder = DispatchRecorder()
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(by: Dispatcher(clock: clock))
     let ledger = dispatcher.registerLedger()
     let starts = Recorder<Int>()
     dispatcher.register(
@@ -459,9 +458,7 @@ struct DispatchRecorderTests {
 
   @Test func countFromAWholeMillisecond() async throws {
     let clock = VirtualClock(date: Date(timeIntervalSince1970: 1_000.123_9))
-    let dispatcher = Dispatcher(clock: clock)
-    let recorder = DispatchRecorder()
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(by: Dispatcher(clock: clock))
     dispatcher.registerLedger()
     await dispatcher.send(Book(customer: "a", amount: 1))
     let log = recorder.log
@@ -515,9 +512,7 @@ struct DispatchRecorderTests {
   }
 
   @Test func nameTheElementsOfADictionaryThatTheStoreDoesNotName() async throws {
-    let dispatcher = Dispatcher()
-    let recorder = DispatchRecorder()
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded()
     dispatcher.register(
       store: Store(identifier: "plain", model: Ledger()) {
         On(Join.self) { ledger, join in ledger.customers[join.id] = join.customer }
@@ -627,9 +622,7 @@ struct DispatchRecorderTests {
   }
 
   @Test func keepNoMoreBytesOfReplacedPartsOfModels() async {
-    let dispatcher = Dispatcher()
-    let recorder = DispatchRecorder(byteLimit: 100_000)
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(DispatchRecorder(byteLimit: 100_000))
     let store = dispatcher.register(
       store: Store(identifier: "wide", model: Wide()) {
         On(Fill.self) { wide, fill in wide.numbers = Array(repeating: fill.number, count: 1_000) }
@@ -658,9 +651,7 @@ struct DispatchRecorderTests {
   }
 
   @Test func saveNumbersThatJSONDoesNotHave() async throws {
-    let dispatcher = Dispatcher()
-    let recorder = DispatchRecorder()
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded()
     let store = dispatcher.register(
       store: Store(identifier: "measure", model: [Double]()) {
         On(Measure.self) { values, measure in values.append(measure.value) }
@@ -697,9 +688,7 @@ struct DispatchRecorderTests {
   }
 
   @Test func writeDeepAndWideModels() async {
-    let dispatcher = Dispatcher()
-    let recorder = DispatchRecorder()
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded()
     let store = dispatcher.register(
       store: Store(identifier: "deep", model: Deep.end) {
         On(Deepen.self) { deep, deepen in for _ in 0..<deepen.count { deep = .level(deep) } }
@@ -778,9 +767,7 @@ struct DispatchRecorderTests {
 
   @Test(arguments: [LogMask.type(Plain.Pin.self), .field(\Plain.pin)])
   func sayOfMaskedValuesOnlyWhichHaveChanged(_ mask: LogMask) async {
-    let dispatcher = Dispatcher()
-    let recorder = DispatchRecorder(masking: [mask])
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(DispatchRecorder(masking: [mask]))
     let store = dispatcher.register(
       store: Store(identifier: "plain", model: Plain()) {
         On(PlainAction.self) { plain, action in
@@ -794,12 +781,11 @@ struct DispatchRecorderTests {
   }
 
   @Test func maskWhatIsInSetsKeysObjectsAndNamedDictionaries() async throws {
-    let recorder = DispatchRecorder(
-      masking: [
-        .type(Card.self), .type(Number.self), .field(\Purse.hidden), .field(\Pay.secret),
-      ])
-    let dispatcher = Dispatcher()
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(
+      DispatchRecorder(
+        masking: [
+          .type(Card.self), .type(Number.self), .field(\Purse.hidden), .field(\Pay.secret),
+        ]))
     let store = dispatcher.register(
       store: Store(identifier: "wallet", model: Purse()) {
         On(Pay.self) { wallet, pay in
@@ -817,10 +803,9 @@ struct DispatchRecorderTests {
   }
 
   @Test func maskNamedDictionariesBehindComputedPropertiesAndOptionals() async throws {
-    let recorder = DispatchRecorder(
-      masking: [.field(\Safe.codes), .field(\Safe.Box.notes), .field(\Hide.secret)])
-    let dispatcher = Dispatcher()
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(
+      DispatchRecorder(
+        masking: [.field(\Safe.codes), .field(\Safe.Box.notes), .field(\Hide.secret)]))
     dispatcher.register(
       store: Store(identifier: "computed", model: Safe()) {
         On(Hide.self) { safe, hide in safe.newCodes["a"] = hide.secret }
@@ -853,9 +838,7 @@ struct DispatchRecorderTests {
   }
 
   @Test func maskViewsOfDictionariesOptionalsAndWhatReflectsItself() async throws {
-    let recorder = DispatchRecorder(masking: [.type(Number?.self)])
-    let dispatcher = Dispatcher()
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(DispatchRecorder(masking: [.type(Number?.self)]))
     dispatcher.register(
       store: Store(identifier: "count", model: 0) {
         On(Shapes.self) { count, _ in count += 1 }
@@ -871,9 +854,7 @@ struct DispatchRecorderTests {
   /// A masked start can still be told from what is shown of the end.
   @Test(arguments: [LogMask.type(Date.self), .field(\DateInterval.start)])
   func maskWhatIsInValuesOfFoundation(mask: LogMask) async throws {
-    let recorder = DispatchRecorder(masking: [mask])
-    let dispatcher = Dispatcher()
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(DispatchRecorder(masking: [mask]))
     dispatcher.register(
       store: Store(identifier: "stays", model: [DateInterval: DateInterval]()) {
         On(Stay.self) { stays, stay in stays[stay.dates] = stay.dates }
@@ -900,19 +881,6 @@ struct DispatchRecorderTests {
     #expect(text(800_000_000.1) != text(800_000_000.1.nextUp))
     #expect(text(.nan) == "nan s since 2001" && text(-.infinity) == "-inf s since 2001")
     #expect(PlainValue.date(Date(timeIntervalSinceReferenceDate: .nan)).description.contains("nan"))
-  }
-
-  @Test func estimateTheSizeOfDataInModels() {
-    let (dispatcher, recorder) = (Dispatcher(), DispatchRecorder(byteLimit: 1_000_000))
-    dispatcher.register(middleware: recorder)
-    let store = dispatcher.register(
-      store: Store(identifier: "photo", model: Data()) {
-        On(Book.self) { photo, book in photo = Data(repeating: UInt8(book.amount), count: 100_000) }
-      })
-    for amount in 1...50 {
-      dispatcher.dispatch(Book(customer: "a", amount: amount), to: store.identifier, mode: .sync)
-    }
-    #expect((1...10).contains(recorder.log.entries.count))
   }
 
   @Test func goToJSONLinesAndBackUnchanged() async throws {

@@ -37,8 +37,7 @@ private struct Refusal: Error { let mortal: Mortal }
 struct RecorderLimitsTests {
   @Test(arguments: Way.all)
   func anEstimateReadsNoFieldsOfObjects(way: Way) async {
-    let (dispatcher, recorder) = (Dispatcher(), DispatchRecorder(byteLimit: 1_000_000))
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(DispatchRecorder(byteLimit: 1_000_000))
     dispatcher.register(
       store: Store(identifier: "imports", model: Imports()) {
         On(Import.self) { imports, action in
@@ -58,8 +57,8 @@ struct RecorderLimitsTests {
 
   @Test(arguments: Way.all)
   func aHundredAttemptsOfADispatchAreKept(way: Way) async throws {
-    let (dispatcher, recorder, released) = (Dispatcher(), DispatchRecorder(), EventCount(of: .max))
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded()
+    let released = EventCount(of: .max)
     dispatcher.register(
       store: Store(identifier: "remote", model: 0) {
         Perform(Sync.self) { _, context in
@@ -80,8 +79,7 @@ struct RecorderLimitsTests {
 
   @Test(arguments: [false, true], ["k", "e\u{301}\u{302}\u{303}"])
   func aKeyOfAnyLengthIsWrittenAsAShortOne(isNamed: Bool, text: String) async throws {
-    let (dispatcher, recorder) = (Dispatcher(), DispatchRecorder())
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded()
     let store = Store(identifier: "parts", model: Parts()) {
       On(Replace.self) { parts, replace in
         parts.all[replace.key] = Array(repeating: replace.part, count: 50)
@@ -106,8 +104,7 @@ struct RecorderLimitsTests {
 
   @Test(arguments: [false, true], [false, true])
   func theBytesOfAllCommitsAreBounded(isOutside: Bool, isUnregistered: Bool) async {
-    let (dispatcher, recorder) = (Dispatcher(), DispatchRecorder(byteLimit: 100_000))
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(DispatchRecorder(byteLimit: 100_000))
     let store = dispatcher.register(
       store: Store(identifier: "photo", model: Data()) {
         On(Fill.self) { photo, fill in photo = Data(repeating: fill.byte, count: 10_000) }

@@ -4,8 +4,6 @@ import Testing
 
 @testable import DispatchStore
 
-private struct Slow: ActionType {}
-
 /// Called once when a `Gated` is set to the total 1.
 private let whenSetToOne = Locked<(@Sendable () -> Void)?>(nil)
 
@@ -54,8 +52,7 @@ struct TimeTravelTests {
   }
 
   @Test func aRecorderWithoutModelsDoesNotTravel() async {
-    let recorder = DispatchRecorder(recordsModels: false)
-    dispatcher.register(middleware: recorder)
+    let (_, recorder) = makeRecorded(DispatchRecorder(recordsModels: false), by: dispatcher)
     let first = book(1)
     _ = book(2)
     let error = await #expect(throws: TravelError.self) {
@@ -66,8 +63,7 @@ struct TimeTravelTests {
   }
 
   @Test func aVersionThatIsNoLongerKeptIsNil() {
-    let recorder = DispatchRecorder(limit: 8)
-    dispatcher.register(middleware: recorder)
+    let (_, recorder) = makeRecorded(DispatchRecorder(limit: 8), by: dispatcher)
     for amount in 1...100 { _ = book(amount) }
     #expect(recorder.state(of: stores[0], at: 98) != nil)
     #expect(recorder.state(of: stores[0], at: 50) == nil)
@@ -129,17 +125,15 @@ struct TimeTravelTests {
   }
 
   @Test func dispatchesUnderWayEndBeforeTheStoresAreSet() async throws {
-    let (entered, goOn) = (Latch(), Latch())
-    dispatcher.register(
-      store: Store(identifier: "slow", model: 0) {
-        Perform(Slow.self) { _, context in
-          entered.open()
-          await goOn.opened()
-          await context.dispatcher.send(Book(customer: "late", amount: 100))
-        }
-      })
+    let (dispatcher, entered, goOn) = (dispatcher, Latch(), Latch())
+    dispatcher.addStage()
     let first = book(1)
-    let slow = dispatcher.dispatch(Slow())
+    let slow = dispatcher.dispatch(
+      action: Script.suspends { _ in
+        entered.open()
+        await goOn.opened()
+        await dispatcher.send(Book(customer: "late", amount: 100))
+      })
     await entered.opened()
     async let travel: Void = recorder.travel(to: number(first))
     var accepted = 0
@@ -155,15 +149,9 @@ struct TimeTravelTests {
 
   @Test func aTravelThatWaitsTooLongChangesNothing() async throws {
     let (entered, goOn) = (Latch(), Latch())
-    dispatcher.register(
-      store: Store(identifier: "slow", model: 0) {
-        Perform(Slow.self) { _, _ in
-          entered.open()
-          await goOn.opened()
-        }
-      })
+    dispatcher.addStage()
     let first = book(1)
-    let slow = dispatcher.dispatch(Slow())
+    let slow = dispatcher.dispatch(action: Script.holds(opening: entered, until: goOn))
     await entered.opened()
     let error = await #expect(throws: TravelError.self) {
       try await recorder.travel(to: number(first), timeout: .milliseconds(1))
@@ -194,15 +182,9 @@ struct TimeTravelTests {
 
   @Test func aLongLivedEffectBeginsAfterATravelThatFails() async {
     let (runs, entered, goOn) = (Recorder<Int>(), Latch(), Latch())
-    dispatcher.register(
-      store: Store(identifier: "slow", model: 0) {
-        Perform(Slow.self) { _, _ in
-          entered.open()
-          await goOn.opened()
-        }
-      })
+    dispatcher.addStage()
     let first = number(book(1))
-    let slow = dispatcher.dispatch(Slow())
+    let slow = dispatcher.dispatch(action: Script.holds(opening: entered, until: goOn))
     await entered.opened()
     let travel = Task { [recorder] in try await recorder.travel(to: first) }
     while await book(2).result.dispatchError?.code != .dispatcherPaused { await Task.yield() }
@@ -249,16 +231,14 @@ struct TimeTravelTests {
   }
 
   @Test func observersSeeATravelAndMiddlewareDoesNot() async throws {
-    let totals = Locked<[Int]>([])
-    let token = stores[0].observe(.part(\.total)) { change in
-      totals.withLock { $0.append(change.value) }
-    }
+    let totals = Recorder<Int>()
+    let token = stores[0].observe(.part(\.total)) { totals.record($0.value) }
     let first = book(1)
     _ = book(2)
     let count = recorder.log.entries.count
     try await recorder.travel(to: number(first))
     try await recorder.resume()
-    #expect(totals.withLock(\.self) == [1, 3, 1, 3])
+    #expect(totals.all == [1, 3, 1, 3])
     #expect(recorder.log.entries.count == count)
     withExtendedLifetime(token) {}
   }
@@ -399,8 +379,7 @@ struct TimeTravelTests {
   }
 
   @Test func aResumeOrTravelWhoseCommitsArePushedOutIsAnErrorAndChangesNothing() async throws {
-    let (dispatcher, recorder) = (Dispatcher(), DispatchRecorder(limit: 8))
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(DispatchRecorder(limit: 8))
     let store = dispatcher.registerLedger()
     let ids = (1...8).map { amount in
       let book = Book(customer: "a", amount: amount)
@@ -423,9 +402,8 @@ struct TimeTravelTests {
     func fill(
       atMost count: Int
     ) -> (dispatcher: Dispatcher, recorder: DispatchRecorder, store: LedgerStore, ids: [UInt64]) {
-      let dispatcher = Dispatcher()
-      let recorder = DispatchRecorder(limit: limit, byteLimit: byteLimit)
-      dispatcher.register(middleware: recorder)
+      let (dispatcher, recorder) = makeRecorded(
+        DispatchRecorder(limit: limit, byteLimit: byteLimit))
       let store = dispatcher.registerLedger()
       var ids: [UInt64] = []
       while ids.count < count, recorder.log.droppedCount == 0 {
@@ -449,8 +427,7 @@ struct TimeTravelTests {
 
   @Test(arguments: [true, false])
   func aDispatchAfterATravelIsReachedAlsoIfItCommitsNothing(keepsState: Bool) async throws {
-    dispatcher.register(
-      store: Store(identifier: "slow", model: 0) { Perform(Slow.self) { _, _ in } })
+    dispatcher.addStage()
     let first = book(1)
     let last = book(2)
     try await recorder.travel(to: number(first))
@@ -463,7 +440,7 @@ struct TimeTravelTests {
       #expect(error?.code == .tooFarBack)
     }
     let states = stores.map(\.model)
-    let none = dispatcher.dispatch(Slow())
+    let none = dispatcher.dispatch(action: Script.runs { _ in })
     await none.ended()
     _ = book(4)
     try await recorder.travel(to: number(none))
@@ -473,8 +450,7 @@ struct TimeTravelTests {
   }
 
   @Test func aFailedTravelOfAnotherRecorderDoesNotEndThePause() async throws {
-    let other = DispatchRecorder()
-    dispatcher.register(middleware: other)
+    let (_, other) = makeRecorded(by: dispatcher)
     let first = book(1)
     _ = book(2)
     try await recorder.travel(to: number(first))
@@ -487,20 +463,17 @@ struct TimeTravelTests {
   }
 
   @Test func aHandlerThatTravelsGetsAnErrorAtOnce() async throws {
-    let recorder = recorder
-    let (id, codes) = (Locked<UInt64>(0), Locked<[TravelError.Code]>([]))
-    dispatcher.register(
-      store: Store(identifier: "slow", model: 0) {
-        Perform(Slow.self) { _, _ in
-          do { try await recorder.travel(to: id.withLock(\.self)) } catch let error as TravelError {
-            codes.withLock { $0.append(error.code) }
-          }
-        }
-      })
-    id.withLock { $0 = number(book(1)) }
-    await dispatcher.send(Slow())
-    await dispatcher.dispatch(Slow(), mode: .serial).ended()
-    #expect(codes.withLock(\.self) == [.wouldDeadlock, .wouldDeadlock])
+    let (recorder, codes) = (recorder, Recorder<TravelError.Code>())
+    dispatcher.addStage()
+    let id = number(book(1))
+    let travels = Script.suspends { _ in
+      do { try await recorder.travel(to: id) } catch let error as TravelError {
+        codes.record(error.code)
+      }
+    }
+    await dispatcher.send(travels)
+    await dispatcher.dispatch(action: travels, mode: .serial).ended()
+    #expect(codes.all == [.wouldDeadlock, .wouldDeadlock])
     #expect(await book(1).result.isSuccess)
   }
 
@@ -513,22 +486,20 @@ struct TimeTravelTests {
     let (travelled, goOn, ends) = (Latch(), Latch(), Recorder<String>())
     let first = number(book(1))
     _ = book(2)
-    admin.register(
-      store: Store(identifier: "admin", model: 0) {
-        Perform(Slow.self) { _, _ in
-          do {
-            try await recorder.travel(to: first)
-            travelled.open()
-            await goOn.opened()
-            try await recorder.resume()
-            ends.record("resumed")
-          } catch {
-            travelled.open()
-            ends.record("\(error)")
-          }
-        }
-      })
-    let look = admin.dispatch(Slow(), options: .timeout(.seconds(5)))
+    admin.addStage()
+    let looks = Script.suspends { _ in
+      do {
+        try await recorder.travel(to: first)
+        travelled.open()
+        await goOn.opened()
+        try await recorder.resume()
+        ends.record("resumed")
+      } catch {
+        travelled.open()
+        ends.record("\(error)")
+      }
+    }
+    let look = admin.dispatch(action: looks, options: .timeout(.seconds(5)))
     await travelled.opened()
     if isCancelled { look.cancel() } else { await clock.pass(.seconds(6)) }
     goOn.open()
@@ -626,8 +597,7 @@ struct TimeTravelTests {
 
   /// The store that is not set commits so often, between two stores that are, that the recorder reaches its limit.
   @Test func aTravelSetsAllStoresWhateverAnotherOneCommitsMeanwhile() async throws {
-    let (dispatcher, recorder) = (Dispatcher(), DispatchRecorder(limit: 8))
-    dispatcher.register(middleware: recorder)
+    let (dispatcher, recorder) = makeRecorded(DispatchRecorder(limit: 8))
     let gated = Store(identifier: "gated", model: Gated()) {
       On(Book.self) { gated, book in gated.total += book.amount }
     }

@@ -598,19 +598,17 @@ struct UndoHistoryTests {
     let store = register()
     edit { $0.shapes = [1: Shape(x: 1), 2: Shape(x: 2)] }
     let history = UndoHistory(of: store)
-    let (titles, elements) = (Locked<[String]>([]), Locked<[Set<Int>]>([]))
+    let (titles, elements) = (Recorder<String>(), Recorder<Set<Int>>())
     let tokens = [
-      store.observe(.part(\.title)) { change in titles.withLock { $0.append(change.value) } },
-      store.observe(.deltas(\.shapes)) { change in
-        elements.withLock { $0.append(Set(change.value.entries.keys)) }
-      },
+      store.observe(.part(\.title)) { titles.record($0.value) },
+      store.observe(.deltas(\.shapes)) { elements.record(Set($0.value.entries.keys)) },
     ]
     edit { $0.shapes[1] = Shape(x: 5) }
     edit { $0.title = "t" }
     await history.undo().ended()
     await history.undo().ended()
-    #expect(titles.withLock(\.self) == ["t", ""])
-    #expect(elements.withLock(\.self) == [[1], [1]])
+    #expect(titles.all == ["t", ""])
+    #expect(elements.all == [[1], [1]])
     withExtendedLifetime(tokens) {}
   }
 
