@@ -118,6 +118,8 @@ struct PaymentService {
 @Suite("Durable effects", .timeLimit(.minutes(10)))
 struct DurableEffectTests {
   private let database = MemoryDatabase()
+  /// Opens once the work of processes that have crashed may end.
+  private let hangs = Latch()
 
   private var rows: [String: String] { database.rows(ofStore: "dispatchstore.work", part: 2) }
 
@@ -133,6 +135,31 @@ struct DurableEffectTests {
       isPersistent
       ? try await database.open(for: dispatcher, actions: ActionCoder(OrderPlaced.self)) : nil
     return (dispatcher, warnings, persistence)
+  }
+
+  /// Registers an effect that notes its orders, each once a latch is open.
+  @discardableResult
+  private func noteOrders(
+    of dispatcher: Dispatcher, in begun: Recorder<Int>, maxConcurrentRuns: Int = 64,
+    until free: Latch? = nil
+  ) -> EffectRegistration {
+    dispatcher.register(
+      effect: DurableEffect(
+        "charge", on: OrderPlaced.self, maxConcurrentRuns: maxConcurrentRuns
+      ) { order, _ in
+        begun.record(order.id)
+        await free?.opened()
+        return nil
+      })
+  }
+
+  /// Crashes a process whose work for these orders hangs.
+  private func leaveWork(_ ids: some Sequence<Int>) async throws {
+    let first = try await PaymentService(database, ChargingBank()) { [hangs] in
+      await hangs.opened()
+    }
+    for id in ids { await first.dispatcher.send(OrderPlaced(id: id)) }
+    database.crash()
   }
 
   @Test(arguments: [true, false], Dispatcher.Mode.everyMode)
@@ -167,16 +194,10 @@ struct DurableEffectTests {
 
   /// Otherwise those would overtake it that come to their turns once the commit is saved.
   @Test func thatWereLeftTakeTheirTurnsInOrderAlthoughACommitIsNotSaved() async throws {
-    let (begun, hangs) = (Recorder<Int>(), Latch())
-    let first = try await PaymentService(database, ChargingBank()) { await hangs.opened() }
-    for id in 1...20 { await first.dispatcher.send(OrderPlaced(id: id)) }
-    database.crash()
+    let begun = Recorder<Int>()
+    try await leaveWork(1...20)
     let (dispatcher, _, _) = try await open(isPersistent: true)
-    let registration = dispatcher.register(
-      effect: DurableEffect("charge", on: OrderPlaced.self, maxConcurrentRuns: 1) { order, _ in
-        begun.record(order.id)
-        return nil
-      })
+    let registration = noteOrders(of: dispatcher, in: begun, maxConcurrentRuns: 1)
     database.hold()
     dispatcher.every(.seconds(3_600), name: "later", perform: OrderPlaced(id: 21))
     dispatcher.resumeWork()
@@ -263,12 +284,7 @@ struct DurableEffectTests {
   func runAsManyAtOnceAsIsAllowed(isPersistent: Bool, bound: Int) async throws {
     let (begun, latch) = (Recorder<Int>(), Latch())
     let (dispatcher, _, _) = try await open(isPersistent: isPersistent)
-    dispatcher.register(
-      effect: DurableEffect("charge", on: OrderPlaced.self, maxConcurrentRuns: bound) { order, _ in
-        begun.record(order.id)
-        await latch.opened()
-        return nil
-      })
+    noteOrders(of: dispatcher, in: begun, maxConcurrentRuns: bound, until: latch)
     let handles = (0..<10).map { dispatcher.dispatch(OrderPlaced(id: $0), mode: .serial) }
     _ = await begun.first(bound)
     for handle in handles { await handle.ended() }
@@ -337,12 +353,7 @@ struct DurableEffectTests {
     dispatcher.queue.maxConcurrentOperationCount = 1
     dispatcher.addStage()
     let (begun, goesOn, isTaken, free) = (Recorder<Int>(), Latch(), Latch(), Latch())
-    dispatcher.register(
-      effect: DurableEffect("charge", on: OrderPlaced.self, maxConcurrentRuns: 1) { order, _ in
-        begun.record(order.id)
-        await goesOn.opened()
-        return nil
-      })
+    noteOrders(of: dispatcher, in: begun, maxConcurrentRuns: 1, until: goesOn)
     let first = dispatcher.dispatch(OrderPlaced(id: 1))
     _ = await begun.first(1)
     await dispatcher.dispatch(OrderPlaced(id: 2)).ended()
@@ -380,11 +391,7 @@ struct DurableEffectTests {
     let (dispatcher, registration, begun) = try await jam(100, isPersistent: isPersistent, latch)
     registration.unregister()
     let others = Recorder<Int>()
-    dispatcher.register(
-      effect: DurableEffect("charge", on: OrderPlaced.self, maxConcurrentRuns: 1) { order, _ in
-        others.record(order.id)
-        return nil
-      })
+    noteOrders(of: dispatcher, in: others, maxConcurrentRuns: 1)
     while !dispatcher.pendingEffects.isEmpty {
       dispatcher.resumeWork()
       await Task.yield()
@@ -480,16 +487,10 @@ struct DurableEffectTests {
   func areNotAttemptedIfThatIsPreventedBeforeTheirCountIsSaved(by prevention: Prevention)
     async throws
   {
-    let (begun, hangs) = (Recorder<Int>(), Latch())
-    let first = try await PaymentService(database, ChargingBank()) { await hangs.opened() }
-    await first.dispatcher.send(OrderPlaced())
-    database.crash()
+    let begun = Recorder<Int>()
+    try await leaveWork([1])
     let (dispatcher, _, persistence) = try await open(isPersistent: true)
-    let registration = dispatcher.register(
-      effect: DurableEffect("charge", on: OrderPlaced.self) { order, _ in
-        begun.record(order.id)
-        return nil
-      })
+    let registration = noteOrders(of: dispatcher, in: begun)
     database.hold()
     dispatcher.resumeWork()
     while dispatcher.pendingEffects.first?.attempts != 1 { await Task.yield() }
@@ -608,11 +609,7 @@ struct DurableEffectTests {
       10, isPersistent: isPersistent, Latch())
     #expect(registration.unregister())
     let again = Recorder<Int>()
-    dispatcher.register(
-      effect: DurableEffect("charge", on: OrderPlaced.self) { order, _ in
-        again.record(order.id)
-        return nil
-      })
+    noteOrders(of: dispatcher, in: again)
     while !dispatcher.pendingEffects.isEmpty { await Task.yield() }
     #expect(begun.all == [0] && again.all.sorted() == Array(0..<10))
   }
@@ -670,10 +667,7 @@ struct DurableEffectTests {
   }
 
   @Test func ofAnEffectThatIsGoneCanBeRemoved() async throws {
-    let hangs = Latch()
-    let first = try await PaymentService(database, ChargingBank()) { await hangs.opened() }
-    for id in [1, 2] { await first.dispatcher.send(OrderPlaced(id: id)) }
-    database.crash()
+    try await leaveWork([1, 2])
     let next = Dispatcher(name: "payments")
     next.onWarning { _ in }
     let persistence = try await database.open(for: next, actions: ActionCoder(OrderPlaced.self))
@@ -750,11 +744,7 @@ struct DurableEffectTests {
     #expect(dispatcher.runAgain(letter))
     #expect(dispatcher.deadLetters.isEmpty && dispatcher.pendingEffects.count == 1)
     let done = Recorder<Int>()
-    dispatcher.register(
-      effect: DurableEffect("charge", on: OrderPlaced.self) { order, _ in
-        done.record(order.id)
-        return nil
-      })
+    noteOrders(of: dispatcher, in: done)
     #expect(await done.first(1) == [1])
     await dispatcher.drain()
   }
@@ -774,14 +764,10 @@ struct DurableEffectTests {
   }
 
   @Test func goOnAfterARestartWithTheSameKey() async throws {
-    let (bank, hangs) = (ChargingBank(), Latch())
-    let first = try await PaymentService(database, bank) {
-      await hangs.opened()
-    }
-    await first.dispatcher.send(OrderPlaced())
+    let bank = ChargingBank()
+    try await leaveWork([1])
     #expect(rows.count == 1)
-    let key = first.dispatcher.pendingEffects[0].key
-    database.crash()
+    let key = try #require(rows.keys.first)
     let next = try await PaymentService(database, bank, resumes: false)
     #expect(next.orders.model == OrderBook(placed: [1], paid: []))
     #expect(next.dispatcher.pendingEffects.map(\.key) == [key])
@@ -1186,11 +1172,8 @@ struct DurableEffectTests {
   }
 
   @Test func thatAreInterruptedInOrderKeepTheirAttempts() async throws {
-    let hangs = Latch()
-    let first = try await PaymentService(database, ChargingBank()) { await hangs.opened() }
-    await first.dispatcher.send(OrderPlaced())
-    database.crash()
-    let begun = Recorder<Int>()
+    let (begun, hangs) = (Recorder<Int>(), hangs)
+    try await leaveWork([1])
     let next = try await PaymentService(database, ChargingBank()) {
       begun.record(1)
       await hangs.opened()
@@ -1273,11 +1256,9 @@ struct DurableEffectTests {
   }
 
   @Test func keepAnActionThatIsNotKnownAnyLonger() async throws {
-    let (bank, hangs) = (ChargingBank(), Latch())
-    let first = try await PaymentService(database, bank) { await hangs.opened() }
-    await first.dispatcher.send(OrderPlaced())
+    let bank = ChargingBank()
+    try await leaveWork([1])
     let saved = rows
-    database.crash()
     // As after a deployment that has renamed the type.
     let renamed = Dispatcher(name: "payments")
     let warnings = Recorder<DispatchWarning>()
@@ -1358,14 +1339,5 @@ struct DurableEffectTests {
       await Task.yield()
     }
     #expect(Set(goOn.all).count == 1)
-  }
-
-  @Test func arePendingOnceTheirCauseHasEnded() async throws {
-    let hangs = Latch()
-    let service = try await PaymentService(nil, ChargingBank()) { await hangs.opened() }
-    for id in 1...100 { await service.dispatcher.send(OrderPlaced(id: id)) }
-    #expect(service.dispatcher.pendingEffects.count == 100)
-    hangs.open()
-    await service.paid(100)
   }
 }

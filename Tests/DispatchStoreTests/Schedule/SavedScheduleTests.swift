@@ -152,14 +152,13 @@ struct SavedScheduleTests {
   }
 
   @Test func areMadeUpForOrSkippedAsTheCallerSays() async throws {
-    let first = try await Office(database, clock)
-    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))
-    first.dispatcher.dispatch(
-      Remind(order: 2), options: .delayed(by: .seconds(1), name: "b", missed: .skip))
-    first.dispatcher.every(.seconds(10), name: "c", perform: CleanUp())
-    first.dispatcher.every(.seconds(10), name: "d", perform: Remind(order: 3), missed: .skip)
-    try await first.persistence.flush()
-    database.crash()
+    try await leave { first in
+      first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))
+      first.dispatcher.dispatch(
+        Remind(order: 2), options: .delayed(by: .seconds(1), name: "b", missed: .skip))
+      first.dispatcher.every(.seconds(10), name: "c", perform: CleanUp())
+      first.dispatcher.every(.seconds(10), name: "d", perform: Remind(order: 3), missed: .skip)
+    }
     clock.advance(by: .seconds(35))
     let next = try await Office(database, clock, resumes: false)
     let (cleaned, reminded) = (Recorder<Duration>(), Recorder<Duration>())
@@ -180,10 +179,7 @@ struct SavedScheduleTests {
 
   @Test(arguments: [true, false])
   func keepTheirTimesIfTheProgramDeclaresThemAgain(isResumedBefore: Bool) async throws {
-    let first = try await Office(database, clock)
-    first.dispatcher.every(.seconds(100), name: "clean", perform: CleanUp())
-    try await first.persistence.flush()
-    database.crash()
+    try await leave { $0.dispatcher.every(.seconds(100), name: "clean", perform: CleanUp()) }
     clock.advance(by: .seconds(90))
     let next = try await Office(database, clock, resumes: isResumedBefore)
     next.dispatcher.every(.seconds(100), name: "clean", perform: CleanUp())
@@ -365,30 +361,21 @@ struct SavedScheduleTests {
     if results.values.contains(where: { $0.errorCode == .skipped }) { #expect(left.count == 1) }
   }
 
-  @Test func thatNobodyResumesAreReportedAtTheEnd() async throws {
+  @Test(arguments: [false, true])
+  func thatNobodyResumesAreReportedOnceAtTheEnd(isClosedBefore: Bool) async throws {
     let first = try await Office(database, clock)
     first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))
     #expect(await first.dispatcher.drain().scheduleCount == 1)
     #expect(first.warnings.all.isEmpty)
     try await first.persistence.close()
     let next = try await Office(database, clock, resumes: false)
+    if isClosedBefore { next.dispatcher.close() }
     let report = await next.dispatcher.drain()
+    next.dispatcher.shutDown()
     #expect(report.scheduleCount == 1)
     #expect("\(report)".hasSuffix("Left to the next process: 1 scheduled, 0 of durable effects."))
     #expect(next.warnings.all.map(\.kind) == [.workNotResumed])
     #expect(next.warnings.all[0].message.contains("resumeWork()"))
-  }
-
-  @Test func thatNobodyResumesAreReportedOnce() async throws {
-    let first = try await Office(database, clock)
-    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))
-    await first.dispatcher.drain()
-    try await first.persistence.close()
-    let next = try await Office(database, clock, resumes: false)
-    next.dispatcher.close()
-    await next.dispatcher.drain()
-    next.dispatcher.shutDown()
-    #expect(next.warnings.all.map(\.kind) == [.workNotResumed])
   }
 
   /// A commit that needs its deadline comes after it.
@@ -582,10 +569,7 @@ struct SavedScheduleTests {
   }
 
   @Test func thatRepeatAreLeftToTheNextCallInAPause() async throws {
-    let first = try await Office(database, clock)
-    first.dispatcher.every(.seconds(3_600), name: "c", perform: CleanUp())
-    try await first.persistence.flush()
-    database.crash()
+    try await leave { $0.dispatcher.every(.seconds(3_600), name: "c", perform: CleanUp()) }
     clock.advance(by: .seconds(3_660))
     let next = try await Office(database, clock, resumes: false)
     #expect(next.dispatcher.pause())
@@ -597,13 +581,12 @@ struct SavedScheduleTests {
   }
 
   @Test func areReplacedByName() async throws {
-    let first = try await Office(database, clock)
-    for order in 1...3 {
-      first.dispatcher.dispatch(
-        Remind(order: order), options: .delayed(by: .seconds(order), name: "r"))
+    try await leave { first in
+      for order in 1...3 {
+        first.dispatcher.dispatch(
+          Remind(order: order), options: .delayed(by: .seconds(order), name: "r"))
+      }
     }
-    try await first.persistence.flush()
-    database.crash()
     let next = try await Office(database, clock)
     #expect(next.dispatcher.scheduled.count == 1)
     clock.advance(by: .seconds(3))
@@ -624,12 +607,11 @@ struct SavedScheduleTests {
   }
 
   @Test func areReplacedBeforeTheyAreResumedByOneThatCannotBeSaved() async throws {
-    let first = try await Office(database, clock)
-    for name in ["r", "s"] {
-      first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: name))
+    try await leave { first in
+      for name in ["r", "s"] {
+        first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: name))
+      }
     }
-    try await first.persistence.flush()
-    database.crash()
     let next = try await Office(database, clock, resumes: false)
     next.dispatcher.dispatch(Secret(), options: .delayed(by: .seconds(5), name: "r"))
     next.dispatcher.dispatch(
@@ -682,10 +664,7 @@ struct SavedScheduleTests {
   }
 
   @Test func thatRepeatAreReplacedByOneThatCannotBeSaved() async throws {
-    let first = try await Office(database, clock)
-    first.dispatcher.every(.seconds(10), name: "clean", perform: CleanUp())
-    try await first.persistence.flush()
-    database.crash()
+    try await leave { $0.dispatcher.every(.seconds(10), name: "clean", perform: CleanUp()) }
     let next = try await Office(database, clock, resumes: false)
     next.dispatcher.every(.seconds(10), name: "clean", perform: Secret())
     next.dispatcher.resumeWork()
@@ -738,14 +717,21 @@ struct SavedScheduleTests {
     #expect(office.dispatcher.deadLetters.map(\.name) == ["r"])
   }
 
-  /// Crashes a process that has saved a schedule.
+  /// Crashes a process that has saved what a closure makes.
+  private func leave(_ make: (Office) -> Void) async throws {
+    let first = try await Office(database, clock)
+    make(first)
+    try await first.persistence.flush()
+    database.crash()
+  }
+
+  /// The same of one schedule.
   private func leaveSchedule(
     after delay: Duration = .seconds(10), _ key: DispatchOptions = []
   ) async throws {
-    let first = try await Office(database, clock)
-    first.dispatcher.dispatch(Remind(order: 1), options: [.delayed(by: delay, name: "r"), key])
-    try await first.persistence.flush()
-    database.crash()
+    try await leave {
+      $0.dispatcher.dispatch(Remind(order: 1), options: [.delayed(by: delay, name: "r"), key])
+    }
   }
 
   @Test(arguments: DispatchLimit.Overflow.allCases)
@@ -1087,10 +1073,9 @@ struct SavedScheduleTests {
 
   @Test(arguments: [false, true])
   func forAStoreThatIsNotThereWaitForIt(isCancelled: Bool) async throws {
-    let first = try await Office(database, clock)
-    first.log.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
-    try await first.persistence.flush()
-    database.crash()
+    try await leave {
+      $0.log.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "r"))
+    }
     let (without, persistence, warnings) = try await openWithoutStore()
     #expect(warnings.all.map(\.kind) == [.workNotResumed])
     #expect(warnings.all[0].message.contains("\"log\""))
@@ -1109,10 +1094,9 @@ struct SavedScheduleTests {
   }
 
   @Test func forAStoreThatIsNotThereAreListed() async throws {
-    let first = try await Office(database, clock)
-    first.log.dispatch(Remind(order: 1), options: .delayed(by: .seconds(2), name: "r"))
-    try await first.persistence.flush()
-    database.crash()
+    try await leave {
+      $0.log.dispatch(Remind(order: 1), options: .delayed(by: .seconds(2), name: "r"))
+    }
     let (without, persistence, _) = try await openWithoutStore()
     without.dispatch(Remind(order: 2), options: .delayed(by: .seconds(1), name: "s"))
     let listed = without.scheduled

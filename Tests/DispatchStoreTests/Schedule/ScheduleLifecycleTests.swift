@@ -42,11 +42,10 @@ struct ScheduleLifecycleTests {
     let dispatcher = Dispatcher(
       defaults: [.timeout(.seconds(5)), .limited(by: limit)],
       limits: DispatchLimits(perLane: 1, queue: DispatchLimit(1)), clock: clock)
-    dispatcher.register(
-      store: Store(identifier: "count", model: 0) { On(Tick.self) { $0 += $1.by } })
+    let counter = dispatcher.register(store: .counter("counter"))
     let week = Duration.seconds(7 * 86_400)
     let handles = (0..<2).map { _ in
-      dispatcher.dispatch(Tick(by: 1), mode: mode, options: .delayed(by: week))
+      counter.dispatch(.add(1), mode: mode, options: .delayed(by: week))
     }
     #expect(limit.statistics.inFlight == 0)
     clock.advance(by: week)
@@ -61,11 +60,11 @@ struct ScheduleLifecycleTests {
     let dispatcher = Dispatcher(
       defaults: .limited(by: limit),
       limits: DispatchLimits(perLane: 1, overflow: overflow, queue: limit), clock: clock)
-    dispatcher.register(
-      store: Store(identifier: "count", model: 0) { On(Tick.self) { $0 += $1.by } })
+    dispatcher.register(store: .counter("counter"))
     #expect(limit.enter(orWait: LimitWaiter(for: limit)))
     let ends = Recorder<DispatchResult>()
-    dispatcher.every(Self.second, name: "k", perform: Tick(by: 1), mode: mode) { ends.record($0) }
+    let add = CounterAction.add(1)
+    dispatcher.every(Self.second, name: "k", perform: add, mode: mode) { ends.record($0) }
     for count in 1...2 {
       await clock.pass(Self.second)
       let end = await ends.first(count)[count - 1]
@@ -112,13 +111,8 @@ struct ScheduleLifecycleTests {
     do {
       let dispatcher = Dispatcher(clock: clock)
       let signal = Mortal(isGone)
-      dispatcher.register(
-        store: Store(identifier: "s", model: Counter()) {
-          On(CounterAction.self) { counter, _ in
-            withExtendedLifetime(signal) { counter.count += 1 }
-          }
-        })
-      dispatcher.every(Self.second, name: "k", perform: CounterAction.add(1))
+      dispatcher.register(store: .reducing("s") { withExtendedLifetime(signal) {} })
+      dispatcher.every(Self.second, name: "k", perform: Ping())
     }
     await isGone.opened()
     clock.advance(by: .seconds(10))
@@ -140,5 +134,3 @@ struct ScheduleLifecycleTests {
     await isGone.opened()
   }
 }
-
-private struct Tick: ActionType { let by: Int }
