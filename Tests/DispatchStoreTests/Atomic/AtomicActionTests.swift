@@ -310,7 +310,7 @@ struct AtomicActionTests {
     #expect(reduced.count == 0 && ledger.models == [0, 0, 0])
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func atADeadlineInAReductionAllOfItsStoresMayHaveStarted(_ mode: Dispatcher.Mode) async {
     let (clock, began, free) = (VirtualClock(), Latch(), Latch())
     let ledger = AtomicLedger(dispatcher: Dispatcher(clock: clock)) { store, _, _ in

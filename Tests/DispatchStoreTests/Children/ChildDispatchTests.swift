@@ -27,7 +27,7 @@ struct ChildDispatchTests {
     #expect(ends.all == ["plain", "true"])
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func inTheCallersTaskReturnsAtItsEnd(mode: Dispatcher.Mode) async {
     let cart = shop.child(\.cart).mapActions(ShopAction.cart)
     #expect(await cart.send(.add("a"), mode: .init(mode)!).isSuccess)
@@ -123,7 +123,7 @@ struct ChildDispatchTests {
     }
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func getsTheReplyOfThePartsReducer(mode: Dispatcher.Mode) async throws {
     let store = dispatcher.register(
       store: Store<Shop, Count>(

@@ -4,8 +4,6 @@ import Testing
 /// Actions chained with completions, or with `await`.
 @Suite("Chains", .timeLimit(.minutes(10)))
 struct ChainTests {
-  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
-
   let dispatcher = Dispatcher()
   let stage: CounterStore
 
@@ -13,7 +11,7 @@ struct ChainTests {
     stage = dispatcher.register(store: .counter("counter"))
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func manyByHandleRunInABoundedStack(_ mode: Dispatcher.Mode) async {
     let released = Latch()
     dispatcher.addStage()

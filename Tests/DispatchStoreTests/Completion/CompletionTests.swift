@@ -92,7 +92,7 @@ struct CompletionTests {
     #expect(cycled.model.isEmpty)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func whenItWasCancelledWhileItWaited(_ mode: Dispatcher.Mode) async {
     let stage = dispatcher.addStage()
     let released = Latch()

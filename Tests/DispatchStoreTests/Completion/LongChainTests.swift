@@ -33,7 +33,7 @@ struct LongChainTests {
     #expect(stage.model.count == length)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync }, [false, true])
+  @Test(arguments: Dispatcher.Mode.queuedModes, [false, true])
   func needNoMoreStackHoweverLongTheyAre(_ mode: Dispatcher.Mode, isFromInside: Bool) async {
     let (dispatcher, ended, depths) = (dispatcher, Latch(), StackDepths())
     dispatcher.addStage()

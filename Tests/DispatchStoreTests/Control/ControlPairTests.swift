@@ -6,8 +6,6 @@ import Testing
 /// What controls dispatches, two at a time.
 @Suite("Control: pairs", .timeLimit(.minutes(10)))
 struct ControlPairTests {
-  static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
-
   var (clock, dispatcher, stage) = makeClockedStage()
   let attempts = Recorder<Int>()
 
@@ -24,7 +22,7 @@ struct ControlPairTests {
 
   private func passThePause() { clock.advance(by: .seconds(1)) }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func retryAndLimitAUnitIsHeldBetweenTwoAttempts(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1)
     let retried = await pausing(mode, .limited(by: limit))
@@ -39,7 +37,7 @@ struct ControlPairTests {
     #expect(next.isSuccess && limit.statistics.admitted == 2)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func retryAndUnlessInFlightAPauseIsInFlight(mode: Dispatcher.Mode) async {
     let retried = await pausing(mode, .skippedIfInFlight("import"))
     let other = dispatcher.dispatch(
@@ -50,7 +48,7 @@ struct ControlPairTests {
     #expect(!stage.model.contains("x"))
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func retryAndLatestTheNewestEndsThePause(mode: Dispatcher.Mode) async {
     let retried = await pausing(mode, .cancelsPrevious("search"))
     let newest = dispatcher.dispatch(
@@ -60,7 +58,7 @@ struct ControlPairTests {
     #expect(attempts.count == 1 && stage.model == ["newest"])
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func retryAndDrainThePauseIsWaitedFor(mode: Dispatcher.Mode) async {
     let retried = await pausing(mode)
     #expect(await dispatcher.drain(timeout: .zero).isComplete == false)
@@ -72,7 +70,7 @@ struct ControlPairTests {
     #expect(attempts.count == 2)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func groupAndLimitNoMoreStepsRunThanItAllows(mode: Dispatcher.Mode) async {
     let (limit, dispatcher) = (DispatchLimit(2, overflow: .wait), dispatcher)
     let inside = Locked((now: 0, most: 0))
@@ -122,7 +120,7 @@ struct ControlPairTests {
     }
   }
 
-  @Test(arguments: modes, GroupOption.allCases)
+  @Test(arguments: Dispatcher.Mode.queuedModes, GroupOption.allCases)
   func groupAndLimitAStepThatIsSentSuspendsItsTask(
     mode: Dispatcher.Mode, option: GroupOption
   ) async {
@@ -154,7 +152,7 @@ struct ControlPairTests {
     #expect(names.all == ["task"])
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func groupAndRetryAStepSucceedsByItsSecondAttempt(mode: Dispatcher.Mode) async {
     let (attempts, dispatcher) = (attempts, dispatcher)
     let result = await dispatcher.send(
@@ -230,7 +228,7 @@ struct ControlPairTests {
     #expect(!stage.model.contains("x"))
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func limitAndSingleOneThatIsSkippedHasLeftItsUnitWhenItsCompletionRuns(
     mode: Dispatcher.Mode
   ) async {
@@ -257,7 +255,7 @@ struct ControlPairTests {
   }
 
   /// The stores of a dispatch have one unit, until the last of them has ended.
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func limitAndWaitForADispatchIsCountedOnce(mode: Dispatcher.Mode) async {
     let (limit, dispatcher, log) = (
       DispatchLimit(1, overflow: .wait), Dispatcher(), Recorder<String>()
@@ -281,7 +279,7 @@ struct ControlPairTests {
     #expect(limit.statistics.admitted == 4)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func limitAndNameWhatWaitsForAUnitHasNoNameYet(mode: Dispatcher.Mode) async {
     let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
     let started = Latch()
@@ -301,7 +299,7 @@ struct ControlPairTests {
     #expect(stage.model == ["x"])
   }
 
-  @Test(arguments: modes, [DispatchOptions(), .detached])
+  @Test(arguments: Dispatcher.Mode.queuedModes, [DispatchOptions(), .detached])
   func limitAndCloseOneThatIsRefusedHasLeftItsUnitWhenItsCompletionRuns(
     mode: Dispatcher.Mode, options: DispatchOptions
   ) async {
@@ -361,7 +359,7 @@ struct ControlPairTests {
     return held
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func inheritanceAndLimitAWaitEndsWithTheBlock(mode: Dispatcher.Mode) async {
     let (limit, free, dispatcher) = (DispatchLimit(1, overflow: .wait), Latch(), dispatcher)
     dispatcher.addStage("outer")
@@ -386,7 +384,7 @@ struct ControlPairTests {
   }
 
   /// The thread is the program's own, inside of a `.sync` dispatch.
-  @Test(.timeLimit(.minutes(1)), arguments: modes)
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.queuedModes)
   func inheritanceAndLimitAThreadIsBlockedUntilTheDeadlineOfItsBlock(
     mode: Dispatcher.Mode
   ) async {

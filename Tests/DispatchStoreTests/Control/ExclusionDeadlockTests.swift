@@ -115,7 +115,7 @@ struct ExclusionDeadlockTests {
   }
 
   /// Each has a key, and its block sends what needs the other one's.
-  @Test(arguments: GateStage.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aRingOfTwoIsRefusedOnce(_ mode: Dispatcher.Mode) async {
     let (it, results, nest) = (it, Recorder<DispatchResult>(), nest)
     it.dispatcher.addStage("other")

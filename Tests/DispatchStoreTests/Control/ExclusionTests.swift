@@ -77,7 +77,7 @@ struct ExclusionTests {
         group.addTask {
           let keys = [index % 3, index % 2]
           await it.dispatcher.send(
-            script(keys, index % 4 == 0), mode: GateStage.queuedModes[index % 4],
+            script(keys, index % 4 == 0), mode: Dispatcher.Mode.queuedModes[index % 4],
             options: options(keys))
         }
       }
@@ -238,7 +238,7 @@ struct ExclusionTests {
     #expect(await holder.value.isSuccess)
   }
 
-  @Test(arguments: GateStage.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func theKeysAreHeldAfterADeadlineUntilTheBlockHasEnded(_ mode: Dispatcher.Mode) async {
     let free = Latch()
     let holder = await it.begin("a", until: free, mode, [.exclusive("a"), .timeout(.seconds(1))])
@@ -272,7 +272,7 @@ struct ExclusionTests {
     let (it, free) = (it, Latch())
     let holder = await it.begin("a", until: free, .async, .exclusive("a"))
     let handles = it.stage.updateModel { _ in
-      Dispatcher.Mode.everyMode.filter { $0 != .sync }.map { mode in
+      Dispatcher.Mode.queuedModes.map { mode in
         it.dispatcher.dispatch(action: it.notes("x"), mode: mode, options: .exclusive("a"))
       }
     }

@@ -10,7 +10,7 @@ struct GatePairTests {
   let it = GateStage()
   let stock = Store<Int, Ping>.probe("stock")
 
-  @Test(arguments: GateStage.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func exclusionAndRetryTheKeysAreHeldInThePause(_ mode: Dispatcher.Mode) async {
     let attempts = Recorder<Int>()
     let retried = it.run(
@@ -56,7 +56,7 @@ struct GatePairTests {
     }
   }
 
-  @Test(arguments: GateStage.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func exclusionAndLatestTheNewestRunsAfterTheOldestHasEnded(_ mode: Dispatcher.Mode) async {
     let (it, free) = (it, Latch())
     let options = [.cancelsPrevious("search"), .exclusive("search")] as DispatchOptions
@@ -99,7 +99,7 @@ struct GatePairTests {
     #expect(all.firstIndex(of: "key")! < all.firstIndex(of: "-before")!)
   }
 
-  @Test(arguments: GateStage.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func inheritanceAndExclusionOneThatWaitsEndsWithTheBlock(_ mode: Dispatcher.Mode) async {
     let (it, free, handles) = (it, Latch(), Recorder<DispatchHandle>())
     let holder = await it.begin("holder", until: free, .serial(lane: "holder"), .exclusive("a"))
@@ -123,7 +123,7 @@ struct GatePairTests {
     #expect(it.log.all == ["+holder", "-holder"])
   }
 
-  @Test(arguments: GateStage.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func conditionAndLatestTheNewestWaits(_ mode: Dispatcher.Mode) async {
     let (it, options) = (
       it, [.cancelsPrevious("refresh"), .when(stock) { $0 > 0 }] as DispatchOptions
@@ -135,7 +135,7 @@ struct GatePairTests {
     #expect(it.log.all == ["2"])
   }
 
-  @Test(arguments: GateStage.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func conditionAndDrainOneThatWaitsIsWaitedFor(_ mode: Dispatcher.Mode) async {
     let (it, drained) = (it, Recorder<Bool>())
     let waiting = it.run(it.notes("x"), mode, .when(stock) { $0 > 0 })
@@ -147,7 +147,7 @@ struct GatePairTests {
     #expect(await waiting.value.isSuccess)
   }
 
-  @Test(arguments: GateStage.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func conditionAndRetryItIsCheckedBeforeTheFirstAttempt(_ mode: Dispatcher.Mode) async {
     let (stock, attempts) = (stock, Recorder<Int>())
     stock.updateModel { $0 = 1 }
@@ -163,7 +163,7 @@ struct GatePairTests {
     #expect(attempts.all == [1, 0])
   }
 
-  @Test(arguments: GateStage.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func conditionAndLimitOneThatWaitsHasItsUnit(_ mode: Dispatcher.Mode) async {
     let (it, limit) = (it, DispatchLimit(1, name: "one"))
     let options = [.limited(by: limit), .when(stock) { $0 > 0 }] as DispatchOptions

@@ -21,7 +21,6 @@ func expectTimedOut(
 
 /// A dispatcher on a virtual clock, with a stage and a log, for tests of what dispatches wait for before they start.
 struct GateStage: Sendable {
-  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
   /// In which a task that sends begins on its own thread.
   static let inlineModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
 

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("What blocks pass on to what they dispatch", .timeLimit(.minutes(10)))
 struct InheritanceTests {
-  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
   static let blocks: [OperationStyle] = [.returning, .callback, .suspending]
 
   let clock = VirtualClock()
@@ -220,7 +219,7 @@ struct InheritanceTests {
   }
 
   /// Reductions and blocks, behind a busy lane too, in a block that was cancelled or has timed out.
-  @Test(arguments: queuedModes, [true, false])
+  @Test(arguments: Dispatcher.Mode.queuedModes, [true, false])
   func whatIsSentDetachedRunsToItsEnd(_ mode: Dispatcher.Mode, timesOut: Bool) async {
     let (dispatcher, log, clock) = (dispatcher, log, clock)
     let (began, isBusy, free) = (Latch(), Latch(), Latch())
@@ -365,7 +364,7 @@ struct InheritanceTests {
   /// Options by which a dispatch ends others, or keeps them from beginning.
   enum Displacing: CaseIterable { case cancelsPrevious, dropOldest, debounced, throttled, delayed }
 
-  @Test(arguments: queuedModes, Displacing.allCases)
+  @Test(arguments: Dispatcher.Mode.queuedModes, Displacing.allCases)
   func whatACancelledTaskSendsLeavesOthersAlone(
     _ mode: Dispatcher.Mode, _ option: Displacing
   ) async {
@@ -405,7 +404,7 @@ struct InheritanceTests {
     #expect((dispatcher.store(with: "inner") as? Stage)?.model == ["other"])
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func whatABlockSendsIsCancelledWithItsTask(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log, script) = (dispatcher, log, holds("inner"))
     let handle = dispatchOuter(

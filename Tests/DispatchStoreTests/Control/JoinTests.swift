@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Joins", .timeLimit(.minutes(10)))
 struct JoinTests {
-
   var (clock, dispatcher, stage) = makeClockedStage()
   let log = Recorder<String>()
 
@@ -273,7 +272,7 @@ struct JoinTests {
 
   // MARK: Rings
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync }, Way.all)
+  @Test(arguments: Dispatcher.Mode.queuedModes, Way.all)
   func waitingForItInABlockOfTheFirstIsRefused(_ mode: Dispatcher.Mode, _ way: Way) async {
     let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
     let options = DispatchOptions.idempotencyKey("key", remembered: .zero)

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Records with a time limit", .timeLimit(.minutes(10)))
 struct LimitedRecordTests {
-  static let queuedModes = TimeLimitTests.queuedModes
   static let hour = Duration.seconds(3_600)
 
   let clock = VirtualClock()
@@ -37,7 +36,7 @@ struct LimitedRecordTests {
     return await records.first(count)
   }
 
-  @Test(arguments: queuedModes, [false, true])
+  @Test(arguments: Dispatcher.Mode.queuedModes, [false, true])
   func areUsedAgainAndAFormerDeadlineEndsNoSuccessor(_ mode: Dispatcher.Mode, hooked: Bool) async {
     if hooked { dispatcher.register(middleware: RecordingMiddleware("m", to: Recorder())) }
     let records = await chain(100, mode, .timeout(.seconds(1)))
@@ -59,7 +58,7 @@ struct LimitedRecordTests {
     #expect(store.model.count == 101)
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aTimerThatFiresAsTheDispatchEndsHasNoEffect(_ mode: Dispatcher.Mode) async throws {
     let records = Recorder<Dispatch>()
     let ends = Recorder<Bool>()
@@ -84,7 +83,7 @@ struct LimitedRecordTests {
   }
 
   /// Each timer fires on another thread while its dispatch waits, runs, ends or has ended.
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func endOnceAtTheirEndOrAtTheirDeadline(_ mode: Dispatcher.Mode) async {
     let count = Load.count(300)
     let (dispatcher, completions) = (dispatcher, Recorder<(Int, Bool)>())

@@ -154,7 +154,7 @@ struct NameTests {
   }
 
   /// Each waits for the one before it; nobody waits for them, so none of them is searched for deadlocks.
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aLongChainIsMadeInLinearTime(_ mode: Dispatcher.Mode) async {
     let free = Latch()
     let first = dispatcher.dispatch(action: holds(until: free))

@@ -7,8 +7,6 @@ import Testing
 /// Rates and joins with what else controls dispatches.
 @Suite("Control: pairs with rates and joins", .timeLimit(.minutes(10)))
 struct RatePairTests {
-  static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
-
   var (clock, dispatcher, stage) = makeClockedStage()
   let attempts = Recorder<Int>()
 
@@ -21,7 +19,7 @@ struct RatePairTests {
   private static let retrying = DispatchOptions.retry(
     attempts: 2, backoff: .constant(.seconds(1)))
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func rateAndLimitOneThatIsDelayedHasAUnit(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1)
     let delayed = dispatch("1", mode, [.debounced("k", for: .seconds(1)), .limited(by: limit)])
@@ -33,7 +31,7 @@ struct RatePairTests {
     #expect(limit.statistics.inFlight == 0 && limit.statistics.admitted == 2)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func rateAndLimitOneThatIsDelayedMayBeDropped(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .dropOldest)
     let options = [.debounced("k", for: .seconds(1)), .limited(by: limit)] as DispatchOptions
@@ -45,7 +43,7 @@ struct RatePairTests {
     #expect(await handles[2].result.isSuccess && stage.model == ["3"])
   }
 
-  @Test(arguments: modes, [1, 2])
+  @Test(arguments: Dispatcher.Mode.queuedModes, [1, 2])
   func rateAndLimitANewerOneNeedsAUnitOfItsOwn(mode: Dispatcher.Mode, bound: Int) async {
     let limited = DispatchOptions.limited(by: DispatchLimit(bound))
     for options in [.debounced("k", for: .seconds(1)), .delayed(by: .seconds(1), name: "k")]
@@ -61,7 +59,7 @@ struct RatePairTests {
     }
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func rateAndLimitOneThatIsSkippedLeavesItsUnit(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(2)
     let options = [.throttled("k", per: .seconds(1)), .limited(by: limit)] as DispatchOptions
@@ -70,7 +68,7 @@ struct RatePairTests {
     #expect(limit.statistics.inFlight == 0)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func rateAndLimitOneThatIsSkippedDropsNoOther(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .dropOldest)
     let options = [.throttled("k", per: .seconds(60)), .limited(by: limit)] as DispatchOptions
@@ -84,7 +82,7 @@ struct RatePairTests {
   }
 
   /// It opens no interval.
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func rateAndBreakerTheFirstOfAnIntervalIsRefusedAtTheCall(mode: Dispatcher.Mode) async {
     let breaker = CircuitBreaker(failures: 1, pause: .seconds(1))
     let failing = Script.runs { _ in throw StageFright() }
@@ -105,7 +103,7 @@ struct RatePairTests {
   }
 
   /// It opens no interval.
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func rateAndRateLimitTheFirstOfAnIntervalIsRejectedAtTheCall(mode: Dispatcher.Mode) async {
     let rate = DispatchOptions.rateLimited(by: RateLimit(1, per: .seconds(1)))
     #expect(await dispatch("1", mode, rate).result.isSuccess)
@@ -120,7 +118,7 @@ struct RatePairTests {
   }
 
   /// Another dispatch takes the last token between the check of all options and the admission.
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func rateAndRateLimitOneThatIsRejectedAsItBeginsLeavesNoInterval(mode: Dispatcher.Mode) async {
     let (dispatcher, others) = (dispatcher, Recorder<DispatchHandle>())
     let (limit, keyed) = (RateLimit(1, per: .seconds(1)), RateLimit(9, per: .seconds(1)))
@@ -150,7 +148,7 @@ struct RatePairTests {
     #expect(stage.model == ["0", "1", "2"])
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func rateAndLimitOneThatIsSkippedExtendsItsInterval(mode: Dispatcher.Mode) async {
     let options =
       [
@@ -185,7 +183,7 @@ struct RatePairTests {
   }
 
   /// An attempt is no dispatch that comes.
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func rateAndRetryAttemptsDoNotCount(mode: Dispatcher.Mode) async {
     let retried = dispatcher.dispatch(
       action: Script.failsOnce(noting: attempts), mode: mode,
@@ -200,7 +198,7 @@ struct RatePairTests {
     #expect(await dispatch("next", mode, options).result.isSuccess)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func rateAndUnlessInFlightADelayIsInFlight(mode: Dispatcher.Mode) async {
     let options = [.debounced("k", for: .seconds(1)), .skippedIfInFlight("one")] as DispatchOptions
     let first = dispatch("1", mode, options)
@@ -209,7 +207,7 @@ struct RatePairTests {
     #expect(await first.result.isSuccess && stage.model == ["1"])
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func rateAndGroupAStepIsDelayed(mode: Dispatcher.Mode) async {
     let dispatcher = dispatcher
     let group = Task {
@@ -224,7 +222,7 @@ struct RatePairTests {
     #expect(await group.value.isSuccess && stage.model == ["1", "2"])
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func joinAndRateOneThatIsDelayedIsJoined(mode: Dispatcher.Mode) async {
     let first = dispatch(
       "1", mode, [.idempotencyKey("id", remembered: .zero), .debounced("k", for: .seconds(1))])
@@ -237,7 +235,7 @@ struct RatePairTests {
     #expect(await newer.result.isSuccess && stage.model == ["3"])
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func joinAndRetryAPauseIsInFlight(mode: Dispatcher.Mode) async {
     let first = dispatcher.dispatch(
       action: Script.failsOnce(noting: attempts), mode: mode,
@@ -250,7 +248,7 @@ struct RatePairTests {
     #expect(two.stores.map(\.attemptCount) == [2] && stage.model.isEmpty)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func joinAndLimitOneThatJoinsTakesNoUnit(mode: Dispatcher.Mode) async {
     for overflow in [DispatchLimit.Overflow.reject, .wait, .dropOldest] {
       let (free, dispatcher) = (Latch(), dispatcher)
@@ -272,7 +270,7 @@ struct RatePairTests {
     #expect(stage.model.isEmpty)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func joinAndDispatcherLimitsOneThatJoinsTakesNoUnit(mode: Dispatcher.Mode) async {
     let (clock, free) = (clock, Latch())
     let dispatcher = Dispatcher(
@@ -297,7 +295,7 @@ struct RatePairTests {
     #expect(await sent.value.isSuccess)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func joinAndNameAndInheritanceItEndsWithTheBlockThatMadeIt(mode: Dispatcher.Mode) async {
     let (free, dispatcher, handles) = (Latch(), dispatcher, Recorder<DispatchHandle>())
     let first = dispatcher.dispatch(

@@ -350,7 +350,7 @@ struct RateTests {
     #expect(log.all.isEmpty)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync }, [false, true])
+  @Test(arguments: Dispatcher.Mode.queuedModes, [false, true])
   func aSynchronousOneWaitsInItsBlockAndIsCancelledWithIt(
     _ mode: Dispatcher.Mode, isCancelled: Bool
   ) async {
@@ -484,7 +484,7 @@ struct RateTests {
     #expect(log.all == ["runs 1", "1 true"])
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aListThatWasAcceptedBeginsAlsoAfterAShutDown(_ mode: Dispatcher.Mode) async {
     let counts = Recorder<Int>()
     dispatcher.register(middleware: EndHook { info, _ in counts.record(info.actions.count) })
@@ -498,7 +498,7 @@ struct RateTests {
     #expect(counts.all.filter { $0 == 2 }.count == 1)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func oneWithAStoreThatIsGoneBeginsAlsoAfterAShutDown(_ mode: Dispatcher.Mode) async {
     let kept = dispatcher.register(store: .reducing("kept") {})
     var released: ProbeStore? = .reducing("released") {}

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Time limits", .timeLimit(.minutes(10)))
 struct TimeLimitTests {
-  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
   static let second = Duration.seconds(1)
 
   var (clock, dispatcher, stage) = makeClockedStage()
@@ -66,7 +65,7 @@ struct TimeLimitTests {
   }
 
   /// The result is there once the completion has run, whether the block has ended by then or not.
-  @Test(arguments: queuedModes, [false, true])
+  @Test(arguments: Dispatcher.Mode.queuedModes, [false, true])
   func theirCompletionCanNotWaitForTheResult(_ mode: Dispatcher.Mode, isOver: Bool) async {
     let free = Latch()
     let own = Locked<DispatchHandle?>(nil)
@@ -90,7 +89,7 @@ struct TimeLimitTests {
     free.open()
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func thatPassWhileABlockRunsEndTheDispatchAtTheDeadline(_ mode: Dispatcher.Mode) async {
     let free = Latch()
     dispatcher.register(middleware: RecordingMiddleware("m", to: log))
@@ -152,7 +151,7 @@ struct TimeLimitTests {
     #expect(log.all == ["began", "cancelled", "completion timedOut"])
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aDetachedSendReturnsAtTheDeadline(_ mode: Dispatcher.Mode) async {
     let free = Latch()
     let task = run(holds(until: free), mode, [.timeout(Self.second), .detached], sends: true)
@@ -243,7 +242,7 @@ struct TimeLimitTests {
     expectTimedOut(await task.value, after: .seconds(2))
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func theEndBeforeTheStoresNamesWhatHasEndedAndWhatHasNot(_ mode: Dispatcher.Mode) async {
     let (free, log) = (Latch(), log)
     dispatcher.addStage("after", waitFor: ["middle"])
@@ -269,7 +268,7 @@ struct TimeLimitTests {
   }
 
   /// The deadline comes while the end of the last store compares the clock.
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func theEndBeforeTheStoresKnowsThoseThatHaveJustEnded(_ mode: Dispatcher.Mode) async {
     let (clock, free, hasCompleted) = (clock, Latch(), Latch())
     let asked = AskedClock(clock)
@@ -294,7 +293,7 @@ struct TimeLimitTests {
     typealias Reply = String
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func theEndBeforeTheStoresHasTheRepliesOfThoseThatHaveFinished(
     _ mode: Dispatcher.Mode
   ) async throws {
@@ -325,7 +324,7 @@ struct TimeLimitTests {
     await dispatcher.drain()
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func storesThatRunRegardlessFollowTheBlock(_ mode: Dispatcher.Mode) async {
     let (free, log) = (Latch(), log)
     dispatcher.addStage("audit", waitFor: WaitFor(["stage"], runsRegardless: true))
@@ -342,7 +341,7 @@ struct TimeLimitTests {
     #expect(await log.first(2) == ["stage", "audit"])
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func afterTheirDeadlineTheHookAtTheEndGetsTheResultOfTheHandle(_ mode: Dispatcher.Mode) async {
     let (free, log, ends) = (Latch(), log, Recorder<DispatchResult>())
     dispatcher.register(middleware: EndHook { _, result in ends.record(result) })
@@ -377,7 +376,7 @@ struct TimeLimitTests {
     #expect(stage.model == ["1", "4"])
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func ofAnExclusiveSectionsDispatchesCountFromTheCall(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log, clock) = (dispatcher, log, clock)
     dispatcher.register(middleware: RecordingMiddleware("m", to: log))

@@ -28,7 +28,7 @@ struct DiagnosisRingTests {
     return (outer, await inner.first(1)[0])
   }
 
-  @Test(arguments: DiagnosisTests.laneModes)
+  @Test(arguments: Dispatcher.Mode.laneModes)
   func throughAnUnstructuredTaskIsProbable(mode: Dispatcher.Mode) async {
     let (outer, inner) = await closeRingThroughTask(mode)
     #expect(dispatcher.diagnosis().cycles.isEmpty, "It may be a matter of milliseconds.")

@@ -6,9 +6,6 @@ import Testing
 
 @Suite("Diagnosis", .timeLimit(.minutes(10)))
 struct DiagnosisTests {
-  static let laneModes = Dispatcher.Mode.everyMode.filter { $0 != .sync && $0 != .async }
-  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
-
   let world = DiagnosisWorld()
   var dispatcher: Dispatcher { world.dispatcher }
 
@@ -19,7 +16,7 @@ struct DiagnosisTests {
     #expect(diagnosis.description.contains("tracksInFlight"))
   }
 
-  @Test(arguments: laneModes)
+  @Test(arguments: Dispatcher.Mode.laneModes)
   func namesWhatHasTheLaneAndThePlaceInIt(mode: Dispatcher.Mode) async {
     let held = await world.hold(mode)
     let waiting = (0..<3).map { _ in world.add(mode) }
@@ -38,7 +35,7 @@ struct DiagnosisTests {
     await world.end(held, waiting[2])
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func showsTheNamesOfADispatch(mode: Dispatcher.Mode) async {
     let held = await world.hold(mode, [.named("request 7"), .named(8)])
     let other = world.add(mode, .named("request 9"))
@@ -50,7 +47,7 @@ struct DiagnosisTests {
     await world.end(held, other)
   }
 
-  @Test(arguments: laneModes)
+  @Test(arguments: Dispatcher.Mode.laneModes)
   func showsATaskThatWaitsForItsTurn(mode: Dispatcher.Mode) async {
     let held = await world.hold(mode)
     let dispatcher = dispatcher
@@ -64,7 +61,7 @@ struct DiagnosisTests {
     await world.end(held)
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func namesTheDispatchesAfterWhichOneRuns(mode: Dispatcher.Mode) async {
     let held = await world.hold(.serial(lane: "other"))
     let next = world.add(mode, .after(held))
@@ -89,7 +86,7 @@ struct DiagnosisTests {
     await world.end(held, third)
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func namesStoresThatRunAndThoseThatWaitForThem(mode: Dispatcher.Mode) async {
     let (free, started) = (world.free, Latch())
     dispatcher.addStage("first")
@@ -123,7 +120,7 @@ struct DiagnosisTests {
     await world.end(handle)
   }
 
-  @Test(arguments: queuedModes.filter { $0 != .mainThread })
+  @Test(arguments: Dispatcher.Mode.queuedModes.filter { $0 != .mainThread })
   func showsABlockThatBlocksItsThread(mode: Dispatcher.Mode) async {
     let (started, free) = (Latch(), world.free)
     let handle = dispatcher.dispatch(
@@ -180,7 +177,7 @@ struct DiagnosisTests {
   }
 
   /// Its block goes on only after the dispatch that it makes on its own thread.
-  @Test(arguments: queuedModes.filter { $0 != .mainThread })
+  @Test(arguments: Dispatcher.Mode.queuedModes.filter { $0 != .mainThread })
   func namesTheSyncDispatchThatABlockWaitsFor(mode: Dispatcher.Mode) async {
     let (dispatcher, started, free) = (dispatcher, Latch(), world.free)
     dispatcher.addStage("inner")
@@ -356,7 +353,7 @@ struct DiagnosisTests {
     await world.end(whole)
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func namesTheHoldersOfALimitForWhichACallWaits(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .wait, name: "encoders")
     let held = await world.hold(.async, .limited(by: limit))
@@ -430,7 +427,7 @@ struct DiagnosisTests {
     await world.end(handle)
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func saysWhenADispatchTimesOutAndThatItHas(mode: Dispatcher.Mode) async {
     let held = await world.hold(mode, .timeout(.seconds(5)))
     await world.clock.waitForSleepers(atLeast: 1)

@@ -6,8 +6,6 @@ import Testing
 
 @Suite("Watchdog", .timeLimit(.minutes(10)))
 struct WatchdogTests {
-  static let modes = Dispatcher.Mode.everyMode
-
   let clock = VirtualClock()
   let dispatcher: Dispatcher
   let reports = Recorder<Diagnosis>()
@@ -33,7 +31,13 @@ struct WatchdogTests {
     await started.opened()
   }
 
-  @Test(arguments: modes)
+  /// Lets what is held go on.
+  private func end() async {
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func reportsAStallOnceAndAgainAfterTwiceTheTime(mode: Dispatcher.Mode) async {
     watch()
     await hold(mode)
@@ -51,12 +55,11 @@ struct WatchdogTests {
     await clock.pass(.seconds(8))
     await clock.pass(.seconds(8))
     #expect(await reports.first(3)[2].entries[0].timeUnmoved == .seconds(32))
-    free.open()
-    #expect(await dispatcher.drain().isComplete)
+    await end()
     #expect(reports.count == 3)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func reportsNothingThatMoves(mode: Dispatcher.Mode) async {
     watch()
     let gates = [Latch(), Latch(), Latch()]
@@ -86,7 +89,7 @@ struct WatchdogTests {
   }
 
   /// A lane with much to do.
-  @Test(arguments: DiagnosisTests.laneModes)
+  @Test(arguments: Dispatcher.Mode.laneModes)
   func reportsNothingThatWaitsForWhatMoves(mode: Dispatcher.Mode) async {
     watch()
     let gates = (0..<4).map { _ in Latch() }
@@ -115,7 +118,7 @@ struct WatchdogTests {
   }
 
   /// However long that takes.
-  @Test(arguments: DiagnosisTests.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func reportsNothingThatWaitsForATokenOfARateLimit(mode: Dispatcher.Mode) async {
     watch()
     let limit = RateLimit(1, per: .seconds(60), overflow: .wait)
@@ -138,7 +141,7 @@ struct WatchdogTests {
   enum Waiting: CaseIterable { case awaits, sends, comesAfter }
 
   /// However late that is.
-  @Test(arguments: DiagnosisTests.queuedModes, Waiting.allCases)
+  @Test(arguments: Dispatcher.Mode.queuedModes, Waiting.allCases)
   func reportsNothingThatWaitsForADelayedDispatch(
     mode: Dispatcher.Mode, waiting: Waiting
   ) async {
@@ -181,7 +184,7 @@ struct WatchdogTests {
     #expect(await waiter.result.isSuccess)
   }
 
-  @Test(arguments: DiagnosisTests.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func reportsNothingThatPausesBeforeAnotherAttempt(mode: Dispatcher.Mode) async {
     watch()
     let attempts = Recorder<Int>()
@@ -219,12 +222,11 @@ struct WatchdogTests {
     for _ in 0..<20 where reports.count == 0 { await clock.pass(.seconds(1)) }
     let report = await reports.first(1)[0]
     #expect(report.entries.count == 3)
-    free.open()
-    #expect(await dispatcher.drain().isComplete)
+    await end()
   }
 
   /// One for each would be a flood.
-  @Test(arguments: DiagnosisTests.laneModes)
+  @Test(arguments: Dispatcher.Mode.laneModes)
   func reportsNothingMoreForWhatWaitsForTheSame(mode: Dispatcher.Mode) async {
     watch()
     await hold(mode)
@@ -238,8 +240,7 @@ struct WatchdogTests {
     #expect(reports.count == 1)
     await clock.pass(.seconds(6))
     #expect(await reports.first(2)[1].entries.count == 6)
-    free.open()
-    #expect(await dispatcher.drain().isComplete)
+    await end()
     #expect(reports.count == 2)
   }
 
@@ -252,11 +253,10 @@ struct WatchdogTests {
     #expect(await reports.first(1)[0].entries.count == 2)
     await clock.pass(.seconds(4))
     _ = await reports.first(2)
-    free.open()
-    #expect(await dispatcher.drain().isComplete)
+    await end()
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func reportsNothingOnceItIsSwitchedOff(mode: Dispatcher.Mode) async {
     dispatcher.tracksInFlight = true
     watch()
@@ -268,8 +268,7 @@ struct WatchdogTests {
     #expect(dispatcher.diagnosis().entries.count == 1)
     await hold(.serial(lane: "other"))
     #expect(dispatcher.timers.count == 0 && reports.count == 0)
-    free.open()
-    #expect(await dispatcher.drain().isComplete)
+    await end()
   }
 
   @Test func isReleasedWithItsTimer() async {
@@ -279,15 +278,14 @@ struct WatchdogTests {
     await hold(.serial)
     await clock.waitForSleepers(atLeast: 1)
     dispatcher.watchdog(after: nil)
-    free.open()
-    #expect(await dispatcher.drain().isComplete)
+    await end()
     // The thread that has ended the dispatch may still have it, and then it is that thread that cancels the timer.
     while released != nil { await Task.yield() }
     await dispatcher.timersAreGone()
   }
 
   /// A second one takes the place of the first.
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func isSwitchedOnAtRunTimeAndReplaced(mode: Dispatcher.Mode) async {
     let early = Latch()
     dispatcher.dispatch(
@@ -304,7 +302,7 @@ struct WatchdogTests {
     #expect(reports.count == 0)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.everyMode)
   func knowsWhatTheTableHasWhenItIsSet(mode: Dispatcher.Mode) async {
     dispatcher.tracksInFlight = true
     await hold(mode)
@@ -312,8 +310,7 @@ struct WatchdogTests {
     dispatcher.tracksInFlight = false
     await clock.pass(.seconds(8))
     #expect(await reports.first(1)[0].entries.map(\.mode) == [mode])
-    free.open()
-    #expect(await dispatcher.drain().isComplete)
+    await end()
     #expect(dispatcher.inFlight.isEmpty && !dispatcher.tracksInFlight)
   }
 
@@ -328,8 +325,7 @@ struct WatchdogTests {
     former.watch(trace, of: dispatcher)
     await clock.pass(.seconds(8))
     #expect(await reports.first(1)[0].entries.count == 1)
-    free.open()
-    #expect(await dispatcher.drain().isComplete)
+    await end()
   }
 
   @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a")])
@@ -361,8 +357,7 @@ struct WatchdogTests {
     let report = await reports.first(1)[0]
     #expect(report.entries.count == 5)
     #expect(report.entries.count { $0.waitsForQueue } == 1)
-    free.open()
-    #expect(await dispatcher.drain().isComplete)
+    await end()
   }
 
   @Test func restsWhileNothingIsInFlight() async {
@@ -375,8 +370,7 @@ struct WatchdogTests {
     await hold(.serial)
     await clock.pass(.seconds(8))
     _ = await reports.first(1)
-    free.open()
-    #expect(await dispatcher.drain().isComplete)
+    await end()
   }
 
   @Test func reportsAnWarningByDefault() async {
@@ -391,8 +385,7 @@ struct WatchdogTests {
     #expect(
       warning.message.hasPrefix(
         "Nothing has moved for 8 s.\nDispatcher \"watched\": 2 in flight"))
-    free.open()
-    #expect(await dispatcher.drain().isComplete)
+    await end()
   }
 
   @Test func reportsByTheSystemsClock() async {

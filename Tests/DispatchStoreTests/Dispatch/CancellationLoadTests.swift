@@ -5,8 +5,6 @@ import Testing
 
 @Suite("Cancelling under load", .serialized, .timeLimit(.minutes(10)))
 struct CancellationLoadTests {
-  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
-
   /// How the dispatch with this index ended.
   private struct End: Sendable {
     let index: Int
@@ -36,7 +34,7 @@ struct CancellationLoadTests {
     if mode != .async { #expect(ran == ran.sorted()) }
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func manyThreadsThatCancelPendingOnesEndEachOnce(_ mode: Dispatcher.Mode) async {
     let total = Load.count(10_000)
     let (began, mayGoOn) = (Latch(), Latch())
@@ -57,7 +55,7 @@ struct CancellationLoadTests {
     await expectOneEndEach(total, mode)
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func oneThatCancelsWhatAnotherDispatchesEndsEachOnce(_ mode: Dispatcher.Mode) async {
     let (total, issued) = (Load.count(4_000), Recorder<DispatchHandle>())
     await onOwnThreads(2) { thread in
@@ -73,7 +71,7 @@ struct CancellationLoadTests {
     await expectOneEndEach(total, mode)
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func manyThreadsThatCancelTheSameEndItOnce(_ mode: Dispatcher.Mode) async {
     for index in 0..<100 {
       let handle = dispatch(index, mode)
@@ -83,7 +81,7 @@ struct CancellationLoadTests {
     await expectOneEndEach(100, mode)
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aRunningBlockSeesItAndDecidesTheOutcome(_ mode: Dispatcher.Mode) async {
     let (dispatcher, began, results) = (
       dispatcher, Recorder<Script.Running>(), Recorder<DispatchResult>()

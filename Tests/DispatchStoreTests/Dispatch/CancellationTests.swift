@@ -4,8 +4,6 @@ import Testing
 
 @Suite("Cancelling a dispatch", .timeLimit(.minutes(10)))
 struct CancellationTests {
-  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
-
   var (dispatcher, stage) = makeStage()
   let log = Recorder<String>()
 
@@ -29,7 +27,7 @@ struct CancellationTests {
     #expect(log.all == ["next"])
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func thatWaitsForAnotherEndsItPromptly(_ mode: Dispatcher.Mode) async {
     let released = Latch()
     let other = dispatcher.dispatch(
@@ -47,7 +45,7 @@ struct CancellationTests {
     #expect(log.all == ["next"])
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func whileItWaitsRunsItsHooksAndCompletionOnTheConcurrentQueue(_ mode: Dispatcher.Mode) async {
     let log = log
     dispatcher.register(
@@ -73,7 +71,7 @@ struct CancellationTests {
     _ = await other.result
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func thoseThatWaitForItStillWaitForAllElse(_ mode: Dispatcher.Mode) async {
     let (log, released) = (log, Latch())
     let first = dispatcher.dispatch(
@@ -95,7 +93,7 @@ struct CancellationTests {
     #expect(log.all == ["first", "third"])
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func whileItRunsSetsIsCancelledAndTheBlockDecides(_ mode: Dispatcher.Mode) async {
     let (began, cancelled) = (Recorder<Script.Running>(), Latch())
     let stubborn = Script.controls { operation, _ in began.record(operation) }
@@ -111,7 +109,7 @@ struct CancellationTests {
     #expect(stage.model == ["all the same"])
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func whileItRunsCancelsTheTaskOfAnAsyncBlock(_ mode: Dispatcher.Mode) async {
     let (began, cancelled) = (Latch(), Latch())
     let handle = dispatcher.dispatch(
@@ -130,7 +128,7 @@ struct CancellationTests {
     #expect(await dispatcher.dispatch(action: records("next"), mode: mode).result.isSuccess)
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func whileItRunsEndsTheStoresThatHaveNotStarted(_ mode: Dispatcher.Mode) async {
     dispatcher.addStage("second", waitFor: ["stage"])
     let began = Recorder<Script.Running>()

@@ -89,7 +89,7 @@ struct HandleTests {
     #expect(await ended.first(1) == [true])
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func cancellingATaskThatAwaitsNeitherCancelsNorEndsTheWait(_ mode: Dispatcher.Mode) async {
     let (released, awaiting) = (Latch(), Latch())
     let handle = dispatcher.dispatch(
@@ -110,7 +110,7 @@ struct HandleTests {
     #expect(await waiter.value == (true, true, true))
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func waitingForSeveralHandlesWaitsForAllHoweverTheyEnd(_ mode: Dispatcher.Mode) async {
     let log = Recorder<String>()
     let latches = (0..<3).map { _ in Latch() }

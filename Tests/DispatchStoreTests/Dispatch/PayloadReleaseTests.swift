@@ -5,8 +5,6 @@ import Testing
 /// What an action holds and a completion captures is released when the dispatch has ended.
 @Suite("Release of payloads", .timeLimit(.minutes(10)))
 struct PayloadReleaseTests {
-  static let queuedModes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
-
   /// Whether the dispatching code keeps the handle.
   enum Handle: CaseIterable, Sendable {
     case kept, dropped
@@ -112,7 +110,7 @@ struct PayloadReleaseTests {
     #expect(await !handle.result.hasResponders)
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func happensAlsoAfterACancellationBeforeTheStart(_ mode: Dispatcher.Mode) async {
     addStore(.reduction)
     dispatcher.addStage()

@@ -84,7 +84,7 @@ struct ReplyTests {
       store: Desk(identifier: name, model: model, reducer: Self.reducer(way)))
   }
 
-  @Test(arguments: SendTests.modes, Way.replying)
+  @Test(arguments: Dispatcher.Mode.queuedModes, Way.replying)
   func reachTheTaskThatSends(_ mode: Dispatcher.Mode, _ way: Way) async throws {
     let desk = add(way)
     for number in 1...3 {
@@ -103,7 +103,7 @@ struct ReplyTests {
     }
   }
 
-  @Test(arguments: SendTests.modes, Way.replying)
+  @Test(arguments: Dispatcher.Mode.queuedModes, Way.replying)
   func ofSeveralStoresGoByStore(_ mode: Dispatcher.Mode, _ way: Way) async {
     for (place, name) in ["a", "b", "c"].enumerated() { add(way, as: name, model: 10 * place) }
     add(.silent, as: "silent")
@@ -118,7 +118,7 @@ struct ReplyTests {
     observer?.cancel()
   }
 
-  @Test(arguments: SendTests.modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func ofNoStoreAreAnError(_ mode: Dispatcher.Mode) async {
     add(.silent)
     let result = await dispatcher.send(Question(way: .silent), mode: mode)
@@ -127,7 +127,7 @@ struct ReplyTests {
     #expect(result.replies.isEmpty)
   }
 
-  @Test(arguments: SendTests.modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func ofAStoreThatFailsDoNotCount(_ mode: Dispatcher.Mode) async {
     add(.failing)
     let result = await dispatcher.send(Question(way: .failing), mode: mode)
@@ -140,7 +140,7 @@ struct ReplyTests {
     var number = 1
   }
 
-  @Test(arguments: SendTests.modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func ofAStoreThrowTheReasonWhyTheDispatchWasRefused(_ mode: Dispatcher.Mode) async throws {
     let sum = dispatcher.register(
       store: Store(identifier: "sum", model: 0) {
@@ -167,7 +167,7 @@ struct ReplyTests {
     #expect(sum.model == 1)
   }
 
-  @Test(arguments: SendTests.modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func ofAStoreThrowItsCancellationAlthoughAnotherStoreHasFailed(_ mode: Dispatcher.Mode) async {
     add(.failing)
     let cancelled = dispatcher.register(

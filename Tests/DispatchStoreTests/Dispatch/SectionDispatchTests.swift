@@ -415,7 +415,7 @@ struct SectionDispatchTests {
   }
 
   /// The dispatch around it runs in a task, and has made a record by then.
-  @Test(arguments: SendTests.modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func leavesTheStoresOfASentDispatchAsTheyAre(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log) = (Dispatcher(), Recorder<String>())
     dispatcher.addProbe("a", style: .returning, to: log)

@@ -8,7 +8,6 @@ import Testing
 @Suite("Structured dispatch", .timeLimit(.minutes(10)))
 struct SendTests {
   @TaskLocal static var trace = "none"
-  static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
 
   let dispatcher = Dispatcher()
   let log = Recorder<String>()
@@ -23,7 +22,7 @@ struct SendTests {
     return handle
   }
 
-  @Test(arguments: modes, OperationStyle.allCases)
+  @Test(arguments: Dispatcher.Mode.queuedModes, OperationStyle.allCases)
   func hasRunEachStoreWhenItReturns(_ mode: Dispatcher.Mode, _ style: OperationStyle) async {
     dispatcher.addProbe("b", waitFor: ["a"], style: style, to: log)
     dispatcher.addProbe("a", style: style, to: log)
@@ -39,7 +38,7 @@ struct SendTests {
     #expect(dispatcher.laneCount == 0)
   }
 
-  @Test(arguments: modes, [false, true])
+  @Test(arguments: Dispatcher.Mode.queuedModes, [false, true])
   func itsCodeHasTheTasksValues(_ mode: Dispatcher.Mode, whereTheLaneIsHeld isHeld: Bool) async {
     let (stage, free) = (dispatcher.addStage(), Latch())
     let holder = isHeld ? await hold(mode, until: free) : nil
@@ -118,7 +117,7 @@ struct SendTests {
     #expect(stage.model == pushed)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func isCancelledWithItsTaskWhileItWaits(_ mode: Dispatcher.Mode) async {
     let (free, dispatcher, log) = (Latch(), dispatcher, log)
     let stage = dispatcher.addStage()
@@ -147,7 +146,7 @@ struct SendTests {
     await dispatcher.lanesAreGone()
   }
 
-  @Test(arguments: modes, [false, true])
+  @Test(arguments: Dispatcher.Mode.queuedModes, [false, true])
   func aCancelledTaskRunsNothing(_ mode: Dispatcher.Mode, _ hasMiddleware: Bool) async {
     let (stage, dispatcher, log) = (dispatcher.addStage(), dispatcher, log)
     if hasMiddleware { dispatcher.register(middleware: RecordingMiddleware(to: log)) }
@@ -162,7 +161,7 @@ struct SendTests {
   }
 
   /// Its first store has run in the task, and its second one has a block.
-  @Test(arguments: modes.filter { $0 != .mainThread })
+  @Test(arguments: Dispatcher.Mode.queuedModes.filter { $0 != .mainThread })
   func aTaskThatIsCancelledBetweenTwoStoresBeginsNoBlock(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log) = (dispatcher, log)
     dispatcher.register(store: .reducing("a") { withUnsafeCurrentTask { $0?.cancel() } })
@@ -173,7 +172,7 @@ struct SendTests {
     #expect(log.all.isEmpty)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func itsBlockIsCancelledWithItsTask(_ mode: Dispatcher.Mode) async {
     let (began, dispatcher) = (Latch(), dispatcher)
     dispatcher.addStage()
@@ -189,7 +188,7 @@ struct SendTests {
   }
 
   /// With an option, others may cancel the dispatch too, so that its block has a task of its own.
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func itsBlockSeesTheCancellationOfItsTaskAtOnceWithOptionsToo(_ mode: Dispatcher.Mode) async {
     dispatcher.addStage()
     for _ in 0..<Load.count(50) {
@@ -210,7 +209,7 @@ struct SendTests {
     #expect(Set(log.all) == ["true"])
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aStoreThatRunsRegardlessIsNotCancelledWithTheTask(_ mode: Dispatcher.Mode) async {
     let (began, dispatcher, log) = (Latch(), dispatcher, log)
     dispatcher.addStage()
@@ -236,7 +235,7 @@ struct SendTests {
     #expect(log.all == ["audit false"])
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func theBlockOfAStoreThatRunsRegardlessIsCancelledWithTheTaskOnceItRuns(
     _ mode: Dispatcher.Mode
   ) async {
@@ -279,7 +278,7 @@ struct SendTests {
     #expect(log.all == ["false"])
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func waitsWhileTheQueueIsSuspended(_ mode: Dispatcher.Mode) async {
     let stage = dispatcher.addStage()
     dispatcher.queue.isSuspended = true
@@ -298,7 +297,7 @@ struct SendTests {
     #expect(stage.model.last == "x")
   }
 
-  @Test(arguments: modes, [false, true])
+  @Test(arguments: Dispatcher.Mode.queuedModes, [false, true])
   func onlyMainThreadIsTheMainActor(_ mode: Dispatcher.Mode, _ suspends: Bool) async {
     let (log, dispatcher) = (log, dispatcher)
     dispatcher.addStage()
@@ -316,7 +315,7 @@ struct SendTests {
     #expect(Set(log.all) == ["\(mode == .mainThread)"])
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func blocksOfStoresThatDoNotWaitForEachOtherRunBesideEachOther(_ mode: Dispatcher.Mode) async {
     let latches = ["a": Latch(), "b": Latch(), "c": Latch()]
     for name in latches.keys.sorted() { dispatcher.addStage(name) }
@@ -327,7 +326,7 @@ struct SendTests {
     for _ in 0..<3 { #expect(await dispatcher.send(meet, mode: mode).isSuccess) }
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func waitsForTheHandlesThatItIsToFollow(_ mode: Dispatcher.Mode) async {
     let (stage, free, dispatcher) = (dispatcher.addStage(), Latch(), dispatcher)
     let holder = await hold(.serial(lane: "other"), until: free)
@@ -341,7 +340,7 @@ struct SendTests {
     #expect(stage.model == ["first", "second"])
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func returnsAfterDidDispatchAndCompletion(_ mode: Dispatcher.Mode) async {
     let (log, stage) = (log, dispatcher.addStage())
     dispatcher.register(middleware: RecordingMiddleware("1", to: log))
@@ -357,7 +356,7 @@ struct SendTests {
     observer.cancel()
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aVetoEndsItWithoutItsStore(_ mode: Dispatcher.Mode) async {
     let stage = dispatcher.addStage()
     dispatcher.register(
@@ -367,7 +366,7 @@ struct SendTests {
     #expect(stage.model.isEmpty)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func followsTheDeliveryOfItsChangesByAnotherThread(_ mode: Dispatcher.Mode) async {
     let (stage, dispatcher, log) = (dispatcher.addStage(), dispatcher, log)
     let (inside, free) = (Latch(), Latch())
@@ -390,7 +389,7 @@ struct SendTests {
     observer.cancel()
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func whatCannotRunSaysWhy(_ mode: Dispatcher.Mode) async {
     let dispatcher = dispatcher
     _ = dispatcher.recordWarnings()
@@ -638,7 +637,7 @@ private actor Teller {
 /// Many tasks that send.
 @Suite("Structured dispatch: many tasks", .timeLimit(.minutes(10)))
 struct SendLoadTests {
-  @Test(arguments: SendTests.modes, OperationStyle.allCases)
+  @Test(arguments: Dispatcher.Mode.queuedModes, OperationStyle.allCases)
   func eachActionRunsOnceAndOneAtATimePerLane(
     _ mode: Dispatcher.Mode, _ style: OperationStyle
   ) async {

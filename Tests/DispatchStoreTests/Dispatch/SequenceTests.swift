@@ -138,7 +138,7 @@ struct SequenceTests {
     _ = await holding.result
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func cancelledWhileTheyRunSkipWhatHasNotBegun(_ mode: Dispatcher.Mode) async {
     let (began, released) = (Latch(), Latch())
     let first = Script.suspends { store in

@@ -10,7 +10,7 @@ struct ThreadFactTests {
 
   // 5. A pool thread that blocks on another pooled operation stalls.
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func fact5OperationsThatWaitForOthersInTheirPoolDoNotStall(_ mode: Dispatcher.Mode) async {
     let (dispatcher, ends) = (Dispatcher(queue: .wide(2)), Recorder<Int>())
     dispatcher.addStage()

@@ -6,9 +6,6 @@ import Testing
 
 @Suite("Limits", .timeLimit(.minutes(10)))
 struct DispatchLimitTests {
-  static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
-  static let queuedModes = modes.filter { $0 != .async }
-
   let dispatcher = Dispatcher(name: "limited")
   let free = Latch()
 
@@ -46,7 +43,7 @@ struct DispatchLimitTests {
     return handles
   }
 
-  @Test(arguments: modes, [DispatchLimit.Overflow.reject, .dropNewest])
+  @Test(arguments: Dispatcher.Mode.queuedModes, [DispatchLimit.Overflow.reject, .dropNewest])
   func whatIsAboveItEndsAtOnce(mode: Dispatcher.Mode, overflow: DispatchLimit.Overflow) async {
     let limit = DispatchLimit(1, overflow: overflow, name: "one")
     let held = await fill(limit, mode)
@@ -106,7 +103,7 @@ struct DispatchLimitTests {
     #expect(completions.count == 1)
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.laneModes)
   func theOldestThatHasNotStartedIsDroppedForTheNewest(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(3, overflow: .dropOldest)
     let handles = await fill(limit, mode, waiting: 2)
@@ -124,7 +121,7 @@ struct DispatchLimitTests {
   }
 
   /// It ends once its scheduler has it.
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.laneModes)
   func oneWhoseDelayHasJustEndedIsDropped(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(2, overflow: .dropOldest)
     let handles = await fill(limit, mode, waiting: 1)
@@ -140,7 +137,7 @@ struct DispatchLimitTests {
   }
 
   /// Whichever limit was made first.
-  @Test(arguments: queuedModes, [DispatchLimit.Overflow.reject, .dropNewest])
+  @Test(arguments: Dispatcher.Mode.laneModes, [DispatchLimit.Overflow.reject, .dropNewest])
   func noneIsDroppedForOneThatAnotherLimitRefuses(
     mode: Dispatcher.Mode, overflow: DispatchLimit.Overflow
   ) async {
@@ -160,7 +157,7 @@ struct DispatchLimitTests {
     for handle in handles { #expect(await handle.result.isSuccess) }
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func whereAllHaveStartedTheNewestIsDropped(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .dropOldest)
     let held = await fill(limit, mode)
@@ -189,7 +186,7 @@ struct DispatchLimitTests {
   }
 
   /// Not what another limit, or an option, refuses once it has a unit.
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func onlyWhatIsAcceptedCountsAsAdmitted(mode: Dispatcher.Mode) async {
     let (first, second) = (DispatchLimit(10), DispatchLimit(1))
     let held = await fill(second, mode)
@@ -205,7 +202,7 @@ struct DispatchLimitTests {
     #expect(first.statistics.admitted == 1 && second.statistics.admitted == 2)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aTaskThatSendsWaitsForItsTurn(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .wait)
     let held = await fill(limit, mode)
@@ -228,7 +225,7 @@ struct DispatchLimitTests {
     #expect(limit.statistics.inFlight == 0)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aTaskThatIsCancelledWaitsNoLonger(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .wait)
     _ = await fill(limit, mode)
@@ -247,7 +244,7 @@ struct DispatchLimitTests {
   }
 
   /// Waiting counts.
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aTaskWaitsNoLongerThanItsTimeout(mode: Dispatcher.Mode) async {
     let (clock, limit, free) = (VirtualClock(), DispatchLimit(1, overflow: .wait), free)
     let dispatcher = Dispatcher(clock: clock)
@@ -295,7 +292,7 @@ struct DispatchLimitTests {
     #expect((dispatcher.store(with: "stage") as? Stage)?.model == ["held", "x"])
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func whereItsThreadMayNotBlockADispatchIsRefused(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .wait)
     let held = await fill(limit, mode)
@@ -307,7 +304,7 @@ struct DispatchLimitTests {
   }
 
   /// Also inside a `.sync` dispatch, for which a thread of the library waits.
-  @Test(.timeLimit(.minutes(1)), arguments: modes, [false, true])
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.queuedModes, [false, true])
   func insideASyncDispatchOnAThreadThatMayNotBlockOneIsRefused(
     mode: Dispatcher.Mode, isAsync: Bool
   ) async {
@@ -341,7 +338,7 @@ struct DispatchLimitTests {
   }
 
   /// It would go on only after what waits for it.
-  @Test(arguments: modes, modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes, Dispatcher.Mode.queuedModes)
   func insideADispatchThatHasAUnitNoneIsWaitedFor(
     mode: Dispatcher.Mode, inner: Dispatcher.Mode
   ) async {
@@ -363,7 +360,7 @@ struct DispatchLimitTests {
   }
 
   /// Also once its task has waited for a unit of another limit.
-  @Test(.timeLimit(.minutes(1)), arguments: modes)
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.queuedModes)
   func insideADispatchThatHasAUnitNoneIsWaitedForAfterAnother(mode: Dispatcher.Mode) async {
     let (dispatcher, codes) = (dispatcher, Recorder<DispatchError.Code?>())
     let (first, second) = (DispatchLimit(1, overflow: .wait), DispatchLimit(1, overflow: .wait))
@@ -385,7 +382,7 @@ struct DispatchLimitTests {
   }
 
   /// Whether its block awaits the handle, or blocks its thread.
-  @Test(.timeLimit(.minutes(1)), arguments: modes, [false, true])
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.queuedModes, [false, true])
   func insideWhatADispatchThatHasAUnitAwaitsNoneIsWaitedFor(
     mode: Dispatcher.Mode, blocks: Bool
   ) async {
@@ -412,7 +409,7 @@ struct DispatchLimitTests {
   }
 
   /// It came first: then the wait of the one that has the unit is refused, also one for a lane.
-  @Test(.timeLimit(.minutes(1)), arguments: modes, [false, true])
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.queuedModes, [false, true])
   func aDispatchThatHasAUnitIsRefusedTheWaitForOneThatNeedsIt(
     mode: Dispatcher.Mode, needsLane: Bool
   ) async {
@@ -439,7 +436,7 @@ struct DispatchLimitTests {
     #expect(limit.statistics.inFlight == 0)
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: modes)
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.queuedModes)
   func insideWhatADispatchThatHasAUnitComesAfterNoneIsWaitedFor(mode: Dispatcher.Mode) async {
     let (dispatcher, limit) = (dispatcher, DispatchLimit(1, overflow: .wait))
     let (codes, hasUnit) = (Recorder<DispatchError.Code?>(), Latch())
@@ -458,7 +455,7 @@ struct DispatchLimitTests {
   }
 
   /// Also between two of its steps, when it waits for none of them.
-  @Test(.timeLimit(.minutes(1)), arguments: modes)
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.queuedModes)
   func aDispatchThatHasAUnitIsRefusedTheWaitForAGroupThatNeedsIt(mode: Dispatcher.Mode) async {
     let (dispatcher, limit) = (dispatcher, DispatchLimit(1, overflow: .wait))
     let codes = Recorder<DispatchError.Code?>()
@@ -481,7 +478,7 @@ struct DispatchLimitTests {
   }
 
   /// It frees a unit.
-  @Test(.timeLimit(.minutes(1)), arguments: modes)
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.queuedModes)
   func whereAnotherOneThatHasAUnitGoesOnNoWaitIsRefused(mode: Dispatcher.Mode) async {
     let (dispatcher, limit) = (dispatcher, DispatchLimit(2, overflow: .wait))
     let held = await fill(limit, .serial(lane: "held"))
@@ -507,7 +504,7 @@ struct DispatchLimitTests {
     #expect(limit.statistics.inFlight == 0)
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: modes)
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.queuedModes)
   func ofTheWaitsOfAllThatHaveUnitsTheLastIsRefused(mode: Dispatcher.Mode) async {
     let (dispatcher, limit) = (dispatcher, DispatchLimit(2, overflow: .wait))
     let (codes, haveUnits) = (Recorder<DispatchError.Code?>(), Latch())
@@ -539,7 +536,7 @@ struct DispatchLimitTests {
     #expect(limit.statistics.inFlight == 0)
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func countsASequenceOnce(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1)
     dispatcher.addStage()
@@ -551,7 +548,7 @@ struct DispatchLimitTests {
   }
 
   /// A dispatch that has timed out goes on until its block has ended.
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func isHeldUntilTheStoresHaveEnded(mode: Dispatcher.Mode) async {
     let (clock, limit, free) = (VirtualClock(), DispatchLimit(1, overflow: .wait), free)
     let dispatcher = Dispatcher(clock: clock)
@@ -605,7 +602,7 @@ extension DispatchLimitTests {
   }
 
   /// And when an effect begins.
-  @Test(.timeLimit(.minutes(1)), arguments: queuedModes)
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.laneModes)
   func isFreeForWhatAnEffectSends(mode: Dispatcher.Mode) async {
     let limits = DispatchLimits(perLane: 1, queue: DispatchLimit(1))
     let (dispatcher, results) = (Dispatcher(limits: limits), Recorder<Bool>())
@@ -626,7 +623,7 @@ extension DispatchLimitTests {
 
 @Suite("Limits of a dispatcher", .timeLimit(.minutes(10)))
 struct DispatcherLimitTests {
-  @Test(arguments: DispatchLimitTests.queuedModes)
+  @Test(arguments: Dispatcher.Mode.laneModes)
   func boundEachLaneByItself(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher(limits: DispatchLimits(perLane: 2))
     let (free, started) = (Latch(), Latch())
@@ -678,22 +675,13 @@ struct DispatcherLimitTests {
     #expect(await dispatcher.drain().isComplete)
   }
 
-  @Test func keepNothingForLanesThatAreIdle() async {
-    let limits = KeyedTable<DispatchLimit>(keepsMembers: false)
-    for key in 0..<1_000 {
-      let limit = limits.limit(TypedKey(key), 1, .reject)
-      #expect(limits.present(TypedKey(key)) === limit)
-    }
-    #expect(limits.count == 0)
-  }
-
   /// A producer that is faster than its consumer, and waits.
-  @Test(arguments: DispatchLimitTests.modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func neverHaveMoreInFlightThanTheirBound(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(3, overflow: .wait)
     let dispatcher = Dispatcher()
     let (inside, most, sum) = (Locked(0), Locked(0), Load.count(100))
-    let store = dispatcher.addStage()
+    dispatcher.addStage()
     await withDiscardingTaskGroup { group in
       for _ in 0..<8 {
         group.addTask {
@@ -717,6 +705,5 @@ struct DispatcherLimitTests {
     #expect(most.withLock { $0 } <= 3)
     #expect(limit.statistics.admitted == 8 * sum)
     #expect(limit.statistics.inFlight == 0 && limit.statistics.waiting == 0)
-    withExtendedLifetime(store) {}
   }
 }

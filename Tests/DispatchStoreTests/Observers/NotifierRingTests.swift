@@ -39,7 +39,7 @@ struct NotifierRingTests {
   func anObserverOfACallbacksChangeThatWaitsForItsOperationIsRefused(mode: Int) async {
     await #expect(processExitsWith: .success) { [mode] in
       alarm(20)
-      let mode = Dispatcher.Mode.everyMode.filter { $0 != .sync }[mode]
+      let mode = Dispatcher.Mode.queuedModes[mode]
       let dispatcher = Dispatcher()
       let store = dispatcher.addProbe("s", style: .callback, to: Recorder())
       let other = dispatcher.register(store: .counter("other"))

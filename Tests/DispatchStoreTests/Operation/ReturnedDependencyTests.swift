@@ -82,7 +82,7 @@ struct ReturnedDependencyTests {
   }
 
   /// Comparing each with all others would take seconds for ten thousand.
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func areNotComparedWithEachOther(_ mode: Dispatcher.Mode) async {
     let (comparisons, returned) = (EventCount(of: .max), Latch())
     let dependencies = (0..<1_000).map { _ in ComparedOperation(comparisons) }
@@ -116,7 +116,7 @@ struct ReturnedDependencyTests {
     #expect(log.all == ["dependency", "waiting", "next"])
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func oneThatIsCancelledWhileItWaitsEndsWithoutRunning(_ mode: Dispatcher.Mode) async {
     let dependency = BlockOperation {}
     let returned = Latch()

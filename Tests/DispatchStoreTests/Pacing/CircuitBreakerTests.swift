@@ -379,7 +379,7 @@ struct CircuitBreakerTests {
     #expect(states.all == [.open])
   }
 
-  @Test(arguments: GateStage.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func atADeadlineItIsToldBeforeTheCompletion(mode: Dispatcher.Mode) async {
     let (breaker, free, begun) = (breaker(), Latch(), Latch())
     let states = Recorder<CircuitBreaker.State>()
@@ -407,7 +407,7 @@ struct CircuitBreakerTests {
     #expect(breaker.statistics.consecutiveFailures == 1 && breaker.statistics.admitted == 2)
   }
 
-  @Test(arguments: GateStage.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aSequenceCountsOnce(mode: Dispatcher.Mode) async {
     let breaker = breaker(failures: 2)
     let list = dispatcher.dispatch(

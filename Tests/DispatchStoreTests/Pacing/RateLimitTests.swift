@@ -305,7 +305,7 @@ struct RateLimitTests {
   }
 
   /// Also behind one that holds its lane.
-  @Test(arguments: GateStage.queuedModes.filter { $0 != .async })
+  @Test(arguments: Dispatcher.Mode.laneModes)
   func oneIsRejectedAtTheCallThoughItsLaneIsBusy(mode: Dispatcher.Mode) async {
     let (limit, free) = (RateLimit(1, per: .seconds(1)), Latch())
     let options = DispatchOptions.rateLimited(by: limit)
@@ -322,7 +322,7 @@ struct RateLimitTests {
 
   enum Unbegun: CaseIterable { case cancelled, timedOut, refused }
 
-  @Test(arguments: GateStage.queuedModes.filter { $0 != .async }, Unbegun.allCases)
+  @Test(arguments: Dispatcher.Mode.laneModes, Unbegun.allCases)
   func oneThatDoesNotBeginGivesItsTokenBackWithRejectToo(
     mode: Dispatcher.Mode, end: Unbegun
   ) async {
@@ -504,7 +504,7 @@ struct RateLimitTests {
     #expect(await waits.result.isSuccess)
   }
 
-  @Test(arguments: GateStage.queuedModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func itKeepsItsExclusionKeysWhileItWaits(mode: Dispatcher.Mode) async {
     let limit = limit()
     let key = DispatchOptions.exclusive("disk")

@@ -453,7 +453,7 @@ struct DurableEndTests {
       }, persisted: .model)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func atADeadlineHasNoReplyThatACrashCouldUndo(mode: Dispatcher.Mode) async throws {
     let clock = VirtualClock()
     let stage = try await PersistenceStage(clock: clock)

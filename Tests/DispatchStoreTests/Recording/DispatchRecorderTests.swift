@@ -240,7 +240,7 @@ struct DispatchRecorderTests {
     #expect(await entry(holder.dispatchID, in: recorder).outcome == nil)
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func sayOfAListThatItWasCancelled(_ mode: Dispatcher.Mode) async {
     let (dispatcher, _) = makeStage()
     let (_, recorder) = makeRecorded(by: dispatcher)

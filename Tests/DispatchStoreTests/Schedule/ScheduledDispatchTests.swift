@@ -86,7 +86,7 @@ struct ScheduledDispatchTests {
     #expect(await scene.nothingRemains())
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func itIsCancelledByItsHandle(_ mode: Dispatcher.Mode) async {
     let handle = scene.dispatcher.dispatch(
       scene.runs("1"), mode: mode, options: .delayed(by: Self.second, name: "k"))

@@ -33,7 +33,7 @@ struct DeadlockTests {
     }
   }
 
-  @Test(arguments: Dispatcher.Mode.everyMode.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func awaitingItsOwnHandle(_ mode: Dispatcher.Mode) async {
     let (handles, results) = (Recorder<DispatchHandle>(), Recorder<DispatchResult>())
     let script = Script.suspends { _ in

@@ -5,7 +5,6 @@ import Testing
 
 @Suite("Dispatches that end while they wait", .timeLimit(.minutes(10)))
 struct SkippedDispatchTests {
-  static let modes = Dispatcher.Mode.everyMode.filter { $0 != .sync }
   let dispatcher = Dispatcher()
 
   private final class Weak: @unchecked Sendable {
@@ -24,7 +23,7 @@ struct SkippedDispatchTests {
     return handle
   }
 
-  @Test(arguments: modes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func areReleasedBeforeTheirTurnHasCome(_ mode: Dispatcher.Mode) async {
     let free = Latch()
     let held = await hold(mode, until: free)

@@ -44,6 +44,7 @@ extension Dispatcher.Mode {
   static let everyMode: [Dispatcher.Mode] = [
     .async, .sync, .serial, .mainThread, .serial(lane: "named"),
   ]
+  static let queuedModes = everyMode.filter { $0 != .sync }
   /// The modes that run one dispatch at a time, in dispatch order, and return at once.
   static let laneModes: [Dispatcher.Mode] = [.serial, .mainThread, .serial(lane: "named")]
 }

@@ -10,7 +10,7 @@ struct Way: CustomTestStringConvertible {
 
   static let all =
     Dispatcher.Mode.everyMode.map { Way(mode: $0, sends: false) }
-    + Dispatcher.Mode.everyMode.filter { $0 != .sync }.map { Way(mode: $0, sends: true) }
+    + Dispatcher.Mode.queuedModes.map { Way(mode: $0, sends: true) }
 }
 
 extension Dispatcher {
