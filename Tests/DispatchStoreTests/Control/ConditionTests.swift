@@ -288,8 +288,7 @@ struct ConditionTests {
     let (stock, log) = (stock, Recorder<String>())
     let handle: DispatchHandle
     do {
-      let dispatcher = Dispatcher()
-      dispatcher.addStage()
+      let (dispatcher, _) = makeStage()
       handle = dispatcher.dispatch(
         action: Script.runs { _ in log.record("ran") }, mode: .serial, options: atLeast(1))
     }

@@ -71,8 +71,7 @@ struct LateTimerTests {
   @Test(arguments: Way.all, [false, true])
   func timeThatPassesAfterTheLastStoreDoesNotCount(_ way: Way, suspends: Bool) async {
     let clock = VirtualClock()
-    let dispatcher = Dispatcher(clock: clock)
-    dispatcher.addStage()
+    let (dispatcher, _) = makeStage(Dispatcher(clock: clock))
     dispatcher.register(
       middleware: RecordingMiddleware(
         "m", to: log, did: { _, _, _ in clock.advance(by: .seconds(9)) }))
@@ -106,8 +105,7 @@ struct LateTimerTests {
   @Test(arguments: Way.all, [2, 1])
   func timeThatPassesAfterTheLastFailedAttemptDoesNotCount(_ way: Way, attempts: Int) async {
     let (clock, tries) = (VirtualClock(), Recorder<Int>())
-    let dispatcher = Dispatcher(clock: clock)
-    dispatcher.addStage()
+    let (dispatcher, _) = makeStage(Dispatcher(clock: clock))
     dispatcher.register(
       middleware: RecordingMiddleware(
         did: { _, _, _ in if tries.count == attempts { clock.advance(by: .seconds(9)) } }))
@@ -194,8 +192,7 @@ struct LateTimerTests {
   /// Limits that have passed by the time at which anything can have run.
   @Test(arguments: Way.all)
   func ofANanosecondEachIsTimedOut(_ way: Way) async {
-    let dispatcher = Dispatcher()
-    dispatcher.addStage()
+    let (dispatcher, _) = makeStage()
     let counter = dispatcher.register(store: CounterStore.counter("counter"))
     var successes = 0
     for _ in 0..<Load.count(300) {

@@ -370,8 +370,7 @@ struct RateTests {
   }
 
   @Test func itsTimeIsThatOfTheSystemsClockToo() async {
-    let dispatcher = Dispatcher()
-    dispatcher.addStage()
+    let (dispatcher, _) = makeStage()
     let began = ContinuousClock.now
     let options = DispatchOptions.debounced("k", for: .milliseconds(20))
     let first = dispatcher.dispatch(action: runs("1"), options: options)
@@ -529,8 +528,7 @@ struct RateTests {
     let (clock, log) = (VirtualClock(), log)
     weak var released: Dispatcher?
     do {
-      let dispatcher = Dispatcher(clock: clock)
-      dispatcher.addStage()
+      let (dispatcher, _) = makeStage(Dispatcher(clock: clock))
       released = dispatcher
       dispatcher.dispatch(
         action: Script.runs { _ in log.record("ran") },

@@ -475,8 +475,7 @@ struct TimeLimitTests {
   }
 
   @Test func byTheSystemsClock() async {
-    let dispatcher = Dispatcher()
-    dispatcher.addStage()
+    let (dispatcher, _) = makeStage()
     // Both count from about here.
     let began = ContinuousClock.now
     for options in [

@@ -389,8 +389,7 @@ struct WatchdogTests {
   }
 
   @Test func reportsByTheSystemsClock() async {
-    let dispatcher = Dispatcher()
-    dispatcher.addStage()
+    let (dispatcher, _) = makeStage()
     dispatcher.watchdog(after: .milliseconds(5)) { [reports] in reports.record($0) }
     let free = free
     let held = dispatcher.dispatch(

@@ -336,8 +336,7 @@ struct GroupHandleTests {
   @Test func aDispatcherThatIsDroppedLivesUntilItsGroupHasEnded() async {
     let (log, goOn) = (Recorder<String>(), Latch())
     func begin() -> ActionGroupHandle {
-      let dispatcher = Dispatcher()
-      dispatcher.addStage()
+      let (dispatcher, _) = makeStage()
       return dispatcher.dispatch(
         ActionGroup {
           Script.suspends { _ in await goOn.opened() }
@@ -354,8 +353,7 @@ struct GroupHandleTests {
   func aKeptHandleKeepsNothingOfAGroupThatHasEnded() async {
     let released = (0..<3).map { _ in Latch() }
     func begin() -> ActionGroupHandle {
-      let dispatcher = Dispatcher()
-      dispatcher.addStage()
+      let (dispatcher, _) = makeStage()
       let signals = released.map(Mortal.init)
       dispatcher.onWarning { [signal = signals[0]] _ in withExtendedLifetime(signal) {} }
       return dispatcher.dispatch(

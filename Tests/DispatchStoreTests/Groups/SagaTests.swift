@@ -647,8 +647,7 @@ struct SagaTests {
   ) async {
     for timesOut in [true, false] {
       let (clock, began) = (VirtualClock(), Latch())
-      let dispatcher = Dispatcher(clock: clock)
-      dispatcher.addStage()
+      let (dispatcher, _) = makeStage(Dispatcher(clock: clock))
       let group = ActionGroup {
         ActionStep(Script.endless(opening: began), to: "stage", mode: mode)
         step("skipped", in: mode)

@@ -247,8 +247,7 @@ struct DispatchLimitTests {
   @Test(arguments: Dispatcher.Mode.queuedModes)
   func aTaskWaitsNoLongerThanItsTimeout(mode: Dispatcher.Mode) async {
     let (clock, limit, free) = (VirtualClock(), DispatchLimit(1, overflow: .wait), free)
-    let dispatcher = Dispatcher(clock: clock)
-    dispatcher.addStage()
+    let (dispatcher, _) = makeStage(Dispatcher(clock: clock))
     let started = Latch()
     let held = dispatcher.dispatch(
       action: Script.holds(opening: started, until: free), mode: mode, options: .limited(by: limit))
@@ -551,8 +550,7 @@ struct DispatchLimitTests {
   @Test(arguments: Dispatcher.Mode.queuedModes)
   func isHeldUntilTheStoresHaveEnded(mode: Dispatcher.Mode) async {
     let (clock, limit, free) = (VirtualClock(), DispatchLimit(1, overflow: .wait), free)
-    let dispatcher = Dispatcher(clock: clock)
-    dispatcher.addStage()
+    let (dispatcher, _) = makeStage(Dispatcher(clock: clock))
     let (started, ended) = (Latch(), Latch())
     let timed = dispatcher.dispatch(
       action: Script.suspends { _ in

@@ -543,8 +543,7 @@ struct RateLimitTests {
   /// By the system's clock.
   @Test func manyTasksBeginNoFasterThanTheRate() async {
     let limit = RateLimit(10, per: .milliseconds(10), burst: 5, overflow: .wait)
-    let dispatcher = Dispatcher()
-    dispatcher.addStage()
+    let (dispatcher, _) = makeStage()
     let began = Recorder<ContinuousClock.Instant>()
     let start = ContinuousClock.now
     await withDiscardingTaskGroup { group in

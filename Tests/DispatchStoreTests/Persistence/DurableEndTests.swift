@@ -165,8 +165,7 @@ struct DurableEndTests {
       #expect(await result.value.error != nil)
     }
     await released.full()
-    stage.database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
     #expect(stage.saved == ["a": "1"])
   }
 
@@ -183,8 +182,7 @@ struct DurableEndTests {
       #expect(result.error != nil)
     }
     await released.full()
-    stage.database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
     #expect(stage.saved == ["a": "1"])
   }
 
@@ -280,8 +278,7 @@ struct DurableEndTests {
       #expect(await next.value.isSuccess)
     }
     #expect(stage.saved.isEmpty)
-    stage.database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
     #expect(stage.saved == (isHeldBack ? ["a": "1"] : ["a": "1", "b": "1"]))
   }
 
@@ -435,8 +432,7 @@ struct DurableEndTests {
     #expect(error?.code == .timedOut)
     #expect(error?.message.contains("have committed") == true, "\(error as Any)")
     #expect(await result.value["wallet"].isFinished == true)
-    stage.database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
     #expect(stage.saved == ["a": "5"])
     #expect(stage.log.all == ["ended"])
   }
@@ -472,8 +468,7 @@ struct DurableEndTests {
       try result.reply(to: Sell.self, from: stock)
     }
     #expect(error?.code == .timedOut)
-    stage.database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
     #expect(try await stage.dispatcher.send(Sell()).reply(from: stock) == 3)
   }
 
@@ -519,8 +514,7 @@ struct DurableEndTests {
       SetNote(note: "x"), options: [.limited(by: limit), .durability(.memory)])
     #expect(hooks.all.filter { $0 == "m did wallet" }.count == 2)
     #expect(stage.saved.isEmpty)
-    stage.database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
     #expect(stage.saved == ["a": "1"])
   }
 
@@ -556,8 +550,7 @@ struct DurableEndTests {
     let result = stage.run(Deposit(account: "a", amount: 5), way, options: options)
     #expect(await result.value.isSuccess)
     #expect(stage.saved.isEmpty)
-    stage.database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
     #expect(stage.saved == ["a": "5"])
   }
 

@@ -121,6 +121,12 @@ final class PersistenceStage: Sendable {
     for await change in changes where change.version >= version { return }
   }
 
+  /// Lets the database go on, and waits until all is saved.
+  func save() async throws {
+    database.release()
+    try await persistence.flush()
+  }
+
   var saved: [String: String] { database.rows(ofStore: "wallet", part: 1) }
 }
 

@@ -76,8 +76,7 @@ struct PersistentStateTests {
     for _ in 1...100 {
       await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
     }
-    stage.database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
     #expect(stage.saved == ["a": "101"])
     // Begin, version, row and commit, of at most three groups.
     #expect(stage.database.stepCount - first <= 12)

@@ -44,8 +44,7 @@ struct ProjectionTests {
     }
     stage.database.hold()
     for account in ["a", "b", "a"] { stage.wallet.updateModel { $0.all[account, default: 0] += 1 } }
-    stage.database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
     let all = stage.database.statements
     // The elements' last values, in whatever groups they came.
     #expect(all.last { $0.values[0] == "a" }?.values[2] == 2)

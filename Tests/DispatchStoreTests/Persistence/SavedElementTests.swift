@@ -113,8 +113,7 @@ struct SavedElementTests {
     }
     #expect(ends.all.count == 10_000)
     #expect(stage.persistence.state.withLock { $0.commit.callCount } < 300)
-    stage.database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
   }
 
   @Test func throwsIfItsStoreWasReplaced() async throws {

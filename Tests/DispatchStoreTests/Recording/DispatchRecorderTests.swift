@@ -256,12 +256,7 @@ struct DispatchRecorderTests {
   @Test(arguments: Dispatcher.Mode.everyMode)
   func noteWhetherABlockHasMadeADispatch(_ mode: Dispatcher.Mode) async throws {
     let (dispatcher, _, recorder) = make()
-    dispatcher.register(
-      store: Store(identifier: "busy", model: 0) {
-        Perform(Busy.self) { _, context in
-          await context.dispatcher.send(Book(customer: "in a task", amount: 1), mode: .async)
-        }
-      })
+    dispatcher.addStage()
     dispatcher.register(
       .after(Nested.self) { _, run in
         _ = run.dispatch.dispatcher.dispatch(Book(customer: "in a hook", amount: 1), mode: .sync)
@@ -270,7 +265,10 @@ struct DispatchRecorderTests {
       _ = dispatcher.dispatch(Book(customer: "in a completion", amount: 1), mode: .sync)
     }
     await dispatcher.dispatch(action: Nested(amounts: [1]), mode: mode, then: completion).ended()
-    await dispatcher.dispatch(action: Busy(), mode: .async).ended()
+    let busy = Script.suspends { _ in
+      await dispatcher.send(Book(customer: "in a task", amount: 1), mode: .async)
+    }
+    await dispatcher.dispatch(action: busy, mode: .async).ended()
     let log = try DispatchLog(jsonLines: recorder.log.jsonLines())
     let made = log.entries.filter { $0.parent != nil }
     let outside = made.filter(\.isOutsideBlocks).map { $0.actions[0].text }
@@ -286,14 +284,12 @@ struct DispatchRecorderTests {
       middleware: ListHook { list in
         list.dispatcher.dispatch(action: Book(customer: "in a hook", amount: 1), mode: .sync)
       })
-    dispatcher.register(
-      store: Store(identifier: "busy", model: 0) {
-        Perform(Busy.self) { _, context in
-          let books = [Book(customer: "a", amount: 1)]
-          await context.dispatcher.dispatch(actions: books, mode: .async).ended()
-        }
-      })
-    let busy = await onOwnThread { dispatcher.dispatch(action: Busy(), mode: mode) }
+    dispatcher.addStage()
+    let script = Script.suspends { _ in
+      let books = [Book(customer: "a", amount: 1)]
+      await dispatcher.dispatch(actions: books, mode: .async).ended()
+    }
+    let busy = await onOwnThread { dispatcher.dispatch(action: script, mode: mode) }
     await busy.ended()
     let entries = recorder.log.entries
     let list = entries.first { $0.kind == .sequence }
@@ -324,12 +320,9 @@ struct DispatchRecorderTests {
   func noteAChangeThatABlockOfAnotherDispatcherMakes(_ mode: Dispatcher.Mode) async {
     let (dispatcher, store, recorder) = make()
     await dispatcher.send(Book(customer: "a", amount: 1))
-    let other = Dispatcher(name: "other")
-    other.register(
-      store: Store(identifier: "busy", model: 0) {
-        Perform(Busy.self) { _, _ in store.updateModel { $0.total = 7 } }
-      })
-    await other.dispatch(action: Busy(), mode: mode).ended()
+    let (other, _) = makeStage(Dispatcher(name: "other"))
+    let busy = Script.suspends { _ in store.updateModel { $0.total = 7 } }
+    await other.dispatch(action: busy, mode: mode).ended()
     let entries = recorder.log.entries
     #expect(entries.count == 2)
     #expect(entries.last?.kind == .change && entries.last?.id == nil)
@@ -435,15 +428,13 @@ struct DispatchRecorderTests {
     let (dispatcher, recorder) = makeRecorded(by: Dispatcher(clock: clock))
     let ledger = dispatcher.registerLedger()
     let starts = Recorder<Int>()
-    dispatcher.register(
-      store: Store(identifier: "busy", model: 0) {
-        Perform(Busy.self) { _, _ in
-          ledger.updateModel { $0.total += 1 }
-          starts.record(1)
-          try await clock.sleep(for: .seconds(1))
-        }
-      })
-    let handles = (1...2).map { _ in dispatcher.dispatch(action: Busy(), mode: mode) }
+    dispatcher.addStage()
+    let busy = Script.suspends { _ in
+      ledger.updateModel { $0.total += 1 }
+      starts.record(1)
+      try await clock.sleep(for: .seconds(1))
+    }
+    let handles = (1...2).map { _ in dispatcher.dispatch(action: busy, mode: mode) }
     for number in 1...2 {
       _ = await starts.first(number)
       await clock.pass(.seconds(1))

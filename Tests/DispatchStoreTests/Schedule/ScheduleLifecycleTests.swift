@@ -121,8 +121,7 @@ struct ScheduleLifecycleTests {
   @Test func aPendingDispatchKeepsItsDispatcherUntilItHasRun() async {
     let (clock, log, isGone) = (VirtualClock(), scene.log, Latch())
     do {
-      let dispatcher = Dispatcher(clock: clock)
-      dispatcher.addStage()
+      let (dispatcher, _) = makeStage(Dispatcher(clock: clock))
       let signal = Mortal(isGone)
       let script = Script.runs { _ in withExtendedLifetime(signal) { log.record("ran") } }
       dispatcher.dispatch(script, options: .delayed(by: Self.second, name: "k"))

@@ -218,8 +218,7 @@ struct ScheduledDispatchTests {
   }
 
   @Test func byTheSystemsClockTheyBegin() async {
-    let dispatcher = Dispatcher()
-    dispatcher.addStage()
+    let (dispatcher, _) = makeStage()
     let began = ContinuousClock.now
     let first = dispatcher.dispatch(scene.runs("1"), options: .delayed(by: .milliseconds(20)))
     let second = dispatcher.dispatch(

@@ -74,14 +74,18 @@ struct UndoHistoryTests {
     dispatcher.register(store: makeStore(identifier))
   }
 
+  private func makeHistory() -> (DrawingStore, UndoHistory) {
+    let store = register()
+    return (store, UndoHistory(of: store))
+  }
+
   private func edit(_ key: String? = nil, _ body: @escaping @Sendable (inout Drawing) -> Void) {
     dispatcher.dispatch(Edit(key, body), mode: .sync)
   }
 
   @Test(arguments: Way.all)
   func goBackAndForthStepByStepWithNewVersions(way: Way) async {
-    let store = register()
-    let history = UndoHistory(of: store)
+    let (store, history) = makeHistory()
     var states = [store.model]
     let edits: [@Sendable (inout Drawing) -> Void] = [
       { $0.shapes[1] = Shape(x: 1) }, { $0.title = "house" },
@@ -132,8 +136,7 @@ struct UndoHistoryTests {
   }
 
   @Test func aChangeAfterAnUndoEndsWhatCouldBeDoneAgain() async {
-    let store = register()
-    let history = UndoHistory(of: store)
+    let (store, history) = makeHistory()
     edit { $0.title = "one" }
     edit { $0.title = "two" }
     await history.undo().ended()
@@ -230,8 +233,7 @@ struct UndoHistoryTests {
   }
 
   @Test func aChangeOutsideOfADispatchIsAStepToo() async {
-    let store = register()
-    let history = UndoHistory(of: store)
+    let (store, history) = makeHistory()
     store.updateModel { $0.shapes[1] = Shape(x: 1) }
     store.updateModel { $0.shapes[1]?.x = 2 }
     await history.undo().ended()
@@ -269,8 +271,7 @@ struct UndoHistoryTests {
   }
 
   @Test func aDispatchUnderWayMayUndoWhileItsDispatcherCloses() async {
-    let store = register()
-    let history = UndoHistory(of: store)
+    let (store, history) = makeHistory()
     edit { $0.title = "one" }
     let (entered, goOn) = (Latch(), Latch())
     dispatcher.register(
@@ -425,8 +426,7 @@ struct UndoHistoryTests {
   private func anActionThatOnlyTouchesElementsAndAFollowerThatComesAfterItTakeNoStep(
     newcomer: Newcomer, hasSnapshot: Bool
   ) async {
-    let store = register()
-    let history = UndoHistory(of: store)
+    let (store, history) = makeHistory()
     let resets = Locked(0)
     let token = store.observe(.deltas(\.shapes)) { change in
       if change.value.isReset { resets.withLock { $0 += 1 } }
@@ -495,8 +495,7 @@ struct UndoHistoryTests {
   }
 
   @Test func forgetsAllStepsWhenToldTo() async {
-    let store = register()
-    let history = UndoHistory(of: store)
+    let (store, history) = makeHistory()
     edit { $0.title = "one" }
     edit { $0.title = "two" }
     await history.undo().ended()
@@ -506,8 +505,7 @@ struct UndoHistoryTests {
   }
 
   @Test func aDictionaryThatIsAssignedEndsTheHistoryBeforeIt() async {
-    let store = register()
-    let history = UndoHistory(of: store)
+    let (store, history) = makeHistory()
     edit { $0.shapes[1] = Shape(x: 1) }
     edit { $0.shapes = [2: Shape(x: 2)] }
     #expect(!history.canUndo)
@@ -540,8 +538,7 @@ struct UndoHistoryTests {
 
   @Test(arguments: [false, true])
   func aCommitThatTakesManyElementsBackLeavesTheStepsBefore(isDispatched: Bool) async {
-    let store = register()
-    let history = UndoHistory(of: store)
+    let (store, history) = makeHistory()
     edit { $0.title = "before" }
     let edits: @Sendable (inout Drawing) -> Void = { drawing in
       for shape in 0..<3_000 { drawing.shapes[shape] = Shape(x: shape) }
@@ -614,8 +611,7 @@ struct UndoHistoryTests {
 
   @Test(arguments: Way.all)
   func hooksWithStatesAndObserversGetTheStepWithItsModels(way: Way) async {
-    let store = register()
-    let history = UndoHistory(of: store)
+    let (store, history) = makeHistory()
     let (states, steps) = (StateRecorder<Drawing, HandledAction>(), Recorder<UndoStep?>())
     dispatcher.register(states.hook)
     let token = store.observe(.part(\.title)) { steps.record($0.action?.base as? UndoStep) }
@@ -695,8 +691,7 @@ struct UndoHistoryTests {
   }
 
   @Test func middlewareSeesTheStepAndMayVetoIt() async {
-    let store = register()
-    let history = UndoHistory(of: store)
+    let (store, history) = makeHistory()
     edit { $0.title = "x" }
     let hook = dispatcher.register(.before(UndoStep.self) { _, _ in .veto(reason: "locked") })
     let result = await history.undo().result
