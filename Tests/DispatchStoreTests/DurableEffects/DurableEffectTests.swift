@@ -333,17 +333,6 @@ struct DurableEffectTests {
     #expect(isFirstComeFirstServed)
   }
 
-  @Test(arguments: [true, false])
-  func thatWaitForATurnAreLeftToTheNextProcessIfSaved(isPersistent: Bool) async throws {
-    let latch = Latch()
-    let (dispatcher, _, begun) = try await jam(1_000, isPersistent: isPersistent, latch)
-    dispatcher.close()
-    latch.open()
-    #expect(await dispatcher.drain().isComplete)
-    #expect(begun.count == (isPersistent ? 1 : 1_000))
-    #expect(dispatcher.pendingEffects.count == (isPersistent ? 999 : 0))
-  }
-
   /// The second run has its turn, and waits for a place of the queue.
   @Test(arguments: [true, false], [true, false])
   func thatWaitForAPlaceOfTheQueueAreLeftIfTheirDispatcherEnds(
@@ -383,21 +372,6 @@ struct DurableEffectTests {
     registration.cancel()
     while !dispatcher.pendingEffects.isEmpty { await Task.yield() }
     #expect(begun.all.sorted() == [0] + Array(0..<1_000), "Only the first one had begun before.")
-  }
-
-  @Test(arguments: [true, false])
-  func thatWaitForATurnOutlastTheirEffect(isPersistent: Bool) async throws {
-    let latch = Latch()
-    let (dispatcher, registration, begun) = try await jam(100, isPersistent: isPersistent, latch)
-    registration.unregister()
-    let others = Recorder<Int>()
-    noteOrders(of: dispatcher, in: others, maxConcurrentRuns: 1)
-    while !dispatcher.pendingEffects.isEmpty {
-      dispatcher.resumeWork()
-      await Task.yield()
-    }
-    #expect(begun.all == [0])
-    #expect(others.all.sorted() == Array(0..<100))
   }
 
   @Test func havePausesByTheDispatchersClock() async throws {
@@ -603,15 +577,22 @@ struct DurableEffectTests {
     #expect(service.warnings.all.isEmpty)
   }
 
-  @Test(arguments: [true, false])
-  func ofAnUnregisteredEffectGoOnOnceItIsRegisteredAgain(isPersistent: Bool) async throws {
+  @Test(arguments: [true, false], [true, false])
+  func ofAnUnregisteredEffectGoOnOnceItIsRegisteredAgain(
+    isPersistent: Bool, isResumed: Bool
+  ) async throws {
     let (dispatcher, registration, begun) = try await jam(
-      10, isPersistent: isPersistent, Latch())
+      100, isPersistent: isPersistent, Latch())
+    let keys = Set(dispatcher.pendingEffects.map(\.key))
     #expect(registration.unregister())
+    #expect(keys.count == 100 && Set(dispatcher.pendingEffects.map(\.key)) == keys)
     let again = Recorder<Int>()
-    noteOrders(of: dispatcher, in: again)
-    while !dispatcher.pendingEffects.isEmpty { await Task.yield() }
-    #expect(begun.all == [0] && again.all.sorted() == Array(0..<10))
+    noteOrders(of: dispatcher, in: again, maxConcurrentRuns: 1)
+    while !dispatcher.pendingEffects.isEmpty {
+      if isResumed { dispatcher.resumeWork() }
+      await Task.yield()
+    }
+    #expect(begun.all == [0] && again.all.sorted() == Array(0..<100))
   }
 
   /// Returns a service whose only work has become a dead letter.
@@ -960,18 +941,6 @@ struct DurableEffectTests {
   private struct NobodyHandlesThis: ActionType {}
 
   @Test(arguments: [true, false])
-  func failIfNoStoreHandlesTheirAction(isPersistent: Bool) async throws {
-    let service = try await PaymentService(isPersistent ? database : nil, ChargingBank())
-    service.dispatcher.register(
-      effect: DurableEffect("other", on: OrderPlaced.self, attempts: 2, backoff: .none) { _, _ in
-        NobodyHandlesThis()
-      })
-    await service.dispatcher.dispatch(OrderPlaced()).settled()
-    #expect(service.dispatcher.deadLetters.map(\.name) == ["other"])
-    #expect(service.dispatcher.deadLetters.first?.error.contains("NobodyHandlesThis") == true)
-  }
-
-  @Test(arguments: [true, false])
   func thatFailedForGoodRunOnceWhenTheyAreRunAgain(isPersistent: Bool) async throws {
     let service = try await PaymentService(isPersistent ? database : nil, ChargingBank())
     let (dispatcher, runs) = (service.dispatcher, Recorder<String>())
@@ -1019,18 +988,22 @@ struct DurableEffectTests {
     #expect(row.isCurrent?() == false)
   }
 
-  @Test func failIfTheirActionFails() async throws {
-    let service = try await PaymentService(database, ChargingBank())
+  @Test(arguments: [true, false], [true, false])
+  func failIfTheirActionFailsOrNoStoreHandlesIt(isPersistent: Bool, isHandled: Bool) async throws {
+    let service = try await PaymentService(isPersistent ? database : nil, ChargingBank())
     let attempts = Recorder<String>()
     service.dispatcher.register(
       effect: DurableEffect("other", on: OrderPlaced.self, attempts: 2, backoff: .none) {
         order, context in
         attempts.record(context.key)
-        return OrderRefused(id: order.id)
+        if isHandled { return OrderRefused(id: order.id) }
+        return NobodyHandlesThis()
       })
     await service.dispatcher.dispatch(OrderPlaced()).settled()
     #expect(attempts.all.count == 2 && Set(attempts.all).count == 1)
     #expect(service.dispatcher.deadLetters.map(\.name) == ["other"])
+    let error = service.dispatcher.deadLetters.first?.error
+    #expect(error?.contains("NobodyHandlesThis") == !isHandled)
   }
 
   @Test(arguments: [true, false])
@@ -1282,8 +1255,7 @@ struct DurableEffectTests {
     let service = try await PaymentService(database, bank)
     database.hold()
     let handle = service.dispatcher.dispatch(actions: [OrderPlaced(id: 1), OrderPlaced(id: 2)])
-    for await change in service.orders.stream(.model, initial: true, buffering: .unbounded)
-    where change.value.placed.count == 2 { break }
+    await service.placed(2)
     #expect(bank.keys.all.isEmpty)
     database.release()
     #expect(await handle.result.isSuccess)
@@ -1314,30 +1286,5 @@ struct DurableEffectTests {
     await handle.settled()
     try await persistence?.flush()
     #expect(rows.isEmpty)
-  }
-
-  @Test func goOnIfTheirEffectIsRegisteredAgain() async throws {
-    let (clock, bank) = (VirtualClock(), ChargingBank(failing: 1))
-    let service = try await PaymentService(nil, bank, clock: clock)
-    let goOn = Recorder<String>()
-    let other = service.dispatcher.register(
-      effect: DurableEffect("other", on: OrderPlaced.self) { _, context in
-        goOn.record(context.key)
-        try await Task.sleep(for: .seconds(1_000))
-        return nil
-      })
-    await service.dispatcher.send(OrderPlaced())
-    _ = await goOn.first(1)
-    other.unregister()
-    service.dispatcher.register(
-      effect: DurableEffect("other", on: OrderPlaced.self) { _, context in
-        goOn.record(context.key)
-        return nil
-      })
-    while goOn.count < 2 {
-      service.dispatcher.resumeWork()
-      await Task.yield()
-    }
-    #expect(Set(goOn.all).count == 1)
   }
 }

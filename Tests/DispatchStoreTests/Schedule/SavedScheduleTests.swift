@@ -257,6 +257,8 @@ struct SavedScheduleTests {
     office.dispatcher.dispatch(Hold(end: end), mode: .serial(lane: "a"))
     office.dispatcher.every(
       .seconds(1), name: "c", perform: CleanUp(), mode: .serial(lane: "a"))
+    try await office.persistence.flush()
+    #expect(rows.count == 1)
     clock.advance(by: .seconds(1))
     // The run waits in its lane.
     while office.dispatcher.inFlight.count < 2 { await Task.yield() }
@@ -280,22 +282,6 @@ struct SavedScheduleTests {
       database.crash()
       #expect(database.rows(ofStore: "dispatchstore.work", part: 3).count == 1)
     }
-  }
-
-  @Test func areCancelledWithTheirRows() async throws {
-    let office = try await Office(database, clock)
-    office.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(1), name: "a"))
-    let handle = office.dispatcher.dispatch(
-      Remind(order: 2), options: .delayed(by: .seconds(1), name: "b"))
-    office.dispatcher.every(.seconds(1), name: "c", perform: CleanUp())
-    try await office.persistence.flush()
-    #expect(rows.count == 3)
-    #expect(office.dispatcher.cancelScheduled(named: "a"))
-    handle.cancel()
-    _ = await handle.result
-    #expect(office.dispatcher.cancelScheduled(named: "c"))
-    try await office.persistence.flush()
-    #expect(rows.isEmpty)
   }
 
   enum Cancellation: CaseIterable { case byName, byHandle, byDispatchName }
@@ -378,30 +364,23 @@ struct SavedScheduleTests {
     #expect(next.warnings.all[0].message.contains("resumeWork()"))
   }
 
-  /// A commit that needs its deadline comes after it.
-  @Test func areSavedNoLaterThanTheCommitsAfterThem() async throws {
-    try await crashAtEachCommit { office, body in await body(office.dispatcher) }
-  }
-
-  /// Lets the database crash at each of the commits, and finds no action that is saved without the schedule before it.
-  ///
-  /// - Parameter perform: Calls a closure that makes schedules, each with an action after it.
-  private func crashAtEachCommit(
-    _ perform: (Office, @escaping @Sendable (Dispatcher) async -> Void) async -> Void
-  ) async throws {
+  /// The database crashes at each of the commits: no action is saved without the schedule before it.
+  @Test(arguments: [false, true])
+  func areSavedNoLaterThanTheCommitsAfterThem(drains: Bool) async throws {
     // With a transaction for each of three rows and three commits, the last round has no crash.
     var commits: Set<Int> = []
     for commit in 0..<7 {
       let (database, clock) = (MemoryDatabase(), VirtualClock())
       let first = try await Office(database, clock)
       database.failAtCommit(.crash, number: commit)
-      await perform(first) { dispatcher in
+      let perform: @Sendable (Dispatcher) async -> Void = { dispatcher in
         for order in 1...3 {
           dispatcher.dispatch(
             Remind(order: order), options: .delayed(by: .seconds(10), name: "\(order)"))
           await dispatcher.send(Remind(order: -order))
         }
       }
+      if drains { _ = await drain(first, perform) } else { await perform(first.dispatcher) }
       database.removeFaults()
       database.crash()
       let next = try await Office(database, clock)
@@ -478,12 +457,6 @@ struct SavedScheduleTests {
     #expect(rows.isEmpty && next.dispatcher.deadLetters.isEmpty)
   }
 
-  @Test func thatAreMadeWhileTheDispatcherDrainsAreSavedNoLaterThanTheCommitsAfterThem()
-    async throws
-  {
-    try await crashAtEachCommit { office, body in _ = await drain(office, body) }
-  }
-
   @Test func thatRepeatDoNotStartWhileTheDispatcherDrains() async throws {
     let first = try await Office(database, clock)
     let report = await drain(first) { dispatcher in
@@ -557,27 +530,21 @@ struct SavedScheduleTests {
 
   /// A recorder pauses a dispatcher while it travels.
   @Test func ofAPausedDispatcherAreLeftToTheNextCall() async throws {
-    try await leaveSchedule()
-    let next = try await Office(database, clock, resumes: false)
-    #expect(next.dispatcher.pause())
-    next.dispatcher.resumeWork()
-    next.dispatcher.endPause()
-    #expect(next.dispatcher.deadLetters.isEmpty && rows.count == 1)
-    next.dispatcher.resumeWork()
-    clock.advance(by: .seconds(10))
-    await next.reached { $0.reminded == [1] }
-  }
-
-  @Test func thatRepeatAreLeftToTheNextCallInAPause() async throws {
-    try await leave { $0.dispatcher.every(.seconds(3_600), name: "c", perform: CleanUp()) }
-    clock.advance(by: .seconds(3_660))
+    try await leave { first in
+      first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(100), name: "r"))
+      first.dispatcher.every(.seconds(60), name: "c", perform: CleanUp())
+    }
+    clock.advance(by: .seconds(70))
     let next = try await Office(database, clock, resumes: false)
     #expect(next.dispatcher.pause())
     next.dispatcher.resumeWork()
     #expect(next.dispatcher.schedules.count == 0)
     next.dispatcher.endPause()
+    #expect(next.dispatcher.deadLetters.isEmpty && rows.count == 2)
     next.dispatcher.resumeWork()
     await next.reached { $0.cleaned == 1 }
+    clock.advance(by: .seconds(30))
+    await next.reached { $0.reminded == [1] }
   }
 
   @Test func areReplacedByName() async throws {
@@ -611,15 +578,17 @@ struct SavedScheduleTests {
       for name in ["r", "s"] {
         first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: name))
       }
+      first.dispatcher.every(.seconds(10), name: "clean", perform: CleanUp())
     }
     let next = try await Office(database, clock, resumes: false)
     next.dispatcher.dispatch(Secret(), options: .delayed(by: .seconds(5), name: "r"))
     next.dispatcher.dispatch(
       actions: [Remind(order: 2)], options: .delayed(by: .seconds(5), name: "s"))
+    next.dispatcher.every(.seconds(10), name: "clean", perform: Secret())
     next.dispatcher.resumeWork()
     try await next.persistence.flush()
     #expect(rows.isEmpty && next.dispatcher.scheduled.allSatisfy { !$0.isSaved })
-    #expect(next.dispatcher.scheduled.count == 2)
+    #expect(next.dispatcher.scheduled.count == 3)
   }
 
   /// It begins at once, without a row.
@@ -661,16 +630,6 @@ struct SavedScheduleTests {
     clock.advance(by: .seconds(10))
     await next.dispatcher.drain()
     #expect(next.log.model.reminded == [1] && first.warnings.all.isEmpty)
-  }
-
-  @Test func thatRepeatAreReplacedByOneThatCannotBeSaved() async throws {
-    try await leave { $0.dispatcher.every(.seconds(10), name: "clean", perform: CleanUp()) }
-    let next = try await Office(database, clock, resumes: false)
-    next.dispatcher.every(.seconds(10), name: "clean", perform: Secret())
-    next.dispatcher.resumeWork()
-    try await next.persistence.flush()
-    #expect(rows.isEmpty)
-    #expect(next.dispatcher.scheduled.map(\.isSaved) == [false])
   }
 
   @Test(arguments: Meanwhile.allCases)
@@ -1045,30 +1004,17 @@ struct SavedScheduleTests {
     await next.reached { $0.reminded == [1] }
   }
 
-  @Test func thatAnEffectFollowsNeedNoStore() async throws {
+  /// The effect is gone at their end.
+  @Test func thatAnEffectHasFollowedNeedNoStore() async throws {
     let office = try await Office(database, clock, actions: ActionCoder(Reminder.self))
-    let followed = Recorder<String>()
-    office.dispatcher.register(
-      effect: Effect(Reminder.self) { reminder, _ in followed.record(reminder.text) })
-    let handle = office.dispatcher.dispatch(
-      Reminder(text: "a"), options: .delayed(by: .seconds(1), name: "r"))
-    clock.advance(by: .seconds(1))
-    #expect(await followed.first(1) == ["a"])
-    await handle.ended()
-    try await office.persistence.flush()
-    #expect(office.dispatcher.deadLetters.isEmpty && rows.isEmpty)
-  }
-
-  @Test func thatAnEffectHasFollowedNeedNoneAtTheirEnd() async throws {
-    let office = try await Office(database, clock, actions: ActionCoder(Reminder.self))
-    let dispatcher = office.dispatcher
-    dispatcher.registerForOneRun(of: Reminder.self) { _ in }
+    let (dispatcher, followed) = (office.dispatcher, Recorder<String>())
+    dispatcher.registerForOneRun(of: Reminder.self) { followed.record($0.text) }
     let handle = dispatcher.dispatch(
       Reminder(text: "a"), options: .delayed(by: .seconds(1), name: "r"))
     clock.advance(by: .seconds(1))
     #expect(await handle.result.isSuccess)
     try await office.persistence.flush()
-    #expect(dispatcher.deadLetters.isEmpty && rows.isEmpty)
+    #expect(followed.all == ["a"] && dispatcher.deadLetters.isEmpty && rows.isEmpty)
   }
 
   @Test(arguments: [false, true])
