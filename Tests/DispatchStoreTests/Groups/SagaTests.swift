@@ -133,55 +133,38 @@ struct SagaTests {
     #expect(stage.model.filter { $0.hasPrefix("-") }.sorted() == ["-a", "-a", "-b"])
   }
 
-  @Test(arguments: Dispatcher.SendMode.everyMode)
+  /// By its handle, or with the task that sends it.
+  @Test(arguments: GroupForm.InMode.all)
   func aGroupThatIsCancelledUndoesWhatFinishedAndIsNotCancelledInThat(
-    _ mode: Dispatcher.SendMode
+    _ form: GroupForm.InMode
   ) async {
-    let (began, undoing, goOn) = (Latch(), Latch(), Latch())
+    let (dispatcher, began, undoing, goOn) = (dispatcher, Latch(), Latch(), Latch())
     let undo = Script.suspends { store in
       undoing.open()
       await goOn.opened()
       try Task.checkCancellation()
       store.updateModel { $0.append("-a") }
     }
-    let handle = dispatcher.dispatch(
-      ActionGroup {
-        ActionStep(Script.adds("a"), mode: mode).compensated(by: undo)
-        ActionStep(Script.endless(opening: began), mode: mode)
-        step("skipped", in: mode)
-      })
-    await began.opened()
-    handle.cancel()
-    await undoing.opened()
-    handle.cancel()
-    goOn.open()
-    let result = await handle.result
-    #expect(result.outcomes == "+x.")
-    #expect(result.error is CancellationError)
-    #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
-    #expect(stage.model == ["a", "-a"])
-  }
-
-  @Test(arguments: Dispatcher.SendMode.everyMode)
-  func aTaskThatIsCancelledDoesSoToo(_ mode: Dispatcher.SendMode) async {
-    let (dispatcher, began) = (dispatcher, Latch())
-    let undo = Script.suspends { store in
-      await Task.yield()
-      try Task.checkCancellation()
-      store.updateModel { $0.append("-a") }
-    }
     let group = ActionGroup {
-      ActionStep(Script.adds("a"), mode: mode).compensated(by: undo)
+      ActionStep(Script.adds("a"), mode: form.mode).compensated(by: undo)
       ActionGroup(.concurrent) {
-        ActionStep(Script.endless(opening: began), mode: mode)
+        ActionStep(Script.endless(opening: began), mode: form.mode)
       }
-      step("skipped", in: mode)
+      step("skipped", in: form.mode)
     }
-    let task = Task { await dispatcher.send(group) }
+    let handle = form.form == .dispatched ? dispatcher.dispatch(group) : nil
+    let task = Task { () async -> ActionGroupResult in
+      if let handle { return await handle.result }
+      return await dispatcher.send(group)
+    }
     await began.opened()
-    task.cancel()
+    if let handle { handle.cancel() } else { task.cancel() }
+    await undoing.opened()
+    if let handle { handle.cancel() } else { task.cancel() }
+    goOn.open()
     let result = await task.value
     #expect(result.outcomes == "+x.")
+    #expect(result.error is CancellationError)
     #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
     #expect(stage.model == ["a", "-a"])
   }

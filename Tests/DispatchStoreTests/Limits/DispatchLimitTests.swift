@@ -512,11 +512,7 @@ struct DispatchLimitTests {
     for index in 0..<2 {
       dispatcher.addStage("outer \(index)")
       dispatcher.addStage("middle \(index)")
-      let middle = Script.suspends { _ in
-        let result = await dispatcher.send(
-          Script.adds("x"), to: "inner", mode: .serial(lane: "inner"), options: .limited(by: limit))
-        codes.record(result.errorCode)
-      }
+      let middle = needsUnit(of: limit, codes)
       let action = Script.suspends { _ in
         await haveUnits.opened()
         let handle = dispatcher.dispatch(

@@ -246,31 +246,20 @@ struct CircuitBreakerTests {
     #expect(breaker.statistics.openings == 1)
   }
 
-  @Test func aTimeoutCountsAtTheDeadlineThoughItBlocksItsCallersThread() async {
-    let (breaker, free, begun) = (breaker(), Latch(), Latch())
-    let timed = dispatcher.begin(
-      Script.blocks(opening: begun, until: free), .sync,
-      [.guarded(by: breaker), .timeout(.seconds(1))])
-    await begun.opened()
-    await stage.clock.pass(.seconds(1))
-    while breaker.state != .open { await Task.yield() }
-    free.open()
-    #expect(await timed.value.errorCode == .timedOut)
-    #expect(breaker.statistics.openings == 1)
-  }
-
-  @Test func aTimeoutOfAListCountsAtTheDeadlineThoughItsCallerWaits() async {
-    let (breaker, free, begun) = (breaker(), Latch(), Latch())
-    let (dispatcher, hangs) = (
-      dispatcher,
-      Script.holds(opening: begun, until: free)
-    )
+  /// Its block blocks that thread, or it is a list.
+  @Test(arguments: [false, true])
+  func aTimeoutCountsAtTheDeadlineThoughItsCallersThreadWaits(isList: Bool) async {
+    let (dispatcher, breaker, free, begun) = (dispatcher, breaker(), Latch(), Latch())
+    let options: DispatchOptions = [.guarded(by: breaker), .timeout(.seconds(1))]
     let timed = Task {
       await onOwnThread {
-        dispatcher.dispatch(
-          actions: [hangs], mode: .sync,
-          options: [.guarded(by: breaker), .timeout(.seconds(1))]
-        ).resultIfEnded?.errorCode
+        let handle =
+          isList
+          ? dispatcher.dispatch(
+            actions: [Script.holds(opening: begun, until: free)], mode: .sync, options: options)
+          : dispatcher.dispatch(
+            action: Script.blocks(opening: begun, until: free), mode: .sync, options: options)
+        return handle.resultIfEnded?.errorCode
       }
     }
     await begun.opened()

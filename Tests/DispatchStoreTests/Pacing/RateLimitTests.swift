@@ -52,32 +52,20 @@ struct RateLimitTests {
     }
   }
 
-  /// It keeps its place there.
-  @Test(arguments: Way.queued.filter { $0.mode != .async })
+  private static let lanes = Dispatcher.Mode.serial(lanes: ["a", "b"])
+
+  /// It keeps its place there, in each of several lanes too.
+  @Test(arguments: Way.queued.filter { $0.mode != .async } + [Way(mode: lanes, sends: false)])
   func inALaneOthersWaitBehindOneThatWaits(way: Way) async {
     let limit = limit()
     _ = await stage.run(stage.notes("0"), way, .rateLimited(by: limit)).value
     let waits = stage.run(stage.notes("1"), way, .rateLimited(by: limit))
     await limit.waiting(1)
-    let behind = stage.run(stage.notes("2"), way, [])
+    let other = Way(mode: .serial(lane: "b"), sends: false)
+    let behind = stage.run(stage.notes("2"), way.mode == Self.lanes ? other : way, [])
     await stage.clock.pass(.seconds(1))
     #expect(await waits.value.isSuccess)
     #expect(await behind.value.isSuccess)
-    #expect(log.all == ["0 at 0", "1 at 1", "2 at 1"])
-  }
-
-  @Test func inSeveralLanesItWaitsInAllOfThem() async {
-    let limit = limit()
-    let mode = Dispatcher.Mode.serial(lanes: ["a", "b"])
-    let options = DispatchOptions.rateLimited(by: limit)
-    let first = dispatcher.dispatch(action: stage.notes("0"), mode: mode, options: options)
-    #expect(await first.result.isSuccess)
-    let waits = dispatcher.dispatch(action: stage.notes("1"), mode: mode, options: options)
-    await limit.waiting(1)
-    let behind = dispatcher.dispatch(action: stage.notes("2"), mode: .serial(lane: "b"))
-    await stage.clock.pass(.seconds(1))
-    #expect(await waits.result.isSuccess)
-    #expect(await behind.result.isSuccess)
     #expect(log.all == ["0 at 0", "1 at 1", "2 at 1"])
   }
 
@@ -264,24 +252,6 @@ struct RateLimitTests {
     }
     #expect(await codes.first(1) == [isSameLane ? .wouldDeadlock : nil])
     _ = await outer.value
-  }
-
-  /// Blocks only that thread.
-  @Test func aSyncDispatchOnAThreadOfTheProgramWaits() async {
-    let (limit, dispatcher, stage) = (limit(), dispatcher, stage)
-    let options = DispatchOptions.rateLimited(by: limit)
-    let task = Task {
-      await onOwnThread {
-        (0..<2).map { index in
-          dispatcher.dispatch(action: stage.notes("\(index)"), mode: .sync, options: options)
-            .resultIfEnded?.isSuccess
-        }
-      }
-    }
-    await limit.waiting(1)
-    await stage.clock.pass(.seconds(1))
-    #expect(await task.value == [true, true])
-    #expect(log.all == ["0 at 0", "1 at 1"])
   }
 
   // MARK: Rejecting
