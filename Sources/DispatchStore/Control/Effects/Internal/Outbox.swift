@@ -297,7 +297,7 @@ extension Outbox.State {
   ) -> OutboxEntry {
     lastNumber += 1
     let entry = OutboxEntry(
-      "\(prefix)-\(lastNumber)", of: effect, dispatcher, lastNumber, .action(action),
+      "\(prefix)-\(lastNumber)", of: effect, dispatcher, lastNumber, action,
       // Running, so that nobody else begins it before its row is on its way to the database: `resumeWork()`, say.
       OutboxEntry.Progress(phase: .running))
     entries[entry.key] = entry

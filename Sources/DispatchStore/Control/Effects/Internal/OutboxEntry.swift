@@ -6,30 +6,24 @@ final class OutboxEntry: Sendable {
   let dispatcher: String?
   /// The place in the order in which work came.
   let number: Int
-  let work: Work
+  /// Nil for an action of an earlier process that could not be decoded: a dead letter, whose row stays as it is.
+  let action: (any ActionType)?
   private let state: Locked<Progress>
   /// The run that does the work, until it ends.
   private let run = Locked<EffectRun?>(nil)
 
-  enum Work: Sendable {
-    case action(any ActionType)
-    /// An action of an earlier process that could not be decoded.
-    case saved(SavedAction)
-  }
-
   init(
-    _ key: String, of effect: String, _ dispatcher: String?, _ number: Int, _ work: Work,
-    _ progress: Progress
+    _ key: String, of effect: String, _ dispatcher: String?, _ number: Int,
+    _ action: (any ActionType)?, _ progress: Progress
   ) {
     (self.key, self.effect, self.dispatcher) = (key, effect, dispatcher)
-    (self.number, self.work) = (number, work)
+    (self.number, self.action) = (number, action)
     state = Locked(progress)
   }
 
   /// Whether a dispatcher of a name may do the work.
   func belongs(to name: String) -> Bool { dispatcher == nil || dispatcher == name }
 
-  var action: (any ActionType)? { if case .action(let action) = work { action } else { nil } }
   var progress: Progress { state.withLock { $0 } }
 
   func withProgress<Result>(_ body: (inout Progress) -> Result) -> Result { state.withLock(body) }

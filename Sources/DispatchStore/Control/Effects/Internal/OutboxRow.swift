@@ -22,15 +22,11 @@ struct OutboxRowValue: CompanionValue {
   var description: String { "the durable effect \"\(entry.effect)\"" }
 
   func encoded(by encoder: CompanionEncoder) throws -> Data {
-    let saved =
-      switch entry.work {
-      case .action(let action): encoder.save(action, of: description)
-      case .saved(let saved): saved
-      }
-    return try encoder.encode(
+    try encoder.encode(
       OutboxRow(
-        effect: entry.effect, dispatcher: entry.dispatcher, number: entry.number, action: saved,
-        attempts: progress.attempts,
+        effect: entry.effect, dispatcher: entry.dispatcher, number: entry.number,
+        // Work whose action is not known has no other row than the one that was found.
+        action: encoder.save(entry.action!, of: description), attempts: progress.attempts,
         error: progress.error ?? (progress.isCounted ? OutboxEntry.endOfProcess : nil),
         failed: progress.failed))
   }

@@ -90,9 +90,9 @@ extension OutboxEntry {
   ) {
     var progress = Progress(
       attempts: row.attempts, error: row.error, failed: row.failed, wasLeft: true)
-    var work = Work.saved(row.action)
+    var action: (any ActionType)?
     do {
-      work = .action(try keeper.decodeAction(row.action))
+      action = try keeper.decodeAction(row.action)
     } catch {
       // The row stays as it is: the next deployment may know the action again.
       progress.error = "Its action can't be decoded: \(error)"
@@ -100,6 +100,6 @@ extension OutboxEntry {
     }
     self.init(
       isPlanted(.changedKey) ? "\(key)-" : key, of: row.effect, row.dispatcher,
-      row.number ?? -count, work, progress)
+      row.number ?? -count, action, progress)
   }
 }
