@@ -6,7 +6,7 @@ extension Dispatcher {
   /// from a block that calls this.
   public func resumeWork() {
     outbox.resume(self)
-    for record in savedSchedules?.decodeFound() ?? [] { resume(record) }
+    for record in savedSchedules?.resume() ?? [] { resume(record) }
   }
 
   private func resume(_ record: ScheduleRecord<any ActionType>) {

@@ -115,11 +115,11 @@ final class SavedSchedules: Sendable {
 
   /// Takes what an earlier process has left pending under a name; returns whether something was there.
   func takePending(_ name: String) -> Bool {
-    found.withLock { found in
-      guard let row = found.rows[key(of: name)], row.failed == nil else { return false }
-      found.rows[key(of: name)] = nil
-      return true
+    let taken = found.withLock { found -> ScheduleLetter? in
+      guard let letter = found.letters[key(of: name)], letter.failed == nil else { return nil }
+      return found.letters.removeValue(forKey: key(of: name))
     }
+    return taken != nil
   }
 
   /// Enters a record, unless a later one of its name is there.
@@ -228,7 +228,7 @@ final class SavedSchedules: Sendable {
   }
 
   var letters: [ScheduleLetter] {
-    _ = decode(foundRows(haveFailed: true).sorted { $0.name < $1.name })
+    takeLetters(undecoded: false)
     return state.withLock { $0.letters }.sorted { $0.key < $1.key }.map(\.value.letter)
   }
 
@@ -268,97 +268,73 @@ final class SavedSchedules: Sendable {
     FoundSchedules.Key(dispatcher: dispatcher, name: name)
   }
 
-  /// The rows that an earlier process has left: those that have failed, or the others; in no order.
-  private func foundRows(haveFailed: Bool) -> [ScheduleRow] {
+  /// What an earlier process has left pending, and nobody has resumed; in no order.
+  private var foundPending: [ScheduleLetter] {
     found.withLock { found in
-      found.rows.values.filter {
-        $0.dispatcher == dispatcher && ($0.failed != nil) == haveFailed
-      }
+      found.letters.values.filter { $0.dispatcher == dispatcher && $0.failed == nil }
+    }
+  }
+
+  /// The same without those whose actions can't be decoded.
+  var left: [ScheduleRecord<any ActionType>] {
+    foundPending.compactMap { letter -> ScheduleRecord<any ActionType>? in
+      letter.action.map { letter.with($0) }
     }
   }
 
   /// The time of a repeating schedule that an earlier process has left.
   func foundDue(of name: String) -> Int64? {
-    let row = found.withLock { $0.rows[key(of: name)] }
-    return row?.interval != nil && row?.failed == nil ? row?.due : nil
+    let letter = found.withLock { $0.letters[key(of: name)] }
+    return letter?.interval != nil && letter?.failed == nil ? letter?.due : nil
   }
 
-  /// Decodes what an earlier process has left, in the order of its times.
+  /// Returns what an earlier process has left pending, in the order of its times; `takePending` takes it once it is
+  /// scheduled.
   ///
   /// Leaves, with a warning, what is for a store or a dispatcher that is not there.
-  func decodeFound() -> [ScheduleRecord<any ActionType>] {
+  func resume() -> [ScheduleRecord<any ActionType>] {
     state.withLock { $0.isResumed = true }
+    takeLetters(undecoded: true)
     let stores = Set(owner?.stores.map(\.identifier) ?? [])
-    let rows = found.withLock { found in
-      found.rows.values.filter { row in
-        row.dispatcher == dispatcher
-          && (row.failed != nil || row.store.map(stores.contains) != false)
-      }
-    }
-    reportLeft(but: Set(rows.map(\.name)))
-    return decode(rows.sorted { ($0.due, $0.name) < ($1.due, $1.name) })
+    let pending = left.filter { $0.store.map(stores.contains) != false }
+    reportLeft(but: Set(pending.map(\.name)))
+    return pending.sorted { ($0.due, $0.name) < ($1.due, $1.name) }
   }
 
-  /// Decodes rows, and returns those that are pending, which `takePending` takes once they are scheduled.
-  ///
-  /// Takes what has failed, or can't be decoded, as dead letters.
-  private func decode(_ rows: [ScheduleRow]) -> [ScheduleRecord<any ActionType>] {
-    var pending: [ScheduleRecord<any ActionType>] = []
-    var undecoded: [ScheduleLetter] = []
-    for row in rows {
-      do {
-        let record = row.with(try keeper.decodeAction(row.action))
-        if record.failed != nil {
-          _ = take(record.with(record.action))
-        } else {
-          pending.append(record)
-        }
-      } catch {
-        // The row stays as it is: the next deployment may know the action again.
-        var letter: ScheduleLetter = row.with(nil)
-        letter.error = "Its action can't be decoded: \(error)"
-        letter.failed = row.failed ?? clock.unixMilliseconds
-        if take(letter) { undecoded.append(letter) }
+  /// Takes what an earlier process has left failed as dead letters, and what can't be decoded, if asked for.
+  private func takeLetters(undecoded: Bool) {
+    let now = clock.unixMilliseconds
+    let taken = found.withLock { found -> [ScheduleLetter] in
+      let failed = found.letters.values.filter { letter in
+        letter.dispatcher == dispatcher
+          && (letter.failed != nil || undecoded && letter.action == nil)
       }
+      for letter in failed { found.letters[key(of: letter.name)] = nil }
+      // Under both locks, so that a list of the dead letters has it at any time.
+      state.withLock { state in
+        for var letter in failed where state.letters[letter.name] == nil {
+          letter.failed = letter.failed ?? now
+          state.letters[letter.name] = (letter, 0)
+        }
+      }
+      return failed.sorted { ($0.due, $0.name) < ($1.due, $1.name) }
     }
     // Reported after all are taken: the program's handler may list the dead letters, and come here again.
-    for letter in undecoded {
+    for letter in taken where letter.action == nil {
       owner?.report(
         .workNotResumed,
         """
         The scheduled action "\(letter.name)" stays saved, and can't go on. \(letter.error ?? "")
         """)
     }
-    return pending
-  }
-
-  /// Takes what an earlier process has left as a dead letter; returns false if another call has taken it.
-  private func take(_ letter: ScheduleLetter) -> Bool {
-    let new: Letter = (letter, 0)
-    return found.withLock { found in
-      guard found.rows.removeValue(forKey: key(of: letter.name)) != nil else { return false }
-      // Under both locks, so that a list of the dead letters has it at any time.
-      state.withLock { if $0.letters[letter.name] == nil { $0.letters[letter.name] = new } }
-      return true
-    }
-  }
-
-  /// Actions that an earlier process has left pending, and nobody has resumed; without those that can't be decoded.
-  var left: [ScheduleRecord<any ActionType>] {
-    foundRows(haveFailed: false).compactMap { row -> ScheduleRecord<any ActionType>? in
-      guard let action = try? keeper.decodeAction(row.action) else { return nil }
-      return row.with(action)
-    }
   }
 
   /// The number of pending schedules that are saved.
-  var count: Int { state.withLock(\.records.count) + foundCount }
-
-  private var foundCount: Int { foundRows(haveFailed: false).count }
+  var count: Int { state.withLock(\.records.count) + foundPending.count }
 
   /// Reports what an earlier process has left, if nobody has asked for it.
   func reportUnresumed() {
-    let count = foundCount
+    let count = foundPending.count
     if count == 0 { return }
     // Closing, draining and shutting down come here, each in turn.
     let isReported = state.withLock { state in
@@ -377,7 +353,7 @@ final class SavedSchedules: Sendable {
 
   /// Reports what stays because its store or its dispatcher is not there.
   private func reportLeft(but names: Set<String>) {
-    let (left, dispatchers) = found.withLock { ($0.rows.values, $0.dispatchers) }
+    let (left, dispatchers) = found.withLock { ($0.letters.values, $0.dispatchers) }
     let stuck = left.filter { row in
       row.dispatcher == dispatcher
         ? !names.contains(row.name) : !dispatchers.contains(row.dispatcher)
@@ -405,7 +381,8 @@ struct FoundSchedules {
     let name: String
   }
 
-  var rows: [Key: ScheduleRow] = [:]
+  /// With an error, and no action, if that can't be decoded.
+  var letters: [Key: ScheduleLetter] = [:]
   /// The names of the dispatchers that this process has made so far.
   var dispatchers: Set<String> = []
 }

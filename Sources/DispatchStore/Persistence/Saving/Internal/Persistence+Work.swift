@@ -38,7 +38,8 @@ extension Persistence {
   /// Takes over the rows that were found when the database was opened.
   func restore(_ rows: [FoundRow]) throws {
     let keeper = companionKeeper
-    var (work, schedules): ([String: OutboxEntry], [ScheduleRow]) = ([:], [])
+    var work: [String: OutboxEntry] = [:]
+    var schedules: [FoundSchedules.Key: ScheduleLetter] = [:]
     for row in rows {
       switch row.kind {
       case .idempotencyKey:
@@ -52,15 +53,13 @@ extension Persistence {
         let entry = OutboxEntry(found, row.key, by: keeper, clock, before: rows.count - work.count)
         work[entry.key] = entry
       case .schedule:
-        schedules.append(try decode(ScheduleRow.self, row, "the scheduled action"))
+        let found = try decode(ScheduleRow.self, row, "the scheduled action")
+        schedules[FoundSchedules.Key(dispatcher: found.dispatcher, name: found.name)] =
+          keeper.decoded(found)
       }
     }
     foundWork.withLock { $0.entries = work }
-    foundSchedules.withLock { found in
-      for row in schedules {
-        found.rows[FoundSchedules.Key(dispatcher: row.dispatcher, name: row.name)] = row
-      }
-    }
+    foundSchedules.withLock { $0.letters = schedules }
   }
 
   private func decode<Row: Decodable>(
@@ -76,6 +75,20 @@ extension Persistence {
         \(row.kind.rawValue), key "\(row.key)": \(name) can't be decoded\(RowCoder.place(of: error)). Nothing was \
         changed. Repair or remove the row.
         """, cause: error)
+    }
+  }
+}
+
+extension CompanionKeeper {
+  /// Decodes the action of a schedule that an earlier process has left.
+  fileprivate func decoded(_ row: ScheduleRow) -> ScheduleLetter {
+    do {
+      return row.with(try decodeAction(row.action))
+    } catch {
+      // The row stays as it is: the next deployment may know the action again.
+      var letter: ScheduleLetter = row.with(nil)
+      letter.error = "Its action can't be decoded: \(error)"
+      return letter
     }
   }
 }
