@@ -76,20 +76,19 @@ struct DispatchDelayTests {
 
   @Test func aDelayCallsItsClosureOnceWhicheverComesFirst() {
     let calls = Recorder<Int>()
-    let subject = DispatchSubject(Script.adds("x"), to: nil)
     let before = DispatchDelay(of: Dispatch(), in: .async)
     before.end()
-    before.whenEnded(subject) { calls.record(1) }
+    before.whenEnded { calls.record(1) }
     before.end()
     #expect(calls.all == [1] && before.hasEnded)
     let after = DispatchDelay(of: Dispatch(), in: .async)
-    after.whenEnded(subject) { calls.record(2) }
+    after.whenEnded { calls.record(2) }
     after.end()
     after.drop()
     #expect(calls.all == [1, 2])
     let dropped = DispatchDelay(of: Dispatch(), in: .async)
     dropped.drop()
-    dropped.whenEnded(subject) { calls.record(3) }
+    dropped.whenEnded { calls.record(3) }
     dropped.end()
     #expect(calls.count == 2 && !dropped.hasEnded)
   }

@@ -110,8 +110,8 @@ extension Dispatcher {
 
   /// The dispatches that have not begun, because their time has not come.
   package var delayed: [InFlightDispatch] {
-    delayedDispatches.all.compactMap { delay in
-      delay.subject.map { InFlightDispatch(delay.dispatch, $0, delay.mode) }
+    delayedDispatches.all.values.map { delay, subject in
+      InFlightDispatch(delay.dispatch, subject, delay.mode)
     }
   }
 

@@ -21,7 +21,8 @@ public struct ScheduledAction: Sendable, CustomStringConvertible {
 
   /// Nil for a dispatch that has ended, or is about to wait.
   init?(
-    _ entry: ScheduleState<ScheduleTable.Member>.Entry, at moment: Moment, _ saved: SavedSchedules?
+    _ entry: ScheduleState<ScheduleTable.Member>.Entry, at moment: Moment, _ saved: SavedSchedules?,
+    _ delays: DelayedDispatches.Delays
   ) {
     switch entry.member {
     case .repeated(let repeated):
@@ -29,7 +30,8 @@ public struct ScheduledAction: Sendable, CustomStringConvertible {
       mode = repeated.mode
     case .dispatch(let delay, _):
       // A cancelled dispatch stays in the table until it has ended.
-      guard delay.dispatch.isWaiting, let subject = delay.subject else { return nil }
+      guard delay.dispatch.isWaiting, let subject = delays[delay.dispatch.id]?.subject
+      else { return nil }
       (actions, storeIdentifier) = (subject.actions, subject.storeIdentifier)
       mode = delay.mode
     }

@@ -10,7 +10,9 @@ final class Eventual<Value: Sendable>: Sendable {
     var waiters: [@Sendable (Value) -> Void] = []
   }
 
-  var isSet: Bool { state.withLock { $0.value != nil } }
+  var isSet: Bool { valueIfSet != nil }
+
+  var valueIfSet: Value? { state.withLock(\.value) }
 
   /// Sets the value, and calls the waiting closures on this thread; does nothing if it is set already.
   func set(_ value: Value) {
@@ -46,6 +48,6 @@ final class Eventual<Value: Sendable>: Sendable {
     let isKnown = DispatchSemaphore(value: 0)
     whenSet { _ in isKnown.signal() }
     isKnown.wait()
-    return state.withLock { $0.value! }
+    return valueIfSet!
   }
 }

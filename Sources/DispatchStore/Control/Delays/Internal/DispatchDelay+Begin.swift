@@ -32,7 +32,7 @@ extension Dispatcher {
   ) {
     let (dispatch, delayed) = (delay.dispatch, delayedDispatches)
     let id = dispatch.id
-    delayed.insert(delay, id)
+    delayed.insert(delay, subject)
     dispatch.at(.beforeResult) {
       delay.drop()
       delayed.remove(id)
@@ -41,7 +41,7 @@ extension Dispatcher {
       companion.noteDelay(subject, in: delay.mode)
     }
     dispatch.cancel { $0.delayIsArranged() }
-    delay.whenEnded(subject, proceed)
+    delay.whenEnded(proceed)
   }
 
   /// Ends the delay; returns false if the dispatch has ended, or times out here.

@@ -8,21 +8,8 @@ final class DispatchDelay: Sendable {
   ///
   /// False if it would block a system thread for tasks.
   let mayWait: Bool
-  private let state = Locked(State.waiting(nil))
-
-  private enum State {
-    /// Can become ended or dropped. Holds the continuation, once that is known.
-    case waiting(Continuation?)
-    /// The time has passed. Holds the actions, if the continuation was known.
-    case ended(DispatchSubject?)
-    /// The dispatch ended before.
-    case dropped
-  }
-
-  private struct Continuation {
-    let subject: DispatchSubject
-    let proceed: @Sendable () -> Void
-  }
+  /// Whether the dispatch begins: set when its time has come, or when it has ended before.
+  private let begins = Eventual<Bool>()
 
   /// Makes the delay of a dispatch that this thread makes.
   init(of dispatch: Dispatch, in mode: Dispatcher.Mode) {
@@ -30,52 +17,20 @@ final class DispatchDelay: Sendable {
     mayWait = !mode.isSync || !ThreadState.current.isTaskThread
   }
 
-  var hasEnded: Bool {
-    state.withLock { if case .ended = $0 { true } else { false } }
-  }
-
-  /// The actions of the dispatch; nil if it is about to wait, or is not to begin.
-  var subject: DispatchSubject? {
-    state.withLock { state in
-      switch state {
-      case .waiting(let continuation): continuation?.subject
-      case .ended(let subject): subject
-      case .dropped: nil
-      }
-    }
-  }
+  var hasEnded: Bool { begins.valueIfSet == true }
 
   /// Ends the delay; the dispatch begins elsewhere.
-  func end() {
-    let continuation = state.withLock { state -> Continuation? in
-      guard case .waiting(let continuation) = state else { return nil }
-      state = .ended(continuation?.subject)
-      return continuation
-    }
-    continuation?.proceed()
-  }
+  func end() { begins.set(true) }
 
   /// Calls a closure when the delay ends.
   ///
   /// If it has ended, calls it at once.
-  func whenEnded(_ subject: DispatchSubject, _ proceed: @escaping @Sendable () -> Void) {
-    let hasEnded = state.withLock { state in
-      if case .waiting = state {
-        state = .waiting(Continuation(subject: subject, proceed: proceed))
-      }
-      if case .ended = state { return true }
-      return false
-    }
-    if hasEnded { proceed() }
+  func whenEnded(_ proceed: @escaping @Sendable () -> Void) {
+    begins.whenSet { if $0 { proceed() } }
   }
 
   /// Drops the delay, because the dispatch does not begin.
-  func drop() {
-    state.withLockReleasing { state -> State in
-      defer { if case .waiting = state { state = .dropped } }
-      return state
-    }
-  }
+  func drop() { begins.set(false) }
 }
 
 extension DispatchError {
@@ -99,22 +54,24 @@ final class DelayedDispatches: DispatcherAttachment {
   private let state = Locked(State())
 
   typealias Start = @Sendable () -> Void
+  /// With the actions of each dispatch.
+  typealias Delays = [DispatchID: (delay: DispatchDelay, subject: DispatchSubject)]
 
   private struct State {
-    var delays: [DispatchID: DispatchDelay] = [:]
+    var delays: Delays = [:]
     /// By the hash of its key, for each lane in which one begins: the starts that wait for that.
     var starts: [Int: FIFO<Start>] = [:]
   }
 
   init(on pool: ConcurrentPool) { self.pool = pool }
 
-  var all: [DispatchDelay] { state.withLock { Array($0.delays.values) } }
+  var all: Delays { state.withLock(\.delays) }
   var count: Int { state.withLock(\.delays.count) }
   /// Whether the time of one has come, and it has not begun.
-  var isAnyDue: Bool { state.withLock { $0.delays.values.contains(where: \.hasEnded) } }
+  var isAnyDue: Bool { state.withLock { $0.delays.values.contains { $0.delay.hasEnded } } }
 
-  func insert(_ delay: DispatchDelay, _ id: DispatchID) {
-    state.withLock { $0.delays[id] = delay }
+  func insert(_ delay: DispatchDelay, _ subject: DispatchSubject) {
+    state.withLock { $0.delays[delay.dispatch.id] = (delay, subject) }
     pool.continuations?.changed()
   }
 

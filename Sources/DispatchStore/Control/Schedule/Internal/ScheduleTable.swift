@@ -291,7 +291,8 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
   /// - Parameter saved: The schedules that are saved.
   func pending(_ saved: SavedSchedules?) -> [ScheduledAction] {
     let (entries, moment) = (withSchedule(\.entries), clock.moment)
-    return entries.compactMap { ScheduledAction($0, at: moment, saved) }
+    let delays = dispatcher?.delayedDispatches.all ?? [:]
+    return entries.compactMap { ScheduledAction($0, at: moment, saved, delays) }
   }
 }
 
