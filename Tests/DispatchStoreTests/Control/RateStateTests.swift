@@ -56,9 +56,9 @@ struct RateStateTests {
     run.pass(to: 32)
     #expect(run.begun == ["3 @ 32"])
     run.pass(to: 41)
-    #expect(!run.state.isIdle, "A new interval has begun.")
+    #expect(run.state.end != nil, "A new interval has begun.")
     run.pass(to: 42)
-    #expect(run.state.isIdle)
+    #expect(run.state.end == nil)
   }
 
   @Test func oneThatComesAtTheEndDoesNotBelongToTheInterval() {
@@ -95,7 +95,7 @@ struct RateStateTests {
     both.pass(to: 28)
     #expect(both.begun == ["0 = 0", "2 @ 28"] && both.skipped == [1])
     both.pass(to: 38)
-    #expect(both.state.isIdle && both.begun.count == 2, "Alone it begins once.")
+    #expect(both.state.end == nil && both.begun.count == 2, "Alone it begins once.")
   }
 
   @Test func leadingTheFirstOfAnIntervalBegins() {
@@ -103,16 +103,16 @@ struct RateStateTests {
     for time in [3, 4, 12, 13, 14, 40] { run.come(Self.throttle(10, .leading), at: Int64(time)) }
     #expect(run.begun == ["0 = 3", "3 = 13", "5 = 40"] && run.skipped == [1, 2, 4])
     run.pass(to: 49)
-    #expect(!run.state.isIdle)
+    #expect(run.state.end != nil)
     run.pass(to: 50)
-    #expect(run.state.isIdle)
+    #expect(run.state.end == nil)
   }
 
   @Test func anIntervalIsGivenBackUnlessAnotherOneWaitsForItsEnd() {
     var run = Run()
     run.come(Self.throttle(10, .leading), at: 0)
     run.withdraw(0)
-    #expect(run.state.isIdle)
+    #expect(run.state.end == nil)
     run.come(Self.throttle(10, .both), at: 1)
     run.come(Self.throttle(10, .both), at: 2)
     run.withdraw(1)
@@ -130,7 +130,7 @@ struct RateStateTests {
     #expect(run.begun == ["2 ≤ 10"] && run.skipped == [0, 1, 3])
     run.pass(to: 20)
     run.pass(to: 30)
-    #expect(run.begun == ["2 ≤ 10", "4 @ 20"] && run.state.isIdle)
+    #expect(run.begun == ["2 ≤ 10", "4 @ 20"] && run.state.end == nil)
   }
 
   @Test func bothTheFirstAndTheLastBegin() {
@@ -150,7 +150,7 @@ struct RateStateTests {
     #expect(run.begun == ["0 @ 17"] && run.state.end == 20)
     run.come(Self.throttle(10, .trailing), at: 18)
     run.pass(to: 45)
-    #expect(run.begun == ["0 @ 17", "1 @ 45"] && run.state.isIdle)
+    #expect(run.begun == ["0 @ 17", "1 @ 45"] && run.state.end == nil)
   }
 
   @Test func oneThatHasEndedLeavesItsIntervalEmpty() {
@@ -159,7 +159,7 @@ struct RateStateTests {
     run.state.leave(run.members[0])
     run.come(Self.throttle(10, .leading), at: 5)
     run.pass(to: 10)
-    #expect(run.begun.isEmpty && run.skipped == [1] && run.state.isIdle)
+    #expect(run.begun.isEmpty && run.skipped == [1] && run.state.end == nil)
     run.come(Self.throttle(10, .trailing), at: 11)
     run.come(Self.throttle(10, .trailing), at: 12)
     run.state.leave(run.members[2])
@@ -170,7 +170,7 @@ struct RateStateTests {
   @Test func oneThatMayNotWaitChangesNothing() {
     var run = Run()
     run.come(Self.debounce(10), at: 0, mayWait: false)
-    #expect(run.state.isIdle && run.begun == ["refused 0"])
+    #expect(run.state.end == nil && run.begun == ["refused 0"])
     run.come(Self.throttle(10, .leading), at: 1, mayWait: false)
     run.come(Self.debounce(10), at: 2)
     run.come(Self.debounce(10), at: 3, mayWait: false)

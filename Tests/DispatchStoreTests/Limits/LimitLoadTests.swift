@@ -8,7 +8,7 @@ import Testing
 struct LimitLoadTests {
   /// The last dispatch of a lane may end, and release its limit, while another thread looks that up.
   @Test func aLaneHasOneLimitAlsoIfAnotherThreadReleasesIt() async {
-    let (limits, key) = (KeyedTable<DispatchLimit>(keepsMembers: false), TypedKey("lane"))
+    let (limits, key) = (KeyedTable<DispatchLimit>(), TypedKey("lane"))
     let others = Recorder<Int>()
     await withDiscardingTaskGroup { group in
       for thread in 0..<4 {

@@ -55,7 +55,8 @@ public final class DispatchLimit: Sendable {
   private static let count = Atomic<UInt64>(0)
   private let state: Locked<State>
   private let clock = DispatcherClock(nil)
-  private let atEnd: (@Sendable () -> Void)?
+  /// The place of a lane's limit in a table.
+  private let place: KeyedPlace?
 
   /// Makes a limit.
   ///
@@ -64,19 +65,16 @@ public final class DispatchLimit: Sendable {
   ///   - overflow: The treatment of dispatches above the bound.
   ///   - name: The name in messages.
   public convenience init(_ bound: Int, overflow: Overflow = .reject, name: String = "limit") {
-    self.init(bound, overflow: overflow, name: name, atEnd: nil)
+    self.init(bound, overflow: overflow, name: name, at: nil)
   }
 
-  /// - Parameter atEnd: Called when the limit is released.
-  init(_ bound: Int, overflow: Overflow, name: String, atEnd: (@Sendable () -> Void)?) {
+  init(_ bound: Int, overflow: Overflow, name: String, at place: KeyedPlace?) {
     Self.check(bound, of: name)
     (self.bound, self.overflow) = (bound, overflow)
     self.name = name
-    self.atEnd = atEnd
+    self.place = place
     state = Locked(State(bound: bound))
   }
-
-  deinit { atEnd?() }
 
   /// Stops the program if a limit's bound lets no dispatch begin.
   static func check(_ bound: Int, of name: String) {

@@ -31,10 +31,9 @@ public struct DispatchLimits: Sendable {
 extension KeyedTable<DispatchLimit> {
   /// The limit of a lane, kept by the dispatches that have its units and by those that wait for them.
   func limit(_ key: TypedKey, _ bound: Int, _ overflow: DispatchLimit.Overflow) -> DispatchLimit {
-    member(of: key) {
+    member(of: key) { place in
       DispatchLimit(
-        bound, overflow: overflow, name: "the limit of lane \"\(key.description)\"",
-        atEnd: { [weak self] in self?.remove(nil, of: key) })
+        bound, overflow: overflow, name: "the limit of lane \"\(key.description)\"", at: place)
     }
   }
 }

@@ -79,9 +79,8 @@ public final class RateLimit: Sendable {
   /// Takes a token for a dispatch, unless it has one.
   func enter(_ dispatch: Dispatch, _ key: TypedKey, of dispatcher: Dispatcher) -> RateBucket.Entry {
     let time = time(for: dispatcher)
-    return buckets.withMember(
-      of: key, orAdd: { RateBucket(key, rule, time, counts, in: buckets) }
-    ) { $0.enter(dispatch, mayWait: overflow == .wait) }
+    let bucket = buckets.member(of: key) { RateBucket($0, rule, time, counts) }
+    return bucket.enter(dispatch, mayWait: overflow == .wait)
   }
 
   /// The bucket of a key; nil if it is full.

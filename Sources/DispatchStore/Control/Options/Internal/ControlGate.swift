@@ -5,7 +5,7 @@
 final class ControlGate: StartGate, @unchecked Sendable {
   // because `watch` is locked, and all else constant
   private let conditions: [StoreCondition]
-  private let keys: [ExclusionKey]
+  private let keys: [KeyedPlace]
   private let table: ExclusionTable
   private let watch = Locked(Watch())
 
@@ -16,7 +16,7 @@ final class ControlGate: StartGate, @unchecked Sendable {
     var missing: Int?
   }
 
-  init(_ conditions: [StoreCondition], _ keys: [ExclusionKey], of table: ExclusionTable) {
+  init(_ conditions: [StoreCondition], _ keys: [KeyedPlace], of table: ExclusionTable) {
     (self.conditions, self.keys, self.table) = (conditions, keys, table)
     super.init()
   }

@@ -4,7 +4,7 @@ final class DispatcherControl: DefaultAdmission, @unchecked Sendable {
   private let defaults: ControlOptions.Values
   private let defaultTimeLimit: Int64
   private let bounds: DispatchLimits?
-  let laneLimits = KeyedTable<DispatchLimit>(keepsMembers: false)
+  let laneLimits = KeyedTable<DispatchLimit>()
 
   /// Nil if there are no defaults and no bounds.
   init?(of name: String, _ defaults: DispatchOptions, _ bounds: DispatchLimits?) {

@@ -2,18 +2,16 @@
 ///
 /// Under the locks keys are distinguished by their identity; the program's code compares them outside.
 final class ExclusionTable: DispatcherAttachment {
-  private let names = KeyedTable<ExclusionKey>(keepsMembers: false)
+  private let names = KeyedTable<KeyedPlace>()
   private let state = Locked(ExclusionState<ObjectIdentifier, Dispatch>())
 
   // MARK: Keys
 
   /// The objects that stand for these keys, one for each, as long as dispatches need them.
-  func keys(_ keys: [TypedKey]) -> [ExclusionKey] {
-    var all: [ExclusionKey] = []
+  func keys(_ keys: [TypedKey]) -> [KeyedPlace] {
+    var all: [KeyedPlace] = []
     for key in keys {
-      let member = names.member(of: key) {
-        ExclusionKey(key) { [weak names = self.names] in names?.remove(nil, of: key) }
-      }
+      let member = names.member(of: key) { $0 }
       if !all.contains(where: { $0 === member }) { all.append(member) }
     }
     return all
@@ -27,7 +25,7 @@ final class ExclusionTable: DispatcherAttachment {
   /// Whether the dispatch has its keys.
   ///
   /// Otherwise it waits, and its gate may open once it has them.
-  func enter(_ dispatch: Dispatch, _ keys: [ExclusionKey]) -> Bool {
+  func enter(_ dispatch: Dispatch, _ keys: [KeyedPlace]) -> Bool {
     yieldPoint(.enterExclusion, dispatch.id.description)
     if state.withLock({ $0.enter(dispatch, keys.map(ObjectIdentifier.init)) }) { return true }
     WaitGraph.waits(atGate: dispatch)
@@ -52,7 +50,7 @@ final class ExclusionTable: DispatcherAttachment {
   /// These are the keys' holders and the dispatches right before it in the lines. With `followingLines`, they are the
   /// holders, and the holders of keys that dispatches before it need.
   func obstacles(
-    of dispatch: Dispatch, _ keys: [ExclusionKey], followingLines: Bool = false
+    of dispatch: Dispatch, _ keys: [KeyedPlace], followingLines: Bool = false
   ) -> [GateObstacle] {
     state.withLock { state in
       if followingLines {
@@ -76,18 +74,6 @@ final class ExclusionTable: DispatcherAttachment {
       }
     }
   }
-}
-
-/// Stands for the equal keys of dispatches.
-final class ExclusionKey: Sendable {
-  let key: TypedKey
-  private let atEnd: @Sendable () -> Void
-
-  init(_ key: TypedKey, atEnd: @escaping @Sendable () -> Void) {
-    (self.key, self.atEnd) = (key, atEnd)
-  }
-
-  deinit { atEnd() }
 }
 
 extension Dispatcher {

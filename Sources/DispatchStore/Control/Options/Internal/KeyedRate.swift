@@ -17,10 +17,8 @@ struct KeyedRate: Sendable {
 
   func admit(_ delay: DispatchDelay, to dispatcher: Dispatcher) throws -> Admission {
     let (lines, callSite) = (lines(of: dispatcher), delay.dispatch.callSite)
-    let arrival = lines.withMember(of: key, orAdd: { RateLine(key, in: lines, of: dispatcher) }) {
-      $0.arrive(delay, rule)
-    }
-    switch arrival {
+    let line = lines.member(of: key) { RateLine($0, of: dispatcher) }
+    switch line.arrive(delay, rule) {
     case .begin:
       return .begins
     case .wait(let replaced):

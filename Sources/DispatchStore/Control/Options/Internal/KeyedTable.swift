@@ -1,22 +1,17 @@
-/// The objects of the keys in use, one for each.
+/// The objects of the keys in use, one for each, as long as somebody keeps them.
 ///
 /// Under the lock, keys are distinguished by their hashes, as in the table of lanes; they are compared outside.
 final class KeyedTable<Member: AnyObject & Sendable>: Sendable {
   private final class Entry: Sendable {
     let key: TypedKey
-    private let kept: Member?
-    private weak let other: Member?
-
-    init(_ key: TypedKey, _ member: Member, isKept: Bool) {
-      self.key = key
-      kept = isKept ? member : nil
-      other = isKept ? nil : member
-    }
-
     /// The object; nil if it was released.
     ///
     /// Don't read it under the lock: the last reference may be the one taken here, and its end removes the entry.
-    var member: Member? { kept ?? other }
+    weak let member: Member?
+
+    init(_ key: TypedKey, _ member: Member) {
+      (self.key, self.member) = (key, member)
+    }
   }
 
   private struct Shard {
@@ -25,15 +20,9 @@ final class KeyedTable<Member: AnyObject & Sendable>: Sendable {
     var count = 0
   }
 
-  private let keepsMembers: Bool
   /// The number of shards; a power of two.
   private static var shardCount: Int { 16 }
   private let shards = (0..<shardCount).map { _ in Locked(Shard()) }
-
-  /// - Parameter keepsMembers: Whether the table keeps its objects; if not, each removes its entry when it is released.
-  init(keepsMembers: Bool = true) {
-    self.keepsMembers = keepsMembers
-  }
 
   var count: Int { shards.reduce(0) { $0 + $1.withLock(\.count) } }
 
@@ -66,12 +55,14 @@ final class KeyedTable<Member: AnyObject & Sendable>: Sendable {
   func present(_ key: TypedKey) -> Member? { Self.member(of: key, among: entries(of: key)) }
 
   /// The object of a key, which is made if there is none.
-  func member(of key: TypedKey, orAdd make: () -> Member) -> Member {
+  ///
+  /// - Parameter make: Makes an object that keeps the place, or is it.
+  func member(of key: TypedKey, orAdd make: (KeyedPlace) -> Member) -> Member {
     while true {
       let found = entries(of: key)
       if let present = Self.member(of: key, among: found) { return present }
-      let made = make()
-      let entry = Entry(key, made, isKept: keepsMembers)
+      let made = make(KeyedPlace(key) { [weak self] in self?.removeReleased(of: key) })
+      let entry = Entry(key, made)
       let isInserted = shard(of: key).withLock { shard in
         // Another thread may have come first with the same key.
         let present = shard.entries[key.hash] ?? []
@@ -84,23 +75,9 @@ final class KeyedTable<Member: AnyObject & Sendable>: Sendable {
     }
   }
 
-  /// Calls a closure with the object of a key; if it returns nil, since the object is retired, calls it with a new one.
-  func withMember<Result>(
-    of key: TypedKey, orAdd make: () -> Member, _ body: (Member) -> Result?
-  ) -> Result {
-    while true {
-      let member = member(of: key, orAdd: make)
-      if let result = body(member) { return result }
-      // Another thread has retired the object, and is about to remove it.
-      remove(member, of: key)
-    }
-  }
-
-  /// Removes an object that is no longer used, or, if it is nil, the entries whose objects were released.
-  ///
-  /// Does nothing if that was done before.
-  func remove(_ member: Member?, of key: TypedKey) {
-    let gone = entries(of: key).filter { $0.member === member }
+  /// Removes the entries of a key whose objects were released.
+  private func removeReleased(of key: TypedKey) {
+    let gone = entries(of: key).filter { $0.member == nil }
     shard(of: key).withLock { shard in
       let present = shard.entries[key.hash] ?? []
       let others = present.filter { entry in !gone.contains { $0 === entry } }
@@ -114,4 +91,16 @@ final class KeyedTable<Member: AnyObject & Sendable>: Sendable {
     // Releases the program's keys outside of the lock.
     withExtendedLifetime(gone) {}
   }
+}
+
+/// The place of a key in a table, for as long as it lives.
+final class KeyedPlace: Sendable {
+  let key: TypedKey
+  private let atEnd: @Sendable () -> Void
+
+  fileprivate init(_ key: TypedKey, atEnd: @escaping @Sendable () -> Void) {
+    (self.key, self.atEnd) = (key, atEnd)
+  }
+
+  deinit { atEnd() }
 }

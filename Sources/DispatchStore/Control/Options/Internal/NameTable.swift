@@ -22,10 +22,16 @@ final class NameTable: Sendable {
     return keys
   }
 
+  private func line(of key: TypedKey) -> NameLine { lines.member(of: key) { NameLine($0) } }
+
   /// Adds a dispatch, until its completion has run, and its stores have ended.
   func insert(_ dispatch: Dispatch, _ key: TypedKey) {
-    let (place, _) = change(key) { members, number in members[number] = dispatch }
-    dispatch.at(.beforeResult, removal(of: place))
+    let line = line(of: key)
+    let number = line.change { members, number in
+      members[number] = dispatch
+      return number
+    }
+    dispatch.at(.beforeResult) { line.remove(number) }
   }
 
   /// Adds a dispatch in place of all earlier ones of the key but one, for as long.
@@ -34,13 +40,14 @@ final class NameTable: Sendable {
   func insert(_ dispatch: Dispatch, _ key: TypedKey, replacingAllBut spared: Dispatch?)
     -> [Dispatch]
   {
-    let (place, replaced) = change(key) { members, number in
+    let line = line(of: key)
+    let (number, replaced) = line.change { members, number in
       let replaced = members.filter { $0.value !== spared }
       members = members.filter { $0.value === spared }
       members[number] = dispatch
-      return replaced
+      return (number, replaced)
     }
-    dispatch.at(.beforeResult, removal(of: place))
+    dispatch.at(.beforeResult) { line.remove(number) }
     return NameLine.inOrder(replaced)
   }
 
@@ -49,52 +56,36 @@ final class NameTable: Sendable {
 
   /// Adds a dispatch, until its stores have ended, unless the key has one already, which is returned.
   func insertUnlessPresent(_ dispatch: Dispatch, _ key: TypedKey) -> Dispatch? {
-    let (place, present) = change(key) { members, number in
+    let line = line(of: key)
+    let (number, present) = line.change { members, number in
       let present = members.first?.value
       if present == nil { members[number] = dispatch }
-      return present
+      return (number, present)
     }
-    if present == nil { dispatch.makeDetails().atStoresEnd(removal(of: place)) }
+    if present == nil { dispatch.makeDetails().atStoresEnd { line.remove(number) } }
     return present
-  }
-
-  private typealias Place = (line: NameLine, number: UInt64)
-
-  /// Changes the dispatches of a key under the lock; the closure gets the number for a new one.
-  private func change<Result>(
-    _ key: TypedKey, _ body: (inout NameLine.Members, _ number: UInt64) -> Result
-  ) -> (Place, Result) {
-    lines.withMember(of: key, orAdd: { NameLine(key) }) { line in
-      line.change(body).map { ((line: line, number: $0.0), $0.1) }
-    }
-  }
-
-  private func removal(of place: Place) -> @Sendable () -> Void {
-    { [lines] in
-      if place.line.remove(place.number) { lines.remove(place.line, of: place.line.key) }
-    }
   }
 }
 
-/// The dispatches in flight of one key.
+/// The dispatches in flight of one key, kept by what they do at their ends.
 private final class NameLine: Sendable {
   /// Dispatches by the number of their insertion.
   typealias Members = [UInt64: Dispatch]
 
-  let key: TypedKey
+  private let place: KeyedPlace
   private let state = Locked(State())
 
   private struct State {
     var members: Members = [:]
     /// The number of changes so far.
     var count: UInt64 = 0
-    /// Whether the last dispatch has left, and none comes any longer.
-    var isRetired = false
   }
 
-  init(_ key: TypedKey) {
-    self.key = key
+  init(_ place: KeyedPlace) {
+    self.place = place
   }
+
+  var key: TypedKey { place.key }
 
   /// The dispatches in the order of their insertion.
   var dispatches: [Dispatch] { Self.inOrder(state.withLock { Array($0.members) }) }
@@ -106,28 +97,16 @@ private final class NameLine: Sendable {
     members.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  /// Changes the dispatches; the closure gets a new number, which is returned with its result.
-  ///
-  /// Returns nil if the line is retired, and the caller must take another.
-  func change<Result>(
-    _ body: (inout Members, _ number: UInt64) -> Result
-  ) -> (UInt64, Result)? {
-    state.withLock { state -> (UInt64, Result)? in
-      if state.isRetired { return nil }
+  /// Changes the dispatches; the closure gets a new number.
+  func change<Result>(_ body: (inout Members, _ number: UInt64) -> Result) -> Result {
+    state.withLock { state in
       state.count += 1
-      return (state.count, body(&state.members, state.count))
+      return body(&state.members, state.count)
     }
   }
 
-  /// Removes a dispatch; returns whether the line is retired.
-  func remove(_ number: UInt64) -> Bool {
-    let (removed, isRetired) = state.withLock { state in
-      let removed = state.members.removeValue(forKey: number)
-      state.isRetired = state.members.isEmpty
-      return (removed, state.isRetired)
-    }
-    withExtendedLifetime(removed) {}
-    return isRetired
+  func remove(_ number: UInt64) {
+    state.withLockReleasing { $0.members.removeValue(forKey: number) }
   }
 }
 

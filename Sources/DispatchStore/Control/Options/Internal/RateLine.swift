@@ -1,48 +1,41 @@
 /// The dispatches of one key that come at a rate.
 ///
-/// Ends with its interval.
+/// Ends with its interval, whose timer keeps it.
 final class RateLine: Sendable {
-  let key: TypedKey
+  private let place: KeyedPlace
   private let state = Locked(State())
   private let clock: DispatcherClock
   // Weak, since the dispatcher owns both; a waiting dispatch keeps the dispatcher alive.
   private weak let timers: TimerQueue?
-  private weak let table: KeyedTable<RateLine>?
 
   private struct State {
     var rates = RateState<DispatchDelay>()
     var timer = MovingTimer()
-    /// Whether the line is idle, and no dispatch comes to it any longer.
-    var isRetired = false
   }
 
-  init(_ key: TypedKey, in table: KeyedTable<RateLine>, of dispatcher: Dispatcher) {
-    self.key = key
-    self.table = table
+  init(_ place: KeyedPlace, of dispatcher: Dispatcher) {
+    self.place = place
     timers = dispatcher.timers
     clock = dispatcher.clock
   }
 
   /// Adds a dispatch.
-  ///
-  /// Returns nil if the line is retired, and the caller must take another.
-  func arrive(_ delay: DispatchDelay, _ rule: RateRule) -> RateState<DispatchDelay>.Arrival? {
+  func arrive(_ delay: DispatchDelay, _ rule: RateRule) -> RateState<DispatchDelay>.Arrival {
     let callSite = delay.dispatch.callSite
     let arrival = change { state, now in
       let arrived = state.rates.arrive(
         delay, rule, from: callSite, at: now, mayWait: delay.mayWait)
       return (arrived.0, due: isPlanted(.lostTrailing) ? nil : arrived.due)
-    }?.result
-    if case .wait? = arrival { delay.dispatch.at(.beforeResult) { self.leave(delay) } }
+    }.result
+    if case .wait = arrival { delay.dispatch.at(.beforeResult) { self.leave(delay) } }
     return arrival
   }
 
   /// Skips a dispatch that comes within an interval and does not wait for its end.
   ///
-  /// Returns the call site of the one that has opened the interval. If the dispatch is not skipped, returns nil, retires
-  /// the line if that is idle, and changes nothing else.
+  /// Returns the call site of the one that has opened the interval; nil, without an effect, if it is not skipped.
   func skip(_ rule: RateRule) -> CallSite? {
-    change { state, now in (state.rates.skip(rule, at: now), due: nil) }?.result
+    change { state, now in (state.rates.skip(rule, at: now), due: nil) }.result
   }
 
   /// Whether a dispatch that comes now opens an interval.
@@ -65,35 +58,30 @@ final class RateLine: Sendable {
     change { state, now in
       state.timer.fired(at: now)
       return ((), due: state.rates.settle(at: now))
-    }?.hasBegun == true
+    }.hasBegun
   }
 
   /// Makes a transition, begins the dispatch that is due, and moves the timer to the end of the interval, in this order,
   /// since the timer begins the next one.
   ///
-  /// - Returns: The body's result, and whether a dispatch has begun; nil, without an effect, if the line is retired.
+  /// - Returns: The body's result, and whether a dispatch has begun.
   @discardableResult
   private func change<Result>(
     _ body: (inout State, _ now: Int64) -> (Result, due: DispatchDelay?)
-  ) -> (result: Result, hasBegun: Bool)? {
+  ) -> (result: Result, hasBegun: Bool) {
     let now = clock.nanoseconds
-    yieldPoint(.comeAtRate, key.description)
-    typealias Changed = (Result, due: DispatchDelay?, MovingTimer.Move, isRetired: Bool)
-    let changed = state.withLock { state -> Changed? in
-      if state.isRetired { return nil }
+    yieldPoint(.comeAtRate, place.key.description)
+    typealias Changed = (Result, DispatchDelay?, MovingTimer.Move)
+    let (result, due, move) = state.withLock { state -> Changed in
       let (result, due) = body(&state, now)
-      // A refused dispatch leaves nothing behind, so the line may be idle.
-      state.isRetired = state.rates.isIdle
-      return (result, due, state.timer.move(to: state.rates.end), state.isRetired)
+      return (result, due, state.timer.move(to: state.rates.end))
     }
-    guard let (result, due, move, isRetired) = changed else { return nil }
     due?.end()
     timers?.apply(move) {
       self.timerFired()
     } keep: { token, number in
       state.withLock { $0.timer.keep(token, number) }
     }
-    if isRetired { table?.remove(self, of: key) }
     return (result, due != nil)
   }
 }

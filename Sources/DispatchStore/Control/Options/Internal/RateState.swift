@@ -35,10 +35,7 @@ struct RateState<Member: AnyObject> {
   private var pending: Pending?
   private var last = Int64.min
 
-  /// Whether nothing is pending, and each interval has been seen to end.
-  var isIdle: Bool { interval == nil }
-
-  /// The end of the interval, or nil if there is none.
+  /// The end of the interval; nil if nothing is pending, and each interval has been seen to end.
   var end: Int64? { interval?.end }
 
   enum Arrival {

@@ -1,31 +1,29 @@
 /// The tokens of one key of a rate limit; ends when it is full again.
 final class RateBucket: Sendable {
-  let key: TypedKey
+  private let place: KeyedPlace
   private let state: Locked<State>
   private let time: PacingTime
   private let counts: Locked<RateCounts>
-  // Weak, since the limit owns it.
-  private weak let table: KeyedTable<RateBucket>?
 
   private struct State {
     var tokens: RateBucketState<Dispatch>
     var timer = MovingTimer()
-    var isRetired = false
+    /// The bucket, until it is full again.
+    var kept: RateBucket?
   }
 
   init(
-    _ key: TypedKey, _ rule: TokenRule, _ time: PacingTime, _ counts: Locked<RateCounts>,
-    in table: KeyedTable<RateBucket>
+    _ place: KeyedPlace, _ rule: TokenRule, _ time: PacingTime, _ counts: Locked<RateCounts>
   ) {
-    (self.key, self.time, self.counts, self.table) = (key, time, counts, table)
+    (self.place, self.time, self.counts) = (place, time, counts)
     state = Locked(State(tokens: RateBucketState(rule)))
   }
 
   typealias Entry = RateBucketState<Dispatch>.Entry
 
-  /// Takes a token for a dispatch; nil if the bucket is retired, and the caller must take another.
-  func enter(_ dispatch: Dispatch, mayWait: Bool) -> Entry? {
-    change { $0.tokens.enter(dispatch, at: $1, mayWait: mayWait) }?.result
+  /// Takes a token for a dispatch.
+  func enter(_ dispatch: Dispatch, mayWait: Bool) -> Entry {
+    change { $0.tokens.enter(dispatch, at: $1, mayWait: mayWait) }.result
   }
 
   /// The time until there is a token for a dispatch that comes now, in nanoseconds; nil if there is one.
@@ -40,7 +38,7 @@ final class RateBucket: Sendable {
 
   /// Notes that a dispatch begins.
   func begin(_ dispatch: Dispatch) {
-    if change({ state, _ in state.tokens.begin(dispatch) })?.result == true {
+    if change({ state, _ in state.tokens.begin(dispatch) }).result {
       counts.withLock { $0.admitted += 1 }
     }
   }
@@ -52,34 +50,32 @@ final class RateBucket: Sendable {
 
   /// Returns whether a dispatch got a token.
   private func timerFired() -> Bool {
-    change { $0.timer.fired(at: $1) }?.hasGranted == true
+    change { $0.timer.fired(at: $1) }.hasGranted
   }
 
-  /// Makes a transition; returns nil, without an effect, if the bucket is retired.
+  /// Makes a transition; returns its result, and whether a dispatch got a token.
   @discardableResult
   private func change<Result>(
     _ body: (inout State, _ now: Int64) -> Result
-  ) -> (result: Result, hasGranted: Bool)? {
-    yieldPoint(.takeToken, key.description)
+  ) -> (result: Result, hasGranted: Bool) {
+    yieldPoint(.takeToken, place.key.description)
     let now = time.clock.nanoseconds
-    let changed = state.withLock { state -> (Result, [Dispatch], MovingTimer.Move, Bool)? in
-      if state.isRetired { return nil }
+    typealias Changed = (Result, [Dispatch], MovingTimer.Move)
+    let (result, granted, move) = state.withLock { state -> Changed in
       let before = state.tokens.waitingCount
       let result = body(&state, now)
       let granted = state.tokens.settle(at: now)
       let difference = state.tokens.waitingCount - before
       if difference != 0 { counts.withLock { $0.waiting += difference } }
-      state.isRetired = state.tokens.isIdle
-      return (result, granted, state.timer.move(to: state.tokens.next), state.isRetired)
+      state.kept = state.tokens.isIdle ? nil : self
+      return (result, granted, state.timer.move(to: state.tokens.next))
     }
-    guard let (result, granted, move, isRetired) = changed else { return nil }
     for dispatch in granted { dispatch.gateMayOpen() }
     time.timers.apply(move) {
       self.timerFired()
     } keep: { token, number in
       state.withLock { $0.timer.keep(token, number) }
     }
-    if isRetired { table?.remove(self, of: key) }
     return (result, !granted.isEmpty)
   }
 }

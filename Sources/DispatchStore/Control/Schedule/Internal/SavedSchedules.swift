@@ -268,14 +268,14 @@ final class SavedSchedules: Sendable {
     FoundSchedules.Key(dispatcher: dispatcher, name: name)
   }
 
-  /// What an earlier process has left pending, and nobody has resumed; in no order.
+  /// Actions that an earlier process has left pending, and nobody has resumed; in no order.
   private var foundPending: [ScheduleLetter] {
     found.withLock { found in
       found.letters.values.filter { $0.dispatcher == dispatcher && $0.failed == nil }
     }
   }
 
-  /// The same without those whose actions can't be decoded.
+  /// Pending actions that an earlier process has left; without those that can't be decoded.
   var left: [ScheduleRecord<any ActionType>] {
     foundPending.compactMap { letter -> ScheduleRecord<any ActionType>? in
       letter.action.map { letter.with($0) }
