@@ -221,31 +221,9 @@ struct EffectLineTests {
     #expect(handedOn[0] === runs[2] && handedOn[1] == nil)
   }
 
-  @Test func aLineGoesWithItsLastRun() throws {
-    var lines = EffectLines<Run>()
-    let key = TypedKey("a")
-    let found = lines.find(key)
-    let first = lines.arrive(runs[0], key, .unlessRunning, at: nil, of: found)
-    let id = try #require(first?.1)
-    let late = lines.arrive(runs[1], key, .unlessRunning, at: nil, of: found)
-    #expect(late == nil)
-    let again = lines.find(key)
-    #expect(again.lines.map(\.id) == [id])
-    guard case .skip? = lines.arrive(runs[1], key, .unlessRunning, at: id, of: again)?.0 else {
-      Issue.record("It begins.")
-      return
-    }
-    _ = lines.ended(runs[0], key, at: id)
-    #expect(lines.find(key).lines.isEmpty)
-    let gone = lines.arrive(runs[2], key, .unlessRunning, at: id, of: again)
-    #expect(gone == nil)
-    let (wasOpen, isOpen) = (lines.close(), lines.close())
-    #expect(wasOpen && !isOpen)
-  }
-
   @Test func aLongLivedOneRunsOnce() {
-    var lines = EffectLines<Run>()
-    let starts = runs[..<3].map { lines.restart($0) }
+    var line = EffectLine<Run>(bound: 1)
+    let starts = runs[..<3].map { line.restart($0) }
     guard case .begin = starts[0].0, case .wait = starts[1].0, case .wait = starts[2].0 else {
       Issue.record("They do not begin in turn.")
       return
@@ -253,19 +231,12 @@ struct EffectLineTests {
     #expect(starts[1].former.map(ObjectIdentifier.init) == [ObjectIdentifier(runs[0])])
     let formerOfThird = starts[2].former.map(ObjectIdentifier.init)
     #expect(formerOfThird == [runs[1], runs[0]].map(ObjectIdentifier.init))
-    let gone = lines.ended(runs[1], nil, at: starts[1].1)
-    let next = lines.ended(runs[0], nil, at: starts[0].1)
+    let (gone, next) = (line.ended(runs[1]), line.ended(runs[0]))
     #expect(gone == nil && next === runs[2], "Another restart has replaced the one that waited.")
-    #expect(lines.runCount == 1)
-    let cancelled = lines.takeAll()
-    let last = lines.ended(runs[2], nil, at: starts[2].1)
+    #expect(line.runCount == 1)
+    let cancelled = line.takeAll()
+    let last = line.ended(runs[2])
     #expect(cancelled.first === runs[2] && cancelled.count == 1)
-    #expect(last == nil && lines.runCount == 0)
-    let wasOpen = lines.close()
-    guard case .skip = lines.restart(runs[3]).0 else {
-      Issue.record("It begins.")
-      return
-    }
-    #expect(wasOpen)
+    #expect(last == nil && line.isEmpty)
   }
 }

@@ -70,6 +70,15 @@ struct EffectLine<Run: AnyObject> {
   /// Returns whether the run begins: false if it has to wait for a turn, or its pause was ended before.
   mutating func endPause(_ run: Run) -> Bool { pausing.remove(run) && takeTurn(run) }
 
+  /// Lets a run of a long-lived effect begin once no other one runs; returns the runs to be cancelled.
+  mutating func restart(_ run: Run) -> (Arrival, former: [Run]) {
+    let former = takeAll()
+    return (arrive(run, .serial), former)
+  }
+
+  /// Takes the runs that wait or pause, which do not begin, and returns them, with the running ones after them.
+  mutating func takeAll() -> [Run] { takeWaiting() + takePausing() + runs }
+
   /// Takes the waiting runs.
   mutating func takeWaiting() -> [Run] {
     defer { waiting = WaitingLine() }
@@ -80,5 +89,18 @@ struct EffectLine<Run: AnyObject> {
   mutating func takePausing() -> [Run] {
     defer { pausing = WaitingLine() }
     return pausing.all
+  }
+}
+
+/// A line that runs of several threads share, kept by these as it keeps them.
+final class SharedEffectLine: Sendable {
+  /// The place in the order in which the effect's lines came.
+  let number: Int
+  let runs: Locked<EffectLine<EffectRun>>
+  private let place: KeyedPlace
+
+  init(_ number: Int, bound: Int, at place: KeyedPlace) {
+    (self.number, self.place) = (number, place)
+    runs = Locked(EffectLine(bound: bound))
   }
 }

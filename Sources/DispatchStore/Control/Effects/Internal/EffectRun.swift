@@ -1,6 +1,6 @@
 /// A run of an effect, with a task for each attempt: a run that waits for its turn or pauses has none.
 final class EffectRun: FamilyMember, @unchecked Sendable {
-  // because the effect's lock guards `line`, and all else is constant or locked
+  // because all is constant or locked
   let registered: RegisteredEffect
   let dispatcher: Dispatcher
   /// Identifies the run, also among those that follow the same dispatch or sequence.
@@ -12,8 +12,6 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   let key: TypedKey?
   /// For a durable effect, the work to do.
   let work: OutboxEntry?
-  /// The run's line among those of the effect, set when the run enters it.
-  var line: EffectLines<EffectRun>.LineID = 0
   /// Stands for the run, without stores, under the identifier of the dispatch that the effect follows.
   ///
   /// As the parent of the run's dispatches, it passes its cancellation on to them. By its route it is counted as
@@ -77,6 +75,8 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   var dispatchID: DispatchID { standIn.id }
   var hasEnded: Bool { state.withLock(\.hasEnded) }
   var isActive: Bool { state.withLock(\.isActive) }
+  /// The run's line among those of the effect; nil until the run is about to enter it.
+  var line: SharedEffectLine? { state.withLock(\.line) }
   /// Whether an attempt may call the body: a cancellation, or the end of the dispatcher, may have come before.
   var mayCallBody: Bool { isActive && !registered.beginsNone }
   /// Whether a test waits for the run, which does not pause, and none of whose tasks sleeps.
@@ -97,6 +97,8 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   }
 
   // MARK: Its life
+
+  func willEnter(_ line: SharedEffectLine) { state.withLock { $0.line = line } }
 
   /// Begins an attempt on this thread.
   func begin() {

@@ -13,6 +13,7 @@ struct EffectRunState {
   }
 
   private var phase = Phase.waiting
+  var line: SharedEffectLine?
   private(set) var isCancelled = false
   /// The number of attempts that have begun.
   private(set) var attemptCount = 0

@@ -1,8 +1,16 @@
+import Synchronization
+
 /// An effect that is registered with a dispatcher, with its runs.
 final class RegisteredEffect: DispatchFollower {
   let effect: Effect
   let reference: DispatcherReference
-  private let lines = Locked(EffectLines<EffectRun>())
+  /// The lines of its runs by key; those of a long-lived effect have one line.
+  private let lines = KeyedTable<SharedEffectLine>()
+  private let lastNumber = Atomic(0)
+  /// Whether a run may begin: read under a line's lock, so that whoever ends that finds the run there.
+  private let isOpen = Atomic(true)
+  /// Whether a pause of the dispatcher has refused a run of a long-lived effect, which begins when that ends.
+  private let awaitsEndOfPause = Atomic(false)
 
   init(_ effect: Effect, with dispatcher: Dispatcher) {
     self.effect = effect
@@ -95,19 +103,20 @@ final class RegisteredEffect: DispatchFollower {
   private func enterLine(
     _ run: EffectRun, _ following: Effect.Following
   ) -> EffectLine<EffectRun>.Arrival {
-    let (key, policy, bound) = (run.key, following.policy, following.bound)
-    while true {
-      let found = lines.withLock { $0.find(key) }
-      let id = found.lines.first { $0.key == key }?.id
-      yieldPoint(.beginEffect)
-      let arrival = lines.withLock { lines -> EffectLine<EffectRun>.Arrival? in
-        guard let (arrival, id) = lines.arrive(run, key, policy, bound: bound, at: id, of: found)
-        else { return nil }
-        run.line = id
-        return arrival
-      }
-      if let arrival { return arrival }
+    line(of: run, bound: following.bound).runs.withLock { line in
+      isRegistered ? line.arrive(run, following.policy) : .skip
     }
+  }
+
+  /// The line that a run is about to enter.
+  private func line(of run: EffectRun, bound: Int) -> SharedEffectLine {
+    let line = lines.member(of: run.key ?? .unnamed) { place in
+      yieldPoint(.beginEffect)
+      let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+      return SharedEffectLine(number, bound: bound, at: place)
+    }
+    run.willEnter(line)
+    return line
   }
 
   // MARK: Long-lived effects
@@ -122,15 +131,15 @@ final class RegisteredEffect: DispatchFollower {
   func restart() {
     guard isLongLived, let dispatcher = reference.dispatcher else { return }
     guard let run = EffectRun(of: self, dispatcher, effect.callSite, on: .current) else {
-      lines.withLock { $0.awaitsEndOfPause = true }
+      awaitsEndOfPause.store(true, ordering: .sequentiallyConsistent)
       // The pause may have ended before that was noted.
       if dispatcher.registry.withLock(\.presentAcceptance) == .open { restartAfterPause() }
       return
     }
-    let (arrival, former) = lines.withLock { lines in
-      let (arrival, id, former) = lines.restart(run)
-      run.line = id
-      return (arrival, former)
+    awaitsEndOfPause.store(false, ordering: .sequentiallyConsistent)
+    typealias Restart = (EffectLine<EffectRun>.Arrival, former: [EffectRun])
+    let (arrival, former) = line(of: run, bound: 1).runs.withLock { line -> Restart in
+      isRegistered ? line.restart(run) : (.skip, former: line.takeAll())
     }
     for run in former { run.cancel() }
     switch arrival {
@@ -142,11 +151,8 @@ final class RegisteredEffect: DispatchFollower {
 
   /// Begins the run that a pause of the dispatcher has refused, if it has.
   private func restartAfterPause() {
-    let begins = lines.withLock { lines in
-      defer { lines.awaitsEndOfPause = false }
-      return lines.isOpen && lines.awaitsEndOfPause
-    }
-    if begins { restart() }
+    let isAwaited = awaitsEndOfPause.exchange(false, ordering: .sequentiallyConsistent)
+    if isAwaited, isRegistered { restart() }
   }
 
   func dispatcherClosed() {
@@ -154,12 +160,9 @@ final class RegisteredEffect: DispatchFollower {
     guard let outbox else { return }
     // Before the pauses are taken: a run that comes to its pause from now on ends.
     outbox.close()
+    if outbox.keeper != nil { isOpen.store(false, ordering: .sequentiallyConsistent) }
     let beginsNone = beginsNone
-    let left = lines.withLock { lines in
-      if outbox.keeper != nil { _ = lines.close() }
-      return lines.takePausing() + (beginsNone ? lines.takeWaiting() : [])
-    }
-    for run in left { run.cancel() }
+    cancelRuns { $0.takePausing() + (beginsNone ? $0.takeWaiting() : []) }
   }
 
   /// Begins the work that should have begun during the pause.
@@ -177,10 +180,12 @@ final class RegisteredEffect: DispatchFollower {
     return reference.dispatcher?.isShutDown != false
   }
 
-  var runCount: Int { lines.withLock(\.runCount) }
+  var runCount: Int { lines.all.reduce(0) { $0 + $1.runs.withLock(\.runCount) } }
 
   /// Whether a test waits for a run that goes on: it does not wait for its turn, and is awake.
-  var isBusy: Bool { !isLongLived && lines.withLock(\.begunRuns).contains(where: \.isAwake) }
+  var isBusy: Bool {
+    !isLongLived && lines.all.contains { $0.runs.withLock(\.begunRuns).contains(where: \.isAwake) }
+  }
 
   var progress: String? {
     let count = runCount
@@ -189,28 +194,35 @@ final class RegisteredEffect: DispatchFollower {
 
   /// Removes a run that has ended, and begins the next one.
   func ended(_ run: EffectRun) {
-    let next = lines.withLock { $0.ended(run, run.key, at: run.line) }
-    next?.beginElsewhere()
+    run.line?.runs.withLock { $0.ended(run) }?.beginElsewhere()
     run.continuations?.changed()
   }
 
   /// Gives the turn of a run that pauses to the next one.
   func paused(_ run: EffectRun) {
-    lines.withLock { $0.pause(run, at: run.line) }?.beginElsewhere()
+    run.line?.runs.withLock { $0.pause(run) }?.beginElsewhere()
   }
 
   /// Lets a run attempt again after its pause, once it has a turn.
   func pauseEnded(_ run: EffectRun) {
-    if lines.withLock({ $0.endPause(run, at: run.line) }) { return run.beginElsewhere() }
+    if run.line?.runs.withLock({ $0.endPause(run) }) == true { return run.beginElsewhere() }
     run.continuations?.changed()
   }
 
   func cancel() {
-    for run in lines.withLock({ $0.takeAll() }) { run.cancel() }
+    awaitsEndOfPause.store(false, ordering: .sequentiallyConsistent)
+    cancelRuns { $0.takeAll() }
+  }
+
+  /// Cancels runs that a closure takes from each line.
+  private func cancelRuns(_ take: (inout EffectLine<EffectRun>) -> [EffectRun]) {
+    // In order, since a table's order differs in each process.
+    let runs = lines.all.sorted { $0.number < $1.number }.flatMap { $0.runs.withLock(take) }
+    for run in runs { run.cancel() }
   }
 
   /// Whether it has not been unregistered.
-  var isRegistered: Bool { lines.withLock(\.isOpen) }
+  var isRegistered: Bool { isOpen.load(ordering: .sequentiallyConsistent) }
 
   /// Lets no further run begin.
   ///
@@ -222,8 +234,8 @@ final class RegisteredEffect: DispatchFollower {
 
   /// Lets no further run begin, and cancels all; returns whether one could have begun.
   private func closeLines() -> Bool {
-    let (wasOpen, runs) = lines.withLock { ($0.close(), $0.takeAll()) }
-    for run in runs { run.cancel() }
+    let wasOpen = isOpen.exchange(false, ordering: .sequentiallyConsistent)
+    cancel()
     return wasOpen
   }
 }

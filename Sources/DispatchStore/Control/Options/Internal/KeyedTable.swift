@@ -66,7 +66,8 @@ final class KeyedTable<Member: AnyObject & Sendable>: Sendable {
       let isInserted = shard(of: key).withLock { shard in
         // Another thread may have come first with the same key.
         let present = shard.entries[key.hash] ?? []
-        guard present.allSatisfy({ new in found.contains { $0 === new } }) else { return false }
+        let isNew = present.allSatisfy { other in found.contains { $0 === other } }
+        guard isNew || isPlanted(.overlappingEffects) else { return false }
         shard.entries[key.hash] = present + [entry]
         shard.count += 1
         return true
@@ -103,4 +104,11 @@ final class KeyedPlace: Sendable {
   }
 
   deinit { atEnd() }
+}
+
+extension TypedKey {
+  /// The key of what has none, which equals none of the program's.
+  static let unnamed = TypedKey(Unnamed())
+
+  private struct Unnamed: Hashable, Sendable {}
 }

@@ -6,13 +6,8 @@ struct RateDemand: Sendable {
   private let isKeyed: Bool
 
   init(_ limit: RateLimit, _ key: TypedKey? = nil) {
-    (self.limit, self.key, isKeyed) = (limit, key ?? Self.unnamed, key != nil)
+    (self.limit, self.key, isKeyed) = (limit, key ?? .unnamed, key != nil)
   }
-
-  /// The key of dispatches without one, which equals none of the program's.
-  private static let unnamed = TypedKey(Unnamed())
-
-  private struct Unnamed: Hashable, Sendable {}
 
   /// The bucket of the key; nil if it is full.
   private var bucket: RateBucket? { limit.bucket(of: key) }
