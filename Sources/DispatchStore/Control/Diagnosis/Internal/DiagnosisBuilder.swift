@@ -36,9 +36,8 @@ struct DiagnosisBuilder {
     _ dispatcher: Dispatcher, _ traces: [DispatchTrace], only: Set<ObjectIdentifier>? = nil
   ) {
     now = dispatcher.clock.nanoseconds
-    pending = dispatcher.pendingWaits.all.filter { wait in
-      only?.contains(ObjectIdentifier(wait)) ?? true
-    }
+    let waits = dispatcher.controlTables.waits.withLock { $0 }
+    pending = waits.values.filter { only?.contains(ObjectIdentifier($0)) ?? true }
     yieldPoint(.diagnose)
     for trace in traces where only?.contains(ObjectIdentifier(trace.dispatch)) ?? true {
       meet(trace)

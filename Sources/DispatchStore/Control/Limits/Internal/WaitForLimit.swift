@@ -34,11 +34,13 @@ final class WaitForLimit: Sendable {
       wait = nil
     }
     timer = deadline.map { dispatcher.timers.add(at: $0.time) { waiter.cancel() } }
-    dispatcher.pendingWaits.add(self)
+    dispatcher.controlTables.waits.withLock { $0[ObjectIdentifier(self)] = self }
   }
 
   func end(of dispatcher: Dispatcher) {
-    dispatcher.pendingWaits.remove(self)
+    dispatcher.controlTables.waits.withLockReleasing {
+      $0.removeValue(forKey: ObjectIdentifier(self))
+    }
     if let wait { WaitGraph.end(wait) }
     if let timer { dispatcher.timers.remove(timer) }
   }
@@ -49,24 +51,4 @@ final class WaitForLimit: Sendable {
   var text: String {
     "a unit of \"\(limit.name)\" (\(limit.inFlight) of \(limit.bound) are in flight)"
   }
-}
-
-/// The calls that wait for units of limits before they become a dispatcher's dispatches.
-final class PendingWaits: DispatcherAttachment {
-  private let waits = Locked<[ObjectIdentifier: WaitForLimit]>([:])
-
-  func add(_ wait: WaitForLimit) {
-    waits.withLock { $0[ObjectIdentifier(wait)] = wait }
-  }
-
-  func remove(_ wait: WaitForLimit) {
-    waits.withLockReleasing { $0.removeValue(forKey: ObjectIdentifier(wait)) }
-  }
-
-  var all: [WaitForLimit] { waits.withLock { Array($0.values) } }
-}
-
-extension Dispatcher {
-  /// The calls that wait for units of limits; the list is made if there is none.
-  var pendingWaits: PendingWaits { attachment(orAdd: PendingWaits()) }
 }

@@ -120,6 +120,8 @@ final class ControlTables: DispatcherAttachment {
   /// The keys with pending dispatches or running intervals.
   let debounces = KeyedTable<RateLine>()
   let throttles = KeyedTable<RateLine>()
+  /// The calls that wait for units of limits before they become dispatches.
+  let waits = Locked<[ObjectIdentifier: WaitForLimit]>([:])
 }
 
 extension Dispatcher {
