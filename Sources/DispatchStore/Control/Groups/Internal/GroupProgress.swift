@@ -7,53 +7,27 @@ final class GroupProgress: Sendable {
 
   let nodes: [GroupNode]
   private let stepCount: Int
-  private let guarded: Locked<Guarded>
-
-  private enum Notice {
-    case report(Report, Int)
-    /// With the closure, to be released outside of the lock.
-    case finish(Report?)
-    case none
-  }
-
-  private struct Guarded {
-    var state: GroupState
-    /// Nil also once all is reported: a handle of the group may live longer.
-    var report: Report?
-    /// The number of steps whose end was reported, and whether a thread reports.
-    var reported = 0
-    var isReporting = false
-    /// Whether the whole group has ended, and whether a caller was told so.
-    var isOver = false
-    var isFinished = false
-
-    mutating func nextNotice(_ isOver: Bool, isMine: Bool) -> Notice {
-      self.isOver = self.isOver || isOver
-      if isReporting, !isMine { return .none }
-      isReporting = report != nil && reported < state.endCount
-      if isReporting, let report {
-        reported += 1
-        return .report(report, reported)
-      }
-      if !self.isOver || isFinished { return .none }
-      isFinished = true
-      return .finish(report.take())
-    }
-  }
+  private let guarded: Locked<GroupState>
+  /// The number of ended steps after each end, and then nil once the whole group has ended.
+  private let notices = Mailbox<Int?>()
+  /// Released once all is reported, since a handle of the group may live longer.
+  private let report: Locked<Report?>
+  private let isReported: Bool
 
   init(of group: ActionGroup, _ report: Report?) {
     nodes = group.nodes
     stepCount = group.stepCount
-    guarded = Locked(Guarded(state: GroupState(group.nodes), report: report))
+    guarded = Locked(GroupState(group.nodes))
+    (self.report, isReported) = (Locked(report), report != nil)
   }
 
   func withState<Result>(_ body: (inout GroupState) -> Result) -> Result {
     yieldPoint(.advanceGroup)
-    return guarded.withLock { body(&$0.state) }
+    return guarded.withLock(body)
   }
 
   /// A copy of the state at the end, or so far.
-  var state: GroupState { guarded.withLock(\.state) }
+  var state: GroupState { guarded.withLock { $0 } }
 
   /// Makes the work that a step, or its compensation, dispatches.
   func make(_ index: Int, compensates: Bool) -> (step: GroupStep, made: GroupStep.Made) {
@@ -65,26 +39,31 @@ final class GroupProgress: Sendable {
     return (compensation, compensation.make { withState { $0.results(of: index) } })
   }
 
-  /// Ends a step, or its compensation.
+  /// Ends a step, or its compensation, and reports it.
   ///
-  /// Returns the next move.
-  func end(_ index: Int, compensates: Bool, _ end: GroupStepEnd) -> Move {
-    withState { compensates ? $0.compensated(index, end) : $0.ended(index, end) }
+  /// - Returns: The next move, and whether the whole group has ended, and all is reported; that is true for one caller.
+  func end(_ index: Int, compensates: Bool, _ end: GroupStepEnd) -> (move: Move, isOver: Bool) {
+    let (move, reports) = withState { state -> (Move, Bool) in
+      if compensates { return (state.compensated(index, end), false) }
+      let move = state.ended(index, end)
+      // Under the lock, so that the numbers come in order.
+      return (move, isReported && notices.put(state.endCount))
+    }
+    return (move, reports && deliver())
   }
 
-  /// Reports each end once, in order; a thread leaves that to one that reports already.
-  ///
-  /// - Parameter isOver: Whether the whole group has ended.
-  /// - Returns: Whether the whole group has ended, and all is reported; true for one caller.
-  func reportEnds(isOver: Bool = false) -> Bool {
-    var isMine = false
-    while true {
-      switch guarded.withLock({ $0.nextNotice(isOver, isMine: isMine) }) {
-      case .report(let report, let count): report(count, stepCount)
-      case .finish: return true
-      case .none: return false
-      }
-      isMine = true
+  /// Notes that the whole group has ended; returns whether all is reported, which another thread may do later.
+  func end() -> Bool { notices.put(nil) && deliver() }
+
+  /// Reports each end once, in order, also those that others leave to this thread meanwhile.
+  private func deliver() -> Bool {
+    let report = report.withLock { $0 }
+    var isOver = false
+    notices.deliver { count in
+      if let count { report?(count, stepCount) }
+      isOver = count == nil
     }
+    if isOver { _ = self.report.exchange(nil) }
+    return isOver
   }
 }

@@ -77,7 +77,7 @@ final class GroupRun: Sendable {
         // Begins further branches, unless an open move does.
         if moves.last != .fork(group) { moves.append(.fork(group)) }
       case .end:
-        if progress.reportEnds(isOver: true) { finish() }
+        if progress.end() { finish() }
       }
     }
   }
@@ -178,8 +178,8 @@ final class GroupRun: Sendable {
 
   private func ended(_ index: Int, _ compensates: Bool, _ end: GroupStepEnd) -> Move {
     noteCancellation()
-    let move = progress.end(index, compensates: compensates, end)
-    if progress.reportEnds() { finish() }
+    let (move, isOver) = progress.end(index, compensates: compensates, end)
+    if isOver { finish() }
     return move
   }
 

@@ -104,9 +104,7 @@ final class GroupTask: Sendable {
           work, of: step, isDetachable: !dispatchesSteps, in: unit.findable), step)
     }
     noteCancellation(in: index)
-    let move = progress.end(index, compensates: compensates, end)
-    _ = progress.reportEnds()
-    return move
+    return progress.end(index, compensates: compensates, end).move
   }
 
   /// Awaits a step's dispatch, which is cancelled with the task unless it outlives that.

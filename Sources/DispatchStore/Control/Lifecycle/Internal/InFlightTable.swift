@@ -42,9 +42,7 @@ final class InFlightTable: DispatchWatcher {
   }
 
   func forget(_ trace: DispatchTrace) {
-    // The objects of the entry are released outside the lock.
-    let removed = shard(of: trace.id).withLock { $0.removeAndShrink(trace.id) }
-    withExtendedLifetime(removed) {}
+    shard(of: trace.id).withLockReleasing { $0.removeAndShrink(trace.id) }
   }
 
   private func shard(of id: DispatchID) -> Locked<[DispatchID: DispatchTrace]> {

@@ -124,9 +124,7 @@ final class SavedSchedules: Sendable {
 
   /// Enters a record, unless a later one of its name is there.
   func enter(_ record: ScheduleRecord<any ActionType>, _ number: Int) {
-    let former = state.withLock { $0.records.enter(record, record.name, number) }
-    // Outside of the lock, since an action's deinit is the user's code.
-    withExtendedLifetime(former) {}
+    state.withLockReleasing { $0.records.enter(record, record.name, number) }
   }
 
   /// Gives the row of a record that is replaced to a later arrival, which saves its own in its place.
@@ -246,12 +244,10 @@ final class SavedSchedules: Sendable {
   func putBack(_ failed: ScheduleRecord<any ActionType>) {
     let name = failed.name
     let new: Letter = (failed.with(failed.action), 0)
-    let record = state.withLock { state in
+    state.withLockReleasing { state in
       if state.letters[name] == nil { state.letters[name] = new }
       return state.records.remove(name, 0)
     }
-    // Outside of the lock, since an action's deinit is the user's code.
-    withExtendedLifetime(record) {}
     // Saved again, since the writer skips the row if the letter is taken when its turn comes.
     saveRow(name, of: 0, failed)
   }
