@@ -7,6 +7,9 @@ struct FIFO<Element> {
   var isEmpty: Bool { head == elements.count }
   var first: Element? { isEmpty ? nil : elements[head] }
 
+  /// The element behind this many others.
+  subscript(_ index: Int) -> Element { elements[head + index]! }
+
   /// The elements, first to last; linear.
   var all: [Element] { elements[head...].map { $0! } }
 

@@ -35,8 +35,7 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
   private struct Line {
     var holder: ObjectIdentifier?
     /// Members in the order of their tickets, including tombstones of some that no longer wait.
-    var queue: [(ticket: UInt64, id: ObjectIdentifier)] = []
-    var head = 0
+    var queue = FIFO<(ticket: UInt64, id: ObjectIdentifier)>()
     /// The number of members in the queue that wait.
     var waitingCount = 0
 
@@ -109,12 +108,12 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
     guard severalCount > 0, let entry = members[ObjectIdentifier(member)],
       entry.standing == .waiting, let line = lines[key]
     else { return nil }
-    var (low, high) = (line.head, line.queue.count)
+    var (low, high) = (0, line.queue.count)
     while low < high {
       let middle = (low + high) / 2
       if line.queue[middle].ticket < entry.ticket { low = middle + 1 } else { high = middle }
     }
-    while low > line.head {
+    while low > 0 {
       low -= 1
       if isWaiting(line.queue[low]) { return members[line.queue[low].id]?.member }
     }
@@ -134,7 +133,7 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
     var open = entry.keys.map { (key: $0, ticket: entry.ticket) }
     while let (key, ticket) = open.popLast() {
       guard let line = lines[key] else { continue }
-      var index = walked[key] ?? line.head
+      var index = walked[key] ?? 0
       while index < line.queue.count, line.queue[index].ticket < ticket {
         let place = line.queue[index]
         index += 1
@@ -162,10 +161,7 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
     for key in entry.keys {
       guard var line = lines.removeValue(forKey: key) else { continue }
       line.waitingCount -= 1
-      if line.queue.count - line.head > 2 * line.waitingCount + 16 {
-        line.queue = line.queue[line.head...].filter(isWaiting)
-        line.head = 0
-      }
+      if line.queue.count > 2 * line.waitingCount + 16 { line.queue.removeAll { !isWaiting($0) } }
       lines[key] = line
     }
   }
@@ -173,13 +169,9 @@ struct ExclusionState<Key: Hashable, Member: AnyObject> {
   /// The first waiting member in a key's line.
   private mutating func first(of key: Key) -> ObjectIdentifier? {
     guard var line = lines.removeValue(forKey: key) else { return nil }
-    while line.head < line.queue.count, !isWaiting(line.queue[line.head]) { line.head += 1 }
-    if line.head >= 64, line.head * 2 >= line.queue.count {
-      line.queue.removeFirst(line.head)
-      line.head = 0
-    }
+    while let first = line.queue.first, !isWaiting(first) { _ = line.queue.popFirst() }
     lines[key] = line
-    return line.head < line.queue.count ? line.queue[line.head].id : nil
+    return line.queue.first?.id
   }
 
   /// Grants keys that may be free to the members that are next.

@@ -159,17 +159,14 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     _ entry: Schedule.Entry, at moment: Moment, _ waiting: Schedule.Waiting,
     restoring: (() -> Bool)?
   ) -> Schedule.Arrival {
-    yieldPoint(.changeSchedule, entry.name ?? "")
-    let (arrival, move) = state.withLock { state -> (Schedule.Arrival, MovingTimer.Move) in
+    let arrival = change(at: moment, entry.name ?? "") { state -> Schedule.Arrival in
       // In one step, so that a call that cancels or replaces finds it either there or here.
       if let restoring {
         let isReplaced = entry.name.flatMap { state.schedule.entry(named: $0) } != nil
-        if isReplaced || !restoring() { return (.outdated, .none) }
+        if isReplaced || !restoring() { return .outdated }
       }
-      let arrival = state.schedule.arrive(entry, at: moment, waiting)
-      return (arrival, state.moveTimer(at: moment))
+      return state.schedule.arrive(entry, at: moment, waiting)
     }
-    apply(move)
     // Looks again, since a jump after `moment` may have come before the entry.
     if case .waits = arrival, case .date = entry.due, !clock.hasSilentJumps { change { _ in } }
     return arrival
@@ -185,14 +182,14 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
 
   /// Removes a dispatch that has ended before its time.
   private func remove(_ token: Schedule.Token) {
-    change { $0.remove(token) }
+    change { $0.schedule.remove(token) }
   }
 
   func cancel(_ name: String) -> Bool {
     let saved = dispatcher?.savedSchedules
     // First there: what an earlier process has left moves from there to here.
     let wasFound = saved?.removeFound(name) == true
-    guard let entry = change({ $0.cancel(name) }) else { return wasFound }
+    guard let entry = change({ $0.schedule.cancel(name) }) else { return wasFound }
     // A dispatch removes its row itself.
     if case .repeated = entry.member { saved?.remove(name, entry.number) }
     cancel(entry.member)
@@ -201,7 +198,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
 
   /// Ends all dispatches as cancelled, and stops the repeating schedules.
   func closed(_ dispatcher: Dispatcher) {
-    for member in change({ $0.close() }) {
+    for member in change({ $0.schedule.close() }) {
       // Saved ones go on in the next process.
       if case .dispatch(_, let saved) = member { saved?.leave() }
       cancel(member)
@@ -212,30 +209,36 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     if case .dispatch(let delay, _) = member { delay.dispatch.cancel() }
   }
 
-  /// Removes entries, which are released outside of the lock if the caller drops them.
+  // MARK: Time
+
+  /// Makes a change, and moves the timer.
+  ///
+  /// Entries that are removed are released outside of the lock if the caller drops them.
   @discardableResult
-  private func change<Result>(_ body: (inout Schedule) -> Result) -> Result {
-    let moment = clock.moment
-    yieldPoint(.changeSchedule)
+  private func change<Result>(
+    at moment: Moment? = nil, _ name: String = "", _ body: (inout State) -> Result
+  ) -> Result {
+    let moment = moment ?? clock.moment
+    yieldPoint(.changeSchedule, name)
     let (result, move) = state.withLock { state in
-      let result = body(&state.schedule)
+      let result = body(&state)
       return (result, state.moveTimer(at: moment))
     }
-    apply(move)
+    timers?.apply(move) {
+      self.timerFired()
+    } keep: { token, number in
+      state.withLock { $0.timer.keep(token, number) }
+    }
     return result
   }
-
-  // MARK: Time
 
   /// Returns whether anything begins.
   private func timerFired() -> Bool {
     let moment = clock.moment
-    yieldPoint(.changeSchedule)
-    let (due, move) = state.withLock { state in
+    let due = change(at: moment) { state in
       state.timer.fired(at: moment.elapsed)
-      return (state.schedule.takeDue(at: moment), state.moveTimer(at: moment))
+      return state.schedule.takeDue(at: moment)
     }
-    apply(move)
     for member in due { begin(member) }
     return !due.isEmpty
   }
@@ -267,14 +270,6 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
 
   private func runEnded(_ name: String) {
     state.withLock { $0.schedule.runEnded(name) }
-  }
-
-  private func apply(_ move: MovingTimer.Move) {
-    timers?.apply(move) {
-      self.timerFired()
-    } keep: { token, number in
-      state.withLock { $0.timer.keep(token, number) }
-    }
   }
 
   // MARK: Facts
