@@ -52,8 +52,7 @@ public struct ActionGroup: Sendable {
   ///   - content: The steps.
   public init(_ order: Order = .sequence, @ListBuilder<Content> _ content: () -> [Content]) {
     let content = content().flatMap(\.nodes)
-    let kind = GroupNode.Kind.group(order, continuesOnFailure: false)
-    nodes = [GroupNode(kind: kind, size: content.count + 1)] + content
+    nodes = [GroupNode(limit: order.limit, size: content.count + 1)] + content
   }
 
   /// Returns this group, in which a step that fails, is vetoed or cancelled does not keep others from running.
@@ -62,9 +61,7 @@ public struct ActionGroup: Sendable {
   /// or if an enclosing group stops.
   public func continuingOnFailure() -> ActionGroup {
     var copy = self
-    if case .group(let order, _) = nodes[0].kind {
-      copy.nodes[0].kind = .group(order, continuesOnFailure: true)
-    }
+    copy.nodes[0].continuesOnFailure = true
     return copy
   }
 
@@ -84,7 +81,7 @@ extension ListBuilder<ActionGroup.Content> {
   /// Takes a step.
   @_disfavoredOverload
   public static func buildExpression(_ step: ActionStep) -> [Element] {
-    [Element(nodes: [GroupNode(kind: .step(step.step), size: 1)])]
+    [Element(nodes: [GroupNode(step: step.step, size: 1)])]
   }
 
   /// Takes an action, as a step in mode `.async`.

@@ -6,12 +6,12 @@ final class Watchdog: InFlightWatchdog {
   private let body: (@Sendable (Diagnosis) -> Void)?
   /// Whether a timer is set, or a check under way that sets the next one.
   private let isArmed = Atomic(false)
-  private let state: Locked<State>
+  private let state = Locked(State())
+  private weak let dispatcher: Dispatcher?
 
   private struct State {
     var isCancelled = false
     var timer: TimerToken?
-    weak var dispatcher: Dispatcher?
     var stalls = StallRecord()
   }
 
@@ -21,13 +21,13 @@ final class Watchdog: InFlightWatchdog {
     }
     self.limit = limit.wholeNanoseconds
     body = report
-    state = Locked(State(dispatcher: dispatcher))
+    self.dispatcher = dispatcher
   }
 
   func cancel() {
-    let (timer, dispatcher) = state.withLock { state in
+    let timer = state.withLock { state in
       state.isCancelled = true
-      return (state.timer.take(), state.dispatcher)
+      return state.timer.take()
     }
     if let timer { dispatcher?.timers.remove(timer) }
   }
@@ -60,8 +60,8 @@ extension Watchdog {
 
   /// Looks for due stalls on a thread of the clock, and leaves the diagnosis to another thread.
   private func timerFired() {
-    let (dispatcher, isCancelled) = state.withLock { ($0.dispatcher, $0.isCancelled) }
-    guard let dispatcher, !isCancelled, let table = dispatcher.inFlightTable else { return }
+    guard let dispatcher, !state.withLock(\.isCancelled), let table = dispatcher.inFlightTable
+    else { return }
     let now = dispatcher.clock.nanoseconds
     let traces = table.all
     if traces.isEmpty { return rest(dispatcher, table) }

@@ -2,30 +2,16 @@
 ///
 /// A list rather than a tree: no operation on groups is recursive, however deep they nest.
 struct GroupNode: Sendable {
-  enum Kind: Sendable {
-    case step(GroupStep)
-    case group(ActionGroup.Order, continuesOnFailure: Bool)
-  }
-
-  var kind: Kind
+  /// Nil for a group.
+  var step: GroupStep?
+  /// The number of a group's elements that may run at once; nil for a step and for a sequence.
+  var limit: Int?
+  /// Whether the group continues after an element that has not succeeded.
+  var continuesOnFailure = false
   /// The number of list elements that it takes, with nested ones.
   let size: Int
 
-  var step: GroupStep? {
-    if case .step(let step) = kind { step } else { nil }
-  }
-
   var isStep: Bool { step != nil }
-
-  /// The number of a group's elements that may run at once; nil for a step and for a sequence.
-  var limit: Int? {
-    if case .group(let order, _) = kind { order.limit } else { nil }
-  }
-
-  /// Whether the group continues after an element that has not succeeded.
-  var continuesOnFailure: Bool {
-    if case .group(_, let continues) = kind { continues } else { false }
-  }
 }
 
 /// The work that a step dispatches, and the step that undoes it.
