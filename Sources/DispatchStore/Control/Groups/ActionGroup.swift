@@ -81,7 +81,7 @@ extension ListBuilder<ActionGroup.Content> {
   /// Takes a step.
   @_disfavoredOverload
   public static func buildExpression(_ step: ActionStep) -> [Element] {
-    [Element(nodes: [GroupNode(step: step.step, size: 1)])]
+    [Element(nodes: [GroupNode(step: step.step, undo: step.undo, size: 1)])]
   }
 
   /// Takes an action, as a step in mode `.async`.

@@ -1,6 +1,7 @@
 /// A step of a group: one dispatch.
 public struct ActionStep: Sendable {
   let step: GroupStep
+  private(set) var undo: GroupStep.Undo?
 
   /// Makes a step that dispatches an action.
   ///
@@ -59,10 +60,6 @@ public struct ActionStep: Sendable {
     _ options: DispatchOptions, _ callSite: CallSite
   ) {
     step = GroupStep(work, to: storeIdentifier, mode, options, callSite)
-  }
-
-  private init(_ step: GroupStep) {
-    self.step = step
   }
 
   /// Returns this step with an action that undoes it.
@@ -125,9 +122,10 @@ public struct ActionStep: Sendable {
     let options = ([options, .detached] as DispatchOptions).controlled {
       ($0.takesBounds, $0.endsWithStores) = (false, true)
     }
-    return ActionStep(
-      step.compensated(
-        by: GroupStep(work, to: storeIdentifier, mode ?? step.mode, options, callSite),
-        ifBegun: ifOnlyBegun))
+    var copy = self
+    copy.undo = (
+      GroupStep(work, to: storeIdentifier, mode ?? step.mode, options, callSite), ifOnlyBegun
+    )
+    return copy
   }
 }

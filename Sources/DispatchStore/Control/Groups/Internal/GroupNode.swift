@@ -4,6 +4,7 @@
 struct GroupNode: Sendable {
   /// Nil for a group.
   var step: GroupStep?
+  var undo: GroupStep.Undo?
   /// The number of a group's elements that may run at once; nil for a step and for a sequence.
   var limit: Int?
   /// Whether the group continues after an element that has not succeeded.
@@ -14,7 +15,7 @@ struct GroupNode: Sendable {
   var isStep: Bool { step != nil }
 }
 
-/// The work that a step dispatches, and the step that undoes it.
+/// The work that a step dispatches.
 final class GroupStep: Sendable {
   enum Work: Sendable {
     case ready(Ready)
@@ -26,28 +27,19 @@ final class GroupStep: Sendable {
   let mode: Dispatcher.SendMode
   let options: DispatchOptions
   let callSite: CallSite
-  let compensation: GroupStep?
-  /// Whether the step is undone, too, if it began and did not finish.
-  let isUndoneIfBegun: Bool
+
+  /// The compensation of a step, and whether it also follows if the step began and did not finish.
+  typealias Undo = (compensation: GroupStep, ifBegun: Bool)
 
   init(
     _ work: Work, to storeIdentifier: String?, _ mode: Dispatcher.SendMode,
-    _ options: DispatchOptions, _ callSite: CallSite, compensation: GroupStep? = nil,
-    isUndoneIfBegun: Bool = false
+    _ options: DispatchOptions, _ callSite: CallSite
   ) {
     self.work = work
     self.storeIdentifier = storeIdentifier
     self.mode = mode
     self.options = options.ofStep
     self.callSite = callSite
-    self.compensation = compensation
-    self.isUndoneIfBegun = isUndoneIfBegun
-  }
-
-  func compensated(by compensation: GroupStep, ifBegun: Bool) -> GroupStep {
-    GroupStep(
-      work, to: storeIdentifier, mode, options, callSite,
-      compensation: compensation, isUndoneIfBegun: ifBegun)
   }
 
   /// The work to dispatch, once the program's code has made it.

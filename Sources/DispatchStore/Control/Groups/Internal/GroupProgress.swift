@@ -31,12 +31,11 @@ final class GroupProgress: Sendable {
 
   /// Makes the work that a step, or its compensation, dispatches.
   func make(_ index: Int, compensates: Bool) -> (step: GroupStep, made: GroupStep.Made) {
-    let step = nodes[index].step.unsafelyUnwrapped
-    guard compensates else {
-      return (step, step.make { withState { $0.results(before: index) } })
+    if let (compensation, _) = nodes[index].undo, compensates {
+      return (compensation, compensation.make { withState { $0.results(of: index) } })
     }
-    let compensation = step.compensation.unsafelyUnwrapped
-    return (compensation, compensation.make { withState { $0.results(of: index) } })
+    let step = nodes[index].step.unsafelyUnwrapped
+    return (step, step.make { withState { $0.results(before: index) } })
   }
 
   /// Ends a step, or its compensation, and reports it.

@@ -109,7 +109,7 @@ final class GroupRun: Sendable {
       return ended(index, compensates, end)
     }
     // The compensation follows the step's block, even if the step has timed out before.
-    let isUndoneIfBegun = progress.nodes[index].step?.isUndoneIfBegun == true
+    let isUndoneIfBegun = progress.nodes[index].undo?.ifBegun == true
     // A dispatch without a record has ended.
     guard let dispatch = handle.dispatch, isUndoneIfBegun || !dispatch.hasEnded else {
       guarded.withLock { $0.end(index) }.resume()

@@ -296,10 +296,10 @@ struct GroupState: Sendable {
   /// The steps to compensate, in the order in which they ended.
   private func stepsToUndo(in group: Int) -> [Int] {
     let steps = (group..<end(of: group)).filter { index in
-      guard let step = nodes[index].step, step.compensation != nil, let end = ends[index],
-        end.result != nil, compensations[index] == nil
+      guard let undo = nodes[index].undo, let end = ends[index], end.result != nil,
+        compensations[index] == nil
       else { return false }
-      return isSuccess(index) || step.isUndoneIfBegun && end.hasBegun
+      return isSuccess(index) || undo.ifBegun && end.hasBegun
     }
     let inOrder = steps.sorted { places[$0] < places[$1] }
     return isPlanted(.compensatedInOrder) ? inOrder.reversed() : inOrder

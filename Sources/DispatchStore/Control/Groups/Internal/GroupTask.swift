@@ -84,12 +84,13 @@ final class GroupTask: Sendable {
 
   private nonisolated(nonsending) func run(_ index: Int, compensates: Bool) async -> Move {
     let (step, made) = progress.make(index, compensates: compensates)
+    let isUndoneIfBegun = progress.nodes[index].undo?.ifBegun == true
     let end: GroupStepEnd
     switch made {
     case .none(let known):
       end = known
     case .ready(.action(let action))
-    where compensates || !dispatchesSteps && !(step.isUndoneIfBegun && outlivesTask(step)):
+    where compensates || !dispatchesSteps && !(isUndoneIfBegun && outlivesTask(step)):
       // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task. The wait for
       // it is known before it begins: refused later, it would go on beside the next one.
       let options = dispatcher.options(
@@ -101,7 +102,8 @@ final class GroupTask: Sendable {
     case .ready(let work):
       end = await self.end(
         of: dispatcher.dispatch(
-          work, of: step, isDetachable: !dispatchesSteps, in: unit.findable), step)
+          work, of: step, isDetachable: !dispatchesSteps, in: unit.findable), step,
+        awaitingStores: isUndoneIfBegun)
     }
     noteCancellation(in: index)
     return progress.end(index, compensates: compensates, end).move
@@ -109,10 +111,10 @@ final class GroupTask: Sendable {
 
   /// Awaits a step's dispatch, which is cancelled with the task unless it outlives that.
   ///
-  /// If the step is undone once it has begun, also awaits its block. That may end after the step's time limit, or after
-  /// the wait for the step was refused.
+  /// - Parameter awaitingStores: Whether to await its block, too: the step is undone once that has begun. The block may
+  ///   end after the step's time limit, or after the wait for the step was refused.
   private nonisolated(nonsending) func end(
-    of handle: DispatchHandle, _ step: GroupStep
+    of handle: DispatchHandle, _ step: GroupStep, awaitingStores: Bool
   ) async -> GroupStepEnd {
     let outlivesTask = outlivesTask(step)
     let result = await withCancellationHandler {
@@ -123,7 +125,7 @@ final class GroupTask: Sendable {
     }
     // If the wait was refused, the dispatch is cancelled, as one that is sent would be.
     if !handle.hasEnded { handle.cancel() }
-    if step.isUndoneIfBegun { await handle.dispatch?.awaitStores() }
+    if awaitingStores { await handle.dispatch?.awaitStores() }
     return .dispatched(result, ofStores: handle.dispatch?.resultOfStores)
   }
 
