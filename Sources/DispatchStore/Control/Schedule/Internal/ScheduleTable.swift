@@ -159,7 +159,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     _ entry: Schedule.Entry, at moment: Moment, _ waiting: Schedule.Waiting,
     restoring: (() -> Bool)?
   ) -> Schedule.Arrival {
-    let arrival = change(at: moment, entry.name ?? "") { state -> Schedule.Arrival in
+    let arrival = change(at: moment, named: entry.name ?? "") { state -> Schedule.Arrival in
       // In one step, so that a call that cancels or replaces finds it either there or here.
       if let restoring {
         let isReplaced = entry.name.flatMap { state.schedule.entry(named: $0) } != nil
@@ -216,7 +216,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
   /// Entries that are removed are released outside of the lock if the caller drops them.
   @discardableResult
   private func change<Result>(
-    at moment: Moment? = nil, _ name: String = "", _ body: (inout State) -> Result
+    at moment: Moment? = nil, named name: String = "", _ body: (inout State) -> Result
   ) -> Result {
     let moment = moment ?? clock.moment
     yieldPoint(.changeSchedule, name)
