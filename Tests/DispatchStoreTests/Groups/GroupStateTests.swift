@@ -280,7 +280,7 @@ private struct DrawnRun {
       return !nodes[group].isStep && stops && !hasFinished(group)
     }
     let expected = finished.filter { step in
-      nodes[step].step?.compensation != nil && undoing.contains { range(of: $0).contains(step) }
+      nodes[step].undo != nil && undoing.contains { range(of: $0).contains(step) }
     }
     if Set(undone) != Set(expected) { faults.append("compensated: \(undone), not \(expected)") }
     if !nodes.contains(where: \.continuesOnFailure), undone != expected.reversed() {
