@@ -20,7 +20,6 @@ extension DispatchOptions {
   public static func when<Model, Action>(
     _ store: Store<Model, Action>, _ condition: @escaping @Sendable (Model) -> Bool
   ) -> DispatchOptions {
-    let condition = StoreCondition(store, condition)
-    return DispatchOptions().controlled { $0.conditions.append(condition) }
+    DispatchOptions().controlled { $0.conditions.append(StoreCondition(store, condition)) }
   }
 }

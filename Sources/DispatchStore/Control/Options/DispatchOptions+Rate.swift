@@ -59,7 +59,9 @@ extension DispatchOptions {
   }
 
   private static func rated(_ key: some Hashable & Sendable, _ rule: RateRule) -> DispatchOptions {
-    let rate = rule.period <= 0 ? nil : KeyedRate(key: TypedKey(key), rule: rule)
-    return DispatchOptions().controlled { $0.start = rate.map(LaterStart.rate) }
+    DispatchOptions().controlled {
+      $0.beginsAtOnce = rule.period <= 0
+      $0.start = $0.beginsAtOnce ? nil : .rate(KeyedRate(key: TypedKey(key), rule: rule))
+    }
   }
 }

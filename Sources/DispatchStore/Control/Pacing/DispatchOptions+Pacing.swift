@@ -26,8 +26,7 @@ extension DispatchOptions {
   public static func rateLimited(
     by limit: RateLimit, key: some Hashable & Sendable
   ) -> DispatchOptions {
-    let demand = RateDemand(limit, TypedKey(key))
-    return DispatchOptions().controlled { $0.rates.append(demand) }
+    DispatchOptions().controlled { $0.rates.append(RateDemand(limit, TypedKey(key))) }
   }
 
   /// Refuses the dispatch while a dependency fails, and tells its circuit breaker how it ends.
