@@ -261,6 +261,12 @@ struct EffectTests {
     #expect(!registration.unregister())
   }
 
+  @Test func keepsNothingForKeysThatCameAndWent() async {
+    let registration = dispatcher.register(effect: Effect(Cue.self, per: \.number) { _, _ in })
+    for number in 1...1_000 { await dispatcher.dispatch(action: Cue(number: number)).settled() }
+    while registration.registered.lines.count > 0 { await Task.yield() }
+  }
+
   @Test func aTokenUnregistersTheEffectWhenItIsReleased() async {
     let (log, free) = (log, Latch())
     let registration = dispatcher.register(

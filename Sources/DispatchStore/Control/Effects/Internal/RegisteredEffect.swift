@@ -5,7 +5,7 @@ final class RegisteredEffect: DispatchFollower {
   let effect: Effect
   let reference: DispatcherReference
   /// The lines of its runs by key; those of a long-lived effect have one line.
-  private let lines = KeyedTable<SharedEffectLine>()
+  let lines = KeyedTable<SharedEffectLine>()
   private let lastNumber = Atomic(0)
   /// Whether a run may begin: read under a line's lock, so that whoever ends that finds the run there.
   private let isOpen = Atomic(true)
@@ -116,6 +116,7 @@ final class RegisteredEffect: DispatchFollower {
       return SharedEffectLine(number, bound: bound, at: place)
     }
     run.willEnter(line)
+    yieldPoint(.beginEffect)
     return line
   }
 

@@ -31,7 +31,8 @@ final class GroupProgress: Sendable {
 
   /// Makes the work that a step, or its compensation, dispatches.
   func make(_ index: Int, compensates: Bool) -> (step: GroupStep, made: GroupStep.Made) {
-    if let (compensation, _) = nodes[index].undo, compensates {
+    if compensates {
+      let compensation = nodes[index].undo!.compensation
       return (compensation, compensation.make { withState { $0.results(of: index) } })
     }
     let step = nodes[index].step.unsafelyUnwrapped

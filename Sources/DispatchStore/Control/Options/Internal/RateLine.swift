@@ -1,6 +1,6 @@
 /// The dispatches of one key that come at a rate.
 ///
-/// Ends with its interval, whose timer keeps it.
+/// Lives until its interval has ended, whose timer keeps it, and the dispatches that waited at it.
 final class RateLine: Sendable {
   private let place: KeyedPlace
   private let state = Locked(State())

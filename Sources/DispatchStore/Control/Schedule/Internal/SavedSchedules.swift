@@ -287,7 +287,8 @@ final class SavedSchedules: Sendable {
   /// Returns what an earlier process has left pending, in the order of its times; `takePending` takes it once it is
   /// scheduled.
   ///
-  /// Leaves, with a warning, what is for a store or a dispatcher that is not there.
+  /// Leaves, with a warning, what is for a store or a dispatcher that is not there. What can't be decoded becomes a dead
+  /// letter.
   func resume() -> [ScheduleRecord<any ActionType>] {
     state.withLock { $0.isResumed = true }
     takeLetters(undecoded: true)
