@@ -126,6 +126,9 @@ package enum Transition: String, Sendable {
   case detach = "detach"
   case takeStep = "take a step"
 
+  // The program, once a call has returned: it may be at objects of its own before its next call
+  case goOn = "go on after a call"
+
   // The simulation itself
   case begin = "begin"
   case lock = "come to a lock"

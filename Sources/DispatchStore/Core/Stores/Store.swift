@@ -57,6 +57,7 @@ public final class Store<Model: Sendable, Action: ActionType>: StoreType {
   public var model: Model {
     let thread = ThreadState.current
     yieldPoint(.read, on: thread, identifier)
+    defer { yieldPoint(.goOn, on: thread, identifier) }
     if let published = storage.publishedToRead(on: thread) { return published.read() }
     if thread.isInSection {
       AtomicStep.checkRead(of: storage, on: thread)

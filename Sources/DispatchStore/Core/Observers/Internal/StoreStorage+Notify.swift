@@ -65,6 +65,7 @@ extension StoreStorage: DeliveryTurn {
     lock.unlock()
     carryOut(turn, kept, on: thread)
     waitForObservers(kept, on: thread)
+    yieldPoint(.goOn, on: thread, identifier)
   }
 
   /// Decides who delivers a commit; called under the lock of the commit.
@@ -212,6 +213,7 @@ extension StoreStorage: DeliveryTurn {
     yieldPoint(.notify, on: thread, identifier)
     deliver(change, to: read, on: thread)
     finishNotifying(after: read, on: thread)
+    yieldPoint(.goOn, on: thread, identifier)
   }
 
   /// Makes one delivery and those that were left behind it, then passes the turn on.

@@ -82,6 +82,7 @@ extension Dispatcher {
         DispatchSubject(action(), to: storeIdentifier), mode, options, completion, callSite,
         on: thread)
     }
+    defer { yieldPoint(.goOn, on: thread) }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
     return enqueue(
       action(), along: route, to: storeIdentifier, mode, options, completion, callSite, on: thread)
@@ -120,6 +121,7 @@ extension Dispatcher {
       }
       return makeInSection(subject, mode, options, completion, callSite, on: thread)
     }
+    defer { yieldPoint(.goOn, on: thread) }
     let dispatch = pool.makeDispatch(on: thread)
     let acceptance = route(to: WorkAcceptance.self, identifier: nil, on: thread)
     setUp(dispatch, to: acceptance, mode, options, completion, callSite, on: thread)

@@ -145,6 +145,7 @@ class StoreStorage: @unchecked Sendable {
     version &+= 1
     thread.exclusive = nil
     lock.unlock()
+    yieldPoint(.goOn, on: thread, identifier)
   }
 
   /// Ends the exclusive section after a reduction: as a commit, unless the reducer has declared that it changed
@@ -157,6 +158,7 @@ class StoreStorage: @unchecked Sendable {
     version &+= 1
     thread.exclusive = nil
     lock.unlock()
+    yieldPoint(.goOn, on: thread, identifier)
   }
 
   /// Begins the exclusive section to read the model in place.
@@ -182,6 +184,7 @@ class StoreStorage: @unchecked Sendable {
     thread.exclusive = nil
     lock.unlock()
     thread.endSection()
+    yieldPoint(.goOn, on: thread, identifier)
   }
 
   /// Begins the exclusive section for a commit that may have to be delivered.
