@@ -29,6 +29,8 @@
     private var began = Duration.zero
     /// When statements were sent last, by the client's clock.
     private(set) var lastExchange = Duration.zero
+    /// A time, by the client's clock, before the statements that renewed the lease last were sent.
+    private var renewed = Duration.zero
     /// The owner in the last transaction whose reply was lost.
     ///
     /// Even if it was not committed at the last look, it may be later: what was sent on the lost connection can still be
@@ -205,11 +207,12 @@
 
     package func commit() throws {
       // The lease that the comparison has renewed is partly over.
-      let isPartlyOver = client.now - began > lease / 3
+      let now = client.now
+      let isPartlyOver = now - began > lease / 3
       let renewal = PostgreSQLStatement.renew(partition: place.partition, lease: lease)
       _ = try send(
         "committing a transaction", (isPartlyOver ? [renewal] : []) + [.commit], commits: true)
-      transaction = nil
+      (transaction, renewed) = (nil, isPartlyOver ? now : began)
     }
 
     package func rollback() {
@@ -218,20 +221,29 @@
       self.transaction = nil
       guard let connection, transaction.hasBegun || connection.isInTransaction else { return }
       // What the comparison has renewed is undone, and the transaction may be tried again for longer than the lease.
-      let renewal = keepingLease(of: transaction.owner.epoch)
-      if (try? connection.run([.rollback, renewal])) == nil { self.connection = nil }
+      keepLease(of: transaction.owner.epoch, after: [.rollback], on: connection)
     }
 
     package func keepLease() {
-      // The renewals of an idle owner come earlier.
-      guard transaction == nil, client.now - lastExchange > lease * 3 / 4 else { return }
+      guard transaction == nil, client.now - renewed > lease / 3 else { return }
       guard let connection, let epoch else { return }
-      if (try? connection.run(keepingLease(of: epoch))) == nil { self.connection = nil }
-      lastExchange = client.now
+      keepLease(of: epoch, on: connection)
     }
 
-    private func keepingLease(of epoch: Int64) -> PostgreSQLStatement {
-      .keepLease(partition: place.partition, epoch: epoch, holder, lease: lease)
+    private func keepLease(
+      of epoch: Int64, after first: [PostgreSQLStatement] = [],
+      on connection: any PostgreSQLConnection
+    ) {
+      let now = client.now
+      let renewal = PostgreSQLStatement.keepLease(
+        partition: place.partition, epoch: epoch, holder, lease: lease)
+      if let results = try? connection.run(first + [renewal]) {
+        // None if somebody has the row: the next call tries again.
+        if results[first.count].rowCount == 1 { renewed = now }
+      } else {
+        self.connection = nil
+      }
+      lastExchange = client.now
     }
 
     /// Sends what is pending, and then a statement whose result is needed now.

@@ -228,7 +228,8 @@
       case .takeOver(_, let holder, let lease): return try takeOver(holder, lease)
       case .fence(_, let owner, let holder, let lease): return try fence(owner, holder, lease)
       case .renew(_, let lease): content!.leaseEnd = server.now + lease
-      case .keepLease(_, let epoch, let holder, let lease): keepLease(epoch, holder, lease)
+      case .keepLease(_, let epoch, let holder, let lease):
+        return keepLease(epoch, holder, lease)
       case .readOwner(_, let locks):
         if locks { try lockRow() }
         return SimulatedRows(["\(seen.owner.epoch)", "\(seen.owner.group)", seen.holder])
@@ -281,11 +282,12 @@
       return SimulatedRows()
     }
 
-    private func keepLease(_ epoch: Int64, _ holder: String, _ lease: Duration) {
+    private func keepLease(_ epoch: Int64, _ holder: String, _ lease: Duration) -> SimulatedRows {
       let isOwner = seen.owner.epoch == epoch && seen.holder == holder
-      guard isOwner, server.rowHolder == nil else { return }
+      guard isOwner, server.rowHolder == nil else { return SimulatedRows() }
       (server.rowHolder, content) = (self, server.saved)
       content!.leaseEnd = server.now + lease
+      return SimulatedRows(["off"])
     }
 
     private func release(_ epoch: Int64, _ holder: String) throws(PostgreSQLFailure) {

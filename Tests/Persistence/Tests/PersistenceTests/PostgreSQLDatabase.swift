@@ -42,12 +42,16 @@ struct Database {
   }
 
   /// A driver whose statements a closure sees before they are sent; it may fail in place of the server.
+  ///
+  /// - Parameter now: The driver's clock; nil for the system's.
   func driver(
     waits: Bool = false, settings: PostgreSQLSettings = PostgreSQLSettings(),
+    now: (@Sendable () -> Duration)? = nil,
     watch: @escaping @Sendable ([PostgreSQLStatement]) throws(PostgreSQLFailure) -> Void
   ) -> PostgreSQLDriver {
     let place = PostgreSQLPlace(url: url, partition: "main")
-    let client = WatchedClient(client: LibPQClient(place: place, settings: settings), watch: watch)
+    let client = WatchedClient(
+      client: LibPQClient(place: place, settings: settings), clock: now, watch: watch)
     return PostgreSQLDriver(client, place, lease: settings.lease, waits: waits)
   }
 
@@ -74,11 +78,12 @@ struct Database {
 
 private struct WatchedClient: PostgreSQLClient {
   let client: LibPQClient
+  let clock: (@Sendable () -> Duration)?
   let watch: @Sendable ([PostgreSQLStatement]) throws(PostgreSQLFailure) -> Void
 
   var holder: String { client.holder }
   func isDead(_ holder: PostgreSQLHolder) -> Bool { client.isDead(holder) }
-  var now: Duration { client.now }
+  var now: Duration { clock?() ?? client.now }
 
   func pause(for time: Duration) { client.pause(for: time) }
 

@@ -137,6 +137,32 @@ struct PostgreSQLTakeOverTests {
     try await next.close()
   }
 
+  /// The lease counts from the statement that renews it, and not from a reply that comes late.
+  @Test func anOwnerRenewsItsLeaseAfterASlowCommitAndAgainIfSomebodyHadTheRow() throws {
+    let (now, renewals) = (Locked(Duration.zero), Locked(0))
+    let driver = database.driver(now: { now.withLock(\.self) }) { statements in
+      for statement in statements {
+        switch statement {
+        case .commit: now.withLock { $0 += .seconds(4) }
+        case .keepLease: renewals.withLock { $0 += 1 }
+        default: break
+        }
+      }
+    }
+    let opened = try Opened(driver)
+    try opened.group { _ in }
+    for _ in 0..<2 { driver.keepLease() }
+    #expect(renewals.withLock(\.self) == 1)
+    let stalled = try StalledTransaction(database)
+    now.withLock { $0 += .seconds(4) }
+    for _ in 0..<2 { driver.keepLease() }
+    #expect(renewals.withLock(\.self) == 3)
+    try database.psql("SELECT pg_terminate_backend(\(stalled.process), 5000)")
+    for _ in 0..<2 { driver.keepLease() }
+    #expect(renewals.withLock(\.self) == 4)
+    withExtendedLifetime(stalled) {}
+  }
+
   /// It may be tried again for longer than the lease.
   @Test func anOwnerWhoseTransactionFailsKeepsItsLease() throws {
     let first = try Opened(database.driver())

@@ -20,7 +20,7 @@ package protocol PersistenceDriver: AnyObject, Sendable {
   /// The time without a group after which an empty one renews the owner's lease; nil if there is no lease.
   var leaseRenewal: Duration? { get }
 
-  /// Renews the lease if it is nearly over; called with each row that is encoded, also before the transaction begins.
+  /// Renews the lease if it is partly over; called with each row that is encoded, also before the transaction begins.
   func keepLease()
 
   /// Begins a transaction.
