@@ -7,7 +7,8 @@ import Testing
 @testable import DispatchStorePersistence
 
 private struct Notes: ModelType, Codable { var all = TrackedDictionary<Int, Int>() }
-private struct Add: ActionType {}
+private struct Sum: ModelType, Codable { var value = 0 }
+private struct Add: CodableAction {}
 
 /// What the present owner, the former one and those who wait notice of each other.
 @Suite("PostgreSQL: taking over", .serialized, .timeLimit(.minutes(1)))
@@ -162,6 +163,26 @@ struct PostgreSQLTakeOverTests {
     for _ in 0..<2 { driver.keepLease() }
     #expect(renewals.withLock(\.self) == 4)
     withExtendedLifetime(stalled) {}
+  }
+
+  /// Here the row of the model takes long, and the row of the key comes after it.
+  @Test func anOwnerKeepsItsLeaseWhileItEncodesKeys() async throws {
+    let (now, renewals) = (Locked(Duration.zero), Locked(0))
+    let driver = database.driver(now: { now.withLock(\.self) }) { statements in
+      for case .keepLease in statements { renewals.withLock { $0 += 1 } }
+    }
+    let coder = WatchedCoder { now.withLock { $0 += .seconds(4) } }
+    let persistence = try await Persistence(
+      PersistenceDatabase { driver }, coder: coder, actions: ActionCoder(Add.self))
+    let dispatcher = Dispatcher(name: "shop", persistence: persistence)
+    let store = Store<Sum, HandledAction>(identifier: "sum", model: Sum()) {
+      On(Add.self) { sum, _ in sum.value += 1 }
+    }
+    try await dispatcher.register(store: store, persisted: .model)
+    let result = await dispatcher.send(Add(), options: .idempotencyKey("a")).result
+    #expect(result.isSuccess)
+    try await persistence.close()
+    #expect(renewals.withLock(\.self) > 0)
   }
 
   /// It may be tried again for longer than the lease.

@@ -64,7 +64,7 @@ extension Persistence {
     case .group(let commitNumber):
       do {
         let rows = try batches.map { try $0.rows() }
-        let work = try further.encoded(by: companionEncoder, for: writer.driver.description)
+        let work = try further.encoded(by: companionEncoder, for: writer.driver)
         writer.current = .group(
           Writer.Group(commitNumber: commitNumber, batches: batches, rows: rows, work: work))
       } catch {

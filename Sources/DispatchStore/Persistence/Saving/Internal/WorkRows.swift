@@ -27,14 +27,17 @@ struct WorkRows {
 
   /// Encodes the rows, outside of locks, in the order of their keys.
   ///
-  /// - Parameter database: The database, for messages.
-  func encoded(by encoder: CompanionEncoder, for database: String) throws -> EncodedRows {
+  /// - Parameter driver: The database that they are for, whose lease is kept meanwhile.
+  func encoded(
+    by encoder: CompanionEncoder, for driver: any PersistenceDriver
+  ) throws -> EncodedRows {
     let changed = changed.sorted { ($0.key.part, $0.key.key) < ($1.key.part, $1.key.key) }
     return EncodedRows(
       changed: try changed.map { row, value in
         let data = try value.map { value in
-          try RowCoder.row({ try value.encoded(by: encoder) }) {
-            "\(database): \(value.description)"
+          driver.keepLease()
+          return try RowCoder.row({ try value.encoded(by: encoder) }) {
+            "\(driver.description): \(value.description)"
           }
         }
         return (row, data)
