@@ -62,8 +62,8 @@
     ) throws {
       let action = "reading the rows of store \(number)"
       var last: String?
-      // The size of the rows is known once some are there.
-      var limit = 100
+      // The size of the rows is known once some are there, and the next ones may be larger.
+      var limit = 8
       while true {
         // Until it has analysed the table, the server takes few rows for the store's, and would sort all of them for each
         // page.
@@ -81,7 +81,8 @@
           if client.now - lastExchange > lease / 8 { _ = try run(.lastPart(store: number), action) }
         }
         if rows.rowCount < limit { return }
-        limit = max(min(Self.page.rows, Self.page.bytes * limit / max(bytes, 1)), 1)
+        let fitting = Self.page.bytes * limit / max(bytes, 1)
+        limit = max(min(Self.page.rows, fitting, limit * 4), 1)
       }
     }
 

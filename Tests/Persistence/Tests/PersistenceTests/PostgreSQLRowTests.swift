@@ -163,7 +163,11 @@ struct PostgreSQLRowTests {
   }
 
   @Test func areReadInPages() throws {
-    let opened = try Opened(database.driver())
+    let pages = Locked(0)
+    let driver = database.driver { statements in
+      for case .rows in statements { pages.withLock { $0 += 1 } }
+    }
+    let opened = try Opened(driver)
     let store = try opened.store()
     for base in [0, 6_000] {
       try opened.group { driver in
@@ -175,25 +179,32 @@ struct PostgreSQLRowTests {
     let rows = try opened.rows(store)
     #expect(rows.count == 12_000)
     #expect(rows.allSatisfy { Data($0.key.utf8) == $0.value })
+    #expect((2...10).contains(pages.withLock(\.self)))
   }
 
   /// While a page is on its way, the server ends idle transactions of a database that the rows are copied to.
   @Test func largeOnesAreReadInSmallPages() throws {
-    let largest = Locked(0)
+    let limits = Locked<[Int]>([])
     let driver = database.driver { statements in
-      for case .rows(_, _, _, let limit) in statements {
-        largest.withLock { $0 = max($0, limit) }
-      }
+      for case .rows(_, _, _, let limit) in statements { limits.withLock { $0.append(limit) } }
     }
     let opened = try Opened(driver)
     let store = try opened.store()
+    // One small row among large ones does not make the next page large.
+    let sizes = (0..<40).map { $0 == 20 ? 1 : 1 << 20 }
     try opened.group { driver in
-      for number in 0..<300 {
-        try driver.save(Data(count: 50 << 10), at: row("\(number)"), ofStore: store)
+      for (number, size) in sizes.enumerated() {
+        try driver.save(Data(count: size), at: row("\(number + 10)"), ofStore: store)
       }
     }
-    #expect(try opened.rows(store).count == 300)
-    #expect((1...100).contains(largest.withLock(\.self)))
+    #expect(try opened.rows(store).count == 40)
+    var rest = sizes[...]
+    let pages = limits.withLock(\.self).map { limit in
+      defer { rest = rest.dropFirst(limit) }
+      return rest.prefix(limit).reduce(0, +)
+    }
+    #expect(rest.isEmpty && pages[0] <= 8 << 20)
+    #expect(pages.dropFirst().allSatisfy { $0 <= 4 << 20 })
   }
 
   /// During one statement that takes longer than the lease, another process could take over.
