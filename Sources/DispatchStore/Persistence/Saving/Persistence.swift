@@ -276,7 +276,7 @@ public final class Persistence: Sendable {
   ///
   /// - Parameters:
   ///   - identifier: Claimed for the deletion of its store, if it is not nil.
-  ///   - failed: Called if the work has failed, before anything else is written.
+  ///   - failed: Called if the work has failed, before anything else is written; not if it was refused.
   func perform<Value: Sendable>(
     _ body: @escaping @Sendable (any PersistenceDriver) throws -> Value,
     claiming identifier: String? = nil, failed: @escaping @Sendable () -> Void = {}

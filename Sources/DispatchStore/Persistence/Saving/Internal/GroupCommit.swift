@@ -54,7 +54,7 @@ struct GroupCommit {
   private(set) var heldBack = WaitingLine<HeldStart>()
   private let limits: PersistenceLimits
   /// The size of the unsaved rows, estimated.
-  private(set) var bytesPerCommit = 256
+  private var bytesPerCommit = 256
 
   init(_ limits: PersistenceLimits) { self.limits = limits }
 
