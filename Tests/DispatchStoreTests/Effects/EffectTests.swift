@@ -262,7 +262,8 @@ struct EffectTests {
   }
 
   @Test func keepsNothingForKeysThatCameAndWent() async {
-    let registration = dispatcher.register(effect: Effect(Cue.self, policy: .serial, per: \.number) { _, _ in })
+    let registration = dispatcher.register(
+      effect: Effect(Cue.self, policy: .serial, per: \.number) { _, _ in })
     for number in 1...1_000 { await dispatcher.dispatch(action: Cue(number: number)).settled() }
     while registration.registered.lines.count > 0 { await Task.yield() }
   }
