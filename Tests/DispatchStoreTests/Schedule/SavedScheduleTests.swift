@@ -16,16 +16,6 @@ private struct Secret: ActionType {}
 /// Holds its lane until something is recorded.
 private struct Hold: ActionType { let end: Recorder<Int> }
 
-/// Calls a closure when it is decoded.
-private struct Hooked: CodableAction {
-  @TaskLocal static var hook: @Sendable () -> Void = {}
-
-  init() {}
-  init(from decoder: any Decoder) throws { Self.hook() }
-  func encode(to encoder: any Encoder) throws { _ = encoder.container(keyedBy: Key.self) }
-  private enum Key: CodingKey {}
-}
-
 /// Calls a closure when it is released.
 private final class Farewell: CodableAction {
   static let hook = Locked<(@Sendable () -> Void)?>(nil)
@@ -80,7 +70,6 @@ private struct Office {
         }
         On(CleanUp.self) { log, _ in log.cleaned += 1 }
         On(Secret.self) { _, _ in }
-        On(Hooked.self) { _, _ in }
         Perform(Hold.self) { hold, _ in _ = await hold.end.first(1) }
         Perform(Linger.self) { _, context in
           lingers.record(1)
@@ -634,22 +623,18 @@ struct SavedScheduleTests {
 
   @Test(arguments: Meanwhile.allCases)
   private func thatAreResumedGiveWayToWhatComesMeanwhile(_ meanwhile: Meanwhile) async throws {
-    let actions = ActionCoder(Hooked.self, Remind.self, CleanUp.self)
-    let first = try await Office(database, clock, actions: actions)
-    first.dispatcher.dispatch(Hooked(), options: .delayed(by: .seconds(10), name: "r"))
+    let first = try await Office(database, clock)
+    first.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: "r"))
     try await first.persistence.flush()
     database.crash()
-    let next = try await Office(database, clock, actions: actions, resumes: false)
-    // Called as `resumeWork()` decodes the action.
-    let hook: @Sendable () -> Void = { [dispatcher = next.dispatcher] in
-      switch meanwhile {
-      case .another:
-        dispatcher.dispatch(Remind(order: 2), options: .delayed(by: .seconds(5), name: "r"))
-      case .repeating: dispatcher.every(.seconds(5), name: "r", perform: CleanUp())
-      case .cancelled: #expect(dispatcher.cancelScheduled(named: "r"))
-      }
+    let next = try await Office(database, clock, resumes: false)
+    switch meanwhile {
+    case .another:
+      next.dispatcher.dispatch(Remind(order: 2), options: .delayed(by: .seconds(5), name: "r"))
+    case .repeating: next.dispatcher.every(.seconds(5), name: "r", perform: CleanUp())
+    case .cancelled: #expect(next.dispatcher.cancelScheduled(named: "r"))
     }
-    Hooked.$hook.withValue(hook) { next.dispatcher.resumeWork() }
+    next.dispatcher.resumeWork()
     #expect(
       next.dispatcher.scheduled.map { "\($0.actions[0])" }
         == (meanwhile == .cancelled
