@@ -45,13 +45,14 @@ func openBilling(_ path: String) async throws -> (Dispatcher, Persistence) {
   return (Dispatcher(name: "billing", persistence: persistence), persistence)
 }
 
-/// From anywhere: an invoice in a week, saved once this returns; throws if the dispatcher drains.
+/// From anywhere: an invoice in a week, saved once this returns; throws if it is refused.
 func issueLater(
   _ invoice: Int, by dispatcher: Dispatcher, savedIn persistence: Persistence
 ) async throws {
   let issue = dispatcher.dispatch(
     Issue(invoice: invoice),
     options: [.delayed(by: .seconds(7 * 86_400), name: "invoice \(invoice)"), .detached])
-  try issue.resultIfEnded?.get()  // It may have been refused, which `flush()` does not tell.
+  // `flush()` does not tell that it was refused. One that only ends as cancelled, in a drain, is saved.
+  if let refusal = issue.resultIfEnded?.dispatchError { throw refusal }
   try await persistence.flush()
 }
