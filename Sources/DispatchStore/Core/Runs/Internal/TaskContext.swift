@@ -1,15 +1,15 @@
 import Synchronization
 
-/// The context of an `async` block, or of a follower of a dispatch, in its task and in tasks made there.
+/// The context of an `async` block, of a follower, or of a group's steps, in its task and in tasks made there.
 final class TaskContext: DispatchContext, @unchecked Sendable {
   // because `address` is atomic, and all else is constant
   /// Nil for a follower or a group.
   private let storeRun: StoreRun?
-  /// The number of its dispatcher.
+  /// The number of the dispatcher of a follower or a group; nil for a block.
   private let dispatcher: UInt64?
-  /// The dispatch that represents it.
-  private let following: Dispatch?
-  /// The sleeps of its run, if a test waits for it.
+  /// The dispatch that represents a follower or a group; nil for a block.
+  private let standIn: Dispatch?
+  /// The sleeps of the run, if a test waits for it.
   let sleeps: VirtualSleeps?
   private let caller: DispatchContext?
   private let ownJobScheduler: Scheduler?
@@ -21,7 +21,7 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   init(
     _ storeRun: StoreRun, of dispatch: Dispatch, at scheduler: Scheduler, holdsUpMainQueue: Bool
   ) {
-    (dispatcher, following, sleeps) = (nil, nil, nil)
+    (dispatcher, standIn, sleeps) = (nil, nil, nil)
     self.storeRun = storeRun
     caller = dispatch.caller
     ownJobScheduler =
@@ -42,7 +42,7 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     at jobScheduler: Scheduler?, sleeps: VirtualSleeps?
   ) {
     self.dispatcher = dispatcher.number
-    (following, self.caller, self.sleeps) = (dispatch, caller, sleeps)
+    (standIn, self.caller, self.sleeps) = (dispatch, caller, sleeps)
     (storeRun, isOnMainQueue, ownJobScheduler) = (nil, false, jobScheduler)
     super.init()
     ofAll = caller?.holdUps ?? []
@@ -55,7 +55,7 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     return dispatch.hasEnded ? nil : dispatcher
   }
 
-  override var dispatch: Dispatch { following ?? storeRun.unsafelyUnwrapped.dispatch }
+  override var dispatch: Dispatch { standIn ?? storeRun.unsafelyUnwrapped.dispatch }
   override var owner: StoreRun? { storeRun }
   override var outer: DispatchContext? { caller }
   override var isOfBlock: Bool { true }
