@@ -254,14 +254,15 @@ struct RoundState {
     _modify { yield &entries[index].run }
   }
 
-  /// Makes a transition of the run of a store that is under way; nil if it is not, or not in that attempt.
+  /// Makes a transition of the run of a store; returns nil, without one, if the store is not under way.
   ///
-  /// So reports of former attempts are ignored.
+  /// - Parameter attempt: The attempt that a report is about: reports of former ones are ignored.
   mutating func update<Result>(
     _ index: Int, of attempt: Int? = nil, _ transition: (inout StoreRunState) -> Result
   ) -> Result? {
-    let present = entries[index].attempt
-    guard case .underWay = entries[index].phase, attempt ?? present == present else { return nil }
+    guard case .underWay = entries[index].phase,
+      attempt == nil || attempt == entries[index].attempt
+    else { return nil }
     return transition(&entries[index].run)
   }
 
