@@ -70,7 +70,7 @@ final class DispatchDetails: @unchecked Sendable {
   }
 
   func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {
-    state.withLock { body(&$0) }
+    state.withLock(body)
   }
 
   /// Whether its steps run in its caller's task.
