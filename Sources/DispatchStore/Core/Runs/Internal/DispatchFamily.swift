@@ -47,7 +47,9 @@ final class DispatchFamily: @unchecked Sendable {
   }
 }
 
-/// The state that a new dispatch inherits from the dispatch of its block; a follower is not cancelled with that.
+/// The state that a new dispatch inherits from the dispatch of its block.
+///
+/// A follower ignores `isCancelled`.
 struct Inheritance {
   var isCancelled = false
   var hasTimedOut = false
