@@ -222,14 +222,16 @@ package enum WaitGraph {
     search(around: dispatch, holdUps(of: context).intersection(.taskThread)).ring
   }
 
-  /// Searches the ring around a dispatch, and without one the dispatch that must overtake others, if you ask for it.
+  /// Searches for the ring around a dispatch.
+  ///
+  /// - Parameter overtaking: Whether to search for the dispatch that must overtake others, if there is no ring.
   private static func search(
     around dispatch: Dispatch, _ holdUps: HoldUps, overtaking: Bool = false
   ) -> (ring: WaitRing?, overtaking: Dispatch?) {
     yieldPoint(.enterWait, dispatch.id.description)
     return records.withLock { records -> (WaitRing?, Dispatch?) in
-      // A search of any dispatch that waits for it has reached it. If nothing does, it is in no ring. So a long chain is not
-      // searched for each of its links.
+      // Each dispatch that waits for this one has reached it by a search. If none has, it is in no ring. So a long
+      // chain is not searched for each of its links.
       guard dispatch.makeDetails().isReached else { return (nil, nil) }
       let held = HeldUps(HeldUp(dispatch: dispatch, part: nil, blocksSteps: false))
       var search = records.search(for: held, holdUps)
