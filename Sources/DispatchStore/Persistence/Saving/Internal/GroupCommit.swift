@@ -53,7 +53,7 @@ struct GroupCommit {
   /// Dispatches that may start once fewer commits are unsaved.
   private(set) var heldBack = WaitingLine<HeldStart>()
   private let limits: PersistenceLimits
-  /// The size of the unsaved rows, estimated.
+  /// The size of the rows of one unsaved commit, estimated from those that were saved last.
   private var bytesPerCommit = 256
 
   init(_ limits: PersistenceLimits) { self.limits = limits }
