@@ -185,8 +185,8 @@ extension Persistence {
         guard isFree || isPlanted(.registeredTwice) else { return .alreadyRegistered(identifier) }
         if let errand, let failure = state.commit.add(errand) { return failure }
         present?.isReplaced = true
-        record?.isBeginning = true
         if let record {
+          record.isBeginning = true
           lookedAt = state.add(record)
         } else {
           state.records[identifier] = nil

@@ -65,7 +65,9 @@ public final class Persistence: Sendable {
       weak let deliveries: SavedDeliveries?
     }
 
-    /// Returns those that it has looked at, to be released outside of locks: they keep the persistence.
+    /// Adds a record.
+    ///
+    /// - Returns: The others that it has looked at, to be released outside of locks: they keep the persistence.
     mutating func add(_ new: PersistedRecord) -> [String: PersistedRecord] {
       var present: [String: PersistedRecord] = [:]
       // Seldom, so that a registration does not cost time for each of the others.
@@ -78,7 +80,9 @@ public final class Persistence: Sendable {
       return present
     }
 
-    /// Returns those that it has looked at, to be released outside of the lock: they keep closures of the user's.
+    /// Adds the calls of an observer.
+    ///
+    /// - Returns: The others that it has looked at, to be released outside of locks: they keep closures of the user's.
     mutating func add(_ new: SavedDeliveries) -> [SavedDeliveries] {
       var present: [SavedDeliveries] = []
       // Seldom, so that an observer does not cost time for each of the others.
