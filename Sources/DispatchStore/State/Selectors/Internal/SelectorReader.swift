@@ -6,9 +6,10 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
   // because `last` has a lock, and `storage` is set once
   private let node: TypedSelectorNode<Value>
   private weak let storage: StoreStorage?
-  /// The evaluation for the last change: the store's, which all share who select, or an own one.
+  /// The evaluation for the last change, and the roots that were read for it.
   ///
-  /// And the roots that were read for it: otherwise their last reference may be released in the next commit's section.
+  /// The evaluation is the store's, shared by all who select, or this reader's own. If the roots were not kept, the
+  /// next commit could release their last reference in its exclusive section.
   // Only one call at a time uses it. The lock is for Thread Sanitizer, which does not know the queues.
   private let last = Locked<(evaluation: SelectorEvaluation, roots: SelectorRoots)?>(nil)
 
@@ -58,7 +59,6 @@ final class SelectorReader<Value: Sendable>: @unchecked Sendable {
 
   private func set(_ new: SelectorEvaluation, _ roots: SelectorRoots) {
     // Released outside the lock, because releasing the program's values may run its code.
-    let replaced = last.exchange((new, roots))
-    withExtendedLifetime(replaced) {}
+    withExtendedLifetime(last.exchange((new, roots))) {}
   }
 }
