@@ -12,8 +12,8 @@ public struct PersistedForm<Model: Sendable & Codable>: Sendable {
   ///
   /// A dictionary that you assign as a whole is compared with all of its saved rows; `replaceContents(with:)` is faster.
   ///
-  /// Name stored properties without `didSet` or `willSet`. Any other is set whenever the model is saved, loaded, or changed by
-  /// an atomic action, and what its code changes is saved, too.
+  /// Name stored properties without `didSet` or `willSet`. Any other is set whenever the model is saved, loaded, or
+  /// changed by an atomic action, and what its code changes is saved, too.
   ///
   /// - Precondition: Each dictionary is named once, and is in no object.
   public static func elements<each Key: PersistentKey, each Value: Sendable & Codable>(

@@ -56,7 +56,7 @@ public struct DatabaseTransaction: ~Copyable {
   ///
   ///     try transaction.execute("INSERT INTO mail (order_id, text) VALUES (?, ?)", order.id, text)
   ///
-  /// Pass values as parameters: with SQLite the text is prepared once then, and kept.
+  /// Pass values as parameters: SQLite then prepares the text once, and keeps it.
   @discardableResult
   public func execute(_ sql: String, _ values: (any DatabaseValueConvertible)...) throws -> Int {
     try driver.execute(sql, values.map(\.databaseValue))
