@@ -7,7 +7,9 @@ import Synchronization
 /// ends.
 @usableFromInline
 struct ThreadState {
-  /// The fields; those that are used in many places, or in a certain way, are reached by the members below.
+  /// The fields.
+  ///
+  /// If a member below reaches a field, use that: it keeps the field's rules, or many places need it.
   let fields: UnsafeMutablePointer<Fields>
 
   struct Fields {
