@@ -29,7 +29,9 @@
     private var began = Duration.zero
     /// When statements were sent last, by the client's clock.
     private(set) var lastExchange = Duration.zero
-    /// A time, by the client's clock, before the statements that renewed the lease last were sent.
+    /// When the lease was renewed last, by the client's clock.
+    ///
+    /// Read before the statements were sent, so that the lease ends no earlier at the server.
     private var renewed = Duration.zero
     /// The owner in the last transaction whose reply was lost.
     ///
