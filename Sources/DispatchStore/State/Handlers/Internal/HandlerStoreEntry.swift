@@ -29,7 +29,9 @@ final class HandlerStoreEntry<Model: Sendable>: TypedStoreEntry<Model, HandledAc
 }
 
 extension HandlerTable {
-  /// Returns an action that has no wrapping yet with its handler, as the reducer gets it.
+  /// Wraps an action with its handler, as the reducer gets it.
+  ///
+  /// - Parameter base: The action, without a wrapping.
   fileprivate func handled(_ base: any ActionType) -> HandledAction {
     HandledAction(base, handler: handler(for: type(of: base)))
   }
