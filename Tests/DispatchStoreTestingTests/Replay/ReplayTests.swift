@@ -38,6 +38,14 @@ private func register(at dispatcher: Dispatcher, time: @escaping @Sendable () ->
     }.undoesInPlace(\.all))
 }
 
+/// A hook that dispatches an audit after each order.
+private func registerAudits(at dispatcher: Dispatcher) {
+  dispatcher.register(
+    .after(Place.self) { _, run in
+      _ = run.dispatch.dispatcher.dispatch(Audit(), mode: .async)
+    })
+}
+
 private struct PaidAndCancelled: Error {}
 private struct NotShippedOnce: Error {}
 
@@ -624,10 +632,7 @@ struct ReplayTests {
   func awaitWhatAHookDispatches(beforeAnother isBeforeAnother: Bool) async throws {
     // Without the wait, the payment would commit before the audit, or the log would be read before it.
     @Sendable func register(at dispatcher: Dispatcher) {
-      dispatcher.register(
-        .after(Place.self) { _, run in
-          _ = run.dispatch.dispatcher.dispatch(Audit(), mode: .async)
-        })
+      registerAudits(at: dispatcher)
       dispatcher.register(
         store: Store(identifier: "journal", model: [String]()) {
           On(Place.self) { journal, _ in journal.append("place") }
@@ -653,10 +658,7 @@ struct ReplayTests {
 
   @Test func reportNoDifferenceIfTheyAreCancelled() async throws {
     @Sendable func register(at dispatcher: Dispatcher, _ entered: Latch, _ goOn: Latch) {
-      dispatcher.register(
-        .after(Place.self) { _, run in
-          _ = run.dispatch.dispatcher.dispatch(Audit(), mode: .async)
-        })
+      registerAudits(at: dispatcher)
       dispatcher.register(
         store: Store(identifier: "journal", model: [String]()) {
           On(Place.self) { journal, _ in journal.append("place") }
@@ -690,10 +692,7 @@ struct ReplayTests {
   func awaitTheEffectsOfWhatAHookDispatches(beforeAnother isBeforeAnother: Bool) async throws {
     // Without the wait, the replay would send what the effect dispatches, too, or would read the log before it.
     @Sendable func register(at dispatcher: Dispatcher) {
-      dispatcher.register(
-        .after(Place.self) { _, run in
-          _ = run.dispatch.dispatcher.dispatch(Audit(), mode: .async)
-        })
+      registerAudits(at: dispatcher)
       dispatcher.register(
         effect: Effect(Audit.self) { _, context in
           for _ in 0..<1_000 { await Task.yield() }
