@@ -568,6 +568,14 @@ struct ReplayTests {
     }
   }
 
+  /// Records the dispatches for a log, and tells when those of hooks have ended, too.
+  private func follow(_ dispatcher: Dispatcher) -> (DispatchRecorder, RecorderMiddleware) {
+    let (recorder, progress) = (DispatchRecorder(), RecorderMiddleware())
+    dispatcher.register(middleware: progress)
+    dispatcher.register(middleware: recorder)
+    return (recorder, progress)
+  }
+
   private func registerWithHook(at dispatcher: Dispatcher) {
     dispatcher.register(
       .after(Place.self) { place, run in
@@ -579,9 +587,7 @@ struct ReplayTests {
   /// Records three orders, each of which a hook pays.
   private func recordWithHook() async -> DispatchLog {
     let dispatcher = Dispatcher(name: "shop")
-    let (recorder, progress) = (DispatchRecorder(), RecorderMiddleware())
-    dispatcher.register(middleware: progress)
-    dispatcher.register(middleware: recorder)
+    let (recorder, progress) = follow(dispatcher)
     registerWithHook(at: dispatcher)
     for id in 1...3 {
       await dispatcher.send(Place(id: id))
@@ -644,9 +650,7 @@ struct ReplayTests {
         })
     }
     let dispatcher = Dispatcher(name: "shop")
-    let (recorder, progress) = (DispatchRecorder(), RecorderMiddleware())
-    dispatcher.register(middleware: progress)
-    dispatcher.register(middleware: recorder)
+    let (recorder, progress) = follow(dispatcher)
     register(at: dispatcher)
     await dispatcher.send(Place(id: 1))
     await progress.idle()
@@ -670,9 +674,7 @@ struct ReplayTests {
         })
     }
     let (dispatcher, entered, goOn) = (Dispatcher(name: "shop"), Latch(), Latch())
-    let (recorder, progress) = (DispatchRecorder(), RecorderMiddleware())
-    dispatcher.register(middleware: progress)
-    dispatcher.register(middleware: recorder)
+    let (recorder, progress) = follow(dispatcher)
     let isOpen = Latch()
     isOpen.open()
     register(at: dispatcher, Latch(), isOpen)
@@ -707,9 +709,7 @@ struct ReplayTests {
         })
     }
     let dispatcher = Dispatcher(name: "shop")
-    let (recorder, progress) = (DispatchRecorder(), RecorderMiddleware())
-    dispatcher.register(middleware: progress)
-    dispatcher.register(middleware: recorder)
+    let (recorder, progress) = follow(dispatcher)
     register(at: dispatcher)
     await dispatcher.send(Place(id: 1))
     await progress.endedCount(of: Ship.self, atLeast: 1)
