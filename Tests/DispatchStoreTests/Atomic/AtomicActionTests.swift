@@ -242,7 +242,7 @@ struct AtomicActionTests {
     #expect(ledger.models == [1, 0, 1] && ledger.versions == [1, 0, 1])
   }
 
-  @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func whatIsDispatchedInsideIsAcceptedOnceAllSectionsAreLeft(mode: Dispatcher.Mode) async {
     let (accepted, handles) = (Recorder<[Int]>(), Recorder<DispatchHandle>())
     let kept = Recorder<AtomicLedger>()
@@ -264,7 +264,7 @@ struct AtomicActionTests {
     #expect(accepted.all == [[1, 1, 1], [1, 1, 1]] && probe.model == 2)
   }
 
-  @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func whatIsDispatchedInsideEndsAsCancelledIfTheActionIsUndone(mode: Dispatcher.Mode) async {
     let (handles, groups) = (Recorder<DispatchHandle>(), Recorder<ActionGroupHandle>())
     let kept = Recorder<AtomicLedger>()

@@ -85,7 +85,7 @@ struct GatePairTests {
   @Test func exclusionAndAfterTheKeyIsTakenOnceTheOthersHaveEnded() async {
     let (it, free) = (it, Latch())
     let before = it.dispatcher.dispatch(action: it.holds("before", until: free), mode: .async)
-    for mode in Dispatcher.Mode.everyMode where mode != .sync {
+    for mode in Dispatcher.Mode.queuedModes {
       let waiting = it.dispatcher.dispatch(
         action: it.notes("after"), mode: mode,
         options: [.after(before), .exclusive("a")])

@@ -201,7 +201,7 @@ struct RateTests {
   }
 
   @Test func cancellingTheTaskThatSendsEndsIt() async {
-    for mode in Dispatcher.Mode.everyMode where mode != .sync {
+    for mode in Dispatcher.Mode.queuedModes {
       let task = await delayed(
         "1", Way(mode: mode, sends: true), .debounced("k", for: Self.second))
       task.cancel()
@@ -385,7 +385,7 @@ struct RateTests {
     let (dispatcher, stage, script) = (dispatcher, stage, runs("1"))
     let handles = Recorder<DispatchHandle>()
     let options = DispatchOptions.debounced("k", for: Self.second)
-    for mode in Dispatcher.Mode.everyMode where mode != .sync {
+    for mode in Dispatcher.Mode.queuedModes {
       stage.updateModel { _ in
         for _ in 0..<3 {
           handles.record(dispatcher.dispatch(action: script, mode: mode, options: options))

@@ -46,7 +46,7 @@ enum SectionPlace: CaseIterable {
 
 @Suite("A dispatch from inside an exclusive section", .timeLimit(.minutes(10)))
 struct SectionDispatchTests {
-  private static let modes: [Dispatcher.Mode] = [.async] + Dispatcher.Mode.laneModes
+  private static let modes = Dispatcher.Mode.queuedModes
 
   @Test(arguments: SectionPlace.allCases)
   func isAcceptedOnceThatIsLeft(place: SectionPlace) async {
@@ -393,7 +393,7 @@ struct SectionDispatchTests {
   }
 
   /// Where it is to wait itself, as well.
-  @Test(arguments: [Dispatcher.Mode.async] + Dispatcher.Mode.laneModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func endsWhereItWaitsForOneThatWaitsForIt(mode: Dispatcher.Mode) async {
     let (dispatcher, stage) = makeStage()
     let held = dispatcher.register(store: CounterStore.counter("held"))

@@ -38,7 +38,7 @@ struct EffectTests {
     let log = log
     dispatcher.addStage()
     dispatcher.register(effect: Effect(Script.self) { script, _ in log.record("\(script)") })
-    for mode in Self.modes where mode != .sync {
+    for mode in Dispatcher.Mode.queuedModes {
       await dispatcher.send(Script.adds("sent"), mode: mode)
       await dispatcher.send(Script.suspends("suspended") { _ in await Task.yield() }, mode: mode)
     }

@@ -219,7 +219,7 @@ struct SettledTests {
       log.all.sorted() == ["block", "cancelled 1", "cancelled 2", "cancelled 3", "cancelled block"])
   }
 
-  @Test(arguments: modes.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func whatAnEndedRunHasDispatchedIsCancelledToo(_ mode: Dispatcher.Mode) async {
     let (log, handles) = (log, Recorder<DispatchHandle>())
     dispatcher.addStage()
@@ -241,7 +241,7 @@ struct SettledTests {
     #expect(await handles.all[0].result.error is CancellationError)
   }
 
-  @Test(arguments: modes.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func cancelledBeforeItsEndADispatchHasNoEffects(_ mode: Dispatcher.Mode) async {
     let (log, free) = (log, Latch())
     dispatcher.addStage()

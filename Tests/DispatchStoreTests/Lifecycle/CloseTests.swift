@@ -52,7 +52,7 @@ struct CloseTests {
     #expect(stage.model.isEmpty)
   }
 
-  @Test(arguments: modes.filter { $0 != .sync })
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func refusesWhatTasksSend(mode: Dispatcher.Mode) async {
     dispatcher.addStage()
     dispatcher.close()

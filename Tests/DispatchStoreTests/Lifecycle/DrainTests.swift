@@ -62,7 +62,7 @@ struct DrainTests {
   }
 
   /// It may still run when the stores have ended, and goes on as any completion may.
-  @Test(arguments: modes.filter { $0 != .sync }, [1, 2])
+  @Test(arguments: Dispatcher.Mode.queuedModes, [1, 2])
   func waitsForACompletionAtADeadline(mode: Dispatcher.Mode, actionCount: Int) async {
     let clock = VirtualClock()
     let (dispatcher, log) = (Dispatcher(clock: clock), Recorder<String>())

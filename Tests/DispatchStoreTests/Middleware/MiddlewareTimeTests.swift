@@ -60,7 +60,7 @@ struct MiddlewareTimeTests {
     #expect(times.all == ["a", "b", "c"].map { "\($0) 6.0 seconds, queued 0.0 seconds" })
   }
 
-  @Test(arguments: [.async] + Dispatcher.Mode.laneModes, OperationStyle.allCases)
+  @Test(arguments: Dispatcher.Mode.queuedModes, OperationStyle.allCases)
   func areWithoutTheTimeInTheQueue(mode: Dispatcher.Mode, style: OperationStyle) async {
     add("a", style, taking: 3)
     let latch = Latch()

@@ -150,7 +150,7 @@ struct MiddlewareVerdictTests {
     #expect(dids.allSatisfy { "\($0.dispatch.callSite)".contains("MiddlewareVerdictTests.swift:") })
   }
 
-  @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func didDispatchRunsAfterACancellation(mode: Dispatcher.Mode) async {
     let free = Latch()
     let held = dispatchElsewhere(until: free)

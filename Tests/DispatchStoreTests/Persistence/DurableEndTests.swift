@@ -95,7 +95,7 @@ struct DurableEndTests {
     token.cancel()
   }
 
-  @Test(arguments: [Dispatcher.Mode.async] + Dispatcher.Mode.laneModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func ofAWeakStoreThatIsGoneByThenIsHeardByHooksWithStates(mode: Dispatcher.Mode) async throws {
     let stage = try await PersistenceStage()
     let (dispatcher, recorder) = (stage.dispatcher, StateRecorder<Wallet, HandledAction>())

@@ -49,7 +49,7 @@ struct RunsRegardlessTests {
     dispatcher.register(store: ProbeStore(identifier: "first", model: 0, reducer: reducer))
   }
 
-  @Test(arguments: [.async] + Dispatcher.Mode.laneModes, First.allCases)
+  @Test(arguments: Dispatcher.Mode.queuedModes, First.allCases)
   func runsWhereItsDispatchIsCancelledMeanwhile(mode: Dispatcher.Mode, first: First) async {
     addFirst(first)
     dispatcher.addProbe("plain", waitFor: ["first"], to: steps)
@@ -71,7 +71,7 @@ struct RunsRegardlessTests {
     #expect(!steps.all.contains("+plain"))
   }
 
-  @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func isNotCancelledItselfWhereItStartsAfterwards(mode: Dispatcher.Mode) async {
     addFirst(.returning)
     let seen = Recorder<Bool>()
@@ -90,7 +90,7 @@ struct RunsRegardlessTests {
     #expect(seen.all == [false])
   }
 
-  @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func isCancelledAsAnyOtherOnceItRuns(mode: Dispatcher.Mode) async {
     let running = Latch()
     let reducer = ClosureReducer<Int, Ping> { action, store in
@@ -108,7 +108,7 @@ struct RunsRegardlessTests {
     #expect(await handle.result["audit"].isCancelled == true)
   }
 
-  @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func doesNotRunWhereItsDispatchWasCancelledBeforeItsStart(mode: Dispatcher.Mode) async {
     dispatcher.addProbe("first", to: steps)
     dispatcher.addProbe(

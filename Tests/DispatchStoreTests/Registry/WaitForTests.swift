@@ -130,7 +130,7 @@ struct WaitForTests {
     #expect(store.model == 1)
   }
 
-  @Test(arguments: [.async] + Dispatcher.Mode.laneModes, ["later", "probe"])
+  @Test(arguments: Dispatcher.Mode.queuedModes, ["later", "probe"])
   func aDebounceCountsForAStoreThatRunsOnlyAsRefined(
     mode: Dispatcher.Mode, prerequisite: String
   ) async {

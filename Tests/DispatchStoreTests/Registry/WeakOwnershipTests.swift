@@ -59,7 +59,7 @@ struct WeakOwnershipTests {
     #expect(running.count == 0)
   }
 
-  @Test(arguments: [Dispatcher.Mode.async] + Dispatcher.Mode.laneModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aStoreGoneBetweenTwoAttemptsEndsAsCancelledAfterItsStart(mode: Dispatcher.Mode) async {
     let clock = VirtualClock()
     let dispatcher = Dispatcher(clock: clock)
@@ -81,7 +81,7 @@ struct WeakOwnershipTests {
     #expect(result["held"].wasCancelled(afterItsStart: true), "\(result)")
   }
 
-  @Test(arguments: [Dispatcher.Mode.async] + Dispatcher.Mode.laneModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func aStoreThatIsGoneDoesNotLetOthersRunRegardless(mode: Dispatcher.Mode) async {
     let (steps, dispatched, free) = (Recorder<String>(), Recorder<DispatchHandle>(), Latch())
     var store: Store<Held, Ping>? = makeStore(.weak)

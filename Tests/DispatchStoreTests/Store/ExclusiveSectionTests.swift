@@ -129,7 +129,7 @@ struct ExclusiveSectionTests {
     #expect(result.message.contains("exclusive section of store \"held\""))
   }
 
-  @Test(arguments: [.async] + Dispatcher.Mode.laneModes)
+  @Test(arguments: Dispatcher.Mode.queuedModes)
   func dispatchingInAnotherModeIsAllowed(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     let store = dispatcher.register(store: .counter("held"))
