@@ -6,8 +6,6 @@ import Testing
 
 @Suite("What blocks pass on to what they dispatch", .timeLimit(.minutes(10)))
 struct InheritanceTests {
-  static let blocks: [OperationStyle] = [.returning, .callback, .suspending]
-
   let clock = VirtualClock()
   let dispatcher: Dispatcher
   let log = Recorder<String>()
@@ -121,7 +119,7 @@ struct InheritanceTests {
     .async, .serial, .mainThread, .serial(lane: "inner"),
   ]
 
-  @Test(arguments: inner, blocks)
+  @Test(arguments: inner, OperationStyle.operations)
   func cancellingADispatchCancelsWhatItsBlockHasDispatched(
     _ mode: Dispatcher.Mode, _ style: OperationStyle
   ) async {
@@ -497,7 +495,7 @@ struct InheritanceTests {
     #expect(results.all == [true] && counter.model.count == 1)
   }
 
-  @Test(arguments: blocks)
+  @Test(arguments: OperationStyle.operations)
   func aSynchronousDispatchThatWaitsInABlockIsCancelledWithIt(_ style: OperationStyle) async {
     let (dispatcher, log, script) = (dispatcher, log, holds("inner"))
     let done = Latch()
@@ -619,7 +617,7 @@ struct InheritanceTests {
     #expect(await inner.result.isSuccess)
   }
 
-  @Test(arguments: blocks, [false, true])
+  @Test(arguments: OperationStyle.operations, [false, true])
   func whatAGroupsCompletionDispatchesIsNotCancelledWithTheBlockAround(
     _ style: OperationStyle, isRefused: Bool
   ) async {
@@ -661,7 +659,7 @@ struct InheritanceTests {
 
   // MARK: Deadlines
 
-  @Test(arguments: inner, blocks)
+  @Test(arguments: inner, OperationStyle.operations)
   func theSoonerDeadlineWins(_ mode: Dispatcher.Mode, _ style: OperationStyle) async {
     for (own, passes) in [(Duration.seconds(9), Duration.seconds(2)), (.seconds(1), .seconds(1))] {
       let count = handles.count
