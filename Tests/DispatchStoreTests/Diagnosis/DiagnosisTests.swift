@@ -120,7 +120,7 @@ struct DiagnosisTests {
     await world.end(handle)
   }
 
-  @Test(arguments: Dispatcher.Mode.queuedModes.filter { $0 != .mainThread })
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func showsABlockThatBlocksItsThread(mode: Dispatcher.Mode) async {
     let (started, free) = (Latch(), world.free)
     let handle = dispatcher.dispatch(
@@ -177,7 +177,7 @@ struct DiagnosisTests {
   }
 
   /// Its block goes on only after the dispatch that it makes on its own thread.
-  @Test(arguments: Dispatcher.Mode.queuedModes.filter { $0 != .mainThread })
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func namesTheSyncDispatchThatABlockWaitsFor(mode: Dispatcher.Mode) async {
     let (dispatcher, started, free) = (dispatcher, Latch(), world.free)
     dispatcher.addStage("inner")

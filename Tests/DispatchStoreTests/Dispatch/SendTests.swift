@@ -161,7 +161,7 @@ struct SendTests {
   }
 
   /// Its first store has run in the task, and its second one has a block.
-  @Test(arguments: Dispatcher.Mode.queuedModes.filter { $0 != .mainThread })
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func aTaskThatIsCancelledBetweenTwoStoresBeginsNoBlock(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log) = (dispatcher, log)
     dispatcher.register(store: .reducing("a") { withUnsafeCurrentTask { $0?.cancel() } })

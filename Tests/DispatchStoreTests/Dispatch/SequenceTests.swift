@@ -186,7 +186,7 @@ struct SequenceTests {
     #expect(counter?.model.count == total)
   }
 
-  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func endWhereTheyAreCancelledDuringAnActionAndTheQueueIsSuspended(
     _ mode: Dispatcher.Mode
   ) async {

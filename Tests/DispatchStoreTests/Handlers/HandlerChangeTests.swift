@@ -50,7 +50,7 @@ import Testing
     #expect(desktop.model.raised == 14)
   }
 
-  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func aDispatchInFlightKeepsTheHandlersThatTheStoreHad(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     dispatcher.queue.isSuspended = true
@@ -71,9 +71,7 @@ import Testing
     #expect(desktop.model.raised == 11)
   }
 
-  @Test(
-    arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")],
-    [StoreOwnership.strong, .weak])
+  @Test(arguments: Dispatcher.Mode.offMainModes, [StoreOwnership.strong, .weak])
   func aDispatchInFlightInItsWrappingKeepsTheHandlersToo(
     mode: Dispatcher.Mode, ownership: StoreOwnership
   ) async {

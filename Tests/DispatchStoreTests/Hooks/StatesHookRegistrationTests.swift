@@ -89,7 +89,7 @@ struct StatesHookRegistrationTests {
     await released.opened()
   }
 
-  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")], [false, true])
+  @Test(arguments: Dispatcher.Mode.offMainModes, [false, true])
   func keepsNoModelOfAWeakStoreThatGoesBeforeItsTurn(
     _ mode: Dispatcher.Mode, prints: Bool
   ) async {

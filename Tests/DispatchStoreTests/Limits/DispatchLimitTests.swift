@@ -168,7 +168,7 @@ struct DispatchLimitTests {
     #expect(await held[0].result.isSuccess)
   }
 
-  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func aSequenceThatPausesBetweenTwoActionsIsNotDropped(mode: Dispatcher.Mode) async {
     let limit = DispatchLimit(1, overflow: .dropOldest)
     let (dispatcher, stage) = (dispatcher, dispatcher.addStage())

@@ -376,7 +376,7 @@ struct LeftChangeTests {
   }
 }
 
-private let scheduledModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
+private let scheduledModes = Dispatcher.Mode.offMainModes
 
 /// Lets a notifier wait for the last of so many actions, which are held back behind one that has left it a change.
 private func waitInTheNotifier(forTheLastOf count: Int, behind mode: Dispatcher.Mode) async {

@@ -202,7 +202,7 @@ struct DurableEndTests {
     return handle
   }
 
-  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")], [true, false])
+  @Test(arguments: Dispatcher.Mode.offMainModes, [true, false])
   func ofAListThatIsCancelledWhileItPausesComesOnceItIsSaved(
     mode: Dispatcher.Mode, resumesFirst: Bool
   ) async throws {
@@ -226,7 +226,7 @@ struct DurableEndTests {
 
   @Test(
     .timeLimit(.minutes(1)),
-    arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")], [true, false])
+    arguments: Dispatcher.Mode.offMainModes, [true, false])
   func ofAListWhoseDeadlinePassesWhileItPausesComesThen(
     mode: Dispatcher.Mode, isCancelled: Bool
   ) async throws {

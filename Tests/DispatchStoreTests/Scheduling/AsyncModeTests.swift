@@ -19,7 +19,7 @@ struct AsyncModeTests {
     let middleware = RecordingMiddleware(did: { _, _, _ in places.record(Here.isMainQueue) })
     dispatcher.register(middleware: middleware)
     let token = stage.observe(.model) { _ in places.record(Here.isMainQueue) }
-    for mode in [Dispatcher.Mode.async, .serial, .serial(lane: "named")] {
+    for mode in Dispatcher.Mode.offMainModes {
       await MainActor.run {
         _ = dispatcher.dispatch(
           action: Script.suspends { store in

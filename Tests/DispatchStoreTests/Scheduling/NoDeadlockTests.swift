@@ -137,7 +137,7 @@ struct NoDeadlockTests {
     #expect(results.count == 5)
   }
 
-  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func aSyncWaitForWhatIsQueuedBehindItInAPoolOfOneEnds(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log) = (dispatcher, log)
     let ended = Latch()

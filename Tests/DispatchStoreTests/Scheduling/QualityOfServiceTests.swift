@@ -8,7 +8,6 @@ import Testing
 /// `.default` everywhere, also in an operation that a queue runs.
 @Suite("The queue's quality of service", .timeLimit(.minutes(10)))
 struct QualityOfServiceTests {
-  static let queuedModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
   static let qualities: [QualityOfService] = [
     .background, .utility, .default, .userInitiated, .userInteractive,
   ]
@@ -20,7 +19,7 @@ struct QualityOfServiceTests {
     var ofRunningOperations: [QualityOfService]
   }
 
-  @Test(arguments: queuedModes, qualities)
+  @Test(arguments: Dispatcher.Mode.offMainModes, qualities)
   func isThatOfTheOperationsThatRunActions(
     _ mode: Dispatcher.Mode, _ quality: QualityOfService
   ) async {
@@ -47,7 +46,7 @@ struct QualityOfServiceTests {
   private static let underneath = DispatchQueue(
     label: "underneath", qos: .utility, attributes: .concurrent)
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func isThatOfTheQueueUnderneathAUsersOwn(_ mode: Dispatcher.Mode) async {
     let (key, underneath) = (DispatchSpecificKey<String>(), Self.underneath)
     underneath.setSpecific(key: key, value: "underneath")

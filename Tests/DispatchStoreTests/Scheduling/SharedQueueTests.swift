@@ -5,8 +5,6 @@ import Testing
 /// Several dispatchers, and operations of the user, in one queue.
 @Suite("A queue that dispatchers share", .timeLimit(.minutes(10)))
 struct SharedQueueTests {
-  static let queuedModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
-
   let queue = OperationQueue.wide(1)
   let first: Dispatcher
   let second: Dispatcher
@@ -22,7 +20,7 @@ struct SharedQueueTests {
     .runs(name) { [log] _ in log.record(name) }
   }
 
-  @Test(arguments: queuedModes, queuedModes)
+  @Test(arguments: Dispatcher.Mode.offMainModes, Dispatcher.Mode.offMainModes)
   func aBlockMayWaitForWhatAnotherDispatcherHasQueuedThere(
     _ mode: Dispatcher.Mode, _ queued: Dispatcher.Mode
   ) async {
@@ -36,7 +34,7 @@ struct SharedQueueTests {
     #expect(log.all.suffix(3) == ["behind", "after", "block"])
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func aUsersOperationMayWaitForWhatIsQueuedThere(_ queued: Dispatcher.Mode) async {
     let (first, behind, after, log) = (first, records("behind"), records("after"), log)
     queue.addOperation {
@@ -47,7 +45,7 @@ struct SharedQueueTests {
     #expect(await log.first(3) == ["behind", "after", "operation"])
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func aBlockMayWaitForAUsersOperationThere(_ mode: Dispatcher.Mode) async {
     let (first, queue, log) = (first, queue, log)
     let script = Script.runs { _ in
@@ -60,7 +58,7 @@ struct SharedQueueTests {
     #expect(log.all == ["operation", "inner", "block"])
   }
 
-  @Test(arguments: queuedModes)
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func afterSuchWaitsItIsAsWideAsBefore(_ mode: Dispatcher.Mode) async {
     for _ in 0..<4 { await aBlockMayWaitForWhatAnotherDispatcherHasQueuedThere(mode, .async) }
     let (crowd, ends) = (Crowd(of: 1), EventCount(of: 40))

@@ -4,8 +4,6 @@ import Testing
 
 @Suite("Suspension of the queue", .timeLimit(.minutes(10)))
 struct SuspensionTests {
-  static let heldModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
-
   let dispatcher = makeStage(Dispatcher(queue: .wide(2))).dispatcher
   let log = Recorder<String>()
 
@@ -13,7 +11,7 @@ struct SuspensionTests {
     .runs(name) { [log] _ in log.record(name) }
   }
 
-  @Test(arguments: heldModes, [false, true])
+  @Test(arguments: Dispatcher.Mode.offMainModes, [false, true])
   func whatWasStartedEnds(_ mode: Dispatcher.Mode, _ queuesBeforeSuspension: Bool) async {
     let (began, released) = (Latch(), Latch())
     let started = dispatcher.dispatch(
@@ -33,7 +31,7 @@ struct SuspensionTests {
     for handle in next { #expect(await handle.result.isSuccess) }
   }
 
-  @Test(.serialized, arguments: heldModes)
+  @Test(.serialized, arguments: Dispatcher.Mode.offMainModes)
   func whatWasStartedEndsAlsoBehindAUsersOwnOperation(_ mode: Dispatcher.Mode) async {
     let queue = OperationQueue.wide(1)
     let dispatcher = Dispatcher(queue: queue)
@@ -57,7 +55,7 @@ struct SuspensionTests {
   }
 
   // One after the other: each blocks a thread of the system, of which there are few.
-  @Test(.serialized, arguments: heldModes, [true, false])
+  @Test(.serialized, arguments: Dispatcher.Mode.offMainModes, [true, false])
   func whatWasStartedEndsWhileAUsersOwnOperationHasTheQueue(
     _ mode: Dispatcher.Mode, _ isOfTheLibrary: Bool
   ) async {
@@ -83,7 +81,7 @@ struct SuspensionTests {
     #expect(await next.result.isSuccess)
   }
 
-  @Test(arguments: heldModes)
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func aSequenceThatWasStartedStopsBetweenItsActionsAndContinuesLater(
     _ mode: Dispatcher.Mode
   ) async {
@@ -104,7 +102,7 @@ struct SuspensionTests {
     #expect(log.all == ["first", "second"])
   }
 
-  @Test(arguments: heldModes)
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func whatWaitsMayBeCancelledMeanwhile(_ mode: Dispatcher.Mode) async {
     dispatcher.queue.isSuspended = true
     let held = dispatcher.dispatch(action: records("held"), mode: mode)

@@ -4,8 +4,6 @@ import Testing
 
 @Suite("Suspension of a queue under load", .timeLimit(.minutes(10)))
 struct SuspensionUnderLoadTests {
-  static let heldModes: [Dispatcher.Mode] = [.async, .serial, .serial(lane: "named")]
-
   /// Whose queue it is.
   enum Owner: CaseIterable, Sendable {
     case dispatcher, user, userWithAQueueUnderneath
@@ -42,7 +40,7 @@ struct SuspensionUnderLoadTests {
     }
   }
 
-  @Test(arguments: heldModes, Owner.allCases)
+  @Test(arguments: Dispatcher.Mode.offMainModes, Owner.allCases)
   func holdsBackThousandsOfPendingActionsAndThenRunsThemInOrder(
     _ mode: Dispatcher.Mode, _ owner: Owner
   ) async {
@@ -58,7 +56,7 @@ struct SuspensionUnderLoadTests {
     #expect(await log.first(total) == Array(0..<total))
   }
 
-  @Test(arguments: heldModes, Owner.allCases)
+  @Test(arguments: Dispatcher.Mode.offMainModes, Owner.allCases)
   func takesEffectInTheMiddleOfABurst(_ mode: Dispatcher.Mode, _ owner: Owner) async {
     let (dispatcher, log) = (owner.makeDispatcher(width: 1), log)
     let suspended = [Latch(), Latch()]
@@ -116,7 +114,7 @@ struct SuspensionUnderLoadTests {
     #expect(Set(await log.first(4_000)).count == 4_000)
   }
 
-  @Test(arguments: heldModes)
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func stopsAChainBetweenItsLinks(_ mode: Dispatcher.Mode) async {
     let (dispatcher, log) = (Owner.dispatcher.makeDispatcher(width: 2), log)
     let (suspended, ended) = (Latch(), Latch())
@@ -139,7 +137,7 @@ struct SuspensionUnderLoadTests {
     #expect(log.all == Array(0..<1_000))
   }
 
-  @Test(arguments: heldModes, Owner.allCases)
+  @Test(arguments: Dispatcher.Mode.offMainModes, Owner.allCases)
   func hammeredFromAnotherThreadLosesNothing(_ mode: Dispatcher.Mode, _ owner: Owner) async {
     let total = Load.count(10_000)
     let (dispatcher, log) = (owner.makeDispatcher(width: 2), log)

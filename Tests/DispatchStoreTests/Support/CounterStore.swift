@@ -45,6 +45,8 @@ extension Dispatcher.Mode {
     .async, .sync, .serial, .mainThread, .serial(lane: "named"),
   ]
   static let queuedModes = everyMode.filter { $0 != .sync }
+  /// The queued modes but `.mainThread`.
+  static let offMainModes = queuedModes.filter { $0 != .mainThread }
   /// The modes that run one dispatch at a time, in dispatch order, and return at once.
   static let laneModes: [Dispatcher.Mode] = [.serial, .mainThread, .serial(lane: "named")]
 }

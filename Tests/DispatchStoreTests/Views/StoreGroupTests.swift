@@ -195,7 +195,7 @@ struct StoreGroupTests {
   }
 
   /// A change that was left to a notifier, which waits: its dispatch goes on, and ends meanwhile.
-  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
+  @Test(arguments: Dispatcher.Mode.offMainModes)
   func anObserversCommitIsACallAlsoIfTheDispatchOfItsChangeHasEnded(mode: Dispatcher.Mode) async {
     let dispatcher = Dispatcher()
     let (entered, proceed, committed) = (Latch(), Latch(), Latch())
