@@ -566,11 +566,7 @@ struct DurableEffectTests {
     orders.withLock { $0 = service.orders }
     let handle = service.dispatcher.dispatch(OrderPlaced())
     let persistence = try #require(service.persistence)
-    while persistence.state.withLock({ $0.commit.heldBack.isEmpty }),
-      service.warnings.all.isEmpty
-    {
-      await Task.yield()
-    }
+    while !persistence.holdsDispatchesBack, service.warnings.all.isEmpty { await Task.yield() }
     database.release()
     await handle.settled()
     #expect(bank.keys.all.count == 1 && service.orders.model.paid == [1])

@@ -265,7 +265,7 @@ struct DurableEndTests {
       }.result
     }
     if isHeldBack {
-      while stage.persistence.state.withLock(\.commit.heldBack.isEmpty) { await Task.yield() }
+      while !stage.persistence.holdsDispatchesBack { await Task.yield() }
     } else {
       await slow.began.opened()
     }

@@ -392,10 +392,10 @@ struct PersistenceFailureTests {
     _ = await begun.first(1)
     stage.wallet.updateModel { $0.all["a"] = 2 }
     let result = stage.run(Deposit(account: "b", amount: 1), way)
-    while stage.persistence.state.withLock(\.commit.heldBack.isEmpty) { await Task.yield() }
+    while !stage.persistence.holdsDispatchesBack { await Task.yield() }
     goesOn.signal()
     _ = await begun.first(2)
-    #expect(!stage.persistence.state.withLock(\.commit.heldBack.isEmpty))
+    #expect(stage.persistence.holdsDispatchesBack)
     for _ in 1...2 { goesOn.signal() }
     #expect(await result.value.isSuccess)
     #expect(stage.saved == ["a": "2", "b": "1"])
@@ -417,9 +417,7 @@ struct PersistenceFailureTests {
     await stage.dispatcher.send(Quote(), options: .idempotencyKey("a"))
     await holdBack(1, of: stage)
     let result = stage.run(Deposit(account: "b", amount: 1), way)
-    while stage.persistence.state.withLock(\.commit.heldBack.isEmpty),
-      stage.wallet.model.all["b"] == nil
-    {
+    while !stage.persistence.holdsDispatchesBack, stage.wallet.model.all["b"] == nil {
       await Task.yield()
     }
     #expect(stage.wallet.model.all["b"] == nil)
@@ -446,11 +444,7 @@ struct PersistenceFailureTests {
     let list = stage.dispatcher.dispatch(
       actions: (1...5).map { _ in Deposit(account: "a", amount: 1) }, mode: mode,
       options: .durability(.memory))
-    while stage.persistence.state.withLock({ $0.commit.heldBack.isEmpty }),
-      list.resultIfEnded == nil
-    {
-      await Task.yield()
-    }
+    while !stage.persistence.holdsDispatchesBack, list.resultIfEnded == nil { await Task.yield() }
     #expect(stage.wallet.model.all["a"] == 3)
     stage.database.release()
     #expect(await list.result.isSuccess)
@@ -494,11 +488,7 @@ struct PersistenceFailureTests {
       })
     }
     let running = Task { await form.run(group, by: dispatcher) }
-    while stage.persistence.state.withLock({ $0.commit.heldBack.isEmpty }),
-      stage.warnings.all.isEmpty
-    {
-      await Task.yield()
-    }
+    while !stage.persistence.holdsDispatchesBack, stage.warnings.all.isEmpty { await Task.yield() }
     database.release()
     let result = await running.value
     #expect((result.error as? DispatchError)?.code == .limitExceeded)

@@ -130,6 +130,11 @@ final class PersistenceStage: Sendable {
   var saved: [String: String] { database.rows(ofStore: "wallet", part: 1) }
 }
 
+extension Persistence {
+  /// Whether dispatches wait because too much is unsaved.
+  var holdsDispatchesBack: Bool { state.withLock { !$0.commit.heldBack.isEmpty } }
+}
+
 extension Dispatcher.Mode {
   /// Whether the mode has an order.
   var isInLane: Bool { !isSync && !isAsync }

@@ -707,9 +707,7 @@ struct SavedScheduleTests {
     database.hold()
     for _ in 1...3 { office.log.updateModel { $0.cleaned += 1 } }
     clock.advance(by: .seconds(1))
-    while office.persistence.state.withLock({ $0.commit.heldBack.isEmpty }),
-      handle.resultIfEnded == nil
-    {
+    while !office.persistence.holdsDispatchesBack, handle.resultIfEnded == nil {
       await Task.yield()
     }
     database.release()
@@ -730,9 +728,7 @@ struct SavedScheduleTests {
     database.hold()
     for _ in 1...3 { office.log.updateModel { $0.cleaned += 1 } }
     clock.advance(by: .seconds(1))
-    while office.persistence.state.withLock({ $0.commit.heldBack.isEmpty }), ends.count == 0 {
-      await Task.yield()
-    }
+    while !office.persistence.holdsDispatchesBack, ends.count == 0 { await Task.yield() }
     database.release()
     let end = await ends.first(1)[0]
     #expect(end.isSuccess, "\(end)")
