@@ -432,8 +432,7 @@ struct PersistenceFailureTests {
     let rejected = stage.run(
       Deposit(account: "b", amount: 1), way, options: .durability(.memory))
     #expect(await rejected.value.errorCode == .limitExceeded)
-    stage.database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
     #expect(await stage.run(Deposit(account: "b", amount: 1), way).value.isSuccess)
   }
 
@@ -507,8 +506,7 @@ struct PersistenceFailureTests {
     let result = await form.run(group, by: stage.dispatcher)
     #expect((result.error as? DispatchError)?.code == .limitExceeded)
     #expect(result.compensated.isEmpty)
-    stage.database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
   }
 
   @Test(arguments: [PersistenceLimits.suspending(bytes: 0), .rejecting(bytes: -1)])

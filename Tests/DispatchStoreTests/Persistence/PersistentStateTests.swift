@@ -64,8 +64,7 @@ struct PersistentStateTests {
     await stage.dispatcher.send(ReplaceAll(all: ["x": 1, "y": 2]), options: .durability(.memory))
     await stage.dispatcher.send(Deposit(account: "y", amount: 1), options: .durability(.memory))
     await stage.dispatcher.send(Close(account: "x"), options: .durability(.memory))
-    database.release()
-    try await stage.persistence.flush()
+    try await stage.save()
     #expect(stage.saved == ["y": "3"])
   }
 
