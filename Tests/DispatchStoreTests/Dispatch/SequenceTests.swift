@@ -65,10 +65,7 @@ struct SequenceTests {
 
   @Test(arguments: Dispatcher.Mode.everyMode)
   func stopAtAVeto(_ mode: Dispatcher.Mode) async {
-    dispatcher.register(
-      middleware: RecordingMiddleware(will: { _, action, _ in
-        "\(action)" == "vetoed" ? .veto(reason: "no") : .pass
-      }))
+    dispatcher.register(middleware: RecordingMiddleware.vetoing("vetoed"))
     let actions = [Script.adds("before"), .adds("vetoed"), .adds("after")]
     let result = await dispatcher.dispatch(actions: actions, mode: mode).result
     #expect(result.errorCode == .vetoed)
