@@ -87,7 +87,7 @@ struct PartReducerTests {
           ForEachReducer(\.orders, action: \.order, reducer: PayReducer()), VisitReducer())))
     #expect(run(store, .remove(1))?.isFinished == true)
     #expect(run(store, .order(2, .pay))?.isFinished == true)
-    #expect((run(store, .order(1, .pay))?.error as? DispatchError)?.code == .partMissing)
+    #expect(run(store, .order(1, .pay))?.errorCode == .partMissing)
     #expect(store.model.orders == [Order(id: 2, isPaid: true)])
   }
 }

@@ -110,7 +110,7 @@ struct DefaultOptionTests {
     await clock.pass(Self.second)
     let result = await handles.first(1)[0].result
     #expect(result.outcomes == "+-")
-    #expect((result.error as? DispatchError)?.code == .timedOut)
+    #expect(result.errorCode == .timedOut)
   }
 
   // MARK: Retry
@@ -198,7 +198,7 @@ struct DefaultOptionTests {
     }
     _ = await log.first(2)
     await clock.pass(Self.second)
-    #expect(await (task.value.error as? DispatchError)?.code == .timedOut)
+    #expect(await task.value.errorCode == .timedOut)
   }
 
   @Test func doNotApplyToALongLivedEffectButToWhatItDispatches() async {

@@ -220,7 +220,7 @@ struct GroupHandleTests {
       options: .after(dispatcher.dispatches(named: "group")))
     goOn.open()
     let result = await running.value
-    #expect((result.error as? DispatchError)?.code == .wouldDeadlock)
+    #expect(result.errorCode == .wouldDeadlock)
     #expect(await later.result.isSuccess)
     #expect(stage.model == ["undone", "later"])
   }
@@ -238,7 +238,7 @@ struct GroupHandleTests {
             let inLane = dispatcher.dispatch(action: Script.adds("in the lane"), mode: mode.mode)
             codes.record(inLane.wait().errorCode)
           })
-        codes.record((await handle.result.error as? DispatchError)?.code)
+        codes.record(await handle.result.errorCode)
       }, mode: mode.mode)
     #expect(await outer.result.isSuccess)
     // The wait that comes second is refused.
@@ -257,7 +257,7 @@ struct GroupHandleTests {
         let handle = dispatcher.dispatch(
           ActionGroup { Script.suspends { _ in await Task.yield() } },
           then: { _ in codes.record(outers.all[0].wait().errorCode) })
-        codes.record((await handle.result.error as? DispatchError)?.code)
+        codes.record(await handle.result.errorCode)
       }, mode: mode.mode)
     outers.record(outer)
     isKnown.open()
@@ -306,7 +306,7 @@ struct GroupHandleTests {
     #expect(await outer.result.isSuccess)
     #expect(results.all.map(\.outcomes) == ["++-"])
     let result = results.all[0]
-    #expect((result.error as? DispatchError)?.code == .wouldDeadlock)
+    #expect(result.errorCode == .wouldDeadlock)
     let refused = result.compensated.first?.compensation?.error as? DispatchError
     #expect(refused?.code == .wouldDeadlock)
     #expect(result.compensated.last?.compensation?.isSuccess == true)

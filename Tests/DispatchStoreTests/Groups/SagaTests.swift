@@ -363,7 +363,7 @@ struct SagaTests {
     await began.opened()
     await clock.pass(.seconds(1))
     let result = await task.value
-    #expect((result.error as? DispatchError)?.code == .timedOut)
+    #expect(result.errorCode == .timedOut)
     #expect(stage.model == ["late", "-late"])
   }
 
@@ -530,12 +530,12 @@ struct SagaTests {
     await began.opened()
     await clock.pass(.seconds(1))
     let result = await task.value
-    #expect((result.error as? DispatchError)?.code == .timedOut)
+    #expect(result.errorCode == .timedOut)
     #expect(result.outcomes == "+-.")
     #expect(stage.model == ["a", "-a"])
     let late = await form.run(group, by: dispatcher, options: .timeout(.zero))
     #expect(late.outcomes == "...")
-    #expect((late.error as? DispatchError)?.code == .timedOut)
+    #expect(late.errorCode == .timedOut)
   }
 
   /// Cancelled by its name, or else by its handle or the task that sends it.
@@ -645,7 +645,7 @@ struct SagaTests {
       }
       let result = await handle.result
       #expect(result.outcomes == (timesOut ? "-." : "x."))
-      #expect((result.error as? DispatchError)?.code == (timesOut ? .timedOut : nil))
+      #expect(result.errorCode == (timesOut ? .timedOut : nil))
       #expect((result.error is CancellationError) == !timesOut)
     }
   }
@@ -712,7 +712,7 @@ struct SagaTests {
       ActionStep(Script.adds("a"), mode: form.mode, options: .limited(by: limit))
     }
     let result = await form.run(group, by: dispatcher, options: .limited(by: limit))
-    #expect((result.error as? DispatchError)?.code == .wouldDeadlock)
+    #expect(result.errorCode == .wouldDeadlock)
     #expect(stage.model.isEmpty)
     #expect(limit.statistics.inFlight == 0)
   }
@@ -753,7 +753,7 @@ struct SagaTests {
     let other = ActionGroup { step("other") }
     let refused = await form.run(other, by: dispatcher, options: .limited(by: limit))
     #expect(refused.outcomes == "." && stage.model.isEmpty)
-    #expect((refused.error as? DispatchError)?.code == .limitExceeded)
+    #expect(refused.errorCode == .limitExceeded)
     goOn.open()
     #expect(await task.value.isSuccess)
     #expect(await form.run(other, by: dispatcher, options: .limited(by: limit)).isSuccess)

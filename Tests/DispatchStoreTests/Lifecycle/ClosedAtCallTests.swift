@@ -88,7 +88,7 @@ struct ClosedAtCallTests {
     let options = [.limited(by: limit), .cancelsPrevious("key"), .named("key")] as DispatchOptions
     let group = ActionGroup { ActionStep(Script.adds("a")) }
     let result = await form.runHere(group, by: dispatcher, options: options)
-    #expect((result.error as? DispatchError)?.code == .dispatcherClosed)
+    #expect(result.errorCode == .dispatcherClosed)
     #expect(!full.hasEnded)
     let figures = limit.statistics
     #expect(figures.admitted == 1 && figures.rejected == 0 && figures.dropped == 0)
@@ -117,7 +117,7 @@ struct ClosedAtCallTests {
     ]
     for group in groups {
       let result = await form.run(group, by: dispatcher) { ended, _ in reports.record(ended) }
-      #expect((result.error as? DispatchError)?.code == .dispatcherClosed)
+      #expect(result.errorCode == .dispatcherClosed)
       #expect(result.outcomes.allSatisfy { $0 == "." } && result.failure == nil)
     }
     #expect(made.all.isEmpty && reports.all.isEmpty)
@@ -130,7 +130,7 @@ struct ClosedAtCallTests {
     let full = dispatcher.dispatch(
       action: Script.suspends { [free] _ in await free.opened() }, options: .limited(by: limit))
     let result = await form.runHere(ActionGroup {}, by: dispatcher, options: .limited(by: limit))
-    #expect((result.error as? DispatchError)?.code == .limitExceeded)
+    #expect(result.errorCode == .limitExceeded)
     free.open()
     #expect(await full.result.isSuccess)
   }
@@ -144,7 +144,7 @@ struct ClosedAtCallTests {
     while limit.statistics.waiting == 0 { await Task.yield() }
     dispatcher.close()
     free.open()
-    #expect(await (sent.value.error as? DispatchError)?.code == .dispatcherClosed)
+    #expect(await sent.value.errorCode == .dispatcherClosed)
     #expect(await held.result.isSuccess)
     #expect(await dispatcher.drain().isComplete)
     #expect(stage.model.isEmpty && limit.statistics.inFlight == 0)

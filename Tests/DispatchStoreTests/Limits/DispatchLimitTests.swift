@@ -468,7 +468,7 @@ struct DispatchLimitTests {
       storeIdentifier: "outer",
       action: Script.suspends { _ in
         let result = await dispatcher.dispatch(group).result
-        codes.record((result.error as? DispatchError)?.code)
+        codes.record(result.errorCode)
       }, mode: mode, options: .limited(by: limit))
     #expect(await outer.result.isSuccess)
     #expect(await codes.first(2).count { $0 == .wouldDeadlock } == 1)

@@ -57,7 +57,7 @@ struct OperationMiddlewareTests {
       let result = await dispatcher.dispatch(action: script("script", style), mode: mode).result
       #expect(result["replaced"].isFinished == true)
       #expect(result["vetoed"].veto?.reason == "closed")
-      #expect((result["waiting"].error as? DispatchError)?.code == .dependencyFailed)
+      #expect(result["waiting"].errorCode == .dependencyFailed)
       #expect(result["passed"].isFinished == true)
     }
     // The second middleware is not called for the vetoed store.

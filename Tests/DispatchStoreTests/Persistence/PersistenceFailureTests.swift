@@ -490,7 +490,7 @@ struct PersistenceFailureTests {
     while !stage.persistence.holdsDispatchesBack, stage.warnings.all.isEmpty { await Task.yield() }
     database.release()
     let result = await running.value
-    #expect((result.error as? DispatchError)?.code == .limitExceeded)
+    #expect(result.errorCode == .limitExceeded)
     #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
     #expect(stage.wallet.model.all.isEmpty)
   }
@@ -504,7 +504,7 @@ struct PersistenceFailureTests {
         .compensated(by: Close(account: "a"), ifOnlyBegun: true)
     }
     let result = await form.run(group, by: stage.dispatcher)
-    #expect((result.error as? DispatchError)?.code == .limitExceeded)
+    #expect(result.errorCode == .limitExceeded)
     #expect(result.compensated.isEmpty)
     try await stage.save()
   }

@@ -25,7 +25,7 @@ struct WaitForErrorTests {
     #expect(steps.all.isEmpty, "Nothing of it runs.", sourceLocation: sourceLocation)
     #expect(hooks.all.isEmpty, "No hook is called.", sourceLocation: sourceLocation)
     #expect(completions.count == 1, sourceLocation: sourceLocation)
-    #expect((completions.all.first?.error as? DispatchError)?.code == code)
+    #expect(completions.all.first?.errorCode == code)
   }
 
   private static let cycles = [["a", "a"], ["a", "b", "a"], (0...12).map { "s\($0 % 12)" }]

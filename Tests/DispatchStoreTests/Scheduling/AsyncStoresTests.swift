@@ -100,7 +100,7 @@ struct AsyncStoresTests {
       let result = await dispatcher.dispatch(action: fails).result
       #expect(result.stores.map(\.storeIdentifier) == ["failing", "waiting", "free"])
       #expect(result["failing"].error is StageFright)
-      #expect((result["waiting"].error as? DispatchError)?.code == .dependencyFailed)
+      #expect(result["waiting"].errorCode == .dependencyFailed)
       #expect(result["free"].isFinished == true)
     }
   }

@@ -229,7 +229,7 @@ struct DeadlockTests {
       Script.Operation(action: action, store: store) { @MainActor _, _ async in }
     }
     let result = dispatcher.dispatch(action: script, mode: .sync).resultIfEnded
-    #expect((result?.error as? DispatchError)?.code == .wouldDeadlock)
+    #expect(result?.errorCode == .wouldDeadlock)
     #expect(result?.error.map { "\($0)".contains("isolated to the main actor") } == true)
     #expect(dispatcher.dispatch(action: Script.adds("next"), mode: .sync).hasEnded)
   }

@@ -51,7 +51,7 @@ struct ApplyTests {
       let result = await dispatcher.dispatch(action: errand, mode: mode).result
       #expect(result["desk"].error as? StageFright == error as? StageFright)
       #expect(result["desk"].isCancelled == (error is CancellationError))
-      #expect((result["waiting"].error as? DispatchError)?.code == .dependencyFailed)
+      #expect(result["waiting"].errorCode == .dependencyFailed)
     }
     #expect(desk.model == ["done", "done"])
   }
