@@ -161,22 +161,11 @@ extension Dispatcher {
       waitFor: waitFor)
   }
 
-  func makePlainJournal(_ identifier: String, waitFor: WaitFor = []) -> JournalStore {
-    makePlainStore(identifier, of: Entry.self, waitFor: waitFor) {
-      $0.entries.append($1.number)
-    }
-  }
-
-  func makeEchoes(_ identifier: String) -> Store<Journal, Echo> {
-    makePlainStore(identifier, of: Echo.self) { $0.entries.append($1.number) }
-  }
-
-  @discardableResult
-  func makePlainStore<Action: ActionType>(
-    _ identifier: String, of type: Action.Type, waitFor: WaitFor = [],
-    _ body: @escaping PlainReducer<Action>.Body
+  func makePlainJournal<Action: Numbered>(
+    _ identifier: String, of type: Action.Type = Entry.self, waitFor: WaitFor = []
   ) -> Store<Journal, Action> {
-    register(store: Store(identifier: identifier, reducer: PlainReducer(body)), waitFor: waitFor)
+    let reducer = PlainReducer<Action> { $0.entries.append($1.number) }
+    return register(store: Store(identifier: identifier, reducer: reducer), waitFor: waitFor)
   }
 
   /// Runs a body in a task that is cancelled within a second.

@@ -8,10 +8,11 @@ extension Scenario {
     name: "lane-names", summary: "a lane that is used again has its new name alone, in both forms"
   ) { dispatcher, _ in
     let watch = LaneWatch()
-    dispatcher.makePlainStore("plain", of: Turn.self) { _, turn in
+    let reducer = PlainReducer<Turn> { _, turn in
       watch.enter(turn)
       watch.leave(turn)
     }
+    dispatcher.register(store: Store(identifier: "plain", reducer: reducer))
     dispatcher.makeStore("operations", of: Turn.self) { $0.operation(in: $1, watch) }
     async let cancelled: Void = cancelWhileSuspended(dispatcher, watch)
     // Holds a lane while another one, whose hash is the same, has to go on.

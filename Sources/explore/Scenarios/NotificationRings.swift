@@ -8,7 +8,7 @@ extension Scenario {
     name: "notification-rings", summary: "no ring of delivery turns and handles closes"
   ) { dispatcher, _ in
     let first = dispatcher.makePlainJournal("first")
-    let second = dispatcher.makeEchoes("second")
+    let second = dispatcher.makePlainJournal("second", of: Echo.self)
     let completions = Shared([Int]())
     let (delivered, echoes) = (Shared([UInt64]()), Shared([UInt64]()))
     let tokens = [

@@ -6,7 +6,7 @@ extension Scenario {
     name: "observers", summary: "each commit is delivered once, in order, before its dispatch ends"
   ) { dispatcher, _ in
     let store = dispatcher.makePlainJournal("journal")
-    let other = dispatcher.makeEchoes("other")
+    let other = dispatcher.makePlainJournal("other", of: Echo.self)
     let delivered = Shared([UInt64]())
     let echoes = Shared([UInt64]())
     let late = Shared([Int]())
