@@ -6,7 +6,7 @@ extension Scenario {
   /// Lanes that dispatches and tasks use in turn, under names whose hashes are equal.
   static let laneNames = Scenario(
     name: "lane-names", summary: "a lane that is used again has its new name alone, in both forms"
-  ) { dispatcher, _ in
+  ) { dispatcher, simulation in
     let watch = LaneWatch()
     let reducer = PlainReducer<Turn> { _, turn in
       watch.enter(turn)
@@ -14,7 +14,7 @@ extension Scenario {
     }
     dispatcher.register(store: Store(identifier: "plain", reducer: reducer))
     dispatcher.makeStore("operations", of: Turn.self) { $0.operation(in: $1, watch) }
-    async let cancelled: Void = cancelWhileSuspended(dispatcher, watch)
+    async let cancelled: Void = cancelWhileSuspended(dispatcher, simulation, watch)
     // Holds a lane while another one, whose hash is the same, has to go on.
     async let crossing: Void = watch.send(Turn(8, 1, 1, .crossing), by: dispatcher)
     await concurrently(1...3) { producer in
@@ -54,18 +54,20 @@ extension Scenario {
 }
 
 /// Cancels a dispatch and a task, which wait for their turns, while the queue is suspended.
-private func cancelWhileSuspended(_ dispatcher: Dispatcher, _ watch: LaneWatch) async {
+private func cancelWhileSuspended(
+  _ dispatcher: Dispatcher, _ simulation: SimulationControl, _ watch: LaneWatch
+) async {
   dispatcher.queue.isSuspended = true
   let handle = watch.dispatch(Turn(9, 1, 2, .slow), by: dispatcher)
   await withTaskGroup { group in
     group.addTask { await watch.send(Turn(9, 2, 3, .slow), by: dispatcher) }
     // The clock's time passes when all others wait: then both are cancelled in their lanes' inboxes.
-    if dispatcher.simulation?.draw(below: 2) == 0 {
-      try? await dispatcher.simulation?.clock.sleep(for: .seconds(1))
+    if simulation.draw(below: 2) == 0 {
+      try? await simulation.clock.sleep(for: .seconds(1))
     }
     group.cancelAll()
     handle.cancel()
-    dispatcher.simulation?.startThread { dispatcher.queue.isSuspended = false }
+    simulation.startThread { dispatcher.queue.isSuspended = false }
   }
   await handle.ended()
 }
