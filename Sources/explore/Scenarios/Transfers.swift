@@ -14,12 +14,11 @@ extension Scenario {
     }
     let plans = (1...3).map { producer in
       (1...4).map { number in
-        let first = simulation.draw(below: 3)
-        let step = 1 + simulation.draw(below: 2)
-        let all = [first, (first + step) % 3, (first + 2 * step) % 3]
+        let lanes = simulation.drawLanes()
+        let count = [1, 2, 2, 3][simulation.draw(below: 4)]
         return LanePlan(
-          producer * 10 + number, in: Array(all.prefix([1, 2, 2, 3][simulation.draw(below: 4)])),
-          simulation, priorities: usesPriorities ? [.normal, .high] : [.normal], mayTimeOut: true)
+          producer * 10 + number, in: Array(lanes.prefix(count)), simulation,
+          priorities: usesPriorities ? [.normal, .high] : [.normal], mayTimeOut: true)
       }
     }
     if simulation.draw(below: 3) == 0 {
@@ -44,9 +43,9 @@ extension Scenario {
   ) { dispatcher, simulation in
     _ = dispatcher.makeJournal("journal") { _ in }
     let plans = (0..<6).map { number in
-      let (first, step) = (simulation.draw(below: 3), 1 + simulation.draw(below: 2))
+      let lanes = Array(simulation.drawLanes().prefix(2))
       let delay = Duration.milliseconds(simulation.draw(below: 2))
-      return (number: number, lanes: [first, (first + step) % 3], delay: delay)
+      return (number: number, lanes: lanes, delay: delay)
     }
     let results = await concurrently((plans + plans).sorted { $0.number < $1.number }) { plan in
       await dispatcher.dispatch(
@@ -55,5 +54,13 @@ extension Scenario {
       ).result
     }
     for result in results { try check(result.isSuccess, "\(result)") }
+  }
+}
+
+extension SimulationControl {
+  /// Draws an order of the three lanes.
+  fileprivate func drawLanes() -> [Int] {
+    let (first, step) = (draw(below: 3), 1 + draw(below: 2))
+    return [first, (first + step) % 3, (first + 2 * step) % 3]
   }
 }
