@@ -302,19 +302,19 @@ final class SavedSchedules: Sendable {
   private func takeLetters(undecoded: Bool) {
     let now = clock.unixMilliseconds
     let taken = found.withLock { found -> [ScheduleLetter] in
-      let failed = found.letters.values.filter { letter in
+      let taken = found.letters.values.filter { letter in
         letter.dispatcher == dispatcher
           && (letter.failed != nil || undecoded && letter.action == nil)
       }
-      for letter in failed { found.letters[key(of: letter.name)] = nil }
-      // Under both locks, so that a list of the dead letters has it at any time.
+      for letter in taken { found.letters[key(of: letter.name)] = nil }
+      // Under both locks, so that a list of the dead letters has each of them at any time.
       state.withLock { state in
-        for var letter in failed where state.letters[letter.name] == nil {
+        for var letter in taken where state.letters[letter.name] == nil {
           letter.failed = letter.failed ?? now
           state.letters[letter.name] = (letter, 0)
         }
       }
-      return failed.sorted { ($0.due, $0.name) < ($1.due, $1.name) }
+      return taken.sorted { ($0.due, $0.name) < ($1.due, $1.name) }
     }
     // Reported after all are taken: the program's handler may list the dead letters, and come here again.
     for letter in taken where letter.action == nil {
@@ -351,20 +351,20 @@ final class SavedSchedules: Sendable {
   /// Reports what stays because its store or its dispatcher is not there.
   private func reportLeft(but names: Set<String>) {
     let (left, dispatchers) = found.withLock { ($0.letters.values, $0.dispatchers) }
-    let stuck = left.filter { row in
-      row.dispatcher == dispatcher
-        ? !names.contains(row.name) : !dispatchers.contains(row.dispatcher)
+    let stuck = left.filter { letter in
+      letter.dispatcher == dispatcher
+        ? !names.contains(letter.name) : !dispatchers.contains(letter.dispatcher)
     }.sorted { $0.name < $1.name }
-    let byReason = Dictionary(grouping: stuck) { row in
-      row.dispatcher == dispatcher
-        ? "store \"\(row.store ?? "")\" is not registered with dispatcher \"\(dispatcher)\""
-        : "no dispatcher is named \"\(row.dispatcher)\""
+    let byReason = Dictionary(grouping: stuck) { letter in
+      letter.dispatcher == dispatcher
+        ? "store \"\(letter.store ?? "")\" is not registered with dispatcher \"\(dispatcher)\""
+        : "no dispatcher is named \"\(letter.dispatcher)\""
     }
-    for (missing, rows) in byReason.sorted(by: { $0.key < $1.key }) {
+    for (missing, letters) in byReason.sorted(by: { $0.key < $1.key }) {
       owner?.report(
         .workNotResumed,
         """
-        Scheduled actions stay saved, and do not begin (\(rows.count), of which one is "\(rows[0].name)"): \
+        Scheduled actions stay saved, and do not begin (\(letters.count), of which one is "\(letters[0].name)"): \
         \(missing). Make it before resumeWork().
         """)
     }
