@@ -67,7 +67,7 @@ final class NameTable: Sendable {
   }
 }
 
-/// The dispatches in flight of one key, kept by what they do at their ends.
+/// The dispatches in flight of one key, kept by the closures that remove them at their ends.
 private final class NameLine: Sendable {
   /// Dispatches by the number of their insertion.
   typealias Members = [UInt64: Dispatch]

@@ -1,6 +1,6 @@
 /// The dispatches of one key that come at a rate.
 ///
-/// Lives until its interval has ended, whose timer keeps it, and the dispatches that waited at it.
+/// Kept by its timer until the interval has ended, and by the dispatches that waited at it until they have.
 final class RateLine: Sendable {
   private let place: KeyedPlace
   private let state = Locked(State())

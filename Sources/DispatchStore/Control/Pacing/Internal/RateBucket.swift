@@ -8,7 +8,7 @@ final class RateBucket: Sendable {
   private struct State {
     var tokens: RateBucketState<Dispatch>
     var timer = MovingTimer()
-    /// The bucket, until it is full again.
+    /// The bucket itself, which this keeps alive until it is full again.
     var kept: RateBucket?
   }
 
