@@ -79,7 +79,7 @@ struct FuzzCheck {
   }
 
   func fail(_ fault: String) {
-    found.with { $0.append(fault) }
+    found.note(fault)
   }
 
   private mutating func take(_ event: FuzzEvent, at time: Int) {

@@ -34,7 +34,7 @@ final class FuzzLog: Sendable {
 
   func note(_ kind: FuzzEvent.Kind, _ subject: Int = -1, store: Int = -1, version: Int = 0) {
     let event = FuzzEvent(kind: kind, subject: subject, store: store, version: version)
-    events.with { $0.append(event) }
+    events.append(event)
   }
 
   func fail(_ fault: String) {

@@ -63,7 +63,7 @@ extension FuzzRun {
       if Int(change.version) != change.value {
         log.fail("a follower of s\(place) got \(change.value) with version \(change.version)")
       }
-      versions.with { $0.append(Int(change.version)) }
+      versions.append(Int(change.version))
     }
     let cancel: @Sendable () -> Void
     switch kind {

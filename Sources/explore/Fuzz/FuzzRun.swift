@@ -181,7 +181,7 @@ final class FuzzRun: Sendable {
   /// Notes that code begins to wait inside the library; returns what notes the end.
   func beginWait(_ description: String) -> () -> Void {
     let number = waitCount.add(1)
-    waits.with { $0[number] = description }
-    return { [waits] in waits.with { $0[number] = nil } }
+    waits[number] = description
+    return { [waits] in waits[number] = nil }
   }
 }

@@ -11,7 +11,7 @@ extension Scenario {
       let other = simulation.makeDispatcher(name: "other")
       // Notes whether the dispatcher of its store is there.
       let note: @Sendable (Chore, Store<Journal, Chore>) -> Void = { chore, store in
-        (store.dispatcher == nil ? orphans : alive).with { $0.append(chore.number) }
+        (store.dispatcher == nil ? orphans : alive).append(chore.number)
       }
       other.makeStore("chores", of: Chore.self) { action, store in
         if action.number > 1 {
