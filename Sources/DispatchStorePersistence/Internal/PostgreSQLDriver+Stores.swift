@@ -54,7 +54,7 @@
 
     /// The bounds of the rows that are in memory at a time while they are read.
     ///
-    /// While a page is on its way, the transaction of a database that it is copied to is idle.
+    /// If a database is copied to another one, the transaction of that one is idle while a page is on its way.
     private static let page = (rows: 5_000, bytes: 1 << 20)
 
     package func forEachRow(

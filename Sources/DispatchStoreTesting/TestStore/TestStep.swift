@@ -11,7 +11,7 @@ public struct TestStep<Model: Sendable, Action: ActionType>: Sendable {
 
   /// Awaits the next commit of the action, and asserts the changes up to it.
   ///
-  /// A commit of the model that was there is one, too: its closure leaves the model as it is.
+  /// A commit that leaves the model as it was counts, too: its closure changes nothing.
   ///
   /// - Parameters:
   ///   - change: Changes the previous model into the expected one.

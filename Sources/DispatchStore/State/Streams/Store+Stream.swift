@@ -33,9 +33,9 @@ extension Store {
 
   /// Waits until the consumers of the store's streams have dealt with all commits so far.
   ///
-  /// A consumer has, when it asks for the next change and nothing up to these commits is kept for it. Streams that
-  /// begin later are not waited for. A stream that nobody iterates is, until it is released. Returns early if the task
-  /// is cancelled. A call inside an exclusive section stops the program.
+  /// A consumer has dealt with them when it asks for the next change, and none of these commits is kept for it. Streams
+  /// that begin later are not awaited. A stream that nobody iterates is awaited until it is released. Returns early if
+  /// the task is cancelled. A call inside an exclusive section stops the program.
   public nonisolated(nonsending) func streamsCaughtUp() async {
     await CatchUp(with: [storage]).wait()
   }

@@ -76,7 +76,7 @@ struct EffectLine<Run: AnyObject> {
     return (arrive(run, .serial), former)
   }
 
-  /// Takes the runs that wait or pause, which do not begin, and returns them, with the running ones after them.
+  /// Takes the waiting and pausing runs, so that they never begin; returns these, and the running ones after them.
   mutating func takeAll() -> [Run] { takeWaiting() + takePausing() + runs }
 
   /// Takes the waiting runs.

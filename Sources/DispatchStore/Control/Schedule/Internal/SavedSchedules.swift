@@ -287,8 +287,8 @@ final class SavedSchedules: Sendable {
   /// Returns what an earlier process has left pending, in the order of its times; `takePending` takes it once it is
   /// scheduled.
   ///
-  /// Leaves, with a warning, what is for a store or a dispatcher that is not there. What can't be decoded becomes a dead
-  /// letter.
+  /// If the store or the dispatcher of an action is not there, leaves the action, with a warning. An action that can't
+  /// be decoded becomes a dead letter.
   func resume() -> [ScheduleRecord<any ActionType>] {
     state.withLock { $0.isResumed = true }
     takeLetters(undecoded: true)
@@ -298,7 +298,7 @@ final class SavedSchedules: Sendable {
     return pending.sorted { ($0.due, $0.name) < ($1.due, $1.name) }
   }
 
-  /// Takes what an earlier process has left failed as dead letters, and what can't be decoded, if asked for.
+  /// Makes dead letters of the failed actions of an earlier process and, if asked for, of those that can't be decoded.
   private func takeLetters(undecoded: Bool) {
     let now = clock.unixMilliseconds
     let taken = found.withLock { found -> [ScheduleLetter] in

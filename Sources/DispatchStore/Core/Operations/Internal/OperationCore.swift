@@ -82,7 +82,7 @@ struct OperationCore: @unchecked Sendable {
   /// - Parameter isAlone: Whether there is no weak reference either, by which another thread could get at it.
   @usableFromInline
   func beginInline(for dispatch: Dispatch, isAlone: Bool) -> Bool {
-    // With dependencies it is not alone: when one ends, Foundation reads `isReady` by a reference that is not counted.
+    // When a dependency ends, Foundation reads `isReady` by an uncounted reference: then the operation is not alone.
     if isAlone, state.pointee.hasDependencies { return false }
     if !isAlone { lock.lock() }
     defer { if !isAlone { lock.unlock() } }

@@ -1,7 +1,7 @@
 /// Everything that goes on by itself at a dispatcher, for a test that waits until nothing does.
 ///
-/// Hooks tell a test of dispatches. Continuations tell it of the work between them, when none may be in flight. Only a
-/// dispatcher that is followed has them, and they know what has begun since.
+/// Hooks tell a test of dispatches. Continuations tell it of the work between dispatches, when none may be in flight.
+/// Only a dispatcher that is followed has them. They know only the work that has begun since.
 final class Continuations: Sendable {
   private let state = Locked(State())
 

@@ -19,8 +19,8 @@ struct ModelHistory<Model: Sendable>: Sendable {
   /// The spans of the actions under way, by dispatch; nil before an action's first commit.
   private var spans: [DispatchID: Span?] = [:]
 
-  /// Begins an action before it is scheduled; returns false if no other is under way, and the current model must be
-  /// passed, under the store's lock, so that no commit is missed.
+  /// Begins an action before it is scheduled; returns false if no other is under way: then call it again with the
+  /// current model, under the store's lock, so that no commit is missed.
   mutating func begin(_ id: DispatchID, present: State?) -> Bool {
     latest = latest ?? present
     if latest == nil { return false }
