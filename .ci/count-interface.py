@@ -23,8 +23,8 @@ LATER_FOLDERS = re.compile(
     r"|Core/Base/PersistentKey|Control/Options/DispatchOptions\+Atomic|Extras/Recording/"
     r"|Control/Groups/UncompensatedGroup")
 LATER_NAMES = re.compile(
-    r"Code\.(circuitOpen|dispatcherPaused|idempotencyKeyReused|invalidIdempotencyKey|failedBefore|notAtomic"
-    r"|persistenceFailed|rateLimitExceeded|replyNotDecodable|replyNotEncodable|undone)$"
+    r"Code\.(circuitOpen|dispatcherPaused|idempotencyKeyReused|invalidIdempotencyKey|failedBefore|leftToAnotherProcess"
+    r"|notAtomic|persistenceFailed|rateLimitExceeded|replyNotDecodable|replyNotEncodable|undone)$"
     r"|Kind\.(deadLetter|largeJournal|largeModelRow|notEncodable|savingDelayed|scheduleNotSaved|workNotResumed)$"
     r"|Diagnosis\.(deadLetters|pendingEffects|scheduledCount)$|EffectContext\.(attempt|key)$"
     r"|DispatchError\.retryAfter$|EffectRegistration\.restart")

@@ -331,7 +331,7 @@ struct SavedScheduleTests {
     // All others were refused, or replaced.
     #expect(left.count <= 1)
     for order in left {
-      #expect(results[order]?.error is CancellationError, "\(order): \(results[order]!)")
+      #expect(results[order]?.errorCode == .leftToAnotherProcess, "\(order): \(results[order]!)")
     }
     if results.values.contains(where: { $0.errorCode == .skipped }) { #expect(left.count == 1) }
   }
@@ -394,6 +394,35 @@ struct SavedScheduleTests {
     await next.reached { $0.reminded == [1] && $0.cleaned == 1 }
   }
 
+  /// A caller can tell them from those that never run.
+  @Test(
+    arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "a"), .mainThread], [false, true])
+  func thatArePendingWhenTheDispatcherClosesEndAsLeft(
+    _ mode: Dispatcher.Mode, isSent: Bool
+  ) async throws {
+    let office = try await Office(database, clock)
+    let (dispatcher, way) = (office.dispatcher, Way(mode: mode, sends: isSent))
+    let options = [
+      DispatchOptions.delayed(by: .seconds(10), name: "r"),
+      .scheduled(at: clock.date.addingTimeInterval(20), name: "s"),
+      .delayed(by: .seconds(10)), .delayed(by: .seconds(10), name: "t"),
+    ]
+    let tasks = options.enumerated().map { order, options in
+      Task { await dispatcher.run(Remind(order: order), way, options: options) }
+    }
+    while dispatcher.scheduled.count < 4 { await Task.yield() }
+    #expect(dispatcher.cancelScheduled(named: "t"))
+    dispatcher.close()
+    for task in tasks.prefix(2) {
+      let result = await task.value
+      #expect(result.errorCode == .leftToAnotherProcess && !result.hasStarted)
+    }
+    for task in tasks.suffix(2) { #expect(await task.value.error is CancellationError) }
+    try await office.persistence.close()
+    let next = try await Office(database, clock)
+    #expect(next.dispatcher.scheduled.map(\.name) == ["r", "s"])
+  }
+
   /// Runs a block of an accepted dispatch once the dispatcher is closed, and returns the drain's report.
   private func drain(
     _ office: Office, _ block: @escaping @Sendable (Dispatcher) async -> Void
@@ -434,7 +463,7 @@ struct SavedScheduleTests {
       await dispatcher.send(Remind(order: 4))
     }
     #expect(report.isComplete && report.scheduleCount == 2)
-    #expect(ends.count == 2 && ends.all.allSatisfy { $0.error is CancellationError })
+    #expect(ends.all.map(\.errorCode) == [.leftToAnotherProcess, .leftToAnotherProcess])
     try await first.persistence.close()
     #expect(rows.keys.sorted() == ["office/r", "office/s"])
     let next = try await Office(database, clock)
@@ -1076,7 +1105,7 @@ struct SavedScheduleTests {
     await #expect(throws: PersistenceError.self) { try await persistence.flush() }
     clock.advance(by: .seconds(10))
     #expect(await unsaved.result.isSuccess)
-    #expect(await saved.result.error is CancellationError)
+    #expect(await saved.result.errorCode == .leftToAnotherProcess)
     #expect(dispatcher.cancelScheduled(named: "s"))
     #expect(await dispatcher.drain().scheduleCount == 2)
     #expect(ran.all == [3] && rows.keys.sorted() == ["office/e", "office/r"])

@@ -7,7 +7,8 @@ extension DispatchOptions {
   ///
   /// Until then the dispatch has no place in its lane, and calls no middleware. When its time has come, it is taken to
   /// the stores that are registered then. You can cancel it by its handle, by its name and by `named`; `send` cancels
-  /// it with the task. If you close, drain or shut down the dispatcher before, it ends as cancelled.
+  /// it with the task. If you close, drain or shut down the dispatcher before, it ends as cancelled, or with
+  /// `leftToAnotherProcess` if it is saved.
   ///
   /// The dispatch is in flight from the call on: its time limit counts, and so does a `DispatchLimit` that it names. It
   /// has none of the dispatcher's default limits and bounds. With `.sync` the caller's thread waits, with `send` the
@@ -21,7 +22,8 @@ extension DispatchOptions {
   /// group is not saved. See `ScheduledAction.isSaved`.
   ///
   /// While the dispatcher is closed or drains, a dispatch under way may still make one. If it can be saved, it is, and
-  /// then ends as cancelled: the next process runs it. If not, it never runs, and ends with `dispatcherClosed`.
+  /// then ends with `leftToAnotherProcess`: the next process runs it. If not, it never runs, and ends with
+  /// `dispatcherClosed`.
   ///
   /// With a time of zero or less it begins at once. With the end of time, such as `.seconds(Int64.max)`, it stays
   /// pending until you cancel it. It does not add up with `scheduled`, `debounced` and `throttled`: the last one of

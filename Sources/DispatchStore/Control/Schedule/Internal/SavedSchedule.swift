@@ -5,8 +5,10 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
   private let due: Int64
   private let missed: MissedRuns
   private let key: IdempotencyKey?
-  /// Whether the action is saved; if not, it removes the row of an earlier one of its name.
+  /// Whether the action is to be saved; if not, it removes the row of an earlier one of its name.
   private let isSaved: Bool
+  /// Whether it has a row, or gets one.
+  let canBeSaved: Bool
   private let schedules: SavedSchedules
   /// The record that an earlier process has left; nil for a new schedule.
   private let found: ScheduleRecord<any ActionType>?
@@ -17,34 +19,30 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     var number: Int?
     /// Whether a commit has removed the row.
     var isRemoved = false
-    /// Whether the row is left to another process: the dispatcher has closed, or saves nothing any longer.
-    var isLeft = false
     /// Whether the dispatch has ended that it belongs to.
     var hasEnded = false
   }
 
-  /// - Parameter key: The dispatch's idempotency key.
+  /// - Parameters:
+  ///   - delay: Of the dispatch, which the calling thread makes.
+  ///   - key: The dispatch's idempotency key.
   init(
-    named name: String, due: Int64, _ missed: MissedRuns, _ key: IdempotencyKey?, isSaved: Bool,
-    in schedules: SavedSchedules
+    of delay: DispatchDelay, named name: String, due: Int64, _ missed: MissedRuns,
+    _ key: IdempotencyKey?, isSaved: Bool, in schedules: SavedSchedules
   ) {
     (self.name, self.due, self.missed, self.key) = (name, due, missed, key)
     self.isSaved = isSaved
+    // Without an action, it is the schedule of a list.
+    let action = isSaved ? delay.dispatch.actionBeforeStart : nil
+    canBeSaved = action.map { schedules.canSave($0, named: name, in: delay.mode) } ?? false
     (self.schedules, state, found) = (schedules, Locked(State()), nil)
   }
 
   /// Takes over a record whose row is there.
   init(of record: ScheduleRecord<any ActionType>, in schedules: SavedSchedules) {
     (name, due, missed, key) = (record.name, record.due, record.missed, record.key)
-    isSaved = true
+    (isSaved, canBeSaved) = (true, true)
     (self.schedules, state, found) = (schedules, Locked(State()), record)
-  }
-
-  /// Whether it has a row, or gets one; without an action, it is the schedule of a list.
-  func canBeSaved(with action: (any ActionType)?, in mode: Dispatcher.Mode) -> Bool {
-    if found != nil { return true }
-    guard isSaved, let action else { return false }
-    return schedules.canSave(action, named: name, in: mode)
   }
 
   /// Notes the number of its arrival; called before the dispatch that it replaces ends, and before its row is saved.
@@ -82,15 +80,17 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     return schedules.isCurrent(name, number)
   }
 
-  /// Leaves the row to another process, if the dispatch is cancelled from now on.
-  func leave() { state.withLock { $0.isLeft = true } }
+  /// Ends the dispatch before its time, and leaves the row to another process.
+  func leave(_ dispatch: Dispatch) {
+    dispatch.drop(with: .leftToAnotherProcess(dispatch.callSite, named: name))
+  }
 
   /// Whether the row is to be left to another process, since this one saves nothing any longer.
   var isLeftToAnotherProcess: Bool { schedules.leavesToAnotherProcess(name) }
 
   override func cancelledBeforeItsTime() {
-    let (number, isLeft) = state.withLock { ($0.number, $0.isLeft) }
-    if let number, !isLeft, !isPlanted(.cancelledKeepsRow) { schedules.remove(name, number) }
+    guard let number = state.withLock(\.number), !isPlanted(.cancelledKeepsRow) else { return }
+    schedules.remove(name, number)
   }
 
   var hasEnded: Bool { state.withLock(\.hasEnded) }
@@ -110,9 +110,8 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
       schedules.fail(name, number, DispatchError.unanswered(name))
     case nil: schedules.remove(name, number)
     case is CancellationError:
-      // The row is left to another process, or somebody has cancelled the dispatch. If that was before its time, the row is
-      // gone already.
-      if !schedules.isClosed, !present.isLeft { schedules.remove(name, number) }
+      // If somebody has cancelled the dispatch before its time, the row is gone already.
+      if !schedules.isClosed { schedules.remove(name, number) }
     case let error as DispatchError where error.leavesSchedules: break
     // Another one has its name. Nothing is removed if that has taken over the row.
     case let error as DispatchError where error.code == .skipped: schedules.remove(name, number)
@@ -122,7 +121,7 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
 
   /// Ends what an earlier process has left, and what has never waited because its idempotency key had an answer.
   private func endedUnscheduled(_ result: DispatchResult) {
-    guard let found, !state.withLock(\.isLeft) else { return }
+    guard let found else { return }
     switch result.error {
     case is CancellationError: break
     case let error as DispatchError where error.leavesSchedules: break
@@ -181,7 +180,20 @@ extension DispatchError {
   /// Whether the process can't go on with saved schedules, so that they are left to the next one.
   fileprivate var leavesSchedules: Bool {
     // Without a cause, only a store of the dispatch was replaced.
-    code == .dispatcherClosed || code == .persistenceFailed && cause != nil
+    code == .leftToAnotherProcess || code == .dispatcherClosed
+      || code == .persistenceFailed && cause != nil
+  }
+
+  fileprivate static func leftToAnotherProcess(
+    _ callSite: CallSite, named name: String
+  ) -> DispatchError {
+    DispatchError(
+      code: .leftToAnotherProcess,
+      message: """
+        The dispatch at \(callSite), scheduled as "\(name)", does not run in this process, whose dispatcher is closed, or \
+        which can no longer save. What is saved goes on in the next process, or in the one that has the database.
+        """,
+      callSites: [callSite])
   }
 
   fileprivate static func notSaved(_ name: String) -> DispatchError {

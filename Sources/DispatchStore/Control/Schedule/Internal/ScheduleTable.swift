@@ -60,20 +60,18 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     case .refused:
       throw DispatchError.wouldBlockTasks(dispatch.callSite, until: "its scheduled time has come")
     case .closed(let number):
-      guard let saved, saved.canBeSaved(with: dispatch.actionBeforeStart, in: delay.mode) else {
+      guard let saved, saved.canBeSaved else {
         guard due.hasCome(at: moment) else {
           throw DispatchError.scheduleNeverRuns(dispatch.callSite)
         }
         saveNothing(of: rule, number)
         return false
       }
-      // Like one that came just before the close: saved once its delay is arranged, and then cancelled.
-      saved.leave()
+      // Like one that came just before the close: saved once its delay is arranged, and then ended.
       saved.came(number)
-      dispatch.cancel()
+      saved.leave(dispatch)
       return true
     case .outdated:
-      saved?.leave()
       throw CancellationError()
     }
   }
@@ -96,7 +94,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     }
     let key = details.companions.lazy.compactMap { ($0 as? KeyedDispatch)?.key }.first
     let companion = SavedSchedule(
-      named: name, due: due, rule.missed, key, isSaved: rule.isSaved, in: saved)
+      of: delay, named: name, due: due, rule.missed, key, isSaved: rule.isSaved, in: saved)
     details.companions.append(companion)
     return companion
   }
@@ -196,12 +194,14 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     return true
   }
 
-  /// Ends all dispatches as cancelled, and stops the repeating schedules.
+  /// Ends all dispatches, of which the saved ones go on in the next process, and stops the repeating schedules.
   func closed(_ dispatcher: Dispatcher) {
     for member in change({ $0.schedule.close() }) {
-      // Saved ones go on in the next process.
-      if case .dispatch(_, let saved) = member { saved?.leave() }
-      cancel(member)
+      if case .dispatch(let delay, let saved?) = member, saved.canBeSaved {
+        saved.leave(delay.dispatch)
+      } else {
+        cancel(member)
+      }
     }
   }
 
@@ -257,8 +257,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     switch member {
     case .dispatch(let delay, let saved):
       guard let saved, saved.isLeftToAnotherProcess else { return delay.end() }
-      saved.leave()
-      delay.dispatch.cancel()
+      saved.leave(delay.dispatch)
     case .repeated(let action):
       guard let dispatcher else { return }
       if dispatcher.savedSchedules?.leavesToAnotherProcess(action.name) == true {

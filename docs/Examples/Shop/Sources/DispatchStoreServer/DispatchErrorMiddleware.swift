@@ -130,6 +130,7 @@ extension DispatchError.Code {
     case .invalidIdempotencyKey: .badRequest
     case .vetoed: .forbidden
     case .partMissing: .notFound
+    case .leftToAnotherProcess: .accepted
     default: .internalServerError
     }
   }
@@ -142,6 +143,7 @@ extension DispatchError.Code {
     case .circuitOpen: "A service that is needed does not answer. Try again later."
     case .dispatcherClosed: "The service ends. Try again."
     case .dispatcherPaused: "The service is paused. Try again later."
+    case .leftToAnotherProcess: "It will be done later."
     case .failedBefore: "It has failed before, and is not tried again."
     case .persistenceFailed: "The change could not be saved."
     case .skipped: "The same is being done already."

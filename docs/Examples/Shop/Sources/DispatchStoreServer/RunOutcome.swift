@@ -37,6 +37,7 @@ enum RunOutcome: String, Hashable, Sendable {
         switch error.code {
         case .timedOut: .timedOut
         case .vetoed: .vetoed
+        case .leftToAnotherProcess: .cancelled
         case .limitExceeded, .rateLimitExceeded, .circuitOpen, .dropped, .skipped,
           .idempotencyKeyReused, .invalidIdempotencyKey, .dispatcherClosed, .dispatcherPaused:
           .refused

@@ -327,6 +327,7 @@ import Testing
       .timedOut, .limitExceeded, .rateLimitExceeded, .circuitOpen, .dropped, .dispatcherClosed,
       .dispatcherPaused, .skipped, .idempotencyKeyReused, .invalidIdempotencyKey,
       .replyNotEncodable, .replyNotDecodable, .vetoed, .partMissing, .persistenceFailed,
+      .leftToAnotherProcess,
     ]
     var statuses = Dictionary(
       uniqueKeysWithValues: codes.map { ($0.description, $0.httpStatus.code) })
