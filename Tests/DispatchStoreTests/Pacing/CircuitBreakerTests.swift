@@ -345,6 +345,29 @@ struct CircuitBreakerTests {
     #expect(breaker.state == (cancellation == .atDeadline ? .open : .closed))
   }
 
+  /// Nothing tells whether that one has reached the dependency.
+  @Test(arguments: Way.queued, [false, true])
+  func theErrorOfAnotherDispatchThatAHandlerThrowsDoesNotCount(way: Way, isList: Bool) async {
+    let (breaker, full) = (breaker(), DispatchLimit(1, overflow: .reject))
+    let dispatcher = dispatcher
+    #expect(full.enter(orWait: LimitWaiter(for: full)))
+    for (options, code) in [
+      (.timeout(.zero), .timedOut), (.limited(by: full), .limitExceeded),
+    ] as [(DispatchOptions, DispatchError.Code)] {
+      let call = Script.suspends { _ in
+        try await dispatcher.send(Script.adds("call"), options: options).get()
+      }
+      let guarded: DispatchOptions = [.guarded(by: breaker), .timeout(.seconds(1))]
+      let result =
+        isList
+        ? await dispatcher.dispatch(actions: [call], mode: way.mode, options: guarded).result
+        : await stage.run(call, way, guarded).value
+      #expect(result.errorCode == code && result.hasStarted)
+    }
+    full.leave()
+    #expect(breaker.state == .closed && breaker.statistics.consecutiveFailures == 0)
+  }
+
   @Test(arguments: Way.all)
   func whatCountsAsAFailureCanBeChosen(way: Way) async {
     struct Declined: Error {}

@@ -59,8 +59,9 @@ public final class CircuitBreaker: Sendable {
   ///   - trials: The number of dispatches that pass after the pause, and all have to succeed; positive.
   ///   - name: The name in messages.
   ///   - isFailure: Whether an error that a store throws is a failure of the dependency; if not, it counts as a success,
-  ///     since the dependency has answered. A time-out is a failure if a store had begun; of a list, any time-out is
-  ///     one. No other error of the library counts, nor does cancellation, nor an error of a dispatch that was cancelled.
+  ///     since the dependency has answered. A time-out of the dispatch is a failure if a store had begun; of a list, any
+  ///     is one. No other error of the library counts, also if a handler throws that of a dispatch that it has sent. Nor
+  ///     does cancellation, nor an error of a dispatch that was cancelled.
   ///     Called when a dispatch ends, before its completion, under no lock.
   ///   - onChange: Called with each new state in order, on the thread that has changed it, under no lock. Never called
   ///     twice at once.
@@ -135,12 +136,13 @@ public final class CircuitBreaker: Sendable {
   ///
   /// - Parameters:
   ///   - wasCancelled: Whether the dispatch, or the task that has sent it, was cancelled, for whatever reason.
+  ///   - hasTimedOut: Whether its own deadline has passed before its end.
   ///   - isFirst: Called under the lock; returns whether this is the dispatch's first report.
   func report(
     _ result: DispatchResult?, of pass: BreakerState.Pass, wasCancelled: Bool = false,
-    if isFirst: () -> Bool = { true }
+    hasTimedOut: Bool = false, if isFirst: () -> Bool = { true }
   ) {
-    let verdict = result.map { self.verdict(on: $0, wasCancelled: wasCancelled) } ?? .none
+    let verdict = result.map { self.verdict(on: $0, wasCancelled, hasTimedOut) } ?? .none
     guard let now = guarded.withLock(\.clock)?.nanoseconds else { return }
     yieldPoint(.askBreaker, name)
     change { guarded in
@@ -150,8 +152,10 @@ public final class CircuitBreaker: Sendable {
     }
   }
 
-  private func verdict(on result: DispatchResult, wasCancelled: Bool) -> BreakerState.Verdict {
-    guard let error = result.dispatchError, error.code == .timedOut else {
+  private func verdict(
+    on result: DispatchResult, _ wasCancelled: Bool, _ hasTimedOut: Bool
+  ) -> BreakerState.Verdict {
+    guard hasTimedOut, let error = result.dispatchError, error.code == .timedOut else {
       // Client libraries tell with errors of their own that their task was cancelled.
       return wasCancelled && !result.isSuccess ? .none : verdict(of: result.error)
     }
@@ -165,8 +169,8 @@ public final class CircuitBreaker: Sendable {
   private func verdict(of error: (any Error)?) -> BreakerState.Verdict {
     switch error {
     case nil: .success
-    case let error as DispatchError: error.code == .timedOut ? .failure : .none
-    case is CancellationError: .none
+    // The library's errors may be those of dispatches that the handler has sent.
+    case is DispatchError, is CancellationError: .none
     case let error?: isFailure(error) ? .failure : .success
     }
   }

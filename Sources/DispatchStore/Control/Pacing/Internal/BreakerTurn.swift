@@ -36,13 +36,15 @@ final class BreakerTurn: Sendable {
   /// Reports the end of the dispatch, if the breaker has let it pass; without a result, it does not begin.
   ///
   /// Only the first of several calls counts. It does so in the breaker's lock: after any of them, the breaker shows it.
-  func ended(_ result: DispatchResult?, wasCancelled: Bool = false) {
+  func ended(
+    _ result: DispatchResult?, wasCancelled: Bool = false, hasTimedOut: Bool = false
+  ) {
     let present = standing.withLock { standing in
       if case .ahead = standing { standing = .over }
       return standing
     }
     guard case .inside(let pass) = present else { return }
-    breaker.report(result, of: pass, wasCancelled: wasCancelled) {
+    breaker.report(result, of: pass, wasCancelled: wasCancelled, hasTimedOut: hasTimedOut) {
       if case .inside = standing.exchange(.over) { true } else { false }
     }
   }

@@ -52,7 +52,10 @@ final class PacingGate: StartGate, @unchecked Sendable {
   }
 
   override func ended(_ dispatch: Dispatch, _ result: DispatchResult) {
-    for breaker in breakers { breaker.ended(result, wasCancelled: dispatch.wasCancelled) }
+    let (wasCancelled, hasTimedOut) = (dispatch.wasCancelled, dispatch.refusal?.code == .timedOut)
+    for breaker in breakers {
+      breaker.ended(result, wasCancelled: wasCancelled, hasTimedOut: hasTimedOut)
+    }
     super.ended(dispatch, result)
   }
 
