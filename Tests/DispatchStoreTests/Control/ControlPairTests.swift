@@ -95,15 +95,16 @@ struct ControlPairTests {
     #expect(limit.statistics.admitted == 12 && limit.statistics.inFlight == 0)
   }
 
-  /// An option of a group, or of its dispatcher, that can't cancel the group.
+  /// An option of a group, or of its dispatcher, by which nobody else can cancel the group.
   enum GroupOption: CaseIterable {
     case none, defaultRetry, defaultLimit, retry, limit, skippedIfInFlight, detached, noTimeLimit
+    case defaultTimeLimit, timeLimit
 
     var defaults: DispatchOptions {
       switch self {
       case .defaultRetry: .retry(attempts: 2)
       case .defaultLimit: .limited(by: DispatchLimit(8))
-      case .noTimeLimit: .timeout(.seconds(1))
+      case .noTimeLimit, .defaultTimeLimit: .timeout(.seconds(1))
       default: []
       }
     }
@@ -115,6 +116,7 @@ struct ControlPairTests {
       case .skippedIfInFlight: .skippedIfInFlight("group")
       case .detached: .detached
       case .noTimeLimit: .timeout(nil)
+      case .timeLimit: .timeout(.seconds(1))
       default: []
       }
     }
@@ -150,6 +152,28 @@ struct ControlPairTests {
     #expect(await sent.value.isSuccess)
     #expect(await held.result.isSuccess)
     #expect(names.all == ["task"])
+  }
+
+  @Test(arguments: Dispatcher.Mode.queuedModes, [GroupOption.defaultTimeLimit, .timeLimit])
+  func groupAndLimitAStepThatIsSentWaitsNoLongerThanTheGroupsTimeLimit(
+    mode: Dispatcher.Mode, option: GroupOption
+  ) async {
+    let dispatcher = Dispatcher(defaults: option.defaults, clock: clock)
+    let stage = dispatcher.addStage()
+    let bank = DispatchLimit(1, overflow: .wait)
+    #expect(bank.enter(orWait: LimitWaiter(for: bank)))
+    let group = ActionGroup {
+      ActionStep(Script.adds("a"), mode: .init(mode)!).compensated(by: Script.adds("-a"))
+      ActionStep(Script.adds("b"), mode: .init(mode)!, options: .limited(by: bank))
+    }
+    let sent = Task { await dispatcher.send(group, options: option.own) }
+    while bank.statistics.waiting == 0, stage.model != ["a", "-a"] { await Task.yield() }
+    #expect(bank.statistics.waiting == 1)
+    await clock.pass(.seconds(1))
+    let result = await sent.value
+    #expect(result.errorCode == .timedOut && result.outcomes == "+-")
+    #expect(stage.model == ["a", "-a"])
+    bank.leave()
   }
 
   @Test(arguments: Dispatcher.Mode.queuedModes)

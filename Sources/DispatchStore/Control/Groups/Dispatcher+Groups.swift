@@ -52,8 +52,8 @@ extension Dispatcher {
   ///
   /// - Parameters:
   ///   - group: The steps.
-  ///   - options: The options of the whole group, as for a dispatched one. With those that may cancel it (a time limit,
-  ///     also a default one, names, `cancelsPrevious`), the steps are dispatched, and awaited by the task.
+  ///   - options: The options of the whole group, as for a dispatched one. Steps have its time limit, too, also if it is a
+  ///     default one. With names or `cancelsPrevious`, the steps are dispatched, and awaited by the task.
   ///   - onProgress: Gets the number of ended steps, after each one in turn, and the number of all steps. Never
   ///     called twice at once.
   ///   - fileID: The call site's file.
@@ -90,8 +90,8 @@ extension Dispatcher {
       inside: DispatchContext.ofTask, isCancelled: !isDetached && Task.isCancelled)
     // If the group does not begin, nothing has taken its units.
     admitted.control?.giveBack()
-    let mayBeCancelled = deadline != nil || options.control?.isCancellable == true
-    let task = GroupTask(group, by: self, as: unit, dispatchesSteps: mayBeCancelled, onProgress)
+    let dispatchesSteps = options.control?.isCancellable == true
+    let task = GroupTask(group, by: self, as: unit, dispatchesSteps: dispatchesSteps, onProgress)
     // Also while it awaits other tasks, the caller is one that waits.
     let wait = TaskWait.begin()
     defer { wait?.end() }

@@ -5,10 +5,15 @@ final class GroupTask: Sendable {
   private let dispatcher: Dispatcher
   private let progress: GroupProgress
   private let unit: GroupUnit
-  /// Whether the group's options may cancel it.
+  /// Whether others may cancel the group.
   ///
   /// If so, its steps are dispatched, since only the caller cancels dispatches that its task sends.
   private let dispatchesSteps: Bool
+  /// The group's deadline, which the steps that are sent get, too: the group's own timer does not reach them.
+  private let deadline: Deadline?
+
+  /// Whether the group's options may cancel it, and with it its detached steps.
+  private var mayBeCancelled: Bool { dispatchesSteps || deadline != nil }
 
   init(
     _ group: ActionGroup, by dispatcher: Dispatcher, as unit: GroupUnit, dispatchesSteps: Bool,
@@ -17,6 +22,7 @@ final class GroupTask: Sendable {
     self.dispatcher = dispatcher
     self.unit = unit
     self.dispatchesSteps = dispatchesSteps
+    deadline = unit.deadline
     progress = GroupProgress(of: group, report)
   }
 
@@ -91,10 +97,7 @@ final class GroupTask: Sendable {
       end = known
     case .ready(.action(let action))
     where compensates || !dispatchesSteps && !(isUndoneIfBegun && outlivesTask(step)):
-      // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task. The wait for
-      // it is known before it begins: refused later, it would go on beside the next one.
-      let options = dispatcher.options(
-        of: step, isDetachable: true, in: compensates ? unit.context : nil)
+      let options = options(of: step, compensates)
       end = .dispatched(
         await dispatcher.send(
           any: action, to: step.storeIdentifier, step.mode.mode, options, nil, step.callSite))
@@ -102,11 +105,21 @@ final class GroupTask: Sendable {
     case .ready(let work):
       end = await self.end(
         of: dispatcher.dispatch(
-          work, of: step, isDetachable: !dispatchesSteps, in: unit.findable), step,
+          work, of: step, isDetachable: !mayBeCancelled, in: unit.findable), step,
         awaitingStores: isUndoneIfBegun)
     }
     noteCancellation(in: index)
     return progress.end(index, compensates: compensates, end).move
+  }
+
+  /// The options of a step, or of a compensation, that is sent.
+  private func options(of step: GroupStep, _ compensates: Bool) -> DispatchOptions {
+    // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task. The wait for
+    // it is known before it begins: refused later, it would go on beside the next one.
+    if compensates { return dispatcher.options(of: step, isDetachable: true, in: unit.context) }
+    let options = dispatcher.options(of: step, isDetachable: !mayBeCancelled, in: nil)
+    guard let deadline else { return options }
+    return options.controlled { $0.deadlines.append { _, _ in deadline } }
   }
 
   /// Awaits a step's dispatch, which is cancelled with the task unless it outlives that.
@@ -131,7 +144,7 @@ final class GroupTask: Sendable {
 
   /// Whether a step runs to its end although the task is cancelled.
   private func outlivesTask(_ step: GroupStep) -> Bool {
-    !dispatchesSteps && step.options.control?.isDetached == true
+    !mayBeCancelled && step.options.control?.isDetached == true
   }
 
   /// Skips the rest if the caller's task, or the dispatch that stands for the group, was cancelled.

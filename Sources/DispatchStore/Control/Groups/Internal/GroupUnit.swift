@@ -62,6 +62,9 @@ final class GroupUnit: Sendable {
   /// Whether nothing but compensations may start.
   var isCancelled: Bool { refusal != nil || standIn?.isCancelled == true }
 
+  /// The deadline, or a sooner one of the block around it; nil without a time limit of the group.
+  var deadline: Deadline? { standIn?.details?.withState(\.limit)?.deadline }
+
   /// The error of its time limit, if that has passed.
   var cause: (any Error)? { standIn?.refusal }
 
