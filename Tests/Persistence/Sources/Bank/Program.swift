@@ -7,7 +7,7 @@ import Foundation
 ///     Bank run|check FOLDER [--database PATH] [--pragma P] [--seed S] [--operations N] [--workers N]
 ///
 /// Both open the database, and compare it with the journals of the runs before. `run` then dispatches until it is killed,
-/// has done all operations, or has got SIGTERM. Instead of them, `nan`, `migration`, `no-migration` and `name` make a mistake.
+/// has done all operations, or has got SIGTERM.
 @main
 enum Program {
   static func main() async {
@@ -24,13 +24,6 @@ enum Program {
     let settings = SQLiteSettings(pragmas: value("--pragma").map { [$0] } ?? [])
     let database = PersistenceDatabase.sqlite(path: path, settings: settings)
     do {
-      switch arguments[1] {
-      case "nan": return try await BadInput.saveNaN(database)
-      case "migration": return try await BadInput.migrate(database, by: true)
-      case "no-migration": return try await BadInput.migrate(database, by: false)
-      case "name": return try await BadInput.rename(database)
-      default: break
-      }
       let records = try Records(folder)
       let bank = try await Bank(database)
       say("checked \(audit(bank, records, path))")

@@ -99,22 +99,39 @@ import Testing
     try expect(.notADatabase) { _ = try folder.driver().open() }
   }
 
-  @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
-  func aReadOnlyFolderIsRefused() throws {
-    #expect(chmod(folder.path, 0o500) == 0)
-    defer { chmod(folder.path, 0o700) }
-    try expect(.cannotOpen, "shop.db-owner", "Permission denied") {
-      _ = try folder.driver().open()
+  /// As a user without rights: root may write everywhere.
+  @Test func aReadOnlyFolderIsRefused() async {
+    #expect(chmod(folder.path, 0o555) == 0)
+    defer { chmod(folder.path, 0o755) }
+    await #expect(processExitsWith: .success) { [path = folder.database as String] in
+      if geteuid() == 0 { #expect(seteuid(65_534) == 0) }
+      try expect(.cannotOpen, "shop.db-owner", "Permission denied") {
+        _ = try SQLiteDriver(path: path, settings: SQLiteSettings()).open()
+      }
     }
   }
 
-  @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
-  func aReadOnlyFileIsRefused() throws {
+  @Test func aReadOnlyFileIsRefused() async throws {
     try Opened(folder.driver()).driver.close()
-    #expect(chmod(folder.database, 0o400) == 0)
-    try expect(.cannotOpen, folder.database, "no right to write") {
-      _ = try folder.driver().open()
+    for (suffix, rights) in [("", 0o444), ("-owner", 0o666)] as [(String, mode_t)] {
+      #expect(chmod(folder.database + suffix, rights) == 0)
     }
+    await #expect(processExitsWith: .success) { [path = folder.database as String] in
+      if geteuid() == 0 { #expect(seteuid(65_534) == 0) }
+      try expect(.cannotOpen, path, "no right to write") {
+        _ = try SQLiteDriver(path: path, settings: SQLiteSettings()).open()
+      }
+    }
+  }
+
+  @Test func aDamagedFileIsNoticed() throws {
+    try Opened(folder.driver()).driver.close()
+    let file = URL(filePath: folder.database)
+    var pages = try Data(contentsOf: file)
+    // All but the first page, which has the columns.
+    pages.replaceSubrange(4_096..., with: Data(repeating: 0xFF, count: pages.count - 4_096))
+    try pages.write(to: file)
+    try expect(.corrupt, folder.database) { _ = try folder.driver().open() }
   }
 
   @Test func aNewerFormatIsRefusedBeforeItsColumnsAre() throws {

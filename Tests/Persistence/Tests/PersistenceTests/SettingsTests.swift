@@ -101,6 +101,23 @@ import Testing
     try await copied.close()
   }
 
+  @Test(arguments: [
+    ("value = '{' WHERE part = 0", "the model"),
+    ("value = '1' WHERE part = 1", "element \"0\" of dictionary 1"),
+    ("key = 'ann' WHERE part = 1", "The key is no Int"),
+  ])
+  func aRowThatCannotBeDecodedIsNamed(_ change: String, _ name: String) async throws {
+    let (dispatcher, persistence, _) = try await openPages(folder.database)
+    await dispatcher.send(Page(text: "a"))
+    try await persistence.close()
+    try Stranger(folder.database).run("UPDATE dispatchstore_rows SET \(change)")
+    let error = await #expect(throws: PersistenceError.self) {
+      _ = try await openPages(folder.database)
+    }
+    #expect(error?.code == .notDecodable)
+    #expect(error?.message.contains(name) == true, "\(error as Any)")
+  }
+
   struct Page: ActionType { let text: String }
   struct Pages: ModelType, Codable { var all = TrackedDictionary<Int, String>() }
 
