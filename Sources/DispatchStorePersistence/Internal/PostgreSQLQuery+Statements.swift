@@ -232,7 +232,9 @@
       for (store, row, value) in rows {
         places.append(store, row)
         // psql shows a value that is text, and the server's JSON functions accept it.
-        let isText = value.withUnsafeBytes { isUTF8($0) && !$0.contains(0) }
+        let isText = value.withUnsafeBytes {
+          String(validating: $0, as: UTF8.self) != nil && !$0.contains(0)
+        }
         texts.append(isText ? value : nil)
         bytes.append(isText ? nil : value)
       }

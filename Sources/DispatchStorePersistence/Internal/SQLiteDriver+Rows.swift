@@ -16,7 +16,8 @@
           guard let value else { return try statement.run("\(action) \(row) of store \(number)") }
           try value.withUnsafeBytes { bytes in
             // The sqlite3 tool shows a value that is text, and SQLite's JSON functions accept it.
-            try statement.bind(bytes, isText: isUTF8(bytes), copies: false, at: 4)
+            let isText = String(validating: bytes, as: UTF8.self) != nil
+            try statement.bind(bytes, isText: isText, copies: false, at: 4)
             try statement.run("\(action) \(row) of store \(number)")
           }
         }

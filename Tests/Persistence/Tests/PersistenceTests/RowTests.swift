@@ -121,19 +121,4 @@ import Testing
     #expect(rows.count == 100_000)
     #expect(rows.allSatisfy { $1 == value + Data($0.utf8) })
   }
-
-  @Test func theCheckOfUTF8AgreesWithTheStandardLibrary() {
-    var random = SystemRandomNumberGenerator()
-    // Bytes at the edges of UTF-8's ranges.
-    let bytes: [UInt8] = [
-      0, 0x61, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xED,
-      0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF,
-    ]
-    for length in 0..<50_000 {
-      let text = (0..<(length % 6)).map { _ in bytes.randomElement(using: &random) ?? 0 }
-      let padded = Array(repeating: 0x61, count: length % 9) + text
-      let expected = String(validating: padded, as: UTF8.self) != nil
-      #expect(padded.withUnsafeBytes(isUTF8) == expected, "\(padded)")
-    }
-  }
 }
