@@ -28,7 +28,6 @@
   /// statements, the transaction is sent again, and no further statement is prepared. Nothing else is left to a session.
   final class LibPQConnection: PostgreSQLConnection {
     private let handle: OpaquePointer
-    private let place: PostgreSQLPlace
     /// How long the server may neither take nor send anything, in milliseconds.
     private let patience: Int32
     /// The names of prepared statements, by their text.
@@ -44,7 +43,6 @@
 
     /// Connects.
     init(_ place: PostgreSQLPlace, _ settings: PostgreSQLSettings) throws(PostgreSQLFailure) {
-      self.place = place
       patience = Int32(min(max(settings.patience / .milliseconds(1), 0), Double(Int32.max)))
       let silence = max(settings.lease.components.seconds, 1)
       // The last one of a name wins. So the URL overrides these settings, but not the encoding: all text is UTF-8.
