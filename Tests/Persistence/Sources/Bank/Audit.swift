@@ -1,6 +1,6 @@
-import CSQLite
 import DispatchStore
 import Foundation
+import Programs
 
 /// Compares the loaded stores with the journals; returns the number of acknowledged operations, or stops with what is wrong.
 func audit(_ bank: Bank, _ records: Records, _ database: String) -> Int {
@@ -98,21 +98,10 @@ func audit(_ bank: Bank, _ records: Records, _ database: String) -> Int {
 private func projectedRows(
   _ database: String
 ) -> [String: [Int: (balance: Int, version: Int)]] {
-  var connection: OpaquePointer?
-  var statement: OpaquePointer?
-  defer {
-    sqlite3_finalize(statement)
-    sqlite3_close(connection)
-  }
-  guard sqlite3_open_v2(database, &connection, SQLITE_OPEN_READONLY, nil) == SQLITE_OK,
-    sqlite3_prepare_v2(connection, "SELECT * FROM balances", -1, &statement, nil) == SQLITE_OK
-  else { return [:] }
   var rows: [String: [Int: (balance: Int, version: Int)]] = [:]
-  while sqlite3_step(statement) == SQLITE_ROW {
-    let (store, key) = (sqlite3_column_text(statement, 0)!, sqlite3_column_int64(statement, 1))
-    rows[String(cString: store), default: [:]][Int(key)] = (
-      Int(sqlite3_column_int64(statement, 2)), Int(sqlite3_column_int64(statement, 3))
-    )
+  let query = "SELECT store, key, balance, version FROM balances"
+  for row in (try? Stranger(database, onlyReads: true).rows(query)) ?? [] {
+    rows[row[0], default: [:]][Int(row[1])!] = (Int(row[2])!, Int(row[3])!)
   }
   return rows
 }

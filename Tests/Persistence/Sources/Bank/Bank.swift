@@ -1,4 +1,5 @@
 import DispatchStore
+import Programs
 
 /// The dispatcher with its four stores, opened as a user does it.
 struct Bank: Sendable {

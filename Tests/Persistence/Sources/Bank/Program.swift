@@ -1,6 +1,7 @@
 import DispatchStore
 import DispatchStorePersistence
 import Foundation
+import Programs
 
 /// The program that `CrashTest` kills.
 ///
@@ -12,16 +13,13 @@ import Foundation
 enum Program {
   static func main() async {
     let arguments = CommandLine.arguments
-    func value(_ name: String) -> String? {
-      arguments.firstIndex(of: name).flatMap { $0 + 1 < arguments.count ? arguments[$0 + 1] : nil }
-    }
     guard arguments.count > 2 else {
       say("usage: Bank run|check FOLDER")
       exit(64)
     }
     let folder = arguments[2]
-    let path = value("--database") ?? "\(folder)/bank.db"
-    let settings = SQLiteSettings(pragmas: value("--pragma").map { [$0] } ?? [])
+    let path = argument("--database") ?? "\(folder)/bank.db"
+    let settings = SQLiteSettings(pragmas: argument("--pragma").map { [$0] } ?? [])
     let database = PersistenceDatabase.sqlite(path: path, settings: settings)
     do {
       let records = try Records(folder)
@@ -30,11 +28,11 @@ enum Program {
       if arguments[1] == "run" {
         let journal = Journal("\(folder)/journal.\(records.runs)")
         let work = Work(
-          bank, journal, run: records.runs, seed: UInt64(value("--seed") ?? "") ?? 1,
-          most: Int(value("--operations") ?? "") ?? .max)
+          bank, journal, run: records.runs, seed: UInt64(argument("--seed") ?? "") ?? 1,
+          most: Int(argument("--operations") ?? "") ?? .max)
         let signals = await endAtSIGTERM(work)
         say("ready")
-        if let failure = await work.run(Int(value("--workers") ?? "") ?? 10) {
+        if let failure = await work.run(Int(argument("--workers") ?? "") ?? 10) {
           say("failed \(failure)")
           exit(2)
         }
@@ -59,10 +57,4 @@ enum Program {
     }
     return source
   }
-}
-
-/// Prints a line at once: the program may be killed at any time.
-func say(_ line: String) {
-  let line = line + "\n"
-  _ = line.withCString { Foundation.write(1, $0, strlen($0)) }
 }

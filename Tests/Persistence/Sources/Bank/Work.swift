@@ -1,21 +1,7 @@
 import DispatchStore
 import Foundation
+import Programs
 import Synchronization
-
-/// Numbers that a seed decides.
-struct Draw {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-  mutating func below(_ bound: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((z ^ (z >> 31)) % UInt64(bound))
-  }
-}
 
 /// The operations of a run: tasks and threads, each with a lane of its own or with none.
 final class Work: Sendable {
@@ -53,7 +39,7 @@ final class Work: Sendable {
     return failure.withLock { $0 }
   }
 
-  private func draw(_ draw: inout Draw, lane: Int) -> Operation? {
+  private func draw(_ random: inout SeededGenerator, lane: Int) -> Operation? {
     if isEnding.withLock({ $0 }) || failure.withLock({ $0 != nil }) { return nil }
     let number = nextID.withLock { next in
       next += 1
@@ -61,8 +47,9 @@ final class Work: Sendable {
     }
     if number > most { return nil }
     let stores = ["giro", "giro", "giro", "savings", "savings", "ledger", "ledger", "till"]
+    func below(_ bound: Int) -> Int { .random(in: 0..<bound, using: &random) }
     let kind: Operation.Kind =
-      switch draw.below(100) {
+      switch below(100) {
       case ..<50: .post
       case ..<75: .transfer
       case ..<83: .instalments
@@ -75,19 +62,19 @@ final class Work: Sendable {
       }
     let base = lane < 0 ? 8 : lane
     return Operation(
-      id: firstID + number, kind: kind, store: stores[draw.below(8)], key: base * 8 + draw.below(8),
-      other: base * 8 + draw.below(8), amount: 1 + draw.below(100), lane: lane)
+      id: firstID + number, kind: kind, store: stores[below(8)], key: base * 8 + below(8),
+      other: base * 8 + below(8), amount: 1 + below(100), lane: lane)
   }
 
   // MARK: Ways to dispatch
 
   /// Sends one action after the other, sometimes a sequence, or one that is saved later.
   private func sendAll(_ worker: Int) async {
-    var random = Draw(seed &+ UInt64(worker))
+    var random = SeededGenerator(seed: seed &+ UInt64(worker))
     let mode = Dispatcher.SendMode.serial(lane: worker)
     while let operation = draw(&random, lane: worker) {
       journal.begun(operation)
-      if operation.kind == .post, random.below(4) == 0 {
+      if operation.kind == .post, Int.random(in: 0..<4, using: &random) == 0 {
         let options = DispatchOptions.durability(.memory)
         let result = await bank.dispatcher.send(
           any: operation.action, to: operation.target, mode: mode, options: options)
@@ -122,14 +109,14 @@ final class Work: Sendable {
 
   /// Dispatches several actions to its lane before it awaits the first.
   private func pipeline(_ worker: Int) async {
-    var random = Draw(seed &+ UInt64(worker))
+    var random = SeededGenerator(seed: seed &+ UInt64(worker))
     var pending: [(Operation, DispatchHandle)] = []
     while let operation = draw(&random, lane: worker) {
       journal.begun(operation)
       let handle = bank.dispatcher.dispatch(
         any: operation.action, to: operation.target, mode: .serial(lane: worker))
       pending.append((operation, handle))
-      if pending.count < 1 + random.below(8) { continue }
+      if pending.count < Int.random(in: 1...8, using: &random) { continue }
       for (operation, handle) in pending { note(operation, await handle.result) }
       pending = []
     }
@@ -140,7 +127,7 @@ final class Work: Sendable {
   private func onThread(_ worker: Int) async {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread {
-        var random = Draw(self.seed &+ UInt64(worker))
+        var random = SeededGenerator(seed: self.seed &+ UInt64(worker))
         while let operation = self.draw(&random, lane: -1) {
           self.journal.begun(operation)
           let handle = self.bank.dispatcher.dispatch(

@@ -1,4 +1,3 @@
-import CSQLite
 import Foundation
 
 /// What the database says between two runs, read as another program reads it.
@@ -22,32 +21,8 @@ struct Books {
       SELECT identifier, part, key, value FROM dispatchstore_rows JOIN dispatchstore_stores ON number = store
       WHERE \(condition)
       """
-    if place.cluster != nil {
-      for (store, part, key, value) in try place.rows(query) {
-        rows[store, default: [:]][part, default: [:]][key] = value
-      }
-    } else {
-      read(place.address, query)
-    }
-  }
-
-  private mutating func read(_ database: String, _ query: String) {
-    var connection: OpaquePointer?
-    var statement: OpaquePointer?
-    defer {
-      sqlite3_finalize(statement)
-      sqlite3_close(connection)
-    }
-    // Before the first commit there is no table.
-    guard sqlite3_open_v2(database, &connection, SQLITE_OPEN_READONLY, nil) == SQLITE_OK,
-      sqlite3_prepare_v2(connection, query, -1, &statement, nil) == SQLITE_OK
-    else { return }
-    while sqlite3_step(statement) == SQLITE_ROW {
-      let (store, key) = (sqlite3_column_text(statement, 0)!, sqlite3_column_text(statement, 2)!)
-      let value = Data(
-        bytes: sqlite3_column_blob(statement, 3), count: Int(sqlite3_column_bytes(statement, 3)))
-      let part = Int(sqlite3_column_int(statement, 1))
-      rows[String(cString: store), default: [:]][part, default: [:]][String(cString: key)] = value
+    for (store, part, key, value) in try place.rows(query) {
+      rows[store, default: [:]][part, default: [:]][key] = value
     }
   }
 

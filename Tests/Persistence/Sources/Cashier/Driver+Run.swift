@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 
 // The processes: who is the owner, how it ends, and what happens to the server.
 extension Driver {

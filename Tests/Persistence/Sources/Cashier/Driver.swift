@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 
 /// The clients of the service, and the bank that it charges: they outlive it.
 ///
@@ -27,7 +28,7 @@ struct Driver {
 
   let database: ServiceDatabase
   let kind: Kind
-  var random: Generator
+  var random: SeededGenerator
   private let began = Date()
   private var orders: [Int: Order] = [:]
   /// The orders without an answer.
@@ -76,7 +77,7 @@ struct Driver {
 
   init(_ database: ServiceDatabase, _ kind: Kind, seed: UInt64) {
     (self.database, self.kind) = (database, kind)
-    random = Generator(state: seed)
+    random = SeededGenerator(seed: seed)
   }
 
   var charges: Int { orders.values.reduce(0) { $0 + $1.charges.values.reduce(0, +) } }
@@ -252,12 +253,4 @@ struct Driver {
   }
 
   var orderCount: Int { orders.count }
-}
-
-struct Generator: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return (state >> 33) | (state << 31)
-  }
 }

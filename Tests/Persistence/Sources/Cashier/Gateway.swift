@@ -1,3 +1,4 @@
+import Programs
 import Synchronization
 
 /// The service's connection to the bank outside: charges go out on standard output, answers come in on standard input.

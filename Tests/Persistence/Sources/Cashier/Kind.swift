@@ -1,3 +1,5 @@
+import Programs
+
 /// What happens in the rounds of one database.
 enum Kind: String, CaseIterable {
   /// One process at a time is killed, and the server crashes now and then.
@@ -24,7 +26,7 @@ enum Kind: String, CaseIterable {
 
   var lease: Duration { self == .apart || self == .stopped ? .seconds(1) : .seconds(5) }
 
-  func drawEnd(_ random: inout Generator) -> End {
+  func drawEnd(_ random: inout SeededGenerator) -> End {
     let line = Int.random(in: 2...400, using: &random)
     let time = Duration.microseconds(Int.random(in: 0...300_000, using: &random))
     let early = End.early(.microseconds(Int.random(in: 0...60_000, using: &random)))

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 
 /// Kills a payment service again and again, and checks that nothing was lost or done twice.
 ///
@@ -11,21 +12,14 @@ import Foundation
 enum Program {
   private static let killsPerDatabase = 30
   private static var kinds: [Kind] {
-    value("--kind").map { [Kind(rawValue: $0)!] } ?? Kind.allCases
-  }
-
-  private static func value(_ name: String) -> String? {
-    let arguments = CommandLine.arguments
-    return arguments.firstIndex(of: name).flatMap {
-      $0 + 1 < arguments.count ? arguments[$0 + 1] : nil
-    }
+    argument("--kind").map { [Kind(rawValue: $0)!] } ?? Kind.allCases
   }
 
   private static func has(_ name: String) -> Bool { CommandLine.arguments.contains(name) }
 
   static func main() async throws {
-    if let database = value("serve") {
-      let lease = Duration.milliseconds(Int(value("--lease") ?? "") ?? 5_000)
+    if let database = argument("serve") {
+      let lease = Duration.milliseconds(Int(argument("--lease") ?? "") ?? 5_000)
       do {
         return try await Service.run(
           database, lease: lease, declaresTick: has("--tick"))
@@ -34,11 +28,11 @@ enum Program {
       }
     }
     signal(SIGPIPE, SIG_IGN)
-    killServices(Int(value("--kills") ?? "") ?? 60, seed: UInt64(value("--seed") ?? "") ?? 1)
+    killServices(Int(argument("--kills") ?? "") ?? 60, seed: UInt64(argument("--seed") ?? "") ?? 1)
   }
 
   private static func killServices(_ kills: Int, seed: UInt64) {
-    let folder = value("--folder") ?? "\(NSTemporaryDirectory())/cashier"
+    let folder = argument("--folder") ?? "\(NSTemporaryDirectory())/cashier"
     let cluster = has("--postgresql") ? startCluster() : nil
     defer { cluster?.remove() }
     let kinds = cluster == nil ? [.killed] : kinds
@@ -58,7 +52,7 @@ enum Program {
       databases += 1
       var driver = Driver(place, kind, seed: databaseSeed)
       do {
-        var random = Generator(state: databaseSeed ^ 0x5555)
+        var random = SeededGenerator(seed: databaseSeed ^ 0x5555)
         let most = min(done + roundsPerDatabase, kills)
         while done < most, !driver.hasGoneBack {
           let end = kind.drawEnd(&random)

@@ -1,6 +1,7 @@
 import DispatchStore
 import DispatchStorePersistence
 import Foundation
+import Programs
 import Synchronization
 
 /// The process that is killed.
@@ -201,12 +202,6 @@ struct Service: Sendable {
 }
 
 func unixMilliseconds() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
-
-/// Prints a line with one call: the process may be killed at any time.
-func say(_ line: String) {
-  let line = line.replacingOccurrences(of: "\n", with: " ") + "\n"
-  _ = line.withCString { Foundation.write(1, $0, strlen($0)) }
-}
 
 /// Prints what is of interest while the program runs.
 func note(_ text: String) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }

@@ -2,6 +2,7 @@ import DispatchStore
 import DispatchStorePersistence
 import Foundation
 import PostgreSQLServer
+import Programs
 
 /// The database of the service: a file, or a database of a PostgreSQL server.
 struct ServiceDatabase {
@@ -25,9 +26,13 @@ struct ServiceDatabase {
       url: address, waitForOwnership: true, settings: PostgreSQLSettings(lease: lease))
   }
 
-  /// Runs a query of the library's rows on the server: their store, part, key and value.
+  /// Runs a query of the library's rows: their store, part, key and value.
   func rows(_ query: String) throws -> [(store: String, part: Int, key: String, value: Data)] {
     // Before the first opening there is no table.
+    if cluster == nil {
+      let rows = (try? Stranger(address, onlyReads: true).rows(query)) ?? []
+      return rows.map { ($0[0], Int($0[1])!, $0[2], Data($0[3].utf8)) }
+    }
     if try psql("SELECT to_regclass('dispatchstore_rows')").isEmpty { return [] }
     let wrapped = "SELECT json_build_array(identifier, part, key, value) FROM (\(query)) AS r"
     return try psql(wrapped).split(separator: "\n").compactMap { line in

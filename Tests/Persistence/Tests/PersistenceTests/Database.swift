@@ -1,4 +1,3 @@
-import CSQLite
 import Foundation
 import Testing
 
@@ -92,23 +91,6 @@ final class Opened<Driver: PersistenceDriver> {
       return rows
     }
   }
-}
-
-/// Another program's connection to the database.
-final class Stranger {
-  private var handle: OpaquePointer?
-
-  init(_ path: String) { sqlite3_open(path, &handle) }
-
-  deinit { sqlite3_close_v2(handle) }
-
-  func run(_ sql: String) throws {
-    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
-      throw Failure(message: String(cString: sqlite3_errmsg(handle)))
-    }
-  }
-
-  struct Failure: Error { let message: String }
 }
 
 /// The error that a closure throws.

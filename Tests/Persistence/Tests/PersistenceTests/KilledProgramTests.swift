@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import Testing
 
 /// The guide's shop, and `churn --persist`, which are killed and run again.
@@ -40,24 +41,17 @@ import Testing
 
   /// Sells until a customer has been told, kills the program, and returns how many were told; nil sells nothing.
   private func sell(untilLine last: Int?) throws -> (told: Int, first: String) {
-    let (shop, input, output) = (Process(), Pipe(), Pipe())
-    shop.executableURL = URL(filePath: "/usr/bin/stdbuf")
-    shop.arguments = ["-oL", program("Shop").path]
-    shop.currentDirectoryURL = URL(filePath: folder.path)
-    (shop.standardInput, shop.standardOutput) = (input, output)
-    try shop.run()
-    var text = Data()
+    let stdbuf = ["-oL", program("Shop").path]
+    let shop = try RunningProgram("/usr/bin/stdbuf", stdbuf, in: folder.path)
+    var lines: [String] = []
     if let last {
-      input.fileHandleForWriting.write(Data(String(repeating: "ann\n", count: 1_000).utf8))
-      while text.count(where: { $0 == UInt8(ascii: "\n") }) <= last {
-        text += output.fileHandleForReading.availableData
-      }
-      kill(shop.processIdentifier, SIGKILL)
+      shop.send(Array(repeating: "ann", count: 1_000).joined(separator: "\n"))
+      lines = shop.lines(last + 1)
+      shop.signal(SIGKILL)
     }
-    try input.fileHandleForWriting.close()
-    text += try output.fileHandleForReading.readToEnd() ?? Data()
-    shop.waitUntilExit()
-    let lines = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+    try shop.endInput()
+    lines += shop.lines()
+    _ = shop.end()
     return (lines.count { $0 == "ann has paid" }, try #require(lines.first))
   }
 
@@ -77,21 +71,11 @@ import Testing
 
   /// Transfers until a line has come, kills the program, and returns its whole lines.
   private func transfer(untilLine last: Int) throws -> [String] {
-    let (transfers, output) = (Process(), Pipe())
-    transfers.executableURL = program("Transfers")
-    transfers.arguments = [folder.database]
-    transfers.standardOutput = output
-    try transfers.run()
-    var text = Data()
-    while text.count(where: { $0 == UInt8(ascii: "\n") }) < last {
-      let data = output.fileHandleForReading.availableData
-      if data.isEmpty { break }
-      text += data
-    }
-    kill(transfers.processIdentifier, SIGKILL)
-    text += try output.fileHandleForReading.readToEnd() ?? Data()
-    transfers.waitUntilExit()
-    return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+    let transfers = try RunningProgram(program("Transfers").path, [folder.database])
+    let lines = transfers.lines(last)
+    transfers.signal(SIGKILL)
+    defer { _ = transfers.end() }
+    return lines + transfers.lines()
   }
 
   @Test(arguments: ["serial", "sync"])

@@ -1,6 +1,7 @@
 import DispatchStoreTesting
 import Foundation
 import PostgreSQLServer
+import Programs
 import Testing
 
 @testable import DispatchStore

@@ -1,0 +1,1 @@
+../../../../Sources/DispatchStoreTesting/Simulation/SeededGenerator.swift
