@@ -135,58 +135,49 @@ import Testing
     try expect(.corrupt, folder.database) { _ = try folder.driver().open() }
   }
 
-  @Test func aNewerFormatIsRefusedBeforeItsColumnsAre() throws {
+  static let changes: [(String, PersistenceError.Code, String)] = [
+    // Before its columns are refused.
+    (
+      "UPDATE dispatchstore_owner SET format = 7; ALTER TABLE dispatchstore_rows ADD COLUMN more",
+      .newerVersion, "in format 7; this one knows formats up to 1"
+    ),
+    (
+      "ALTER TABLE dispatchstore_rows ADD COLUMN more", .notADatabase,
+      "\"dispatchstore_rows\" that isn't the library's: it has another column \"more\""
+    ),
+    ("DROP TABLE dispatchstore_stores", .corrupt, "dispatchstore_stores"),
+    ("DELETE FROM dispatchstore_owner", .corrupt, "dispatchstore_owner"),
+  ]
+
+  @Test(arguments: changes)
+  func aTableThatWasChangedIsNamed(
+    _ sql: String, _ code: PersistenceError.Code, _ reason: String
+  ) throws {
     try Opened(folder.driver()).driver.close()
-    try Stranger(folder.database).run(
-      """
-      UPDATE dispatchstore_owner SET format = 7; ALTER TABLE dispatchstore_rows ADD COLUMN more;
-      """)
-    try expect(.newerVersion, "format 7", "up to 1") { _ = try folder.driver().open() }
+    try Stranger(folder.database).run(sql)
+    try expect(code, reason) { _ = try folder.driver().open() }
   }
 
-  @Test func aTableWithAnotherColumnIsNamed() throws {
-    try Opened(folder.driver()).driver.close()
-    try Stranger(folder.database).run("ALTER TABLE dispatchstore_rows ADD COLUMN more")
-    try expect(.notADatabase, "\"dispatchstore_rows\"", "another column \"more\"") {
-      _ = try folder.driver().open()
-    }
-  }
-
-  @Test func aTableWithoutAColumnIsNamed() throws {
-    try Stranger(folder.database).run("CREATE TABLE dispatchstore_owner (id INTEGER PRIMARY KEY)")
-    try expect(.notADatabase, "\"dispatchstore_owner\"", "no column \"format\"") {
-      _ = try folder.driver().open()
-    }
-  }
-
-  @Test func aViewWithATablesNameIsRefused() throws {
-    try Stranger(folder.database).run("CREATE VIEW dispatchstore_rows AS SELECT 1 AS store")
-    try expect(.notADatabase, "\"dispatchstore_rows\"", "no table") {
-      _ = try folder.driver().open()
-    }
-  }
-
-  @Test func aMissingTableIsNamed() throws {
-    try Opened(folder.driver()).driver.close()
-    try Stranger(folder.database).run("DROP TABLE dispatchstore_stores")
-    try expect(.corrupt, "dispatchstore_stores") { _ = try folder.driver().open() }
-  }
-
-  @Test func aMissingOwnerIsNoticed() throws {
-    try Opened(folder.driver()).driver.close()
-    try Stranger(folder.database).run("DELETE FROM dispatchstore_owner")
-    try expect(.corrupt, "dispatchstore_owner") { _ = try folder.driver().open() }
+  @Test(arguments: [
+    (
+      "CREATE TABLE dispatchstore_owner (id INTEGER PRIMARY KEY)",
+      "\"dispatchstore_owner\" that isn't the library's: it has no column \"format\""
+    ),
+    (
+      "CREATE VIEW dispatchstore_rows AS SELECT 1 AS store",
+      "\"dispatchstore_rows\" that isn't the library's: it is no table"
+    ),
+    ("PRAGMA encoding = 'UTF-16'; CREATE TABLE mine (a)", "UTF-16"),
+  ])
+  func anotherProgramsDatabaseIsRefused(_ sql: String, _ reason: String) throws {
+    try Stranger(folder.database).run(sql)
+    try expect(.notADatabase, reason) { _ = try folder.driver().open() }
   }
 
   @Test func aDatabaseMayHaveTheUsersTables() throws {
     try Stranger(folder.database).run("CREATE TABLE mine (a); INSERT INTO mine VALUES (5)")
     let opened = try Opened(folder.driver())
     #expect(try opened.group { try $0.query("SELECT a FROM mine", []) } == [[5]])
-  }
-
-  @Test func aDatabaseInUTF16IsRefused() throws {
-    try Stranger(folder.database).run("PRAGMA encoding = 'UTF-16'; CREATE TABLE mine (a)")
-    try expect(.notADatabase, "UTF-16") { _ = try folder.driver().open() }
   }
 
   @Test func aLongLockOfAnotherProgramIsReported() throws {
