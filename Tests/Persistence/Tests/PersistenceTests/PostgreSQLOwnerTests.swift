@@ -297,12 +297,14 @@ struct PostgreSQLOwnerTests {
     }
   }
 
-  @Test func aDatabaseThatHasGoneBackIsNoticed() throws {
+  /// Also if another process has become the owner.
+  @Test(arguments: ["", ", epoch = epoch + 1, holder = 'x'"])
+  func aDatabaseThatHasGoneBackIsNoticed(_ takeOver: String) throws {
     let opened = try Opened(database.driver())
-    _ = try opened.store()
-    try database.psql("UPDATE dispatchstore_partitions SET last_group = last_group - 1")
+    let store = try opened.store()
+    try database.psql("UPDATE dispatchstore_partitions SET last_group = last_group - 1\(takeOver)")
     try expect(.journalWentBack, "group 0", "group 1") {
-      try opened.group { try $0.save(version: 2, ofStore: 1) }
+      try opened.group { try $0.save(version: 2, ofStore: store) }
     }
   }
 
