@@ -93,9 +93,12 @@ final class Opened<Driver: PersistenceDriver> {
   }
 }
 
-/// The error that a closure throws.
-func error(_ body: () throws -> Void) throws -> PersistenceError {
-  try #require(throws: PersistenceError.self, performing: body)
+/// Limits a resource of this process's; nil ends the limit.
+func limit(_ resource: UInt32, to value: rlim_t?) {
+  var limit = rlimit()
+  #expect(getrlimit(__rlimit_resource_t(resource), &limit) == 0)
+  limit.rlim_cur = value ?? limit.rlim_max
+  #expect(setrlimit(__rlimit_resource_t(resource), &limit) == 0)
 }
 
 /// Expects an error with a code, and parts of its message; returns it.

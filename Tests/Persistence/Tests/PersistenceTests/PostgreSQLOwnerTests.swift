@@ -100,19 +100,9 @@ struct PostgreSQLOwnerTests {
     await #expect(processExitsWith: .success) {
       let holder = PostgreSQLHolder.this
       #expect(!holder.isDead)
-      var limit = rlimit()
-      #if canImport(Darwin)
-        let resource = RLIMIT_NOFILE
-      #else
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-      #endif
-      #expect(getrlimit(resource, &limit) == 0)
-      let before = limit.rlim_cur
-      limit.rlim_cur = 0
-      #expect(setrlimit(resource, &limit) == 0)
+      limit(RLIMIT_NOFILE.rawValue, to: 0)
       let isDead = holder.isDead
-      limit.rlim_cur = before
-      #expect(setrlimit(resource, &limit) == 0)
+      limit(RLIMIT_NOFILE.rawValue, to: nil)
       #expect(!isDead)
     }
   }

@@ -96,8 +96,8 @@ import Testing
     }
     #expect(try opened.driver.begin(as: opened.owner))
     _ = try opened.driver.execute("INSERT INTO child VALUES (1)", [])
-    let failure = try error { try opened.driver.commit() }
-    #expect(failure.code == .statement && failure.isOutcomeKnown)
+    let failure = try expect(.statement) { try opened.driver.commit() }
+    #expect(failure.isOutcomeKnown)
     #expect(try opened.group { try $0.query("SELECT * FROM child", []) } == [])
   }
 
@@ -111,11 +111,12 @@ import Testing
       try opened.driver.save(Data(count: 100_000), at: row, ofStore: store)
       // Files can't grow any further.
       signal(SIGXFSZ, SIG_IGN)
-      try limitFiles(to: opened.driver.journalBytes)
-      let failure = try error { try opened.driver.commit() }
-      #expect(failure.code == .inputOutput && !failure.isOutcomeKnown, "\(failure)")
-      #expect(failure.message.contains("SQLite error 778, File too large"))
-      try limitFiles(to: nil)
+      limit(RLIMIT_FSIZE.rawValue, to: rlim_t(opened.driver.journalBytes))
+      let failure = try expect(.inputOutput, "SQLite error 778, File too large") {
+        try opened.driver.commit()
+      }
+      #expect(!failure.isOutcomeKnown)
+      limit(RLIMIT_FSIZE.rawValue, to: nil)
       try opened.group { try $0.save(Data(count: 100_000), at: row, ofStore: store) }
       #expect(try opened.rows(store) == ["": Data(count: 100_000)])
     }
@@ -141,8 +142,8 @@ import Testing
         try $0.save(Data(count: 200_000), at: SavedRow(part: 0, key: ""), ofStore: store)
       }
     }
-    let failure = try error(save)
-    #expect(failure.code == .full && failure.isTransient && failure.isOutcomeKnown, "\(failure)")
+    let failure = try expect(.full) { try save() }
+    #expect(failure.isTransient && failure.isOutcomeKnown, "\(failure)")
     unlink(filler)
     try save()
     #expect(try opened.rows(store) == ["": Data(count: 200_000)])
@@ -172,16 +173,3 @@ import Testing
 }
 
 private let smallDisk = ProcessInfo.processInfo.environment["DISPATCHSTORE_SMALL_DISK"]
-
-/// Limits the size of this process's files.
-private func limitFiles(to bytes: Int?) throws {
-  var limit = rlimit()
-  #if canImport(Darwin)
-    let resource = RLIMIT_FSIZE
-  #else
-    let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
-  #endif
-  #expect(getrlimit(resource, &limit) == 0)
-  limit.rlim_cur = bytes.map { rlim_t($0) } ?? limit.rlim_max
-  #expect(setrlimit(resource, &limit) == 0)
-}
