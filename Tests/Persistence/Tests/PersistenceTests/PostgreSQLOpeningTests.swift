@@ -127,9 +127,7 @@ struct PostgreSQLOpeningTests {
 
   @Test(arguments: ["fsync", "full_page_writes", "synchronous_commit"])
   func refusesAServerThatDoesNotSync(_ setting: String) throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "postgresql-\(UUID())").path
-    let unsafe = try PostgreSQLServer(in: folder)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let unsafe = try PostgreSQLServer(in: "\(server.folder)/\(freePort())")
     try unsafe.start("\(setting)=off")
     defer { try? unsafe.stop("immediate") }
     try expect(.notDurable, setting) { _ = try database.driver(url: unsafe.url()).open() }
@@ -156,9 +154,7 @@ struct PostgreSQLOpeningTests {
   }
 
   @Test func refusesAStandby() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "postgresql-\(UUID())").path
-    let standby = try PostgreSQLServer(in: folder)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let standby = try PostgreSQLServer(in: "\(server.folder)/\(freePort())")
     try standby.touch("standby.signal")
     try standby.start("hot_standby=on")
     defer { try? standby.stop("immediate") }
