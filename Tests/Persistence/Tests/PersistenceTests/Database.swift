@@ -84,6 +84,19 @@ final class Opened<Driver: PersistenceDriver> {
     }
   }
 
+  /// Saves rows whose keys are numbers, in one group.
+  func save(
+    _ numbers: Range<Int>, part: Int = 0, ofStore store: Int64,
+    _ value: (Int) -> Data = { _ in Data("1".utf8) }
+  ) throws {
+    try group { driver in
+      for number in numbers {
+        let row = SavedRow(part: part, key: "\(number)")
+        try driver.save(value(number), at: row, ofStore: store)
+      }
+    }
+  }
+
   func rows(_ store: Int64, part: Int = 0) throws -> [String: Data] {
     try group { driver in
       var rows: [String: Data] = [:]

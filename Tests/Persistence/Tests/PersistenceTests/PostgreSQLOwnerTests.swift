@@ -144,11 +144,7 @@ struct PostgreSQLOwnerTests {
   @Test func aTransactionThatReadsSlowlyIsNotEnded() throws {
     let opened = try Opened(database.driver(settings: short))
     let store = try opened.store()
-    try opened.group { driver in
-      for number in 0..<100 {
-        try driver.save(Data("1".utf8), at: SavedRow(part: 0, key: "\(number)"), ofStore: store)
-      }
-    }
+    try opened.save(0..<100, ofStore: store)
     try opened.group { driver in
       let (begin, share) = (ContinuousClock.now, short.lease * 2 / 100)
       var count = 0
@@ -234,14 +230,24 @@ struct PostgreSQLOwnerTests {
     opened.driver.rollback()
   }
 
-  @Test func aLookAtASilentServerWaitsOnce() throws {
-    let (isSilent, waits) = (Locked(false), Locked(0))
-    let driver = database.driver { (_) throws(PostgreSQLFailure) in
+  /// A driver whose server may be silent, and which counts how often it waits for that.
+  private func driver(
+    _ isSilent: Locked<Bool>, _ waits: Locked<Int>, first: @escaping @Sendable () -> Void = {}
+  ) -> PostgreSQLDriver {
+    database.driver { (_) throws(PostgreSQLFailure) in
       guard isSilent.withLock(\.self) else { return }
-      waits.withLock { $0 += 1 }
+      let isFirst = waits.withLock { waits in
+        waits += 1
+        return waits == 1
+      }
+      if isFirst { first() }
       throw PostgreSQLFailure(sqlState: "08006", message: "silence", isLost: true)
     }
-    let opened = try Opened(driver)
+  }
+
+  @Test func aLookAtASilentServerWaitsOnce() throws {
+    let (isSilent, waits) = (Locked(false), Locked(0))
+    let opened = try Opened(driver(isSilent, waits))
     opened.driver.noteLostReply(to: opened.owner)
     isSilent.withLock { $0 = true }
     try expect(.busy, "silence") { _ = try opened.driver.begin(as: opened.owner) }
@@ -252,15 +258,7 @@ struct PostgreSQLOwnerTests {
 
   @Test func closingAwaitsTheAttemptUnderWayAtASilentServerAndOneLook() async throws {
     let (isSilent, waits, isOver) = (Locked(false), Locked(0), DispatchSemaphore(value: 0))
-    let driver = database.driver { (_) throws(PostgreSQLFailure) in
-      guard isSilent.withLock(\.self) else { return }
-      let isFirst = waits.withLock { waits in
-        waits += 1
-        return waits == 1
-      }
-      if isFirst { isOver.wait() }
-      throw PostgreSQLFailure(sqlState: "08006", message: "silence", isLost: true)
-    }
+    let driver = driver(isSilent, waits) { isOver.wait() }
     let persistence = try await Persistence(PersistenceDatabase { driver })
     isSilent.withLock { $0 = true }
     let attempt = Task { try await persistence.perform { _ in } }

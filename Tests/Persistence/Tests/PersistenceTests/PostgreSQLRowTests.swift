@@ -169,12 +169,8 @@ struct PostgreSQLRowTests {
     }
     let opened = try Opened(driver)
     let store = try opened.store()
-    for base in [0, 6_000] {
-      try opened.group { driver in
-        for number in base..<base + 6_000 {
-          try driver.save(Data("\(number)".utf8), at: row("\(number)"), ofStore: store)
-        }
-      }
+    for numbers in [0..<6_000, 6_000..<12_000] {
+      try opened.save(numbers, ofStore: store) { Data("\($0)".utf8) }
     }
     let rows = try opened.rows(store)
     #expect(rows.count == 12_000)
@@ -192,11 +188,7 @@ struct PostgreSQLRowTests {
     let store = try opened.store()
     // One small row among large ones does not make the next page large.
     let sizes = (0..<40).map { $0 == 20 ? 1 : 1 << 20 }
-    try opened.group { driver in
-      for (number, size) in sizes.enumerated() {
-        try driver.save(Data(count: size), at: row("\(number + 10)"), ofStore: store)
-      }
-    }
+    try opened.save(10..<50, ofStore: store) { Data(count: sizes[$0 - 10]) }
     #expect(try opened.rows(store).count == 40)
     var rest = sizes[...]
     let pages = limits.withLock(\.self).map { limit in
@@ -235,11 +227,7 @@ struct PostgreSQLRowTests {
     let opened = try Opened(database.driver())
     let store = try opened.store()
     try database.psql("ALTER TABLE dispatchstore_rows SET (autovacuum_enabled = off)")
-    try opened.group { driver in
-      for number in 0..<12_000 {
-        try driver.save(Data("1".utf8), at: row("\(number)"), ofStore: store)
-      }
-    }
+    try opened.save(0..<12_000, ofStore: store)
     try database.psql(
       "UPDATE pg_class SET relpages = 1, reltuples = 20000 WHERE relname = 'dispatchstore_rows'")
     let counts = try opened.group { driver in

@@ -110,12 +110,7 @@ import Testing
   @Test func manyRowsAreSavedAndReadAfterReopening() throws {
     let store = try opened.store()
     let value = Data(String(repeating: "v", count: 190).utf8)
-    try opened.group { driver in
-      for key in 0..<100_000 {
-        let row = SavedRow(part: 1, key: "\(key)")
-        try driver.save(value + Data("\(key)".utf8), at: row, ofStore: store)
-      }
-    }
+    try opened.save(0..<100_000, part: 1, ofStore: store) { value + Data("\($0)".utf8) }
     opened.driver.close()
     let rows = try Opened(folder.driver()).rows(store, part: 1)
     #expect(rows.count == 100_000)
