@@ -10,6 +10,12 @@ import Testing
 private struct Account: ModelType, Codable { var balance = 0 }
 private struct Deposit: CodableAction { let amount: Int }
 
+private func account(_ identifier: String) -> Store<Account, HandledAction> {
+  Store(identifier: identifier, model: Account()) {
+    On(Deposit.self) { account, deposit in account.balance += deposit.amount }
+  }
+}
+
 /// The log of a recorder in a table, in SQLite and PostgreSQL.
 @Suite("Saved logs", .timeLimit(.minutes(5)))
 struct SavedLogTests {
@@ -33,10 +39,7 @@ struct SavedLogTests {
       persistence = try await Persistence(database, inWorldOf: outside)
       dispatcher = Dispatcher(name: name, persistence: persistence, clock: clock)
       dispatcher.register(middleware: recorder)
-      dispatcher.register(
-        store: Store(identifier: "account", model: Account()) {
-          On(Deposit.self) { account, deposit in account.balance += deposit.amount }
-        })
+      dispatcher.register(store: account("account"))
     }
 
     func deposit(_ amounts: ClosedRange<Int>) async {
@@ -45,11 +48,12 @@ struct SavedLogTests {
 
     /// Whether the state of stores is still saved.
     func savesStores() async throws -> Bool {
-      try await dispatcher.register(
-        store: Store(identifier: "saved", model: Account()) {
-          On(Deposit.self) { account, deposit in account.balance += deposit.amount }
-        }, persisted: .model)
+      try await dispatcher.register(store: account("saved"), persisted: .model)
       return await dispatcher.send(Deposit(amount: 1)).result.isSuccess
+    }
+
+    var logs: [DispatchLog] {
+      get async throws { try await DispatchLog.saved(in: persistence) }
     }
 
     func save(keeping age: Duration = .seconds(60)) async throws -> Int {
@@ -88,7 +92,7 @@ struct SavedLogTests {
     await service.deposit(1...3)
     _ = try await service.save()
     try await other.saveLog(in: service.persistence, keeping: .seconds(60))
-    let logs = try await DispatchLog.saved(in: service.persistence)
+    let logs = try await service.logs
     #expect(logs.map(\.entries) == [other.log.entries, other.log.entries])
     #expect(logs.map(\.droppedCount) == [0, 0])
     try await service.persistence.close()
@@ -102,8 +106,7 @@ struct SavedLogTests {
     async let two = service.save()
     let dropped = try await (one, two)
     #expect(dropped == (0, 0))
-    let entries = try await DispatchLog.saved(in: service.persistence).flatMap(\.entries)
-    #expect(entries == service.recorder.log.entries)
+    #expect(try await service.logs.flatMap(\.entries) == service.recorder.log.entries)
     try await service.persistence.close()
   }
 
@@ -116,7 +119,7 @@ struct SavedLogTests {
     let error = await #expect(throws: PersistenceError.self) { try await service.save() }
     #expect(error?.code == .statement)
     await #expect(throws: PersistenceError.self) {
-      try await DispatchLog.saved(in: service.persistence)
+      try await service.logs
     }
     #expect(try await service.savesStores())
     try await service.persistence.close()
@@ -159,10 +162,7 @@ struct SavedLogTests {
     dispatcher.onWarning { _ in }
     let recorder = DispatchRecorder()
     dispatcher.register(middleware: recorder)
-    try await dispatcher.register(
-      store: Store(identifier: "account", model: Account()) {
-        On(Deposit.self) { account, deposit in account.balance += deposit.amount }
-      }, persisted: .model)
+    try await dispatcher.register(store: account("account"), persisted: .model)
     try await recorder.saveLog(in: persistence, keeping: .seconds(60))
     await dispatcher.send(Deposit(amount: 1))
 
@@ -198,8 +198,7 @@ struct SavedLogTests {
     let before = service.persistence.status.group
     #expect(try await service.save() == 0)
     #expect(service.persistence.status.group >= before + 3)
-    let entries = try await DispatchLog.saved(in: service.persistence).flatMap(\.entries)
-    #expect(entries == service.recorder.log.entries)
+    #expect(try await service.logs.flatMap(\.entries) == service.recorder.log.entries)
     try await service.persistence.close()
   }
 
@@ -212,7 +211,7 @@ struct SavedLogTests {
       try $0.execute("UPDATE dispatch_log SET origin = $1", [.integer(origin)])
     }
     let error = await #expect(throws: LogFormatError.self) {
-      try await DispatchLog.saved(in: service.persistence)
+      try await service.logs
     }
     #expect(error?.line == 1)
     try await service.persistence.close()
@@ -227,7 +226,7 @@ struct SavedLogTests {
       try $0.execute(
         "UPDATE dispatch_log SET number = (SELECT MIN(number) FROM dispatch_log)", [])
     }
-    let logs = try await DispatchLog.saved(in: service.persistence)
+    let logs = try await service.logs
     let log = try #require(logs.first)
     #expect(try DispatchLog(jsonLines: log.jsonLines()).entries == log.entries)
     #expect(log.entries.count == 3 && log.droppedCount == 0)
@@ -243,11 +242,10 @@ struct SavedLogTests {
     await service.deposit(1...500)
     let dropped = try await service.save()
     #expect(dropped + service.recorder.log.entries.count == 500)
-    #expect(try await DispatchLog.saved(in: service.persistence)[0].droppedCount == dropped)
+    #expect(try await service.logs[0].droppedCount == dropped)
     clock.advance(by: .seconds(20))
     _ = try await service.save()
-    let entries = try await DispatchLog.saved(in: service.persistence).flatMap(\.entries)
-    #expect(entries == service.recorder.log.entries)
+    #expect(try await service.logs.flatMap(\.entries) == service.recorder.log.entries)
     try await service.persistence.close()
   }
 
@@ -258,7 +256,7 @@ struct SavedLogTests {
     clock.advance(by: .seconds(70))
     await service.deposit(4...5)
     #expect(try await service.save() == 3)
-    let logs = try await DispatchLog.saved(in: service.persistence)
+    let logs = try await service.logs
     #expect(logs.map(\.entries) == [Array(service.recorder.log.entries.suffix(2))])
     #expect(logs.map(\.droppedCount) == [3])
     try await service.persistence.close()
@@ -270,21 +268,18 @@ struct SavedLogTests {
     let audit = Dispatcher(name: "audit", persistence: service.persistence, clock: clock)
     let recorder = DispatchRecorder()
     audit.register(middleware: recorder)
-    audit.register(
-      store: Store(identifier: "audit", model: Account()) {
-        On(Deposit.self) { account, deposit in account.balance += deposit.amount }
-      })
+    audit.register(store: account("audit"))
     await audit.send(Deposit(amount: 1))
     try await recorder.saveLog(in: service.persistence, keeping: .seconds(600))
     await service.deposit(1...3)
     _ = try await service.save()
     clock.advance(by: .seconds(100))
     _ = try await service.save()
-    let logs = try await DispatchLog.saved(in: service.persistence)
+    let logs = try await service.logs
     #expect(logs.map(\.dispatcher) == ["audit"])
     clock.advance(by: .seconds(600))
     try await recorder.saveLog(in: service.persistence, keeping: .seconds(600))
-    #expect(try await DispatchLog.saved(in: service.persistence).isEmpty)
+    #expect(try await service.logs.isEmpty)
     try await service.persistence.close()
   }
 }
