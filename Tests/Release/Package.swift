@@ -1,6 +1,13 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
 // The suites of which tests end a process, by links: what they promise, messages included, holds in release
 // builds, too. `swift test -c release` in the package itself would need its other tests' `@testable`.
 let package = Package(
@@ -11,24 +18,14 @@ let package = Package(
     .testTarget(
       name: "DispatchStoreTests",
       dependencies: [.product(name: "DispatchStore", package: "DispatchStore")],
-      swiftSettings: [
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-        .treatAllWarnings(as: .error),
-      ]),
+      swiftSettings: settings),
     .testTarget(
       name: "DispatchStoreTestingTests",
       dependencies: [
         .product(name: "DispatchStore", package: "DispatchStore"),
         .product(name: "DispatchStoreTesting", package: "DispatchStore"),
       ],
-      swiftSettings: [
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-        .treatAllWarnings(as: .error),
-      ]),
+      swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )
