@@ -11,8 +11,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "DispatchStore", path: "../..", traits: ["SQLite"])],
   targets: [
-    .systemLibrary(name: "CBaseline"),
-    .executableTarget(name: "PersistenceRatios", dependencies: library + ["CBaseline"]),
+    .executableTarget(name: "PersistenceRatios", dependencies: library),
     .executableTarget(name: "ReliableRatios", dependencies: library),
     .executableTarget(name: "PersistenceMemory", dependencies: library),
   ],

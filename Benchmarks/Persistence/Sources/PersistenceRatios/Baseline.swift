@@ -1,4 +1,4 @@
-import CBaseline
+import CSQLite
 import DispatchStore
 import Foundation
 
