@@ -1,4 +1,5 @@
 import Foundation
+import PostgreSQLServer
 
 /// Stands between the service and the server: cuts connections, holds a commit back, and leads to another server.
 final class Proxy: @unchecked Sendable {
@@ -21,7 +22,6 @@ final class Proxy: @unchecked Sendable {
   }
 
   let port: Int
-  private let listener: Int32
   private let condition = NSCondition()
   private var target: Int
   private var plan: Plan?
@@ -50,16 +50,8 @@ final class Proxy: @unchecked Sendable {
 
   init(to target: Int) {
     self.target = target
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var (address, length) = (Self.address(0), socklen_t(MemoryLayout<sockaddr_in>.size))
-    let listener = listener
-    withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        _ = bind(listener, $0, length)
-        _ = getsockname(listener, $0, &length)
-      }
-    }
-    port = Int(UInt16(bigEndian: address.sin_port))
+    let (listener, port) = boundSocket()
+    self.port = port
     listen(listener, 64)
     Thread.detachNewThread {
       while true {
@@ -68,14 +60,6 @@ final class Proxy: @unchecked Sendable {
         if client >= 0 { self.connect(client) }
       }
     }
-  }
-
-  private static func address(_ port: Int) -> sockaddr_in {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    address.sin_port = UInt16(port).bigEndian
-    return address
   }
 
   private func locked<Value>(_ body: () -> Value) -> Value {
@@ -90,7 +74,7 @@ final class Proxy: @unchecked Sendable {
       var isOn = Int32(1)
       setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, 4)
     }
-    var address = Self.address(locked { target })
+    var address = localAddress(locked { target })
     let code = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         Foundation.connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

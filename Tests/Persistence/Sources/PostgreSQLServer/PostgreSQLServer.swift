@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// A PostgreSQL server of the tests' own, from Debian's package.
 public final class PostgreSQLServer: @unchecked Sendable {
@@ -93,19 +93,31 @@ public final class PostgreSQLServer: @unchecked Sendable {
 
 /// A port of this machine that nobody uses.
 public func freePort() -> Int {
-  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  defer { close(descriptor) }
+  let (descriptor, port) = boundSocket()
+  close(descriptor)
+  return port
+}
+
+/// The address of a port of this machine.
+public func localAddress(_ port: Int) -> sockaddr_in {
   var address = sockaddr_in()
   address.sin_family = sa_family_t(AF_INET)
   address.sin_addr.s_addr = inet_addr("127.0.0.1")
-  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  address.sin_port = UInt16(port).bigEndian
+  return address
+}
+
+/// Makes a socket at a port of this machine that nobody uses.
+public func boundSocket() -> (descriptor: Int32, port: Int) {
+  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  var (address, length) = (localAddress(0), socklen_t(MemoryLayout<sockaddr_in>.size))
   withUnsafeMutablePointer(to: &address) {
     $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
       _ = bind(descriptor, $0, length)
       _ = getsockname(descriptor, $0, &length)
     }
   }
-  return Int(UInt16(bigEndian: address.sin_port))
+  return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
 }
 
 /// Makes a folder for a server, which does not run as root.
