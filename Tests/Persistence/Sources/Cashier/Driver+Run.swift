@@ -153,8 +153,8 @@ extension Driver {
     case 1 where isHeld: proxy.cut()
     default: break
     }
-    counts.stops += 1
-    if isHeld { counts.stopsInCommit += 1 }
+    counts[.stops, default: 0] += 1
+    if isHeld { counts[.stopsInCommit, default: 0] += 1 }
   }
 
   private mutating func continueStopped(releasing: Bool = true) {
@@ -198,11 +198,11 @@ extension Driver {
     if let owner, owner !== service, owner.state == .running, !isEnding {
       // Its lease is over, as on a machine that others use.
       owner.state = .continued
-      counts.unforeseen += 1
+      counts[.unforeseen, default: 0] += 1
     }
     (owner, service.isWaiting) = (service, false)
     service.terms += 1
-    if service.terms == 2 { counts.returned += 1 }
+    if service.terms == 2 { counts[.returned, default: 0] += 1 }
     if services.contains(where: { $0.state == .stopped }) {
       continueTime = .now + .milliseconds(Int.random(in: 0...300, using: &random))
     }
@@ -210,7 +210,7 @@ extension Driver {
       if !isRecorded { try database.record() }
       isRecorded = true
       if let (cause, time) = gone, let takeOver = try database.takeOver() {
-        counts.takeOvers += 1
+        counts[.takeOvers, default: 0] += 1
         pauses.add(cause, now.timeIntervalSince(time), loading: now.timeIntervalSince(takeOver))
         if now.timeIntervalSince(time) > 10 { report(cause, since: time) }
       }
@@ -234,12 +234,12 @@ extension Driver {
       guard kind.processes.upperBound > 1 else { throw Wrong("there is no other process: \(line)") }
       service.state = .running
       if owner === service { owner = nil }
-      counts.losses += 1
+      counts[.losses, default: 0] += 1
     case ("journalWentBack", .running) where kind == .replaced:
       let saved = try database.lastGroup()
       guard saved < group else { throw Wrong("group \(saved) is the last: \(line)") }
       hasGoneBack = true
-      counts.wentBack += 1
+      counts[.wentBack, default: 0] += 1
     default: throw Wrong("a service that is \(service.state) says: \(line)")
     }
   }
@@ -259,7 +259,7 @@ extension Driver {
     if isRecorded {
       let (count, wrong) = try database.recorded()
       if !wrong.isEmpty { throw Wrong("groups that do not follow the one before: \(wrong)") }
-      counts.groups = count
+      counts[.groups] = count
     }
   }
 }

@@ -56,23 +56,11 @@ struct Driver {
   /// Whether the database has gone back, and a service has said so.
   var hasGoneBack = false
   var pauses = Pauses()
-  var counts = Counts()
+  var counts: [Count: Int] = [:]
 
   /// What has happened besides.
-  struct Counts {
-    var takeOvers = 0, stops = 0, stopsInCommit = 0, losses = 0, returned = 0, unforeseen = 0
-    var groups = 0, wentBack = 0
-
-    mutating func add(_ other: Counts) {
-      takeOvers += other.takeOvers
-      stops += other.stops
-      stopsInCommit += other.stopsInCommit
-      losses += other.losses
-      returned += other.returned
-      unforeseen += other.unforeseen
-      groups += other.groups
-      wentBack += other.wentBack
-    }
+  enum Count: CaseIterable {
+    case takeOvers, stops, stopsInCommit, losses, returned, unforeseen, groups, wentBack
   }
 
   init(_ database: ServiceDatabase, _ kind: Kind, seed: UInt64) {

@@ -39,7 +39,7 @@ enum Program {
     let roundsPerDatabase = max(min(killsPerDatabase, kills / kinds.count), 1)
     var (done, drained, acknowledged, databases) = (0, 0, 0, 0)
     var (orders, charges, reminders, ticks) = (0, 0, 0, 0)
-    var (pauses, counts) = (Pauses(), Driver.Counts())
+    var (pauses, counts) = (Pauses(), [Driver.Count: Int]())
     while done < kills {
       let databaseSeed = seed &* 1_000_003 &+ UInt64(done)
       let place: ServiceDatabase
@@ -80,13 +80,13 @@ enum Program {
       (orders, charges) = (orders + driver.orderCount, charges + driver.charges)
       (reminders, ticks) = (reminders + driver.reminded, ticks + driver.ticks)
       pauses.add(driver.pauses)
-      counts.add(driver.counts)
+      counts.merge(driver.counts, uniquingKeysWith: +)
     }
     say(
       "\(orders) orders, \(charges) charges, \(reminders) reminders, \(ticks) ticks, \(drained) drains"
     )
     if let cluster {
-      say("\(counts)")
+      say(Driver.Count.allCases.map { "\($0) \(counts[$0] ?? 0)" }.joined(separator: ", "))
       say(
         "\(cluster.restarts) restarts, \(cluster.replacements) copies took over, \(cluster.proxy.summary)"
       )
