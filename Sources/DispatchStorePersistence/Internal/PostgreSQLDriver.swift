@@ -66,7 +66,7 @@
       if let problem = place.problem {
         throw PersistenceError(.cannotOpen, "\(description) can't be opened: \(problem)")
       }
-      var connection: (any PostgreSQLConnection)? = try connectFirst()
+      var connection: (any PostgreSQLConnection)? = try connect(isFirst: true)
       var isFirst = true
       while true {
         do {
@@ -84,18 +84,10 @@
         if !mayGoOn { throw CancellationError() }
         client.pause(for: .milliseconds(100))
         do {
-          connection = try connectAgain()
+          connection = try connect()
         } catch let error as PersistenceError where error.isTransient {
           connection = nil
         }
-      }
-    }
-
-    private func connectFirst() throws -> any PostgreSQLConnection {
-      do {
-        return try client.connect()
-      } catch {
-        throw PersistenceError(.cannotOpen, "\(description) can't be opened: \(error.message)")
       }
     }
 
@@ -112,16 +104,17 @@
     private func connected() throws -> any PostgreSQLConnection {
       guard epoch != nil else { throw PersistenceError(.closed, "\(description) isn't open.") }
       if let connection { return connection }
-      let connection = try connectAgain()
+      let connection = try connect()
       self.connection = connection
       return connection
     }
 
-    private func connectAgain() throws -> any PostgreSQLConnection {
+    private func connect(isFirst: Bool = false) throws -> any PostgreSQLConnection {
       do {
         return try client.connect()
       } catch {
-        throw error.error("connecting", in: place)
+        if !isFirst { throw error.error("connecting", in: place) }
+        throw PersistenceError(.cannotOpen, "\(description) can't be opened: \(error.message)")
       }
     }
 
