@@ -92,13 +92,10 @@ import Testing
     #expect(resumed.answers == plain.answers && !plain.answers.isEmpty)
   }
 
-  /// The report's answers, without the modes' figures.
-  private struct Replay {
-    let hasEnded: Bool
-    let answers: String
-  }
-
-  private func replay(_ arguments: [String], killedAfter seconds: Double?) throws -> Replay {
+  /// Returns the report's answers, without the modes' figures.
+  private func replay(
+    _ arguments: [String], killedAfter seconds: Double?
+  ) throws -> (hasEnded: Bool, answers: String) {
     let (churn, output) = (Process(), Pipe())
     churn.executableURL = program("churn")
     churn.arguments = arguments
@@ -112,7 +109,6 @@ import Testing
     churn.waitUntilExit()
     let answers =
       String(decoding: data, as: UTF8.self).components(separatedBy: "\nModes").first ?? ""
-    return Replay(
-      hasEnded: churn.terminationReason == .exit && churn.terminationStatus == 0, answers: answers)
+    return (churn.terminationReason == .exit && churn.terminationStatus == 0, answers)
   }
 }
