@@ -134,4 +134,7 @@ package enum Transition: String, Sendable {
   case lock = "come to a lock"
   case wait = "wait"
   case end = "end"
+  case draw = "draw"
+  case fault = "a fault at some time"
+  case passTime = "the time has come to"
 }

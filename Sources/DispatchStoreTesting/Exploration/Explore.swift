@@ -1,7 +1,7 @@
 public import DispatchStore
 import Foundation
 
-/// Runs a scenario under many seeds, and throws the first failure with the shortest schedule found.
+/// Runs a scenario under many seeds, and throws the first failure with the plainest schedule found.
 ///
 /// Worlds run in parallel, one for each processor. An exploration of more than a few seconds writes its progress to
 /// standard error. If the environment has `DISPATCHSTORE_SEED`, only that seed is run.

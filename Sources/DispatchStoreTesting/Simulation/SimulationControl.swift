@@ -40,7 +40,7 @@ public struct SimulationControl: Sendable {
   /// - Precondition: `count` is one or more.
   public func draw(below count: Int) -> Int {
     if count <= 0 { stopProgram("There is no number below \(count) to be drawn.") }
-    return world.draw(count)
+    return world.drawInScenario(count)
   }
 
   /// Runs a closure once, at a moment that the seed draws, on a separate thread of the simulation.

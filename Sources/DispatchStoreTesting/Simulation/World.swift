@@ -129,6 +129,13 @@ final class World: SimulatedWorld, @unchecked Sendable {
     if isTraced { trace.append(fiber.name, transition, subject()) }
   }
 
+  /// Notes something on the current thread that is no step: no other thread is drawn before it.
+  private func noteHere(_ transition: Transition, _ subject: () -> String = { "" }) {
+    if let fiber = currentSimulatedThread as? Fiber, fiber.world === self {
+      note(fiber, transition, subject)
+    }
+  }
+
   /// Runs a thread's pieces of work, until the world is over.
   func runWorks(on fiber: Fiber) {
     while fiber.work != nil {
@@ -223,7 +230,9 @@ final class World: SimulatedWorld, @unchecked Sendable {
     isWaking = true
     defer { isWaking = false }
     moment += 1
-    return clock.advanceToNextSleeper()
+    guard clock.advanceToNextSleeper() else { return false }
+    noteHere(.passTime) { "\(clock.now.offset)" }
+    return true
   }
 
   /// Goes on to the moment of the next closure of `atSomeTime`, since nothing else is left.
@@ -351,7 +360,11 @@ final class World: SimulatedWorld, @unchecked Sendable {
   /// Runs a closure as a job at a moment that the seed draws: now, or after some steps.
   ///
   /// Their number is drawn evenly by its order of magnitude, because the length of the run is unknown.
-  func runAtSomeTime(_ body: @escaping @Sendable () -> Void) {
+  func runAtSomeTime(_ fault: @escaping @Sendable () -> Void) {
+    let body: @Sendable () -> Void = {
+      self.noteHere(.fault)
+      fault()
+    }
     guard currentSimulatedThread?.world === self, Bool.random(using: &momentGenerator) else {
       return run(.job, body)
     }
@@ -382,9 +395,16 @@ final class World: SimulatedWorld, @unchecked Sendable {
     works.append(kind, priority: schedule.makePriority(), body)
   }
 
-  /// Draws a number below `count`, for the scenario or the engine.
+  /// Draws a number below `count`, for the engine.
   func draw(_ count: Int) -> Int {
     Int.random(in: 0..<count, using: &generator)
+  }
+
+  /// Draws a number below `count`, for the scenario.
+  func drawInScenario(_ count: Int) -> Int {
+    let number = draw(count)
+    noteHere(.draw) { "\(number), below \(count)" }
+    return number
   }
 
   func makeIdentifiers() -> Range<UInt64> {

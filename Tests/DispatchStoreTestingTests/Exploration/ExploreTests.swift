@@ -25,7 +25,7 @@ struct ExploreTests {
     #expect(found.switchCount <= 4)
     let described = found.description.split(separator: "\n").map(String.init)
     #expect(described[0].hasPrefix("Seed \(found.seed) fails: "))
-    #expect(described[1].hasPrefix("The shortest schedule found that still fails has "))
+    #expect(described[1].hasPrefix("The plainest schedule found that still fails has "))
     #expect(described[2].hasSuffix("scenario  begin"))
     // The seed alone repeats it.
     let report = await Simulation(seed: found.seed).run(Self.addsInTwoSteps)
@@ -72,7 +72,7 @@ struct ExploreTests {
       }
     }
     #expect(failure?.failure.kind == .tooLong)
-    #expect(failure?.description.contains("shortest") == false)
+    #expect(failure?.description.contains("plainest") == false)
     #expect(failure?.trace.steps.isEmpty == false)
     #expect(await runs.count == 2)
   }

@@ -26,6 +26,17 @@ struct RunWatchTests {
     #expect(watch.notice(at: .now + .seconds(60)) == nil)
   }
 
+  @Test func tellsOfNoProgressThatIsNotMade() {
+    let progress = ExplorationProgress("explore", of: 3)
+    func line(_ count: Int, after seconds: Int) -> String? {
+      progress.line(for: count, at: .now + .seconds(seconds))
+    }
+    #expect(line(0, after: 60) == nil)
+    #expect(line(2, after: 120)?.hasPrefix("2 of 3 seeds, ") == true)
+    #expect(line(2, after: 180) == nil)
+    #expect(line(3, after: 240) == nil)
+  }
+
   @Test func waitsForTheEndAndTellsOfProgress() {
     var count = 0
     let value = RunWatch("explore").wait(onProgress: { count += 1 }, for: { 42 })

@@ -31,6 +31,18 @@ struct SimulationControlTests {
     #expect(await seen.all == ["ran", "cancelled"])
   }
 
+  @Test func drawsFaultsAndThePassingOfTimeAreInTheTrace() async {
+    let report = await Simulation(seed: 1).run { dispatcher in
+      guard let simulation = dispatcher.simulation else { return }
+      _ = simulation.draw(below: 6)
+      simulation.atSomeTime {}
+      try await simulation.clock.sleep(for: .seconds(1))
+    }
+    #expect(report.failure == nil)
+    let transitions = Set(report.trace.steps.map(\.transition))
+    #expect(transitions.isSuperset(of: ["draw", "a fault at some time", "the time has come to"]))
+  }
+
   /// The number of steps that were done when a fault came.
   actor Progress {
     var all: Set<Int> = []
