@@ -36,6 +36,24 @@ package struct FailureReporter: Sendable {
   }
 }
 
+extension FailureReporter {
+  /// Notes for what a task waited that was cancelled, such as one of a test whose time limit has passed.
+  ///
+  /// - Parameters:
+  ///   - awaited: What it waited for.
+  ///   - underWay: What is under way, in words.
+  func noteCancellation(_ awaited: String, at place: SourcePlace, underWay: [String] = []) {
+    report(Self.cancellation(awaited, underWay: underWay), severity: .note, at: place)
+  }
+
+  /// The text about a task that was cancelled.
+  static func cancellation(_ awaited: String, underWay: [String]) -> String {
+    let lines = underWay.map { "\n  \($0)" }.joined()
+    let list = lines.isEmpty ? "" : " Under way:\n" + lines
+    return "The task was cancelled while it waited for \(awaited).\(list)"
+  }
+}
+
 /// Catches failures inside the closure, in its tasks, and of reporters that were made there.
 ///
 /// - Parameters:

@@ -5,8 +5,8 @@ struct Journal: Sendable {
   private(set) var dispatches: [RecordedDispatch] = []
   /// The commits of each watched store.
   private var commits: [ObjectIdentifier: StoreCommits] = [:]
-  /// The number of dispatches that have begun and not ended.
-  private(set) var underWay = 0
+  /// The dispatches that have begun and not ended.
+  private(set) var underWay: Set<DispatchID> = []
   /// The number of actions that have ended, by type.
   private var ended: [ObjectIdentifier: EndedKind] = [:]
   private var indices: [DispatchID: Int] = [:]
@@ -22,7 +22,11 @@ struct Journal: Sendable {
     var count = 0
   }
 
-  var isIdle: Bool { underWay == 0 }
+  var isIdle: Bool { underWay.isEmpty }
+
+  /// The numbers of dispatches that have begun, of those that have not ended, and of ends of stores and commits: if none
+  /// has changed, nothing has gone on.
+  var progress: [Int] { [dispatches.count, underWay.count, events] }
 
   subscript(id: DispatchID) -> RecordedDispatch? { indices[id].map { dispatches[$0] } }
 
@@ -48,7 +52,7 @@ struct Journal: Sendable {
   }
 
   mutating func began(_ dispatch: DispatchInfo) {
-    underWay += 1
+    underWay.insert(dispatch.id)
     indices[dispatch.id] = dispatches.count
     dispatches.append(
       RecordedDispatch(
@@ -60,7 +64,7 @@ struct Journal: Sendable {
 
   mutating func ended(_ id: DispatchID, _ result: DispatchResult) {
     guard let index = indices[id] else { return }
-    underWay -= 1
+    underWay.remove(id)
     dispatches[index].result = result
     dispatches[index].hasEnded = true
     guard let action = dispatches[index].action else { return }

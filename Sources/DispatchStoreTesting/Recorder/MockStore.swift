@@ -58,11 +58,27 @@ public final class MockStore<Model: Sendable, Action: ActionType>: Sendable {
 
   /// Returns the actions once the reducer has received this many.
   ///
-  /// Returns earlier if the task is cancelled.
+  /// Returns earlier if the task is cancelled, with a note in the test.
+  ///
+  /// - Parameters:
+  ///   - minimum: The number of actions.
+  ///   - fileID: The file to show the note in.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
   @discardableResult
-  public func actions(atLeast minimum: Int) async -> [Action] {
+  public func actions(
+    atLeast minimum: Int,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) async -> [Action] {
     let found = await script.state.first { $0.received.count >= minimum ? $0.received : nil }
-    return found ?? actions
+    if let found { return found }
+    let received = script.state.read(\.received)
+    FailureReporter().noteCancellation(
+      "\(minimum) actions at store \"\(store.identifier)\", which has received \(received.count)",
+      at: SourcePlace(fileID, filePath, line, column))
+    return received
   }
 }
 

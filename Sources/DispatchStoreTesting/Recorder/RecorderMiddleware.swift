@@ -29,26 +29,54 @@ public final class RecorderMiddleware: Middleware {
 
   /// Returns once this many actions of a kind have ended.
   ///
-  /// Returns earlier if the task is cancelled.
+  /// Returns earlier if the task is cancelled, with a note in the test.
   ///
+  /// - Parameters:
+  ///   - kind: The type of the actions.
+  ///   - minimum: The number of actions.
+  ///   - fileID: The file to show the note in.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
   /// - Returns: The number of actions that have ended.
   @discardableResult
   public func endedCount<Action: ActionType>(
-    of kind: Action.Type = Action.self, atLeast minimum: Int
+    of kind: Action.Type = Action.self, atLeast minimum: Int,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
   ) async -> Int {
     let found = await journal.first { journal in
       let count = journal.endedCount(of: kind)
       return count >= minimum ? count : nil
     }
-    return found ?? journal.read { $0.endedCount(of: kind) }
+    if let found { return found }
+    let count = journal.read { $0.endedCount(of: kind) }
+    FailureReporter().noteCancellation(
+      "\(minimum) actions of type \(kind) to end, of which \(count) have",
+      at: SourcePlace(fileID, filePath, line, column), underWay: underWay)
+    return count
   }
+
+  /// The dispatches that have not ended, in words.
+  private var underWay: [String] { dispatches.filter { !$0.hasEnded }.map(\.description) }
 
   /// Returns once all dispatches have ended, including their completions and the dispatches made there.
   ///
   /// It does not await dispatches that tasks, timers, observers on queues or the end of a group's step make later. It
-  /// returns earlier if the task is cancelled.
-  public func idle() async {
-    _ = await journal.first { $0.isIdle ? true : nil }
+  /// returns earlier if the task is cancelled, with a note in the test.
+  ///
+  /// - Parameters:
+  ///   - fileID: The file to show the note in.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
+  public func idle(
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    guard await journal.first({ $0.isIdle ? true : nil }) == nil else { return }
+    FailureReporter().noteCancellation(
+      "all dispatches to end", at: SourcePlace(fileID, filePath, line, column), underWay: underWay)
   }
 
   // MARK: Middleware
@@ -93,7 +121,8 @@ public final class RecorderMiddleware: Middleware {
 }
 
 extension RecorderMiddleware {
-  /// Returns once nothing is under way at a dispatcher that the recorder follows, nor about to begin by itself.
+  /// Returns once nothing goes on at a dispatcher that the recorder follows, nor is about to begin by itself: all that is
+  /// under way rests.
   ///
   /// Returns earlier if the task is cancelled.
   ///
@@ -101,30 +130,38 @@ extension RecorderMiddleware {
   nonisolated(nonsending) func idle(
     at dispatcher: Dispatcher, awaitsEffects: Bool = true
   ) async {
-    repeat {
-      await idle()
-      // A dispatch that was due may have begun in between.
-    } while await hasGoneOn(dispatcher, awaitsEffects: awaitsEffects)
-      || !isIdle && !Task.isCancelled
+    while await hasGoneOn(dispatcher, awaitsEffects: awaitsEffects) {}
   }
 
-  /// Awaits what goes on by itself at a dispatcher while no dispatch is under way.
+  /// Awaits a step of what goes on at a dispatcher.
   ///
-  /// Returns early if a dispatch has begun meanwhile. Returns false if there is nothing to await, or the task is
-  /// cancelled.
+  /// Returns false if nothing goes on that could be awaited, or the task is cancelled.
   ///
   /// - Parameters:
   ///   - awaitsEffects: Whether runs of effects count.
-  ///   - hasNews: Whether there is nothing to await any longer: a dispatch may have begun and ended before this looked.
+  ///   - hasNews: Whether there is nothing to await any longer.
   nonisolated(nonsending) func hasGoneOn(
     _ dispatcher: Dispatcher, awaitsEffects: Bool,
     or hasNews: @escaping @Sendable (Journal) -> Bool = { _ in false }
   ) async -> Bool {
     let journal = journal
-    let seen = journal.read(\.notices)
+    let (seen, progress) = journal.read { ($0.notices, $0.progress) }
     let notice: @Sendable () -> Void = { journal.change { $0.noticed() } }
-    guard dispatcher.whenGoneOn(awaitsEffects: awaitsEffects, notice) else { return false }
-    _ = await journal.first { $0.notices > seen || !$0.isIdle || hasNews($0) ? true : nil }
+    var resting: Set<DispatchID>?
+    let goesOn = dispatcher.whenGoneOn(
+      awaitsEffects: awaitsEffects, besides: &resting, notice)
+    let atRest = resting ?? []
+    let (isOver, wasBusy) = journal.read { journal in
+      let isUnchanged = journal.progress == progress
+      return (!goesOn && isUnchanged && journal.underWay.isSubset(of: atRest), !journal.isIdle)
+    }
+    if isOver || Task.isCancelled { return false }
+    // As long as nothing rests, only the end of all dispatches matters: each look takes time.
+    let awaitsAllEnds = wasBusy && resting == nil
+    _ = await journal.first { journal -> Bool? in
+      if journal.notices > seen || hasNews(journal) { return true }
+      return (awaitsAllEnds ? journal.isIdle : journal.progress != progress) ? true : nil
+    }
     return !Task.isCancelled
   }
 }

@@ -60,10 +60,26 @@ public final class StateRecorder<Model: Sendable, Action: ActionType>: Sendable 
 
   /// Returns all entries, once there are at least this many.
   ///
-  /// Returns earlier if the task is cancelled.
+  /// Returns earlier if the task is cancelled, with a note in the test.
+  ///
+  /// - Parameters:
+  ///   - count: The number of entries.
+  ///   - fileID: The file to show the note in.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
   @discardableResult
-  public func entries(atLeast count: Int) async -> [Entry] {
-    await recorded.first { $0.count >= count ? $0 : nil } ?? entries
+  public func entries(
+    atLeast count: Int,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) async -> [Entry] {
+    if let found = await recorded.first({ $0.count >= count ? $0 : nil }) { return found }
+    let present = recorded.read { $0 }
+    FailureReporter().noteCancellation(
+      "\(count) entries, of which \(present.count) are recorded",
+      at: SourcePlace(fileID, filePath, line, column))
+    return present
   }
 
   /// Removes all entries.

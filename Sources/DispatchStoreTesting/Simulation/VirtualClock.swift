@@ -204,9 +204,23 @@ public final class VirtualClock: Clock, Sendable {
 
   /// Waits until there are at least this many sleepers.
   ///
-  /// For a test that is about to advance the time. Returns early if the task is cancelled.
-  public func waitForSleepers(atLeast count: Int) async {
-    _ = await state.first { $0.sleepers.count >= count ? true : nil }
+  /// For a test that is about to advance the time. Returns early if the task is cancelled, with a note in the test.
+  ///
+  /// - Parameters:
+  ///   - count: The number of sleepers.
+  ///   - fileID: The file to show the note in.
+  ///   - filePath: The caller's file.
+  ///   - line: The caller's line.
+  ///   - column: The caller's column.
+  public func waitForSleepers(
+    atLeast count: Int,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column
+  ) async {
+    guard await state.first({ $0.sleepers.count >= count ? true : nil }) == nil else { return }
+    FailureReporter().noteCancellation(
+      "\(count) sleepers, of which there are \(sleeperCount)",
+      at: SourcePlace(fileID, filePath, line, column))
   }
 }
 

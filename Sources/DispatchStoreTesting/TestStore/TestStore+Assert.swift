@@ -34,8 +34,9 @@ extension TestStore {
     }
   }
 
-  func reportCancellation(_ awaited: String, _ place: SourcePlace, _ details: String = "") {
-    reporter.report("The task was cancelled while it waited for \(awaited).\(details)", at: place)
+  func reportCancellation(_ awaited: String, _ place: SourcePlace) {
+    let lines = underWay + delayed + dispatcher.runningEffects
+    reporter.report(FailureReporter.cancellation(awaited, underWay: lines), at: place)
   }
 
   /// Shows a skipped change or action, if `exhaustivity` says so.

@@ -1,8 +1,11 @@
 import DispatchStore
 
 extension TestStore {
-  /// Waits until the dispatcher is idle, and fails for everything that was not asserted, and for dispatches whose time
-  /// has not come.
+  /// Waits until nothing goes on, and fails for everything that was not asserted, has not ended, or was given up.
+  ///
+  /// These have not ended: dispatches and runs of effects that wait for time to pass on a `VirtualClock`; dispatches that
+  /// wait for a condition; delayed dispatches; work of durable effects that is not done. These were given up: effects that
+  /// have thrown, without `onFailure`, and dead letters.
   ///
   /// - Parameters:
   ///   - fileID: The file to show failures in.
@@ -20,15 +23,55 @@ extension TestStore {
       await settle()
     }
     await recorder.idle(at: dispatcher)
-    if Task.isCancelled {
-      let open = recorder.dispatches.filter { !$0.hasEnded }.map(\.description)
-      let lines = (open + dispatcher.runningEffects).map { "\n  \($0)" }.joined()
-      let underWay = lines.isEmpty ? "" : " Under way:\n" + lines
-      reportCancellation("all dispatches to end", place, underWay)
-    }
+    let (isCancelled, givenUp) = (Task.isCancelled, givenUp)
+    if isCancelled { reportCancellation("all dispatches to end", place) }
     reportUnasserted(at: place)
-    let delayed = dispatcher.delayed
-    if !delayed.isEmpty { reportUnasserted(describe(delayed: delayed), at: place) }
+    let notEnded = isCancelled ? [] : notEnded
+    if !notEnded.isEmpty { reportUnasserted(describe(notEnded: notEnded), at: place) }
+    if !givenUp.isEmpty { reportUnasserted(describe(givenUp: givenUp), at: place) }
+    let named = recorder.journal.read(\.underWay)
+    progress.change { $0.named.formUnion(named) }
+  }
+
+  /// The dispatches under way, each with what it waits for, in words.
+  var underWay: [String] {
+    let waits = dispatcher.resting()
+    return recorder.dispatches.filter { !$0.hasEnded }.map { dispatch in
+      dispatch.description + (waits[dispatch.id].map { ", \($0)" } ?? "")
+    }
+  }
+
+  /// The dispatches that have not begun, in words.
+  var delayed: [String] {
+    dispatcher.delayed.sorted { $0.id < $1.id }.map { dispatch in
+      let actions = dispatch.actions.map { Diff.line(action: $0) }.joined(separator: ", ")
+      return "\(actions), dispatched at \(dispatch.callSite), whose time has not come"
+    }
+  }
+
+  /// Everything that has not ended, in words, while nothing goes on; without long-lived effects.
+  var notEnded: [String] {
+    let pending = dispatcher.pendingEffects.map { work in
+      "The durable effect \"\(work.effect)\" after "
+        + attempts(work.attempts, of: work.action, work.lastError)
+    }
+    return underWay + delayed + dispatcher.sleepingEffects + pending
+  }
+
+  /// The work that was given up, in words; failures of effects once.
+  private var givenUp: [String] {
+    let letters = dispatcher.deadLetters.map { letter in
+      let kind = letter.kind == .effect ? "durable effect" : "scheduled action"
+      return "The dead letter of the \(kind) \"\(letter.name)\" after "
+        + attempts(letter.attempts, of: letter.action, letter.error)
+    }
+    return dispatcher.takeFailuresOfEffects() + letters
+  }
+
+  private func attempts(_ count: Int, of action: AnyAction?, _ error: String?) -> String {
+    let work = action.map { " of \(Diff.line(action: $0))" } ?? ""
+    let reason = error.map { ": \($0)" } ?? ""
+    return "\(count) failed \(count == 1 ? "attempt" : "attempts")\(work)\(reason)"
   }
 
   /// Reports everything that was not asserted, and marks it as asserted, so that it is reported once.
@@ -37,7 +80,8 @@ extension TestStore {
     let (unreceived, ends, open, count) = recorder.journal.read { journal in
       (
         Array(before.followed(in: journal)), before.unassertedEnds(in: journal),
-        isLast && !journal.isIdle ? journal.dispatches.filter { !$0.hasEnded } : [],
+        isLast && !journal.underWay.isSubset(of: before.named)
+          ? journal.dispatches.filter { !$0.hasEnded && !before.named.contains($0.id) } : [],
         journal.dispatches.count
       )
     }
@@ -104,19 +148,25 @@ extension TestStore {
       """
   }
 
-  private func describe(delayed: [InFlightDispatch]) -> String {
-    let dispatches = delayed.count == 1 ? "1 dispatch has" : "\(delayed.count) dispatches have"
-    let lines = delayed.sorted { $0.id < $1.id }.map { dispatch in
-      let actions = dispatch.actions.map { Diff.line(action: $0) }.joined(separator: ", ")
-      return "  \(actions), dispatched at \(dispatch.callSite)"
-    }
-    return """
-      \(dispatches) not begun, since the time has not come:
+  private func describe(notEnded: [String]) -> String {
+    """
+    Nothing goes on, and this has not ended:
 
-      \(lines.joined(separator: "\n"))
+    \(notEnded.map { "  \($0)" }.joined(separator: "\n"))
 
-      Advance the dispatcher's clock and await the end, or cancel what is delayed.
-      """
+    Advance the dispatcher's clock and await the end, cancel it, or set exhaustivity to .off.
+    """
+  }
+
+  private func describe(givenUp: [String]) -> String {
+    """
+    This was given up:
+
+    \(givenUp.map { "  \($0)" }.joined(separator: "\n"))
+
+    Handle the error in the effect or in onFailure(_:). If the test expects it, remove the dead letter, or set \
+    exhaustivity to .off.
+    """
   }
 
   private func describe(underWay open: [RecordedDispatch]) -> String {

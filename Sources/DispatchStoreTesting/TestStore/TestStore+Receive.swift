@@ -128,8 +128,10 @@ extension TestStore {
 
   private func reportNothingFollowed(_ name: String, _ place: SourcePlace) {
     if Task.isCancelled { return reportCancellation(name, place) }
-    let effects = dispatcher.runningEffects.map { "\n  \($0)" }.joined()
-    let resting = effects.isEmpty ? "" : "\n\nEffects that rest, or are long-lived:\n\(effects)"
+    let ending = Set(dispatcher.endingEffects)
+    let longLived = dispatcher.runningEffects.filter { !ending.contains($0) }
+    let lines = (notEnded + longLived).map { "\n  \($0)" }.joined()
+    let resting = lines.isEmpty ? "" : " This rests, or is long-lived:\n" + lines
     reporter.report(
       "Expected to receive \(name), but nothing more followed: the dispatcher is idle.\(resting)",
       at: place)
@@ -149,21 +151,15 @@ extension TestStore {
   private nonisolated(nonsending) func nextFollowed(
     _ progress: TestProgress, awaitsEffects: Bool
   ) async -> RecordedDispatch? {
-    let next = { @Sendable (journal: Journal) -> NextEvent<RecordedDispatch>? in
-      if let next = progress.followed(in: journal).first { return .event(next) }
-      return journal.isIdle ? .nothing : nil
-    }
-    let hasNext = { @Sendable (journal: Journal) -> Bool in
-      !progress.followed(in: journal).isEmpty
-    }
+    let next = { @Sendable (journal: Journal) in progress.followed(in: journal).first }
+    var goesOn = true
+    // Read once more after the last look, before which one may have begun and ended.
     while true {
-      if case .event(let dispatch)? = await recorder.journal.first(next) { return dispatch }
-      if await recorder.hasGoneOn(dispatcher, awaitsEffects: awaitsEffects, or: hasNext) {
-        continue
+      if let next = recorder.journal.read(next) { return next }
+      if !goesOn { return nil }
+      goesOn = await recorder.hasGoneOn(dispatcher, awaitsEffects: awaitsEffects) {
+        next($0) != nil
       }
-      // A dispatch that was due may have begun in between.
-      let isSettled = recorder.journal.read { $0.isIdle && !hasNext($0) }
-      if isSettled || Task.isCancelled { return nil }
     }
   }
 }

@@ -10,11 +10,13 @@ public import DispatchStore
 /// A closure changes the previous model into the expected one. Every other action that is dispatched has followed:
 /// from blocks, observers, middlewares, completions or elsewhere. The test has to receive it, in the order of the
 /// dispatches. The test store reports whatever was not asserted when the test sends the next action, at `finish()`,
-/// and at its release. `finish()` also reports delayed dispatches whose time has not come.
+/// and at its release. `finish()` also reports what has not ended, or was given up.
 ///
 /// The test store waits for events of the dispatcher, never for a time. It gives up when no dispatch and no run of an
-/// effect is under way. Runs that sleep on a `VirtualClock`, and long-lived ones, do not count.
-/// Failures point to the caller's line.
+/// effect goes on. Long-lived effects, and what waits for time to pass on a `VirtualClock` or for a condition, do not
+/// count. Failures point to the caller's line.
+///
+/// It sets `tracksInFlight` of the dispatcher, to know what dispatches wait for.
 ///
 /// Changes are asserted in commit order, up to the last commit of the action. If an action dispatches another one
 /// `.sync` and changes the model after that, its closure makes the changes of both.
@@ -62,6 +64,7 @@ public final class TestStore<Model: Sendable, Action: ActionType>: Sendable {
     watch = StoreWatch(self.store, recorder)
     progress.change { [watch] in $0.watches.append(watch) }
     dispatcher.followContinuations()
+    dispatcher.tracksInFlight = true
     // First, so that it counts a dispatch until all other hooks have run.
     dispatcher.register(first: recorder)
   }

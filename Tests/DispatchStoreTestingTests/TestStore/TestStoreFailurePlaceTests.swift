@@ -77,6 +77,10 @@ struct TestStoreFailurePlaceTests {
     await task.value
     #expect(
       caught.messages.first
-        == "The task was cancelled while it waited for another change in .depositInTwoSteps(1).")
+        == """
+        The task was cancelled while it waited for another change in .depositInTwoSteps(1). Under way:
+
+          1 .depositInTwoSteps(1), serial → Account under way
+        """)
   }
 }

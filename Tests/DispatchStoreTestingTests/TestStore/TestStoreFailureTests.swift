@@ -73,11 +73,11 @@ struct TestStoreFailureTests {
     #expect(
       caught.messages.map(withoutLines) == [
         """
-        1 dispatch has not begun, since the time has not come:
+        Nothing goes on, and this has not ended:
 
-          .deposit(1), dispatched at DispatchStoreTestingTests/TestStoreFailureTests.swift:LINE
+          .deposit(1), dispatched at DispatchStoreTestingTests/TestStoreFailureTests.swift:LINE, whose time has not come
 
-        Advance the dispatcher's clock and await the end, or cancel what is delayed.
+        Advance the dispatcher's clock and await the end, cancel it, or set exhaustivity to .off.
         """
       ])
   }

@@ -23,6 +23,12 @@ extension Dispatcher {
   private func progressOfEffects(where fits: (any DispatchFollower) -> Bool) -> [String] {
     registry.withLockIfFree(\.followers)?.filter(fits).compactMap(\.progress) ?? []
   }
+
+  /// The effects with runs that are to end and sleep on a virtual clock, in words; none unless a test follows them.
+  package var sleepingEffects: [String] { registry.withLock(\.followers).compactMap(\.sleep) }
+
+  /// Takes the failures of effects so far that only a warning has told of, in words; none unless a test follows them.
+  package func takeFailuresOfEffects() -> [String] { continuations?.takeFailures() ?? [] }
 }
 
 /// The registration of an effect with a dispatcher; releasing it changes nothing.

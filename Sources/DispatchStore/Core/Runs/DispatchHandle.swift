@@ -142,7 +142,10 @@ extension Dispatch {
 
   /// Suspends the current task until the end of the dispatch.
   nonisolated(nonsending) func suspendUntilEnd() async {
-    VirtualSleeps.ofTask?.begin(awaiting: self)
+    // A test may wait until the code that awaits comes to rest.
+    if let task = DispatchContext.inTask as? TaskContext {
+      if let sleeps = task.sleeps { sleeps.begin(awaiting: self) } else { continuations?.changed() }
+    }
     await TaskWait.suspend { whenEnded($0) }
   }
 }

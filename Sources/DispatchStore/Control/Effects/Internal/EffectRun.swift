@@ -79,12 +79,17 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   var line: SharedEffectLine? { state.withLock(\.line) }
   /// Whether an attempt may call the body: a cancellation, or the end of the dispatcher, may have come before.
   var mayCallBody: Bool { isActive && !registered.beginsNone }
-  /// Whether a test waits for the run, which does not pause, and none of whose tasks sleeps.
-  var isAwake: Bool { sleeps?.isEmpty == true && !state.withLock(\.isPausing) }
+  /// Whether one of its tasks sleeps on a virtual clock.
+  var isAsleep: Bool { sleeps?.isAnySleeping == true }
   /// Whether the run's new dispatches are cancelled, since what follows the client's dispatch is.
   var isBeingCancelled: Bool { standIn.makeDetails().refusesFollowers }
   /// The number of attempts that have begun.
   var attemptCount: Int { state.withLock(\.attemptCount) }
+
+  /// Whether a test waits for the run, which does not pause, and none of whose tasks sleeps or awaits a dispatch that rests.
+  func isAwake(besides resting: Set<DispatchID>) -> Bool {
+    sleeps?.isAnyResting(with: resting) == false && !state.withLock(\.isPausing)
+  }
 
   /// Lets the run's dispatches time out at the deadline, and cancels the run then; unless it has passed.
   private func putDeadline() {
@@ -144,8 +149,9 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     } catch is CancellationError {
       return nil
     } catch {
-      if isActive { report(error) }
-      return pause(of: registered.effect.restart, since: began)
+      let pause = pause(of: registered.effect.restart, since: began)
+      if isActive { report(error, isLast: pause == nil) }
+      return pause
     }
   }
 
@@ -162,11 +168,12 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
     return .nanoseconds(backoff.pause(after: failures, seed: seed))
   }
 
-  private func report(_ error: any Error) {
+  private func report(_ error: any Error, isLast: Bool) {
     dispatcher.report(
       .effectFailed,
       "\(registered.effect.name) failed in dispatcher \"\(dispatcher.name)\": \(error)")
-    registered.effect.onFailure?(error, EffectContext(self))
+    if let onFailure = registered.effect.onFailure { return onFailure(error, EffectContext(self)) }
+    if isLast { continuations?.hasFailed("\(registered.effect.name) failed: \(error)") }
   }
 
   /// Ends the run, whether or not it has begun.

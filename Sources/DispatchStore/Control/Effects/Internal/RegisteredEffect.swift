@@ -183,14 +183,25 @@ final class RegisteredEffect: DispatchFollower {
 
   var runCount: Int { lines.all.reduce(0) { $0 + $1.runs.withLock(\.runCount) } }
 
+  private var begunRuns: [EffectRun] { lines.all.flatMap { $0.runs.withLock(\.begunRuns) } }
+
   /// Whether a test waits for a run that goes on: it does not wait for its turn, and is awake.
-  var isBusy: Bool {
-    !isLongLived && lines.all.contains { $0.runs.withLock(\.begunRuns).contains(where: \.isAwake) }
+  func isBusy(besides resting: Set<DispatchID>) -> Bool {
+    !isLongLived
+      && lines.all.contains { line in
+        line.runs.withLock(\.begunRuns).contains { $0.isAwake(besides: resting) }
+      }
   }
 
-  var progress: String? {
-    let count = runCount
-    return count == 0 ? nil : "\(effect.name): \(count) \(count == 1 ? "run" : "runs")"
+  var progress: String? { inWords(runCount) }
+
+  var sleep: String? {
+    isLongLived
+      ? nil : inWords(begunRuns.count(where: \.isAsleep)).map { "\($0), on the virtual clock" }
+  }
+
+  private func inWords(_ count: Int) -> String? {
+    count == 0 ? nil : "\(effect.name): \(count) \(count == 1 ? "run" : "runs")"
   }
 
   /// Removes a run that has ended, and begins the next one.

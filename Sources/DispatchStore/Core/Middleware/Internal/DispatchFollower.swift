@@ -24,8 +24,13 @@ protocol DispatchFollower: AnyObject, Sendable {
   /// The runs that go on, in words; nil if there is none.
   var progress: String? { get }
 
+  /// The runs that are to end and sleep on a virtual clock, in words; nil if there is none.
+  var sleep: String? { get }
+
   /// Whether a test waits for a run that goes on.
-  var isBusy: Bool { get }
+  ///
+  /// - Parameter resting: The dispatches under way that rest, and those that await them.
+  func isBusy(besides resting: Set<DispatchID>) -> Bool
 
   /// Called when the dispatcher closes: from now on it accepts only dispatches made by dispatches in flight.
   func dispatcherClosed()

@@ -14,6 +14,10 @@ final class Continuations: Sendable {
     var untold: [DispatchID: Int] = [:]
     /// The number of runs of durable effects that wait until their causes are saved, and are in no line before.
     var unsavedCount = 0
+    /// The dispatches that have come to rest while they were under way, until they have ended: they may have gone on since.
+    var rested: Set<DispatchID> = []
+    /// The failures of effects that only a warning has told of.
+    var failures: [String] = []
     var waiters: [@Sendable () -> Void] = []
     var changeCount = 0
   }
@@ -58,6 +62,14 @@ final class Continuations: Sendable {
     withExtendedLifetime(removed) {}
   }
 
+  /// Notes that a dispatch under way comes to rest, since it waits for time to pass or for a condition.
+  func rests(_ dispatch: Dispatch) {
+    let id = dispatch.id
+    var isFirst = false
+    change { isFirst = $0.rested.insert(id).inserted }
+    if isFirst { dispatch.at(.over) { self.change { $0.rested.remove(id) } } }
+  }
+
   /// Notes that something has changed that is known elsewhere, such as a run of an effect that has come to rest.
   func changed() { change { _ in } }
 
@@ -84,6 +96,17 @@ final class Continuations: Sendable {
   /// Notes that the run has entered its line, or has ended since saving has failed.
   func wasSaved() { change { $0.unsavedCount -= 1 } }
 
+  /// Notes that an effect has failed for good, and that nothing handles that.
+  func hasFailed(_ text: String) { change { $0.failures.append(text) } }
+
+  /// Takes the failures of effects so far.
+  func takeFailures() -> [String] {
+    state.withLock { state in
+      defer { state.failures = [] }
+      return state.failures
+    }
+  }
+
   /// Makes the record of a run's sleeps, each of which is a change.
   func makeSleeps() -> VirtualSleeps { VirtualSleeps { self.changed() } }
 
@@ -91,11 +114,14 @@ final class Continuations: Sendable {
 
   /// Whether anything goes on, but for effects.
   ///
-  /// A dispatch in `ends` does not count while it waits for time to pass.
-  var isAnyUnderWay: Bool {
+  /// A dispatch in `ends` does not count while it waits for time to pass, or for one of those that rest.
+  func isAnyUnderWay(besides resting: Set<DispatchID>) -> Bool {
     let (count, awaited) = state.withLock { ($0.count, $0.ends.values.map(\.dispatch)) }
-    return count > 0 || !awaited.allSatisfy(\.awaitsDelay)
+    return count > 0 || !awaited.allSatisfy { $0.awaitsDelay(orOneOf: resting) }
   }
+
+  /// Whether a dispatch that was under way may rest.
+  var mayAnyRest: Bool { state.withLock { !$0.rested.isEmpty } }
 
   /// Whether a run is about to enter its line: an effect is about to be told of the end of a dispatch, or what has caused
   /// the run is not saved.
