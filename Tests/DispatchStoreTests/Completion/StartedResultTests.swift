@@ -1,3 +1,4 @@
+import DispatchStoreTesting
 import Testing
 
 @testable import DispatchStore
@@ -27,5 +28,37 @@ struct StartedResultTests {
     dispatcher.close()
     let refused = await dispatcher.run(Pay(), way)
     #expect(refused.errorCode == .dispatcherClosed && !refused.hasStarted)
+  }
+
+  @Test(arguments: Dispatcher.Mode.queuedModes)
+  func aListThatTimesOutHasStartedIfItsFirstHandlerRuns(mode: Dispatcher.Mode) async {
+    let (clock, dispatcher, _) = makeClockedStage()
+    let (began, free) = (Latch(), Latch())
+    dispatcher.register(middleware: RecordingMiddleware.vetoing("vetoed"))
+    let list = dispatcher.dispatch(
+      actions: [Script.adds("vetoed"), Script.holds(opening: began, until: free)], mode: mode,
+      options: [.continuingOnFailure, .timeout(.seconds(1))])
+    await began.opened()
+    await clock.pass(.seconds(1))
+    let result = await list.result
+    #expect(result.errorCode == .timedOut && result.hasStarted)
+    #expect(result.steps.map(\.hasStarted) == [false])
+    free.open()
+    await dispatcher.drain()
+  }
+
+  @Test(arguments: Dispatcher.Mode.laneModes)
+  func aListThatTimesOutBeforeItsTurnHasNotStarted(mode: Dispatcher.Mode) async {
+    let (clock, dispatcher, _) = makeClockedStage()
+    let (began, free) = (Latch(), Latch())
+    dispatcher.dispatch(Script.holds(opening: began, until: free), mode: mode)
+    await began.opened()
+    let list = dispatcher.dispatch(
+      actions: [Script.adds("a")], mode: mode, options: .timeout(.seconds(1)))
+    await clock.pass(.seconds(1))
+    let result = await list.result
+    #expect(result.errorCode == .timedOut && !result.hasStarted)
+    free.open()
+    await dispatcher.drain()
   }
 }

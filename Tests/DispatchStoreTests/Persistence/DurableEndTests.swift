@@ -282,6 +282,25 @@ struct DurableEndTests {
     #expect(stage.saved == (isHeldBack ? ["a": "1"] : ["a": "1", "b": "1"]))
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.queuedModes)
+  func ofAListThatTimesOutWhileItIsHeldBackSaysThatNothingHasStarted(
+    mode: Dispatcher.Mode
+  ) async throws {
+    let clock = VirtualClock()
+    let stage = try await PersistenceStage(limits: .suspending(commits: 1), clock: clock)
+    try await stage.persistence.flush()
+    stage.database.hold()
+    await stage.dispatcher.send(Deposit(account: "a", amount: 1), options: .durability(.memory))
+    let list = stage.dispatcher.dispatch(
+      actions: [Deposit(account: "b", amount: 1)], mode: mode, options: .timeout(.seconds(1)))
+    while !stage.persistence.holdsDispatchesBack { await Task.yield() }
+    await clock.pass(.seconds(1))
+    let result = await list.result
+    #expect(result.errorCode == .timedOut && !result.hasStarted)
+    try await stage.save()
+    #expect(stage.saved == ["a": "1"])
+  }
+
   @Test func ofListsWithKeysThatTimeOutWhileTheyAreBeingSavedComesOnce() async throws {
     let stage = try await PersistenceStage()
     let ends = Locked(0)

@@ -68,9 +68,11 @@ public struct DispatchResult: Sendable {
   }
 
   /// Makes the result of a sequence.
+  ///
+  /// - Parameter stepHasBegun: Whether a store of the action has begun that still runs at a deadline.
   init(
     dispatchID: DispatchID, steps: [DispatchResult], skippedActionCount: Int,
-    error: (any Error)?
+    stepHasBegun: Bool = false, error: (any Error)?
   ) {
     self.dispatchID = dispatchID
     let isUnsaved = (error as? DispatchError)?.isAfterCommit == true
@@ -79,7 +81,7 @@ public struct DispatchResult: Sendable {
     self.error = error
     identifiers = []
     outcomes = []
-    further = nil
+    further = stepHasBegun ? Further([:], nil, true) : nil
   }
 
   private var withoutReplies: DispatchResult {
@@ -98,9 +100,9 @@ public struct DispatchResult: Sendable {
   /// and a handler may have thrown the error of another dispatch. At a deadline, a handler that has just become due
   /// counts as started.
   public var hasStarted: Bool {
+    if let hasBegun = further?.hasBegun { return hasBegun }
     if !steps.isEmpty { return steps.contains(where: \.hasStarted) }
-    return further?.hasBegun
-      ?? (outcomes.isEmpty ? hasResponders : outcomes.contains(where: \.mayHaveStarted))
+    return outcomes.isEmpty ? hasResponders : outcomes.contains(where: \.mayHaveStarted)
   }
 
   /// The results of the store runs.

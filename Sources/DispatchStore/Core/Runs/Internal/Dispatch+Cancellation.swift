@@ -69,11 +69,12 @@ extension Dispatch {
       }
     case .cancel(let work):
       cancelWork(work)
-    case .endEarly(let early, let work):
+    case .endEarly(let early, let work, let wasCancelled):
       // Stop further starts before the result says which stores have started.
-      if case .round(let round) = work { round.startNoMore() }
-      endEarly(early)
-      cancelWork(work)
+      let round = work.round
+      round?.startNoMore()
+      endEarly(early, work, round)
+      if !wasCancelled { cancelWork(work) }
     case .goOn:
       scheduler?.endCancelled { self.endPaused(at: scheduler!) }
     case .endUnsaved(let end):
@@ -133,12 +134,12 @@ extension Dispatch {
   /// Ends the dispatch at its deadline, on a thread of the library, while its stores continue.
   ///
   /// From here on this must not read the record's state, which belongs to the step that runs the stores.
-  private func endEarly(_ early: EarlyEnd) {
+  private func endEarly(_ early: EarlyEnd, _ work: DispatchWork, _ round: Round?) {
     let details = makeDetails()
     let end: @Sendable () -> Void = {
       yieldPoint(.complete, self.id.description)
       defer { (early.generation, early.dispatcher) = (nil, nil) }
-      guard let result = details.earlyResult(of: self.id) else { return }
+      guard let result = details.earlyResult(of: self.id, work, round) else { return }
       self.tellGate { result }
       if let completion = details.withState({ _ in early.completion.take() }) {
         self.withContext(of: nil, on: .current, early: early) {
@@ -180,7 +181,7 @@ extension Dispatch {
       decide { state in
         let cancel = state.timeOut(error)
         switch cancel {
-        case .endEarly(let early, _): early.claim(self)
+        case .endEarly(let early, _, _): early.claim(self)
         case .cancel: dispatcher = state.dispatcherToTellGate
         case .end, .goOn, .endUnsaved, .none: break
         }

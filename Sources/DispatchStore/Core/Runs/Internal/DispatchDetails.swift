@@ -191,10 +191,22 @@ final class DispatchDetails: @unchecked Sendable {
   func claimStoreStart() -> Bool { !callsAtStoresEnd || withState { $0.claimStoreStart() } }
 
   /// Returns the result of a dispatch that ends at its deadline.
-  func earlyResult(of id: DispatchID) -> DispatchResult? {
-    // The stores may have ended since, so that the dispatch is in no round now.
-    if let round = withState({ $0.limit?.early?.round.take() }) { return round.earlyResult }
-    return withState { $0.limit?.early?.result(of: id, replies: $0.replies, $0.refusal) }
+  ///
+  /// - Parameters:
+  ///   - work: The work at the deadline, which may have ended since.
+  ///   - round: The round of that work, if it had one.
+  func earlyResult(of id: DispatchID, _ work: DispatchWork, _ round: Round?) -> DispatchResult? {
+    var hasBegun = false
+    switch work {
+    case .none: break
+    case .round(let round): return round.earlyResult
+    case .step(let step):
+      // An action that runs inline has just become due, or has begun.
+      hasBegun = step.result?.hasStarted ?? round?.earlyResult.hasStarted ?? true
+    }
+    return withState {
+      $0.limit?.early?.result(of: id, replies: $0.replies, stepHasBegun: hasBegun, $0.refusal)
+    }
   }
 
   /// Decides whether the dispatch has timed out, after its last store has ended.

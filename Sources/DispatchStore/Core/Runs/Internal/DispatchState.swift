@@ -319,8 +319,8 @@ struct DispatchState {
     case goOn
     /// The work is to be cancelled.
     case cancel(DispatchWork)
-    /// The work is to be cancelled, and the dispatch ends now: its result does not wait for the stores.
-    case endEarly(EarlyEnd, DispatchWork)
+    /// The dispatch ends now: its result does not wait for the stores. The work is to be cancelled, unless it was before.
+    case endEarly(EarlyEnd, DispatchWork, wasCancelled: Bool)
     /// The dispatch ends now, although its commits are not saved.
     case endUnsaved(PendingEnd)
     case none
@@ -356,11 +356,12 @@ struct DispatchState {
     case .running(let work):
       if refusal != nil || limit?.isSettled == true { return .none }
       refusal = error
-      let present = isCancelled ? DispatchWork.none : work
+      let wasCancelled = isCancelled
       isCancelled = true
-      guard let early = limit?.claimEnd() else { return .cancel(present) }
-      if case .round(let round) = work { early.round = round }
-      return .endEarly(early, present)
+      if let early = limit?.claimEnd() {
+        return .endEarly(early, work, wasCancelled: wasCancelled)
+      }
+      return .cancel(wasCancelled ? .none : work)
     case .saving(let end):
       if refusal != nil || limit?.isSettled == true { return .none }
       refusal = error.afterCommit

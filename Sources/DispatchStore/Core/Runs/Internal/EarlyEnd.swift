@@ -9,8 +9,6 @@ final class EarlyEnd: @unchecked Sendable {
   /// The generation, which ends only after that completion: a drain waits for it, and accepts dispatches made there.
   var generation: DispatchGeneration?
   var result: DispatchResult?
-  /// The round of the dispatch, which knows how its stores stand; nil in an inline run, and in a sequence.
-  var round: Round?
   /// The stores of an inline run: one, or none of them has started.
   private var identifiers: [String] = []
   private let hasStarted: Bool
@@ -34,12 +32,15 @@ final class EarlyEnd: @unchecked Sendable {
   }
 
   /// Returns the result of an inline run or a sequence.
+  ///
+  /// - Parameter stepHasBegun: Whether a handler of the sequence's running action has started.
   func result(
-    of id: DispatchID, replies: [String: any Sendable], _ error: DispatchError?
+    of id: DispatchID, replies: [String: any Sendable], stepHasBegun: Bool, _ error: DispatchError?
   ) -> DispatchResult {
     if let (steps, actionCount) = progress {
       return DispatchResult(
-        dispatchID: id, steps: steps, skippedActionCount: actionCount - steps.count, error: error)
+        dispatchID: id, steps: steps, skippedActionCount: actionCount - steps.count,
+        stepHasBegun: stepHasBegun, error: error)
     }
     return DispatchResult(
       dispatchID: id, identifiers: identifiers,
