@@ -205,6 +205,24 @@ struct GroupHandleTests {
     await dispatcher.drain()
   }
 
+  @Test(arguments: GroupForm.InMode.all)
+  func theHandleOfItsNameSaysWhetherAStepHasStarted(_ form: GroupForm.InMode) async {
+    let (dispatcher, began, free) = (dispatcher, Latch(), Latch())
+    let group = ActionGroup {
+      ActionStep(Script.holds(opening: began, until: free), mode: form.mode)
+      ActionStep(Script.runs { _ in throw StageFright() }, mode: form.mode)
+      Script.adds("skipped")
+    }
+    let running = Task { await form.run(group, by: dispatcher, options: .named("order")) }
+    await began.opened()
+    let handle = dispatcher.dispatches(named: "order")[0]
+    free.open()
+    let result = await handle.result
+    #expect(result.error is StageFright && result.hasStarted)
+    #expect(result.steps.map(\.isSuccess) == [true, false] && result.skippedActionCount == 1)
+    #expect(await !running.value.isSuccess)
+  }
+
   /// The step would be behind a dispatch that keeps its place until the group has ended.
   @Test(.timeLimit(.minutes(1)), arguments: GroupForm.allCases)
   func aStepBehindADispatchThatIsAfterItsGroupIsRefused(_ form: GroupForm) async {

@@ -2,7 +2,7 @@
 public struct DispatchResult: Sendable {
   /// The identity of the dispatch.
   public let dispatchID: DispatchID
-  /// For a sequence, the result of each action that was dispatched.
+  /// For a sequence, the result of each action that was dispatched; for a group, of each step.
   ///
   /// Empty otherwise.
   public let steps: [DispatchResult]
@@ -67,7 +67,7 @@ public struct DispatchResult: Sendable {
     skippedActionCount = 0
   }
 
-  /// Makes the result of a sequence.
+  /// Makes the result of a sequence or a group.
   ///
   /// - Parameter stepHasBegun: Whether a store of the action has begun that still runs at a deadline.
   init(

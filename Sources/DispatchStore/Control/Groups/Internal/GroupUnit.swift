@@ -119,7 +119,13 @@ final class GroupUnit: Sendable {
   func end(_ result: ActionGroupResult, _ publish: @escaping @Sendable () -> Void = {}) {
     guard let standIn else { return publish() }
     standIn.at(.beforeResult, publish)
-    standIn.end(DispatchResult(dispatchID: standIn.id, error: result.error))
+    // Only a group that others can find has a handle for which the steps' results are kept.
+    let steps = findable == nil ? [] : result.steps
+    let dispatched = steps.compactMap(\.result)
+    standIn.end(
+      DispatchResult(
+        dispatchID: standIn.id, steps: dispatched,
+        skippedActionCount: steps.count - dispatched.count, error: result.error))
   }
 }
 
