@@ -301,6 +301,30 @@ struct DurableEndTests {
     #expect(stage.saved == ["a": "1"])
   }
 
+  /// One store is vetoed, and the other one needs it; nobody answers the first action of the second list.
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.everyMode)
+  func ofAListThatRanNoStoreWaitsForNothing(mode: Dispatcher.Mode) async throws {
+    let stage = try await PersistenceStage()
+    let (dispatcher, deposit) = (stage.dispatcher, Deposit(account: "a", amount: 1))
+    try await dispatcher.register(
+      store: .wallet("second"), waitFor: [stage.wallet], persisted: .elements(\.all))
+    dispatcher.register(
+      middleware: RecordingMiddleware(will: { _, action, store in
+        action is Deposit && store.identifier == "wallet" ? .veto(reason: "no") : .pass
+      }))
+    try await stage.persistence.flush()
+    stage.database.hold()
+    stage.wallet.updateModel { $0.all["b"] = 1 }
+    let single = await onOwnThread { dispatcher.dispatch(deposit, mode: mode) }
+    #expect(await single.result.errorCode == .vetoed)
+    for actions in [[deposit], [Ping(), deposit]] as [[any ActionType]] {
+      let list = await onOwnThread { dispatcher.dispatch(actions: actions, mode: mode) }
+      #expect(await list.result.errorCode == .vetoed)
+    }
+    try await stage.save()
+    #expect(stage.saved == ["b": "1"])
+  }
+
   @Test func ofListsWithKeysThatTimeOutWhileTheyAreBeingSavedComesOnce() async throws {
     let stage = try await PersistenceStage()
     let ends = Locked(0)

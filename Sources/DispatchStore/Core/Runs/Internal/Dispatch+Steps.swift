@@ -88,6 +88,7 @@ extension Dispatch {
     // The dispatch stays in its round until no deadline can end it, or until it waits to be saved: the round knows how
     // the stores stand.
     if let gate = round.endGate, round.hasStarted { return save(round, gate) }
+    if isStep, round.route.endGate != nil, round.hasStarted { whole.sequence?.noteStart() }
     settleDeadline()
     makeDetails().withState { $0.endWork() }
     round.callRemainingHooks()

@@ -18,7 +18,7 @@ final class DispatchSequence: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var endGate: EndGate?
   /// The number of the last commit before the sequence came to that gate.
   @exclusivity(unchecked) private(set) var commitNumber: UInt64 = 0
-  /// Whether a store of an action may have read or changed something, so that there is something to wait for.
+  /// Whether an action has read or changed something behind that gate, so that there is something to wait for.
   @exclusivity(unchecked) private(set) var hasStarted = false
   /// Whether the gate has rejected the first action, so that none runs.
   @exclusivity(unchecked) private var isRejected = false
@@ -62,6 +62,9 @@ final class DispatchSequence: @unchecked Sendable {
     if endGate == nil { (endGate, commitNumber) = (gate, gate.commitNumber) }
   }
 
+  /// Notes that a store of the running action has started, behind the gate.
+  func noteStart() { hasStarted = true }
+
   /// Notes that the gate rejects the first action: no store runs.
   func reject() { isRejected = true }
 
@@ -73,8 +76,6 @@ final class DispatchSequence: @unchecked Sendable {
   func append(_ result: DispatchResult) {
     if steps.isEmpty { steps.reserveCapacity(actions.count) }
     steps.append(result)
-    // A store that was not started has failed, too.
-    if result.mayHaveStarted, !isRejected { hasStarted = true }
     mayContinue = result.isSuccess
   }
 
