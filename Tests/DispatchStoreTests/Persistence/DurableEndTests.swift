@@ -480,6 +480,34 @@ struct DurableEndTests {
     #expect(stage.log.all == ["ended"])
   }
 
+  /// The thread would stay in the database's driver otherwise.
+  @Test(.timeLimit(.minutes(1)), arguments: Dispatcher.Mode.offMainModes, [false, true])
+  func atAnInheritedDeadlineLetsABlockedThreadGoOn(
+    mode: Dispatcher.Mode, isList: Bool
+  ) async throws {
+    let clock = VirtualClock()
+    let stage = try await PersistenceStage(clock: clock)
+    let (dispatcher, results) = (stage.dispatcher, Recorder<DispatchResult?>())
+    dispatcher.addStage()
+    try await stage.persistence.flush()
+    stage.database.hold()
+    let outer = dispatcher.dispatch(
+      Script.runs { _ in
+        let deposit = Deposit(account: "a", amount: 5)
+        let inner =
+          isList
+          ? dispatcher.dispatch(actions: [deposit], mode: .sync)
+          : dispatcher.dispatch(deposit, mode: .sync)
+        results.record(inner.resultIfEnded)
+      }, mode: mode, options: .timeout(.seconds(1)))
+    while stage.persistence.state.withLock({ $0.commit.ends.isEmpty }) { await Task.yield() }
+    await clock.pass(.seconds(1))
+    #expect(await results.first(1)[0]?.errorCode == .timedOut)
+    #expect(await outer.result.errorCode == .timedOut)
+    try await stage.save()
+    #expect(stage.saved == ["a": "5"])
+  }
+
   private struct Sell: ActionType { typealias Reply = Int }
 
   private func addStock(to dispatcher: Dispatcher) async throws -> Store<Int, HandledAction> {

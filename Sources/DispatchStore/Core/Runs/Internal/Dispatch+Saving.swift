@@ -19,7 +19,7 @@ extension Dispatch {
 
   /// Lets a thread that would block save the commits itself, unless it has to return at a deadline.
   private func lead(_ end: PendingEnd, _ details: DispatchDetails) {
-    if isSynchronous, details.withState({ $0.limit == nil }) { end.gate.lead(end) }
+    if isSynchronous, details.inheritedDeadline == nil { end.gate.lead(end) }
   }
 
   private func freePlace(_ scheduler: Scheduler, _ details: DispatchDetails, for end: PendingEnd) {
