@@ -267,10 +267,24 @@ struct ActionGroupTests {
           }, mode: index == 1 ? .serial : .async)
       }
     }
+    let reports = Recorder<String>()
+    let report: @Sendable (Int, Int) -> Void = { ended, total in
+      reports.record("\(ended) of \(total) \(GroupTrace.name)")
+    }
     await GroupTrace.$name.withValue("call") {
-      _ = await form.runHere(group, by: dispatcher)
+      switch form {
+      case .sent:
+        _ = await dispatcher.send(group, onProgress: report)
+      case .dispatched:
+        let completion: @Sendable (ActionGroupResult) -> Void = { _ in
+          reports.record("then \(GroupTrace.name)")
+        }
+        _ = await dispatcher.dispatch(group, then: completion, onProgress: report).result
+      }
     }
     #expect(log.all == ["0 call", "1 call", "2 call"])
+    let reported = ["1 of 3 call", "2 of 3 call", "3 of 3 call"]
+    #expect(reports.all == reported + (form == .sent ? [] : ["then call"]))
   }
 
   @Test(arguments: GroupForm.allCases)

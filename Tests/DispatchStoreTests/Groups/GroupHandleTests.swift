@@ -162,6 +162,25 @@ struct GroupHandleTests {
     #expect(counts.all == (1...80).map { [$0, 80] })
   }
 
+  @Test(arguments: GroupForm.InMode.all)
+  func whatAReportDispatchesIsNotRefusedByACloseNorCancelledWithTheGroup(
+    _ form: GroupForm.InMode
+  ) async {
+    let (dispatcher, began, ends) = (dispatcher, Latch(), Recorder<Bool>())
+    let group = ActionGroup { ActionStep(Script.endless(opening: began), mode: form.mode) }
+    let running = Task {
+      await form.form.run(group, by: dispatcher, options: .named("order")) { _, _ in
+        dispatcher.dispatch(Script.adds("report")) { ends.record($0.isSuccess) }
+      }
+    }
+    await began.opened()
+    dispatcher.close()
+    #expect(dispatcher.cancel(named: "order") == 1)
+    #expect(await running.value.outcomes == "x")
+    #expect(await ends.first(1) == [true])
+    #expect(stage.model == ["report"])
+  }
+
   @Test(arguments: Dispatcher.SendMode.laneModes)
   func awaitingItInTheLaneThatAStepNeedsIsRefused(_ mode: Dispatcher.SendMode) async {
     let (dispatcher, handles) = (dispatcher, Recorder<ActionGroupHandle>())

@@ -18,7 +18,8 @@ extension Dispatcher {
   ///   - completion: Runs exactly once at the end, after all compensations; on the caller's thread if the group ends
   ///     before this returns.
   ///   - onProgress: Gets the number of ended steps, after each one in turn, and the number of all steps. Never
-  ///     called twice at once, and not after the completion has begun.
+  ///     called twice at once, and not after the completion has begun. As in the completion, dispatches made there are not
+  ///     cancelled with the group.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   /// - Returns: A handle to await, or to cancel; releasing it cancels nothing.
@@ -55,7 +56,7 @@ extension Dispatcher {
   ///   - options: The options of the whole group, as for a dispatched one. Steps have its time limit, too, also if it is a
   ///     default one. With names or `cancelsPrevious`, the steps are dispatched, and awaited by the task.
   ///   - onProgress: Gets the number of ended steps, after each one in turn, and the number of all steps. Never
-  ///     called twice at once.
+  ///     called twice at once. Dispatches made there are not cancelled with the group.
   ///   - fileID: The call site's file.
   ///   - line: The call site's line.
   /// - Returns: The outcome of the group; `get()` throws its first error.

@@ -5,6 +5,9 @@ final class GroupProgress: Sendable {
   /// Gets the number of ended steps, and of all steps.
   typealias Report = @Sendable (_ ended: Int, _ total: Int) -> Void
 
+  /// Calls a report as code of the group, in its context.
+  typealias Reporting = (_ report: () -> Void) -> Void
+
   let nodes: [GroupNode]
   private let stepCount: Int
   private let guarded: Locked<GroupState>
@@ -42,25 +45,27 @@ final class GroupProgress: Sendable {
   /// Ends a step, or its compensation, and reports it.
   ///
   /// - Returns: The next move, and whether the whole group has ended, and all is reported; that is true for one caller.
-  func end(_ index: Int, compensates: Bool, _ end: GroupStepEnd) -> (move: Move, isOver: Bool) {
+  func end(
+    _ index: Int, compensates: Bool, _ end: GroupStepEnd, by perform: Reporting
+  ) -> (move: Move, isOver: Bool) {
     let (move, reports) = withState { state -> (Move, Bool) in
       if compensates { return (state.compensated(index, end), false) }
       let move = state.ended(index, end)
       // Under the lock, so that the numbers come in order.
       return (move, isReported && notices.put(state.endCount))
     }
-    return (move, reports && deliver())
+    return (move, reports && deliver(by: perform))
   }
 
   /// Notes that the whole group has ended; returns whether all is reported, which another thread may do later.
-  func end() -> Bool { notices.put(nil) && deliver() }
+  func end(by perform: Reporting) -> Bool { notices.put(nil) && deliver(by: perform) }
 
   /// Reports each end once, in order, also those that others leave to this thread meanwhile.
-  private func deliver() -> Bool {
+  private func deliver(by perform: Reporting) -> Bool {
     let report = report.withLock { $0 }
     var isOver = false
     notices.deliver { count in
-      if let count { report?(count, stepCount) }
+      if let count, let report { perform { report(count, stepCount) } }
       isOver = count == nil
     }
     if isOver { _ = self.report.exchange(nil) }

@@ -77,7 +77,7 @@ final class GroupRun: Sendable {
         // Begins further branches, unless an open move does.
         if moves.last != .fork(group) { moves.append(.fork(group)) }
       case .end:
-        if progress.end() { finish() }
+        if progress.end(by: perform) { finish() }
       }
     }
   }
@@ -178,9 +178,15 @@ final class GroupRun: Sendable {
 
   private func ended(_ index: Int, _ compensates: Bool, _ end: GroupStepEnd) -> Move {
     noteCancellation()
-    let (move, isOver) = progress.end(index, compensates: compensates, end)
+    let (move, isOver) = progress.end(index, compensates: compensates, end, by: perform)
     if isOver { finish() }
     return move
+  }
+
+  /// Calls a closure of the program as code of the group, with the carried values.
+  private func perform(_ body: () -> Void) {
+    let (call, unit) = (call, unit)
+    call.perform(in: nil) { unit.perform(body) }
   }
 
   private func finish() {
@@ -189,7 +195,7 @@ final class GroupRun: Sendable {
     yieldPoint(.advanceGroup)
     guarded.withLock { $0.beginEnd() }.resume()
     unit.stepsEnded()
-    if let completion = call.completion { unit.perform { completion(result) } }
+    if let completion = call.completion { perform { completion(result) } }
     unit.end(result) { [self] in
       yieldPoint(.advanceGroup)
       guarded.withLock { $0.publish(result) }

@@ -109,7 +109,7 @@ final class GroupTask: Sendable {
         awaitingStores: isUndoneIfBegun)
     }
     noteCancellation(in: index)
-    return progress.end(index, compensates: compensates, end).move
+    return progress.end(index, compensates: compensates, end, by: unit.perform).move
   }
 
   /// The options of a step, or of a compensation, that is sent.

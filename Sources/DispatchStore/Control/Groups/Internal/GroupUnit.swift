@@ -80,7 +80,7 @@ final class GroupUnit: Sendable {
   /// completion follows.
   func stepsEnded() { standIn?.makeDetails().storesEnded() }
 
-  /// Runs the completion as code of the group, which passes nothing on to dispatches made there.
+  /// Runs the completion or a report as code of the group, which passes nothing on to dispatches made there.
   ///
   /// A wait there blocks the group, and the code around the call.
   func perform(_ body: () -> Void) {
