@@ -550,34 +550,82 @@ struct SagaTests {
         .compensated(by: Script.holds(opening: undoes, until: isOver))
       step("skipped", in: form.mode)
     }
-    let options: DispatchOptions = [.timeout(.seconds(1)), .named("order")]
+    let running = await begin(group, form.form, [.timeout(.seconds(1)), .named("order")])
+    await began.opened()
+    // Times out after the group.
+    let last = dispatcher.dispatch(
+      action: Script.endless(opening: Latch()), options: .timeout(.seconds(2)))
+    running.cancel(isByName ? "order" : nil, by: dispatcher)
+    free.open()
+    await undoes.opened()
+    clock.advance(by: .seconds(2))
+    await last.ended()
+    isOver.open()
+    let result = await running.task.value
+    #expect(result.error is CancellationError)
+    #expect(result.outcomes == "+.")
+    #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
+  }
+
+  /// It times out, or throws an error of its own.
+  @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all, [false, true])
+  func howACancelledStepEndsIsNotTheErrorOfItsGroup(
+    _ form: GroupForm.InMode, timesOut: Bool
+  ) async {
+    for name in [nil, "order"] {
+      let (began, free) = (Latch(), Latch())
+      let group = ActionGroup {
+        ActionStep(
+          Script.suspends { _ in
+            began.open()
+            await free.opened()
+            throw StageFright()
+          }, mode: form.mode)
+        step("skipped", in: form.mode)
+      }
+      let limit = DispatchOptions.timeout(.seconds(1))
+      // Without a name, the steps of a group that is sent are sent, too.
+      let running = await begin(group, form.form, name == nil ? limit : [limit, .named("order")])
+      await began.opened()
+      running.cancel(name, by: dispatcher)
+      if timesOut { clock.advance(by: .seconds(1)) }
+      free.open()
+      let result = await running.task.value
+      #expect(result.error is CancellationError)
+      #expect(result.steps.map(\.outcome.isFinished) == [false, false])
+    }
+    #expect(stage.model.isEmpty)
+  }
+
+  /// A group that a task sends, or awaits by its handle.
+  private struct Running {
+    let task: Task<ActionGroupResult, Never>
+    let handle: ActionGroupHandle?
+
+    /// Cancels it by its name, or else by its handle or the task that sends it.
+    func cancel(_ name: String?, by dispatcher: Dispatcher) {
+      if let name {
+        #expect(dispatcher.cancel(named: name) == 1)
+      } else {
+        task.cancel()
+        handle?.cancel()
+      }
+    }
+  }
+
+  private func begin(
+    _ group: ActionGroup, _ form: GroupForm, _ options: DispatchOptions
+  ) async -> Running {
+    let dispatcher = dispatcher
     var handle: ActionGroupHandle?
-    if form.form == .dispatched {
+    if form == .dispatched {
       handle = await onOwnThread { dispatcher.dispatch(group, options: options) }
     }
     let task = Task { [handle] () async -> ActionGroupResult in
       if let handle { return await handle.result }
       return await dispatcher.send(group, options: options)
     }
-    await began.opened()
-    // Times out after the group.
-    let last = dispatcher.dispatch(
-      action: Script.endless(opening: Latch()), options: .timeout(.seconds(2)))
-    if isByName {
-      #expect(dispatcher.cancel(named: "order") == 1)
-    } else {
-      task.cancel()
-      handle?.cancel()
-    }
-    free.open()
-    await undoes.opened()
-    clock.advance(by: .seconds(2))
-    await last.ended()
-    isOver.open()
-    let result = await task.value
-    #expect(result.error is CancellationError)
-    #expect(result.outcomes == "+.")
-    #expect(result.compensated.map { $0.compensation?.isSuccess } == [true])
+    return Running(task: task, handle: handle)
   }
 
   @Test(.timeLimit(.minutes(1)), arguments: GroupForm.InMode.all, [false, true])

@@ -15,7 +15,8 @@ public struct ActionGroupResult: Sendable {
 
   /// - Parameter refusal: The reason why the group did not begin; nil for most.
   init(_ state: GroupState, refusal: (any Error)? = nil) {
-    let failure = state.failure(in: state.nodes.indices)
+    // How a cancelled step ends is not why the group has stopped.
+    let failure = state.isCancelledFirst ? nil : state.failure(in: state.nodes.indices)
     let reason: any Error =
       failure.flatMap { state.ends[$0]?.error } ?? state.cause ?? CancellationError()
     self.init(state, 0, error: refusal ?? (state.isSuccess(0) ? nil : reason))

@@ -75,6 +75,8 @@ struct GroupState: Sendable {
   private var cancelledCount = 0
   /// The reason why nothing more was to start in the whole group; nil for a cancellation, or if there was none.
   private(set) var cause: (any Error)?
+  /// Whether the whole group was cancelled, for no such reason, before a step failed.
+  private(set) var isCancelledFirst = false
   /// The steps still to be compensated, by the group that compensates them; the next one is last.
   private var undo: [Int: [Int]] = [:]
   /// The group that compensates, by the step whose compensation runs.
@@ -171,6 +173,7 @@ struct GroupState: Sendable {
   mutating func cancel(because cause: (any Error)? = nil) -> Range<Int>? {
     guard !hasEnded, let elements = cancel(0) else { return nil }
     self.cause = cause
+    isCancelledFirst = cause == nil && failure(in: nodes.indices) == nil
     return elements
   }
 

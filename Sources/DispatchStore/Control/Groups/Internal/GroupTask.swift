@@ -50,7 +50,13 @@ final class GroupTask: Sendable {
 
   private nonisolated(nonsending) func runSteps() async {
     noteCancellation(in: 0)
-    await follow(progress.withState { $0.begin() })
+    await withCancellationHandler {
+      await follow(progress.withState { $0.begin() })
+    } onCancel: {
+      // At once: the time limit may pass before the running step ends. In a dispatch, the stand-in knows why the task was
+      // cancelled.
+      if !unit.isInsideDispatch { progress.withState { _ = $0.cancel() } }
+    }
   }
 
   /// Follows the moves of a branch until it joins, or the whole group has ended.

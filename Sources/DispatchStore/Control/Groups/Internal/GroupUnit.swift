@@ -65,8 +65,16 @@ final class GroupUnit: Sendable {
   /// The deadline, or a sooner one of the block around it; nil without a time limit of the group.
   var deadline: Deadline? { standIn?.details?.withState(\.limit)?.deadline }
 
-  /// The error of its time limit, if that has passed.
-  var cause: (any Error)? { standIn?.refusal }
+  /// The error of its time limit, if that has passed before it was cancelled.
+  var cause: (any Error)? {
+    guard let standIn else { return nil }
+    return standIn.makeDetails().withState { state -> DispatchError? in
+      state.wasCancelledBeforeDeadline ? nil : state.refusal
+    }
+  }
+
+  /// Whether the code that waits for the group is that of a dispatch, with which the group is cancelled.
+  var isInsideDispatch: Bool { context?.outer != nil }
 
   /// Dispatches a step, which then belongs to the group wherever this thread is.
   func dispatching<Result>(_ body: () -> Result) -> Result {

@@ -39,6 +39,8 @@ struct DispatchState {
   private var waitedFor: [Dispatch] = []
   private var waiters: [Waiter] = []
   private(set) var isCancelled = false
+  /// Whether it was cancelled before its deadline passed.
+  private(set) var wasCancelledBeforeDeadline = false
   /// Whether the task that sent the dispatch is cancelled, so that it does not start, nor what its block dispatches.
   var isTaskCancelled = false
   /// The error of a cancellation because of a deadlock or a passed deadline.
@@ -356,12 +358,12 @@ struct DispatchState {
     case .running(let work):
       if refusal != nil || limit?.isSettled == true { return .none }
       refusal = error
-      let wasCancelled = isCancelled
+      wasCancelledBeforeDeadline = isCancelled
       isCancelled = true
       if let early = limit?.claimEnd() {
-        return .endEarly(early, work, wasCancelled: wasCancelled)
+        return .endEarly(early, work, wasCancelled: wasCancelledBeforeDeadline)
       }
-      return .cancel(wasCancelled ? .none : work)
+      return .cancel(wasCancelledBeforeDeadline ? .none : work)
     case .saving(let end):
       if refusal != nil || limit?.isSettled == true { return .none }
       refusal = error.afterCommit
