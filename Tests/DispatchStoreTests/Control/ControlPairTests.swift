@@ -176,6 +176,40 @@ struct ControlPairTests {
     bank.leave()
   }
 
+  /// A step that is dispatched, although its group is sent.
+  enum DispatchedStep: CaseIterable { case list, keyedList, detached }
+
+  @Test(arguments: Dispatcher.Mode.queuedModes, DispatchedStep.allCases)
+  func groupAndLimitAStepThatIsDispatchedByATaskSuspendsIt(
+    mode: Dispatcher.Mode, kind: DispatchedStep
+  ) async {
+    let (dispatcher, bank, ended) = (dispatcher, DispatchLimit(1, overflow: .wait), Latch())
+    #expect(bank.enter(orWait: LimitWaiter(for: bank)))
+    let (add, stepMode) = (Script.adds("a"), Dispatcher.SendMode(mode)!)
+    let limited = DispatchOptions.limited(by: bank)
+    let group = ActionGroup {
+      switch kind {
+      case .list:
+        ActionStep([add, add], mode: stepMode, options: limited)
+      case .keyedList:
+        ActionStep([add, add], mode: stepMode, options: [limited, .idempotencyKey("key")])
+      case .detached:
+        ActionStep(add, mode: stepMode, options: [limited, .detached])
+          .compensated(by: Script.adds("-a"), ifOnlyBegun: true)
+      }
+    }
+    let sent = Task {
+      defer { ended.open() }
+      return await dispatcher.send(group)
+    }
+    while bank.statistics.waiting == 0, !ended.isOpen { await Task.yield() }
+    #expect(bank.statistics.waiting == 1)
+    bank.leave()
+    #expect(await sent.value.isSuccess)
+    #expect(stage.model == (kind == .detached ? ["a"] : ["a", "a"]))
+    #expect(bank.statistics.inFlight == 0)
+  }
+
   @Test(arguments: Dispatcher.Mode.queuedModes)
   func groupAndRetryAStepSucceedsByItsSecondAttempt(mode: Dispatcher.Mode) async {
     let (attempts, dispatcher) = (attempts, dispatcher)

@@ -167,7 +167,9 @@ final class GroupRun: Sendable {
       case .ready(let work):
         return .dispatched(
           unit.dispatching {
-            dispatcher.dispatch(work, of: step, isDetachable: compensates, in: unit.findable)
+            let options = dispatcher.options(
+              of: step, isDetachable: compensates, in: unit.findable)
+            return dispatcher.dispatch(work, of: step, options)
           })
       case .none(let end):
         return .none(end)
@@ -260,13 +262,10 @@ final class GroupRun: Sendable {
 }
 
 extension Dispatcher {
-  /// - Parameters:
-  ///   - isDetachable: Whether the step may outlive its group; if not, its option `detached` has no effect.
-  ///   - group: The group's context, if searches are to see that it waits for the step before that begins.
+  /// Dispatches a step with options that are made of the step's.
   func dispatch(
-    _ work: GroupStep.Ready, of step: GroupStep, isDetachable: Bool, in group: DispatchContext?
+    _ work: GroupStep.Ready, of step: GroupStep, _ options: DispatchOptions
   ) -> DispatchHandle {
-    let options = options(of: step, isDetachable: isDetachable, in: group)
     switch work {
     case .action(let action):
       return dispatch(action, to: step.storeIdentifier, step.mode.mode, options, nil, step.callSite)
@@ -277,6 +276,11 @@ extension Dispatcher {
     }
   }
 
+  /// The options with which a step, or a compensation, is dispatched or sent.
+  ///
+  /// - Parameters:
+  ///   - isDetachable: Whether the step may outlive its group; if not, its option `detached` has no effect.
+  ///   - group: The group's context, if searches are to see that it waits for the step before that begins.
   func options(
     of step: GroupStep, isDetachable: Bool, in group: DispatchContext?
   ) -> DispatchOptions {

@@ -97,35 +97,48 @@ final class GroupTask: Sendable {
   private nonisolated(nonsending) func run(_ index: Int, compensates: Bool) async -> Move {
     let (step, made) = progress.make(index, compensates: compensates)
     let isUndoneIfBegun = progress.nodes[index].undo?.ifBegun == true
+    // Runs to its end although the task is cancelled.
+    let outlivesTask = !mayBeCancelled && step.options.control?.isDetached == true
     let end: GroupStepEnd
     switch made {
     case .none(let known):
       end = known
     case .ready(.action(let action))
-    where compensates || !dispatchesSteps && !(isUndoneIfBegun && outlivesTask(step)):
-      let options = options(of: step, compensates)
+    where compensates || !dispatchesSteps && !(isUndoneIfBegun && outlivesTask):
+      // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task. The wait for
+      // it is known before it begins: refused later, it would go on beside the next one.
+      let options =
+        compensates
+        ? dispatcher.options(of: step, isDetachable: true, in: unit.context)
+        : options(of: step, in: nil)
       end = .dispatched(
         await dispatcher.send(
           any: action, to: step.storeIdentifier, step.mode.mode, options, nil, step.callSite))
     // A detached step may end at its time limit before its block, for which its compensation waits.
     case .ready(let work):
       end = await self.end(
-        of: dispatcher.dispatch(
-          work, of: step, isDetachable: !mayBeCancelled, in: unit.findable), step,
-        awaitingStores: isUndoneIfBegun)
+        of: dispatch(work, of: step), outlivesTask: outlivesTask, awaitingStores: isUndoneIfBegun)
     }
     noteCancellation(in: index)
     return progress.end(index, compensates: compensates, end, by: unit.perform).move
   }
 
-  /// The options of a step, or of a compensation, that is sent.
-  private func options(of step: GroupStep, _ compensates: Bool) -> DispatchOptions {
-    // A compensation is detached, so that it heeds no cancellation of the task. Its limits suspend the task. The wait for
-    // it is known before it begins: refused later, it would go on beside the next one.
-    if compensates { return dispatcher.options(of: step, isDetachable: true, in: unit.context) }
-    let options = dispatcher.options(of: step, isDetachable: !mayBeCancelled, in: nil)
+  private func options(of step: GroupStep, in group: DispatchContext?) -> DispatchOptions {
+    let options = dispatcher.options(of: step, isDetachable: !mayBeCancelled, in: group)
     guard let deadline else { return options }
     return options.controlled { $0.deadlines.append { _, _ in deadline } }
+  }
+
+  /// Dispatches a step; the task waits for its units first, unless others may cancel the group meanwhile.
+  private nonisolated(nonsending) func dispatch(
+    _ work: GroupStep.Ready, of step: GroupStep
+  ) async -> DispatchHandle {
+    var options = options(of: step, in: unit.findable)
+    if !dispatchesSteps {
+      if case .actions(let actions) = work { options.control = options.control?.ofList(actions) }
+      options.control = await dispatcher.admission(options, step.mode.mode, at: step.callSite)
+    }
+    return dispatcher.dispatch(work, of: step, options)
   }
 
   /// Awaits a step's dispatch, which is cancelled with the task unless it outlives that.
@@ -133,9 +146,8 @@ final class GroupTask: Sendable {
   /// - Parameter awaitingStores: Whether to await its block, too: the step is undone once that has begun. The block may
   ///   end after the step's time limit, or after the wait for the step was refused.
   private nonisolated(nonsending) func end(
-    of handle: DispatchHandle, _ step: GroupStep, awaitingStores: Bool
+    of handle: DispatchHandle, outlivesTask: Bool, awaitingStores: Bool
   ) async -> GroupStepEnd {
-    let outlivesTask = outlivesTask(step)
     let result = await withCancellationHandler {
       await handle.result
     } onCancel: {
@@ -148,11 +160,6 @@ final class GroupTask: Sendable {
     return .dispatched(result, ofStores: handle.dispatch?.resultOfStores)
   }
 
-  /// Whether a step runs to its end although the task is cancelled.
-  private func outlivesTask(_ step: GroupStep) -> Bool {
-    !mayBeCancelled && step.options.control?.isDetached == true
-  }
-
   /// Skips the rest if the caller's task, or the dispatch that stands for the group, was cancelled.
   ///
   /// No other cancellation reaches a task of the group before it is in the state.
@@ -160,6 +167,26 @@ final class GroupTask: Sendable {
     guard Task.isCancelled || unit.isCancelled else { return }
     let cause = unit.cause
     progress.withState { if !$0.isCancelled(element) { _ = $0.cancel(because: cause) } }
+  }
+}
+
+extension Dispatcher {
+  /// Returns the admission of a dispatch that follows, once the task has its units of limits.
+  fileprivate nonisolated(nonsending) func admission(
+    _ options: DispatchOptions, _ mode: Mode, at callSite: CallSite
+  ) async -> DispatchAdmission? {
+    pool.runSurplusEnds(on: .current)
+    let control = control(options, mode)
+    let deadline = deadline(options, control, at: callSite)
+    switch control?.send(to: self, at: callSite, until: deadline) {
+    case .ready(let admission):
+      return admission
+    case .waits(let admission):
+      await admission.waitUntilReady(for: self, at: callSite)
+      return admission
+    case nil:
+      return options.control
+    }
   }
 }
 

@@ -110,7 +110,8 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
   }
 
   override func ofList(_ actions: [any ActionType]) -> DispatchAdmission {
-    if values.key == nil { return self }
+    // The options of a ready dispatch have its actions, and a copy would lose its units.
+    if values.key == nil || isReady { return self }
     var values = values
     values.listed = actions
     return ControlOptions(values)
