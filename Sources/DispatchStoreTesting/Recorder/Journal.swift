@@ -5,8 +5,8 @@ struct Journal: Sendable {
   private(set) var dispatches: [RecordedDispatch] = []
   /// The commits of each watched store.
   private var commits: [ObjectIdentifier: StoreCommits] = [:]
-  /// The dispatches that have begun and not ended.
-  private(set) var underWay: Set<DispatchID> = []
+  /// The number of dispatches that have begun and not ended.
+  private(set) var underWay = 0
   /// The number of actions that have ended, by type.
   private var ended: [ObjectIdentifier: EndedKind] = [:]
   private var indices: [DispatchID: Int] = [:]
@@ -22,11 +22,7 @@ struct Journal: Sendable {
     var count = 0
   }
 
-  var isIdle: Bool { underWay.isEmpty }
-
-  /// The numbers of dispatches that have begun, of those that have not ended, and of ends of stores and commits: if none
-  /// has changed, nothing has gone on.
-  var progress: [Int] { [dispatches.count, underWay.count, events] }
+  var isIdle: Bool { underWay == 0 }
 
   subscript(id: DispatchID) -> RecordedDispatch? { indices[id].map { dispatches[$0] } }
 
@@ -52,7 +48,7 @@ struct Journal: Sendable {
   }
 
   mutating func began(_ dispatch: DispatchInfo) {
-    underWay.insert(dispatch.id)
+    underWay += 1
     indices[dispatch.id] = dispatches.count
     dispatches.append(
       RecordedDispatch(
@@ -64,7 +60,7 @@ struct Journal: Sendable {
 
   mutating func ended(_ id: DispatchID, _ result: DispatchResult) {
     guard let index = indices[id] else { return }
-    underWay.remove(id)
+    underWay -= 1
     dispatches[index].result = result
     dispatches[index].hasEnded = true
     guard let action = dispatches[index].action else { return }

@@ -58,7 +58,7 @@ public final class RecorderMiddleware: Middleware {
   }
 
   /// The dispatches that have not ended, in words.
-  private var underWay: [String] { dispatches.filter { !$0.hasEnded }.map(\.description) }
+  var underWay: [String] { dispatches.filter { !$0.hasEnded }.map(\.description) }
 
   /// Returns once all dispatches have ended, including their completions and the dispatches made there.
   ///
@@ -121,8 +121,7 @@ public final class RecorderMiddleware: Middleware {
 }
 
 extension RecorderMiddleware {
-  /// Returns once nothing goes on at a dispatcher that the recorder follows, nor is about to begin by itself: all that is
-  /// under way rests.
+  /// Returns once nothing is under way at a dispatcher that the recorder follows, nor about to begin by itself.
   ///
   /// Returns earlier if the task is cancelled.
   ///
@@ -130,38 +129,30 @@ extension RecorderMiddleware {
   nonisolated(nonsending) func idle(
     at dispatcher: Dispatcher, awaitsEffects: Bool = true
   ) async {
-    while await hasGoneOn(dispatcher, awaitsEffects: awaitsEffects) {}
+    repeat {
+      _ = await journal.first { $0.isIdle ? true : nil }
+      // A dispatch that was due may have begun in between.
+    } while await hasGoneOn(dispatcher, awaitsEffects: awaitsEffects)
+      || !isIdle && !Task.isCancelled
   }
 
-  /// Awaits a step of what goes on at a dispatcher.
+  /// Awaits what goes on by itself at a dispatcher while no dispatch is under way.
   ///
-  /// Returns false if nothing goes on that could be awaited, or the task is cancelled.
+  /// Returns early if a dispatch has begun meanwhile. Returns false if there is nothing to await, or the task is
+  /// cancelled.
   ///
   /// - Parameters:
   ///   - awaitsEffects: Whether runs of effects count.
-  ///   - hasNews: Whether there is nothing to await any longer.
+  ///   - hasNews: Whether there is nothing to await any longer: a dispatch may have begun and ended before this looked.
   nonisolated(nonsending) func hasGoneOn(
     _ dispatcher: Dispatcher, awaitsEffects: Bool,
     or hasNews: @escaping @Sendable (Journal) -> Bool = { _ in false }
   ) async -> Bool {
     let journal = journal
-    let (seen, progress) = journal.read { ($0.notices, $0.progress) }
+    let seen = journal.read(\.notices)
     let notice: @Sendable () -> Void = { journal.change { $0.noticed() } }
-    var resting: Set<DispatchID>?
-    let goesOn = dispatcher.whenGoneOn(
-      awaitsEffects: awaitsEffects, besides: &resting, notice)
-    let atRest = resting ?? []
-    let (isOver, wasBusy) = journal.read { journal in
-      let isUnchanged = journal.progress == progress
-      return (!goesOn && isUnchanged && journal.underWay.isSubset(of: atRest), !journal.isIdle)
-    }
-    if isOver || Task.isCancelled { return false }
-    // As long as nothing rests, only the end of all dispatches matters: each look takes time.
-    let awaitsAllEnds = wasBusy && resting == nil
-    _ = await journal.first { journal -> Bool? in
-      if journal.notices > seen || hasNews(journal) { return true }
-      return (awaitsAllEnds ? journal.isIdle : journal.progress != progress) ? true : nil
-    }
+    guard dispatcher.whenGoneOn(awaitsEffects: awaitsEffects, notice) else { return false }
+    _ = await journal.first { $0.notices > seen || !$0.isIdle || hasNews($0) ? true : nil }
     return !Task.isCancelled
   }
 }

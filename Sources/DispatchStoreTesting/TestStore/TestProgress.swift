@@ -14,8 +14,6 @@ struct TestProgress: Sendable {
   var received = 0
   /// The dispatches that followed instead of an expected one, of which a failure has told.
   var mistaken: Set<DispatchID> = []
-  /// The dispatches under way that a failure, or a note, has named.
-  var named: Set<DispatchID> = []
   /// The action that was asserted last.
   var last: DispatchID?
 

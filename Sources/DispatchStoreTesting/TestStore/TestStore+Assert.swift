@@ -34,9 +34,12 @@ extension TestStore {
     }
   }
 
+  /// Reports that the task was cancelled, with what is under way and the diagnosis, which says what that waits for.
   func reportCancellation(_ awaited: String, _ place: SourcePlace) {
-    let lines = underWay + delayed + dispatcher.runningEffects
-    reporter.report(FailureReporter.cancellation(awaited, underWay: lines), at: place)
+    let lines = recorder.underWay + delayed + dispatcher.runningEffects
+    let diagnosis = dispatcher.diagnosis()
+    let waits = diagnosis.entries.isEmpty ? "" : "\n\n\(diagnosis)"
+    reporter.report(FailureReporter.cancellation(awaited, underWay: lines) + waits, at: place)
   }
 
   /// Shows a skipped change or action, if `exhaustivity` says so.

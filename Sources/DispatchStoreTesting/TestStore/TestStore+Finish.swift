@@ -1,11 +1,13 @@
 import DispatchStore
 
 extension TestStore {
-  /// Waits until nothing goes on, and fails for everything that was not asserted, has not ended, or was given up.
+  /// Waits until the dispatcher is idle, and fails for everything that was not asserted, has not ended, or was given up.
   ///
-  /// These have not ended: dispatches and runs of effects that wait for time to pass on a `VirtualClock`; dispatches that
-  /// wait for a condition; delayed dispatches; work of durable effects that is not done. These were given up: effects that
-  /// have thrown, without `onFailure`, and dead letters.
+  /// These have not ended: delayed dispatches, runs of effects that sleep on a `VirtualClock`, and work of durable effects
+  /// that is not done. These were given up: effects that have thrown, without `onFailure`, and dead letters.
+  ///
+  /// It waits for each dispatch under way, also for one that pauses on a `VirtualClock`. If a time limit of the test
+  /// cancels it, it says what each waits for.
   ///
   /// - Parameters:
   ///   - fileID: The file to show failures in.
@@ -29,16 +31,6 @@ extension TestStore {
     let notEnded = isCancelled ? [] : notEnded
     if !notEnded.isEmpty { reportUnasserted(describe(notEnded: notEnded), at: place) }
     if !givenUp.isEmpty { reportUnasserted(describe(givenUp: givenUp), at: place) }
-    let named = recorder.journal.read(\.underWay)
-    progress.change { $0.named.formUnion(named) }
-  }
-
-  /// The dispatches under way, each with what it waits for, in words.
-  var underWay: [String] {
-    let waits = dispatcher.resting()
-    return recorder.dispatches.filter { !$0.hasEnded }.map { dispatch in
-      dispatch.description + (waits[dispatch.id].map { ", \($0)" } ?? "")
-    }
   }
 
   /// The dispatches that have not begun, in words.
@@ -49,13 +41,13 @@ extension TestStore {
     }
   }
 
-  /// Everything that has not ended, in words, while nothing goes on; without long-lived effects.
+  /// Everything that has not ended, in words, while the dispatcher is idle; without long-lived effects.
   var notEnded: [String] {
     let pending = dispatcher.pendingEffects.map { work in
       "The durable effect \"\(work.effect)\" after "
         + attempts(work.attempts, of: work.action, work.lastError)
     }
-    return underWay + delayed + dispatcher.sleepingEffects + pending
+    return delayed + dispatcher.sleepingEffects + pending
   }
 
   /// The work that was given up, in words; failures of effects once.
@@ -80,8 +72,7 @@ extension TestStore {
     let (unreceived, ends, open, count) = recorder.journal.read { journal in
       (
         Array(before.followed(in: journal)), before.unassertedEnds(in: journal),
-        isLast && !journal.underWay.isSubset(of: before.named)
-          ? journal.dispatches.filter { !$0.hasEnded && !before.named.contains($0.id) } : [],
+        isLast && !journal.isIdle ? journal.dispatches.filter { !$0.hasEnded } : [],
         journal.dispatches.count
       )
     }

@@ -151,15 +151,21 @@ extension TestStore {
   private nonisolated(nonsending) func nextFollowed(
     _ progress: TestProgress, awaitsEffects: Bool
   ) async -> RecordedDispatch? {
-    let next = { @Sendable (journal: Journal) in progress.followed(in: journal).first }
-    var goesOn = true
-    // Read once more after the last look, before which one may have begun and ended.
+    let next = { @Sendable (journal: Journal) -> NextEvent<RecordedDispatch>? in
+      if let next = progress.followed(in: journal).first { return .event(next) }
+      return journal.isIdle ? .nothing : nil
+    }
+    let hasNext = { @Sendable (journal: Journal) -> Bool in
+      !progress.followed(in: journal).isEmpty
+    }
     while true {
-      if let next = recorder.journal.read(next) { return next }
-      if !goesOn { return nil }
-      goesOn = await recorder.hasGoneOn(dispatcher, awaitsEffects: awaitsEffects) {
-        next($0) != nil
+      if case .event(let dispatch)? = await recorder.journal.first(next) { return dispatch }
+      if await recorder.hasGoneOn(dispatcher, awaitsEffects: awaitsEffects, or: hasNext) {
+        continue
       }
+      // A dispatch that was due may have begun in between.
+      let isSettled = recorder.journal.read { $0.isIdle && !hasNext($0) }
+      if isSettled || Task.isCancelled { return nil }
     }
   }
 }

@@ -13,10 +13,10 @@ public import DispatchStore
 /// and at its release. `finish()` also reports what has not ended, or was given up.
 ///
 /// The test store waits for events of the dispatcher, never for a time. It gives up when no dispatch and no run of an
-/// effect goes on. Long-lived effects, and what waits for time to pass on a `VirtualClock` or for a condition, do not
-/// count. Failures point to the caller's line.
+/// effect is under way. Runs that sleep on a `VirtualClock`, and long-lived ones, do not count.
+/// Failures point to the caller's line.
 ///
-/// It sets `tracksInFlight` of the dispatcher, to know what dispatches wait for.
+/// It sets `tracksInFlight` of the dispatcher, to say what dispatches wait for if the test is cancelled.
 ///
 /// Changes are asserted in commit order, up to the last commit of the action. If an action dispatches another one
 /// `.sync` and changes the model after that, its closure makes the changes of both.

@@ -25,7 +25,7 @@ struct ContinuationTests {
       })
     database.hold()
     await dispatcher.send(Placed())
-    #expect(dispatcher.whenGoneOn {})
+    #expect(dispatcher.whenGoneOn(awaitsEffects: true) {})
     #expect(!begun.isOpen)
     database.release()
     await dispatcher.rest()
@@ -55,7 +55,7 @@ struct ContinuationTests {
       await dispatcher.send(First())
       while true {
         let changed = Latch()
-        if dispatcher.whenGoneOn({ changed.open() }) {
+        if dispatcher.whenGoneOn(awaitsEffects: true, { changed.open() }) {
           await changed.opened()
         } else if second.isUnderWay {
           await second.ended.opened()
@@ -125,14 +125,9 @@ extension Dispatcher {
   fileprivate func rest() async {
     while true {
       let changed = Latch()
-      guard whenGoneOn({ changed.open() }) else { return }
+      guard whenGoneOn(awaitsEffects: true, { changed.open() }) else { return }
       await changed.opened()
     }
-  }
-
-  fileprivate func whenGoneOn(_ body: @escaping @Sendable () -> Void) -> Bool {
-    var resting: Set<DispatchID>?
-    return whenGoneOn(awaitsEffects: true, besides: &resting, body)
   }
 }
 

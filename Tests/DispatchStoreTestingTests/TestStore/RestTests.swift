@@ -2,7 +2,7 @@ import DispatchStore
 import DispatchStoreTesting
 import Testing
 
-@Suite("What a test store says of what rests, or was given up")
+@Suite("What a test store awaits, and what it says of what does not end, or was given up")
 struct RestTests {
   struct Pay: ActionType, Equatable {}
   struct Ask: ActionType, Equatable {}
@@ -11,7 +11,7 @@ struct RestTests {
 
   /// A payment fails at first; asking runs a closure.
   private static func makeTestStore(
-    on clock: VirtualClock? = VirtualClock(),
+    on clock: VirtualClock = VirtualClock(),
     ask: @escaping @Sendable (Dispatcher) async -> Void = { _ in }
   ) -> TestStore<Int, HandledAction> {
     let tried = Latch()
@@ -30,52 +30,11 @@ struct RestTests {
   private static let retry = DispatchOptions.retry(
     attempts: 2, backoff: .constant(.seconds(60)))
 
-  enum Rest: CaseIterable, Sendable {
-    case pause, token, condition
-
-    var text: String {
-      switch self {
-      case .pause: "store \"seats\" pauses before its attempt 2"
-      case .token: "waits for a token of the rate limit \"mails\""
-      case .condition: "waits for a condition on the store \"seats\""
-      }
-    }
-  }
-
-  /// It waited for ever: only the test lets time pass.
-  @Test(
-    .timeLimit(.minutes(1)), arguments: Rest.allCases,
-    [Dispatcher.Mode.async, .serial, .mainThread])
-  func finishNamesADispatchThatRests(rest: Rest, mode: Dispatcher.Mode) async {
-    let testStore = Self.makeTestStore()
-    let dispatcher = testStore.dispatcher
-    let options: DispatchOptions
-    switch rest {
-    case .pause:
-      options = Self.retry
-    case .token:
-      options = .rateLimited(
-        by: RateLimit(1, per: .seconds(3_600), overflow: .wait, name: "mails"))
-      dispatcher.dispatch(Look(), mode: mode, options: options)
-      await testStore.receive(Look())
-    case .condition:
-      options = .when(testStore.store) { $0 > 0 }
-    }
-    let handle = dispatcher.dispatch(Pay(), mode: mode, options: options)
-    let caught = await failures { await testStore.finish() }
-    #expect(caught.messages.count == 2)
-    #expect(caught.messages.first?.hasPrefix("1 action followed") == true)
-    #expect(caught.messages.last?.hasPrefix("Nothing goes on, and this has not ended:") == true)
-    #expect(caught.messages.last?.contains(", \(rest.text)\n") == true)
-    handle.cancel()
-    await testStore.finish()
-  }
-
   enum Behind: CaseIterable, Sendable { case lane, end, send, handle, effect }
 
-  /// What waits for the payment rests, too, until time passes.
-  @Test(.timeLimit(.minutes(1)), arguments: Behind.allCases, 0..<20)
-  func finishNamesADispatchThatRestsBeforeAnotherOne(behind: Behind, round: Int) async {
+  /// It also awaits what waits for the payment.
+  @Test(.timeLimit(.minutes(1)), arguments: Behind.allCases)
+  func finishAwaitsADispatchThatPausesOnTheVirtualClock(behind: Behind) async {
     let clock = VirtualClock()
     let testStore = Self.makeTestStore(on: clock) { dispatcher in
       if behind == .send { await dispatcher.send(Pay(), mode: .async, options: Self.retry) }
@@ -100,37 +59,64 @@ struct RestTests {
       case .send, .handle, .effect:
         dispatcher.dispatch(Ask(), mode: .serial)
       }
-      await testStore.finish()
+      let finish = Task { await testStore.finish() }
+      await clock.waitForSleepers(atLeast: 1)
+      // So that `finish()` finds the pause.
+      for _ in 0..<100 { await Task.yield() }
+      clock.advance(by: .seconds(60))
+      await finish.value
     }
-    let note = caught.notes.first { $0.hasPrefix("Nothing goes on") }
-    #expect(note?.contains(", \(Rest.pause.text)\n") == true)
-    #expect(note?.contains(", waits for the dispatch at ") == (behind != .effect))
-    clock.advance(by: .seconds(60))
-    let later = await failures { await testStore.finish() }
-    #expect(!later.notes.contains { $0.hasPrefix("Nothing goes on") })
-    #expect(testStore.recorder.isIdle)
+    #expect(caught.messages.isEmpty)
+    #expect(!caught.notes.contains { $0.hasPrefix("Nothing goes on") })
+    #expect(testStore.recorder.dispatches.map { $0.result?.isSuccess } == [true, true])
   }
 
-  /// Time passes by itself there.
-  @Test(.timeLimit(.minutes(1))) func finishAwaitsAPauseOfTheSystemsClock() async {
-    let testStore = Self.makeTestStore(on: nil)
+  enum Wait: CaseIterable, Sendable {
+    case pause, token, condition
+
+    var text: String {
+      switch self {
+      case .pause: "store \"seats\" pauses before its attempt 2"
+      case .token: "waits for a token of the rate limit \"mails\""
+      case .condition: "waits for a condition on the store \"seats\""
+      }
+    }
+  }
+
+  @Test(
+    .timeLimit(.minutes(1)), arguments: Wait.allCases,
+    [Dispatcher.Mode.async, .serial, .mainThread])
+  func finishSaysForWhatADispatchWaitsIfTheTestIsCancelled(
+    wait: Wait, mode: Dispatcher.Mode
+  ) async {
+    let testStore = Self.makeTestStore()
     testStore.exhaustivity = .off
-    testStore.dispatcher.dispatch(
-      Pay(), options: .retry(attempts: 2, backoff: .constant(.milliseconds(20))))
-    await testStore.finish()
-    #expect(testStore.recorder.dispatches.map { $0.result?.isSuccess } == [true])
-  }
-
-  @Test(.timeLimit(.minutes(1))) func namesADispatchThatRestsOnce() async {
-    let caught = await failures {
-      let testStore = Self.makeTestStore()
-      testStore.dispatcher.dispatch(Pay(), options: Self.retry)
-      await testStore.receive(Look.self)
-      await testStore.finish()
+    let dispatcher = testStore.dispatcher
+    let options: DispatchOptions
+    switch wait {
+    case .pause:
+      options = Self.retry
+    case .token:
+      options = .rateLimited(
+        by: RateLimit(1, per: .seconds(3_600), overflow: .wait, name: "mails"))
+      dispatcher.dispatch(Look(), mode: mode, options: options)
+      await testStore.receive(Look())
+    case .condition:
+      options = .when(testStore.store) { $0 > 0 }
     }
-    // The action that was not expected, then the rest; nothing at the release.
-    #expect(caught.messages.count == 2)
-    #expect(caught.messages.last?.contains(Rest.pause.text) == true)
+    let payment = dispatcher.dispatch(Pay(), mode: mode, options: options)
+    while !"\(dispatcher.diagnosis())".contains(wait.text) { await Task.yield() }
+    let caught = await failures {
+      let finish = Task { await testStore.finish() }
+      finish.cancel()
+      await finish.value
+    }
+    #expect(caught.messages.count == 1)
+    let message = caught.messages.first ?? ""
+    #expect(message.contains(". Pay at \(#fileID):"))
+    #expect(message.contains("\n   \(wait.text)"))
+    payment.cancel()
+    await testStore.finish()
   }
 
   @Test(.timeLimit(.minutes(1))) func finishNamesWorkThatWasGivenUp() async {
@@ -187,21 +173,5 @@ struct RestTests {
         ].map { "The task was cancelled while it waited for \($0)." })
     #expect(caught.messages.isEmpty)
     #expect(caught.all.allSatisfy { "\($0.place.fileID)" == #fileID })
-  }
-
-  @Test(.timeLimit(.minutes(1))) func saysForWhatADispatchWaitsIfTheTestIsCancelled() async {
-    let clock = VirtualClock()
-    let testStore = Self.makeTestStore(on: clock)
-    let payment = testStore.dispatcher.dispatch(Pay(), mode: .async, options: Self.retry)
-    await clock.waitForSleepers(atLeast: 1)
-    let caught = await failures {
-      let task = Task { await testStore.receive(Pay()) }
-      task.cancel()
-      await task.value
-    }
-    #expect(caught.messages.count == 1)
-    #expect(caught.messages.first?.hasSuffix(", \(Rest.pause.text)") == true)
-    payment.cancel()
-    await testStore.finish()
   }
 }

@@ -11,16 +11,6 @@ extension Dispatcher {
     .of(self, table: inFlightTable, suspectingAfter: age.wholeNanoseconds)
   }
 
-  /// The dispatches in flight of which nothing goes on before time passes, a condition holds, or another one of them goes
-  /// on; each with what it waits for.
-  ///
-  /// Set `tracksInFlight` before.
-  ///
-  /// - Parameter countsTime: Whether those that wait for time are among them.
-  package func resting(countsTime: Bool = true) -> [DispatchID: String] {
-    DiagnosisBuilder(self, inFlightTable?.all ?? []).map.resting(countsTime: countsTime)
-  }
-
   /// Reports stalls from now on, in place of an earlier watchdog.
   ///
   /// A dispatch has stalled once it has been in flight for the limit, and no part of it has begun or ended meanwhile.

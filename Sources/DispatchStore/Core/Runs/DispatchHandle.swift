@@ -142,10 +142,7 @@ extension Dispatch {
 
   /// Suspends the current task until the end of the dispatch.
   nonisolated(nonsending) func suspendUntilEnd() async {
-    // A test may wait until the code that awaits comes to rest.
-    if let task = DispatchContext.inTask as? TaskContext {
-      if let sleeps = task.sleeps { sleeps.begin(awaiting: self) } else { continuations?.changed() }
-    }
+    VirtualSleeps.ofTask?.begin(awaiting: self)
     await TaskWait.suspend { whenEnded($0) }
   }
 }

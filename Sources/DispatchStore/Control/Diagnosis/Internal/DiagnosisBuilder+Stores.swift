@@ -17,7 +17,7 @@ extension DiagnosisBuilder {
       map.add("\(name) has changes that were left to its notifier", to: place)
     case .pausing(let attempt):
       map.nodes[place].waitsForTime = true
-      rest("\(name) pauses before its attempt \(attempt)", place)
+      map.add("\(name) pauses before its attempt \(attempt)", to: place)
     case .closing:
       map.add("the hooks of \(name) are called", to: place)
     case .running:

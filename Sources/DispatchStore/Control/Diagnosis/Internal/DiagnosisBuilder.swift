@@ -107,7 +107,7 @@ struct DiagnosisBuilder {
     }
     if sighting.isDelayed {
       map.nodes[place].waitsForTime = true
-      rest("waits for its time: it is delayed or scheduled", place)
+      map.add("waits for its time: it is delayed or scheduled", to: place)
     } else if sighting.isWaiting {
       lookAtGate(dispatch, place)
       lookAtTurn(sighting, place)
@@ -118,27 +118,14 @@ struct DiagnosisBuilder {
 
   /// Looks at a dispatch that is held back in its turn by a condition, or by dispatches that have its keys.
   private mutating func lookAtGate(_ dispatch: Dispatch, _ place: Int) {
-    // First, since a gate that opens meanwhile is one that a later look finds open.
-    let isClosed = dispatch.details?.withState(\.isGateClosed) == true
     guard let text = dispatch.gateDescription else { return }
     let gate = dispatch.gate
     map.nodes[place].isHeldBack = true
     map.nodes[place].waitsForTime = gate?.opensWithTime(for: dispatch) == true
-    let rests = map.nodes[place].waitsForTime || gate?.awaitsCondition == true
-    if isClosed, rests {
-      rest("waits for \(text)", place)
-    } else {
-      map.add("waits for \(text)", to: place)
-    }
+    map.add("waits for \(text)", to: place)
     for obstacle in gate?.obstacles(of: dispatch, followingLines: false) ?? [] {
       map.link(place, to: meet(obstacle.dispatch), .holdsBack, "is held back by")
     }
-  }
-
-  /// Notes a wait because of which a dispatch, or a part of it, rests.
-  mutating func rest(_ text: String, _ place: Int) {
-    map.nodes[place].rest = text
-    map.add(text, to: place)
   }
 
   /// Looks at a dispatch that waits for the concurrent queue, or between two actions; lanes follow later.
@@ -170,15 +157,11 @@ struct DiagnosisBuilder {
       map.link(place, to: target, .action, "waits for its action")
       map.add({ "runs action \(number)\(count): \($0(target))" }, to: place)
     case .round(let round):
-      for standing in round.standings {
-        look(at: standing, place)
-        if standing.goesOn(in: round) { map.nodes[place].goesOn = true }
-      }
+      for standing in round.standings { look(at: standing, place) }
     }
   }
 
   private mutating func lookAtInlineRun(_ place: Int) {
-    map.nodes[place].goesOn = true
     guard let progress = map.nodes[place].trace?.present else { return }
     guard let store = progress.stores.last(where: { $0.startedAt != nil && !$0.hasEnded }) else {
       let hasEnded = !progress.stores.isEmpty && progress.stores.allSatisfy(\.hasEnded)

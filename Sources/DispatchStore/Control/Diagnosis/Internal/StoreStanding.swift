@@ -21,23 +21,6 @@ struct StoreStanding {
   /// The stores that it waits for.
   let prerequisites: [String]
   let operation: (any StoreOperation)?
-
-  /// Whether the store goes on by itself: it waits neither for a pause, nor for other stores or operations.
-  func goesOn(in round: Round) -> Bool {
-    switch phase {
-    case .pausing, .closed: false
-    // The first store takes an atomic action through all of them.
-    case .waiting: prerequisites.isEmpty && !round.isAtomic
-    case .running: !waitsForOperations
-    case .parked, .undelivered, .closing: true
-    }
-  }
-
-  private var waitsForOperations: Bool {
-    guard let operation = operation as? any DependentOperation, operation.activity == .pending
-    else { return false }
-    return operation.standing()?.dependencies.contains { !$0.hasEnded } == true
-  }
 }
 
 extension Round {

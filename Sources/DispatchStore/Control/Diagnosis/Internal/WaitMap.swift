@@ -23,10 +23,6 @@ struct WaitMap {
     var isHeldBack = false
     /// Whether a block is under way that is not known to wait.
     var runsBlock = false
-    /// Whether a part of the dispatch goes on, or is about to: it waits for nothing that is known.
-    var goesOn = false
-    /// The wait for time or for a condition because of which a part of the dispatch rests, in words.
-    var rest: String?
   }
 
   struct Link {
@@ -73,30 +69,6 @@ struct WaitMap {
 
   func identity(of link: Link) -> Link.Identity {
     Link.Identity(from: nodes[link.from].identity, to: nodes[link.to].identity, kind: link.kind)
-  }
-
-  /// The dispatches that rest, each with what it waits for: time, a condition, or another one of these.
-  ///
-  /// - Parameter countsTime: Whether those that wait for time rest.
-  func resting(countsTime: Bool) -> [DispatchID: String] {
-    var reasons: [Int: String] = [:]
-    for (place, node) in nodes.enumerated() where !node.goesOn && (countsTime || !node.waitsForTime)
-    {
-      reasons[place] = node.rest
-    }
-    let waits = Dictionary(grouping: links.filter { $0.kind != .mayWait }, by: \.to)
-    var path = Array(reasons.keys)
-    while let place = path.popLast() {
-      for link in waits[place] ?? [] where reasons[link.from] == nil {
-        // A block that awaits something goes on, but only once that has ended.
-        if nodes[link.from].goesOn, link.kind != .awaits { continue }
-        reasons[link.from] = "waits for the dispatch at \(nodes[place].callSite)"
-        path.append(link.from)
-      }
-    }
-    return Dictionary(
-      reasons.compactMap { place, reason in nodes[place].id.map { ($0, reason) } },
-      uniquingKeysWith: { first, _ in first })
   }
 
   /// The links of each ring: certain rings, and probable ones among nodes without a certain one.

@@ -79,17 +79,14 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   var line: SharedEffectLine? { state.withLock(\.line) }
   /// Whether an attempt may call the body: a cancellation, or the end of the dispatcher, may have come before.
   var mayCallBody: Bool { isActive && !registered.beginsNone }
+  /// Whether a test waits for the run, which does not pause, and none of whose tasks sleeps.
+  var isAwake: Bool { sleeps?.isEmpty == true && !state.withLock(\.isPausing) }
   /// Whether one of its tasks sleeps on a virtual clock.
   var isAsleep: Bool { sleeps?.isAnySleeping == true }
   /// Whether the run's new dispatches are cancelled, since what follows the client's dispatch is.
   var isBeingCancelled: Bool { standIn.makeDetails().refusesFollowers }
   /// The number of attempts that have begun.
   var attemptCount: Int { state.withLock(\.attemptCount) }
-
-  /// Whether a test waits for the run, which does not pause, and none of whose tasks sleeps or awaits a dispatch that rests.
-  func isAwake(besides resting: Set<DispatchID>) -> Bool {
-    sleeps?.isAnyResting(with: resting) == false && !state.withLock(\.isPausing)
-  }
 
   /// Lets the run's dispatches time out at the deadline, and cancels the run then; unless it has passed.
   private func putDeadline() {

@@ -186,12 +186,7 @@ final class RegisteredEffect: DispatchFollower {
   private var begunRuns: [EffectRun] { lines.all.flatMap { $0.runs.withLock(\.begunRuns) } }
 
   /// Whether a test waits for a run that goes on: it does not wait for its turn, and is awake.
-  func isBusy(besides resting: Set<DispatchID>) -> Bool {
-    !isLongLived
-      && lines.all.contains { line in
-        line.runs.withLock(\.begunRuns).contains { $0.isAwake(besides: resting) }
-      }
-  }
+  var isBusy: Bool { !isLongLived && begunRuns.contains(where: \.isAwake) }
 
   var progress: String? { inWords(runCount) }
 

@@ -89,8 +89,6 @@ final class ControlGate: StartGate, @unchecked Sendable {
     for token in tokens { token.cancel() }
   }
 
-  override var awaitsCondition: Bool { watch.withLock { $0.missing != nil } }
-
   // MARK: In words
 
   override func description(of dispatch: Dispatch) -> String {

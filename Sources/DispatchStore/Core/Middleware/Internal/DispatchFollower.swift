@@ -28,9 +28,7 @@ protocol DispatchFollower: AnyObject, Sendable {
   var sleep: String? { get }
 
   /// Whether a test waits for a run that goes on.
-  ///
-  /// - Parameter resting: The dispatches under way that rest, and those that await them.
-  func isBusy(besides resting: Set<DispatchID>) -> Bool
+  var isBusy: Bool { get }
 
   /// Called when the dispatcher closes: from now on it accepts only dispatches made by dispatches in flight.
   func dispatcherClosed()

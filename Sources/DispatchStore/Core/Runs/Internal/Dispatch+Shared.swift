@@ -36,24 +36,14 @@ extension Dispatch {
   /// Whether it waits for other dispatches.
   var isHeldBack: Bool { !dispatchesBefore.isEmpty }
 
-  /// Everything that goes on by itself at its dispatcher, if a test follows that, and the dispatch has a scheduler.
-  var continuations: Continuations? {
-    let scheduler = schedulerForWaits
-    return (scheduler.workers ?? scheduler.dispatcher?.pool)?.continuations
-  }
-
-  /// Whether it begins later or rests, or waits for a dispatch of which that is true.
-  ///
-  /// - Parameter resting: The dispatches that rest.
-  func awaitsDelay(orOneOf resting: Set<DispatchID>) -> Bool {
+  /// Whether it begins later, or waits for a dispatch that does: passing time has to come first.
+  var awaitsDelay: Bool {
     // All are kept, so that no identity is that of another one.
     var (all, found) = ([self], Set([ObjectIdentifier(self)]))
     var count = 0
     while count < all.count {
       let dispatch = all[count]
-      if resting.contains(dispatch.id) || dispatch.details?.withState(\.isDelayed) == true {
-        return true
-      }
+      if dispatch.details?.withState(\.isDelayed) == true { return true }
       all += dispatch.dispatchesBefore.filter { found.insert(ObjectIdentifier($0)).inserted }
       count += 1
     }

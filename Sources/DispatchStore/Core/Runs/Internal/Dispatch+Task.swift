@@ -26,7 +26,6 @@ extension Dispatch {
     _ dispatch: consuming Dispatch, in task: TaskScheduler
   ) async -> DispatchResult {
     let wait = dispatch.beginWait()
-    VirtualSleeps.ofTask?.begin(awaiting: dispatch)
     let runsInTask = dispatch.details?.scheduler === task
     if !runsInTask {
       if let refused = wait?.endIfRefused(dispatch) { return refused }

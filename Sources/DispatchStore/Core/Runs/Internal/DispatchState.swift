@@ -153,9 +153,6 @@ struct DispatchState {
     waiting?.turn?.isReached == true ? gate : nil
   }
 
-  /// Whether its turn has come, and the gate is closed.
-  var isGateClosed: Bool { waiting?.turn?.isClosed == true }
-
   /// Whether its end releases resources that others may wait for.
   var isHolder: Bool { calls.contains { $0.moment != .over } }
 

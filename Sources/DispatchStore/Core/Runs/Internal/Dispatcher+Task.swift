@@ -153,6 +153,7 @@ extension Dispatcher {
     if let admitted, let delay = admitted.delay {
       delay.begin(
         admitted, DispatchSubject(action, to: storeIdentifier), by: self, in: task, on: thread)
+      VirtualSleeps.ofTask?.begin(awaiting: dispatch)
       return .underWay(dispatch, task)
     }
     prepare(dispatch, to: storeIdentifier, in: mode, on: thread)
@@ -183,6 +184,7 @@ extension Dispatcher {
     let place = details.isJoining ? freeScheduler(of: mode) : scheduler(of: mode)
     task.move(to: place)
     let isHeldBack = dispatch.isHeldBack
+    if isHeldBack { VirtualSleeps.ofTask?.begin(awaiting: dispatch) }
     if !task.isElsewhere, !isHeldBack, task.place.acquire() {
       task.place.hold(dispatch)
       var started = dispatch

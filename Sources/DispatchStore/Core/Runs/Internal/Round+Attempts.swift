@@ -51,14 +51,11 @@ extension Round {
     withExtendedLifetime(operation) {}
     dispatch.details?.removeReply(of: route.identifiers[index])
     guard pause > 0 else { return [index] }
-    let continuations = retry.dispatcher.pool.continuations
-    continuations?.rests(dispatch)
     let timers = retry.dispatcher.timers
     let timer = timers.add(at: retry.dispatcher.clock.nanoseconds.addingClamped(pause)) {
       self.pausePassed(at: index, before: attempt + 1)
     }
     if !state.withLock({ $0.keep(timer, at: index, of: attempt + 1) }) { timers.remove(timer) }
-    continuations?.changed()
     return []
   }
 

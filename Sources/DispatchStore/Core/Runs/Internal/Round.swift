@@ -340,8 +340,6 @@ final class Round: @unchecked Sendable {
       return isAtomic && index == leader ? ($0.first, closed.isClosed, closed.operation) : closed
     }
     withExtendedLifetime(operation) {}
-    // A test may wait until nothing but the pauses of other stores is left.
-    if !isClosed { retry?.dispatcher.pool.continuations?.changed() }
     return (next, isClosed)
   }
 

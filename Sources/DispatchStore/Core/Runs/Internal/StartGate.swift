@@ -62,9 +62,6 @@ class StartGate: @unchecked Sendable {
     next?.opensWithTime(for: dispatch) == true
   }
 
-  /// Whether the dispatch waits at this gate for a condition, with which a commit opens it.
-  var awaitsCondition: Bool { next?.awaitsCondition == true }
-
   /// Describes the obstacles of the dispatch at this gate.
   ///
   /// Call it outside of locks, since names of keys are user code.
@@ -111,9 +108,6 @@ struct GateTurn {
 
   /// Whether the dispatch has reached the gate.
   var isReached: Bool { if case .ahead = phase { false } else { true } }
-
-  /// Whether the gate has not let the dispatch pass, and has not opened since.
-  var isClosed: Bool { if case .closed = phase { true } else { false } }
 
   /// Begins a trial by the thread that starts the dispatch.
   mutating func begin() -> StartGate {
@@ -173,18 +167,11 @@ extension Dispatch {
     while true {
       yieldPoint(.tryGate, id.description)
       let isOpen = gate.letsPass(self)
-      let continuations = isOpen ? nil : continuations
-      if let continuations, gate.awaitsCondition || gate.opensWithTime(for: self) {
-        continuations.rests(self)
-      }
       switch makeDetails().tryStart({ $0.tried(isOpen) }) {
       case .run:
         gate.passed(self)
         return true
-      case .park:
-        // Nothing of the dispatch is touched, which may have gone on.
-        continuations?.changed()
-        return false
+      case .park: return false
       case .tryGate: continue
       case .skip:
         // The end may have come before the gate's latest note about this dispatch.

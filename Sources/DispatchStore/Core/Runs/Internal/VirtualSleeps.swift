@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The tasks of a run that sleep, or await a dispatch, until a test lets time pass.
+/// The tasks of a run that sleep, or await a delayed dispatch, until a test lets time pass.
 package final class VirtualSleeps: Sendable {
   private let count = Atomic(0)
-  /// The dispatches that tasks await.
-  private let awaited = Locked([DispatchID: Dispatch]())
+  /// The dispatches that tasks await, and that waited for time to pass when the wait began.
+  private let awaited = Locked([Dispatch]())
   private let whenBegun: @Sendable () -> Void
 
   /// - Parameter whenBegun: Called after each beginning.
@@ -15,23 +15,22 @@ package final class VirtualSleeps: Sendable {
   /// The sleeps of the run to which the current task belongs, if a test waits for that.
   package static var ofTask: VirtualSleeps? { (DispatchContext.inTask as? TaskContext)?.sleeps }
 
-  /// Whether a task sleeps, and the time has not come before its beginning was noted.
+  /// Whether a task sleeps, and its time has not come before its beginning was noted.
   var isAnySleeping: Bool { count.load(ordering: .acquiring) > 0 }
 
-  /// Whether a task sleeps, or awaits a dispatch that waits for time to pass.
-  ///
-  /// - Parameter resting: The dispatches under way that rest.
-  func isAnyResting(with resting: Set<DispatchID>) -> Bool {
-    if isAnySleeping { return true }
+  /// Whether no task sleeps, and no awaited dispatch waits for time to pass.
+  var isEmpty: Bool {
+    if isAnySleeping { return false }
     // Asked outside of the lock, inside which no dispatch's own is taken.
-    return awaited.withLock { $0 }.values.contains { $0.awaitsDelay(orOneOf: resting) }
+    return !awaited.withLock { $0 }.contains(where: \.awaitsDelay)
   }
 
-  /// Notes that a task awaits a dispatch, which may rest now or later.
+  /// Notes that a task awaits a dispatch, if passing time begins that.
   func begin(awaiting dispatch: Dispatch) {
+    guard dispatch.awaitsDelay else { return }
     let id = dispatch.id
-    awaited.withLock { $0[id] = dispatch }
-    dispatch.at(.beforeResult) { self.awaited.withLockReleasing { $0.removeValue(forKey: id) } }
+    awaited.withLock { $0.append(dispatch) }
+    dispatch.at(.beforeResult) { self.awaited.withLock { $0.removeAll { $0.id == id } } }
     whenBegun()
   }
 

@@ -14,8 +14,6 @@ final class Continuations: Sendable {
     var untold: [DispatchID: Int] = [:]
     /// The number of runs of durable effects that wait until their causes are saved, and are in no line before.
     var unsavedCount = 0
-    /// The dispatches that have come to rest while they were under way, until they have ended: they may have gone on since.
-    var rested: Set<DispatchID> = []
     /// The failures of effects that only a warning has told of.
     var failures: [String] = []
     var waiters: [@Sendable () -> Void] = []
@@ -62,14 +60,6 @@ final class Continuations: Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  /// Notes that a dispatch under way comes to rest, since it waits for time to pass or for a condition.
-  func rests(_ dispatch: Dispatch) {
-    let id = dispatch.id
-    var isFirst = false
-    change { isFirst = $0.rested.insert(id).inserted }
-    if isFirst { dispatch.at(.over) { self.change { $0.rested.remove(id) } } }
-  }
-
   /// Notes that something has changed that is known elsewhere, such as a run of an effect that has come to rest.
   func changed() { change { _ in } }
 
@@ -114,14 +104,11 @@ final class Continuations: Sendable {
 
   /// Whether anything goes on, but for effects.
   ///
-  /// A dispatch in `ends` does not count while it waits for time to pass, or for one of those that rest.
-  func isAnyUnderWay(besides resting: Set<DispatchID>) -> Bool {
+  /// A dispatch in `ends` does not count while it waits for time to pass.
+  var isAnyUnderWay: Bool {
     let (count, awaited) = state.withLock { ($0.count, $0.ends.values.map(\.dispatch)) }
-    return count > 0 || !awaited.allSatisfy { $0.awaitsDelay(orOneOf: resting) }
+    return count > 0 || !awaited.allSatisfy(\.awaitsDelay)
   }
-
-  /// Whether a dispatch that was under way may rest.
-  var mayAnyRest: Bool { state.withLock { !$0.rested.isEmpty } }
 
   /// Whether a run is about to enter its line: an effect is about to be told of the end of a dispatch, or what has caused
   /// the run is not saved.
