@@ -2,18 +2,19 @@
 struct ShortList<Element>: RandomAccessCollection, MutableCollection {
   private var head: Element?
   private var others: [Element] = []
+  // Not computed: to compare the head with nil copies it.
+  private(set) var endIndex = 0
 
   init() {}
 
-  init(_ element: Element) { head = element }
+  init(_ element: Element) { (head, endIndex) = (element, 1) }
 
   init(_ elements: [Element]) {
-    head = elements.first
+    (head, endIndex) = (elements.first, elements.count)
     others = Array(elements.dropFirst())
   }
 
   var startIndex: Int { 0 }
-  var endIndex: Int { head == nil ? 0 : others.count + 1 }
 
   subscript(index: Int) -> Element {
     get { index == 0 ? head! : others[index - 1] }
@@ -21,10 +22,12 @@ struct ShortList<Element>: RandomAccessCollection, MutableCollection {
   }
 
   mutating func append(_ element: consuming Element) {
-    if head == nil { head = element } else { others.append(element) }
+    if isEmpty { head = element } else { others.append(element) }
+    endIndex += 1
   }
 
   mutating func remove(at index: Int) -> Element {
+    endIndex -= 1
     if index > 0 { return others.remove(at: index - 1) }
     defer { head = others.isEmpty ? nil : others.removeFirst() }
     return head!

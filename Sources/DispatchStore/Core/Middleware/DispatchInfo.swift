@@ -6,13 +6,12 @@ public struct DispatchInfo: Sendable {
   /// The time from the start of the first store to the end, in `dispatchDidEnd`.
   ///
   /// Zero before the end, and if no store was started. Measured by the dispatcher's clock, like `timeQueued`.
-  public private(set) var duration = Duration.zero
+  public var duration: Duration { .nanoseconds(times.duration) }
   /// The time before the first store started, or before the end if none did, in `dispatchDidEnd`.
   ///
   /// Zero before the end.
-  public private(set) var timeQueued = Duration.zero
-  /// The end, in `dispatchDidEnd`, by the dispatcher's clock, in nanoseconds.
-  private(set) var ended: Int64 = 0
+  public var timeQueued: Duration { .nanoseconds(times.queued) }
+  private(set) var times = DispatchTimes()
 
   init(_ session: MiddlewareSession, at storeIndex: Int? = nil) {
     (self.session, self.storeIndex) = (session, storeIndex)
@@ -51,9 +50,17 @@ public struct DispatchInfo: Sendable {
   ///
   /// - Parameter started: The start of the first store. Later than the end if none did start.
   mutating func setTimes(began: Int64, started: Int64, ended: Int64) {
-    self.ended = ended
     let started = min(started, ended)
-    timeQueued = .nanoseconds(started - began)
-    duration = .nanoseconds(ended - started)
+    times = DispatchTimes(queued: started - began, duration: ended - started, ended: ended)
   }
+}
+
+/// The times of a dispatch that has ended, in nanoseconds; zero before.
+struct DispatchTimes {
+  /// The time before the first store started, or before the end.
+  var queued: Int64 = 0
+  /// The time from there to the end.
+  var duration: Int64 = 0
+  /// The end, by the dispatcher's clock.
+  var ended: Int64 = 0
 }

@@ -10,9 +10,10 @@ public struct StoreRunInfo: Sendable {
   let isRepeated: Bool
   /// The action by which a middleware has replaced the dispatched one.
   let replacement: (any ActionType)?
-  private let nanoseconds: Int64
+  let nanoseconds: Int64
   private let nanosecondsQueued: Int64
-  private let nanosecondsBeforeStart: Int64
+  /// The time from the begin of the dispatch to the store's start: unlike the time queued, also if the store was run before.
+  let nanosecondsBeforeStart: Int64
 
   /// Durations are in nanoseconds.
   init(
@@ -44,7 +45,4 @@ public struct StoreRunInfo: Sendable {
   /// time counts from the end of the `willDispatch` hooks. If the store was not started, it counts to the end of the
   /// run.
   public var timeQueued: Duration { .nanoseconds(nanosecondsQueued) }
-
-  /// The time from the begin of the dispatch to the store's start: unlike `timeQueued`, also if the store was run before.
-  var timeBeforeStart: Duration { .nanoseconds(nanosecondsBeforeStart) }
 }

@@ -132,8 +132,8 @@ public final class DispatchRecorder: Middleware {
       state.note(
         RecorderState.Run(
           storeIdentifier: store.identifier, outcome: transaction.outcome,
-          timeQueued: transaction.timeBeforeStart, duration: transaction.duration, version: version,
-          replacement: transaction.replacement),
+          timeQueued: transaction.nanosecondsBeforeStart, duration: transaction.nanoseconds,
+          version: version, replacement: transaction.replacement),
         of: transaction.dispatch.id, isRepeated: transaction.isRepeated)
     }
   }
@@ -144,7 +144,7 @@ public final class DispatchRecorder: Middleware {
     let hasWaited = dispatch.session.hasWaitedForSaving
     let unmeasured = core.state.withLock { state -> RecorderState.Entry? in
       let entry = state.takeUnderWay(dispatch.id)
-      entry.noteEnd(of: dispatch, error: result.error)
+      entry.noteEnd(at: dispatch.times, error: result.error)
       if state.isMeasured { return entry }
       released = state.add(entry, hasWaited: hasWaited)
       return nil

@@ -50,7 +50,8 @@ struct AtomicChange {
     change = isDelivered && store.storage.isDelivered ? store.makeChange(action, owner) : nil
     kept =
       store.storage.isKept
-      ? store.keepChange(action, owner, isDelivered, isTogether: true) : KeptCommit()
+      ? store.keepChange(action, owner, owner.dispatchID, isDelivered, isTogether: true)
+      : KeptCommit()
   }
 }
 

@@ -47,12 +47,11 @@ final class MiddlewareSession: @unchecked Sendable {
   @exclusivity(unchecked) private var ending: Unmanaged<Dispatch>?
   /// Whether the `dispatchWillBegin` hooks run.
   @exclusivity(unchecked) private var isBeginning = false
-  private let values = Locked(Values())
-
-  private struct Values {
-    var bySlot: [Slot: any Sendable] = [:]
-    var bound: [CapturedTaskLocal] = []
-  }
+  /// The task-local values that those hooks have bound.
+  @exclusivity(unchecked) private var bound: [CapturedTaskLocal] = []
+  private let values = Locked<[Slot: any Sendable]>([:])
+  /// Whether a hook has set a value.
+  private let hasValues = Atomic(false)
 
   private struct Slot: Hashable {
     let key: ObjectIdentifier
@@ -107,7 +106,10 @@ final class MiddlewareSession: @unchecked Sendable {
 
   /// Releases what is the program's, before the session is kept for reuse.
   private func clear() {
-    _ = values.exchange(Values())
+    if hasValues.load(ordering: .relaxed) {
+      _ = values.exchange([:])
+      hasValues.store(false, ordering: .relaxed)
+    }
     // A lane's key may be the last reference to an object of the program.
     mode = .sync
     waitedForSaving.store(false, ordering: .relaxed)
@@ -251,13 +253,10 @@ final class MiddlewareSession: @unchecked Sendable {
     withChain { chain in
       if chain.wholes.isEmpty { return [] }
       isBeginning = true
-      defer { isBeginning = false }
+      defer { (isBeginning, bound) = (false, []) }
       let info = DispatchInfo(self)
       for middleware in chain.wholes { middleware.dispatchWillBegin(info) }
-      return values.withLock { values in
-        defer { values.bound = [] }
-        return values.bound
-      }
+      return bound
     }
   }
 
@@ -309,14 +308,15 @@ final class MiddlewareSession: @unchecked Sendable {
   subscript<Key: DispatchKey>(key: Key.Type, storeIndex: Int?) -> Key.Value? {
     get {
       let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
-      return values.withLock { $0.bySlot[slot] } as? Key.Value
+      return values.withLock { $0[slot] } as? Key.Value
     }
     set {
       let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
       // Released outside the lock, because a deinit may run user code.
       values.withLockReleasing { values in
-        defer { values.bySlot[slot] = newValue }
-        return values.bySlot[slot]
+        hasValues.store(true, ordering: .relaxed)
+        defer { values[slot] = newValue }
+        return values[slot]
       }
     }
   }
@@ -329,6 +329,6 @@ final class MiddlewareSession: @unchecked Sendable {
         would not see it. Call bind(_:to:) in dispatchWillBegin.
         """)
     }
-    values.withLock { $0.bound.append(value) }
+    bound.append(value)
   }
 }

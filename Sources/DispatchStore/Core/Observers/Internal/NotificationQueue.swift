@@ -63,6 +63,10 @@ struct NotificationQueue {
   var needsModel: Bool { observers.modelCount > 0 }
   /// Whether observers keep a part of a commit in its exclusive section.
   var isKept: Bool { observers.modelCount < observers.count || !observersOutOfTurn.isEmpty }
+  /// Whether one of these needs the owner of a commit.
+  var needsOwner: Bool {
+    observers.modelCount < observers.count || observersOutOfTurn.ownerCount > 0
+  }
 
   /// A thread's task after it has enqueued a delivery, once the lock is released.
   enum Turn {
@@ -86,11 +90,8 @@ struct NotificationQueue {
     case leave
   }
 
-  /// Whether no thread has the turn, and there are observers to notify in it.
-  var isIdle: Bool {
-    if case .idle = state { return isDelivered }
-    return false
-  }
+  /// Whether no thread has the turn.
+  var isIdle: Bool { if case .idle = state { true } else { false } }
 
   /// Makes the thread the notifier, since there is none: it delivers its commit, then calls
   /// `endTurnIfAlone()`.

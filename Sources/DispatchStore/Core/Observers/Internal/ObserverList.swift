@@ -23,6 +23,8 @@ struct ObserverList {
   private var holeCount = 0
   /// The number of observers that need the model.
   private(set) var modelCount = 0
+  /// The number of observers that need the owner of a commit of which they keep a part.
+  private(set) var ownerCount = 0
 
   var count: Int { slots.count - holeCount }
   var isEmpty: Bool { count == 0 }
@@ -46,6 +48,7 @@ struct ObserverList {
 
   mutating func append(_ observer: ObserverRecord, from firstVersion: UInt64) {
     if observer.needsModel { modelCount += 1 }
+    if observer.needsOwner { ownerCount += 1 }
     observer.slot = slots.count
     slots.append(Registration(observer: observer, firstVersion: firstVersion))
   }
@@ -57,6 +60,7 @@ struct ObserverList {
     guard let slot = observer.slot else { return }
     observer.slot = nil
     if observer.needsModel { modelCount -= 1 }
+    if observer.needsOwner { ownerCount -= 1 }
     slots[slot] = nil
     holeCount += 1
     if holeCount * 2 > slots.count { replaceAll(by: slots.filter { $0 != nil }) }

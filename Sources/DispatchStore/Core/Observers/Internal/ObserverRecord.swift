@@ -22,6 +22,9 @@ class ObserverRecord: @unchecked Sendable {  // because its store's lock guards 
   /// Whether the observer also keeps its part of commits that `shouldNotifyObservers` hides.
   var keepsHidden: Bool { false }
 
+  /// Whether the observer needs the owner of a commit, if it keeps a part of it, and not only the dispatch's identifier.
+  var needsOwner: Bool { true }
+
   /// Receives the current model and version.
   ///
   /// Called first, in the exclusive section in which the observer is added.
@@ -95,14 +98,14 @@ struct CommitInProgress {
   @usableFromInline let version: UInt64
   /// The owner of the commit, or nil outside a dispatch.
   let owner: (any CommitOwner)?
+  /// The dispatch of the commit, also if no observer needs its owner.
+  @usableFromInline var dispatchID: DispatchID?
   /// Whether this is no commit, but the model that an observer gets first.
   @usableFromInline var isPresentModel = false
   /// Whether it is a part of an atomic action's change.
   var isTogether = false
   /// Whether `shouldNotifyObservers` hides it.
   @usableFromInline var isHidden = false
-
-  @usableFromInline var dispatchID: DispatchID? { owner?.dispatchID }
 }
 
 /// The work after a commit's lock is released, for observers that have kept a part of the commit.

@@ -133,11 +133,11 @@ extension StoreStorage: DeliveryTurn {
   @usableFromInline
   func keep(
     model: UnsafeRawPointer, action: UnsafeRawPointer, of owner: (any CommitOwner)?,
-    _ isDelivered: Bool, isTogether: Bool = false
+    _ dispatchID: DispatchID?, _ isDelivered: Bool, isTogether: Bool = false
   ) -> KeptCommit {
     let commit = CommitInProgress(
-      model: model, action: action, version: version &+ 1, owner: owner, isTogether: isTogether,
-      isHidden: !isDelivered)
+      model: model, action: action, version: version &+ 1, owner: owner, dispatchID: dispatchID,
+      isTogether: isTogether, isHidden: !isDelivered)
     var kept = withNotifications { $0.keep(commit) }
     guard let keeper else { return kept }
     keeper.read(commit)
@@ -198,7 +198,9 @@ extension StoreStorage: DeliveryTurn {
   ///
   /// - Parameter change: The address of the `ObservedModel`.
   @usableFromInline
-  func unlockAndDeliver(_ change: UnsafeRawPointer, on thread: ThreadState) {
+  func unlockAndDeliver(
+    _ change: UnsafeRawPointer, _ kept: KeptCommit, on thread: ThreadState
+  ) {
     let former = noteObservedCommit()
     defer { withExtendedLifetime(former) {} }
     let change = ObservedChange(version: version, at: change)
@@ -209,7 +211,7 @@ extension StoreStorage: DeliveryTurn {
     thread.exclusive = nil
     lock.unlock()
     thread.turns.append(.passUnretained(self))
-    thread.endSection()
+    endSection(kept, on: thread)
     yieldPoint(.notify, on: thread, identifier)
     deliver(change, to: read, on: thread)
     finishNotifying(after: read, on: thread)

@@ -45,10 +45,7 @@ extension Store {
         if let caller, thread.isUnchanged(by: ObjectIdentifier(caller)) {
           storage.unlockUnchanged(on: thread)
         } else {
-          let change = ObservedModel(
-            storage.model.pointee, version: storage.version &+ 1, action: action,
-            dispatchID: context.dispatchID)
-          withUnsafePointer(to: change) { storage.unlockAndDeliver($0, on: thread) }
+          deliver(action, of: context.dispatchID, on: thread)
         }
       }
       return try body(&storage.model.pointee)
@@ -61,11 +58,26 @@ extension Store {
       } else {
         storage.unlockAndNotify(
           isDelivered && storage.isDelivered ? makeChange(action, owner) : nil,
-          storage.isKept ? keepChange(action, owner, isDelivered) : KeptCommit(),
+          storage.isKept
+            ? keepChange(action, owner, owner?.dispatchID, isDelivered) : KeptCommit(),
           for: owner, on: thread)
       }
     }
     return try body(&storage.model.pointee)
+  }
+
+  /// Ends the exclusive section that `lockToDeliver` has begun: no observer needs the owner of the commit.
+  @inlinable
+  func deliver(_ action: Action?, of dispatchID: DispatchID?, on thread: ThreadState) {
+    let kept = storage.isKept ? keepChange(action, nil, dispatchID, true) : KeptCommit()
+    if storage.isDelivered {
+      let change = ObservedModel(
+        storage.model.pointee, version: storage.version &+ 1, action: action,
+        dispatchID: dispatchID)
+      withUnsafePointer(to: change) { storage.unlockAndDeliver($0, kept, on: thread) }
+    } else {
+      storage.unlockAndNotify(nil, kept, for: nil, on: thread)
+    }
   }
 
   /// Returns the change that the commit will be, with the model if an observer needs it.
@@ -82,11 +94,13 @@ extension Store {
   @inlinable
   @inline(never)
   func keepChange(
-    _ action: Action?, _ owner: (any CommitOwner)?, _ isDelivered: Bool,
-    isTogether: Bool = false
+    _ action: Action?, _ owner: (any CommitOwner)?, _ dispatchID: DispatchID?,
+    _ isDelivered: Bool, isTogether: Bool = false
   ) -> KeptCommit {
     withUnsafePointer(to: action) {
-      storage.keep(model: storage.model, action: $0, of: owner, isDelivered, isTogether: isTogether)
+      storage.keep(
+        model: storage.model, action: $0, of: owner, dispatchID, isDelivered, isTogether: isTogether
+      )
     }
   }
 }

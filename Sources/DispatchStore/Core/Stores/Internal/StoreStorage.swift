@@ -197,13 +197,13 @@ class StoreStorage: @unchecked Sendable {
 
   /// Begins the exclusive section for a commit that this thread will deliver itself.
   ///
-  /// Returns false, and begins nothing, if another thread has the delivery turn or observers keep a part of a commit.
+  /// Returns false, and begins nothing, if another thread has the delivery turn, or the commit needs its owner.
   /// The turn stays free until the section ends, since no thread takes it without the lock.
   @usableFromInline
   final func lockToDeliver(on thread: ThreadState) -> Bool {
     yieldPoint(.commit, on: thread, identifier)
     lock.lock()
-    guard !isKept, notifications.isIdle else {
+    guard keeper == nil, !notifications.needsOwner, notifications.isIdle else {
       lock.unlock()
       return false
     }

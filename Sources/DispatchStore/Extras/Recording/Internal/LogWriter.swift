@@ -11,17 +11,19 @@ struct LogWriter {
   let start: Int64
 
   func entry(_ entry: RecorderState.Entry) -> DispatchLog.Entry {
-    let dispatch = entry.dispatch
-    let (queued, duration) = entry.times
+    let (dispatch, times) = (entry.dispatch, entry.times)
     let (mode, lanes) = dispatch?.mode.names ?? ("", [])
     return DispatchLog.Entry(
       kind: dispatch.map { $0.isSequence ? .sequence : .action } ?? .change,
       id: dispatch?.id.number, parent: dispatch?.parent?.number,
       isOutsideBlocks: entry.isOutsideBlocks, actions: dispatch?.actions.map(action) ?? [],
-      mode: mode, lanes: lanes, began: .nanoseconds(entry.end - start) - queued - duration,
-      timeQueued: queued, duration: duration, callSite: dispatch.map { "\($0.callSite)" } ?? "",
-      error: dispatch?.error.map { Self.cut("\($0)") },
-      outcome: dispatch?.error.map { Self.outcome(of: $0) }, stores: stores(entry))
+      mode: mode, lanes: lanes,
+      began: .nanoseconds(times.ended - start - times.queued - times.duration),
+      timeQueued: .nanoseconds(times.queued), duration: .nanoseconds(times.duration),
+      callSite: dispatch.map { "\($0.callSite)" } ?? "",
+      error: entry.error.map { Self.cut("\($0)") },
+      outcome: entry.error.map { Self.outcome(of: $0) },
+      stores: stores(entry))
   }
 
   private static func outcome(of error: any Error) -> DispatchLog.StoreRun.Outcome {
@@ -96,10 +98,11 @@ struct LogWriter {
     if let unread { versions.append(unread.versions) }
     let version = run?.version ?? 0
     // A store that took no part was changed at some time while the dispatch ran.
-    let (timeQueued, duration) = run.map { ($0.timeQueued, $0.duration) } ?? entry.times
+    let (timeQueued, duration) =
+      run.map { ($0.timeQueued, $0.duration) } ?? (entry.times.queued, entry.times.duration)
     return DispatchLog.StoreRun(
-      store: identifier, outcome: outcome, detail: detail, timeQueued: timeQueued,
-      duration: duration, oldVersion: versions.map { $0.old }.min() ?? version,
+      store: identifier, outcome: outcome, detail: detail, timeQueued: .nanoseconds(timeQueued),
+      duration: .nanoseconds(duration), oldVersion: versions.map { $0.old }.min() ?? version,
       newVersion: versions.map { $0.new }.max() ?? version, differences: differences,
       omittedCount: omitted,
       replacement: run?.replacement.map { text(HandledAction.unwrapped($0)) },
@@ -143,13 +146,6 @@ struct LogWriter {
       comparison.compareElements(element.old, element.new)
       return comparison.differences
     }
-  }
-}
-
-extension RecorderState.Entry {
-  /// The time before the dispatch's first store started, and that from there to its end; zero for a change.
-  fileprivate var times: (Duration, Duration) {
-    dispatch.map { ($0.timeQueued, $0.duration) } ?? (.zero, .zero)
   }
 }
 

@@ -4,8 +4,9 @@ struct RecorderState: Sendable {
   struct Run: Sendable {
     let storeIdentifier: String
     let outcome: StoreOutcome
-    let timeQueued: Duration
-    let duration: Duration
+    /// In nanoseconds, as the duration.
+    let timeQueued: Int64
+    let duration: Int64
     /// The store's version at the end.
     let version: UInt64
     /// The action that the store got, if a middleware has replaced it.
@@ -16,14 +17,14 @@ struct RecorderState: Sendable {
   final class Entry: @unchecked Sendable {
     // because the recorder's lock guards it while the dispatch is under way; then the thread that ends the dispatch has
     // it alone, and once it is added it is constant
-    /// Nil for a change, and while the dispatch is under way.
-    private(set) var dispatch: Ended?
+    /// Nil for a change.
+    let dispatch: Noted?
     /// Whether it has a parent, but no block of a store has made it.
     let isOutsideBlocks: Bool
-    private(set) var runs = ShortList<Run>()
+    @exclusivity(unchecked) private(set) var runs = ShortList<Run>()
     /// The number of attempts that are not in the list, by store.
     private(set) var omittedRuns: [String: Int] = [:]
-    private(set) var commits = ShortList<TapedCommit>()
+    @exclusivity(unchecked) private(set) var commits = ShortList<TapedCommit>()
     /// The commits that are not in the list, by store: how many, and the versions before and after them.
     private(set) var omitted: [String: (count: Int, versions: (old: UInt64, new: UInt64))] = [:]
     /// The dispatch to whose commits its own ones are added; nil if the stores of that one had ended before.
@@ -34,13 +35,14 @@ struct RecorderState: Sendable {
     fileprivate var lastPlace = 0
     /// The place of its first commit that is a part of an atomic action's change.
     fileprivate var atomicPlace: Int?
-    /// The time of its end, by the dispatcher's clock, in nanoseconds.
-    var end: Int64 = 0
+    @exclusivity(unchecked) private(set) var error: (any Error)?
+    /// Its times; a change has only one.
+    @exclusivity(unchecked) private(set) var times = DispatchTimes()
     /// The number of commits of all stores at its end, or at the last of its own ones if it then waited until they were
     /// saved.
     fileprivate(set) var mark = 0
     /// An estimate of its size in bytes, without that of its commits.
-    var size = 300
+    @exclusivity(unchecked) var size = 300
 
     /// The number of commits, and of runs if stores are retried, that are kept for the entry of one dispatch.
     private static let limit = 100
@@ -49,7 +51,15 @@ struct RecorderState: Sendable {
       isOutsideBlocks: Bool = false, countingFor parent: DispatchID? = nil,
       session: MiddlewareSession? = nil
     ) {
+      dispatch = session.map { Noted($0) }
       (self.isOutsideBlocks, self.parent, self.session) = (isOutsideBlocks, parent, session)
+    }
+
+    /// Creates an entry for a change.
+    init(_ commit: TapedCommit, at time: Int64) {
+      (dispatch, isOutsideBlocks, parent) = (nil, false, nil)
+      times.ended = time
+      add(commit)
     }
 
     /// Adds a run; from the limit on, another attempt takes the place of the store's last one, which is returned.
@@ -93,12 +103,8 @@ struct RecorderState: Sendable {
       return taken
     }
 
-    func noteEnd(of dispatch: DispatchInfo, error: (any Error)?) {
-      self.dispatch = Ended(
-        id: dispatch.id, parent: dispatch.parent, actions: dispatch.session.actions,
-        isSequence: dispatch.isSequence, mode: dispatch.mode, callSite: dispatch.callSite,
-        timeQueued: dispatch.timeQueued, duration: dispatch.duration, error: error)
-      end = dispatch.ended
+    func noteEnd(at times: DispatchTimes, error: (any Error)?) {
+      (self.times, self.error) = (times, error)
     }
   }
 
@@ -123,17 +129,19 @@ struct RecorderState: Sendable {
     }
   }
 
-  /// The parts of an ended dispatch that its entry needs; without the dispatcher, which keeps the recorder alive.
-  struct Ended: Sendable {
+  /// The parts of a dispatch that its entry needs; without the dispatcher, which keeps the recorder alive.
+  struct Noted: Sendable {
     let id: DispatchID
     let parent: DispatchID?
     let actions: ShortList<any ActionType>
     let isSequence: Bool
     let mode: Dispatcher.Mode
     let callSite: CallSite
-    let timeQueued: Duration
-    let duration: Duration
-    let error: (any Error)?
+
+    init(_ session: MiddlewareSession) {
+      (id, parent, actions) = (session.id, session.parent, session.actions)
+      (isSequence, mode, callSite) = (session.isSequence, session.mode, session.callSite)
+    }
   }
 
   private let limit: Int
@@ -246,10 +254,7 @@ struct RecorderState: Sendable {
 
   /// Adds a change outside of any dispatch; returns what is no longer kept.
   mutating func addChange(_ commit: TapedCommit, at time: Int64) -> Released? {
-    let entry = Entry()
-    entry.add(commit)
-    entry.end = time
-    return add(entry)
+    add(Entry(commit, at: time))
   }
 
   /// Adds a dispatch that has ended, unless the recorder is unregistered; returns what is no longer kept.

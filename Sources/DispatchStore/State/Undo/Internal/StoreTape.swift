@@ -11,7 +11,6 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   /// The store, while it exists.
   private(set) weak var store: (any TapedStore)?
   private let sink: any TapeSink
-  private let makeRest: ModelRest.Make
   private var parts: [PartTracker] = []
   /// The last model without its parts, and its version.
   private var last: (rest: ModelRest, version: UInt64)?
@@ -22,13 +21,13 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
   init(of store: any TapedStore, to sink: any TapeSink, index: Int) {
     (self.store, self.sink, self.index) = (store, sink, index)
     (storeAddress, storeIdentifier) = (ObjectIdentifier(store), store.identifier)
-    makeRest = store.makeRest
     super.init()
     store.begin(self)
   }
 
   /// A tape that misses a commit would later set the model to what it was before that commit.
   override var keepsHidden: Bool { true }
+  override var needsOwner: Bool { false }
 
   override func begin(with model: UnsafeRawPointer, version: UInt64) {
     guard let store, sink.begin(self, of: store) else { return cancel() }
@@ -47,13 +46,13 @@ final class StoreTape: ObserverRecord, @unchecked Sendable {
     for part in parts { part.end() }
     parts = store.storageOfTape.partsUndoneInPlace.map { $0.track() }
     for part in parts { part.begin(model) }
-    last = (makeRest(model, parts), version)
+    last = (store.makeRest(of: model, without: parts), version)
   }
 
   override func keep(_ commit: CommitInProgress, _ kept: inout KeptCommit) {
     if commit.isPresentModel { return }
     guard let last = last.take() else { return }
-    let rest = makeRest(commit.model, parts)
+    let rest = last.rest.makeNext(of: commit.model)
     var changes = ShortList<(any PartChange)?>()
     for part in parts { changes.append(part.takeChange(commit.model)) }
     let taped = TapedCommit(
@@ -221,10 +220,10 @@ final class Released: Sendable {
 
 /// A model with its parts empty.
 class ModelRest: @unchecked Sendable {  // because it is constant
-  /// Makes the rest of a model of the store's type.
-  typealias Make = (_ model: UnsafeRawPointer, _ parts: [PartTracker]) -> ModelRest
-
   var model: Any { fatalError("ModelRest is abstract.") }
+
+  /// Makes the rest of a later model, without a look-up of its type.
+  func makeNext(of model: UnsafeRawPointer) -> ModelRest { fatalError("ModelRest is abstract.") }
 
   /// Sets a model but for its parts.
   func set(in model: UnsafeMutableRawPointer) { fatalError("ModelRest is abstract.") }
@@ -245,6 +244,10 @@ private final class TypedRest<Model: Sendable>: ModelRest, @unchecked Sendable {
 
   override var model: Any { typed }
 
+  override func makeNext(of model: UnsafeRawPointer) -> ModelRest {
+    TypedRest(model, without: parts)
+  }
+
   override func set(in model: UnsafeMutableRawPointer) {
     var copy = typed
     withUnsafeMutablePointer(to: &copy) { copy in
@@ -258,9 +261,10 @@ private final class TypedRest<Model: Sendable>: ModelRest, @unchecked Sendable {
 protocol TapedStore: StoreType {
   var storageOfTape: StoreStorage { get }
   var dispatcher: Dispatcher? { get }
-  var makeRest: ModelRest.Make { get }
 
   func begin(_ tape: StoreTape)
+  /// Makes the rest of a model of the store's type.
+  func makeRest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest
   /// Returns the action at the address of an optional one of the store's type.
   func action(at address: UnsafeRawPointer) -> AnyAction?
   func restoringEntry(
@@ -274,7 +278,9 @@ extension Store: TapedStore {
 
   func begin(_ tape: StoreTape) { add(tape, initial: false) }
 
-  var makeRest: ModelRest.Make { { TypedRest<Model>($0, without: $1) } }
+  func makeRest(of model: UnsafeRawPointer, without parts: [PartTracker]) -> ModelRest {
+    TypedRest<Model>(model, without: parts)
+  }
 
   func action(at address: UnsafeRawPointer) -> AnyAction? {
     address.assumingMemoryBound(to: Action?.self).pointee
