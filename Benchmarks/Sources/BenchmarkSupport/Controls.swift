@@ -1,4 +1,5 @@
 public import DispatchStore
+import Synchronization
 
 /// The options with which a service sends an action.
 public enum Controls {
@@ -19,8 +20,15 @@ public enum Controls {
     .timeout(.seconds(3_600))
   }
 
-  /// An idempotency key that is new.
-  public static let newKey: @Sendable (_ index: Int) -> DispatchOptions = { index in
-    .idempotencyKey("\(index)")
+  private static let keyCount = Atomic(0)
+
+  /// An idempotency key that is new, also in a later round.
+  public static let newKey: @Sendable (_ index: Int) -> DispatchOptions = { _ in
+    .idempotencyKey(keyCount.add(1, ordering: .relaxed).newValue)
+  }
+
+  /// An idempotency key that is remembered from the first action on.
+  public static let repeatedKey: @Sendable (_ index: Int) -> DispatchOptions = { _ in
+    .idempotencyKey("repeated")
   }
 }

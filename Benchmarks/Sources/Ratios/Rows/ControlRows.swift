@@ -9,6 +9,7 @@ enum ControlRows {
     reducing("timeout, name, limit and retry", Controls.all),
     reducing("a timeout", Controls.timeout),
     reducing("a new idempotency key", Controls.newKey),
+    reducing("a repeated idempotency key", Controls.repeatedKey),
     // Its block has a task of its own, which can be cancelled alone.
     yielding("the four, a block that yields", Controls.all),
     // These cancel nothing, so the block runs in the caller's task.
