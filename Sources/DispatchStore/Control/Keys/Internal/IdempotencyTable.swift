@@ -28,10 +28,13 @@ final class IdempotencyTable: DispatcherAttachment {
 
   func record(_ result: DispatchResult, of keyed: KeyedDispatch, isSaved: Bool) {
     let record = KeyRecord(action: keyed.action, outcome: .result(result), isSaved: isSaved)
-    let former = withTable {
-      $0.record(record, keyed.key.text, until: clock.nanoseconds.addingClamped(keyed.key.period))
+    let now = clock.nanoseconds
+    let (former, trimmed) = state.withLock { table in
+      let time = now.addingClamped(keyed.key.period)
+      return (table.record(record, keyed.key.text, until: time), table.trim(now: now))
     }
     withExtendedLifetime(former) {}
+    removeRows(of: trimmed)
   }
 
   /// Adds a record that was loaded.
@@ -50,14 +53,10 @@ final class IdempotencyTable: DispatcherAttachment {
     return true
   }
 
-  /// Calls a closure with the table, without what has expired; then removes what is too much.
+  /// Calls a closure with the table, without what has expired or is too much.
   private func withTable<Result>(_ body: (inout Table) -> Result) -> Result {
     let now = clock.nanoseconds
-    let (result, trimmed) = state.withLock { table in
-      let expired = table.trim(now: now)
-      let result = body(&table)
-      return (result, expired + table.trim(now: now))
-    }
+    let (trimmed, result) = state.withLock { ($0.trim(now: now), body(&$0)) }
     removeRows(of: trimmed)
     return result
   }

@@ -1,11 +1,17 @@
 import Foundation
 
 /// The outcome that an idempotency key stands for.
-struct KeyRecord: Sendable {
+///
+/// A class, so that a table of many keys moves references.
+final class KeyRecord: Sendable {
   let action: KeyedAction
   let outcome: Outcome
   /// Whether its row is in the database.
   let isSaved: Bool
+
+  init(action: KeyedAction, outcome: Outcome, isSaved: Bool) {
+    (self.action, self.outcome, self.isSaved) = (action, outcome, isSaved)
+  }
 
   enum Outcome: Sendable {
     case result(DispatchResult)

@@ -23,9 +23,13 @@ struct KeyTable<Run: AnyObject, Record> {
 
   /// Begins a run, unless the key has an entry, which is returned.
   mutating func begin(_ run: Run, _ key: String) -> Entry? {
-    if let present = entries[key], !isPlanted(.joinedTooLate) { return present }
-    entries[key] = .inFlight(run)
-    return nil
+    // In place, since the hash of a text takes long.
+    func begin(_ entry: inout Entry?) -> Entry? {
+      if let entry, !isPlanted(.joinedTooLate) { return entry }
+      entry = .inFlight(run)
+      return nil
+    }
+    return begin(&entries[key])
   }
 
   /// Forgets the key of a run that is not recorded.
@@ -35,31 +39,23 @@ struct KeyTable<Run: AnyObject, Record> {
 
   /// Records a key until a time, in place of a former entry, which is returned.
   mutating func record(_ record: Record, _ key: String, until time: Int64) -> Entry? {
-    let former = remove(key)
-    entries[key] = .recorded(record, expiries.insert(key, at: time))
+    let entry = Entry.recorded(record, expiries.insert(key, at: time))
+    let former = entries.updateValue(entry, forKey: key)
+    if case .recorded(_, let token)? = former { _ = expiries.remove(token) }
     return former
   }
 
   /// Removes a recorded key; returns its entry.
   mutating func forget(_ key: String) -> Entry? {
-    guard case .recorded? = entries[key] else { return nil }
-    return remove(key)
+    guard case .recorded(_, let token)? = entries[key] else { return nil }
+    _ = expiries.remove(token)
+    return entries.removeValue(forKey: key)
   }
 
   /// Removes what has expired, and what would be forgotten next while there is too much.
   mutating func trim(now: Int64) -> [(key: String, entry: Entry)] {
-    var trimmed: [(String, Entry)] = []
-    while let next = expiries.earliest(), next <= now || expiries.count > capacity,
-      let key = expiries.takeFirst()
-    {
-      if let entry = entries.removeValue(forKey: key) { trimmed.append((key, entry)) }
-    }
-    return trimmed
-  }
-
-  private mutating func remove(_ key: String) -> Entry? {
-    let former = entries.removeValue(forKey: key)
-    if case .recorded(_, let token)? = former { _ = expiries.remove(token) }
-    return former
+    var keys = expiries.takeDue(at: now)
+    while expiries.count > capacity, let key = expiries.takeFirst() { keys.append(key) }
+    return keys.compactMap { key in entries.removeValue(forKey: key).map { (key, $0) } }
   }
 }

@@ -72,7 +72,7 @@ package struct TimerHeap<Deadline: Comparable & Sendable, Payload> {
   /// Removes the timers whose deadlines have come, and returns their payloads in order.
   package mutating func takeDue(at now: Deadline) -> [Payload] {
     var due: [Payload] = []
-    while let deadline = earliest(), deadline <= now, let place = places.popMinimum() {
+    while let first = places.minimum, first.deadline <= now, let place = places.popMinimum() {
       if let payload = take(place.number) { due.append(payload) }
     }
     return due
