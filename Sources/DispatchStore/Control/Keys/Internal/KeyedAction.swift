@@ -83,7 +83,7 @@ struct KeyedValue: Sendable {
   init(_ action: any ActionType) {
     let action = (action as? any WrappedAction)?.base ?? action
     type = Swift.type(of: action)
-    value = action is any Equatable ? action : nil
+    value = type is any Equatable.Type ? action : nil
   }
 
   func isRepeated(by other: KeyedValue) -> Bool {

@@ -88,8 +88,8 @@ final class KeyedDispatch: DispatchCompanion, @unchecked Sendable {
       let outcome = committed ?? outcome(of: result)
     else { return settle(nil, result) }
     // Stores in memory lose their change with the process, and so must the key.
-    let mayWait = committed != nil || details.withState(\.hasPersistentStore)
-    let isEarly = endsUnsaved && mayWait
+    let isEarly =
+      endsUnsaved && (committed != nil || details.withState(\.hasPersistentStore))
     if committed == nil, isEarly { table.keeper?.save(rows(for: outcome)) }
     // The dispatch may have ended while it was being saved. A repeat must not get the recorded result before that.
     guard isEarly || committed != nil && !result.isSuccess, !isPlanted(.unsavedAnswer) else {

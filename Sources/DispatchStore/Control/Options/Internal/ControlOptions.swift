@@ -291,7 +291,9 @@ extension ControlOptions.Values {
 }
 
 /// A reason why a dispatch may begin later than at the call.
-enum LaterStart: Sendable {
+///
+/// Indirect, so that the values of a dispatch without one are small.
+indirect enum LaterStart: Sendable {
   case rate(KeyedRate)
   case schedule(ScheduleRule)
 

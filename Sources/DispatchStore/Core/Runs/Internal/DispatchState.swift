@@ -208,8 +208,9 @@ struct DispatchState {
 
   /// Delays the beginning.
   mutating func beginDelay() {
-    waiting?.isDelayed = true
-    waiting?.isArranging = !isPlanted(.cancelledUnarranged)
+    guard var waiting else { return }
+    (waiting.isDelayed, waiting.isArranging) = (true, !isPlanted(.cancelledUnarranged))
+    self.waiting = waiting
   }
 
   /// Notes that the delay is arranged; returns the effect of a cancellation that came meanwhile.
@@ -225,10 +226,10 @@ struct DispatchState {
   ///
   /// - Parameter isUnaccepted: Whether a cancellation is only noted until `endAcceptance(refusing:)`.
   mutating func endDelay(isUnaccepted: Bool) -> Bool {
-    guard isDelayed else { return false }
-    waiting?.isDelayed = false
-    waiting?.isArranging = false
-    if isUnaccepted { awaitAcceptance() }
+    guard var waiting, waiting.isDelayed else { return false }
+    (waiting.isDelayed, waiting.isArranging) = (false, false)
+    if isUnaccepted { waiting.isUnaccepted = true }
+    self.waiting = waiting
     return true
   }
 

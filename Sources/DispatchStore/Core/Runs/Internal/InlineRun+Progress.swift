@@ -111,16 +111,17 @@ extension InlineRun {
 
   /// - Parameter record: The run's record, which the end has taken from it.
   func result(of record: Dispatch?) -> DispatchResult {
-    let details = record?.details
+    let (replies, refusal) =
+      record?.withDetails { $0.withState { ($0.replies, $0.refusal) } } ?? ([:], nil)
     return route._withUnsafeGuaranteedRef { route in
       DispatchResult(
         dispatchID: dispatchID, identifiers: route.identifiers, outcomes: outcomes,
-        replies: details?.replies ?? [:],
+        replies: replies,
         // An atomic action that has failed was undone.
         hasBegun: atomicOutcome == nil && skippedCount < route.count
           && outcomes.contains(where: \.mayHaveStarted),
         // The reason of a cancellation because of a deadlock or a timeout.
-        error: details?.withState(\.refusal) ?? route.failure ?? atomicOutcome?.error)
+        error: refusal ?? route.failure ?? atomicOutcome?.error)
     }
   }
 }
