@@ -23,14 +23,16 @@ struct AdmittedDispatch {
   }
 
   /// Called when the scheduler has the dispatch, or is about to run it on this thread.
-  func enter(by dispatcher: Dispatcher) {
+  ///
+  /// - Parameter startsHere: Whether this thread is about to run the dispatch, if nothing holds it back.
+  func enter(by dispatcher: Dispatcher, startsHere: Bool = false) {
     if delay == nil, let admission {
       let isFound = admission.isFindable || admission.makesKnown
       if older != nil {
         // Another thread may already wait for this handle. It could not yet know what the dispatch would wait behind.
         if isFound { dispatch.accepted(isInLane: isInLane) } else { dispatch.endAcceptance() }
       } else if admission.makesKnown {
-        dispatch.accepted(isInLane: true)
+        dispatch.accepted(isInLane: !startsHere)
       }
     }
     admission?.entered(dispatch, of: dispatcher)
@@ -38,7 +40,7 @@ struct AdmittedDispatch {
     if let parent { dispatch.join(parent) }
     if let details = dispatch.details {
       yieldPoint(.setTimer, dispatch.id.description)
-      details.startTimer(startsHere: dispatch.isSynchronous) { [dispatch] in dispatch.timerFired() }
+      details.startTimer(startsHere: startsHere) { [dispatch] in dispatch.timerFired() }
     }
   }
 }

@@ -3,8 +3,12 @@
 extension Dispatch {
   /// Starts the dispatch, called by the scheduler when its turn has come.
   ///
-  /// - Parameter dispatch: The scheduler's only reference.
-  static func start(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
+  /// - Parameters:
+  ///   - dispatch: The scheduler's only reference.
+  ///   - isInTask: Whether this is the task that sends it, if there is one, and it runs here.
+  static func start(
+    _ dispatch: inout Dispatch, isInTask: Bool = false, on thread: ThreadState
+  ) -> InlineEnd {
     if dispatch.beginInline() { return run(&dispatch, on: thread) }
     yieldPoint(.startDispatch, on: thread, dispatch.id.description)
     let details = dispatch.makeDetails()
@@ -19,7 +23,8 @@ extension Dispatch {
       // A cancelled dispatch ends elsewhere: its position is free.
       return isPlanted(.keptPlace) ? .continues : .ended
     }
-    guard let task = details.scheduler?.asTask else { return run(&dispatch, on: thread) }
+    guard !isInTask, let task = details.scheduler?.asTask
+    else { return run(&dispatch, on: thread) }
     task.start()
     return .continues
   }

@@ -1,9 +1,20 @@
 // A dispatch in its caller's task: its steps, and the wait for its end.
 extension Dispatch {
-  /// Starts the dispatch in its turn.
-  private static func start(
-    _ dispatch: Dispatch, in task: TaskScheduler, on thread: ThreadState
+  /// Starts the dispatch in its task, which has acquired its place.
+  ///
+  /// - Parameter runsHere: Whether it runs before this returns, as it may if it only reduces. A block must not begin before
+  ///   the task passes its cancellation on.
+  static func start(
+    _ dispatch: Dispatch, in task: TaskScheduler, runsHere: Bool, on thread: ThreadState
   ) {
+    var started = dispatch
+    // A cancelled dispatch ends elsewhere: its position is free.
+    if case .continues = start(&started, isInTask: runsHere, on: thread) { return }
+    task.release(dispatch)
+  }
+
+  /// Runs the dispatch in its turn.
+  private static func run(_ dispatch: Dispatch, in task: TaskScheduler, on thread: ThreadState) {
     var started = dispatch
     if case .continues = run(&started, on: thread) { return }
     task.release(dispatch)
@@ -25,6 +36,7 @@ extension Dispatch {
   nonisolated(nonsending) static func runToEnd(
     _ dispatch: consuming Dispatch, in task: TaskScheduler
   ) async -> DispatchResult {
+    if dispatch.hasEnded, task.detach() { return end(dispatch, on: .current) }
     let wait = dispatch.beginWait()
     let runsInTask = dispatch.details?.scheduler === task
     if !runsInTask {
@@ -90,7 +102,7 @@ extension Dispatch {
       case .start where task.isElsewhere:
         await runOnMainActor(dispatch, in: task)
       case .start:
-        start(dispatch, in: task, on: .current)
+        run(dispatch, in: task, on: .current)
       case .look:
         break
       case .step(let step):
@@ -106,7 +118,7 @@ extension Dispatch {
   /// Starts the dispatch of a task that was elsewhere until its turn, and runs its steps.
   @MainActor
   private static func runOnMainActor(_ dispatch: Dispatch, in task: TaskScheduler) async {
-    start(dispatch, in: task, on: .current)
+    run(dispatch, in: task, on: .current)
     await runToEnd(of: dispatch, in: task)
   }
 

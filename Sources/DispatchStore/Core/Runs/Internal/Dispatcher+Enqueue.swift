@@ -290,7 +290,7 @@ extension Dispatcher {
     }
     prepare(dispatch, to: storeIdentifier, in: .sync, on: thread)
     dispatch.resume(after: before)
-    if let admitted { admitted.enter(by: self) }
+    if let admitted { admitted.enter(by: self, startsHere: true) }
     loop.run(dispatch, on: thread)
   }
 

@@ -160,8 +160,12 @@ extension Dispatcher {
     var isQueued = false
     if Task.isCancelled {
       dispatch.cancel()
+    } else if acquirePlace(of: dispatch, details, mode, in: task) {
+      admitted?.enter(by: self, startsHere: true)
+      Dispatch.start(dispatch, in: task, runsHere: !needsTask, on: thread)
+      return .underWay(dispatch, task)
     } else {
-      isQueued = start(dispatch, &admitted, details, mode, in: task, needsTask: needsTask)
+      isQueued = schedule(dispatch, &admitted, details, mode, in: task, needsTask: needsTask)
     }
     if let admitted { admitted.enter(by: self) }
     // Effects of the dispatch begin on the lane's thread, which does not know the block around the task. The dispatch
@@ -174,26 +178,29 @@ extension Dispatcher {
     return .underWay(dispatch, task)
   }
 
-  /// Starts a dispatch in its task if its position is free at once and the task is there, or schedules it.
-  ///
-  /// - Returns: Whether it runs on the lane's thread.
-  private func start(
-    _ dispatch: Dispatch, _ admitted: inout AdmittedDispatch?, _ details: DispatchDetails,
-    _ mode: Mode, in task: TaskScheduler, needsTask: Bool
+  /// Sets the place of a dispatch, and acquires it for the task if it is free at once and the task is there.
+  private func acquirePlace(
+    of dispatch: Dispatch, _ details: DispatchDetails, _ mode: Mode, in task: TaskScheduler
   ) -> Bool {
     let place = details.isJoining ? freeScheduler(of: mode) : scheduler(of: mode)
     task.move(to: place)
     let isHeldBack = dispatch.isHeldBack
     if isHeldBack { VirtualSleeps.ofTask?.begin(awaiting: dispatch) }
-    if !task.isElsewhere, !isHeldBack, task.place.acquire() {
-      task.place.hold(dispatch)
-      var started = dispatch
-      // A cancelled dispatch ends elsewhere: its position is free.
-      if case .ended = Dispatch.start(&started, on: .current) { task.release(dispatch) }
-      return false
-    }
+    guard !task.isElsewhere, !isHeldBack, place.acquire() else { return false }
+    place.hold(dispatch)
+    return true
+  }
+
+  /// Schedules a dispatch that has to wait for its turn.
+  ///
+  /// - Returns: Whether it runs on the lane's thread.
+  private func schedule(
+    _ dispatch: Dispatch, _ admitted: inout AdmittedDispatch?, _ details: DispatchDetails,
+    _ mode: Mode, in task: TaskScheduler, needsTask: Bool
+  ) -> Bool {
     if !needsTask {
       admitted?.announce(by: self)
+      let place = task.place
       details.scheduler = place
       dispatch.enter(place)
       schedule(dispatch, at: place) {
