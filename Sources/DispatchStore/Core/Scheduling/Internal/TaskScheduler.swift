@@ -14,8 +14,6 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     var areCancelled = false
   }
 
-  /// Behind a lock of its own, because a task that is made asks this scheduler for a thread at once.
-  private let blocks = Locked(Blocks())
   private let ofDispatcher: Dispatcher
   /// Whether the task comes to the main actor only once its dispatch has its turn.
   let isElsewhere: Bool
@@ -46,6 +44,8 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
     var waiter: UnsafeContinuation<Void, Never>?
     /// The caller has gone on: later steps run on the threads that they come from.
     var isDetached = false
+    /// Behind a lock of its own, because a task that is made asks this scheduler for a thread at once; nil for most.
+    var blocks: Locked<Blocks>?
   }
 
   init(at place: Scheduler, of dispatcher: Dispatcher, isElsewhere: Bool = false) {
@@ -137,6 +137,14 @@ final class TaskScheduler: Scheduler, @unchecked Sendable {
   }
 
   // MARK: Blocks in tasks of their own
+
+  private var blocks: Locked<Blocks> {
+    state.withLock { state in
+      let blocks = state.blocks ?? Locked(Blocks())
+      state.blocks = blocks
+      return blocks
+    }
+  }
 
   /// Makes a block's own task, which is cancelled together with the caller's task.
   ///
