@@ -133,7 +133,8 @@ struct DurableEffectTests {
     dispatcher.onWarning { warnings.record($0) }
     let persistence =
       isPersistent
-      ? try await database.open(for: dispatcher, actions: ActionCoder(OrderPlaced.self)) : nil
+      ? try await database.open(
+        for: dispatcher, actions: ActionCoder(OrderPlaced.self, OrderPaid.self)) : nil
     return (dispatcher, warnings, persistence)
   }
 
@@ -1000,6 +1001,41 @@ struct DurableEffectTests {
     #expect(service.dispatcher.deadLetters.map(\.name) == ["other"])
     let error = service.dispatcher.deadLetters.first?.error
     #expect(error?.contains("NobodyHandlesThis") == !isHandled)
+  }
+
+  /// Otherwise each attempt would begin the next step anew, with another key.
+  @Test(arguments: [true, false])
+  func whoseActionNoStoreHandlesAreFollowedByNothing(isPersistent: Bool) async throws {
+    let (clock, keys, mails) = (VirtualClock(), Recorder<String>(), Recorder<String>())
+    let (dispatcher, warnings, persistence) = try await open(isPersistent: isPersistent, clock)
+    dispatcher.register(
+      effect: DurableEffect(
+        "charge", on: OrderPlaced.self, attempts: 3, backoff: .constant(.seconds(60))
+      ) { order, context in
+        keys.record(context.key)
+        return OrderPaid(id: order.id)
+      })
+    dispatcher.register(
+      effect: DurableEffect("mail", on: OrderPaid.self) { _, context in
+        mails.record(context.key)
+        return nil
+      })
+    let handle = dispatcher.dispatch(OrderPlaced())
+    _ = await warnings.first(1)
+    await clock.pass(.seconds(60))
+    #expect(await warnings.first(2).map(\.kind) == [.effectFailed, .effectFailed])
+    #expect(mails.all.isEmpty)
+    dispatcher.register(
+      store: Store(identifier: "book", model: OrderBook()) {
+        On(OrderPaid.self) { book, order in book.paid.append(order.id) }
+      })
+    await clock.pass(.seconds(60))
+    await handle.settled()
+    #expect(keys.all.count == 3 && Set(keys.all).count == 1)
+    #expect(mails.all.count == 1)
+    #expect(dispatcher.pendingEffects.isEmpty && dispatcher.deadLetters.isEmpty)
+    try await persistence?.flush()
+    #expect(rows.isEmpty)
   }
 
   @Test(arguments: [true, false])

@@ -10,7 +10,7 @@ struct DurableAttempt {
     yieldPoint(.beginEffect)
     // Nothing would be saved of it, and the database may have an owner that does the work.
     if hasFailedToSave { return nil }
-    let (end, before) = (OutboxEnd(entry), entry.progress)
+    let before = entry.progress
     if before.wasLeft {
       guard await outbox.countAhead(entry, of: effect.attemptCount) else {
         let progress = entry.progress
@@ -23,11 +23,12 @@ struct DurableAttempt {
         return nil
       }
     }
+    var isRemoved = false
     do {
       let next = try await run.withTimeLimit(effect.attemptTimeout) {
         try await work(before.attempts + 1)
       }
-      if let next { try await dispatch(next, end) }
+      if let next { isRemoved = try await dispatch(next) }
     } catch {
       if isOfTheEnd(error) || !run.isActive {
         outbox.uncount(entry)
@@ -35,7 +36,7 @@ struct DurableAttempt {
       }
       return noteFailure(error) ? pause : nil
     }
-    if !isPlanted(.effectRemovedFirst) { outbox.done(entry, isRemoved: end.isKept) }
+    if !isPlanted(.effectRemovedFirst) { outbox.done(entry, isRemoved: isRemoved) }
     return nil
   }
 
@@ -60,8 +61,9 @@ struct DurableAttempt {
     return try await effect.body(action, context)
   }
 
-  /// Dispatches the action that says that the work is done, and removes the row in its commit.
-  private func dispatch(_ action: any ActionType, _ end: OutboxEnd) async throws {
+  /// Dispatches the action that says that the work is done; returns whether its commit removes the row.
+  private func dispatch(_ action: any ActionType) async throws -> Bool {
+    let end = OutboxEnd(entry, by: action)
     guard entry.withProgress({ $0.beginEnd() }) else { throw CancellationError() }
     if isPlanted(.effectRemovedFirst) { outbox.done(entry, isRemoved: false) }
     // Without a default time limit: the action would commit after it, and be dispatched again. And without default
@@ -72,8 +74,7 @@ struct DurableAttempt {
     let result = await run.dispatcher.dispatch(
       action, to: nil, .async, options, nil, effect.callSite
     ).result
-    let failure: (any Error)? = result.error ?? result.errorWithoutStore(action)
-    guard let error = failure, !end.isKept else { return }
+    guard let error = result.error, !end.isKept else { return end.isKept }
     entry.withProgress { $0.endHasFailed() }
     // The client is being cancelled, and the cancellation has not reached this run yet. The work has not failed: another
     // run does it. An action that is cancelled alone has failed, or it would be repeated for ever.
@@ -114,26 +115,25 @@ struct DurableAttempt {
   }
 }
 
-extension DispatchResult {
-  /// The error of an action that no store handles, so that nothing is changed that would say that the work is done.
-  fileprivate func errorWithoutStore(_ action: any ActionType) -> DispatchError? {
-    if hasResponders { return nil }
-    return DispatchError(
-      code: .notRegistered,
-      message: """
-        No registered store handles \(type(of: action)), which the durable effect has returned. Register the store \
-        before resumeWork(), and unregister the effect before the store.
-        """)
-  }
-}
-
 /// Removes the row of work in the commit of the action that says that it is done.
 final class OutboxEnd: DispatchCompanion, @unchecked Sendable {
   // because `kept` is locked
   private let entry: OutboxEntry
+  private let action: any ActionType.Type
   private let kept = Locked(false)
 
-  init(_ entry: OutboxEntry) { self.entry = entry }
+  init(_ entry: OutboxEntry, by action: any ActionType) {
+    (self.entry, self.action) = (entry, type(of: action))
+  }
+
+  override var errorIfUnanswered: DispatchError? {
+    DispatchError(
+      code: .notRegistered,
+      message: """
+        No registered store handles \(action), which the durable effect has returned. Register the store before \
+        resumeWork(), and unregister the effect before the store.
+        """)
+  }
 
   /// Whether the row is removed by a commit of the action.
   var isKept: Bool { kept.withLock { $0 } }
@@ -143,7 +143,7 @@ final class OutboxEnd: DispatchCompanion, @unchecked Sendable {
   ) -> [CompanionRow] { keep() }
 
   override func rows(of result: DispatchResult) -> [CompanionRow] {
-    isKept || !result.isSuccess || !result.hasResponders ? [] : keep()
+    isKept || !result.isSuccess ? [] : keep()
   }
 
   private func keep() -> [CompanionRow] {

@@ -14,6 +14,9 @@ class DispatchCompanion: @unchecked Sendable {  // because a subclass says why
   /// Returns the rows that were in no commit, once the stores have ended.
   func rows(of result: DispatchResult) -> [CompanionRow] { [] }
 
+  /// The error of a dispatch that no store answers, so that nothing follows it; nil if that is a success.
+  var errorIfUnanswered: DispatchError? { nil }
+
   /// Called when the dispatch is to begin later, before it can begin.
   func noteDelay(_ subject: DispatchSubject, in mode: Dispatcher.Mode) {}
 

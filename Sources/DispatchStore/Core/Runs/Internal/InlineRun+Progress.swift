@@ -114,14 +114,17 @@ extension InlineRun {
     let (replies, refusal) =
       record?.withDetails { $0.withState { ($0.replies, $0.refusal) } } ?? ([:], nil)
     return route._withUnsafeGuaranteedRef { route in
-      DispatchResult(
+      let unanswered =
+        route.isUnanswered
+        ? record?.details?.companions.lazy.compactMap(\.errorIfUnanswered).first : nil
+      return DispatchResult(
         dispatchID: dispatchID, identifiers: route.identifiers, outcomes: outcomes,
         replies: replies,
         // An atomic action that has failed was undone.
         hasBegun: atomicOutcome == nil && skippedCount < route.count
           && outcomes.contains(where: \.mayHaveStarted),
         // The reason of a cancellation because of a deadlock or a timeout.
-        error: refusal ?? route.failure ?? atomicOutcome?.error)
+        error: refusal ?? route.failure ?? unanswered ?? atomicOutcome?.error)
     }
   }
 }
