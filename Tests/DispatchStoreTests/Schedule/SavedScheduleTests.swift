@@ -1049,6 +1049,26 @@ struct SavedScheduleTests {
     #expect(rows.isEmpty)
   }
 
+  @Test(arguments: [DispatchOptions(), .idempotencyKey("k")], [false, true])
+  func forAStoreThatIsNotThereAreRefusedAtTheCall(
+    _ key: DispatchOptions, hasDate: Bool
+  ) async throws {
+    let office = try await Office(database, clock)
+    let options: DispatchOptions =
+      hasDate
+      ? .scheduled(at: clock.date.addingTimeInterval(1), name: "r")
+      : .delayed(by: .seconds(1), name: "r")
+    office.log.dispatch(Remind(order: 1), options: options)
+    let refused = office.dispatcher.dispatch(
+      Remind(order: 2), to: "absent", options: [options, key])
+    #expect(refused.resultIfEnded?.errorCode == .unknownStore)
+    try await office.persistence.flush()
+    #expect(rows.count == 1 && office.dispatcher.scheduled.map(\.name) == ["r"])
+    clock.advance(by: .seconds(1))
+    await office.reached { $0.reminded == [1] }
+    #expect(await office.dispatcher.send(Remind(order: 2), options: key).isSuccess)
+  }
+
   @Test func forAStoreThatIsNotThereAreListed() async throws {
     try await leave {
       $0.log.dispatch(Remind(order: 1), options: .delayed(by: .seconds(2), name: "r"))

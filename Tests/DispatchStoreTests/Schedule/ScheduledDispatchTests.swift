@@ -73,6 +73,21 @@ struct ScheduledDispatchTests {
     #expect(await scene.nothingRemains())
   }
 
+  @Test(arguments: Dispatcher.Mode.queuedModes, [false, true])
+  func oneForAStoreThatIsNotThereIsRefusedAtTheCall(_ mode: Dispatcher.Mode, hasDate: Bool) async {
+    let date = scene.clock.date.addingTimeInterval(1)
+    let limit = DispatchLimit(1, overflow: .reject)
+    let handle = scene.dispatcher.dispatch(
+      scene.runs("1"), to: "absent", mode: mode,
+      options: [
+        hasDate ? .scheduled(at: date, name: "k") : .delayed(by: Self.second, name: "k"),
+        .limited(by: limit),
+      ])
+    #expect(handle.resultIfEnded?.dispatchError?.code == .unknownStore)
+    #expect(scene.names.isEmpty && limit.statistics.inFlight == 0)
+    #expect(await scene.nothingRemains())
+  }
+
   @Test(arguments: Way.all)
   func itIsCancelledByName(_ way: Way) async {
     let first = await scene.pending("1", way, .delayed(by: Self.second, name: "k"))

@@ -221,6 +221,10 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     _ dispatch: Dispatch, laterIn mode: Dispatcher.Mode?, to dispatcher: Dispatcher
   ) throws -> Admission {
     if !values.companions.isEmpty { dispatch.makeDetails().companions += values.companions }
+    // At the call, as a closed dispatcher refuses it: nobody waits for the end of a schedule to see that it is not saved.
+    if mode == nil, case .schedule? = values.start, let failure = dispatch.failureOfRoute {
+      throw failure
+    }
     // A dispatch that can't begin is no leader, and does not come at its rate or time.
     let key = mode == nil ? nil : values.key
     if let key,

@@ -114,6 +114,9 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   /// The error with which its closed dispatcher refuses it.
   var refusalOfRoute: DispatchError? { route?._withUnsafeGuaranteedRef(\.refusal) }
 
+  /// The error with which its route ends it: its store is unknown, say.
+  var failureOfRoute: DispatchError? { route?._withUnsafeGuaranteedRef(\.failure) }
+
   /// Whether it was accepted, and so runs even if its dispatcher no longer accepts any.
   var isAccepted: Bool { route != nil && refusalOfRoute == nil }
 
