@@ -904,6 +904,40 @@ struct SavedScheduleTests {
   }
 
   @Test(arguments: [true, false])
+  func ofAnActionThatIsNotKnownAnyLongerAreListedBeforeTheyAreResumed(
+    isRemoved: Bool
+  ) async throws {
+    try await leaveSchedule(after: .seconds(1))
+    let renamed = try await Office(
+      database, clock, actions: ActionCoder(CleanUp.self), resumes: false)
+    let dispatcher = renamed.dispatcher
+    let letter = try #require(dispatcher.deadLetters.first)
+    #expect(letter.name == "r" && letter.action == nil && letter.error.contains("Remind"))
+    #expect(dispatcher.scheduled.isEmpty && renamed.warnings.all.isEmpty)
+    #expect(!dispatcher.runAgain(letter))
+    if isRemoved {
+      #expect(dispatcher.remove(letter))
+      #expect(dispatcher.deadLetters.isEmpty && !dispatcher.remove(letter))
+    }
+    dispatcher.resumeWork()
+    #expect(dispatcher.deadLetters.map(\.name) == (isRemoved ? [] : ["r"]))
+    try await renamed.persistence.flush()
+    #expect(rows.count == (isRemoved ? 0 : 1))
+  }
+
+  @Test func thatRepeatKeepTheirTimesIfTheirFormerActionIsListedAsADeadLetter() async throws {
+    try await leave { $0.dispatcher.every(.seconds(100), name: "clean", perform: CleanUp()) }
+    clock.advance(by: .seconds(90))
+    let next = try await Office(database, clock, actions: ActionCoder(Remind.self), resumes: false)
+    #expect(next.dispatcher.deadLetters.map(\.name) == ["clean"])
+    next.dispatcher.every(.seconds(100), name: "clean", perform: Remind(order: 1))
+    #expect(next.dispatcher.scheduled.map(\.due) == [clock.date.addingTimeInterval(10)])
+    #expect(next.dispatcher.deadLetters.isEmpty)
+    clock.advance(by: .seconds(10))
+    await next.reached { $0.reminded == [1] }
+  }
+
+  @Test(arguments: [true, false])
   func ofAnActionThatIsNotKnownAnyLongerAreListedToTheHandlerOfWarnings(
     isResumed: Bool
   ) async throws {

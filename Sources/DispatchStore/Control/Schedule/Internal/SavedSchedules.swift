@@ -114,9 +114,13 @@ final class SavedSchedules: Sendable {
   }
 
   /// Takes what an earlier process has left pending under a name; returns whether something was there.
-  func takePending(_ name: String) -> Bool {
+  ///
+  /// - Parameter ifUndecoded: Whether to leave an action that can be decoded.
+  func takePending(_ name: String, ifUndecoded: Bool = false) -> Bool {
     let taken = found.withLock { found -> ScheduleLetter? in
-      guard let letter = found.letters[key(of: name)], letter.failed == nil else { return nil }
+      guard let letter = found.letters[key(of: name)], letter.failed == nil,
+        !ifUndecoded || letter.action == nil
+      else { return nil }
       return found.letters.removeValue(forKey: key(of: name))
     }
     return taken != nil
@@ -225,9 +229,24 @@ final class SavedSchedules: Sendable {
       """)
   }
 
+  /// The dead letters, by name, with what can't be decoded.
+  ///
+  /// That stays where it was found until `resume()`: a repeating schedule that is declared again takes its time from there.
   var letters: [ScheduleLetter] {
     takeLetters(undecoded: false)
-    return state.withLock { $0.letters }.sorted { $0.key < $1.key }.map(\.value.letter)
+    let now = clock.unixMilliseconds
+    // Under both locks, so that a call of `resume()` meanwhile neither hides nor repeats one.
+    let all = found.withLock { found -> [ScheduleLetter] in
+      let undecoded = found.letters.values.filter {
+        $0.dispatcher == dispatcher && $0.action == nil
+      }
+      return undecoded + state.withLock { $0.letters.values.map(\.letter) }
+    }
+    return all.sorted { $0.name < $1.name }.map { letter in
+      var letter = letter
+      letter.failed = letter.failed ?? now
+      return letter
+    }
   }
 
   func takeLetter(_ name: String, mustRun: Bool) -> ScheduleLetter? {
@@ -253,7 +272,10 @@ final class SavedSchedules: Sendable {
   }
 
   func removeLetter(_ name: String) -> Bool {
-    guard takeLetter(name, mustRun: false) != nil else { return false }
+    // In this order: `resume()` moves what can't be decoded from there to here.
+    guard takePending(name, ifUndecoded: true) || takeLetter(name, mustRun: false) != nil else {
+      return false
+    }
     removeRow(name)
     return true
   }
@@ -326,8 +348,8 @@ final class SavedSchedules: Sendable {
     }
   }
 
-  /// The number of pending schedules that are saved.
-  var count: Int { state.withLock(\.records.count) + foundPending.count }
+  /// The number of pending schedules that are saved; without those that can't be decoded.
+  var count: Int { state.withLock(\.records.count) + left.count }
 
   /// Reports what an earlier process has left, if nobody has asked for it.
   func reportUnresumed() {
