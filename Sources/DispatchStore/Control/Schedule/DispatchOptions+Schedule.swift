@@ -25,7 +25,7 @@ extension DispatchOptions {
   /// then ends with `leftToAnotherProcess`: the next process runs it. If not, it never runs, and ends with
   /// `dispatcherClosed`.
   ///
-  /// If you name a store that is not registered at the call, one action is refused at once with `unknownStore`.
+  /// An action for a store that is not registered at the call is refused at once with `unknownStore`.
   ///
   /// With a time of zero or less it begins at once. With the end of time, such as `.seconds(Int64.max)`, it stays
   /// pending until you cancel it. It does not add up with `scheduled`, `debounced` and `throttled`: the last one of
