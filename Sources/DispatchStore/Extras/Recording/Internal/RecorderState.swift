@@ -36,7 +36,7 @@ struct RecorderState: Sendable {
     /// The place of its first commit that is a part of an atomic action's change.
     fileprivate var atomicPlace: Int?
     @exclusivity(unchecked) private(set) var error: (any Error)?
-    /// Its times; a change has only one.
+    /// The times of the dispatch; a change has only one.
     @exclusivity(unchecked) private(set) var times = DispatchTimes()
     /// The number of commits of all stores at its end, or at the last of its own ones if it then waited until they were
     /// saved.
