@@ -276,7 +276,8 @@ struct RecorderState: Sendable {
     let (limit, base) = (self.limit + travelled.count, travelled.bytes)
     let most = limit + limit / 8 + 1
     if entries.count < most, size - base <= byteLimit, commits.count < most { return nil }
-    var (count, oldCount) = (max(0, entries.count - limit), max(0, commits.count - limit))
+    var count = isUnregistered ? 0 : max(0, entries.count - limit)
+    var oldCount = max(0, commits.count - limit)
     for entry in entries.prefix(count) { letGo(entry) }
     for commit in commits.prefix(oldCount) { letGo(commit) }
     var ofUnderWay: [TapedCommit] = []
