@@ -1319,4 +1319,41 @@ struct DurableEffectTests {
     try await persistence?.flush()
     #expect(rows.isEmpty)
   }
+
+  /// Otherwise the row of its work would stay, without a run, until the next process.
+  @Test(arguments: [true, false])
+  func ofAnEffectThatComesDuringADispatchFollowTheNextOneAlsoIfAWeakStoreGoes(
+    isPersistent: Bool
+  ) async throws {
+    let (dispatcher, _, persistence) = try await open(isPersistent: isPersistent)
+    func makeStore(_ identifier: String) -> Store<OrderBook, HandledAction> {
+      Store(identifier: identifier, model: OrderBook()) {
+        On(OrderPlaced.self) { book, order in book.placed.append(order.id) }
+      }
+    }
+    if isPersistent {
+      try await dispatcher.register(store: makeStore("book"), persisted: .model)
+    } else {
+      dispatcher.register(store: makeStore("book"))
+    }
+    let (kept, begun) = (Recorder<Store<OrderBook, HandledAction>>(), Recorder<Int>())
+    kept.record(dispatcher.register(store: makeStore("weak"), ownership: .weak))
+    let hook = BeginHook {
+      _ = kept.removeAll()
+      dispatcher.register(
+        effect: DurableEffect("charge", on: OrderPlaced.self) { order, _ in
+          begun.record(order.id)
+          return nil
+        })
+    }
+    dispatcher.register(middleware: hook)
+    let first = dispatcher.dispatch(OrderPlaced(id: 1))
+    #expect(await first.result.isSuccess)
+    dispatcher.unregister(middleware: hook)
+    await first.settled()
+    try await persistence?.flush()
+    #expect(begun.all.isEmpty && rows.isEmpty && dispatcher.pendingEffects.isEmpty)
+    await dispatcher.dispatch(OrderPlaced(id: 2)).settled()
+    #expect(begun.all == [2])
+  }
 }

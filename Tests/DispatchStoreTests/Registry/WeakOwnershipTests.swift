@@ -59,6 +59,41 @@ struct WeakOwnershipTests {
     #expect(running.count == 0)
   }
 
+  /// Others are not routed anew by what is registered then.
+  @Test(arguments: Dispatcher.Mode.everyMode, [true, false])
+  func theSnapshotIsThatOfTheCallAlsoIfAStoreGoes(mode: Dispatcher.Mode, goes: Bool) async {
+    let (dispatcher, steps, kept) = (dispatcher, Recorder<String>(), Recorder<ProbeStore>())
+    kept.record(dispatcher.register(store: .probe("held"), ownership: .weak))
+    dispatcher.addProbe("first", to: steps)
+    let hook = BeginHook {
+      if goes { _ = kept.removeAll() }
+      dispatcher.unregister(storeIdentifier: "first")
+      dispatcher.addProbe("second", to: steps)
+    }
+    dispatcher.register(middleware: hook)
+    let result = await onOwnThread { dispatcher.dispatch(action: Ping(), mode: mode) }.result
+    #expect(result.stores.map(\.storeIdentifier) == (goes ? ["first"] : ["held", "first"]))
+    #expect(steps.all == ["+first", "-first"])
+    dispatcher.unregister(middleware: hook)
+  }
+
+  @Test(arguments: Dispatcher.Mode.everyMode)
+  func anActionOfAStoreThatGoesIsNotForThatWhichGetsItsIdentifier(mode: Dispatcher.Mode) async {
+    let (dispatcher, steps, kept) = (dispatcher, Recorder<String>(), Recorder<ProbeStore>())
+    kept.record(dispatcher.register(store: .probe("held"), ownership: .weak))
+    let hook = BeginHook {
+      _ = kept.removeAll()
+      dispatcher.addProbe("held", to: steps)
+    }
+    dispatcher.register(middleware: hook)
+    let result = await onOwnThread {
+      dispatcher.dispatch(storeIdentifier: "held", action: Ping(), mode: mode)
+    }.result
+    #expect(result.errorCode == .unknownStore)
+    #expect(steps.all.isEmpty)
+    dispatcher.unregister(middleware: hook)
+  }
+
   @Test(arguments: Dispatcher.Mode.queuedModes)
   func aStoreGoneBetweenTwoAttemptsEndsAsCancelledAfterItsStart(mode: Dispatcher.Mode) async {
     let clock = VirtualClock()

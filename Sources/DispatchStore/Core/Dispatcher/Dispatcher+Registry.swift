@@ -272,7 +272,7 @@ extension Dispatcher {
       let isRefused =
         acceptance == .closed && !isAccepted && !DispatchContext.isInside(of: number, on: thread)
       if isRefused { return ending(with: refusal, in: generation) }
-      return ending(with: unknown(key.storeIdentifier!), chain, in: generation)
+      return ending(with: unknownStore(key.storeIdentifier!), chain, in: generation)
     }
   }
 
@@ -349,7 +349,7 @@ extension Dispatcher {
         """)
   }
 
-  private func unknown(_ identifier: String) -> DispatchError {
+  func unknownStore(_ identifier: String) -> DispatchError {
     DispatchError(
       code: .unknownStore,
       message: "No store is registered under \"\(identifier)\" with dispatcher \"\(name)\".",

@@ -198,6 +198,17 @@ final class Route: @unchecked Sendable {
     if original == nil { targets.deallocate() }
   }
 
+  /// Returns a route to the stores that are there still, for one dispatch.
+  ///
+  /// - Parameter failure: The error of a dispatch to one store, which is gone; nil if it goes to all that respond.
+  func withoutGoneStores(failure: DispatchError?) -> Route {
+    let route = Route(
+      registered.filter { !$0.isGone }, chain: chain, unknown: unknown, failure: failure,
+      isAtomic: isAtomic, in: presentGeneration)
+    route.retire(after: 1)
+    return route
+  }
+
   /// Returns a route with the order that reducers refine for an action, for one dispatch; nil if none refines it.
   ///
   /// Also returns the refined prerequisites that are not registered, with the stores that name them.

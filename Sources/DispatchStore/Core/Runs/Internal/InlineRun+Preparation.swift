@@ -24,21 +24,21 @@ extension InlineRun.Address {
         let bound = callWholeHooks(of: session, by: dispatcher, on: thread)
       {
         bound.bind {
-          prepareStores(action, to: storeIdentifier, startsAtOnce, by: dispatcher, on: thread)
+          prepareStores(action, to: storeIdentifier, startsAtOnce, by: dispatcher)
         }
         return bound
       }
     }
-    prepareStores(action, to: storeIdentifier, startsAtOnce, by: dispatcher, on: thread)
+    prepareStores(action, to: storeIdentifier, startsAtOnce, by: dispatcher)
     return nil
   }
 
   private func prepareStores(
     _ action: any ActionType, to storeIdentifier: String?, _ startsAtOnce: Bool,
-    by dispatcher: Dispatcher, on thread: ThreadState
+    by dispatcher: Dispatcher
   ) {
     if pointee.route._withUnsafeGuaranteedRef(\.mayChange) {
-      refineRoute(for: action, to: storeIdentifier, by: dispatcher, on: thread)
+      refineRoute(for: action, to: storeIdentifier, by: dispatcher)
     }
     pointee.session?._withUnsafeGuaranteedRef { session in
       pointee.route._withUnsafeGuaranteedRef {
@@ -90,14 +90,14 @@ extension InlineRun.Address {
 
   /// Leaves out weakly held stores that are gone, and takes the order that reducers ask for.
   private func refineRoute(
-    for action: any ActionType, to storeIdentifier: String?, by dispatcher: Dispatcher,
-    on thread: ThreadState
+    for action: any ActionType, to storeIdentifier: String?, by dispatcher: Dispatcher
   ) {
     var route = pointee.route.takeUnretainedValue()
-    while route.hasWeakStores, dispatcher.unregisterGone(route.registered) {
+    if route.hasWeakStores, dispatcher.unregisterGone(route.registered) {
+      // Not routed anew: stores and followers that have come or gone meanwhile are none of this dispatch's.
       replaceRoute(
-        by: dispatcher.route(
-          to: type(of: action), identifier: storeIdentifier, isAccepted: true, on: thread))
+        by: .passUnretained(
+          route.withoutGoneStores(failure: storeIdentifier.map(dispatcher.unknownStore))))
       route = pointee.route.takeUnretainedValue()
     }
     if let refined = route.refined(for: action, wasRegistered: dispatcher.wasRegistered) {
