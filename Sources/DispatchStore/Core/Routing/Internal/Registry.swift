@@ -4,8 +4,8 @@
 /// a snapshot of the stores that respond to its action's type.
 struct Registry {
   private var entries: [String: StoreEntry] = [:]
-  /// By a store's action type: the entries with that type, in order of registration.
-  private var declared: [ObjectIdentifier: [StoreEntry]] = [:]
+  /// By a store's action type: the entries with that type, by their sequence numbers.
+  private var declared: [ObjectIdentifier: [UInt64: StoreEntry]] = [:]
   /// The identifiers that a `waitFor` of a registered store declares; no others are remembered.
   private var awaited: [String: Awaited] = [:]
   /// The action types to which no store has responded.
@@ -136,14 +136,14 @@ struct Registry {
 
   private mutating func index(_ entry: StoreEntry) {
     for member in entry.members {
-      declared[ObjectIdentifier(member.actionType), default: []].insert(inOrder: member)
+      declared[ObjectIdentifier(member.actionType), default: [:]][member.sequence] = member
     }
   }
 
   private mutating func unindex(_ entry: StoreEntry) {
     for member in entry.members {
       let type = ObjectIdentifier(member.actionType)
-      declared[type]?.remove(member)
+      declared[type]?[member.sequence] = nil
       if declared[type]?.isEmpty == true { declared[type] = nil }
     }
   }
@@ -180,10 +180,12 @@ struct Registry {
   func responders(to type: any ActionType.Type) -> [StoreEntry] {
     let types =
       type is AnyClass
-      ? declared.compactMap { $1[0].responds(to: type) ? $0 : nil } : [ObjectIdentifier(type)]
-    if types.count == 1 { return declared[types[0]] ?? [] }
+      ? declared.compactMap { $1.first?.value.responds(to: type) == true ? $0 : nil }
+      : [ObjectIdentifier(type)]
+    let responding = types.compactMap { declared[$0] }
+    if responding.count == 1 { return responding[0].sorted { $0.key < $1.key }.map(\.value) }
     // A store that responds to a class and to its subclass takes part once.
-    let stores = Set(types.flatMap { declared[$0] ?? [] }.map(\.identifier))
+    let stores = Set(responding.flatMap(\.values).map(\.identifier))
     return stores.compactMap { entries[$0]?.member(for: type) }
       .sorted { $0.sequence < $1.sequence }
   }
@@ -292,27 +294,5 @@ struct Registry {
   ) {
     chain = MiddlewareChain(registered, watcher: watcher)
     routes.removeAll()
-  }
-}
-
-// Entries in order of registration.
-extension [StoreEntry] {
-  fileprivate mutating func insert(inOrder entry: StoreEntry) {
-    insert(entry, at: index(of: entry.sequence))
-  }
-
-  fileprivate mutating func remove(_ entry: StoreEntry) {
-    let index = index(of: entry.sequence)
-    if index < endIndex, self[index] === entry { remove(at: index) }
-  }
-
-  /// Returns the index of the first entry with this sequence number or a later one, by binary search.
-  private func index(of sequence: UInt64) -> Int {
-    var (low, high) = (startIndex, endIndex)
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle].sequence < sequence { low = middle + 1 } else { high = middle }
-    }
-    return low
   }
 }
