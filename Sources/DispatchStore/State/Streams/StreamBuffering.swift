@@ -45,7 +45,8 @@ public enum StreamBuffering: Sendable, Equatable {
   /// - Child tasks, semaphores or queues of the program.
   /// - Its executor's queue, while that queue commits from outside.
   ///
-  /// An iterator that is kept and no longer used also makes producers wait.
+  /// An iterator that is kept and no longer used also makes producers wait. So use it in one task: once that has ended,
+  /// a new one may get its place in memory, and lets the producers go on beyond the bound while it waits.
   case suspending(Int)
 
   @usableFromInline

@@ -9,7 +9,8 @@ protocol TaskWaitObserver: AnyObject, Sendable {
 /// The time in which a task waits inside the library, suspended or on a thread that blocks.
 ///
 /// The awaited work may need others that wait for the task, so the task's observers let these go on. A task is known
-/// by its address until its observer is removed. Its child tasks are other tasks.
+/// by its address until its observer is removed, also if it has ended and another one has got the address: the task
+/// can't be kept, since an `async let` lies in its parent's memory. Its child tasks are other tasks.
 struct TaskWait {
   private let observers: [any TaskWaitObserver]
 
