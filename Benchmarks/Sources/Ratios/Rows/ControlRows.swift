@@ -9,7 +9,7 @@ enum ControlRows {
     reducing("timeout, name, limit and retry", Controls.all),
     reducing("a timeout", Controls.timeout),
     reducing("a new idempotency key", Controls.newKey),
-    reducing("a repeated idempotency key", Controls.repeatedKey),
+    reducing("a repeated idempotency key", Controls.repeatedKey, bound: .times(2)),
     // Its block has a task of its own, which can be cancelled alone.
     yielding("the four, a block that yields", Controls.all),
     // These cancel nothing, so the block runs in the caller's task.
@@ -18,12 +18,10 @@ enum ControlRows {
 
   /// A plain reduction.
   private static func reducing(
-    _ name: String, _ options: @escaping @Sendable (_ index: Int) -> DispatchOptions
+    _ name: String, _ options: @escaping @Sendable (_ index: Int) -> DispatchOptions,
+    bound: Bound = .timesPlus(1, nanoseconds: 1_500)
   ) -> Row {
-    Row(
-      "`await send` with \(name)", floor: "without options",
-      bound: .timesPlus(1, nanoseconds: 1_500)
-    ) { rounds in
+    Row("`await send` with \(name)", floor: "without options", bound: bound) { rounds in
       Rounds.alternate(
         rounds, count: 20_000, floor: TaskCalls.send(Fixture(PlainReducer())),
         subject: TaskCalls.send(Fixture(PlainReducer()), options: options))
