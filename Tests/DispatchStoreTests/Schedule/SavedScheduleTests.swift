@@ -10,6 +10,7 @@ private struct Remind: CodableAction, Equatable {
 }
 
 private struct CleanUp: CodableAction {}
+private struct Forward: CodableAction {}
 private struct Reminder: CodableAction { let text: String }
 private struct Secret: ActionType {}
 
@@ -863,6 +864,22 @@ struct SavedScheduleTests {
     #expect(!next.dispatcher.remove(again[0]))
     try await next.persistence.flush()
     #expect(rows.isEmpty)
+  }
+
+  /// A handler that throws on what another dispatcher has said.
+  @Test func thatFailWithTheErrorOfAClosedDispatcherBecomeDeadLetters() async throws {
+    let other = Dispatcher(name: "other")
+    other.close()
+    let office = try await Office(database, clock, actions: ActionCoder(Forward.self))
+    office.dispatcher.register(
+      store: Store(identifier: "post", model: 0) {
+        Perform(Forward.self) { _, _ in try await other.send(CleanUp()).get() }
+      })
+    let handle = office.dispatcher.dispatch(
+      Forward(), options: .delayed(by: .seconds(1), name: "r"))
+    clock.advance(by: .seconds(1))
+    #expect(await handle.result.errorCode == .dispatcherClosed)
+    #expect(office.dispatcher.deadLetters.map(\.name) == ["r"])
   }
 
   /// Its deinit would wait for ever if it was called with the lock held.

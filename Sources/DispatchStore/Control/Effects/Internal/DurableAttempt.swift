@@ -45,8 +45,9 @@ struct DurableAttempt {
   /// Whether the next process does the work, since this one saves nothing any longer, or the dispatcher ends; the error
   /// may be that of another one.
   private func isOfTheEnd(_ error: any Error) -> Bool {
-    hasFailedToSave
-      || (error as? DispatchError)?.code == .dispatcherClosed && run.dispatcher.isClosed
+    let code = (error as? DispatchError)?.code
+    return hasFailedToSave
+      || (code == .dispatcherClosed || code == .leftToAnotherProcess) && run.dispatcher.isClosed
   }
 
   private func work(_ number: Int) async throws -> (any ActionType)? {

@@ -112,9 +112,10 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     case is CancellationError:
       // If somebody has cancelled the dispatch before its time, the row is gone already.
       if !schedules.isClosed { schedules.remove(name, number) }
-    case let error as DispatchError where error.leavesSchedules: break
+    case let error as DispatchError where isLeft(with: error, result): break
     // Another one has its name. Nothing is removed if that has taken over the row.
-    case let error as DispatchError where error.code == .skipped: schedules.remove(name, number)
+    case let error as DispatchError where error.code == .skipped && !result.hasStarted:
+      schedules.remove(name, number)
     case let error?: schedules.fail(name, number, error)
     }
   }
@@ -124,12 +125,24 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     guard let found else { return }
     switch result.error {
     case is CancellationError: break
-    case let error as DispatchError where error.leavesSchedules: break
+    case let error as DispatchError where isLeft(with: error, result): break
     case let error:
       guard schedules.takePending(name) else { return }
       guard let error else { return schedules.removeRow(name) }
       schedules.enter(found, 0)
       schedules.fail(name, 0, error)
+    }
+  }
+
+  /// Whether the process can't go on with the schedule, which is therefore left to the next one.
+  ///
+  /// A handler may throw the error of another dispatcher's dispatch.
+  private func isLeft(with error: DispatchError, _ result: DispatchResult) -> Bool {
+    switch error.code {
+    case .leftToAnotherProcess, .dispatcherClosed: !result.hasStarted || schedules.isClosed
+    // Without a cause, only a store of the dispatch was replaced.
+    case .persistenceFailed: error.cause != nil
+    default: false
     }
   }
 
@@ -177,13 +190,6 @@ final class SavedRun: DispatchCompanion, @unchecked Sendable {
 }
 
 extension DispatchError {
-  /// Whether the process can't go on with saved schedules, so that they are left to the next one.
-  fileprivate var leavesSchedules: Bool {
-    // Without a cause, only a store of the dispatch was replaced.
-    code == .leftToAnotherProcess || code == .dispatcherClosed
-      || code == .persistenceFailed && cause != nil
-  }
-
   fileprivate static func leftToAnotherProcess(
     _ callSite: CallSite, named name: String
   ) -> DispatchError {
