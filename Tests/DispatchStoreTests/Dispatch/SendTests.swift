@@ -209,6 +209,22 @@ struct SendTests {
     #expect(Set(log.all) == ["true"])
   }
 
+  /// The condition is asked in the task, just before the start.
+  @Test(arguments: [Dispatcher.Mode.async, .serial, .serial(lane: "named")])
+  func aReductionWhoseConditionCancelsTheTaskDoesNotStart(_ mode: Dispatcher.Mode) async {
+    let (dispatcher, store) = (
+      dispatcher, dispatcher.register(store: CounterStore.counter("counter"))
+    )
+    let condition = DispatchOptions.when(store) { _ in
+      withUnsafeCurrentTask { $0?.cancel() }
+      return true
+    }
+    let result = await Task {
+      await dispatcher.send(CounterAction.add(1), mode: mode, options: condition)
+    }.value
+    #expect(result.error is CancellationError && store.version == 0)
+  }
+
   @Test(arguments: Dispatcher.Mode.queuedModes)
   func aStoreThatRunsRegardlessIsNotCancelledWithTheTask(_ mode: Dispatcher.Mode) async {
     let (began, dispatcher, log) = (Latch(), dispatcher, log)

@@ -23,10 +23,13 @@ extension Dispatch {
       // A cancelled dispatch ends elsewhere: its position is free.
       return isPlanted(.keptPlace) ? .continues : .ended
     }
-    guard !isInTask, let task = details.scheduler?.asTask
-    else { return run(&dispatch, on: thread) }
-    task.start()
-    return .continues
+    if let task = details.scheduler?.asTask, !isInTask {
+      task.start()
+      return .continues
+    }
+    // The task passes a cancellation on only while it waits, and a condition may have cancelled it.
+    if isInTask, Task.isCancelled { dispatch.cancel() }
+    return run(&dispatch, on: thread)
   }
 
   static func run(_ dispatch: inout Dispatch, on thread: ThreadState) -> InlineEnd {
