@@ -47,11 +47,14 @@ final class MiddlewareSession: @unchecked Sendable {
   @exclusivity(unchecked) private var ending: Unmanaged<Dispatch>?
   /// Whether the `dispatchWillBegin` hooks run.
   @exclusivity(unchecked) private var isBeginning = false
-  /// The task-local values that those hooks have bound.
-  @exclusivity(unchecked) private var bound: [CapturedTaskLocal] = []
-  private let values = Locked<[Slot: any Sendable]>([:])
-  /// Whether a hook has set a value.
+  private let values = Locked(Values())
+  /// Whether a hook has set or bound a value.
   private let hasValues = Atomic(false)
+
+  private struct Values {
+    var bySlot: [Slot: any Sendable] = [:]
+    var bound: [CapturedTaskLocal] = []
+  }
 
   private struct Slot: Hashable {
     let key: ObjectIdentifier
@@ -107,7 +110,7 @@ final class MiddlewareSession: @unchecked Sendable {
   /// Releases what is the program's, before the session is kept for reuse.
   private func clear() {
     if hasValues.load(ordering: .relaxed) {
-      _ = values.exchange([:])
+      _ = values.exchange(Values())
       hasValues.store(false, ordering: .relaxed)
     }
     // A lane's key may be the last reference to an object of the program.
@@ -253,10 +256,14 @@ final class MiddlewareSession: @unchecked Sendable {
     withChain { chain in
       if chain.wholes.isEmpty { return [] }
       isBeginning = true
-      defer { (isBeginning, bound) = (false, []) }
+      defer { isBeginning = false }
       let info = DispatchInfo(self)
       for middleware in chain.wholes { middleware.dispatchWillBegin(info) }
-      return bound
+      guard hasValues.load(ordering: .relaxed) else { return [] }
+      return values.withLock { values in
+        defer { values.bound = [] }
+        return values.bound
+      }
     }
   }
 
@@ -308,15 +315,15 @@ final class MiddlewareSession: @unchecked Sendable {
   subscript<Key: DispatchKey>(key: Key.Type, storeIndex: Int?) -> Key.Value? {
     get {
       let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
-      return values.withLock { $0[slot] } as? Key.Value
+      return values.withLock { $0.bySlot[slot] } as? Key.Value
     }
     set {
       let slot = Slot(key: ObjectIdentifier(key), storeIndex: storeIndex)
       // Released outside the lock, because a deinit may run user code.
       values.withLockReleasing { values in
         hasValues.store(true, ordering: .relaxed)
-        defer { values[slot] = newValue }
-        return values[slot]
+        defer { values.bySlot[slot] = newValue }
+        return values.bySlot[slot]
       }
     }
   }
@@ -329,6 +336,9 @@ final class MiddlewareSession: @unchecked Sendable {
         would not see it. Call bind(_:to:) in dispatchWillBegin.
         """)
     }
-    bound.append(value)
+    values.withLock { values in
+      hasValues.store(true, ordering: .relaxed)
+      values.bound.append(value)
+    }
   }
 }
