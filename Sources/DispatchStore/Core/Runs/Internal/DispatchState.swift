@@ -208,9 +208,8 @@ struct DispatchState {
 
   /// Delays the beginning.
   mutating func beginDelay() {
-    guard var waiting else { return }
-    (waiting.isDelayed, waiting.isArranging) = (true, !isPlanted(.cancelledUnarranged))
-    self.waiting = waiting
+    waiting?.isDelayed = true
+    waiting?.isArranging = !isPlanted(.cancelledUnarranged)
   }
 
   /// Notes that the delay is arranged; returns the effect of a cancellation that came meanwhile.
@@ -226,10 +225,10 @@ struct DispatchState {
   ///
   /// - Parameter isUnaccepted: Whether a cancellation is only noted until `endAcceptance(refusing:)`.
   mutating func endDelay(isUnaccepted: Bool) -> Bool {
-    guard var waiting, waiting.isDelayed else { return false }
-    (waiting.isDelayed, waiting.isArranging) = (false, false)
-    if isUnaccepted { waiting.isUnaccepted = true }
-    self.waiting = waiting
+    guard isDelayed else { return false }
+    waiting?.isDelayed = false
+    waiting?.isArranging = false
+    if isUnaccepted { awaitAcceptance() }
     return true
   }
 
