@@ -143,7 +143,7 @@ public final class DispatchRecorder: Middleware {
     var released: Released?
     let hasWaited = dispatch.session.hasWaitedForSaving
     let unmeasured = core.state.withLock { state -> RecorderState.Entry? in
-      let entry = state.takeUnderWay(dispatch.id)
+      let entry = state.takeUnderWay(dispatch.id, session: dispatch.session)
       entry.noteEnd(at: dispatch.times, error: result.error)
       if state.isMeasured { return entry }
       released = state.add(entry, hasWaited: hasWaited)

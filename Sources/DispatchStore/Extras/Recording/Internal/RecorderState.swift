@@ -242,8 +242,10 @@ struct RecorderState: Sendable {
   }
 
   /// Returns what was noted of a dispatch under way.
-  mutating func takeUnderWay(_ id: DispatchID) -> Entry {
-    let entry = underWay.removeValue(forKey: id) ?? Entry()
+  ///
+  /// - Parameter session: Of the dispatch, if a program calls the hook for its end alone.
+  mutating func takeUnderWay(_ id: DispatchID, session: MiddlewareSession? = nil) -> Entry {
+    let entry = underWay.removeValue(forKey: id) ?? Entry(session: session)
     // Otherwise the log would keep the dispatcher alive. The caller has the session, so it is not released here.
     entry.session = nil
     if let parent = entry.parent, let around = underWay[parent] {
@@ -275,9 +277,10 @@ struct RecorderState: Sendable {
   mutating func takeExcess() -> Released? {
     let (limit, base) = (self.limit + travelled.count, travelled.bytes)
     let most = limit + limit / 8 + 1
-    if entries.count < most, size - base <= byteLimit, commits.count < most { return nil }
-    var count = isUnregistered ? 0 : max(0, entries.count - limit)
-    var oldCount = max(0, commits.count - limit)
+    // Those of an unregistered recorder stay.
+    let entryCount = isUnregistered ? 0 : entries.count
+    if entryCount < most, size - base <= byteLimit, commits.count < most { return nil }
+    var (count, oldCount) = (max(0, entryCount - limit), max(0, commits.count - limit))
     for entry in entries.prefix(count) { letGo(entry) }
     for commit in commits.prefix(oldCount) { letGo(commit) }
     var ofUnderWay: [TapedCommit] = []
