@@ -138,6 +138,17 @@ struct DurableEffectTests {
     return (dispatcher, warnings, persistence)
   }
 
+  /// Registers an effect that notes the key of each of its three attempts, a minute apart.
+  private func registerCharge(with dispatcher: Dispatcher, noting keys: Recorder<String>) {
+    dispatcher.register(
+      effect: DurableEffect(
+        "charge", on: OrderPlaced.self, attempts: 3, backoff: .constant(.seconds(60))
+      ) { order, context in
+        keys.record(context.key)
+        return OrderPaid(id: order.id)
+      })
+  }
+
   /// Registers an effect that notes its orders, each once a latch is open.
   @discardableResult
   private func noteOrders(
@@ -1008,13 +1019,7 @@ struct DurableEffectTests {
   func whoseActionNoStoreHandlesAreFollowedByNothing(isPersistent: Bool) async throws {
     let (clock, keys, mails) = (VirtualClock(), Recorder<String>(), Recorder<String>())
     let (dispatcher, warnings, persistence) = try await open(isPersistent: isPersistent, clock)
-    dispatcher.register(
-      effect: DurableEffect(
-        "charge", on: OrderPlaced.self, attempts: 3, backoff: .constant(.seconds(60))
-      ) { order, context in
-        keys.record(context.key)
-        return OrderPaid(id: order.id)
-      })
+    registerCharge(with: dispatcher, noting: keys)
     dispatcher.register(
       effect: DurableEffect("mail", on: OrderPaid.self) { _, context in
         mails.record(context.key)
@@ -1046,13 +1051,7 @@ struct DurableEffectTests {
       store: Store(identifier: "book", model: OrderBook()) {
         On(OrderPaid.self) { _, _ in throw CancellationError() }
       })
-    dispatcher.register(
-      effect: DurableEffect(
-        "charge", on: OrderPlaced.self, attempts: 3, backoff: .constant(.seconds(60))
-      ) { order, context in
-        keys.record(context.key)
-        return OrderPaid(id: order.id)
-      })
+    registerCharge(with: dispatcher, noting: keys)
     let handle = dispatcher.dispatch(OrderPlaced())
     for attempt in 1...2 {
       _ = await keys.first(attempt)
