@@ -6,8 +6,8 @@ extension TestStore {
   /// These have not ended: delayed dispatches, runs of effects that sleep on a `VirtualClock`, and work of durable effects
   /// that is not done. These were given up: effects that have thrown, without `onFailure`, and dead letters.
   ///
-  /// It waits for each dispatch under way, also for one that pauses on a `VirtualClock`. If a time limit of the test
-  /// cancels it, it says what each waits for.
+  /// This call waits for each dispatch under way, also for one that pauses on a `VirtualClock`. If a time limit of the
+  /// test cancels the call, the failure says what each dispatch waits for.
   ///
   /// - Parameters:
   ///   - fileID: The file to show failures in.

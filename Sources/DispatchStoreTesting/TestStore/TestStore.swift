@@ -16,7 +16,7 @@ public import DispatchStore
 /// effect is under way. Runs that sleep on a `VirtualClock`, and long-lived ones, do not count.
 /// Failures point to the caller's line.
 ///
-/// It sets `tracksInFlight` of the dispatcher, to say what dispatches wait for if the test is cancelled.
+/// The test store sets `tracksInFlight` of the dispatcher, to say what dispatches wait for if the test is cancelled.
 ///
 /// Changes are asserted in commit order, up to the last commit of the action. If an action dispatches another one
 /// `.sync` and changes the model after that, its closure makes the changes of both.

@@ -12,7 +12,7 @@ public struct StoreRunInfo: Sendable {
   let replacement: (any ActionType)?
   let nanoseconds: Int64
   private let nanosecondsQueued: Int64
-  /// The time from the begin of the dispatch to the store's start: unlike the time queued, also if the store was run before.
+  /// The time from the beginning of the dispatch to the store's start: unlike the time queued, also if the store was run before.
   let nanosecondsBeforeStart: Int64
 
   /// Durations are in nanoseconds.

@@ -191,8 +191,10 @@ extension DispatchError {
     ///
     /// Work under way gets it, too, for a schedule that can't be saved for the next process.
     public static let dispatcherClosed = Code(description: "dispatcherClosed")
-    /// The scheduled dispatch was saved, and its time had not come when the dispatcher was closed, or had come when the
-    /// process could no longer save: it does not run in this process, but in the next one.
+    /// The saved schedule is left to the next process, and has not run in this one.
+    ///
+    /// The dispatcher was closed before its time, or the process could no longer save when its time came. If saving had
+    /// failed before the schedule was saved, no process runs it.
     public static let leftToAnotherProcess = Code(description: "leftToAnotherProcess")
     /// The dispatcher was paused by `DispatchRecorder.travel(to:)`, and was not resumed before the dispatch was made.
     public static let dispatcherPaused = Code(description: "dispatcherPaused")

@@ -69,7 +69,7 @@ public struct DispatchResult: Sendable {
 
   /// Makes the result of a sequence or a group.
   ///
-  /// - Parameter stepHasBegun: Whether a store of the action has begun that still runs at a deadline.
+  /// - Parameter stepHasBegun: Whether a store of the running action, which is not in `steps`, has begun at a deadline.
   init(
     dispatchID: DispatchID, steps: [DispatchResult], skippedActionCount: Int,
     stepHasBegun: Bool = false, error: (any Error)?

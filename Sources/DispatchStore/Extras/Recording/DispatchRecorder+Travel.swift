@@ -220,7 +220,7 @@ public struct TravelError: Error, CustomStringConvertible {
       reason: """
         It was called inside a dispatch of the dispatcher, for whose end it would wait. Call it outside of handlers.
         """)
-    /// The dispatcher is gone, or the recorder was never registered with one.
+    /// The recorder's dispatcher is gone.
     public static let noDispatcher = Code(reason: "The recorder's dispatcher is gone.")
     /// Stores were not set; the cause says why.
     public static let storesNotSet = Code(reason: "Stores were not set.")
