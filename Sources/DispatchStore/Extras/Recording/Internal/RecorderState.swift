@@ -277,7 +277,7 @@ struct RecorderState: Sendable {
   mutating func takeExcess() -> Released? {
     let (limit, base) = (self.limit + travelled.count, travelled.bytes)
     let most = limit + limit / 8 + 1
-    // Those of an unregistered recorder stay.
+    // An unregistered recorder keeps its entries.
     let entryCount = isUnregistered ? 0 : entries.count
     if entryCount < most, size - base <= byteLimit, commits.count < most { return nil }
     var (count, oldCount) = (max(0, entryCount - limit), max(0, commits.count - limit))
