@@ -1,7 +1,9 @@
 /// Work on the outside world that is done although the process may die in the middle: a charge, a mail.
 ///
 ///     dispatcher.register(
-///       effect: DurableEffect("charge", on: OrderPlaced.self) { order, context in
+///       effect: DurableEffect(
+///         "charge", on: OrderPlaced.self, attempts: nil, attemptTimeout: .seconds(30)
+///       ) { order, context in
 ///         let receipt = try await bank.charge(order.price, key: context.key)
 ///         return OrderPaid(id: order.id, receipt: receipt)
 ///       })

@@ -3,7 +3,7 @@
 ///     dispatcher.register(
 ///       effect: Effect(Fetch.self) { fetch, context in
 ///         let page = try await load(fetch.url)
-///         await context.send(Fetched(page))
+///         try await context.send(Fetched(page)).get()
 ///       })
 ///
 /// A run begins when the action's dispatch has ended: its stores have, and its completion has run. It has a task of
