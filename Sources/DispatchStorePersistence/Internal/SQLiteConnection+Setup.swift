@@ -29,7 +29,7 @@
       var pragmas = [
         ("synchronous", "FULL"), ("journal_size_limit", "67108864"),
         // In KiB. With SQLite's 2 MB, a large group with keys in no order is saved at half the speed.
-        ("cache_size", "-16384"),
+        ("cache_size", "-8192"),
       ]
       #if canImport(Darwin)
         // A plain fsync there leaves the data in the disk's cache.

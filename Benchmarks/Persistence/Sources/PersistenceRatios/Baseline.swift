@@ -10,7 +10,7 @@ final class Baseline {
 
   init(_ path: String) {
     sqlite3_open(path, &database)
-    run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384")
+    run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192")
     run("CREATE TABLE IF NOT EXISTS owner (id INTEGER PRIMARY KEY, number INTEGER)")
     run("CREATE TABLE IF NOT EXISTS stores (number INTEGER PRIMARY KEY, version INTEGER)")
     run(
