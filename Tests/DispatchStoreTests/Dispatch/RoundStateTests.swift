@@ -182,13 +182,12 @@ struct RoundStateTests {
 
 extension RoundState {
   fileprivate init(
-    stores: [String], prerequisites: [[Int]]? = nil, runsRegardless: [Bool]? = nil,
-    ended: [StoreOutcome] = []
+    stores: [String], prerequisites: [[Int]]? = nil, runsRegardless: [Bool]? = nil
   ) {
     let graph = StoreGraph(
       stores, prerequisites: prerequisites,
       runsRegardless: runsRegardless ?? stores.map { _ in false })
-    self.init(graph, ended: ended)
+    self.init(graph)
   }
 
   fileprivate mutating func becameReady(_ index: Int, of attempt: Int) -> StoreRunState.Step {

@@ -68,14 +68,9 @@ extension Dispatcher {
     _ action: Action, to storeIdentifier: String?, _ mode: Mode,
     _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchHandle {
-    if mode.isSync,
-      options.isControlled
-        ? options.isOnlyAtomic : options.after.isEmpty || options.unended.isEmpty
-    {
+    if mode.isSync, !options.isControlled, options.after.isEmpty || options.unended.isEmpty {
       return withUnsafePointer(to: action) {
-        run(
-          UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, options, completion,
-          callSite)
+        run(UnsafeRawPointer($0), of: type(of: action), to: storeIdentifier, completion, callSite)
       }
     }
     return enqueue(

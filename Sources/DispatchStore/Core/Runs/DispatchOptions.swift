@@ -32,12 +32,6 @@ public struct DispatchOptions: Sendable, ExpressibleByArrayLiteral {
 
   @inlinable static var unlimited: Int64 { .max - 1 }
 
-  /// Whether it has no option but the one that makes the dispatch atomic, or one for sequences.
-  @usableFromInline
-  var isOnlyAtomic: Bool {
-    control?.isOnlyAtomic == true && timeLimit == .max && unended.isEmpty
-  }
-
   /// Makes options that have all of these options.
   @inlinable
   public init(arrayLiteral options: DispatchOptions...) {

@@ -119,7 +119,6 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
 
   override var isDetached: Bool { values.isDetached }
   override var isAtomic: Bool { values.isAtomic }
-  override var isOnlyAtomic: Bool { self === ControlOptions.atomic }
   static let atomic = DispatchOptions().controlled { $0.isAtomic = true }.control
 
   override var mayEndEarly: Bool { !values.endsWithStores }

@@ -1,39 +1,29 @@
-/// The run that an atomic action belongs to.
+/// The round that an atomic action belongs to, while the action goes through its stores.
 struct AtomicContext {
-  enum Runner {
-    case inline(InlineRun.Address)
-    /// A round, with the store run that owns the commits of all stores, and the attempt by store index; nil for the
-    /// first one.
-    case round(leader: StoreRun, any ActionType, [StoreRun.Repeated]?)
-  }
-
-  let runner: Runner
-  let route: Route
-  let session: MiddlewareSession?
+  let round: Round
+  /// The store run that owns the commits of all stores.
+  let leader: StoreRun
   let thread: ThreadState
   /// The address of the action as dispatched.
   let action: UnsafeRawPointer
 
+  var route: Route { round.route }
+
   /// Whether the middlewares have done more than let the action pass.
   var hasReplies: Bool {
-    if case .round(_, _, let repeated?) = runner { return repeated.contains { $0.reply != nil } }
-    return session?.hasReplies == true
+    round.atomic.repeated?.contains { $0.reply != nil } ?? (round.session?.hasReplies == true)
   }
 
   /// The middlewares' verdict about a store; nil if they let the action pass.
   func reply(at index: Int) -> MiddlewareChain.Reply? {
-    if case .round(_, _, let repeated?) = runner { return repeated[index].reply }
-    return session?.reply(at: index)
+    if let repeated = round.atomic.repeated { return repeated[index].reply }
+    return round.session?.reply(at: index)
   }
 
   /// The companions whose rows are part of the commit; none for most.
   var companions: [DispatchCompanion] {
-    switch runner {
-    case .inline(let run): return run.pointee.companions
-    case .round(let leader, let action, _):
-      let own = leader.waiting?.details?.companions ?? []
-      return own + route.chain.followers.compactMap { $0.companion(of: leader.dispatchID, action) }
-    }
+    (round.dispatch.details?.companions ?? [])
+      + route.chain.followers.compactMap { $0.companion(of: round.dispatch.id, round.action) }
   }
 
   /// Passes the address of the action that a store gets to a closure.
@@ -42,18 +32,8 @@ struct AtomicContext {
     return withAddress(of: reply.action, body)
   }
 
-  /// Returns the owner of the commits; called with no lock held.
-  func makeOwner() -> any CommitOwner {
-    switch runner {
-    case .inline(let run): run.pointee.makeRecord(on: thread)
-    case .round(let leader, _, _): leader
-    }
-  }
-
   /// Notes the store whose code runs next.
-  func enter(_ index: Int) {
-    if case .inline(let run) = runner { run.pointee.index = index }
-  }
+  func enter(_ index: Int) { round.atomic.index = index }
 
   /// The outcome if a store can't take part, because of a verdict, or because it is gone or does more than reduce.
   func obstacle(at index: Int) -> StoreOutcome? {

@@ -5,7 +5,7 @@ struct AtomicNotices {
   private let hiding: Set<Int>
 
   init(_ context: AtomicContext) {
-    owner = context.makeOwner()
+    owner = context.leader
     hiding = Set(
       (0..<context.route.count).filter { index in
         context.enter(index)

@@ -39,7 +39,7 @@ struct AtomicOutcome: Sendable {
   /// Creates the outcome of an action that was cancelled before it began.
   ///
   /// - Parameter hasStarted: Whether an attempt before has called reducers.
-  init(cancelledAlong route: Route, hasStarted: Bool = false) {
+  init(cancelledAlong route: Route, hasStarted: Bool) {
     outcomes = route.identifiers.map { _ in .cancelled(hasStarted: hasStarted) }
     (error, mayRepeat, begunCount) = (nil, false, 0)
   }

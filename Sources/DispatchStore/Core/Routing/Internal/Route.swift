@@ -255,7 +255,7 @@ final class Route: @unchecked Sendable {
 
   /// Passes an action to the store at an index on this thread; if the store can end at once, its part ends.
   ///
-  /// If the store was held weakly and is gone, it is skipped, and its part ends as cancelled.
+  /// If the store was held weakly and is gone, or its changes are left to its notifier, a round takes it up.
   ///
   /// - Parameter run: The inline run, which makes a record if the store needs one.
   func answer(
@@ -269,9 +269,7 @@ final class Route: @unchecked Sendable {
         }
       }
     }
-    guard let (calls, store) = entries[index].target else {
-      return run.pointee.skip(.cancelled(hasStarted: false))
-    }
+    guard let (calls, store) = entries[index].target else { return .leftToRound }
     return Self.answer(action, by: calls, store, target.kind, in: run, on: thread)
   }
 
@@ -282,14 +280,14 @@ final class Route: @unchecked Sendable {
     switch kind {
     case .reduction:
       if let step = calls.reduce(action, thread) { return step }
-      if calls.storage.holdsBack(run) { return .heldBack }
+      if calls.storage.holdsBack(run) { return .leftToRound }
       return calls.reduceObserved(action, store, thread)
     case .application:
-      if calls.storage.holdsBack(run) { return .heldBack }
+      if calls.storage.holdsBack(run) { return .leftToRound }
       run.pointee.captureTaskLocals(on: thread)
       return calls.apply(action, store)
     case .operation:
-      if calls.storage.holdsBack(run) { return .heldBack }
+      if calls.storage.holdsBack(run) { return .leftToRound }
       run.pointee.captureTaskLocals(on: thread)
       let record = run.pointee.makeRecord(on: thread)
       return calls.answer(action, store, record, thread)
@@ -305,25 +303,17 @@ final class Route: @unchecked Sendable {
     targets[index].entry._withUnsafeGuaranteedRef(body)
   }
 
-  /// Returns the error of a store that must not run because of how its prerequisites ended, or nil.
-  ///
-  /// - Parameter outcomes: By store index.
-  func dependencyFailure(at index: Int, _ outcomes: [StoreOutcome]) -> DispatchError? {
-    guard !runsRegardless[index],
-      let failed = prerequisites?[index].first(where: { !outcomes[$0].isFinished })
-    else { return nil }
-    return .dependencyFailed(
-      entries[index].identifier, after: entries[failed].identifier, outcomes[failed])
+  /// Returns the results of the stores that a store has waited for, which have finished.
+  func prerequisiteResults(at index: Int) -> [StoreResult] {
+    (prerequisites?[index] ?? []).map {
+      StoreResult(storeIdentifier: identifiers[$0], outcome: .finished)
+    }
   }
 
-  /// Returns the results of the stores that a store has waited for.
-  ///
-  /// - Parameter outcomes: By store index; empty if all have finished.
-  func prerequisiteResults(at index: Int, _ outcomes: [StoreOutcome]) -> [StoreResult] {
-    (prerequisites?[index] ?? []).map {
-      StoreResult(
-        storeIdentifier: identifiers[$0], outcome: outcomes.isEmpty ? .finished : outcomes[$0])
-    }
+  /// The error of a dispatch whose stores have not failed: that of the route, or of a companion that needs an answer.
+  func error(with companions: @autoclosure () -> [DispatchCompanion]?) -> DispatchError? {
+    if failure != nil || !isUnanswered { return failure }
+    return companions()?.lazy.compactMap(\.errorIfUnanswered).first
   }
 
   // MARK: Outstanding dispatches

@@ -64,9 +64,7 @@ extension Dispatch {
       }
       scheduler?.endCancelled { self.endDelayed() }
     case .end(let wasParked, _):
-      scheduler?.endCancelled {
-        self.endWaiting(wasParked, at: scheduler!, on: .current)
-      }
+      scheduler?.endCancelled { self.endWaiting(wasParked, at: scheduler!) }
     case .cancel(let work):
       cancelWork(work)
     case .endEarly(let early, let work, let wasCancelled):
@@ -101,17 +99,32 @@ extension Dispatch {
   }
 
   /// Ends a dispatch that was cancelled while it waited: each store's part ends as cancelled.
-  private func endWaiting(
-    _ wasParked: Bool, at scheduler: Scheduler, on thread: ThreadState
-  ) {
+  private func endWaiting(_ wasParked: Bool, at scheduler: Scheduler) {
     leaveScheduler()
     if let sequence {
       complete(sequence.result(of: id, cutBy: CancellationError(), refusal: refusal))
     } else {
-      var dispatch = self
-      _ = bound { Self.runInline(&dispatch, on: thread) }
+      endStoresAsCancelled()
     }
     if wasParked { scheduler.releaseParked(self) } else { scheduler.noteSkipped() }
+  }
+
+  /// Calls the hooks of its stores, none of which has started, and completes the dispatch.
+  private func endStoresAsCancelled() {
+    let session = self.session.take()
+    let result = route.unsafelyUnwrapped._withUnsafeGuaranteedRef { route in
+      let outcomes = perform(nil) {
+        (0..<route.count).map { index -> StoreOutcome in
+          let outcome = session?.reply(at: index)?.outcome ?? .cancelled(hasStarted: false)
+          session?.didDispatch(outcome, at: index, along: route, startedAt: nil)
+          return outcome
+        }
+      }
+      return DispatchResult(
+        dispatchID: id, identifiers: route.identifiers, outcomes: outcomes, hasBegun: false,
+        error: refusal ?? route.error(with: details?.companions))
+    }
+    complete(result, session, hasLeft: true)
   }
 
   /// Ends a dispatch that was cancelled before it began.

@@ -170,6 +170,13 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     route?._withUnsafeGuaranteedRef { $0.onlyReduces && $0.count == 1 && $0.endGate == nil } == true
   }
 
+  /// Whether all stores of its route change or none: with companions, they do if they only reduce.
+  func isAtomic(along route: Route) -> Bool {
+    route.isAtomic
+      || withDetails { $0.isAtomic || !$0.companions.isEmpty && route.isAtomicWithCompanions }
+        == true
+  }
+
   /// Begins on this thread; others take part only once it has details.
   func beginHere(inside outer: DispatchContext?) {
     word.store(DispatchWord.running.bits, ordering: .relaxed)

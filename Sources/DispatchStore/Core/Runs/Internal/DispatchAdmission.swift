@@ -16,9 +16,6 @@ class DispatchAdmission: @unchecked Sendable {
   /// Whether all stores of the dispatch change, or none.
   var isAtomic: Bool { false }
 
-  /// Whether it does no more than make the dispatch atomic.
-  var isOnlyAtomic: Bool { false }
-
   /// Returns the deadline of a dispatch made now, apart from its options.
   func deadline(by clock: DispatcherClock, at callSite: CallSite) -> Deadline? { nil }
 

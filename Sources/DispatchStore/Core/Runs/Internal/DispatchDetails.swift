@@ -20,11 +20,6 @@ final class DispatchDetails: @unchecked Sendable {
   var isDetached = false
   /// Whether all stores change or none; set before the dispatch is shared.
   var isAtomic = false
-  /// Whether all stores of a route change or none: with companions, they do if they only reduce.
-  func isAtomic(along route: Unmanaged<Route>) -> Bool {
-    isAtomic || !companions.isEmpty && route._withUnsafeGuaranteedRef(\.isAtomicWithCompanions)
-  }
-
   /// The priority on the concurrent queue or in a lane; nil for the normal one.
   ///
   /// Set before the dispatch is shared.

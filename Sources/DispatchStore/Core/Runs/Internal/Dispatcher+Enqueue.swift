@@ -1,18 +1,16 @@
 extension Dispatcher {
-  /// Runs an action on this thread, before this returns.
+  /// Runs an action without options on this thread, before this returns.
   ///
-  /// - Parameters:
-  ///   - action: The address of the action, which is copied only if another step needs it.
-  ///   - options: Options that hold nothing back. Their only control, if there is one, makes the action atomic.
+  /// - Parameter action: The address of the action, which is copied only if another step needs it.
   @usableFromInline
   func run(
     _ action: UnsafeRawPointer, of type: any ActionType.Type, to storeIdentifier: String?,
-    _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite
+    _ completion: Completion?, _ callSite: CallSite
   ) -> DispatchHandle {
     if let defaultAdmission, defaultAdmission.controlsSync {
       return enqueue(
-        copyAction(type, at: action), of: type, to: storeIdentifier, mode: .sync, options: options,
-        completion, callSite)
+        copyAction(type, at: action), of: type, to: storeIdentifier, mode: .sync,
+        options: DispatchOptions(), completion, callSite)
     }
     let thread = ThreadState.current(by: threadKey)
     checkWorld(on: thread, at: callSite)
@@ -27,7 +25,6 @@ extension Dispatcher {
     }
     var run = InlineRun(
       action, to: route, of: .passUnretained(self), completion, callSite, on: thread)
-    if options.control != nil { run.becomeAtomic() }
     return withUnsafeMutablePointer(to: &run) {
       runHere($0, action, type, to: storeIdentifier, .sync, on: thread)
     }

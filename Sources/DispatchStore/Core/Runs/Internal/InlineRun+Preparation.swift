@@ -19,7 +19,7 @@ extension InlineRun.Address {
         parent: parent(on: thread), isStep: record?.isStep == true, mode, pointee.callSite,
         by: dispatcher, on: thread)
       pointee.session = session
-      if session._withUnsafeGuaranteedRef(\.followsStores) { pointee.isPlain = false }
+      if session._withUnsafeGuaranteedRef(\.followsStores) { pointee.followsStores = true }
       if session._withUnsafeGuaranteedRef(\.hasWholes),
         let bound = callWholeHooks(of: session, by: dispatcher, on: thread)
       {

@@ -24,12 +24,11 @@ extension InlineRun.Address {
     }
     // A task that was cancelled between two of its stores must begin no block.
     if scheduler.isTask, Task.isCancelled { record.cancel() }
-    let hadBegun = remainder.endedCount > pointee.skippedCount
-    if !hadBegun, remainder.begun == nil { session?.forgetFirstStart() }
+    // A start is also noted for a store that is held back or gone.
+    if remainder.index == 0, remainder.begun == nil { session?.forgetFirstStart() }
     let round = Round(
-      of: record, at: scheduler, action, to: route, session,
-      ended: remainder.ended(pointee.outcomes), begun: remainder.begunIndex,
-      hadBegun: hadBegun, isAtomic: pointee.isAtomic, pointee.atomicOutcome)
+      of: record, at: scheduler, action, to: route, session, finished: remainder.index,
+      begun: remainder.begunIndex)
     let begun = remainder.begunIndex.map { round.storeRun(at: $0) }
     if details.begin(.round(round), begun) { round.cancel() }
     details.startTimerInRound { record.timerFired() }

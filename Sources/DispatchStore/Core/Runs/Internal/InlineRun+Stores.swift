@@ -18,7 +18,7 @@ extension InlineRun.Address {
   /// Returns the position of the next store, which may have begun.
   @inline(__always)
   private func reduce(on thread: ThreadState) -> Int {
-    guard pointee.isPlain else { return 0 }
+    guard !pointee.followsStores else { return 0 }
     let action = pointee.action
     return pointee.route._withUnsafeGuaranteedRef { route in
       for position in 0..<route.reductionCount {
@@ -26,8 +26,8 @@ extension InlineRun.Address {
         case .finished?: continue
         case nil:
           pointee.index = position
-          pointee.noteBegun(route.reduceObserved(action, at: position, on: thread))
-        case let failed?: pointee.noteBegun(failed)
+          pointee.begun = route.reduceObserved(action, at: position, on: thread)
+        case let failed?: pointee.begun = failed
         }
         return position
       }
@@ -63,103 +63,66 @@ extension InlineRun.Address {
     from first: Int, on thread: ThreadState
   ) -> InlineRemainder? {
     pointee.route._withUnsafeGuaranteedRef { route in
-      let isAtomic = pointee.isAtomic
-      let isFirst = first == 0 && route.count > 0
-      if isFirst, needsRound(for: route, isAtomic: isAtomic) { return .all }
-      if isAtomic { return runAtomically(route, on: thread) }
-      if isFirst, pointee.isUndisturbed { pointee.noteFirstStart() }
+      if first == 0, route.count > 0 {
+        if needsRound(for: route) { return .all }
+        if !pointee.followsStores { pointee.noteFirstStart() }
+      }
       return runStores(along: route, from: first, on: thread)
     }
   }
 
   /// Whether all stores are left to a round.
-  private func needsRound(for route: Route, isAtomic: Bool) -> Bool {
-    if isAtomic, pointee.mayRetry { return true }
-    let endsApart = route.endGate != nil || route.count > 1 && pointee.mayEndEarly
-    return (endsApart || !isAtomic && pointee.needsConcurrency) && !pointee.isCancelled
+  private func needsRound(for route: Route) -> Bool {
+    let isAtomic = pointee.record?._withUnsafeGuaranteedRef { $0.isAtomic(along: route) }
+    return isAtomic ?? route.isAtomic || route.endGate != nil || pointee.hasReplies
+      || pointee.needsConcurrency || route.count > 1 && pointee.mayEndEarly
   }
 
-  /// Runs store after store, as long as each ends at once.
+  /// Runs store after store, as long as each finishes at once.
   private func runStores(
     along route: Route, from first: Int, on thread: ThreadState
   ) -> InlineRemainder? {
     var first = first
     if let begun = pointee.begun.take() {
-      guard end(begun, at: first, of: route, startedAt: nil, isLast: first + 1 == route.count)
-      else {
+      guard end(begun, at: first, of: route, startedAt: nil) else {
         return InlineRemainder(index: first, begun: begun)
       }
       first += 1
     }
     for index in first..<route.count {
       pointee.index = index
-      let skippedCount = pointee.skippedCount
-      let step: InlineStep
       var startedAt: Int64?
-      if pointee.isUndisturbed {
-        step = route.answer(pointee.action, at: index, in: self, on: thread)
-      } else if let answer = answer(at: index, of: route, &startedAt, on: thread) {
-        step = answer
-      } else {
-        return InlineRemainder(index: index, begun: nil)
+      if !pointee.isUndisturbed {
+        // A round knows which stores run regardless.
+        if pointee.isCancelled || !pointee.claimStoreStart() {
+          return InlineRemainder(index: index, begun: nil)
+        }
+        startedAt = pointee.session?._withUnsafeGuaranteedRef { $0.start(index) }
       }
+      let step = route.answer(pointee.action, at: index, in: self, on: thread)
       if case .finished = step, pointee.isUndisturbed { continue }
-      let isSkipped = pointee.skippedCount > skippedCount
-      if isSkipped { startedAt = nil }
-      let failed = if case .ended(.failed) = step { !isSkipped } else { false }
-      guard !(failed && pointee.mayRetry),
-        end(step, at: index, of: route, startedAt: startedAt, isLast: index + 1 == route.count)
-      else {
+      guard end(step, at: index, of: route, startedAt: startedAt) else {
         return InlineRemainder(index: index, begun: step, startedAt: startedAt)
       }
     }
     return nil
   }
 
-  /// Returns the answer of a store that may be skipped, because of a verdict, an earlier failure or a cancellation.
+  /// Calls `didDispatch` for a store; returns false if it has not finished, or if its commits are not delivered.
   ///
-  /// Nil if the store runs although the dispatch is cancelled. A round then runs it, and does not cancel it.
-  ///
-  /// - Parameter startedAt: Set to the store's start, if hooks get it.
-  private func answer(
-    at index: Int, of route: Route, _ startedAt: inout Int64?, on thread: ThreadState
-  ) -> InlineStep? {
-    let reply = pointee.session?._withUnsafeGuaranteedRef { $0.reply(at: index) }
-    if let decided = reply?.outcome { return pointee.skip(decided) }
-    let isCancelled = pointee.isCancelled
-    if !isCancelled, !pointee.outcomes.isEmpty,
-      let error = route.dependencyFailure(at: index, pointee.outcomes)
-    {
-      return pointee.skip(.failed(error))
-    }
-    if isCancelled || !pointee.claimStoreStart() {
-      // All stores before it have ended; unless all were skipped, one has started.
-      return index > pointee.skippedCount && route.runsRegardless[index]
-        ? nil : pointee.skip(.cancelled(hasStarted: false))
-    }
-    startedAt = pointee.session?._withUnsafeGuaranteedRef { $0.start(index) }
-    guard let reply else { return route.answer(pointee.action, at: index, in: self, on: thread) }
-    let dispatched = pointee.action
-    defer { pointee.action = dispatched }
-    return withAddress(of: reply.action) { address in
-      pointee.action = address
-      return route.answer(address, at: index, in: self, on: thread)
-    }
-  }
-
-  /// Notes how a store ended and calls `didDispatch`; returns false if it has not ended.
-  ///
-  /// - Parameter startedAt: The time at which the store got the action, if hooks get it; nil if it did not.
-  func end(
-    _ step: InlineStep, at index: Int, of route: Route, startedAt: Int64?, isLast: Bool
+  /// - Parameter startedAt: The time at which the store got the action, if hooks get it.
+  private func end(
+    _ step: InlineStep, at index: Int, of route: Route, startedAt: Int64?
   ) -> Bool {
-    if pointee.record?._withUnsafeGuaranteedRef(\.hasUndeliveredCommits) == true { return false }
-    guard let outcome = step.outcome else { return false }
-    if !outcome.isFinished { pointee.note(outcome, at: index, of: route) }
+    guard case .finished = step,
+      pointee.record?._withUnsafeGuaranteedRef(\.hasUndeliveredCommits) != true
+    else { return false }
     pointee.index = InlineRun.noStore
-    if isLast { pointee.record?._withUnsafeGuaranteedRef { $0.settleDeadline() } }
+    if index + 1 == route.count {
+      pointee.record?._withUnsafeGuaranteedRef { $0.settleDeadline() }
+    }
     pointee.session?._withUnsafeGuaranteedRef {
-      $0.didDispatch(outcome, at: index, along: route, startedAt: startedAt)
+      $0.didDispatch(.finished, at: index, along: route, startedAt: startedAt)
     }
     return true
   }

@@ -1,4 +1,6 @@
-/// Takes one action through its stores on this thread, store after store, as long as each ends at once.
+/// Takes one action through its stores on this thread, store after store, as long as each finishes at once.
+///
+/// A store that fails, is vetoed or gets another action, an atomic action and a cancellation are left to a `Round`.
 ///
 /// A value on the stack, and the context of all code that runs there: hooks, reducers, observers and the completion.
 /// It serves every mode. A queued dispatch has a record; `.sync` begins without one, since no other thread can know
@@ -33,18 +35,10 @@ struct InlineRun: ~Copyable {
   var completion: Completion?
   /// A retained reference to the session, until all stores have ended or a round takes over.
   var session: Unmanaged<MiddlewareSession>?
-  /// The outcomes by store index; empty while all stores have finished.
-  var outcomes: [StoreOutcome] = []
-  /// The number of stores that have ended without a call of their reducers; not counted in an atomic run.
-  var skippedCount = 0
   /// The step of the current store, until its end is noted.
   var begun: InlineStep?
-  /// Whether stores have no hooks and no watcher, all stores have finished so far, and the run is not atomic.
-  var isPlain = true
-  /// Whether the options of a run that began without a record make it atomic.
-  var isMarkedAtomic = false
-  /// How the stores of an atomic run have ended, once they have.
-  var atomicOutcome: AtomicOutcome?
+  /// Whether stores have hooks or a watcher.
+  var followsStores = false
   /// The store that runs; `noStore` in hooks and in the completion.
   var index = InlineRun.noStore
 
@@ -75,7 +69,7 @@ struct InlineRun: ~Copyable {
     callSite = record.callSite
     (dispatcher, place) = (nil, nil)
     session = record.session.take().map(Unmanaged.passRetained)
-    isPlain = session?._withUnsafeGuaranteedRef(\.followsStores) != true
+    followsStores = session?._withUnsafeGuaranteedRef(\.followsStores) == true
     self.record = .passUnretained(record)
     outer = thread.run
   }
@@ -193,7 +187,7 @@ struct InlineRun: ~Copyable {
     guard isInStore else { return [] }
     return route._withUnsafeGuaranteedRef { route in
       guard route.entries[index].store === store else { return [] }
-      return route.prerequisiteResults(at: index, outcomes)
+      return route.prerequisiteResults(at: index)
     }
   }
 

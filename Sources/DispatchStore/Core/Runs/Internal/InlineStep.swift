@@ -8,15 +8,15 @@ enum InlineStep {
   case unfinished(any StoreOperation)
   /// The operation has been started, and ends later.
   case running(any StoreOperation)
-  /// The store has not begun, because its earlier changes must be delivered first.
-  case heldBack
+  /// The store has not begun: its earlier changes must be delivered first, or it is gone.
+  case leftToRound
 
   /// The outcome, if the part has ended.
   var outcome: StoreOutcome? {
     switch self {
     case .finished: .finished
     case .ended(let outcome): outcome
-    case .unfinished, .running, .heldBack: nil
+    case .unfinished, .running, .leftToRound: nil
     }
   }
 
@@ -27,7 +27,7 @@ enum InlineStep {
 
 /// The point at which an inline run stops and a round takes over.
 struct InlineRemainder {
-  /// The store index before which all stores have ended.
+  /// The store index before which all stores have finished.
   let index: Int
   /// The step of the store at that index, if it has begun.
   let begun: InlineStep?
@@ -38,21 +38,11 @@ struct InlineRemainder {
 
   init(index: Int, begun: InlineStep?, startedAt: Int64? = nil) {
     (self.index, self.startedAt) = (index, startedAt)
-    if case .heldBack? = begun { self.begun = nil } else { self.begun = begun }
+    if case .leftToRound? = begun { self.begun = nil } else { self.begun = begun }
   }
 
   /// All stores, none of which has begun.
   static var all: InlineRemainder { InlineRemainder(index: 0, begun: nil) }
-
-  /// The number of stores that have ended, with the one at that index.
-  var endedCount: Int { index + (begun?.outcome == nil ? 0 : 1) }
-
-  /// Returns the outcomes of the stores that have ended.
-  ///
-  /// - Parameter outcomes: The outcomes by store index; empty if all ended stores have finished.
-  func ended(_ outcomes: [StoreOutcome]) -> [StoreOutcome] {
-    outcomes.isEmpty ? Array(repeating: .finished, count: index) : Array(outcomes[..<index])
-  }
 }
 
 /// How the step that starts a dispatch ended.

@@ -8,6 +8,8 @@ extension Round {
     var startedAt: Int64?
     /// The attempt by store index; nil for the first one.
     var repeated: [StoreRun.Repeated]?
+    /// The store whose code runs; set by the step of the leader.
+    var index = 0
     /// Whether `didDispatch` was called for all stores, since another attempt was to follow.
     var hasCalledHooks = false
   }

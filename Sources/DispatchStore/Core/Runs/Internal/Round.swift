@@ -20,9 +20,9 @@ final class Round: @unchecked Sendable {
   /// Then one store, the leader, begins: its run takes the action through all stores, and owns their commits. The
   /// others end, as decided by then, once it has closed.
   let isAtomic: Bool
-  let leader: Int
+  let leader = 0
   /// The attempt of an atomic action.
-  var atomic: AtomicAttempt
+  var atomic = AtomicAttempt()
   /// The number of the last commit before the first store started, if the dispatch waits at a gate.
   let commitNumber: UInt64
   let state: Locked<RoundState>
@@ -30,17 +30,13 @@ final class Round: @unchecked Sendable {
   let gated: Locked<Gated>?
 
   /// - Parameters:
-  ///   - ended: The outcomes of the stores that have ended, which are the first ones.
-  ///   - begun: The store index that has begun in the inline run.
-  ///   - hadBegun: Whether the reducer of a store that has ended was called.
+  ///   - finished: The number of stores that have finished in the inline run, which are the first ones.
+  ///   - begun: The store index that has begun there.
   init(
     of dispatch: Dispatch, at scheduler: Scheduler, _ action: any ActionType, to route: Route,
-    _ session: MiddlewareSession?, ended: [StoreOutcome], begun: Int?, hadBegun: Bool,
-    isAtomic: Bool, _ atomicOutcome: AtomicOutcome?
+    _ session: MiddlewareSession?, finished: Int, begun: Int?
   ) {
-    self.isAtomic = isAtomic
-    atomic = AtomicAttempt(outcome: atomicOutcome)
-    leader = begun ?? 0
+    isAtomic = dispatch.isAtomic(along: route)
     self.dispatch = dispatch
     self.scheduler = scheduler
     self.session = session
@@ -50,7 +46,7 @@ final class Round: @unchecked Sendable {
     runsConcurrently = dispatch.runsConcurrently && !isAtomic
     commitNumber = route.endGate?.commitNumber ?? 0
     gated = route.endGate == nil ? nil : Locked(Gated())
-    state = Locked(RoundState(route.graph, ended: ended, begun: begun, hadBegun: hadBegun))
+    state = Locked(RoundState(route.graph, finished: finished, begun: begun))
   }
 
   /// Makes the run of a store.
@@ -108,11 +104,10 @@ final class Round: @unchecked Sendable {
   ///
   /// - Parameter begun: The run of the store that has begun, if one has.
   func begin(after remainder: InlineRemainder, _ begun: StoreRun?) -> Bool {
-    let others = !isAtomic ? state.withLock { $0.first } : remainder.begun == nil ? [leader] : []
-    if let gate = route.endGate, holdBack(at: gate, others) { return false }
+    let others = isAtomic ? [leader] : state.withLock { $0.first }
+    if let gate = route.endGate, !isCancelled, holdBack(at: gate, others) { return false }
     guard let step = remainder.begun, let begun else { return start(others) }
     begun.startedAt = remainder.startedAt
-    if isAtomic { atomic.startedAt = begun.startedAt }
     let outcome = step.outcome ?? dispatch.perform(begun) { begun.goOn(after: step) }
     let (next, isClosed) = follow(
       begun, state.withLock { $0.startReturned(begun.index, outcome) })
@@ -273,10 +268,7 @@ final class Round: @unchecked Sendable {
   /// Takes the action through all stores; returns the leader's outcome.
   private func runAtomically(_ leader: StoreRun) -> StoreOutcome {
     let outcome = withAddress(of: action) {
-      AtomicStep.run(
-        AtomicContext(
-          runner: .round(leader: leader, action, atomic.repeated), route: route, session: session,
-          thread: .current, action: $0))
+      AtomicStep.run(AtomicContext(round: self, leader: leader, thread: .current, action: $0))
     }
     atomic.outcome = outcome
     return outcome[leader.index]

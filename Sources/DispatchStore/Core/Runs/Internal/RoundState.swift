@@ -67,19 +67,16 @@ struct RoundState {
   ///
   /// From then on, stores that run regardless do run.
   private(set) var hasStarted: Bool
+  /// Whether stores have finished before the round.
   private let hadBegun: Bool
 
   /// - Parameters:
-  ///   - ended: The outcomes of the stores that ran before, which are the first ones.
+  ///   - finished: The number of stores that have finished before, which are the first ones.
   ///   - begun: The store index that has been started.
-  ///   - hadBegun: Whether the reducer of a store that ran before was called.
-  init(
-    _ graph: StoreGraph, ended: [StoreOutcome] = [], begun: Int? = nil, hadBegun: Bool = false
-  ) {
+  init(_ graph: StoreGraph, finished: Int = 0, begun: Int? = nil) {
     self.graph = graph
-    self.hadBegun = hadBegun
+    hadBegun = finished > 0
     open = graph.count
-    // Stores that were vetoed, or skipped, have ended without a start.
     hasStarted = begun != nil || hadBegun
     entries = Array(repeating: Entry(), count: graph.count)
     if let prerequisites = graph.prerequisites {
@@ -87,7 +84,7 @@ struct RoundState {
         entries[index].missing = isPlanted(.droppedEdge) ? max(0, waits.count - 1) : waits.count
       }
     }
-    for (index, outcome) in ended.enumerated() { note(outcome, of: index) }
+    for index in 0..<finished { note(.finished, of: index) }
     if let begun {
       entries[begun].phase = .underWay
       entries[begun].begunCount = 1

@@ -45,8 +45,10 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   var dispatcherNumber: UInt64 { round.route.dispatcher }
   /// The present time, if a hook gets it.
   var now: Int64? { round.now }
+  /// The store whose code runs: of an atomic action, the leader's run has that of all stores.
+  private var runningIndex: Int { round.isAtomic ? round.atomic.index : index }
   /// Whether actions that its code dispatches are not cancelled with the dispatch.
-  var runsRegardless: Bool { round.route.runsRegardless[index] }
+  var runsRegardless: Bool { round.route.runsRegardless[runningIndex] }
   var prerequisiteResults: [StoreResult] {
     round.state.withLock { $0.prerequisiteResults(index) }
   }
@@ -61,7 +63,7 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   /// Continues with the store's answer, to this run or to an inline run.
   func goOn(after step: InlineStep) -> StoreOutcome? {
     switch step {
-    case .finished, .ended, .heldBack: return step.outcome
+    case .finished, .ended, .leftToRound: return step.outcome
     case .unfinished(let operation):
       self.operation = operation
       return operation.enter(self)
@@ -125,8 +127,11 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   @usableFromInline
   func action<Model, Action>(in store: Store<Model, Action>) -> Action? {
+    let entry = round.route.entries[runningIndex]
     guard entry.isOf(store) else { return nil }
-    return withAddress(of: action) { entry.action(at: $0, as: Action.self) }
+    return withAddress(of: runningIndex == index ? action : round.action) {
+      entry.action(at: $0, as: Action.self)
+    }
   }
 
   // MARK: Its block
