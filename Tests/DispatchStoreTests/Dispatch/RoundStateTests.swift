@@ -10,10 +10,10 @@ struct RoundStateTests {
   @Test func aDeferredCommitCountsAsSuchUntilItsStoreHasClosed() {
     var state = RoundState(stores: ["a"])
     _ = state.start(0)
-    state[0].commitDeferred()
-    _ = state.startReturned(0, .finished)
+    state.entries[0].commitDeferred()
+    _ = state.entries[0].startReturned(.finished)
     #expect(state.onlyDeliveryIsLeft)
-    guard case .close(.finished) = state[0].commitDelivered() else {
+    guard case .close(.finished) = state.entries[0].commitDelivered() else {
       Issue.record("It is not to be closed.")
       return
     }
@@ -26,14 +26,17 @@ struct RoundStateTests {
   @Test func aCommitOfATaskIsDeliveredBeforeItsOperationEnds() {
     var state = RoundState(stores: ["a"])
     _ = state.start(0)
-    _ = state.startReturned(0)
-    let (first, second) = (state.beginTaskCommit(0), state.beginTaskCommit(0))
-    #expect(first && second)
-    _ = state[0].operationEnded(.finished)
-    let third = state.beginTaskCommit(0)
+    _ = state.entries[0].startReturned()
+    for _ in 0..<2 {
+      let begins = state.entries[0].beginTaskCommit(in: 1)
+      #expect(begins)
+    }
+    _ = state.entries[0].operationEnded(.finished)
+    let third = state.entries[0].beginTaskCommit(in: 1)
     #expect(!third, "It comes after the end.")
     #expect(!state.onlyDeliveryIsLeft, "A `.sync` caller stays.")
-    guard case .wait = state[0].endTaskCommit(), case .close(.finished) = state[0].endTaskCommit()
+    guard case .wait = state.entries[0].endTaskCommit(),
+      case .close(.finished) = state.entries[0].endTaskCommit()
     else {
       Issue.record("It is to be closed after the second one.")
       return
@@ -45,7 +48,7 @@ struct RoundStateTests {
     #expect(state.first == [0, 1])
     for place in [1, 0] {
       _ = state.start(place)
-      _ = state.startReturned(place, .finished)
+      _ = state.entries[place].startReturned(.finished)
       #expect(state.closed(place).next == (place == 0 ? [2] : []))
     }
   }
@@ -60,7 +63,7 @@ struct RoundStateTests {
   private func failed(pauses: Bool = true) -> RoundState {
     var state = RoundState(stores: ["a", "b"], prerequisites: [[], [0]])
     _ = state.start(0)
-    _ = state.startReturned(0, .failed(StageFright()))
+    _ = state.entries[0].startReturned(.failed(StageFright()))
     #expect(state.failedAttempt(0) == 1)
     let retried = state.retry(0, pauses: pauses)
     #expect(retried != nil)
@@ -78,7 +81,7 @@ struct RoundStateTests {
       return
     }
     #expect(state.isAlone)
-    _ = state.startReturned(0, .finished)
+    _ = state.entries[0].startReturned(.finished)
     #expect(state.failedAttempt(0) == nil)
     #expect(state.closed(0).next == [1])
     #expect(state.attemptCounts == [2, 1])
@@ -115,7 +118,7 @@ struct RoundStateTests {
   @Test func afterACancellationNoAttemptFollows() {
     var state = RoundState(stores: ["a"])
     _ = state.start(0)
-    _ = state.startReturned(0, .failed(StageFright()))
+    _ = state.entries[0].startReturned(.failed(StageFright()))
     _ = state.cancel()
     #expect(state.failedAttempt(0) == nil)
     let retried = state.retry(0, pauses: true)
@@ -127,7 +130,7 @@ struct RoundStateTests {
   @Test func aStoreThatWasNotStartedIsNotRetried() {
     var state = RoundState(stores: ["a"])
     _ = state.start(0, verdict: .failed(StageFright()))
-    _ = state.startReturned(0, .failed(StageFright()))
+    _ = state.entries[0].startReturned(.failed(StageFright()))
     #expect(state.failedAttempt(0) == nil)
   }
 
@@ -145,7 +148,7 @@ struct RoundStateTests {
   @Test func anAttemptThatWasCancelledBeforeItsOperationRanFollowsOneThatRan() {
     var state = failed(pauses: false)
     _ = (state.beginAttempt(0), state.start(0), state.cancel())
-    _ = state.startReturned(0, .cancelled(hasStarted: false))
+    _ = state.entries[0].startReturned(.cancelled(hasStarted: false))
     for _ in 0..<2 {
       #expect(state.outcomes[0].wasCancelled(afterItsStart: true), "\(state.outcomes)")
       _ = state.closed(0)
@@ -154,10 +157,12 @@ struct RoundStateTests {
 
   @Test func whatAFormerAttemptReportsIsTooLate() {
     var state = failed(pauses: false)
-    _ = (state.beginAttempt(0), state.start(0), state.startReturned(0))
-    let begins = (state.beginTaskCommit(0, of: 1), state.beginTaskCommit(0, of: 2))
+    _ = (state.beginAttempt(0), state.start(0), state.entries[0].startReturned())
+    let begins = (state.entries[0].beginTaskCommit(in: 1), state.entries[0].beginTaskCommit(in: 2))
     #expect(!begins.0 && begins.1)
-    guard case .wait = state.becameReady(0, of: 1), case .run = state.becameReady(0, of: 2) else {
+    guard case .wait = state.entries[0].becameReady(in: 1),
+      case .run = state.entries[0].becameReady(in: 2)
+    else {
       Issue.record("The wrong one is ready.")
       return
     }
@@ -166,15 +171,15 @@ struct RoundStateTests {
   @Test func anAttemptWhoseCommitsWereDeferredIsUnderWayAfterThem() {
     var state = RoundState(stores: ["a"])
     _ = state.start(0)
-    state[0].commitDeferred()
-    _ = state.startReturned(0, .failed(StageFright()))
+    state.entries[0].commitDeferred()
+    _ = state.entries[0].startReturned(.failed(StageFright()))
     #expect(state.onlyDeliveryIsLeft)
-    _ = state[0].commitDelivered()
+    _ = state.entries[0].commitDelivered()
     _ = state.retry(0, pauses: true)
     #expect(state.isAlone, "A `.sync` caller stays.")
     _ = state.pausePassed(0, before: 2)
     _ = state.start(0)
-    _ = state.startReturned(0, .finished)
+    _ = state.entries[0].startReturned(.finished)
     #expect(state.closed(0).isClosed)
     #expect(!state.onlyDeliveryIsLeft && !state.isAlone)
   }
@@ -188,13 +193,5 @@ extension RoundState {
       stores, prerequisites: prerequisites,
       runsRegardless: runsRegardless ?? stores.map { _ in false })
     self.init(graph)
-  }
-
-  fileprivate mutating func becameReady(_ index: Int, of attempt: Int) -> StoreRunState.Step {
-    update(index, of: attempt) { $0.becameReady() } ?? .wait
-  }
-
-  fileprivate mutating func beginTaskCommit(_ index: Int, of attempt: Int? = nil) -> Bool {
-    update(index, of: attempt) { $0.beginTaskCommit() } ?? false
   }
 }

@@ -36,7 +36,9 @@ extension RoundState {
       let phase: StoreStanding.Phase =
         switch entry.phase {
         case .waiting: parked.contains(index) ? .parked : .waiting
-        case .underWay: parked.contains(index) ? .parked : entry.run.standing
+        case .starting, .running, .committing: .running
+        case .undelivered: .undelivered
+        case .closing: .closing
         case .pausing: .pausing(before: entry.attempt)
         case .repeating: .waiting
         case .closed: .closed
@@ -46,17 +48,7 @@ extension RoundState {
       }
       return StoreStanding(
         identifier: graph.identifiers[index], phase: phase,
-        prerequisites: awaited.map { graph.identifiers[$0] }, operation: entry.run.operation)
-    }
-  }
-}
-
-extension StoreRunState {
-  fileprivate var standing: StoreStanding.Phase {
-    switch phase {
-    case .starting, .running, .committing: .running
-    case .undelivered: .undelivered
-    case .closing: .closing
+        prerequisites: awaited.map { graph.identifiers[$0] }, operation: entry.operation)
     }
   }
 }

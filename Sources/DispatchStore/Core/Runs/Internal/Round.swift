@@ -110,7 +110,7 @@ final class Round: @unchecked Sendable {
     begun.startedAt = remainder.startedAt
     let outcome = step.outcome ?? dispatch.perform(begun) { begun.goOn(after: step) }
     let (next, isClosed) = follow(
-      begun, state.withLock { $0.startReturned(begun.index, outcome) })
+      begun, state.withLock { $0.entries[begun.index].startReturned(outcome) })
     return isClosed || start(next.isEmpty ? others : (others + next).sorted())
   }
 
@@ -249,7 +249,7 @@ final class Round: @unchecked Sendable {
             storeRun.storeIdentifier, after: route.identifiers[prerequisite], outcome))
       }
     yieldPoint(.startReturned, storeRun.storeIdentifier)
-    return state.withLock { $0.startReturned(index, outcome) }
+    return state.withLock { $0.entries[index].startReturned(outcome) }
   }
 
   private func startAndRun(_ storeRun: StoreRun) -> StoreOutcome? {
@@ -286,10 +286,10 @@ final class Round: @unchecked Sendable {
 
   /// Runs the operation of a store, whose dependencies have finished.
   private func runOperation(of storeRun: StoreRun) -> StoreRunState.Step {
-    guard state.withLock({ $0.update(storeRun.index) { $0.run() } == true }) else { return .wait }
+    guard state.withLock({ $0.entries[storeRun.index].run() }) else { return .wait }
     storeRun.startedAt = now
     dispatch.perform(storeRun) { storeRun.run() }
-    return state.withLock { $0.startReturned(storeRun.index) }
+    return state.withLock { $0.entries[storeRun.index].startReturned() }
   }
 
   private func close(
@@ -340,10 +340,10 @@ final class Round: @unchecked Sendable {
   /// Takes a report about a store, and the step that follows.
   func report(
     _ storeRun: StoreRun, _ point: Transition,
-    _ transition: (inout RoundState) -> StoreRunState.Step
+    _ transition: (inout StoreRunState) -> StoreRunState.Step
   ) {
     yieldPoint(point, storeRun.storeIdentifier)
-    resume(state.withLock(transition), of: storeRun)
+    resume(state.withLock { transition(&$0.entries[storeRun.index]) }, of: storeRun)
   }
 
   /// Cancels what is running.

@@ -1,61 +1,8 @@
 /// The progress of one action through its stores, without threads.
 struct RoundState {
-  enum Phase {
-    /// Waits for its prerequisites. Can become under way.
-    case waiting
-    /// The store runs, or its hooks are called. Can become closed, pausing or repeating.
-    case underWay
-    /// An attempt has failed, and another follows after a pause. Can become repeating, or under way to be closed.
-    case pausing(StoreOutcome)
-    /// An attempt has failed, and a step begins another. Can become under way.
-    case repeating(StoreOutcome)
-    /// The final phase.
-    case closed(StoreOutcome)
-  }
-
-  struct Entry {
-    var phase = Phase.waiting
-    /// The number of its prerequisites that have not closed.
-    var missing = 0
-    /// The state of the store's run while it is under way.
-    var run = StoreRunState()
-    /// The current or last attempt, and the number of attempts whose reducer was called.
-    var attempt = 1
-    var begunCount = 0
-    /// The timer of the pause before its next attempt.
-    var timer: TimerToken?
-
-    /// Whether its reducer was called.
-    var hasBegun: Bool { begunCount > 0 }
-
-    var isWaiting: Bool {
-      if case .waiting = phase { true } else { false }
-    }
-
-    /// Whether a step, an operation, a pause or an end of the store is under way.
-    var isActive: Bool {
-      switch phase {
-      case .underWay: !run.isDelivery
-      case .pausing, .repeating: true
-      case .waiting, .closed: false
-      }
-    }
-
-    /// Whether only the delivery of its commits is left.
-    var isDelivery: Bool {
-      if case .underWay = phase { run.isDelivery } else { false }
-    }
-
-    /// Puts the store under way once more, to close it with an outcome.
-    mutating func close(with outcome: StoreOutcome) {
-      phase = .underWay
-      _ = run.startReturned(outcome)
-    }
-  }
-
   let graph: StoreGraph
-  /// The entries by store index.
-  private(set) var entries: [Entry]
+  /// The states of the stores by store index.
+  var entries: [StoreRunState]
   /// Parked steps that wait for a store's undelivered changes, or for a gate that lets stores start.
   ///
   /// The value is the indices to start.
@@ -78,7 +25,7 @@ struct RoundState {
     hadBegun = finished > 0
     open = graph.count
     hasStarted = begun != nil || hadBegun
-    entries = Array(repeating: Entry(), count: graph.count)
+    entries = Array(repeating: StoreRunState(), count: graph.count)
     if let prerequisites = graph.prerequisites {
       for (index, waits) in prerequisites.enumerated() {
         entries[index].missing = isPlanted(.droppedEdge) ? max(0, waits.count - 1) : waits.count
@@ -86,7 +33,7 @@ struct RoundState {
     }
     for index in 0..<finished { note(.finished, of: index) }
     if let begun {
-      entries[begun].phase = .underWay
+      entries[begun].phase = .starting(nil)
       entries[begun].begunCount = 1
     }
   }
@@ -127,9 +74,8 @@ struct RoundState {
   var haveAllEnded: Bool {
     entries.allSatisfy { entry in
       switch entry.phase {
-      case .closed: true
-      case .underWay: entry.run.closingOutcome != nil
-      case .waiting, .pausing, .repeating: false
+      case .closing, .closed: true
+      default: false
       }
     }
   }
@@ -149,9 +95,9 @@ struct RoundState {
       switch entry.phase {
       case .closed(let outcome): outcome
       case .waiting: .cancelled(hasStarted: false)
-      case .underWay:
-        entry.run.outcome.map { Self.outcome(ofAttempt: entry.attempt, $0) }
-          ?? .cancelled(hasStarted: entry.hasBegun)
+      case .starting, .running: .cancelled(hasStarted: entry.hasBegun)
+      case .committing(let last), .undelivered(let last), .closing(let last):
+        Self.outcome(ofAttempt: entry.attempt, last)
       case .pausing(let last), .repeating(let last): outcomeOfPause(last, of: index)
       }
     }
@@ -212,8 +158,7 @@ struct RoundState {
   mutating func start(
     _ index: Int, verdict: StoreOutcome? = nil, isLeader: Bool = false, isGone: Bool = false
   ) -> Start {
-    entries[index].phase = .underWay
-    entries[index].run = StoreRunState()
+    entries[index].phase = .starting(nil)
     if let verdict { return .end(verdict) }
     let runsRegardless = hasStarted && graph.runsRegardless[index] && !isLeader
     if isCancelled, !runsRegardless || isPlanted(.lostAudit) {
@@ -243,35 +188,10 @@ struct RoundState {
   /// Returns the stores to start; nil if the step was resumed before.
   mutating func unpark(_ key: Int) -> [Int]? { parked.removeValue(forKey: key) }
 
-  // MARK: A store under way
-
-  /// The run of a store, for reports that come once.
-  subscript(index: Int) -> StoreRunState {
-    get { entries[index].run }
-    _modify { yield &entries[index].run }
-  }
-
-  /// Makes a transition of the run of a store; returns nil, without one, if the store is not under way.
-  ///
-  /// - Parameter attempt: The attempt that a report is about: reports of former ones are ignored.
-  mutating func update<Result>(
-    _ index: Int, of attempt: Int? = nil, _ transition: (inout StoreRunState) -> Result
-  ) -> Result? {
-    guard case .underWay = entries[index].phase,
-      attempt == nil || attempt == entries[index].attempt
-    else { return nil }
-    return transition(&entries[index].run)
-  }
-
   /// Notes an operation that is about to run, or was started; returns whether the dispatch is cancelled.
   mutating func started(_ operation: any StoreOperation, at index: Int) -> Bool {
-    entries[index].run.operation = operation
+    entries[index].operation = operation
     return isCancelled
-  }
-
-  /// Notes that the step which starts the store has returned, with an outcome if it ended without an operation.
-  mutating func startReturned(_ index: Int, _ outcome: StoreOutcome? = nil) -> StoreRunState.Step {
-    update(index) { $0.startReturned(outcome) } ?? .wait
   }
 
   // MARK: The end of a store
@@ -280,15 +200,10 @@ struct RoundState {
   mutating func closed(
     _ index: Int
   ) -> (next: [Int], isClosed: Bool, operation: (any StoreOperation)?) {
-    guard let last = closingOutcome(index) else { return ([], false, nil) }
+    guard let last = entries[index].closingOutcome else { return ([], false, nil) }
     let outcome = Self.outcome(ofAttempt: entries[index].attempt, last)
     let next = note(outcome, of: index)
-    return (next, isClosed, entries[index].run.operation.take())
-  }
-
-  private func closingOutcome(_ index: Int) -> StoreOutcome? {
-    guard case .underWay = entries[index].phase else { return nil }
-    return entries[index].run.closingOutcome
+    return (next, isClosed, entries[index].operation.take())
   }
 
   // MARK: Attempts
@@ -296,7 +211,7 @@ struct RoundState {
   /// The attempt that has failed in an operation, if another may follow; else nil.
   func failedAttempt(_ index: Int) -> Int? {
     let entry = entries[index]
-    guard closingOutcome(index)?.isFailed == true, entry.begunCount == entry.attempt, !isCancelled
+    guard entry.closingOutcome?.isFailed == true, entry.begunCount == entry.attempt, !isCancelled
     else { return nil }
     return entry.attempt
   }
@@ -305,13 +220,10 @@ struct RoundState {
   ///
   /// - Returns: The operation to release; nil if the dispatch is cancelled, and the store closes.
   mutating func retry(_ index: Int, pauses: Bool) -> (any StoreOperation)?? {
-    guard let outcome = closingOutcome(index), !isCancelled || isPlanted(.pauseAfterCancel)
+    guard let outcome = entries[index].closingOutcome,
+      !isCancelled || isPlanted(.pauseAfterCancel)
     else { return nil }
-    let operation = entries[index].run.operation.take()
-    entries[index].phase = pauses ? .pausing(outcome) : .repeating(outcome)
-    entries[index].run = StoreRunState()
-    entries[index].attempt += 1
-    return .some(operation)
+    return .some(entries[index].endAttempt(outcome, pauses: pauses))
   }
 
   /// Keeps the timer of a pause; returns false if the pause is over.
@@ -341,12 +253,12 @@ struct RoundState {
     guard case .repeating(let last) = entries[index].phase, isCancelled else {
       return entries[index].attempt
     }
-    entries[index].close(with: outcomeOfPause(last, of: index))
+    entries[index].phase = .closing(outcomeOfPause(last, of: index))
     return nil
   }
 
   /// The operations that run or wait for their dependencies.
-  var operations: [any StoreOperation] { entries.compactMap(\.run.operation) }
+  var operations: [any StoreOperation] { entries.compactMap(\.operation) }
 
   /// Prevents further starts; `cancel()` follows.
   mutating func startNoMore() {
@@ -372,10 +284,10 @@ struct RoundState {
     let inOrder = parked.sorted { $0.key < $1.key }
     var cancelled = Cancelled(parked: inOrder.map(\.value), isOver: !hasStarted)
     for (index, entry) in entries.enumerated() {
-      if let operation = entry.run.operation { cancelled.operations.append((index, operation)) }
+      if let operation = entry.operation { cancelled.operations.append((index, operation)) }
       guard case .pausing(let last) = entry.phase else { continue }
       if isPlanted(.lostPauseEnd) { continue }
-      entries[index].close(with: outcomeOfPause(last, of: index))
+      entries[index].phase = .closing(outcomeOfPause(last, of: index))
       cancelled.pauses.append((index, entries[index].timer.take()))
     }
     return cancelled

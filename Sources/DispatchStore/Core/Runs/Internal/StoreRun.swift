@@ -91,14 +91,12 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   /// Reports that all dependencies of the operation have finished.
   func becameReady() {
-    round.report(self, .becameReady) {
-      $0.update(index, of: attempt) { $0.becameReady() } ?? .wait
-    }
+    round.report(self, .becameReady) { $0.becameReady(in: attempt) }
   }
 
   func operationEnded(_ outcome: StoreOutcome) {
     endedAt = now
-    round.report(self, .operationEnded) { $0[index].operationEnded(outcome) }
+    round.report(self, .operationEnded) { $0.operationEnded(outcome) }
   }
 
   /// Begins a commit of a task that the operation started.
@@ -106,23 +104,23 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   /// The operation does not end before the delivery. Returns false if it has ended.
   func beginTaskCommit() -> Bool {
     yieldPoint(.update, storeIdentifier)
-    return round.state.withLock {
-      $0.update(index, of: attempt) { $0.beginTaskCommit() } ?? false
-    }
+    return round.state.withLock { $0.entries[index].beginTaskCommit(in: attempt) }
   }
 
-  func endTaskCommit() { round.report(self, .endUpdate) { $0[index].endTaskCommit() } }
+  func endTaskCommit() { round.report(self, .endUpdate) { $0.endTaskCommit() } }
 
   // MARK: CommitOwner
 
   @usableFromInline var dispatchID: DispatchID { round.dispatch.id }
   @usableFromInline var waiting: Dispatch? { dispatch }
   @usableFromInline var undeliveredCount: Int {
-    round.state.withLock { $0[index].undelivered }
+    round.state.withLock { $0.entries[index].undelivered }
   }
-  @usableFromInline func commitDeferred() { round.state.withLock { $0[index].commitDeferred() } }
+  @usableFromInline func commitDeferred() {
+    round.state.withLock { $0.entries[index].commitDeferred() }
+  }
   @usableFromInline func commitDelivered() {
-    round.report(self, .commitDelivered) { $0[index].commitDelivered() }
+    round.report(self, .commitDelivered) { $0.commitDelivered() }
   }
 
   @usableFromInline

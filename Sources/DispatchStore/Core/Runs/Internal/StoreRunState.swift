@@ -1,17 +1,24 @@
-/// The state machine of one store in a dispatch, from its start to the end of its operation and commits, without
-/// threads.
+/// The state machine of one store in a round, without threads.
 struct StoreRunState {
   enum Phase {
+    /// Waits for its prerequisites. Can become starting.
+    case waiting
     /// A step makes and runs its operation. Holds the report that came meanwhile.
     case starting(Report?)
     /// The operation runs, or waits for its dependencies. Can become starting or an end.
     case running
     /// The operation has ended, while tasks that it started commit. Can become undelivered or closing.
     case committing(StoreOutcome)
-    /// The operation has ended, but commits deferred to other threads are not delivered yet.
+    /// The operation has ended, but commits deferred to other threads are not delivered yet. Can become closing.
     case undelivered(StoreOutcome)
-    /// The store has ended, and `didDispatch` is called.
+    /// The store has ended, and `didDispatch` is called. Can become closed, pausing or repeating.
     case closing(StoreOutcome)
+    /// An attempt has failed, and another follows after a pause. Can become repeating, or closing.
+    case pausing(StoreOutcome)
+    /// An attempt has failed, and a step begins another. Can become starting, or closing.
+    case repeating(StoreOutcome)
+    /// The final phase.
+    case closed(StoreOutcome)
   }
 
   enum Report {
@@ -20,7 +27,9 @@ struct StoreRunState {
     case ready
   }
 
-  private(set) var phase = Phase.starting(nil)
+  var phase = Phase.waiting
+  /// The number of its prerequisites that have not closed.
+  var missing = 0
   /// The number of commits under way in tasks that its operation started.
   private var taskCommits = 0
   /// The number of its deferred commits that are not delivered yet.
@@ -28,23 +37,39 @@ struct StoreRunState {
   private var wasUndelivered = false
   /// The running operation, which a cancellation cancels.
   var operation: (any StoreOperation)?
+  /// The current or last attempt, and the number of attempts whose reducer was called.
+  private(set) var attempt = 1
+  var begunCount = 0
+  /// The timer of the pause before its next attempt.
+  var timer: TimerToken?
+
+  /// Whether its reducer was called.
+  var hasBegun: Bool { begunCount > 0 }
+
+  var isWaiting: Bool {
+    if case .waiting = phase { true } else { false }
+  }
+
+  /// Whether a step, an operation, a pause or an end of the store is under way.
+  var isActive: Bool {
+    switch phase {
+    case .waiting, .closed: false
+    default: !isDelivery
+    }
+  }
 
   /// Whether only the delivery of its commits is left, or has just ended.
   ///
   /// True until it has closed, because no `.sync` caller waits for the thread that closes it.
   var isDelivery: Bool {
-    if case .undelivered = phase { true } else { wasUndelivered }
-  }
-
-  /// The outcome; nil until its operation has ended.
-  var outcome: StoreOutcome? {
     switch phase {
-    case .starting, .running: nil
-    case .committing(let outcome), .undelivered(let outcome), .closing(let outcome): outcome
+    case .undelivered: true
+    case .closing: wasUndelivered
+    default: false
     }
   }
 
-  /// The outcome once `didDispatch` is called; nil before.
+  /// The outcome once `didDispatch` is called; nil before, and once it has closed.
   var closingOutcome: StoreOutcome? {
     if case .closing(let outcome) = phase { outcome } else { nil }
   }
@@ -88,7 +113,10 @@ struct StoreRunState {
   }
 
   /// Notes that the dependencies of its operation have finished.
-  mutating func becameReady() -> Step {
+  ///
+  /// - Parameter attempt: The attempt that made the operation: reports of former ones are ignored.
+  mutating func becameReady(in attempt: Int) -> Step {
+    guard attempt == self.attempt else { return .wait }
     switch phase {
     case .starting(nil):
       if isPlanted(.lostReady) { return .wait }
@@ -122,13 +150,16 @@ struct StoreRunState {
     return .close(outcome)
   }
 
-  /// Begins a commit of a task that the operation started; returns false if the operation has ended.
-  mutating func beginTaskCommit() -> Bool {
+  /// Begins a commit of a task that the operation of an attempt started; returns false if the operation has ended.
+  mutating func beginTaskCommit(in attempt: Int) -> Bool {
     switch phase {
-    case .starting(nil), .starting(.ready), .running: taskCommits += 1
-    default: return false
+    case .starting(nil), .starting(.ready), .running:
+      guard attempt == self.attempt else { return false }
+      taskCommits += 1
+      return true
+    default:
+      return false
     }
-    return true
   }
 
   /// Ends the commit of a task, which is delivered or left to a notifier.
@@ -148,5 +179,13 @@ struct StoreRunState {
     phase = .closing(outcome)
     wasUndelivered = true
     return .close(outcome)
+  }
+
+  /// Ends an attempt that another one is to follow; returns the operation to release.
+  mutating func endAttempt(_ outcome: StoreOutcome, pauses: Bool) -> (any StoreOperation)? {
+    phase = pauses ? .pausing(outcome) : .repeating(outcome)
+    wasUndelivered = false
+    attempt += 1
+    return operation.take()
   }
 }
