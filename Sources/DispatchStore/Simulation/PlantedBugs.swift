@@ -84,16 +84,11 @@ extension AtomicStep {
   ///
   /// Only the store that was locked last, so that it does not deadlock.
   static func leaveEarly(
-    _ storage: Unmanaged<StoreStorage>, _ members: UnsafeMutableBufferPointer<Member>,
-    on thread: ThreadState
+    _ storage: StoreStorage, _ members: [Member], on thread: ThreadState
   ) {
-    let rank = storage._withUnsafeGuaranteedRef(\.lockRank)
-    let isLast = members.allSatisfy { $0.storage._withUnsafeGuaranteedRef(\.lockRank) <= rank }
-    if !isLast { return }
-    storage._withUnsafeGuaranteedRef {
-      $0.lock.unlock()
-      yieldPoint(.commit, on: thread, $0.identifier)
-      $0.lock.lock()
-    }
+    guard members.allSatisfy({ $0.storage.lockRank <= storage.lockRank }) else { return }
+    storage.lock.unlock()
+    yieldPoint(.commit, on: thread, storage.identifier)
+    storage.lock.lock()
   }
 }

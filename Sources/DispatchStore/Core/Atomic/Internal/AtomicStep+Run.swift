@@ -10,70 +10,46 @@ extension AtomicStep {
       }
       if !obstacles.isEmpty { return AtomicOutcome(failedBy: obstacles, along: route) }
     }
-    // Weakly owned stores, which a route does not keep alive.
-    var kept: [AnyObject] = []
-    defer { withExtendedLifetime(kept) {} }
-    return withUnsafeTemporaryAllocation(of: Member.self, capacity: route.count) { members in
-      for index in members.indices {
-        guard let member = member(at: index, of: route, &kept) else {
-          return AtomicOutcome(failedBy: [(index, .cancelled(hasStarted: false))], along: route)
-        }
-        members.initializeElement(at: index, to: member)
+    var members: [Member] = []
+    for index in 0..<route.count {
+      guard let (calls, store) = route.entries[index].target else {
+        return AtomicOutcome(failedBy: [(index, .cancelled(hasStarted: false))], along: route)
       }
-      return withUnsafeTemporaryAllocation(of: Storage.self, capacity: members.count) { locks in
-        var locks = locks
-        for index in members.indices {
-          locks.initializeElement(at: index, to: members[index].storage)
-        }
-        if !isPlanted(.locksInStoreOrder) {
-          locks.sort {
-            $0._withUnsafeGuaranteedRef(\.lockRank) < $1._withUnsafeGuaranteedRef(\.lockRank)
-          }
-        }
-        return run(context, members, locks)
-      }
+      members.append(Member(calls: calls, store: store))
     }
-  }
-
-  private typealias Storage = Unmanaged<StoreStorage>
-  private typealias Members = UnsafeMutableBufferPointer<Member>
-  /// The stores in the global order in which several stores are locked.
-  private typealias Locks = UnsafeMutableBufferPointer<Storage>
-
-  private static func member(at index: Int, of route: Route, _ kept: inout [AnyObject]) -> Member? {
-    if let calls = route.calls(at: index) { return Member(calls) }
-    guard let (calls, store) = route.withEntry(at: index, { $0.target }) else { return nil }
-    kept += [calls, store]
-    return Member(.passUnretained(calls))
-  }
-
-  private static func run(
-    _ context: AtomicContext, _ members: Members, _ locks: Locks
-  ) -> AtomicOutcome {
-    let thread = context.thread
+    // In the global order in which several stores are locked.
+    var storages = members.map(\.storage)
+    if !isPlanted(.locksInStoreOrder) { storages.sort { $0.lockRank < $1.lockRank } }
     let companions = context.companions
-    let notices = lock(locks, context)
-    if let refusal = refusal(members) {
-      unlock(locks)
-      return AtomicOutcome(failedBy: [refusal], along: context.route)
+    var step = AtomicStep(consume members, keepingReplies: !companions.isEmpty)
+    defer { withExtendedLifetime(step.members) {} }
+    return step.run(context, storages, companions)
+  }
+
+  private mutating func run(
+    _ context: AtomicContext, _ storages: [StoreStorage], _ companions: [DispatchCompanion]
+  ) -> AtomicOutcome {
+    let (route, thread) = (context.route, context.thread)
+    let notices = Self.lock(storages, context)
+    if let refusal = refusal() {
+      Self.unlock(storages)
+      return AtomicOutcome(failedBy: [refusal], along: route)
     }
-    var replies: [String: any Sendable]? = companions.isEmpty ? nil : [:]
-    if let failure = reduce(context, members, &replies) {
-      let undone = undo(members[...failure.index], on: thread)
-      unlock(locks)
+    if let failure = reduce(context) {
+      let undone = undo(through: failure.index, on: thread)
+      Self.unlock(storages)
       thread.endUndoneSection()
       withExtendedLifetime(undone) {}
-      return AtomicOutcome(failedBy: [failure], along: context.route, wasBegun: true)
+      return AtomicOutcome(failedBy: [failure], along: route, wasBegun: true)
     }
-    var deliveries = commit(context, members, notices)
-    let keeper = keep(members) {
-      companions.flatMap { $0.rows(with: replies ?? [:], from: context.route.identifiers) }
-    }
+    var deliveries = commit(context, notices)
+    let replies = replies ?? [:]
+    let keeper = keep { companions.flatMap { $0.rows(with: replies, from: route.identifiers) } }
     for index in deliveries.indices { deliveries[index].publish() }
-    unlock(locks)
+    Self.unlock(storages)
     // Before observers, which may wait until the commit is saved.
     keeper?.kept()
-    notify(deliveries, context)
+    Self.notify(deliveries, context)
     return AtomicOutcome()
   }
 
@@ -109,83 +85,64 @@ extension AtomicStep {
   /// Locks all stores.
   ///
   /// - Returns: The owner of the commits, and which stores hide theirs; nil if no store is observed.
-  private static func lock(_ locks: Locks, _ context: AtomicContext) -> AtomicNotices? {
+  private static func lock(_ storages: [StoreStorage], _ context: AtomicContext) -> AtomicNotices? {
     var notices: AtomicNotices?
     while true {
-      if notices == nil, hasObserved(locks) { notices = AtomicNotices(context) }
-      for storage in locks {
-        storage._withUnsafeGuaranteedRef {
-          yieldPoint(.commit, on: context.thread, $0.identifier)
-          $0.lock.lock()
-        }
+      if notices == nil, storages.contains(where: \.isObserved) { notices = AtomicNotices(context) }
+      for storage in storages {
+        yieldPoint(.commit, on: context.thread, storage.identifier)
+        storage.lock.lock()
       }
-      if notices != nil || !hasObserved(locks) { return notices }
-      // An observer came meanwhile, and no record is made with a lock held.
-      unlock(locks)
+      if notices != nil || !storages.contains(where: \.isObserved) { return notices }
+      // An observer came meanwhile, and a reducer is asked with no lock held whether it hides its commit.
+      unlock(storages)
     }
   }
 
-  private static func hasObserved(_ locks: Locks) -> Bool {
-    locks.contains { $0._withUnsafeGuaranteedRef(\.isObserved) }
-  }
-
-  private static func unlock(_ locks: Locks) {
-    for storage in locks.reversed() { storage._withUnsafeGuaranteedRef { $0.lock.unlock() } }
+  private static func unlock(_ storages: [StoreStorage]) {
+    for storage in storages.reversed() { storage.lock.unlock() }
   }
 
   /// The first store whose commits are not saved, since another one was registered under its identifier.
   ///
   /// With all stores locked, so that it stays so until the commits are kept.
-  private static func refusal(_ members: Members) -> (index: Int, outcome: StoreOutcome)? {
-    for index in members.indices {
-      if let error = keeper(of: members[index])?.gate.refusalOfStore {
-        return (index, .failed(error))
-      }
+  private func refusal() -> (index: Int, outcome: StoreOutcome)? {
+    for (index, member) in members.enumerated() {
+      if let error = member.storage.keeper?.gate.refusalOfStore { return (index, .failed(error)) }
     }
     return nil
   }
 
   /// Calls the stores' reducers in order; returns the first failure.
-  private static func reduce(
-    _ context: AtomicContext, _ members: Members, _ replies: inout [String: any Sendable]?
-  ) -> (index: Int, outcome: StoreOutcome)? {
+  private mutating func reduce(_ context: AtomicContext) -> (index: Int, outcome: StoreOutcome)? {
     let thread = context.thread
-    var step = AtomicStep(members, keepingReplies: replies != nil)
-    return withUnsafeMutablePointer(to: &step) { step in
+    return withUnsafeMutablePointer(to: &self) { step in
       thread.atomic = step
       defer { thread.atomic = nil }
-      for index in members.indices {
-        let storage = members[index].storage
+      for index in step.pointee.members.indices {
+        let member = step.pointee.members[index]
+        let storage = member.storage
         context.enter(index)
         step.pointee.begin(index)
-        thread.beginAtomicReduction(in: storage)
-        members[index].undo = storage._withUnsafeGuaranteedRef { storage in
-          let undo = Unmanaged.passUnretained(storage.undo)
-          undo._withUnsafeGuaranteedRef { $0.begin(storage.modelAddress) }
-          return undo
-        }
-        let answer = context.withAction(at: index) { action in
-          members[index].calls._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
-        }
+        thread.beginAtomicReduction(in: .passUnretained(storage))
+        storage.undo.begin(storage.modelAddress)
+        let answer = context.withAction(at: index) { member.calls.reduce($0, thread) }
         if case .ended(let outcome)? = answer { return (index, outcome) }
-        if isPlanted(.sectionLeftEarly) { leaveEarly(storage, members, on: thread) }
+        if isPlanted(.sectionLeftEarly) {
+          Self.leaveEarly(storage, step.pointee.members, on: thread)
+        }
       }
-      replies = step.pointee.replies
       return nil
     }
   }
 
   /// Undoes the reductions, and returns what is to be released once the sections have been left.
-  private static func undo(_ members: Slice<Members>, on thread: ThreadState) -> [any Sendable] {
+  private func undo(through last: Int, on thread: ThreadState) -> [any Sendable] {
     var undone: [any Sendable] = []
-    for member in members.reversed() {
-      member.storage._withUnsafeGuaranteedRef { storage in
-        thread.exclusive = storage
-        undone += member.undo.unsafelyUnwrapped._withUnsafeGuaranteedRef {
-          $0.undo(storage.modelAddress)
-        }
-        if isPlanted(.undoneVersion) { storage.version &+= 1 }
-      }
+    for storage in members[...last].reversed().map(\.storage) {
+      thread.exclusive = storage
+      undone += storage.undo.undo(storage.modelAddress)
+      if isPlanted(.undoneVersion) { storage.version &+= 1 }
     }
     thread.exclusive = nil
     return undone
@@ -194,36 +151,29 @@ extension AtomicStep {
   /// Lets the keepers of persistent stores keep the commits as one, with the rows of the dispatch's companions.
   ///
   /// - Returns: A keeper that has work to do once the sections have been left.
-  private static func keep(
-    _ members: Members, with rows: () -> [CompanionRow]
-  ) -> CommitKeeper? {
-    let keepers = members.lazy.filter(\.isCommit).compactMap(keeper)
+  private func keep(with rows: () -> [CompanionRow]) -> CommitKeeper? {
+    let keepers = members.lazy.filter(\.isCommit).compactMap(\.storage.keeper)
     // If no persistent store has changed, the rows are saved all the same before the dispatch ends.
-    guard let first = keepers.first ?? members.lazy.compactMap(keeper).first else { return nil }
+    guard let first = keepers.first ?? members.lazy.compactMap(\.storage.keeper).first
+    else { return nil }
     return first.keepRead(together: Array(keepers), with: rows()) ? first : nil
   }
 
-  private static func keeper(of member: Members.Element) -> CommitKeeper? {
-    member.storage._withUnsafeGuaranteedRef(\.keeper)
-  }
-
   /// Makes the commits, with all sections still entered, and decides who notifies their observers.
-  private static func commit(
-    _ context: AtomicContext, _ members: Members, _ notices: AtomicNotices?
+  private func commit(
+    _ context: AtomicContext, _ notices: AtomicNotices?
   ) -> [AtomicDelivery] {
     var deliveries: [AtomicDelivery] = []
     let thread = context.thread
-    for index in members.indices {
-      let member = members[index]
-      member.storage._withUnsafeGuaranteedRef { storage in
-        thread.exclusive = storage
-        member.undo.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.end(storage.modelAddress) }
-        if !member.isCommit { return }
-        guard let notices, storage.isObserved else {
-          storage.version &+= 1
-          return
-        }
+    for (index, member) in members.enumerated() {
+      let storage = member.storage
+      thread.exclusive = storage
+      storage.undo.end(storage.modelAddress)
+      if !member.isCommit { continue }
+      if let notices, storage.isObserved {
         deliveries.append(notices.commit(to: storage, at: index, context))
+      } else {
+        storage.version &+= 1
       }
     }
     thread.exclusive = nil

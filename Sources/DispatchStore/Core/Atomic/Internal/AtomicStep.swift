@@ -2,25 +2,21 @@
 ///
 /// A value on the stack of the thread that runs them, which finds it by its `ThreadState`.
 struct AtomicStep: ~Copyable {
-  /// A store that takes part; the route, or the step's caller, keeps its objects alive.
+  /// A store that takes part.
   struct Member {
-    let calls: Unmanaged<ReducerCalls>
-    let storage: Unmanaged<StoreStorage>
-    /// The means to undo its changes; set with its lock locked.
-    var undo: Unmanaged<ModelUndo>?
+    let calls: ReducerCalls
+    /// The store, which the route does not keep alive if it is owned weakly.
+    let store: AnyObject
     /// Whether its reduction was a commit: it did not declare that it changed nothing.
     var isCommit = false
 
-    init(_ calls: Unmanaged<ReducerCalls>) {
-      self.calls = calls
-      storage = calls._withUnsafeGuaranteedRef { .passUnretained($0.storage) }
-    }
+    var storage: StoreStorage { calls.storage }
   }
 
   typealias Address = UnsafeMutablePointer<AtomicStep>
 
   /// The stores in `waitFor` order.
-  private let members: UnsafeMutableBufferPointer<Member>
+  private(set) var members: [Member]
   /// The store whose turn it is; those before it have reduced.
   private var index = 0
   /// Whether its reduction may begin: once, and no other change in its place.
@@ -30,7 +26,7 @@ struct AtomicStep: ~Copyable {
   /// The replies by store identifier; nil if the commit has no row that needs them.
   private(set) var replies: [String: any Sendable]?
 
-  init(_ members: UnsafeMutableBufferPointer<Member>, keepingReplies: Bool) {
+  init(_ members: [Member], keepingReplies: Bool) {
     self.members = members
     replies = keepingReplies ? [:] : nil
   }
@@ -79,7 +75,7 @@ struct AtomicStep: ~Copyable {
   static func hasReduced(_ storage: StoreStorage, on thread: ThreadState) -> Bool {
     guard let step = thread.atomic else { return false }
     return step.pointee.members[..<step.pointee.index].contains {
-      $0.storage.toOpaque() == Unmanaged.passUnretained(storage).toOpaque()
+      $0.storage === storage
     }
   }
 }

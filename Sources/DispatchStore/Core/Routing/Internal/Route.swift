@@ -294,9 +294,6 @@ final class Route: @unchecked Sendable {
     }
   }
 
-  /// The calls of a store's reducer; nil if the store is held weakly.
-  func calls(at index: Int) -> Unmanaged<ReducerCalls>? { targets[index].calls }
-
   /// Passes a store's entry to a closure, without counting references.
   @inline(__always)
   func withEntry<Result>(at index: Int, _ body: (StoreEntry) -> Result) -> Result {
