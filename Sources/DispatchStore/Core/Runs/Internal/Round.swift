@@ -125,24 +125,19 @@ final class Round: @unchecked Sendable {
     let isConcurrent = runsConcurrently && !isCancelled
     // Indices are in the order of the hook calls, and so is the execution of stores that are not concurrent.
     var ready = MinimumHeap<Int>([])
-    // Concurrent stores that may block come last: the others delay each other by less than a step of their own would
-    // take.
-    var blocking = MinimumHeap<Int>([])
+    // A concurrent store that may block, which this step runs last. Others get steps of their own; those that may not
+    // block delay each other by less than that.
+    var blocking: Int?
     func add(_ indices: [Int]) {
       for index in indices {
-        if isConcurrent, route.mayBlock(at: index) {
-          blocking.insert(index)
-        } else {
+        if !isConcurrent || !route.mayBlock(at: index) {
           ready.insert(index)
+        } else if blocking == nil {
+          blocking = index
+        } else {
+          resume { $0.start([index]) }
         }
       }
-    }
-    // Takes the next store to start here. Before one that may block starts, the others that may get steps of their own.
-    func takeNext() -> Int? {
-      if let index = ready.popMinimum() { return index }
-      let index = blocking.popMinimum()
-      while let other = blocking.popMinimum() { resume { $0.start([other]) } }
-      return index
     }
     add(indices)
     if let unparked {
@@ -150,7 +145,7 @@ final class Round: @unchecked Sendable {
         entry.storage?.startNextParked()
       }
     }
-    while let index = takeNext() {
+    while let index = ready.popMinimum() ?? blocking.take() {
       if index != unparked, park(index, and: isConcurrent ? [] : ready.sorted) {
         if isConcurrent { continue }
         return false
