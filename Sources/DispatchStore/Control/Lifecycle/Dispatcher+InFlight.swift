@@ -51,7 +51,7 @@ public struct InFlightDispatch: Sendable, CustomStringConvertible {
   /// The call site of the dispatch.
   public let callSite: CallSite
 
-  init(_ trace: DispatchTrace) {
+  init(_ trace: InFlightTrace) {
     (id, parent, actions) = (trace.id, trace.parent, trace.actions)
     (mode, callSite) = (trace.mode, trace.callSite)
   }

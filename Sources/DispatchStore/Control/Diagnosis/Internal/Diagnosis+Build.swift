@@ -25,7 +25,7 @@ extension Diagnosis {
   /// The rings whose waits are all there at a second look: all of them were there in between.
   private static func confirmed(
     _ rings: [[Int]], of builder: DiagnosisBuilder, _ dispatcher: Dispatcher,
-    _ traces: [DispatchTrace]
+    _ traces: [InFlightTrace]
   ) -> [[Int]] {
     let map = builder.map
     let members = Set(rings.joined().map { map.nodes[map.links[$0].from].identity })

@@ -33,7 +33,7 @@ struct DiagnosisBuilder {
 
   /// - Parameter only: The dispatches and calls to look at again; nil for all.
   init(
-    _ dispatcher: Dispatcher, _ traces: [DispatchTrace], only: Set<ObjectIdentifier>? = nil
+    _ dispatcher: Dispatcher, _ traces: [InFlightTrace], only: Set<ObjectIdentifier>? = nil
   ) {
     now = dispatcher.clock.nanoseconds
     let waits = dispatcher.controlTables.waits.withLock { $0 }
@@ -55,7 +55,7 @@ struct DiagnosisBuilder {
 
   // MARK: Nodes
 
-  private mutating func meet(_ trace: DispatchTrace) {
+  private mutating func meet(_ trace: InFlightTrace) {
     let place = map.insert(
       WaitMap.Node(
         identity: ObjectIdentifier(trace.dispatch), id: trace.id, parent: trace.parent,

@@ -5,7 +5,7 @@ struct Stall: Hashable {
 }
 
 extension Stall {
-  init(_ trace: DispatchTrace) { self.init(id: trace.id, moved: trace.moved) }
+  init(_ trace: InFlightTrace) { self.init(id: trace.id, moved: trace.moved) }
 }
 
 /// The stalls that a watchdog has reported, without threads and without a clock.

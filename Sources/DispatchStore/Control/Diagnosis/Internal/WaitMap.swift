@@ -9,7 +9,7 @@ struct WaitMap {
     let parent: DispatchID?
     let callSite: CallSite
     /// The trace, if the dispatch is in the table.
-    let trace: DispatchTrace?
+    let trace: InFlightTrace?
     /// The start, by the dispatcher's clock, in nanoseconds; nil if it is not known.
     let began: Int64?
     let moved: Int64?

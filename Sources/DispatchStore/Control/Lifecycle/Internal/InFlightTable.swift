@@ -20,7 +20,7 @@ final class InFlightTable: DispatchWatcher {
 
   /// Constant, so that a dispatch acquires no lock to find the watchdog.
   let users: Users
-  private let shards: [Locked<[DispatchID: DispatchTrace]>]
+  private let shards: [Locked<[DispatchID: InFlightTrace]>]
   private static let shardCount = 16
 
   /// Makes a table that has its entries in common with the former one, whose dispatches leave it there.
@@ -32,20 +32,24 @@ final class InFlightTable: DispatchWatcher {
   var count: Int { shards.reduce(0) { $0 + $1.withLock(\.count) } }
 
   /// The traces, in the order of their identifiers.
-  var all: [DispatchTrace] {
+  var all: [InFlightTrace] {
     shards.flatMap { $0.withLock { Array($0.values) } }.sorted { $0.id < $1.id }
   }
 
-  func watch(_ trace: DispatchTrace, of dispatcher: Dispatcher) {
+  func watch(
+    _ dispatch: Dispatch, _ info: DispatchInfo, caller: Dispatch?, at time: Int64
+  ) -> any DispatchTrace {
+    let trace = InFlightTrace(dispatch, info, caller: caller, at: time)
     shard(of: trace.id).withLock { $0[trace.id] = trace }
-    users.watchdog?.arm(for: dispatcher)
+    users.watchdog?.arm(for: info.dispatcher)
+    return trace
   }
 
-  func forget(_ trace: DispatchTrace) {
-    shard(of: trace.id).withLockReleasing { $0.removeAndShrink(trace.id) }
+  func forget(_ id: DispatchID) {
+    shard(of: id).withLockReleasing { $0.removeAndShrink(id) }
   }
 
-  private func shard(of id: DispatchID) -> Locked<[DispatchID: DispatchTrace]> {
+  private func shard(of id: DispatchID) -> Locked<[DispatchID: InFlightTrace]> {
     shards[Int(truncatingIfNeeded: id.rawValue) & (Self.shardCount - 1)]
   }
 }

@@ -39,7 +39,7 @@ final class MiddlewareSession: @unchecked Sendable {
   /// Kept only if whole dispatches have hooks.
   private let firstStart = Atomic<Int64>(.max)
   /// The trace until the end of the dispatch; nil if nothing watches it.
-  @exclusivity(unchecked) private var trace: DispatchTrace?
+  @exclusivity(unchecked) private var trace: (any DispatchTrace)?
   /// The replies by store index; none if all middlewares let all stores have the action.
   @exclusivity(unchecked) private var replies: [Int: MiddlewareChain.Reply] = [:]
   private let waitedForSaving = Atomic(false)
@@ -273,11 +273,8 @@ final class MiddlewareSession: @unchecked Sendable {
   /// Shows the dispatch to the watcher: from now on other threads see it, so it gets details.
   func watch(_ record: Dispatch) {
     _ = record.makeDetails()
-    let trace = DispatchTrace(
-      record, Array(actions), isSequence: isSequence, mode,
-      caller: mode.isSync ? record.outer?.dispatch : nil, at: now)
-    self.trace = trace
-    withChain { $0.watcher?.watch(trace, of: dispatcher) }
+    let caller = mode.isSync ? record.outer?.dispatch : nil
+    trace = withChain { $0.watcher?.watch(record, DispatchInfo(self), caller: caller, at: now) }
   }
 
   /// Notes that an action of the list has ended.
@@ -298,7 +295,7 @@ final class MiddlewareSession: @unchecked Sendable {
       let result = result()
       for middleware in chain.wholes.reversed() { middleware.dispatchDidEnd(info, result: result) }
     }
-    if let trace = trace.take() { withChain { $0.watcher?.forget(trace) } }
+    if trace.take() != nil { withChain { $0.watcher?.forget(id) } }
   }
 
   /// Calls a closure once the completion has returned; called in `dispatchDidEnd`.

@@ -1,20 +1,7 @@
-/// An object that gets the record of each dispatch in flight, to inspect it from other threads.
+/// The table's view of a dispatch in flight: its record and its progress.
 ///
-/// The seam for tables and diagnoses of dispatches in flight. A dispatcher without a watcher pays nothing. With one,
-/// each dispatch has a record with details from its beginning, and a trace.
-protocol DispatchWatcher: AnyObject, Sendable {
-  /// Called when a dispatch begins: on the dispatching thread, before any hook, with no lock held.
-  func watch(_ trace: DispatchTrace, of dispatcher: Dispatcher)
-
-  /// Called when a dispatch has ended, after its completion and hooks, before threads and tasks that wait for it
-  /// resume.
-  func forget(_ trace: DispatchTrace)
-}
-
-/// A watcher's view of a dispatch in flight: its record and its progress.
-///
-/// A reference to the trace keeps the record from being reused. The dispatch refers to the trace only until its end.
-final class DispatchTrace: Sendable {
+/// A reference to the trace keeps the record from being reused.
+final class InFlightTrace: DispatchTrace {
   let dispatch: Dispatch
   let id: DispatchID
   let parent: DispatchID?
@@ -47,14 +34,10 @@ final class DispatchTrace: Sendable {
     var hasEnded = false
   }
 
-  init(
-    _ dispatch: Dispatch, _ actions: [any ActionType], isSequence: Bool, _ mode: Dispatcher.Mode,
-    caller: Dispatch?, at time: Int64
-  ) {
-    self.dispatch = dispatch
-    (id, parent, callSite) = (dispatch.id, dispatch.parent, dispatch.callSite)
-    (self.actions, self.isSequence, self.mode) = (actions, isSequence, mode)
-    self.caller = caller
+  init(_ dispatch: Dispatch, _ info: DispatchInfo, caller: Dispatch?, at time: Int64) {
+    (self.dispatch, self.caller) = (dispatch, caller)
+    (id, parent, callSite) = (info.id, info.parent, info.callSite)
+    (actions, isSequence, mode) = (info.actions, info.isSequence, info.mode)
     began = time
     progress = Locked(Progress(moved: time))
   }
@@ -65,14 +48,12 @@ final class DispatchTrace: Sendable {
   /// The time when a part of the dispatch last began or ended.
   var moved: Int64 { progress.withLock { $0.moved } }
 
-  /// Notes the order of the stores.
   func prepare(_ identifiers: [String]) {
     progress.withLock { progress in
       progress.stores = identifiers.map { StoreProgress(identifier: $0) }
     }
   }
 
-  /// Notes that a store starts, perhaps in another attempt.
   func storeStarts(_ index: Int, at time: Int64) {
     progress.withLock { progress in
       progress.moved = max(progress.moved, time)
@@ -82,7 +63,6 @@ final class DispatchTrace: Sendable {
     }
   }
 
-  /// Notes that a store, or an attempt of it, has ended.
   func storeEnded(_ index: Int, at time: Int64) {
     progress.withLock { progress in
       progress.moved = max(progress.moved, time)
@@ -90,7 +70,6 @@ final class DispatchTrace: Sendable {
     }
   }
 
-  /// Notes that an action of the sequence has ended.
   func stepEnded(at time: Int64) {
     progress.withLock { progress in
       progress.moved = max(progress.moved, time)
