@@ -32,6 +32,15 @@ struct AtomicContext {
     return withAddress(of: reply.action, body)
   }
 
+  /// The stores whose reducers hide the commit from observers; called with no lock held.
+  var hidingStores: Set<Int> {
+    Set(
+      (0..<route.count).filter { index in
+        enter(index)
+        return withAction(at: index) { !route.entries[index].notifiesObservers(of: $0) }
+      })
+  }
+
   /// Notes the store whose code runs next.
   func enter(_ index: Int) { round.atomic.index = index }
 

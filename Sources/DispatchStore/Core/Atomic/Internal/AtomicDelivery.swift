@@ -1,35 +1,3 @@
-/// The owner of an atomic action's commits, and what else observed stores need, found before the stores are locked.
-struct AtomicNotices {
-  private let owner: any CommitOwner
-  /// The stores whose reducers hide the commit from observers.
-  private let hiding: Set<Int>
-
-  init(_ context: AtomicContext) {
-    owner = context.leader
-    hiding = Set(
-      (0..<context.route.count).filter { index in
-        context.enter(index)
-        return context.withAction(at: index) { action in
-          !context.route.entries[index].notifiesObservers(of: action)
-        }
-      })
-  }
-
-  /// Makes a commit, and decides who notifies its observers; called in its exclusive section.
-  func commit(
-    to storage: StoreStorage, at index: Int, _ context: AtomicContext
-  ) -> AtomicDelivery {
-    let made = context.withAction(at: index) {
-      context.route.entries[index].makeChange(
-        by: $0, of: owner, isDelivered: !hiding.contains(index))
-    }
-    storage.version &+= 1
-    return AtomicDelivery(
-      index: index, storage: storage,
-      turn: storage.decideTurn(made.change, for: owner, on: context.thread), kept: made.kept)
-  }
-}
-
 /// A commit of an atomic action as its observers get it.
 struct AtomicChange {
   /// The change for inline observers; nil if there are none, or the commit is hidden.
@@ -59,11 +27,24 @@ struct AtomicChange {
 struct AtomicDelivery {
   /// The store index.
   let index: Int
-  fileprivate let storage: StoreStorage
-  fileprivate var turn: NotificationQueue.Turn
-  fileprivate var kept: KeptCommit
+  private let storage: StoreStorage
+  private var turn: NotificationQueue.Turn
+  private var kept: KeptCommit
   /// Published models, to be released outside of the sections.
-  fileprivate var former: [any Sendable] = []
+  private var former: [any Sendable] = []
+
+  /// Makes a commit, and decides who notifies its observers; called in its exclusive section.
+  ///
+  /// - Parameter isHidden: Whether the reducer hides the commit from observers.
+  init(to storage: StoreStorage, at index: Int, isHidden: Bool, _ context: AtomicContext) {
+    let made = context.withAction(at: index) {
+      context.route.entries[index].makeChange(
+        by: $0, of: context.leader, isDelivered: !isHidden)
+    }
+    storage.version &+= 1
+    (self.index, self.storage, kept) = (index, storage, made.kept)
+    turn = storage.decideTurn(made.change, for: context.leader, on: context.thread)
+  }
 
   /// Publishes the model, in the exclusive sections.
   ///

@@ -30,7 +30,7 @@ extension AtomicStep {
     _ context: AtomicContext, _ storages: [StoreStorage], _ companions: [DispatchCompanion]
   ) -> AtomicOutcome {
     let (route, thread) = (context.route, context.thread)
-    let notices = Self.lock(storages, context)
+    let hiding = Self.lock(storages, context)
     if let refusal = refusal() {
       Self.unlock(storages)
       return AtomicOutcome(failedBy: [refusal], along: route)
@@ -42,7 +42,7 @@ extension AtomicStep {
       withExtendedLifetime(undone) {}
       return AtomicOutcome(failedBy: [failure], along: route, wasBegun: true)
     }
-    var deliveries = commit(context, notices)
+    var deliveries = commit(context, hiding)
     let replies = replies ?? [:]
     let keeper = keep { companions.flatMap { $0.rows(with: replies, from: route.identifiers) } }
     for index in deliveries.indices { deliveries[index].publish() }
@@ -84,16 +84,16 @@ extension AtomicStep {
 
   /// Locks all stores.
   ///
-  /// - Returns: The owner of the commits, and which stores hide theirs; nil if no store is observed.
-  private static func lock(_ storages: [StoreStorage], _ context: AtomicContext) -> AtomicNotices? {
-    var notices: AtomicNotices?
+  /// - Returns: The stores that hide their commits; nil if no store is observed.
+  private static func lock(_ storages: [StoreStorage], _ context: AtomicContext) -> Set<Int>? {
+    var hiding: Set<Int>?
     while true {
-      if notices == nil, storages.contains(where: \.isObserved) { notices = AtomicNotices(context) }
+      if hiding == nil, storages.contains(where: \.isObserved) { hiding = context.hidingStores }
       for storage in storages {
         yieldPoint(.commit, on: context.thread, storage.identifier)
         storage.lock.lock()
       }
-      if notices != nil || !storages.contains(where: \.isObserved) { return notices }
+      if hiding != nil || !storages.contains(where: \.isObserved) { return hiding }
       // An observer came meanwhile, and a reducer is asked with no lock held whether it hides its commit.
       unlock(storages)
     }
@@ -160,9 +160,7 @@ extension AtomicStep {
   }
 
   /// Makes the commits, with all sections still entered, and decides who notifies their observers.
-  private func commit(
-    _ context: AtomicContext, _ notices: AtomicNotices?
-  ) -> [AtomicDelivery] {
+  private func commit(_ context: AtomicContext, _ hiding: Set<Int>?) -> [AtomicDelivery] {
     var deliveries: [AtomicDelivery] = []
     let thread = context.thread
     for (index, member) in members.enumerated() {
@@ -170,8 +168,9 @@ extension AtomicStep {
       thread.exclusive = storage
       storage.undo.end(storage.modelAddress)
       if !member.isCommit { continue }
-      if let notices, storage.isObserved {
-        deliveries.append(notices.commit(to: storage, at: index, context))
+      if let hiding, storage.isObserved {
+        deliveries.append(
+          AtomicDelivery(to: storage, at: index, isHidden: hiding.contains(index), context))
       } else {
         storage.version &+= 1
       }
