@@ -48,7 +48,7 @@ final class EndedDispatch {
   /// The result of the stores; `result` differs if a deadline had ended the dispatch before them.
   let resultOfStores: DispatchResult
   private let makeDetails: () -> DispatchDetails
-  private lazy var details = makeDetails()
+  private(set) lazy var details = makeDetails()
 
   /// - Parameter makeDetails: The details of the dispatch, or of the sequence of which it is an action, linked with the
   ///   one in whose block it was made.
@@ -63,24 +63,5 @@ final class EndedDispatch {
     callSite = session.callSite
     (self.result, self.resultOfStores) = (result, resultOfStores)
     self.makeDetails = makeDetails
-  }
-
-  /// Notes that something follows the dispatch, also if it is cancelled later, or has to wait.
-  ///
-  /// Called before the dispatch has ended for those that wait for it.
-  func noteFollower() { details.withState { $0.isFollowed = true } }
-
-  /// Links the dispatch with a follower; returns false, without an effect, if nothing is to follow it.
-  func lead(to member: any FamilyMember, standingIn standIn: Dispatch) -> Bool {
-    details.adopt(
-      .init(id: standIn.id, details: standIn.makeDetails(), member: member, follows: true))
-  }
-
-  /// The deadline of the dispatch or of its enclosing block, by the dispatcher's clock; nil if it has passed.
-  var deadline: Int64? {
-    guard let inherited = details.inheritedDeadline else { return nil }
-    let now = dispatcher.clock.nanoseconds
-    let time = inherited.time(by: dispatcher.clock, at: now)
-    return time > now ? time : nil
   }
 }

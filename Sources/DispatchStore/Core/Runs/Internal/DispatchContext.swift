@@ -177,17 +177,6 @@ class DispatchContext: @unchecked Sendable {
     return context.dispatch
   }
 
-  /// Whether a store's block of a dispatch runs here, and no hook, observer or completion of it.
-  static func isBlock(of id: DispatchID, on thread: ThreadState) -> Bool {
-    var next = thread.run
-    while let run = next {
-      if run.pointee.dispatchID == id { return run.pointee.isInStore && !thread.isNotice(in: run) }
-      next = run.pointee.outer
-    }
-    guard let context = cause(on: thread), context.dispatch.id == id else { return false }
-    return context.owner != nil && !thread.isNotice(in: nil)
-  }
-
   /// The dispatch whose block runs here, linked to the dispatch around it, and so on outwards.
   ///
   /// Makes a record even if nothing else can cancel that dispatch.

@@ -133,3 +133,16 @@ private final class CommitMeasure: ObserverRecord, @unchecked Sendable {
 
   override func scheduleCall() { core.measure(commit) }
 }
+
+extension DispatchContext {
+  /// Whether a store's block of a dispatch runs here, and no hook, observer or completion of it.
+  fileprivate static func isBlock(of id: DispatchID, on thread: ThreadState) -> Bool {
+    var next = thread.run
+    while let run = next {
+      if run.pointee.dispatchID == id { return run.pointee.isInStore && !thread.isNotice(in: run) }
+      next = run.pointee.outer
+    }
+    guard let context = cause(on: thread), context.dispatch.id == id else { return false }
+    return context.owner != nil && !thread.isNotice(in: nil)
+  }
+}
