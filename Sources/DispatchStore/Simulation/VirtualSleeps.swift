@@ -45,3 +45,19 @@ package final class VirtualSleeps: Sendable {
   /// Takes no lock, because the runtime may have locked a task that is cancelled.
   package func end() { count.subtract(1, ordering: .acquiringAndReleasing) }
 }
+
+extension Dispatch {
+  /// Whether it begins later, or waits for a dispatch that does: passing time has to come first.
+  var awaitsDelay: Bool {
+    // All are kept, so that no identity is that of another one.
+    var (all, found) = ([self], Set([ObjectIdentifier(self)]))
+    var count = 0
+    while count < all.count {
+      let dispatch = all[count]
+      if dispatch.details?.withState(\.isDelayed) == true { return true }
+      all += dispatch.dispatchesBefore.filter { found.insert(ObjectIdentifier($0)).inserted }
+      count += 1
+    }
+    return false
+  }
+}

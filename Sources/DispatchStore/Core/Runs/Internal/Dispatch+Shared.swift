@@ -36,20 +36,6 @@ extension Dispatch {
   /// Whether it waits for other dispatches.
   var isHeldBack: Bool { !dispatchesBefore.isEmpty }
 
-  /// Whether it begins later, or waits for a dispatch that does: passing time has to come first.
-  var awaitsDelay: Bool {
-    // All are kept, so that no identity is that of another one.
-    var (all, found) = ([self], Set([ObjectIdentifier(self)]))
-    var count = 0
-    while count < all.count {
-      let dispatch = all[count]
-      if dispatch.details?.withState(\.isDelayed) == true { return true }
-      all += dispatch.dispatchesBefore.filter { found.insert(ObjectIdentifier($0)).inserted }
-      count += 1
-    }
-    return false
-  }
-
   /// Whether this is a sequence without actions.
   var isEmpty: Bool { sequence?.isEmpty ?? false }
 
