@@ -101,24 +101,12 @@ final class DispatchSequence: @unchecked Sendable {
 extension Dispatch {
   /// Runs action after action, until one has to wait or none is left.
   func runSequence(on thread: ThreadState) -> InlineEnd {
-    guard runSteps(on: thread), !awaitsSaving() else { return .continues }
+    guard let sequence else { fatalError("A dispatch of several actions has a sequence.") }
+    // In a context of their own, whose outer one is a constant: tasks of a step may read it after this thread has moved on.
+    let haveEnded = perform(nil, on: thread) { runSteps(of: sequence, on: thread) }
+    guard haveEnded, !awaitsSaving() else { return .continues }
     endSequence()
     return .ended
-  }
-
-  /// Runs steps in a context of their own.
-  ///
-  /// The record serves as context if no values are bound, no caller waits and no context is outside.
-  ///
-  /// Otherwise the outer context is a constant of a new context, because a step's tasks may read it after this thread
-  /// has moved on.
-  @inline(never)
-  private func runSteps(on thread: ThreadState) -> Bool {
-    guard let sequence else { fatalError("A dispatch of several actions has a sequence.") }
-    if isSynchronous || carried != nil || DispatchContext.enclosing(thread.run, on: thread) != nil {
-      return perform(nil) { runSteps(of: sequence, on: thread) }
-    }
-    return thread.within(self) { runSteps(of: sequence, on: thread) }
   }
 
   /// Continues after an action that another thread has ended.
