@@ -92,24 +92,14 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     }
   }
 
-  /// Stores the action of a pending dispatch that has none.
-  func put(_ action: __owned any ActionType) {
-    // Initialises without reading the old value, which would be released.
-    withUnsafeMutablePointer(to: &self.action) { $0.initialize(to: action) }
-  }
+  /// Stores the action of a pending dispatch.
+  func put(_ action: __owned any ActionType) { self.action = action }
 
   /// The action before its start; nil for a list of actions.
   var actionBeforeStart: (any ActionType)? { action }
 
-  func takeAction() -> any ActionType {
-    withUnsafeMutablePointer(to: &action) { pointer in
-      // Moves the action, because reading and clearing it would copy it.
-      let action = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: (any ActionType).self)
-        .move()
-      pointer.initialize(to: nil)
-      return action
-    }
-  }
+  /// Moves the action out of the record.
+  func takeAction() -> any ActionType { action.take().unsafelyUnwrapped }
 
   /// The error with which its closed dispatcher refuses it.
   var refusalOfRoute: DispatchError? { route?._withUnsafeGuaranteedRef(\.refusal) }
