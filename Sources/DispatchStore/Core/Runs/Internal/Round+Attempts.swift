@@ -14,12 +14,6 @@ extension Round {
     var hasCalledHooks = false
   }
 
-  /// The verdict of the middlewares; nil if they let the action pass.
-  func reply(to storeRun: StoreRun) -> MiddlewareChain.Reply? {
-    if let repeated = storeRun.repeated { return repeated.reply }
-    return session?.reply(at: storeRun.index)
-  }
-
   /// The pause before another attempt of a store, in nanoseconds; nil if none follows.
   func pauseBeforeRetry(of storeRun: StoreRun, after outcome: StoreOutcome) -> Int64? {
     guard let retry, case .failed(let error) = outcome, atomic.outcome?.mayRepeat != false,

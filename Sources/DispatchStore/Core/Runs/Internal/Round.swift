@@ -53,8 +53,7 @@ final class Round: @unchecked Sendable {
   func storeRun(at index: Int, again repeated: StoreRun.Repeated? = nil) -> StoreRun {
     let repeated = repeated ?? atomic.repeated?[index]
     let reply = repeated.map(\.reply) ?? session?.reply(at: index)
-    return StoreRun(
-      route.entries[index], at: index, reply?.action ?? action, in: self, again: repeated)
+    return StoreRun(route.entries[index], at: index, reply, in: self, again: repeated)
   }
 
   /// Whether a store's reducer was called, so that the dispatch may have read or changed something.
@@ -221,7 +220,7 @@ final class Round: @unchecked Sendable {
       if isAtomic, index != leader {
         atomic.outcome?[index] ?? refusedOutcome(index)
       } else {
-        refusedOutcome(index) ?? (isAtomic ? nil : reply(to: storeRun)?.outcome)
+        refusedOutcome(index) ?? (isAtomic ? nil : storeRun.reply?.outcome)
       }
     let isLeader = isAtomic && index == leader
     // A weakly owned store that is not gone now stays until it has got the action.
@@ -315,7 +314,7 @@ final class Round: @unchecked Sendable {
       session.didDispatch(
         outcome, at: storeRun.index, in: storeRun.entry.storeForHooks,
         startedAt: hasBegun ? storeRun.startedAt : nil,
-        endedAt: storeRun.endedAt ?? session.now, reply: reply(to: storeRun),
+        endedAt: storeRun.endedAt ?? session.now, reply: storeRun.reply,
         began: storeRun.repeated?.began)
     }
   }

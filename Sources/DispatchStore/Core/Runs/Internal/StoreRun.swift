@@ -7,6 +7,8 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   // round, and the rest is constant
   private let round: Round
   let entry: StoreEntry
+  /// The verdict of the middlewares; nil if they let the action pass.
+  let reply: MiddlewareChain.Reply?
   /// The action that the store gets.
   let action: any ActionType
   /// The dispatch's store index.
@@ -29,11 +31,12 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   }
 
   init(
-    _ entry: StoreEntry, at index: Int, _ action: any ActionType, in round: Round,
-    again repeated: Repeated? = nil
+    _ entry: StoreEntry, at index: Int, _ reply: MiddlewareChain.Reply?, in round: Round,
+    again repeated: Repeated?
   ) {
-    (self.entry, self.index, self.action) = (entry, index, action)
+    (self.entry, self.index, self.reply) = (entry, index, reply)
     (self.round, self.repeated) = (round, repeated)
+    action = reply?.action ?? round.action
   }
 
   var attempt: Int { repeated?.attempt ?? 1 }
