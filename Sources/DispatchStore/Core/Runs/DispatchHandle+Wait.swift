@@ -80,7 +80,7 @@ extension Dispatch {
       at: callSite)
     waiter.wait(for: [self])
     waiter.makeDetails().scheduler = CallerThread.any
-    waiter.ownOuter = DispatchContext.blocked(on: thread)
+    waiter.outer = DispatchContext.blocked(on: thread)
     let wait: WaitGraph.Wait?
     do {
       wait = try WaitGraph.begin(waiter)

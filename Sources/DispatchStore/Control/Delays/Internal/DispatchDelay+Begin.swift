@@ -101,7 +101,7 @@ extension Dispatcher {
     let outer = DispatchContext.blocked(on: thread)
     dispatch.withContext(of: nil, on: thread) {
       takeUp(dispatch, subject, .sync, on: thread)
-      dispatch.ownOuter = outer
+      dispatch.outer = outer
       prepare(dispatch, to: subject.storeIdentifier, in: .sync, on: thread)
     }
     delayedDispatches.remove(dispatch.id)

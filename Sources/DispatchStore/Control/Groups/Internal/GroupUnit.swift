@@ -143,17 +143,14 @@ final class GroupUnit: Sendable {
 private final class GroupContext: DispatchContext, @unchecked Sendable {
   // because all of its properties are constants
   private let standIn: Dispatch
-  private let around: DispatchContext?
 
   init(_ standIn: Dispatch, outer: DispatchContext?) {
     self.standIn = standIn
-    around = outer
+    super.init(inside: outer)
   }
 
   override var dispatch: Dispatch { standIn }
-  override var waitingDispatch: Dispatch? { around?.waitingDispatch }
-  override var owner: StoreRun? { nil }
-  override var outer: DispatchContext? { around }
+  override var waitingDispatch: Dispatch? { outer?.waitingDispatch }
   override var passesOn: Bool { true }
   override var isOnCallersThread: Bool { true }
 }

@@ -27,7 +27,7 @@ final class WaitForLimit: Sendable {
     if let context {
       let call = Dispatch(standIn: .make(on: .current), at: callSite)
       call.makeDetails().withState { $0.wait(at: UnitGate(waiter)) }
-      if blocksThread { call.ownOuter = context }
+      if blocksThread { call.outer = context }
       wait =
         try blocksThread ? WaitGraph.begin(call) : WaitGraph.begin(context, for: .dispatch(call))
     } else {

@@ -3,7 +3,6 @@ final class CodeContext: DispatchContext, @unchecked Sendable {
   // because all of its properties are constants
   private let ofDispatch: Dispatch
   private let ofOwner: StoreRun?
-  private let around: DispatchContext?
   /// The number of the dispatcher; only for a completion at the deadline.
   private let early: UInt64?
   /// Whether a notifier calls observers here, with a change that was left to it.
@@ -15,9 +14,9 @@ final class CodeContext: DispatchContext, @unchecked Sendable {
   ) {
     ofDispatch = dispatch
     ofOwner = owner
-    around = outer
     self.early = early?.generation?.dispatcher
     self.isLeft = isLeft
+    super.init(inside: outer)
   }
 
   override var isEarly: Bool { early != nil }
@@ -26,7 +25,6 @@ final class CodeContext: DispatchContext, @unchecked Sendable {
 
   override var dispatch: Dispatch { ofDispatch }
   override var owner: StoreRun? { ofOwner }
-  override var outer: DispatchContext? { around }
 
   // The owner of a left change goes on without its delivery once the notifier waits, and may have ended.
   override var commitOwner: StoreRun? { isLeft ? nil : ofOwner }

@@ -21,7 +21,7 @@ extension Dispatcher {
     if mode.isSync {
       dispatch.leaveScheduler()
       details.scheduler = SyncLoop(on: thread, of: self)
-      dispatch.ownOuter = DispatchContext.blocked(on: thread)
+      dispatch.outer = DispatchContext.blocked(on: thread)
     } else {
       details.scheduler = pool
     }

@@ -44,11 +44,11 @@ extension Dispatch {
       var run = InlineRun(of: dispatch, address, on: thread)
       return withUnsafeMutablePointer(to: &run) { run in
         if dispatch.isSynchronous {
-          dispatch.ownOuter = DispatchContext.around(dispatch.parent, thread.run, on: thread)
+          dispatch.outer = DispatchContext.around(dispatch.parent, thread.run, on: thread)
         } else if dispatch.isOfTask {
-          dispatch.ownOuter = DispatchContext.ofTask
+          dispatch.outer = DispatchContext.ofTask
         } else if thread.isInside, let outer = InlineRun.recorded(thread.run, on: thread) {
-          dispatch.ownOuter = outer
+          dispatch.outer = outer
         }
         return run.run(&dispatch, on: thread)
       }

@@ -33,14 +33,12 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   @exclusivity(unchecked) var session: MiddlewareSession?
   /// The sequence that it runs, until its end; nil for an action, and set before the dispatch is shared.
   @exclusivity(unchecked) var sequence: DispatchSequence?
-  /// The enclosing context, while the dispatch runs on its caller's thread: that of the code that this thread now runs.
-  @exclusivity(unchecked) var ownOuter: DispatchContext?
   /// Whether this is one action of a sequence; set before the dispatch is shared.
   @exclusivity(unchecked) var isStep = false
   /// A `DispatchWord`.
   private let word = Atomic<UInt>(DispatchWord.waiting.bits)
 
-  override init() {}
+  init() { super.init() }
 
   // MARK: Before it runs
 
@@ -171,7 +169,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   func beginHere(inside outer: DispatchContext?) {
     word.store(DispatchWord.running.bits, ordering: .relaxed)
     activeScheduler = nil
-    ownOuter = outer
+    self.outer = outer
   }
 
   /// Begins when its scheduler starts it and no other thread takes part.
@@ -259,9 +257,6 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
   // MARK: Context
 
   override var dispatch: Dispatch { self }
-  override var owner: StoreRun? { nil }
-
-  override var outer: DispatchContext? { ownOuter }
 
   /// The context that waits for this dispatch: its caller's, or the sequence's.
   var caller: DispatchContext? {
@@ -417,7 +412,7 @@ final class Dispatch: DispatchContext, @unchecked Sendable {
     noteEnd()
     action = nil
     completion = nil
-    (carried, session, sequence, ownOuter) = (nil, nil, nil, nil)
+    (carried, session, sequence, outer) = (nil, nil, nil, nil)
     return route.take()
   }
 }

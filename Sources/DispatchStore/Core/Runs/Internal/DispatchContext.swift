@@ -11,13 +11,19 @@ class DispatchContext: @unchecked Sendable {
   /// The dispatch that goes on only after a wait here, as diagnoses show it; nil if there is none.
   var waitingDispatch: Dispatch? { dispatch }
   /// The store run whose block or observers run; nil in hooks and completions.
-  var owner: StoreRun? { fatalError("DispatchContext is abstract.") }
+  var owner: StoreRun? { nil }
   /// The store run whose end waits for commits that are made here.
   var commitOwner: StoreRun? { owner }
   /// The store run, for code that knows no stores; nil if no other store runs at the same time.
   final var part: AnyObject? { owner }
   /// The context that can't continue before this one has ended, because it is on this thread or is the caller.
-  var outer: DispatchContext? { fatalError("DispatchContext is abstract.") }
+  ///
+  /// A constant, except for a dispatch: that has one while it runs on its caller's thread, of the code that this thread
+  /// now runs.
+  @exclusivity(unchecked) final var outer: DispatchContext?
+
+  init(inside outer: DispatchContext? = nil) { self.outer = outer }
+
   /// The context and its outer contexts, innermost first.
   final var andAround: some Sequence<DispatchContext> { sequence(first: self) { $0.outer } }
   /// Whether this is the context of an `async` block's task, and not of a step.

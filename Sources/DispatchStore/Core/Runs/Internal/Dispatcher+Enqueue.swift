@@ -275,7 +275,7 @@ extension Dispatcher {
     details.scheduler = loop
     // The gate may open only after other dispatches on this dispatcher's queue have run.
     if gateHoldsBack { details.dispatcher = self }
-    dispatch.ownOuter = DispatchContext.blocked(on: thread)
+    dispatch.outer = DispatchContext.blocked(on: thread)
     var wait: WaitGraph.Wait?
     defer { if let wait { WaitGraph.end(wait) } }
     if gateHoldsBack || !before.isEmpty {

@@ -72,11 +72,11 @@ extension InlineRun.Address {
     // A `.sync` dispatch knows its caller. After a delay, its own context is around its hooks, too.
     let isWithCaller = mode.isSync && !record.isStep
     let outer = isWithCaller ? record.outer : DispatchContext.enclosing(thread.run, on: thread)
-    record.ownOuter = isPlanted(.hookOutside) ? nil : outer
+    record.outer = isPlanted(.hookOutside) ? nil : outer
     _ = prepare(action, to: storeIdentifier, in: mode, by: dispatcher, on: thread)
     // That code is not around the stores, which run elsewhere; only a `.sync` caller waits for them, and for its turn
     // before.
-    if !mode.isSync { record.ownOuter = nil }
+    if !mode.isSync { record.outer = nil }
     if let session = pointee.session.take() {
       session._withUnsafeGuaranteedRef { $0.keepAlive() }
       record.session = session.takeRetainedValue()

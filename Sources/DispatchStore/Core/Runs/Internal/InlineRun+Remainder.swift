@@ -13,7 +13,7 @@ extension InlineRun.Address {
     if pointee.task != nil {
       pointee.continuesInTask = true
       // The task continues without the contexts on this thread's stack.
-      record.ownOuter = DispatchContext.ofTask
+      record.outer = DispatchContext.ofTask
     }
     pointee.captureTaskLocals(for: record)
     let (details, scheduler) = record.makeDetails(

@@ -11,7 +11,6 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   private let standIn: Dispatch?
   /// The sleeps of the run, if a test waits for it.
   let sleeps: VirtualSleeps?
-  private let caller: DispatchContext?
   private let ownJobScheduler: Scheduler?
   private let isOnMainQueue: Bool
   private var ofAll = HoldUps()
@@ -23,11 +22,11 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
   ) {
     (dispatcher, standIn, sleeps) = (nil, nil, nil)
     self.storeRun = storeRun
-    caller = dispatch.caller
+    let caller = dispatch.caller
     ownJobScheduler =
       scheduler.isTask ? caller?.jobScheduler : scheduler.needsMainQueue ? nil : scheduler
     isOnMainQueue = holdsUpMainQueue
-    super.init()
+    super.init(inside: caller)
     ofAll = ownHoldUps.union(caller?.holdUps ?? [])
   }
 
@@ -42,9 +41,9 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
     at jobScheduler: Scheduler?, sleeps: VirtualSleeps?
   ) {
     self.dispatcher = dispatcher.number
-    (standIn, self.caller, self.sleeps) = (dispatch, caller, sleeps)
+    (standIn, self.sleeps) = (dispatch, sleeps)
     (storeRun, isOnMainQueue, ownJobScheduler) = (nil, false, jobScheduler)
-    super.init()
+    super.init(inside: caller)
     ofAll = caller?.holdUps ?? []
   }
 
@@ -57,7 +56,6 @@ final class TaskContext: DispatchContext, @unchecked Sendable {
 
   override var dispatch: Dispatch { standIn ?? storeRun.unsafelyUnwrapped.dispatch }
   override var owner: StoreRun? { storeRun }
-  override var outer: DispatchContext? { caller }
   override var isOfBlock: Bool { true }
   override var jobScheduler: Scheduler? { ownJobScheduler }
   override var holdsUpMainQueue: Bool { isOnMainQueue }
