@@ -53,16 +53,7 @@ final class DispatchDetails: @unchecked Sendable {
   }
 
   /// Whether the details hold nothing that concerns the end.
-  ///
-  /// False if the dispatch runs in a task: a search may find it through its lane until after its end.
-  var isForgettable: Bool {
-    companions.isEmpty
-      && state.withLock { state in
-        state.isUndisturbed && state.replies.isEmpty
-          && state.family.map { $0.children.isEmpty && $0.waiters.isEmpty } != false
-          && state.scheduler?.isTask != true
-      }
-  }
+  var isForgettable: Bool { companions.isEmpty && state.withLock(\.isForgettable) }
 
   func withState<Result>(_ body: (inout DispatchState) -> Result) -> Result {
     state.withLock(body)

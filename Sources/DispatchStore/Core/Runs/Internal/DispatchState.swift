@@ -116,9 +116,12 @@ struct DispatchState {
   }
 
   /// Whether nothing waits for its end, it was not cancelled, and its limit has no timer left.
-  var isUndisturbed: Bool {
+  ///
+  /// False if the dispatch runs in a task: a search may find it through its lane until after its end.
+  var isForgettable: Bool {
     waiters.isEmpty && !isCancelled && refusal == nil && limit?.isOver != false
-      && calls.isEmpty && toldGate == nil
+      && calls.isEmpty && toldGate == nil && replies.isEmpty && scheduler?.isTask != true
+      && family.map { $0.children.isEmpty && $0.waiters.isEmpty } != false
   }
 
   /// The number of closures that wait for its end.

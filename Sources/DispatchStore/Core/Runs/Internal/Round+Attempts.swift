@@ -28,7 +28,7 @@ extension Round {
 
   /// Calls `didDispatch` for the other stores of an atomic action whose leader runs again.
   func callOtherHooks(_ session: MiddlewareSession) {
-    for index in 0..<route.count where index != leader {
+    for index in leader + 1..<route.count {
       let other = storeRun(at: index)
       other.startedAt = atomic.startedAt
       if let outcome = atomic.outcome?[index] { didDispatch(other, outcome, session) }
