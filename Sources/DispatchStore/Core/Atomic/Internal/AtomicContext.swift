@@ -9,11 +9,6 @@ struct AtomicContext {
 
   var route: Route { round.route }
 
-  /// Whether the middlewares have done more than let the action pass.
-  var hasReplies: Bool {
-    round.atomic.repeated?.contains { $0.reply != nil } ?? (round.session?.hasReplies == true)
-  }
-
   /// The middlewares' verdict about a store; nil if they let the action pass.
   func reply(at index: Int) -> MiddlewareChain.Reply? {
     if let repeated = round.atomic.repeated { return repeated[index].reply }

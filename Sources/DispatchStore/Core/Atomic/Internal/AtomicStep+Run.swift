@@ -4,12 +4,10 @@ extension AtomicStep {
   /// Observers are notified before this returns.
   static func run(_ context: AtomicContext) -> AtomicOutcome {
     let route = context.route
-    if !route.onlyReduces || context.hasReplies {
-      let obstacles = (0..<route.count).compactMap { index in
-        context.obstacle(at: index).map { (index, $0) }
-      }
-      if !obstacles.isEmpty { return AtomicOutcome(failedBy: obstacles, along: route) }
+    let obstacles = (0..<route.count).compactMap { index in
+      context.obstacle(at: index).map { (index, $0) }
     }
+    if !obstacles.isEmpty { return AtomicOutcome(failedBy: obstacles, along: route) }
     var members: [Member] = []
     for index in 0..<route.count {
       guard let (calls, store) = route.entries[index].target else {
