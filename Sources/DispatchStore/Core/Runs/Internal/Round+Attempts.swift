@@ -2,16 +2,14 @@
 extension Round {
   /// An attempt of an atomic action in all of its stores.
   struct AtomicAttempt {
-    /// How the stores have ended; set by the step of the leader, before others begin.
+    /// How the stores have ended; set by the step that has run them.
     var outcome: AtomicOutcome?
     /// The time at which it began, for the hooks of all stores; set with the outcome.
     var startedAt: Int64?
     /// The attempt by store index; nil for the first one.
     var repeated: [StoreRun.Repeated]?
-    /// The store whose code runs; set by the step of the leader.
+    /// The store whose code runs.
     var index = 0
-    /// Whether `didDispatch` was called for all stores, since another attempt was to follow.
-    var hasCalledHooks = false
   }
 
   /// The pause before another attempt of a store, in nanoseconds; nil if none follows.
@@ -26,14 +24,16 @@ extension Round {
     return dispatch.perform(nil) { retry.rule.pause(after: failure) }
   }
 
-  /// Calls `didDispatch` for the other stores of an atomic action whose leader runs again.
-  func callOtherHooks(_ session: MiddlewareSession) {
-    for index in leader + 1..<route.count {
-      let other = storeRun(at: index)
-      other.startedAt = atomic.startedAt
-      if let outcome = atomic.outcome?[index] { didDispatch(other, outcome, session) }
+  /// The parts of all stores in an attempt of an atomic action, with their outcomes.
+  func partsOfAll(
+    with leader: StoreRun, _ outcome: StoreOutcome
+  ) -> [(StoreRun, StoreOutcome)] {
+    route.entries.indices.map { index in
+      if index == leader.index { return (leader, outcome) }
+      let part = storeRun(at: index)
+      (part.startedAt, part.endedAt) = (atomic.startedAt, leader.endedAt)
+      return (part, atomic.outcome?[index] ?? outcome)
     }
-    atomic.hasCalledHooks = true
   }
 
   /// Retries a failed store.

@@ -17,10 +17,9 @@ final class Round: @unchecked Sendable {
   private let runsConcurrently: Bool
   /// Whether all stores change, or none.
   ///
-  /// Then one store, the leader, begins: its run takes the action through all stores, and owns their commits. The
-  /// others end, as decided by then, once it has closed.
+  /// Then the round has one store alone, the leader: its run takes the action through all stores, and owns their
+  /// commits. The others end with it.
   let isAtomic: Bool
-  let leader = 0
   /// The attempt of an atomic action.
   var atomic = AtomicAttempt()
   /// The number of the last commit before the first store started, if the dispatch waits at a gate.
@@ -46,7 +45,8 @@ final class Round: @unchecked Sendable {
     runsConcurrently = dispatch.runsConcurrently && !isAtomic
     commitNumber = route.endGate?.commitNumber ?? 0
     gated = route.endGate == nil ? nil : Locked(Gated())
-    state = Locked(RoundState(route.graph, finished: finished, begun: begun))
+    let graph = isAtomic ? route.graph.ofFirst : route.graph
+    state = Locked(RoundState(graph, finished: finished, begun: begun))
   }
 
   /// Makes the run of a store.
@@ -69,27 +69,26 @@ final class Round: @unchecked Sendable {
   var earlyResult: DispatchResult { result(isEarly: true) }
 
   private func result(isEarly: Bool) -> DispatchResult {
-    let (outcomes, attempts, hasBegun) = state.withLock { state in
-      var outcomes = state.outcomes
-      // An atomic action that has failed was undone.
-      var isUndone = isAtomic && !isEarly
-      // The others stand as the leader does. Once that has failed, perhaps because of one of them, all stand as at the
-      // deadline.
-      if isEarly, isAtomic, !outcomes.isEmpty {
-        let leading = outcomes[leader]
-        isUndone = leading.isFailed
-        outcomes = Array(
-          repeating: isUndone ? .cancelled(hasStarted: true) : leading, count: outcomes.count)
+    let (own, attempts, hasBegun) = state.withLock { state in
+      let outcomes = state.outcomes
+      return (outcomes, state.attemptCounts, state.hasBegun(outcomes))
+    }
+    var (outcomes, isUndone) = (own, false)
+    if isAtomic, let leading = own.first {
+      // An atomic action that has failed was undone. At the deadline, it may have failed because of any of its stores.
+      isUndone = !isEarly || leading.isFailed
+      let early: StoreOutcome = isUndone ? .cancelled(hasStarted: true) : leading
+      outcomes = route.entries.indices.map { index in
+        isEarly ? early : index == 0 ? leading : atomic.outcome?[index] ?? leading
       }
-      return (outcomes, state.attemptCounts, !isUndone && state.hasBegun(outcomes))
     }
     let (replies, refusal) = dispatch.makeDetails().withState { ($0.replies, $0.refusal) }
     return DispatchResult(
       dispatchID: dispatch.id, identifiers: route.identifiers, outcomes: outcomes,
       replies: isEarly && endGate != nil ? [:] : replies,
       attempts: !isAtomic
-        ? attempts : attempts.map { Array(repeating: $0[leader], count: $0.count) },
-      hasBegun: hasBegun,
+        ? attempts : attempts.map { Array(repeating: $0[0], count: route.count) },
+      hasBegun: hasBegun && !isUndone,
       // The timeout, if the deadline has passed.
       error: refusal ?? atomic.outcome?.error)
   }
@@ -103,7 +102,7 @@ final class Round: @unchecked Sendable {
   ///
   /// - Parameter begun: The run of the store that has begun, if one has.
   func begin(after remainder: InlineRemainder, _ begun: StoreRun?) -> Bool {
-    let others = isAtomic ? [leader] : state.withLock { $0.first }
+    let others = state.withLock { $0.first }
     if let gate = route.endGate, !isCancelled, holdBack(at: gate, others) { return false }
     guard let step = remainder.begun, let begun else { return start(others) }
     begun.startedAt = remainder.startedAt
@@ -170,7 +169,7 @@ final class Round: @unchecked Sendable {
 
   /// The storage that holds a store's start back, if one does: for an atomic action, that of any store.
   private func storageHoldingBack(_ index: Int) -> StoreStorage? {
-    let entries = !isAtomic ? [route.entries[index]] : index == leader ? route.entries : []
+    let entries = isAtomic ? route.entries : [route.entries[index]]
     return entries.lazy.compactMap(\.storage).first(where: \.mayHoldBack)
   }
 
@@ -215,24 +214,17 @@ final class Round: @unchecked Sendable {
   private func beginStore(_ storeRun: StoreRun) -> StoreRunState.Step {
     let index = storeRun.index
     yieldPoint(.start, storeRun.storeIdentifier)
-    if isAtomic, index != leader { storeRun.startedAt = atomic.startedAt }
-    let verdict =
-      if isAtomic, index != leader {
-        atomic.outcome?[index] ?? refusedOutcome(index)
-      } else {
-        refusedOutcome(index) ?? (isAtomic ? nil : storeRun.reply?.outcome)
-      }
-    let isLeader = isAtomic && index == leader
+    let verdict = refusedOutcome(index) ?? (isAtomic ? nil : storeRun.reply?.outcome)
     // A weakly owned store that is not gone now stays until it has got the action.
     let kept = storeRun.entry.isStrong ? nil : storeRun.entry.store
     defer { withExtendedLifetime(kept) {} }
     // An atomic action finds out in its own step, for all of its stores.
     let isGone = !isAtomic && storeRun.entry.isGone
     let start = state.withLock {
-      $0.start(index, verdict: verdict, isLeader: isLeader, isGone: isGone)
+      $0.start(index, verdict: verdict, isLeader: isAtomic, isGone: isGone)
     }
     // Cancelled since the last attempt, perhaps in the hooks: then no store begins, nor one that runs regardless.
-    if isLeader, verdict == nil, case .end = start { notePauseCancelled() }
+    if isAtomic, verdict == nil, case .end = start { notePauseCancelled() }
     let outcome: StoreOutcome? =
       switch start {
       case .run: startAndRun(storeRun)
@@ -291,14 +283,15 @@ final class Round: @unchecked Sendable {
   ) -> (next: [Int], isClosed: Bool) {
     // Decided before the hook, which follows the end of the dispatch's stores and, if it waits for that, the saving.
     let pause = pauseBeforeRetry(of: storeRun, after: outcome)
-    if let session, session.followsStores, !atomic.hasCalledHooks {
-      if pause == nil, endGate != nil {
-        if storeRun.endedAt == nil { storeRun.endedAt = session.now }
-        gated?.withLock { $0.unhooked.append((storeRun, outcome)) }
+    if let session, session.followsStores {
+      let isHeldBack = pause == nil && endGate != nil
+      if isHeldBack, storeRun.endedAt == nil { storeRun.endedAt = session.now }
+      let parts = isAtomic ? partsOfAll(with: storeRun, outcome) : [(storeRun, outcome)]
+      if isHeldBack {
+        gated?.withLock { $0.unhooked += parts }
       } else {
         if pause == nil, state.withLock(\.haveAllEnded) { dispatch.settleDeadline() }
-        didDispatch(storeRun, outcome, session)
-        if pause != nil, isAtomic { callOtherHooks(session) }
+        for (part, outcome) in parts { didDispatch(part, outcome, session) }
       }
     }
     yieldPoint(.close, storeRun.storeIdentifier)
@@ -321,10 +314,7 @@ final class Round: @unchecked Sendable {
 
   private func closed(_ index: Int) -> (next: [Int], isClosed: Bool) {
     // Released outside the lock: an operation's deinitialization may run the user's code.
-    let (next, isClosed, operation) = state.withLock {
-      let closed = $0.closed(index)
-      return isAtomic && index == leader ? ($0.first, closed.isClosed, closed.operation) : closed
-    }
+    let (next, isClosed, operation) = state.withLock { $0.closed(index) }
     withExtendedLifetime(operation) {}
     return (next, isClosed)
   }

@@ -22,4 +22,9 @@ final class StoreGraph: Sendable {
   }
 
   var count: Int { identifiers.count }
+
+  /// The first store alone.
+  var ofFirst: StoreGraph {
+    StoreGraph([identifiers[0]], prerequisites: nil, runsRegardless: [runsRegardless[0]])
+  }
 }
