@@ -1,7 +1,7 @@
 /// A store run that has ended, as `didDispatch` and hooks after an action receive it.
 public struct StoreRunInfo: Sendable {
-  private let session: MiddlewareSession
-  private let storeIndex: Int
+  let session: MiddlewareSession
+  let storeIndex: Int
   /// The outcome of the store run.
   public let outcome: StoreOutcome
   /// Whether the store got the action.
@@ -11,22 +11,9 @@ public struct StoreRunInfo: Sendable {
   /// The action by which a middleware has replaced the dispatched one.
   let replacement: (any ActionType)?
   let nanoseconds: Int64
-  private let nanosecondsQueued: Int64
+  let nanosecondsQueued: Int64
   /// The time from the beginning of the dispatch to the store's start: unlike the time queued, also if the store was run before.
   let nanosecondsBeforeStart: Int64
-
-  /// Durations are in nanoseconds.
-  init(
-    _ session: MiddlewareSession, at storeIndex: Int, _ outcome: StoreOutcome,
-    hasStarted: Bool, isRepeated: Bool, replacement: (any ActionType)?, duration: Int64,
-    timeQueued: Int64, timeBeforeStart: Int64
-  ) {
-    (self.session, self.storeIndex) = (session, storeIndex)
-    (self.outcome, self.replacement) = (outcome, replacement)
-    (self.hasStarted, self.isRepeated) = (hasStarted, isRepeated)
-    (nanoseconds, nanosecondsQueued) = (duration, timeQueued)
-    nanosecondsBeforeStart = timeBeforeStart
-  }
 
   /// The dispatch: its parent, mode, call site and dispatcher.
   public var dispatch: DispatchInfo { DispatchInfo(session, at: storeIndex) }

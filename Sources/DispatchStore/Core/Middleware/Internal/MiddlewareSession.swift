@@ -237,9 +237,10 @@ final class MiddlewareSession: @unchecked Sendable {
     let hasStarted = startedAt != nil && outcome.mayHaveStarted
     let startedAt = startedAt ?? endedAt
     let info = StoreRunInfo(
-      self, at: index, outcome, hasStarted: hasStarted, isRepeated: began != nil,
-      replacement: reply?.replacement, duration: endedAt - startedAt,
-      timeQueued: startedAt - (began ?? self.began), timeBeforeStart: startedAt - self.began)
+      session: self, storeIndex: index, outcome: outcome, hasStarted: hasStarted,
+      isRepeated: began != nil, replacement: reply?.replacement, nanoseconds: endedAt - startedAt,
+      nanosecondsQueued: startedAt - (began ?? self.began),
+      nanosecondsBeforeStart: startedAt - self.began)
     withChain {
       if let reply {
         $0.didDispatch(info, action: reply.action, in: store, notifiedCount: reply.notifiedCount)

@@ -30,7 +30,7 @@ final class DispatchSequence: @unchecked Sendable {
 
   /// Makes a sequence without actions, which waits for a dispatch and ends as that does.
   init(joining joined: Dispatch, in mode: Dispatcher.Mode, by dispatcher: Dispatcher) {
-    subject = DispatchSubject(sequenceOf: [], to: nil, continuesOnFailure: false)
+    subject = DispatchSubject(actions: [], storeIdentifier: nil, isSequence: true)
     (self.joined, self.dispatcher, self.mode) = (joined, dispatcher, mode)
   }
 

@@ -2,24 +2,9 @@
 struct DispatchSubject: Sendable {
   /// A single action, unless it is a sequence.
   let actions: [any ActionType]
-  let isSequence: Bool
   let storeIdentifier: String?
-  let continuesOnFailure: Bool
-
-  init(_ action: any ActionType, to storeIdentifier: String?) {
-    actions = [action]
-    isSequence = false
-    continuesOnFailure = false
-    self.storeIdentifier = storeIdentifier
-  }
-
-  init(sequenceOf actions: [any ActionType], to storeIdentifier: String?, continuesOnFailure: Bool)
-  {
-    self.actions = actions
-    isSequence = true
-    self.storeIdentifier = storeIdentifier
-    self.continuesOnFailure = continuesOnFailure
-  }
+  var isSequence = false
+  var continuesOnFailure = false
 
   /// Nil for a sequence.
   var action: (any ActionType)? { isSequence ? nil : actions[0] }

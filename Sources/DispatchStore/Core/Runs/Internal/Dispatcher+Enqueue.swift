@@ -76,8 +76,8 @@ extension Dispatcher {
         stopInSection(type, to: storeIdentifier, on: thread, at: callSite)
       }
       return makeInSection(
-        DispatchSubject(action(), to: storeIdentifier), mode, options, completion, callSite,
-        on: thread)
+        DispatchSubject(actions: [action()], storeIdentifier: storeIdentifier), mode, options,
+        completion, callSite, on: thread)
     }
     defer { yieldPoint(.goOn, on: thread) }
     let route = route(to: type, identifier: storeIdentifier, on: thread)
@@ -96,7 +96,8 @@ extension Dispatcher {
     setUp(dispatch, to: route, mode, options, completion, callSite, on: thread)
     dispatch.put(action())
     return admit(
-      dispatch, DispatchSubject(action(), to: storeIdentifier), isSequence: false,
+      dispatch, DispatchSubject(actions: [action()], storeIdentifier: storeIdentifier),
+      isSequence: false,
       to: storeIdentifier, mode, options, on: thread)
   }
 
@@ -109,7 +110,8 @@ extension Dispatcher {
     let thread = ThreadState.current
     checkWorld(on: thread, at: callSite)
     let subject = DispatchSubject(
-      sequenceOf: actions, to: storeIdentifier, continuesOnFailure: options.continuesOnFailure)
+      actions: actions, storeIdentifier: storeIdentifier, isSequence: true,
+      continuesOnFailure: options.continuesOnFailure)
     var options = options
     options.control = options.control?.ofList(actions)
     if thread.isInSection {

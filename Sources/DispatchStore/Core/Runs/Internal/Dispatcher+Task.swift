@@ -152,7 +152,8 @@ extension Dispatcher {
     }
     if let admitted, let delay = admitted.delay {
       delay.begin(
-        admitted, DispatchSubject(action, to: storeIdentifier), by: self, in: task, on: thread)
+        admitted, DispatchSubject(actions: [action], storeIdentifier: storeIdentifier), by: self,
+        in: task, on: thread)
       VirtualSleeps.ofTask?.begin(awaiting: dispatch)
       return .underWay(dispatch, task)
     }
