@@ -39,11 +39,7 @@ protocol DispatchFollower: AnyObject, Sendable {
 
 /// A dispatch of one action that has ended, as its followers receive it.
 final class EndedDispatch {
-  let action: any ActionType
-  let dispatcher: Dispatcher
-  let dispatchID: DispatchID
-  let parent: DispatchID?
-  let callSite: CallSite
+  private let session: MiddlewareSession
   let result: DispatchResult
   /// The result of the stores; `result` differs if a deadline had ended the dispatch before them.
   let resultOfStores: DispatchResult
@@ -56,12 +52,13 @@ final class EndedDispatch {
     _ session: MiddlewareSession, _ result: DispatchResult, ofStores resultOfStores: DispatchResult,
     _ makeDetails: @escaping () -> DispatchDetails
   ) {
-    action = session.action
-    dispatcher = session.dispatcher
-    dispatchID = session.id
-    parent = session.parent
-    callSite = session.callSite
+    (self.session, self.makeDetails) = (session, makeDetails)
     (self.result, self.resultOfStores) = (result, resultOfStores)
-    self.makeDetails = makeDetails
   }
+
+  var action: any ActionType { session.action }
+  var dispatcher: Dispatcher { session.dispatcher }
+  var dispatchID: DispatchID { session.id }
+  var parent: DispatchID? { session.parent }
+  var callSite: CallSite { session.callSite }
 }

@@ -5,17 +5,15 @@ struct Deadline {
   /// The nanoseconds from the dispatch to the deadline.
   let nanoseconds: Int64
 
-  init(time: Int64, nanoseconds: Int64) {
-    (self.time, self.nanoseconds) = (time, nanoseconds)
-  }
+  /// The time from the dispatch to the deadline.
+  var duration: Duration { .nanoseconds(nanoseconds) }
+}
 
+extension Deadline {
   /// Creates a deadline this many nanoseconds after a time of the clock.
   init(after nanoseconds: Int64, by now: Int64) {
     self.init(time: now.addingClamped(nanoseconds), nanoseconds: nanoseconds)
   }
-
-  /// The time from the dispatch to the deadline.
-  var duration: Duration { .nanoseconds(nanoseconds) }
 }
 
 /// The deadline of a dispatch, for the dispatches that its blocks make, perhaps by other dispatchers.

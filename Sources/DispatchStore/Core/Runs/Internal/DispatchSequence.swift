@@ -23,15 +23,13 @@ final class DispatchSequence: @unchecked Sendable {
   /// Whether the gate has rejected the first action, so that none runs.
   @exclusivity(unchecked) private var isRejected = false
 
-  init(_ subject: DispatchSubject, in mode: Dispatcher.Mode, by dispatcher: Dispatcher) {
-    (self.subject, joined) = (subject, nil)
+  /// - Parameter joined: For a sequence without actions, the dispatch that it waits for, and as which it ends.
+  init(
+    _ subject: DispatchSubject, joining joined: Dispatch? = nil, in mode: Dispatcher.Mode,
+    by dispatcher: Dispatcher
+  ) {
+    (self.subject, self.joined) = (subject, joined)
     (self.dispatcher, self.mode) = (dispatcher, mode)
-  }
-
-  /// Makes a sequence without actions, which waits for a dispatch and ends as that does.
-  init(joining joined: Dispatch, in mode: Dispatcher.Mode, by dispatcher: Dispatcher) {
-    subject = DispatchSubject(actions: [], storeIdentifier: nil, isSequence: true)
-    (self.joined, self.dispatcher, self.mode) = (joined, dispatcher, mode)
   }
 
   var unretainedDispatcher: Unmanaged<Dispatcher> { .passUnretained(dispatcher) }

@@ -160,7 +160,8 @@ extension Dispatcher {
       dispatch.whenEnded { continuations.remove(id) }
     }
     dispatch.wait(for: dispatch.dispatchesBefore + [other])
-    put(DispatchSequence(joining: other, in: mode, by: self), dispatch, on: .current)
+    let nothing = DispatchSubject(actions: [], storeIdentifier: nil, isSequence: true)
+    put(DispatchSequence(nothing, joining: other, in: mode, by: self), dispatch, on: .current)
   }
 
   private func put(
