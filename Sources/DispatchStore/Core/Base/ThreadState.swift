@@ -53,8 +53,6 @@ struct ThreadState {
     var runsBlockJob = false
     /// Whether this thread is a helper that takes jobs of `async` blocks.
     var isJobHelper = false
-    /// Operations to reuse.
-    let spareOperations = Spares()
     /// Dispatch records to reuse.
     var spareDispatches = DispatchStack()
     /// A middleware session to reuse.
@@ -279,7 +277,6 @@ struct ThreadState {
     return fields.pointee.identifier
   }
 
-  var spareOperations: Spares { fields.pointee.spareOperations }
   var routeCache: RouteCache { fields.pointee.routeCache }
 
   func takeReadProbe() -> ReadProbe? {
@@ -337,7 +334,6 @@ struct ThreadState {
   /// Destroys the state at the thread's end; releasing its objects may create a new state, which is destroyed, too.
   private static func end(_ pointer: UnsafeMutableRawPointer) {
     let fields = pointer.assumingMemoryBound(to: Fields.self)
-    fields.pointee.spareOperations.destroy()
     fields.pointee.spareDispatches.removeAll()
     fields.pointee.spareSession?.release()
     fields.pointee.routeCache.destroy()
@@ -400,17 +396,4 @@ struct NoticePlace {
   var isSet = false
   var run: InlineRun.Address?
   var context: UnsafeRawPointer?
-}
-
-/// Access to the spare objects, for code that is inlined into other modules.
-extension ThreadState {
-  @usableFromInline
-  static func takeSpareOperation(_ type: ObjectIdentifier, for store: StoreStorage) -> AnyObject? {
-    current(by: store.threadKey).spareOperations.take(type)
-  }
-
-  @usableFromInline
-  func keepSpareOperation(_ operation: consuming AnyObject, of type: ObjectIdentifier) {
-    self.spareOperations.put(operation, of: type)
-  }
 }

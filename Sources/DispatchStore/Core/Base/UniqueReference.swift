@@ -30,7 +30,6 @@ func acquireDroppedReferences() {
 /// Whether an object has no weak or unowned references, by which other code could reach it again.
 ///
 /// The caller has the only strong reference to it.
-@usableFromInline
 func hasNoWeakOrUnownedReferences(_ object: AnyObject) -> Bool {
   #if canImport(ObjectiveC)
     // The runtime does not reveal associated objects and weak references there.

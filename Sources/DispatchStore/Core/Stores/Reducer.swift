@@ -21,10 +21,10 @@ nonisolated open class Reducer<Model: Sendable, Action: ActionType> {
     for action: Action, in store: Store<Model, Action>
   ) -> ActionOperation<Model, Action> {
     guard ReducerOverrides(of: self).apply else {
-      return .make(action, store, .reducing(self), isOfLibrary: true)
+      return ActionOperation(action, store, .reducing(self), isOfLibrary: true)
     }
     nonisolated(unsafe) let reducer = self  // which holds no mutable state
-    return .make(
+    return ActionOperation(
       action, store, .returning { try reducer.apply($0, to: $1) }, isOfLibrary: true)
   }
 

@@ -1,11 +1,6 @@
 import Foundation
 
 extension ActionOperation: StoreOperation {
-  @inline(__always)
-  func withState<Result>(_ body: (inout OperationCore.State) -> Result) -> Result {
-    core.withState(body)
-  }
-
   /// Claims the operation for a dispatch; returns false if it was claimed or started before, or is in a queue.
   func claim() -> Bool {
     // A queue to which it is added after this finds that it was claimed.
@@ -13,20 +8,9 @@ extension ActionOperation: StoreOperation {
   }
 
   @usableFromInline
-  func join(_ storeRun: StoreRun) -> StoreOutcome? {
-    withState { state in
-      state.dispatch = nil
-      if let outcome = state.life.outcome { return outcome }
-      state.storeRun = storeRun
-      state.callSite = storeRun.dispatch.callSite
-      return nil
-    }
-  }
-
-  @usableFromInline
   func enter(_ storeRun: StoreRun) -> StoreOutcome? {
     // If it was added to a queue before it was claimed, the queue may have run it.
-    if let outcome = join(storeRun) { return outcome }
+    if let outcome = withState({ $0.join(storeRun) }) { return outcome }
     storeRun.started(self)
     do {
       guard try isReady(for: storeRun, orElse: { storeRun.becameReady() }) else { return nil }
@@ -69,10 +53,10 @@ extension ActionOperation: StoreOperation {
     case .returning(let block):
       return (outcome { try block(action, store) }, true)
     case .reducing(let reducer):
-      let (owner, action) = (withState(\.commitOwner), self.action)
+      let storeRun = withState(\.storeRun)
       return (
         outcome {
-          try store.commit(for: owner, action: action, by: reducer) {
+          try store.commit(for: storeRun, action: action, by: reducer) {
             try reducer.reduce(into: &$0, action: action)
           }
         }, true
@@ -96,14 +80,13 @@ extension ActionOperation: StoreOperation {
   }
 
   /// Calls a block that ends the operation through its `RunningOperation`.
-  @inlinable
-  func control(
+  private func control(
     _ block: (RunningOperation<Model, Action>, Action, Store<Model, Action>) throws -> Void
   ) {
     // Until the error is noted, since the last release ends the operation as abandoned.
     withExtendedLifetime(RunningOperation(self)) { running in
       do {
-        try block(running, actionAddress.pointee, presentStore.unsafelyUnwrapped)
+        try block(running, action, store)
       } catch {
         finish(throwing: error)
       }

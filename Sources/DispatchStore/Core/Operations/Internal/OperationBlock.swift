@@ -16,7 +16,6 @@ enum OperationBlock<Model: Sendable, Action: ActionType> {
   case reducing(Reducer<Model, Action>)
 
   /// Whether the block runs in a task.
-  @inlinable
   var isSuspending: Bool {
     switch self {
     case .suspending, .replying: true

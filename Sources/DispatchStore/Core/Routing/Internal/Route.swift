@@ -287,10 +287,7 @@ final class Route: @unchecked Sendable {
       run.pointee.captureTaskLocals(on: thread)
       return calls.apply(action, store)
     case .operation:
-      if calls.storage.holdsBack(run) { return .leftToRound }
-      run.pointee.captureTaskLocals(on: thread)
-      let record = run.pointee.makeRecord(on: thread)
-      return calls.answer(action, store, record, thread)
+      return .leftToRound
     }
   }
 

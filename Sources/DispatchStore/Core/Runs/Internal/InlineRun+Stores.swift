@@ -74,8 +74,10 @@ extension InlineRun.Address {
   /// Whether all stores are left to a round.
   private func needsRound(for route: Route) -> Bool {
     let isAtomic = pointee.record?._withUnsafeGuaranteedRef { $0.isAtomic(along: route) }
+    // A limit knows whether one reduction has started, and leaves everything else to a round.
     return isAtomic ?? route.isAtomic || route.endGate != nil || pointee.hasReplies
-      || pointee.needsConcurrency || route.count > 1 && pointee.mayEndEarly
+      || pointee.needsConcurrency
+      || (route.count > 1 || !route.areReductions) && pointee.mayEndEarly
   }
 
   /// Runs store after store, as long as each finishes at once.

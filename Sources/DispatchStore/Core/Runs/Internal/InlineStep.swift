@@ -1,14 +1,12 @@
-/// The progress of one store in an inline run.
+/// The answer of one store to an action.
 @usableFromInline
 enum InlineStep {
   case finished
   /// The store ended with another outcome.
   indirect case ended(StoreOutcome)
-  /// The operation was claimed; a round is to run it.
+  /// The operation was claimed; the round is to run it.
   case unfinished(any StoreOperation)
-  /// The operation has been started, and ends later.
-  case running(any StoreOperation)
-  /// The store has not begun: its earlier changes must be delivered first, or it is gone.
+  /// The store has not begun: it answers by an operation, its earlier changes must be delivered first, or it is gone.
   case leftToRound
 
   /// The outcome, if the part has ended.
@@ -16,7 +14,7 @@ enum InlineStep {
     switch self {
     case .finished: .finished
     case .ended(let outcome): outcome
-    case .unfinished, .running, .leftToRound: nil
+    case .unfinished, .leftToRound: nil
     }
   }
 
@@ -29,16 +27,15 @@ enum InlineStep {
 struct InlineRemainder {
   /// The store index before which all stores have finished.
   let index: Int
-  /// The step of the store at that index, if it has begun.
-  let begun: InlineStep?
+  /// The outcome of the store at that index, if it has begun.
+  let begun: StoreOutcome?
   /// The time at which it has begun, if hooks get it.
   let startedAt: Int64?
   /// The store index that has begun; nil if none has.
   var begunIndex: Int? { begun == nil ? nil : index }
 
   init(index: Int, begun: InlineStep?, startedAt: Int64? = nil) {
-    (self.index, self.startedAt) = (index, startedAt)
-    if case .leftToRound? = begun { self.begun = nil } else { self.begun = begun }
+    (self.index, self.begun, self.startedAt) = (index, begun?.outcome, startedAt)
   }
 
   /// All stores, none of which has begun.

@@ -104,9 +104,8 @@ final class Round: @unchecked Sendable {
   func begin(after remainder: InlineRemainder, _ begun: StoreRun?) -> Bool {
     let others = state.withLock { $0.first }
     if let gate = route.endGate, !isCancelled, holdBack(at: gate, others) { return false }
-    guard let step = remainder.begun, let begun else { return start(others) }
+    guard let outcome = remainder.begun, let begun else { return start(others) }
     begun.startedAt = remainder.startedAt
-    let outcome = step.outcome ?? dispatch.perform(begun) { begun.goOn(after: step) }
     let (next, isClosed) = follow(
       begun, state.withLock { $0.entries[begun.index].startReturned(outcome) })
     return isClosed || start(next.isEmpty ? others : (others + next).sorted())

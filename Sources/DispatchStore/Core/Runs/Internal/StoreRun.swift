@@ -60,21 +60,10 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   /// Takes the action to the store, as far as this thread can; the outcome, if it has one at once.
   func start(on thread: ThreadState) -> StoreOutcome? {
-    goOn(after: entry.answer(action, on: thread))
-  }
-
-  /// Continues with the store's answer, to this run or to an inline run.
-  func goOn(after step: InlineStep) -> StoreOutcome? {
-    switch step {
-    case .finished, .ended, .leftToRound: return step.outcome
-    case .unfinished(let operation):
-      self.operation = operation
-      return operation.enter(self)
-    case .running(let operation):
-      // The round first: until it knows the operation, a cancellation reaches the operation through its dispatch.
-      started(operation)
-      return operation.join(self)
-    }
+    let step = entry.answer(action, on: thread)
+    guard case .unfinished(let operation) = step else { return step.outcome }
+    self.operation = operation
+    return operation.enter(self)
   }
 
   /// Runs the operation, all of whose dependencies have finished.

@@ -27,6 +27,19 @@ extension Store {
     return try commitObserved(for: owner(), action: action(), by: reducer, on: thread, body)
   }
 
+  /// Calls `reduce(into:action:)`, as one commit of which observers are notified.
+  @inlinable
+  func reduceObserved(_ action: Action, on thread: ThreadState) -> InlineStep {
+    do {
+      try commitObserved(for: nil, action: action, by: reducer, on: thread) { model in
+        try reducer.reduce(into: &model, action: action)
+      }
+      return .finished
+    } catch {
+      return .ended(StoreOutcome(thrown: error))
+    }
+  }
+
   /// Changes the model of a store that may be observed, then notifies the observers.
   ///
   /// Inlinable, so that it is specialised for the store's types.

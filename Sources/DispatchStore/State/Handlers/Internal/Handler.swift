@@ -26,13 +26,11 @@ class Handler<Model: Sendable>: @unchecked Sendable {
   func operation(
     for action: HandledAction, in store: HandlerStore<Model>
   ) -> ActionOperation<Model, HandledAction> {
-    .make(action, store, .reducing(store.reducer), isOfLibrary: true)
+    ActionOperation(action, store, .reducing(store.reducer), isOfLibrary: true)
   }
 
   /// Makes the calls of a store for actions of the handler's type: those that its `answer` needs.
-  func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls {
-    fatalError("Handler is abstract.")
-  }
+  func makeCalls(of store: HandlerStore<Model>) -> ReducerCalls { ReducerCalls(on: store.storage) }
 
   func responds(to type: any ActionType.Type) -> Bool { fatalError("Handler is abstract.") }
 
