@@ -110,26 +110,25 @@ extension Dispatcher {
   /// - Returns: Whether it was registered here.
   @discardableResult
   public func unregister(store: AnyStore) -> Bool {
-    let (entry, present) = changeRegistry(.unregister) {
-      registry -> (StoreEntry?, (any StoreType)?) in
-      let present = registry.entry(store.identifier)?.store
-      return (present === store ? registry.remove(store.identifier) : nil, present)
-    }
-    // Released outside the lock: another store that is held weakly may have no other owner by now.
-    withExtendedLifetime(present) {}
-    return entry != nil
+    remove(store.identifier) { $0 === store }.entry != nil
   }
 
   /// Unregisters the store with this identifier, and returns it.
   @discardableResult
   public func unregister(storeIdentifier: String) -> AnyStore? {
-    let (entry, present) = changeRegistry(.unregister) { registry -> (StoreEntry?, AnyStore?) in
-      let present = registry.entry(storeIdentifier)?.store
-      return (registry.remove(storeIdentifier), present)
+    remove(storeIdentifier) { _ in true }.store
+  }
+
+  /// Removes the entry of an identifier, if a condition holds for its store.
+  ///
+  /// Also returns the store, to be released outside of the lock: one that is held weakly may have no other owner by now.
+  private func remove(
+    _ identifier: String, if condition: (AnyStore?) -> Bool
+  ) -> (entry: StoreEntry?, store: AnyStore?) {
+    changeRegistry(.unregister) { registry -> (StoreEntry?, AnyStore?) in
+      let store = registry.entry(identifier)?.store
+      return (condition(store) ? registry.remove(identifier) : nil, store)
     }
-    // Released outside the lock, as above.
-    withExtendedLifetime(entry) {}
-    return present
   }
 
   /// Unregisters all stores of a type, and returns them, in order of registration.
@@ -142,7 +141,7 @@ extension Dispatcher {
       let present = registry.stores
       return (registry.removeAll { $0 is TypedStoreEntry<Model, Action> }, present)
     }
-    // Released outside the lock, as above.
+    // Released outside the lock, too.
     return withExtendedLifetime(present) {
       entries.compactMap { $0.store as? Store<Model, Action> }
     }
@@ -239,51 +238,37 @@ extension Dispatcher {
     if isPlanted(.lateCopy), let copy = copyLate(key, type, on: thread) { return copy }
     var isNews = false
     var evicted: RouteCache.Evicted?
-    let found = registry.withLock { registry -> FoundRoute in
-      let acceptance = registry.presentAcceptance
-      if acceptance == .ended, !isAccepted { return .refused(registry.generation) }
+    let (found, chain, generation, acceptance) = registry.withLock {
+      registry -> (Unmanaged<Route>?, MiddlewareChain, DispatchGeneration, Acceptance) in
+      let (chain, acceptance) = (registry.chain, registry.presentAcceptance)
+      if acceptance == .ended, !isAccepted { return (nil, chain, registry.generation, acceptance) }
       guard let shared = registry.route(for: key, type) else {
-        return .unknown(registry.chain, registry.useGeneration(), acceptance)
+        return (nil, chain, registry.useGeneration(), acceptance)
       }
-      if acceptance != .open {
-        return .ifInside(shared.use(), registry.generation)
-      }
+      if acceptance != .open { return (shared.use(), chain, registry.generation, acceptance) }
       isNews =
         shared.route.isUnanswered && type != WorkAcceptance.self
         && shared.route.chain.followers.isEmpty && registry.noteUnanswered(type)
       thread.fields.pointee.turn &+= 1
       let route: Unmanaged<Route>
       (route, evicted) = thread.routeCache.take(shared, turn: thread.fields.pointee.turn)
-      return .accepted(route)
+      return (route, chain, registry.generation, acceptance)
     }
     evicted?.retire()
     if isNews { reportNoResponder(to: type, key.storeIdentifier) }
-    switch found {
-    case .accepted(let route):
-      return route
-    case .ifInside(let route, let generation):
-      // After the use began: work inside a dispatch under way can't be the last of its generation.
-      if isAccepted || DispatchContext.isInside(of: number, on: thread) { return route }
-      route._withUnsafeGuaranteedRef { $0.end() }
-      return ending(with: refusal, in: generation)
-    case .refused(let generation):
-      return ending(with: refusal, in: generation)
-    case .unknown(let chain, let generation, let acceptance):
-      let isRefused =
-        acceptance == .closed && !isAccepted && !DispatchContext.isInside(of: number, on: thread)
-      if isRefused { return ending(with: refusal, in: generation) }
-      return ending(with: unknownStore(key.storeIdentifier!), chain, in: generation)
+    if isAccepted || accepts(acceptance, on: thread) {
+      return found ?? ending(with: unknownStore(key.storeIdentifier!), chain, in: generation)
     }
+    if let found { found._withUnsafeGuaranteedRef { $0.end() } }
+    return ending(with: refusal, in: generation)
   }
 
-  /// The result of a lookup in the registry.
-  private enum FoundRoute {
-    case accepted(Unmanaged<Route>)
-    /// Accepted if it was before, or if work under way dispatches.
-    case ifInside(Unmanaged<Route>, DispatchGeneration)
-    case refused(DispatchGeneration)
-    /// No store has the identifier.
-    case unknown(MiddlewareChain, DispatchGeneration, Acceptance)
+  /// Whether a dispatch that this thread makes is accepted.
+  ///
+  /// Asked after the use of a route began: work inside a dispatch under way can't be the last of its generation.
+  private func accepts(_ acceptance: Acceptance, on thread: ThreadState) -> Bool {
+    acceptance == .open
+      || acceptance == .closed && DispatchContext.isInside(of: number, on: thread)
   }
 
   /// Returns a route for one dispatch alone, which ends with an error.
@@ -374,11 +359,9 @@ extension Dispatcher {
     let (chain, generation, acceptance) = registry.withLock { registry in
       (registry.chain(for: type), registry.useGeneration(), registry.presentAcceptance)
     }
-    // After the use began: work inside a dispatch under way can't be the last of its generation.
-    let isAccepted =
-      isPartOfPause || acceptance == .open
-      || acceptance == .closed && DispatchContext.isInside(of: number, on: thread)
-    if !isAccepted { return ending(with: refusal, in: generation) }
+    guard isPartOfPause || accepts(acceptance, on: thread) else {
+      return ending(with: refusal, in: generation)
+    }
     let route = Route(
       entries, chain: isPartOfPause ? MiddlewareChain() : chain, isAtomic: true, in: generation)
     route.retire(after: 1)
