@@ -133,10 +133,10 @@ struct ThreadState {
     return fields.pointee.unchangedBy
   }
 
-  /// Whether the reducer that the library called in the current section has reported no change.
+  /// Whether the reducer that the library called in the current section, if it did, has reported no change.
   @usableFromInline
-  func isUnchanged(by reducer: ObjectIdentifier) -> Bool {
-    hasSectionNotes && fields.pointee.unchangedBy == reducer
+  func isUnchanged(by reducer: ObjectIdentifier?) -> Bool {
+    hasSectionNotes && reducer != nil && fields.pointee.unchangedBy == reducer
   }
 
   /// Calls a closure once the current exclusive section has been left, before the observers of its commit.

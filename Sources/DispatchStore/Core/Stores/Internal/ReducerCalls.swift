@@ -54,7 +54,7 @@ final class ReducerCalls: Sendable {
       on: storage,
       reduce: { action, thread in
         guard storage.lockIfUnobserved(on: thread) else { return nil }
-        defer { storage.unlockReduced(by: ObjectIdentifier(reducer), on: thread) }
+        defer { storage.unlockCommitted(by: ObjectIdentifier(reducer), on: thread) }
         do {
           try reducer.reduce(
             into: &storage.model.pointee,

@@ -15,13 +15,7 @@ extension Store {
   ) throws(Failure) -> Value {
     let thread = present ?? .here(storage)
     if storage.lockIfUnobserved(on: thread) {
-      defer {
-        if let reducer {
-          storage.unlockReduced(by: ObjectIdentifier(reducer), on: thread)
-        } else {
-          storage.unlockCommitted(on: thread)
-        }
-      }
+      defer { storage.unlockCommitted(by: reducer.map { ObjectIdentifier($0) }, on: thread) }
       return try body(&storage.model.pointee)
     }
     return try commitObserved(for: owner(), action: action(), by: reducer, on: thread, body)

@@ -138,20 +138,9 @@ class StoreStorage: @unchecked Sendable {
     return true
   }
 
-  /// Ends the exclusive section as a commit.
+  /// Ends the exclusive section as a commit, unless the reducer that was called has declared that it changed nothing.
   @usableFromInline
-  final func unlockCommitted(on thread: ThreadState) {
-    if thread.hasSectionNotes { return unlockWithNotes(isCommit: true, on: thread) }
-    version &+= 1
-    thread.exclusive = nil
-    lock.unlock()
-    yieldPoint(.goOn, on: thread, identifier)
-  }
-
-  /// Ends the exclusive section after a reduction: as a commit, unless the reducer has declared that it changed
-  /// nothing.
-  @usableFromInline
-  final func unlockReduced(by reducer: ObjectIdentifier, on thread: ThreadState) {
+  final func unlockCommitted(by reducer: ObjectIdentifier?, on thread: ThreadState) {
     if thread.hasSectionNotes {
       return unlockWithNotes(isCommit: !thread.isUnchanged(by: reducer), on: thread)
     }

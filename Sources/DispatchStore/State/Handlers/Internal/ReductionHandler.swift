@@ -33,7 +33,7 @@ final class ReductionHandler<Model: Sendable, Action: ActionType>: TypedHandler<
       makeReduce: { storage in
         { action, thread in
           guard storage.lockIfUnobserved(on: thread) else { return nil }
-          defer { storage.unlockReduced(by: ObjectIdentifier(storage), on: thread) }
+          defer { storage.unlockCommitted(by: ObjectIdentifier(storage), on: thread) }
           do {
             try body(
               &storage.model.pointee, action.assumingMemoryBound(to: Action.self).pointee)

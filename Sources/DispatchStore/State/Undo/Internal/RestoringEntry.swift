@@ -31,7 +31,7 @@ final class RestoringEntry<Model: Sendable, Action: ActionType>: TypedStoreEntry
           reduce: { _, thread in
             guard storage.lockIfUnobserved(on: thread) else { return nil }
             if !change(storage.model) { thread.noteUnchanged(by: none) }
-            storage.unlockReduced(by: none, on: thread)
+            storage.unlockCommitted(by: none, on: thread)
             return .finished
           })
       })
