@@ -9,16 +9,15 @@ extension Store {
   @discardableResult
   @inlinable
   func commit<Value, Failure: Error>(
-    for owner: @autoclosure () -> (any CommitOwner)?, action: @autoclosure () -> Action?,
-    by reducer: Reducer<Model, Action>? = nil, on present: ThreadState? = nil,
-    _ body: (inout Model) throws(Failure) -> Value
+    for owner: (any CommitOwner)?, action: @autoclosure () -> Action?,
+    by reducer: Reducer<Model, Action>? = nil, _ body: (inout Model) throws(Failure) -> Value
   ) throws(Failure) -> Value {
-    let thread = present ?? .here(storage)
+    let thread = ThreadState.here(storage)
     if storage.lockIfUnobserved(on: thread) {
       defer { storage.unlockCommitted(by: reducer.map { ObjectIdentifier($0) }, on: thread) }
       return try body(&storage.model.pointee)
     }
-    return try commitObserved(for: owner(), action: action(), by: reducer, on: thread, body)
+    return try commitObserved(for: owner, action: action(), by: reducer, on: thread, body)
   }
 
   /// Calls `reduce(into:action:)`, as one commit of which observers are notified.
