@@ -34,7 +34,7 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
     if let world {
       world.run(.job) { self.runBesideTasks(job) }
     } else {
-      JobInbox.ofProcess.push(job, for: self, on: .current)
+      JobInbox.ofProcess.push(job, for: self)
     }
   }
 
