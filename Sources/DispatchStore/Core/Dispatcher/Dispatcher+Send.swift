@@ -46,16 +46,8 @@ extension Dispatcher {
     fileID: StaticString = #fileID, line: UInt = #line
   ) async -> DispatchResult {
     await send(
-      any: action, to: storeIdentifier, mode.mode, options, completion.map(Completion.withResult),
+      action, to: storeIdentifier, mode.mode, options, completion.map(Completion.withResult),
       CallSite(fileID, line))
-  }
-
-  /// Opens the action.
-  nonisolated(nonsending) func send<Action: ActionType>(
-    any action: Action, to storeIdentifier: String?, _ mode: Mode, _ options: DispatchOptions,
-    _ completion: Completion?, _ callSite: CallSite
-  ) async -> DispatchResult {
-    await send(action, to: storeIdentifier, mode, options, completion, callSite)
   }
 }
 
@@ -167,26 +159,17 @@ extension Dispatcher {
     _ options: DispatchOptions, _ completion: Completion?, _ callSite: CallSite,
     until deadline: Deadline?, on isolation: isolated (any Actor)?
   ) async -> DispatchResult {
-    let left: DispatchOptions
-    do {
-      left = try self.options(options, until: deadline, at: callSite)
-    } catch {
-      return refuseSend(
-        of: type(of: action), to: storeIdentifier, with: error, completion, callSite)
-    }
-    return await send(action, to: storeIdentifier, mode, left, completion, callSite)
-  }
-
-  /// Returns the options of a task that has waited, with the time that is left for the dispatch.
-  private func options(
-    _ options: DispatchOptions, until deadline: Deadline?, at callSite: CallSite
-  ) throws(DispatchError) -> DispatchOptions {
-    guard let deadline else { return options }
     var options = options
-    let left = deadline.time - clock.nanoseconds
-    if left <= 0 { throw .timedOut(callSite, after: deadline.duration) }
-    (options.timeLimit, options.timeSpent) = (deadline.nanoseconds, deadline.nanoseconds - left)
-    return options
+    if let deadline {
+      let left = deadline.time - clock.nanoseconds
+      if left <= 0 {
+        return refuseSend(
+          of: type(of: action), to: storeIdentifier,
+          with: DispatchError.timedOut(callSite, after: deadline.duration), completion, callSite)
+      }
+      (options.timeLimit, options.timeSpent) = (deadline.nanoseconds, deadline.nanoseconds - left)
+    }
+    return await send(action, to: storeIdentifier, mode, options, completion, callSite)
   }
 }
 
