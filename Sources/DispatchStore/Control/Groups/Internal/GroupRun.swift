@@ -10,7 +10,7 @@ final class GroupRun: Sendable {
   init(_ group: ActionGroup, _ call: GroupCall, _ report: GroupProgress.Report?) {
     guarded = Locked(GroupWaits(call))
     progress = GroupProgress(of: group, report)
-    continuations = call.dispatcher.continuations
+    continuations = call.dispatcher.pool.continuations
   }
 
   /// Begins the group on the calling thread, and follows it until a step has to end elsewhere.

@@ -169,7 +169,9 @@ final class ConcurrentPool: Scheduler, @unchecked Sendable {
   var continuations: Continuations? { followed.load() }
 
   /// Follows what goes on by itself from now on.
-  func followContinuations() -> Continuations { followed.storeIfNil(Continuations()) }
+  func follow(_ continuations: Continuations) -> Continuations {
+    followed.storeIfNil(continuations)
+  }
 
   /// Returns a closure that counts as going on until it has returned, if that is followed.
   func goingOn(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {

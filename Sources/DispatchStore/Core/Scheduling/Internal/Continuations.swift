@@ -2,7 +2,8 @@
 ///
 /// Hooks tell a test of dispatches. Continuations tell it of the work between dispatches, when none may be in flight.
 /// Only a dispatcher that is followed has them. They know only the work that has begun since.
-final class Continuations: Sendable {
+class Continuations: @unchecked Sendable {
+  // because it has only a constant
   private let state = Locked(State())
 
   private struct State {
@@ -10,12 +11,6 @@ final class Continuations: Sendable {
     var count = 0
     /// The dispatches whose ends continue something: a group, or a closure that awaits the end.
     var ends: [DispatchID: End] = [:]
-    /// For each dispatch whose hooks know of its end, the number of effects that have not been told.
-    var untold: [DispatchID: Int] = [:]
-    /// The number of runs of durable effects that wait until their causes are saved, and are in no line before.
-    var unsavedCount = 0
-    /// The failures of effects that only a warning has told of.
-    var failures: [String] = []
     var waiters: [@Sendable () -> Void] = []
     var changeCount = 0
   }
@@ -63,43 +58,6 @@ final class Continuations: Sendable {
   /// Notes that something has changed that is known elsewhere, such as a run of an effect that has come to rest.
   func changed() { change { _ in } }
 
-  // MARK: Effects
-
-  /// Notes the effects that follow a dispatch, before its end is known.
-  ///
-  /// May be called several times for one dispatch, before its effects are told.
-  func willTell(_ count: Int, of id: DispatchID) {
-    if count > 0 { change { $0.untold[id] = count } }
-  }
-
-  /// Notes that an effect has been told, and that its run is in its line, or waits until its cause is saved.
-  func hasTold(of id: DispatchID) {
-    change { state in
-      guard let count = state.untold[id] else { return }
-      state.untold[id] = count > 1 ? count - 1 : nil
-    }
-  }
-
-  /// Notes that a run waits until its cause is saved.
-  func willBeSaved() { change { $0.unsavedCount += 1 } }
-
-  /// Notes that the run has entered its line, or has ended since saving has failed.
-  func wasSaved() { change { $0.unsavedCount -= 1 } }
-
-  /// Notes that an effect has failed for good, and that nothing handles that.
-  func hasFailed(_ text: String) { change { $0.failures.append(text) } }
-
-  /// Takes the failures of effects so far.
-  func takeFailures() -> [String] {
-    state.withLock { state in
-      defer { state.failures = [] }
-      return state.failures
-    }
-  }
-
-  /// Makes the record of a run's sleeps, each of which is a change.
-  func makeSleeps() -> VirtualSleeps { VirtualSleeps { self.changed() } }
-
   // MARK: Questions
 
   /// Whether anything goes on, but for effects.
@@ -110,9 +68,8 @@ final class Continuations: Sendable {
     return count > 0 || !awaited.allSatisfy(\.awaitsDelay)
   }
 
-  /// Whether a run is about to enter its line: an effect is about to be told of the end of a dispatch, or what has caused
-  /// the run is not saved.
-  var isAnyRunAhead: Bool { state.withLock { !$0.untold.isEmpty || $0.unsavedCount > 0 } }
+  /// Whether a run of an effect is about to enter its line.
+  var isAnyRunAhead: Bool { false }
 
   /// The number of changes so far.
   var changeCount: Int { state.withLock(\.changeCount) }
