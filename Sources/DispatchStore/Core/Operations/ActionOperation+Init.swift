@@ -42,7 +42,7 @@ extension ActionOperation {
   ) {
     self.init(
       action, store,
-      .replying(isolation: block.isolation) {
+      .suspending(isolation: block.isolation) {
         ReplyRecord.note(try await block($0, $1), of: $1.identifier)
       })
   }
@@ -66,6 +66,7 @@ extension ActionOperation where Action.Reply == Void {
       @escaping @isolated(any) @Sendable (_ action: Action, _ store: Store<Model, Action>)
       async throws -> Void
   ) {
-    self.init(action, store, .suspending(block))
+    self.init(
+      action, store, .suspending(isolation: block.isolation) { try await block($0, $1) })
   }
 }

@@ -51,31 +51,15 @@ extension ActionOperation: StoreOperation {
       control(block)
       return (nil, true)
     case .returning(let block):
-      return (outcome { try block(action, store) }, true)
-    case .reducing(let reducer):
-      let storeRun = withState(\.storeRun)
-      return (
-        outcome {
-          try store.commit(for: storeRun, action: action, by: reducer) {
-            try reducer.reduce(into: &$0, action: action)
-          }
-        }, true
-      )
-    case .suspending(let block):
-      runTask(block, block.isolation)
-      return (nil, false)
-    case .replying(let isolation, let block):
+      do {
+        try block(action, store)
+        return (.finished, true)
+      } catch {
+        return (StoreOutcome(thrown: error), true)
+      }
+    case .suspending(let isolation, let block):
       runTask(block, isolation)
       return (nil, false)
-    }
-  }
-
-  private func outcome(of block: () throws -> Void) -> StoreOutcome {
-    do {
-      try block()
-      return .finished
-    } catch {
-      return StoreOutcome(thrown: error)
     }
   }
 
@@ -94,9 +78,7 @@ extension ActionOperation: StoreOperation {
   }
 
   private func runTask(
-    _ block:
-      @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
-    _ isolation: (any Actor)?
+    _ block: @escaping OperationBlock<Model, Action>.Suspending, _ isolation: (any Actor)?
   ) {
     let storeRun = withState(\.storeRun)
     if isolation === MainActor.shared, storeRun?.holdsUpMainQueue == true {
@@ -133,9 +115,8 @@ extension ActionOperation: StoreOperation {
 
   @concurrent
   private func run(
-    _ block:
-      @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
-    in context: TaskContext?, binding bound: CapturedTaskLocal?
+    _ block: @escaping OperationBlock<Model, Action>.Suspending, in context: TaskContext?,
+    binding bound: CapturedTaskLocal?
   ) async {
     guard let bound else { return await run(block, in: context) }
     await bound.bindInTask { await self.run(block, in: context) }
@@ -143,9 +124,7 @@ extension ActionOperation: StoreOperation {
 
   @concurrent
   private func run(
-    _ block:
-      @escaping @isolated(any) @Sendable (Action, Store<Model, Action>) async throws -> Void,
-    in context: TaskContext?
+    _ block: @escaping OperationBlock<Model, Action>.Suspending, in context: TaskContext?
   ) async {
     await DispatchContext.$inTask.withValue(context) {
       context?.begin()

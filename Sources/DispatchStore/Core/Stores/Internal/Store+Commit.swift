@@ -20,6 +20,13 @@ extension Store {
     return try commitObserved(for: owner, action: action(), by: reducer, on: thread, body)
   }
 
+  /// Calls a reducer's `reduce(into:action:)`, as one commit.
+  func reduce(_ action: Action, by reducer: Reducer<Model, Action>) throws {
+    try commit(for: nil, action: action, by: reducer) {
+      try reducer.reduce(into: &$0, action: action)
+    }
+  }
+
   /// Calls `reduce(into:action:)`, as one commit of which observers are notified.
   @inlinable
   func reduceObserved(_ action: Action, on thread: ThreadState) -> InlineStep {

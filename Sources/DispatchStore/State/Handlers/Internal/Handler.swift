@@ -26,7 +26,8 @@ class Handler<Model: Sendable>: @unchecked Sendable {
   func operation(
     for action: HandledAction, in store: HandlerStore<Model>
   ) -> ActionOperation<Model, HandledAction> {
-    ActionOperation(action, store, .reducing(store.reducer), isOfLibrary: true)
+    ActionOperation(
+      action, store, .returning { try $1.reduce($0, by: $1.reducer) }, isOfLibrary: true)
   }
 
   /// Makes the calls of a store for actions of the handler's type: those that its `answer` needs.

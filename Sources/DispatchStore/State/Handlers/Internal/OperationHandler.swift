@@ -25,7 +25,7 @@ final class OperationHandler<Model: Sendable, Action: ActionType>: TypedHandler<
     // Binds to the store late, because a weakly owned store may be gone before it runs.
     ActionOperation(
       action, store,
-      .replying(isolation: isolation) { [body] in
+      .suspending(isolation: isolation) { [body] in
         try await body(.whole(of: $1))($0.base as! Action, $1.homeOfRun)
       }, isOfLibrary: true)
   }
