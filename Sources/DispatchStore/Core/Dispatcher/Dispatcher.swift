@@ -46,20 +46,15 @@ public final class Dispatcher: Sendable {
     let call: @Sendable (DispatchWarning) -> Void
   }
 
-  /// Makes a dispatcher whose dispatches run in a simulated world.
-  package convenience init(
-    name: String, queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
-    carrying taskLocals: [CarriedTaskLocal] = [], in world: (any SimulatedWorld)?
-  ) {
-    self.init(
-      name: name, queue: queue, clock: clock, carrying: taskLocals, in: world, by: nil)
-  }
-
-  /// Makes a dispatcher that controls its dispatches by `admission`, besides their own options.
-  init(
+  /// Makes a dispatcher.
+  ///
+  /// - Parameters:
+  ///   - world: The simulated world in which its dispatches run.
+  ///   - admission: Controls its dispatches, besides their own options.
+  package init(
     name: String, queue: OperationQueue? = nil, clock: (any Clock<Duration>)? = nil,
     carrying taskLocals: [CarriedTaskLocal] = [], in world: (any SimulatedWorld)?,
-    by admission: DefaultAdmission?
+    by admission: DefaultAdmission? = nil
   ) {
     self.name = name
     defaultAdmission = admission

@@ -132,7 +132,7 @@ enum SendAdmission {
 }
 
 /// Admission control for all dispatches of a dispatcher, besides their own options.
-class DefaultAdmission: @unchecked Sendable {
+package class DefaultAdmission: @unchecked Sendable {
   // because a subclass has only constants
   /// Whether it controls dispatches in `.sync`, too.
   var controlsSync: Bool { false }
