@@ -5,7 +5,7 @@ import Testing
 @Suite("Lane state: a search for a cycle", .timeLimit(.minutes(10)))
 struct LaneStateSearchTests {
   private func push(_ dispatch: Dispatch, to state: inout LaneState) {
-    state.noteHeldBack(dispatch, by: [], isGated: true)
+    state.noteHeldBack(dispatch)
     dispatch.makeDetails().withState { $0.wait(at: ClosedGate()) }
     dispatch.next = nil
     state.takeIn(Unmanaged.passRetained(dispatch))

@@ -254,9 +254,7 @@ extension Dispatcher {
     let hasPriority = dispatch.details?.priority != nil
     while true {
       if hasPriority { scheduler.expectPriority() }
-      if gateHoldsBack || !before.isEmpty {
-        scheduler.noteHeldBack(dispatch, by: before, isGated: gateHoldsBack)
-      }
+      if gateHoldsBack || !before.isEmpty { scheduler.noteHeldBack(dispatch) }
       if scheduler.schedule(dispatch, for: self) { break }
       scheduler = other()
     }

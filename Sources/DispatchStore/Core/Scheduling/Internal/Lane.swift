@@ -144,7 +144,7 @@ final class Lane: Scheduler, @unchecked Sendable {
         return false
       }
       if place.details?.priority != nil { state.expectPriority() }
-      state.noteHeldBack(place, by: [], isGated: true)
+      state.noteHeldBack(place)
       if place !== dispatch { state.add(place, of: dispatch) }
       let push = former.pushing(.passRetained(place)).unsafelyUnwrapped
       place.next = former.top
@@ -301,8 +301,8 @@ final class Lane: Scheduler, @unchecked Sendable {
     MainQueue.run(in: pool.world) { executor.run(job) }
   }
 
-  override func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
-    state.withLock { $0.noteHeldBack(dispatch, by: before, isGated: isGated) }
+  override func noteHeldBack(_ dispatch: Dispatch) {
+    state.withLock { $0.noteHeldBack(dispatch) }
   }
 
   override func turns(of dispatch: Dispatch) -> [(lane: Lane, entry: Dispatch)] {

@@ -184,17 +184,18 @@ struct LaneState {
 
   var hasInbox: Bool { !isEmpty }
 
-  mutating func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
-    makeExtras().noteHeldBack(dispatch, by: before, isGated: isGated)
-  }
+  mutating func noteHeldBack(_ dispatch: Dispatch) { makeExtras().heldBack.insert(dispatch) }
 
   /// Returns the dispatches that may precede a dispatch; nothing precedes the holder.
   func precedence(of dispatch: Dispatch) -> LanePrecedence {
     if isHolder(dispatch) { return LanePrecedence() }
-    return LanePrecedence(
-      holder: ownerOfHolder,
-      awaited: extras?.awaited.present ?? [],
-      gated: extras?.gated.present.filter(\.isGated).map(owner) ?? [])
+    var precedence = LanePrecedence(holder: ownerOfHolder)
+    for other in extras?.heldBack.present ?? [] {
+      let (before, gateHoldsBack) = other.obstacles
+      precedence.awaited += before.filter { !$0.hasEnded }
+      if gateHoldsBack { precedence.gated.append(owner(of: other)) }
+    }
+    return precedence
   }
 
   /// Returns the holder, and the held-back dispatches in the inbox that came before a dispatch.
@@ -264,20 +265,10 @@ private final class LaneExtras {
   var prioritized = PriorityInbox()
   /// The dispatches that waited for others when they were pushed, or had gates.
   var heldBack = WeakDispatches()
-  /// The dispatches for which they waited.
-  var awaited = WeakDispatches()
-  /// The held-back dispatches that have gates.
-  var gated = WeakDispatches()
   /// Dispatches that a blocked cooperative-pool thread waits for; later dispatches may not overtake them.
   var beforeTasks = WeakDispatches()
   /// The dispatches of the places here, by place, until they leave.
   var owners: [ObjectIdentifier: Dispatch] = [:]
-
-  func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
-    heldBack.insert(dispatch)
-    if isGated { gated.insert(dispatch) }
-    for dispatch in before { awaited.insert(dispatch) }
-  }
 
   /// Appends the dispatches of a list, and empties it.
   func append(_ dispatches: inout DispatchFIFO) {

@@ -114,9 +114,7 @@ class Scheduler: @unchecked Sendable {
   func turns(of dispatch: Dispatch) -> [(lane: Lane, entry: Dispatch)] { [] }
 
   /// Notes that a dispatch that waits for these, or is to pass a gate, is about to be scheduled.
-  func noteHeldBack(_ dispatch: Dispatch, by before: [Dispatch], isGated: Bool) {
-    inner?.noteHeldBack(dispatch, by: before, isGated: isGated)
-  }
+  func noteHeldBack(_ dispatch: Dispatch) { inner?.noteHeldBack(dispatch) }
 
   /// Whether dispatches wait for the one that has started.
   var hasWaitingDispatches: Bool { inner?.hasWaitingDispatches ?? false }
