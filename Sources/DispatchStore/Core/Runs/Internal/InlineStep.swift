@@ -17,10 +17,6 @@ enum InlineStep {
     case .unfinished, .leftToRound: nil
     }
   }
-
-  init(_ outcome: StoreOutcome) {
-    self = outcome.isFinished ? .finished : .ended(outcome)
-  }
 }
 
 /// The point at which an inline run stops and a round takes over.
