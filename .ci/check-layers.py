@@ -27,7 +27,7 @@ Control/Keys: Rows
 Control/Lifecycle: Groups
 Control/Limits: Options
 Control/Options: Delays Keys Limits Pacing Schedule
-Control/Pacing: Options
+Control/Pacing: Delays Options
 Control/Schedule: Delays Keys Rows
 Control/Work: Effects Options Schedule
 Core/Atomic: Base Middleware Observers Results Routing Runs Stores
