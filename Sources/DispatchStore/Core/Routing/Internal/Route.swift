@@ -255,39 +255,24 @@ final class Route: @unchecked Sendable {
 
   /// Passes an action to the store at an index on this thread; if the store can end at once, its part ends.
   ///
-  /// If the store was held weakly and is gone, or its changes are left to its notifier, a round takes it up.
+  /// Leaves to a round: an operation, a store that is held weakly, and one whose changes are left to its notifier.
   ///
   /// - Parameter run: The inline run, which makes a record if the store needs one.
   func answer(
     _ action: UnsafeRawPointer, at index: Int, in run: InlineRun.Address, on thread: ThreadState
   ) -> InlineStep {
     let target = targets[index]
-    if let calls = target.calls, let store = target.store {
-      return calls._withUnsafeGuaranteedRef { calls in
-        store._withUnsafeGuaranteedRef { store in
-          Self.answer(action, by: calls, store, target.kind, in: run, on: thread)
-        }
-      }
-    }
-    guard let (calls, store) = entries[index].target else { return .leftToRound }
-    return Self.answer(action, by: calls, store, target.kind, in: run, on: thread)
-  }
-
-  private static func answer(
-    _ action: UnsafeRawPointer, by calls: ReducerCalls, _ store: AnyObject, _ kind: ReducerAnswer,
-    in run: InlineRun.Address, on thread: ThreadState
-  ) -> InlineStep {
-    switch kind {
-    case .reduction:
-      if let step = calls.reduce(action, thread) { return step }
-      if calls.storage.holdsBack(run) { return .leftToRound }
-      return calls.reduceObserved(action, store, thread)
-    case .application:
-      if calls.storage.holdsBack(run) { return .leftToRound }
-      run.pointee.captureTaskLocals(on: thread)
-      return calls.apply(action, store)
-    case .operation:
+    guard target.kind != .operation, let calls = target.calls, let store = target.store else {
       return .leftToRound
+    }
+    return calls._withUnsafeGuaranteedRef { calls in
+      store._withUnsafeGuaranteedRef { store -> InlineStep in
+        if target.kind == .reduction, let step = calls.reduce(action, thread) { return step }
+        if calls.storage.holdsBack(run) { return .leftToRound }
+        if target.kind == .reduction { return calls.reduceObserved(action, store, thread) }
+        run.pointee.captureTaskLocals(on: thread)
+        return calls.apply(action, store)
+      }
     }
   }
 

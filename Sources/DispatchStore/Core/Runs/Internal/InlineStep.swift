@@ -6,7 +6,7 @@ enum InlineStep {
   indirect case ended(StoreOutcome)
   /// The operation was claimed; the round is to run it.
   case unfinished(any StoreOperation)
-  /// The store has not begun: it answers by an operation, its earlier changes must be delivered first, or it is gone.
+  /// The store has not begun: it answers by an operation, is held weakly, or its earlier changes must be delivered first.
   case leftToRound
 
   /// The outcome, if the part has ended.
