@@ -28,10 +28,10 @@ final class Route: @unchecked Sendable {
   var hasFailedForAll: Bool { hasFailed && !mayChange }
   /// Whether the action's type is an `AtomicAction`.
   let isAtomic: Bool
-  /// Whether all stores answer by a reduction, also weakly owned ones.
-  let areReductions: Bool
+  /// Whether all stores only reduce, also those that run only if the dispatch's own route differs.
+  let onlyReduces: Bool
   /// Whether the stores run one after the other on the concurrent queue, too: none that may block delays another.
-  var isInlineConcurrently: Bool { areReductions || count < 2 }
+  var isInlineConcurrently: Bool { onlyReduces || count < 2 }
   /// Whether a store may block its thread, since it answers by more than a reduction.
   func mayBlock(at index: Int) -> Bool { entries[index].overrides.answer != .reduction }
   /// Whether no registered store responds.
@@ -41,10 +41,8 @@ final class Route: @unchecked Sendable {
   /// has a gate.
   var reductionCount: Int { Int(truncatingIfNeeded: plainCount) }
 
-  /// Whether all stores only reduce, also those that run only if the dispatch's own route differs.
-  let onlyReduces: Bool
   /// Whether an action with companions is atomic.
-  var isAtomicWithCompanions: Bool { areReductions && count > 0 }
+  var isAtomicWithCompanions: Bool { count > 0 && !entries.indices.contains(where: mayBlock) }
   /// The gate at which dispatches wait after their stores, until the stores' commits are saved; nil for most.
   ///
   /// Also that of stores that run only if the dispatch's own route differs.
@@ -157,7 +155,6 @@ final class Route: @unchecked Sendable {
     hasRefinements = waitFor == nil && registered.contains { $0.overrides.waitFor }
     hasWeakStores = registered.contains { $0.ownership == .weak }
     needsPreparation = failure != nil || hasRefinements || hasWeakStores || !chain.isEmpty
-    areReductions = entries.allSatisfy { $0.overrides.answer == .reduction }
     original = nil
     storeCount = UInt32(entries.count)
     targets = .allocate(capacity: entries.count)
@@ -187,7 +184,6 @@ final class Route: @unchecked Sendable {
     (hasFailed, isAtomic) = (route.hasFailed, route.isAtomic)
     needsPreparation = route.needsPreparation
     (hasRefinements, hasWeakStores) = (route.hasRefinements, route.hasWeakStores)
-    areReductions = route.areReductions
     (storeCount, plainCount) = (route.storeCount, route.plainCount)
     (onlyReduces, endGate) = (route.onlyReduces, route.endGate)
     (targets, firstCalls, original) = (route.targets, route.firstCalls, route)

@@ -77,7 +77,7 @@ extension InlineRun.Address {
     // A limit knows whether one reduction has started, and leaves everything else to a round.
     return isAtomic ?? route.isAtomic || route.endGate != nil || pointee.hasReplies
       || pointee.needsConcurrency
-      || (route.count > 1 || !route.areReductions) && pointee.mayEndEarly
+      || (route.count > 1 || !route.onlyReduces) && pointee.mayEndEarly
   }
 
   /// Runs store after store, as long as each finishes at once.
