@@ -237,18 +237,6 @@ final class Route: @unchecked Sendable {
     return calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.reduce(action, thread) }
   }
 
-  /// Passes an action to a store that only reduces, and is observed.
-  func reduceObserved(
-    _ action: UnsafeRawPointer, at index: Int, on thread: ThreadState
-  ) -> InlineStep {
-    let target = targets[index]
-    return target.calls.unsafelyUnwrapped._withUnsafeGuaranteedRef { calls in
-      target.store.unsafelyUnwrapped._withUnsafeGuaranteedRef {
-        calls.reduceObserved(action, $0, thread)
-      }
-    }
-  }
-
   /// Passes an action to the store at an index on this thread; if the store can end at once, its part ends.
   ///
   /// Leaves to a round: an operation, a store that is held weakly, and one whose changes are left to its notifier.

@@ -26,7 +26,7 @@ extension InlineRun.Address {
         case .finished?: continue
         case nil:
           pointee.index = position
-          pointee.begun = route.reduceObserved(action, at: position, on: thread)
+          pointee.begun = route.answer(action, at: position, in: self, on: thread)
         case let failed?: pointee.begun = failed
         }
         return position
