@@ -15,20 +15,17 @@ extension InlineRun.Address {
 
   /// Takes the action to the first stores, which only reduce and need no record.
   ///
-  /// Returns the position of the next store, which may have begun.
+  /// Returns the position of the next store, which may have failed.
   @inline(__always)
   private func reduce(on thread: ThreadState) -> Int {
     guard !pointee.followsStores else { return 0 }
     let action = pointee.action
     return pointee.route._withUnsafeGuaranteedRef { route in
       for position in 0..<route.reductionCount {
-        switch route.reduce(action, at: position, on: thread) {
-        case .finished?: continue
-        case nil:
-          pointee.index = position
-          pointee.begun = route.answer(action, at: position, in: self, on: thread)
-        case let failed?: pointee.begun = failed
-        }
+        let step = route.reduce(action, at: position, on: thread)
+        if case .finished? = step { continue }
+        // Nil for an observed store, which has not begun.
+        pointee.begun = step
         return position
       }
       return route.reductionCount
