@@ -44,11 +44,8 @@ struct ThreadState {
     unowned(unsafe) var simulated: (any SimulatedThread)?
     /// The pool worker that takes jobs on this thread.
     var worker: PoolWorker?
-    /// The operation whose block a user's queue runs here.
-    var ownOperation: AnyObject?
-    /// The user's queue of the operation whose job this thread runs, although the queue has not started the
-    /// operation.
-    var operationQueue: OperationQueue?
+    /// The operation whose block a user's queue runs here, and that queue if the thread is not its own.
+    var own: (queue: OperationQueue?, operation: AnyObject)?
     /// Whether this thread runs a job of an `async` block outside the cooperative pool.
     var runsBlockJob = false
     /// Whether this thread is a helper that takes jobs of `async` blocks.
@@ -234,8 +231,8 @@ struct ThreadState {
   /// The action of the operation whose block a user's queue runs here, if the operation belongs to this store.
   @usableFromInline
   func ownAction<Model, Action>(in store: Store<Model, Action>) -> Action? {
-    guard run == nil, context == nil, let ownOperation = fields.pointee.ownOperation,
-      let operation = ownOperation as? ActionOperation<Model, Action>,
+    guard run == nil, context == nil,
+      let operation = fields.pointee.own?.operation as? ActionOperation<Model, Action>,
       operation.store === store, operation.isExecuting
     else { return nil }
     return operation.action

@@ -124,9 +124,9 @@ public final class ActionOperation<Model: Sendable, Action: ActionType>: Operati
         """)
     }
     let thread = ThreadState.current
-    let outer = thread.fields.pointee.ownOperation
-    thread.fields.pointee.ownOperation = self
-    defer { thread.fields.pointee.ownOperation = outer }
+    let outer = thread.fields.pointee.own
+    thread.fields.pointee.own = (outer?.queue, self)
+    defer { thread.fields.pointee.own = outer }
     run()
   }
 

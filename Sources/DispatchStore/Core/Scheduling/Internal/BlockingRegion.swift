@@ -77,7 +77,7 @@ struct BlockingRegion {
     isJobHelper = thread.fields.pointee.isJobHelper
     queueOfOperation =
       thread.worker == nil && thread.simulated == nil
-      ? (thread.fields.pointee.operationQueue ?? OperationQueue.current)
+      ? (thread.fields.pointee.own?.queue ?? OperationQueue.current)
         .flatMap(blockedThreads.find) : nil
     awaited = [queue, worker?.queue, queueOfOperation].compactMap { $0 }
     worker?.beginWait()

@@ -54,10 +54,9 @@ final class OperationExecutor: TaskExecutor, @unchecked Sendable {
     let thread = ThreadState.current
     thread.within(context) {
       guard let own else { return job.runSynchronously(on: asUnownedTaskExecutor()) }
-      let fields = thread.fields
-      let former = (fields.pointee.operationQueue, fields.pointee.ownOperation)
-      (fields.pointee.operationQueue, fields.pointee.ownOperation) = (own.queue, own.operation)
-      defer { (fields.pointee.operationQueue, fields.pointee.ownOperation) = former }
+      let former = thread.fields.pointee.own
+      thread.fields.pointee.own = own
+      defer { thread.fields.pointee.own = former }
       job.runSynchronously(on: asUnownedTaskExecutor())
     }
   }
