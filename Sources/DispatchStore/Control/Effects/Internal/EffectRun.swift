@@ -19,7 +19,7 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   private let standIn: Dispatch
   private let carried: CapturedTaskLocal?
   /// Known only if a test waits for runs, and so are the sleeps.
-  let continuations: EffectContinuations?
+  let continuations: FollowedContinuations?
   private let sleeps: VirtualSleeps?
   /// The deadline of the dispatch that the run follows, by the dispatcher's clock.
   private let deadline: Int64?

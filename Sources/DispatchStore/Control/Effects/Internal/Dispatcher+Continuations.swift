@@ -1,4 +1,12 @@
 extension Dispatcher {
+  /// Everything that goes on by itself; nil if nobody follows that.
+  var continuations: FollowedContinuations? { pool.continuations as? FollowedContinuations }
+
+  /// Follows what goes on by itself from now on, for `whenGoneOn`.
+  package func followContinuations() {
+    timers.follow(pool.follow(FollowedContinuations()))
+  }
+
   /// Calls a closure once something of what goes on by itself has gone on; returns false if nothing does.
   ///
   /// Without a dispatch under way these go on: timers whose time has come, and what they begin; groups; runs of effects;
@@ -14,7 +22,7 @@ extension Dispatcher {
   package func whenGoneOn(
     awaitsEffects: Bool, _ body: @escaping @Sendable () -> Void
   ) -> Bool {
-    guard let continuations = pool.continuations else { return false }
+    guard let continuations else { return false }
     // Before all else is looked at, so that no change is missed.
     let changes = continuations.whenChanged(body)
     return timers.isAnyDue || continuations.isAnyUnderWay
@@ -31,6 +39,11 @@ extension Dispatcher {
 }
 
 extension DispatchInfo {
+  /// Notes the effects that follow the dispatch, for `whenGoneOn`; called in `dispatchDidEnd`.
+  package func noteFollowers() {
+    dispatcher.continuations?.willTell(session.followers.count, of: id)
+  }
+
   /// Calls a closure once the completion has returned; call it in `dispatchDidEnd`.
   ///
   /// At once, unless a deadline has ended the dispatch, and its completion still runs on another thread.
