@@ -39,3 +39,13 @@ extension DispatchOptions {
     }
   }
 }
+
+extension DispatcherClock {
+  /// Returns the time until an instant of the clock, or nil for an instant of another clock.
+  fileprivate func left(until instant: some InstantProtocol<Duration>) -> Duration? {
+    func left<Opened: Clock>(on clock: Opened) -> Duration? where Opened.Duration == Duration {
+      (instant as? Opened.Instant).map { clock.now.duration(to: $0) }
+    }
+    return left(on: base)
+  }
+}

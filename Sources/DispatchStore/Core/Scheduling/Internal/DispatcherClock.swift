@@ -10,9 +10,8 @@ final class DispatcherClock: Sendable {
   /// Sleeps until a time in nanoseconds, or until the task is cancelled; nil for the system's clock, and for one that
   /// calls back.
   let sleep: Sleep?
-  /// Returns the time until an instant of the clock, or nil for an instant of another clock.
-  private let timeLeft: @Sendable (Any) -> Duration?
-
+  /// The clock itself.
+  let base: any Clock<Duration>
   /// A clock that has a date of its own and calls back, with its time when this instance was made.
   let dated: (clock: any DatedClock, start: Int64)?
   /// The date when this instance was made.
@@ -22,8 +21,7 @@ final class DispatcherClock: Sendable {
 
   /// - Parameter clock: The clock, or nil for the system's.
   init(_ clock: (any Clock<Duration>)?) {
-    timeLeft =
-      clock.map { DispatcherClock.left(on: $0) } ?? DispatcherClock.left(on: ContinuousClock())
+    base = clock ?? ContinuousClock()
     if let dated = clock as? any DatedClock {
       // Read once for both, since another thread may advance the clock.
       let start = dated.elapsedNanoseconds
@@ -78,11 +76,6 @@ final class DispatcherClock: Sendable {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// Returns the time until an instant of the clock, or nil for an instant of another clock.
-  func left(until instant: some InstantProtocol<Duration>) -> Duration? {
-    timeLeft(instant)
-  }
-
   private static func timing<Opened: Clock>(
     of clock: Opened
   ) -> (@Sendable () -> Duration, Sleep) where Opened.Duration == Duration {
@@ -91,12 +84,6 @@ final class DispatcherClock: Sendable {
       { start.duration(to: clock.now) },
       { try? await clock.sleep(until: start.advanced(by: .nanoseconds($0)), tolerance: nil) }
     )
-  }
-
-  private static func left<Opened: Clock>(
-    on clock: Opened
-  ) -> @Sendable (Any) -> Duration? where Opened.Duration == Duration {
-    { ($0 as? Opened.Instant).map { clock.now.duration(to: $0) } }
   }
 }
 
