@@ -122,14 +122,6 @@ struct ThreadState {
     fields.pointee.hasSectionNotes = true
   }
 
-  /// Sets the reducer that has reported no change, for a reducer that calls others and needs the report of each.
-  ///
-  /// - Returns: The reducer that was set before.
-  func exchangeUnchanged(by reducer: ObjectIdentifier?) -> ObjectIdentifier? {
-    defer { fields.pointee.unchangedBy = reducer }
-    return fields.pointee.unchangedBy
-  }
-
   /// Whether the reducer that the library called in the current section, if it did, has reported no change.
   @usableFromInline
   func isUnchanged(by reducer: ObjectIdentifier?) -> Bool {

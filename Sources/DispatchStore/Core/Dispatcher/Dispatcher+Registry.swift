@@ -76,21 +76,6 @@ extension Dispatcher {
     }
   }
 
-  /// Replaces the registration of a store that responds to other action types from now on.
-  func replaceEntry<Model, Action>(of store: Store<Model, Action>) {
-    let (former, present) = changeRegistry(.register) {
-      registry -> (StoreEntry?, (any StoreType)?) in
-      guard let entry = registry.entry(store.identifier) else { return (nil, nil) }
-      let present = entry.store
-      guard present === store else { return (nil, present) }
-      registry.replace(entry, by: store.reducer.makeEntry(of: store, entry.registration))
-      return (entry, present)
-    }
-    // Released outside the lock: the entry with everything that its handlers have captured, and a store that is held
-    // weakly, and may have no other owner by now.
-    withExtendedLifetime((former, present)) {}
-  }
-
   /// The result of looking for obstacles to a registration.
   private enum Found {
     /// No obstacle. The entries of weakly held stores are to be checked for released stores.

@@ -60,18 +60,6 @@ extension DispatchError {
         """,
       storeIdentifiers: [identifier])
   }
-
-  static func wrappedAtomic(
-    _ identifier: String, _ actionType: any ActionType.Type
-  ) -> DispatchError {
-    DispatchError(
-      code: .notAtomic,
-      message: """
-        Store "\(identifier)": \(actionType) is an atomic action, and was dispatched in its wrapping, in which no action \
-        is atomic. Dispatch the wrapping's base.
-        """,
-      storeIdentifiers: [identifier])
-  }
 }
 
 extension DispatchError: CustomStringConvertible {

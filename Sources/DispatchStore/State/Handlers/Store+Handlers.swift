@@ -90,3 +90,20 @@ extension Store where Action == HandledAction {
         CallSite(fileID, line)))
   }
 }
+
+extension Dispatcher {
+  /// Replaces the registration of a store that responds to other action types from now on.
+  fileprivate func replaceEntry<Model, Action>(of store: Store<Model, Action>) {
+    let (former, present) = changeRegistry(.register) {
+      registry -> (StoreEntry?, (any StoreType)?) in
+      guard let entry = registry.entry(store.identifier) else { return (nil, nil) }
+      let present = entry.store
+      guard present === store else { return (nil, present) }
+      registry.replace(entry, by: store.reducer.makeEntry(of: store, entry.registration))
+      return (entry, present)
+    }
+    // Released outside the lock: the entry with everything that its handlers have captured, and a store that is held
+    // weakly, and may have no other owner by now.
+    withExtendedLifetime((former, present)) {}
+  }
+}

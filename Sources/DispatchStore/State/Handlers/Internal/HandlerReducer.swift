@@ -55,3 +55,17 @@ final class HandlerReducer<Model: Sendable>: Reducer<Model, HandledAction> {
     HandlerStoreEntry(store, registration, table)
   }
 }
+
+extension DispatchError {
+  fileprivate static func wrappedAtomic(
+    _ identifier: String, _ actionType: any ActionType.Type
+  ) -> DispatchError {
+    DispatchError(
+      code: .notAtomic,
+      message: """
+        Store "\(identifier)": \(actionType) is an atomic action, and was dispatched in its wrapping, in which no action \
+        is atomic. Dispatch the wrapping's base.
+        """,
+      storeIdentifiers: [identifier])
+  }
+}

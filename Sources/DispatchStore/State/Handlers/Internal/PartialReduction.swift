@@ -69,3 +69,13 @@ extension Reducer {
     try body(&reduction)
   }
 }
+
+extension ThreadState {
+  /// Sets the reducer that has reported no change, for a reducer that calls others and needs the report of each.
+  ///
+  /// - Returns: The reducer that was set before.
+  fileprivate func exchangeUnchanged(by reducer: ObjectIdentifier?) -> ObjectIdentifier? {
+    defer { fields.pointee.unchangedBy = reducer }
+    return fields.pointee.unchangedBy
+  }
+}
