@@ -33,14 +33,9 @@ struct Lock: @unchecked Sendable {  // because a mutex may be used from any thre
   @inline(__always)
   func lock() {
     #if SIMULATION
-      guard hasSimulated else {
-        pthread_mutex_lock(mutex)
-        return
-      }
-      lockInSimulation()
-    #else
-      pthread_mutex_lock(mutex)
+      if hasSimulated { return lockInSimulation() }
     #endif
+    pthread_mutex_lock(mutex)
   }
 
   /// Locks state that threads outside a simulation lock, too: simulated threads block rather than yield.
