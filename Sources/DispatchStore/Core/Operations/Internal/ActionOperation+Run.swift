@@ -21,7 +21,7 @@ extension ActionOperation: StoreOperation {
     } catch {
       failBeforeStart(error)
     }
-    storeRun.run()
+    run()
     return nil
   }
 

@@ -271,9 +271,12 @@ final class Round: @unchecked Sendable {
 
   /// Runs the operation of a store, whose dependencies have finished.
   private func runOperation(of storeRun: StoreRun) -> StoreRunState.Step {
-    guard state.withLock({ $0.entries[storeRun.index].run() }) else { return .wait }
+    let operation = state.withLock { state in
+      state.entries[storeRun.index].run() ? state.entries[storeRun.index].operation : nil
+    }
+    guard let operation else { return .wait }
     storeRun.startedAt = now
-    dispatch.perform(storeRun) { storeRun.run() }
+    dispatch.perform(storeRun) { operation.run() }
     return state.withLock { $0.entries[storeRun.index].startReturned() }
   }
 

@@ -3,8 +3,8 @@
 /// It owns the commits of the store's code, and its operation reports here.
 @usableFromInline
 final class StoreRun: CommitOwner, @unchecked Sendable {
-  // because one step at a time has the start and the operation, the end is set before the report of it locks the
-  // round, and the rest is constant
+  // because one step at a time has the start, the end is set before the report of it locks the round, and the rest is
+  // constant
   private let round: Round
   let entry: StoreEntry
   /// The verdict of the middlewares; nil if they let the action pass.
@@ -15,8 +15,6 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   let index: Int
   /// Set if a failed store runs again.
   let repeated: Repeated?
-  /// The operation that was made and is to be run.
-  private var operation: (any StoreOperation)?
   /// The start of the store by the dispatcher's clock, and the end of its operation; nil without middlewares.
   var startedAt: Int64?
   var endedAt: Int64?
@@ -61,14 +59,8 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
   /// Takes the action to the store, as far as this thread can; the outcome, if it has one at once.
   func start(on thread: ThreadState) -> StoreOutcome? {
     let step = entry.answer(action, on: thread)
-    guard case .unfinished(let operation) = step else { return step.outcome }
-    self.operation = operation
-    return operation.enter(self)
-  }
-
-  /// Runs the operation, all of whose dependencies have finished.
-  func run() {
-    operation.take()?.run()
+    if case .unfinished(let operation) = step { return operation.enter(self) }
+    return step.outcome
   }
 
   // MARK: Reports of its operation and of stores, on any thread
