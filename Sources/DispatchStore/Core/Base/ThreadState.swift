@@ -290,7 +290,7 @@ struct ThreadState {
   /// Resumes the owner of a delivered commit on a thread on which the code that follows may block.
   func resumeElsewhere(_ owner: any CommitOwner) {
     // Any other owner has a scheduler, which only enqueues the next step.
-    guard owner.waiting?.isSynchronous == true else { return owner.commitDelivered() }
+    guard owner.dispatch.isSynchronous else { return owner.commitDelivered() }
     HelperThreads.run(in: simulated?.world) { owner.commitDelivered() }
   }
 

@@ -39,7 +39,7 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   var attempt: Int { repeated?.attempt ?? 1 }
   var storeIdentifier: String { entry.identifier }
-  var dispatch: Dispatch { round.dispatch }
+  @usableFromInline var dispatch: Dispatch { round.dispatch }
   /// Runs the steps of the dispatch.
   var scheduler: Scheduler { round.scheduler }
   /// The number of the dispatcher.
@@ -95,8 +95,6 @@ final class StoreRun: CommitOwner, @unchecked Sendable {
 
   // MARK: CommitOwner
 
-  @usableFromInline var dispatchID: DispatchID { round.dispatch.id }
-  @usableFromInline var waiting: Dispatch? { dispatch }
   @usableFromInline var undeliveredCount: Int {
     round.state.withLock { $0.entries[index].undelivered }
   }
