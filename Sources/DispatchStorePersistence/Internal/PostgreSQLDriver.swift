@@ -32,7 +32,7 @@
     /// When the lease was renewed last, by the client's clock.
     ///
     /// Read before the statements were sent, so that the lease ends no earlier at the server.
-    private var renewed = Duration.zero
+    private let renewed = Mutex(Duration.zero)
     /// The owner in the last transaction whose reply was lost.
     ///
     /// Even if it was not committed at the last look, it may be later: what was sent on the lost connection can still be
@@ -55,6 +55,10 @@
     package var journalBytes: Int { 0 }
 
     package var leaseRenewal: Duration? { lease / 3 }
+
+    package var isLeaseOver: Bool { timeSinceRenewal >= lease }
+
+    private var timeSinceRenewal: Duration { client.now - renewed.withLock { $0 } }
 
     package func cancelOpening() { isOpeningCancelled.store(true, ordering: .relaxed) }
 
@@ -207,7 +211,8 @@
       let renewal = PostgreSQLStatement.renew(partition: place.partition, lease: lease)
       _ = try send(
         "committing a transaction", (isPartlyOver ? [renewal] : []) + [.commit], commits: true)
-      (transaction, renewed) = (nil, isPartlyOver ? now : began)
+      transaction = nil
+      noteRenewal(at: isPartlyOver ? now : began)
     }
 
     package func rollback() {
@@ -220,7 +225,7 @@
     }
 
     package func keepLease() {
-      guard transaction == nil, client.now - renewed > lease / 3 else { return }
+      guard transaction == nil, timeSinceRenewal > lease / 3 else { return }
       guard let connection, let epoch else { return }
       keepLease(of: epoch, on: connection)
     }
@@ -234,12 +239,14 @@
         partition: place.partition, epoch: epoch, holder, lease: lease)
       if let results = try? connection.run(first + [renewal]) {
         // None if somebody has the row: the next call tries again.
-        if results[first.count].rowCount == 1 { renewed = now }
+        if results[first.count].rowCount == 1 { noteRenewal(at: now) }
       } else {
         self.connection = nil
       }
       lastExchange = client.now
     }
+
+    private func noteRenewal(at time: Duration) { renewed.withLock { $0 = time } }
 
     /// Sends what is pending, and then a statement whose result is needed now.
     func run(_ statement: PostgreSQLStatement, _ action: String) throws -> any PostgreSQLResult {

@@ -44,6 +44,8 @@ public final class MemoryDatabase: Sendable {
     var commits = 0
     var commitFaults: [(fault: Fault, commit: Int)] = []
     var hasOwner = false
+    /// Whether the owner takes its lease for over, until its next commit.
+    var isLeaseOver = false
 
     /// Whether a connection goes on that was made after this many crashes.
     func isAlive(_ crashes: Int) -> Bool { crashes == self.crashes || crashes < revivedCrashes }
@@ -122,6 +124,9 @@ public final class MemoryDatabase: Sendable {
 
   /// Makes another process the owner, as if this one was thought to be dead: it can write no longer.
   public func becomeOwned() { state.change { $0.saved.owner.epoch += 1 } }
+
+  /// Lets the owner find that its lease is over, until its next commit.
+  package func endLease() { state.change { $0.isLeaseOver = true } }
 
   /// Holds each commit of a transaction back until `release()`.
   ///

@@ -18,6 +18,7 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
 
   let description = "Database in memory"
   let journalBytes = 0
+  var isLeaseOver: Bool { database.state.read(\.isLeaseOver) }
 
   /// Notes a step, after which the world may switch threads; throws the step's fault.
   private func step(_ name: String) throws {
@@ -121,7 +122,7 @@ final class MemoryDriver: PersistenceDriver, @unchecked Sendable {
       guard state.isAlive(crashes) else { return crashed() }
       // Another process may have become the owner since the transaction began.
       guard state.saved.owner == ownerBefore else { return notOwner() }
-      state.saved = content
+      (state.saved, state.isLeaseOver) = (content, false)
       return nil
     }
     if let error { throw error }

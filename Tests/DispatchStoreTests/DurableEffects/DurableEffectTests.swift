@@ -933,6 +933,29 @@ struct DurableEffectTests {
     #expect(!warnings.all.contains { $0.kind == .effectFailed || $0.kind == .deadLetter })
   }
 
+  /// A process that stood still, or was cut off, does not know yet whether another one does its work.
+  @Test(arguments: [true, false])
+  func areAttemptedAfterTheEndOfTheLeaseOnceTheDatabaseHasAnswered(isReplaced: Bool) async throws {
+    let (begun, latch) = (Recorder<Int>(), Latch())
+    let (dispatcher, _, opened) = try await open(isPersistent: true)
+    let persistence = try #require(opened)
+    let registration = noteOrders(of: dispatcher, in: begun, maxConcurrentRuns: 1, until: latch)
+    for id in 0..<3 { await dispatcher.send(OrderPlaced(id: id)) }
+    _ = await begun.first(1)
+    try await persistence.flush()
+    database.hold()
+    database.endLease()
+    latch.open()
+    while persistence.state.withLock(\.ownerQuestions.isEmpty) { await Task.yield() }
+    #expect(begun.all == [0] && persistence.status.isLeaseOver)
+    if isReplaced { database.becomeOwned() }
+    database.release()
+    while registration.runCount > 0 { await Task.yield() }
+    #expect(begun.all == (isReplaced ? [0] : [0, 1, 2]))
+    #expect(persistence.status.hasFailed == isReplaced)
+    #expect(persistence.status.isLeaseOver == isReplaced)
+  }
+
   @Test func makeTheirActionAtomic() async throws {
     let service = try await PaymentService(nil, ChargingBank())
     service.dispatcher.register(

@@ -15,7 +15,7 @@ struct ForgottenKeyTests {
       decode: { _, _ in throw CancellationError() }, decodeAction: { _ in Pay(order: 0) },
       name: { _ in nil }, actionType: { _ in nil }, obstacle: { _ in nil },
       save: { [removed] rows in for row in rows { removed.record(row) } }, saveWithNext: { _ in },
-      whenSaved: { $0(true) }, hasFailed: { false })
+      whenSaved: { $0(true) }, whenOwner: { $0(true) }, hasFailed: { false })
   }
 
   @Test func leaveTheRowThatTheNextDispatchHasSaved() {

@@ -1182,6 +1182,35 @@ struct SavedScheduleTests {
     #expect(ran.all == [3] && rows.keys.sorted() == ["office/e", "office/r"])
   }
 
+  @Test(arguments: [true, false])
+  func runAfterTheEndOfTheLeaseOnceTheDatabaseHasAnswered(isReplaced: Bool) async throws {
+    let (dispatcher, persistence, _) = try await openWithoutStore()
+    let ran = Recorder<Int>()
+    dispatcher.register(
+      store: Store(identifier: "memory", model: 0) {
+        Perform(Remind.self) { remind, _ in ran.record(remind.order) }
+      })
+    let saved = dispatcher.dispatch(
+      Remind(order: 1), options: .delayed(by: .seconds(10), name: "r"))
+    dispatcher.every(.seconds(10), name: "e", perform: Remind(order: 2))
+    dispatcher.every(.seconds(10), name: "s", perform: Remind(order: 3))
+    let unsaved = dispatcher.dispatch(Remind(order: 4), options: .delayed(by: .seconds(10)))
+    try await persistence.flush()
+    database.hold()
+    database.endLease()
+    clock.advance(by: .seconds(10))
+    while persistence.state.withLock({ $0.ownerQuestions.count < 3 }) { await Task.yield() }
+    #expect(await unsaved.result.isSuccess)
+    #expect(ran.all == [4])
+    #expect(dispatcher.cancelScheduled(named: "s"))
+    if isReplaced { database.becomeOwned() }
+    database.release()
+    #expect(await saved.result.errorCode == (isReplaced ? .leftToAnotherProcess : nil))
+    if !isReplaced { _ = await ran.first(3) }
+    await dispatcher.drain()
+    #expect(ran.all.sorted() == (isReplaced ? [4] : [1, 2, 4]))
+  }
+
   @Test func thatHaveBegunAreNotCancelledByName() async throws {
     let office = try await Office(database, clock)
     database.hold()

@@ -53,6 +53,8 @@ public final class Persistence: Sendable {
     var recordLimit = 8
     /// The dispatchers that it was attached to, by name: weakly, since they keep the persistence.
     var dispatchers: [String: DispatcherReference] = [:]
+    /// The calls that wait for the database's answer whether this process is its owner still.
+    var ownerQuestions: [@Sendable (Bool) -> Void] = []
     var status: PersistenceStatus
     var statusObservers: [Int: AsyncStream<PersistenceStatus>.Continuation] = [:]
     var lastObserver = 0

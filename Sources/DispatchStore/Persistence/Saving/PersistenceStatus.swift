@@ -12,6 +12,9 @@ public struct PersistenceStatus: Sendable {
   public internal(set) var lastError: PersistenceError?
   /// Whether saving has failed for good; a closed persistence has not.
   public internal(set) var hasFailed = false
+  /// Whether the lease is over by this process's clock, so that another process may own the database, and newer state
+  /// may be there; never with SQLite, which has no lease.
+  public internal(set) var isLeaseOver = false
 
   init(database: String, owner: PersistenceOwner) {
     (self.database, epoch, group, lag) = (database, owner.epoch, owner.group, 0)
@@ -21,7 +24,8 @@ public struct PersistenceStatus: Sendable {
 extension Persistence {
   /// How saving goes at this moment.
   public var status: PersistenceStatus {
-    state.withLock(\.presentStatus)
+    let isLeaseOver = writer.driver.isLeaseOver
+    return state.withLock { $0.presentStatus(isLeaseOver) }
   }
 
   /// The status now and after each group that was saved or has failed, in order; the newest one only, for a slow
@@ -29,10 +33,11 @@ extension Persistence {
   public var statuses: AsyncStream<PersistenceStatus> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: PersistenceStatus.self, bufferingPolicy: .bufferingNewest(1))
+    let isLeaseOver = writer.driver.isLeaseOver
     let number = state.withLock { state in
       state.lastObserver += 1
       // Before the observer is in the list: a newer status must not be replaced by this one.
-      continuation.yield(state.presentStatus)
+      continuation.yield(state.presentStatus(isLeaseOver))
       state.statusObservers[state.lastObserver] = continuation
       return state.lastObserver
     }
@@ -44,11 +49,13 @@ extension Persistence {
 
   /// Tells observers the present status, or leaves that to the thread that tells them an earlier one.
   func publishStatus() {
+    let isLeaseOver = writer.driver.isLeaseOver
     let isMine = state.withLock { state in
       if state.statusObservers.isEmpty { return false }
       let observers = state.statusObservers.sorted { $0.key < $1.key }.map(\.value)
       // Enqueued under the lock, so that the statuses come in order, and to an observer none from before it.
-      return statusNotices.put(StatusNotice(status: state.presentStatus, observers: observers))
+      return statusNotices.put(
+        StatusNotice(status: state.presentStatus(isLeaseOver), observers: observers))
     }
     guard isMine else { return }
     statusNotices.deliver { notice in
@@ -64,9 +71,9 @@ struct StatusNotice: Sendable {
 }
 
 extension Persistence.State {
-  fileprivate var presentStatus: PersistenceStatus {
+  fileprivate func presentStatus(_ isLeaseOver: Bool) -> PersistenceStatus {
     var status = status
-    status.lag = Int(commit.lag)
+    (status.lag, status.isLeaseOver) = (Int(commit.lag), isLeaseOver)
     return status
   }
 }

@@ -4,7 +4,8 @@ extension Store where Model: Codable {
   ///     let order = try await orders.savedElement(\.all, id)
   ///
   /// You can send out the returned element, since no crash undoes it. `Persistence.flush()` waits for all commits that came
-  /// before; this does so only if a change of the element is among those that are not saved.
+  /// before; this does so only if a change of the element is among those that are not saved. While
+  /// `PersistenceStatus.isLeaseOver`, another process may have saved a newer element.
   ///
   /// - Parameters:
   ///   - path: A dictionary that the store is registered with, as in `persisted: .elements(\.all)`. For another one, it

@@ -150,6 +150,22 @@ struct PostgreSQLTakeOverTests {
     withExtendedLifetime(stalled) {}
   }
 
+  @Test func aLeaseIsOverByTheOwnersClockUntilItIsRenewed() throws {
+    let now = Locked(Duration.zero)
+    let driver = database.driver(now: { now.withLock(\.self) }) { _ in }
+    let opened = try Opened(driver)
+    let renewals: [() throws -> Void] = [{ try opened.group { _ in } }, { driver.keepLease() }]
+    for renew in renewals {
+      now.withLock { $0 += .seconds(10) }
+      #expect(driver.isLeaseOver)
+      try renew()
+      now.withLock { $0 += .seconds(9) }
+      #expect(!driver.isLeaseOver)
+      now.withLock { $0 += .seconds(1) }
+      #expect(driver.isLeaseOver)
+    }
+  }
+
   /// Here the row of the model takes long, and the row of the key comes after it.
   @Test func anOwnerKeepsItsLeaseWhileItEncodesKeys() async throws {
     let (now, renewals) = (Locked(Duration.zero), Locked(0))

@@ -9,7 +9,7 @@ struct DurableAttempt {
   func make() async -> Duration? {
     yieldPoint(.beginEffect)
     // Nothing would be saved of it, and the database may have an owner that does the work.
-    if hasFailedToSave { return nil }
+    if let keeper = outbox.keeper, await !keeper.isOwner() { return nil }
     let before = entry.progress
     if before.wasLeft {
       guard await outbox.countAhead(entry, of: effect.attemptCount) else {
@@ -17,11 +17,11 @@ struct DurableAttempt {
         if progress.failed != nil, let error = progress.error { reportLetter(error) }
         return nil
       }
-      // Saving the count may take long, and the work may have been removed meanwhile.
-      guard run.mayCallBody else {
-        outbox.uncount(entry)
-        return nil
-      }
+    }
+    // Both may take long, and the work may have been removed meanwhile.
+    guard run.mayCallBody else {
+      outbox.uncount(entry)
+      return nil
     }
     var isRemoved = false
     do {

@@ -17,6 +17,8 @@ struct CompanionKeeper: Sendable {
   let saveWithNext: @Sendable ([CompanionRow]) -> Void
   /// Calls back once everything is saved that was committed before; false if that has failed.
   let whenSaved: @Sendable (@escaping @Sendable (Bool) -> Void) -> Void
+  /// Calls back with whether this process owns the database; waits for its answer if the lease may be over.
+  let whenOwner: @Sendable (@escaping @Sendable (Bool) -> Void) -> Void
   /// Whether nothing is saved any longer.
   let hasFailed: @Sendable () -> Bool
 
@@ -26,6 +28,13 @@ struct CompanionKeeper: Sendable {
   func saved() async -> Bool {
     await withUnsafeContinuation { continuation in
       whenSaved { continuation.resume(returning: $0) }
+    }
+  }
+
+  /// Whether this process owns the database; waits for its answer if the lease may be over.
+  func isOwner() async -> Bool {
+    await withUnsafeContinuation { continuation in
+      whenOwner { continuation.resume(returning: $0) }
     }
   }
 }

@@ -85,8 +85,10 @@ final class SavedSchedule: DispatchCompanion, @unchecked Sendable {
     dispatch.drop(with: .leftToAnotherProcess(dispatch.callSite, named: name))
   }
 
-  /// Whether the row is to be left to another process, since this one saves nothing any longer.
-  var isLeftToAnotherProcess: Bool { schedules.leavesToAnotherProcess(name) }
+  /// Calls back with whether the dispatch may begin; if not, its row is left to another process.
+  func whenMayBegin(_ body: @escaping @Sendable (Bool) -> Void) {
+    schedules.whenMayBegin(name, body)
+  }
 
   override func cancelledBeforeItsTime() {
     guard let number = state.withLock(\.number), !isPlanted(.cancelledKeepsRow) else { return }

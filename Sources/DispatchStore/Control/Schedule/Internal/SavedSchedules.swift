@@ -40,8 +40,12 @@ final class SavedSchedules: Sendable {
   /// Whether what is pending under a name is saved.
   func contains(_ name: String) -> Bool { state.withLock { $0.records[name] != nil } }
 
-  /// Whether what is saved under a name is left to another process, since this one can no longer save.
-  func leavesToAnotherProcess(_ name: String) -> Bool { keeper.hasFailed() && contains(name) }
+  /// Calls back with whether what is due under a name may begin; if not, what is saved is left to another process.
+  func whenMayBegin(_ name: String, _ body: @escaping @Sendable (Bool) -> Void) {
+    guard contains(name) else { return body(true) }
+    // The dispatcher may be closed while the database is asked.
+    keeper.whenOwner { body($0 && !self.isClosed) }
+  }
 
   /// Returns the row of a name, which is saved only if it is current when its turn comes.
   private func row(

@@ -255,16 +255,21 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
 
   private func begin(_ member: Member) {
     switch member {
-    case .dispatch(let delay, let saved):
-      guard let saved, saved.isLeftToAnotherProcess else { return delay.end() }
-      saved.leave(delay.dispatch)
+    case .dispatch(let delay, nil): delay.end()
+    case .dispatch(let delay, let saved?):
+      saved.whenMayBegin { $0 ? delay.end() : saved.leave(delay.dispatch) }
     case .repeated(let action):
-      guard let dispatcher else { return }
-      if dispatcher.savedSchedules?.leavesToAnotherProcess(action.name) == true {
-        return runEnded(action.name)
-      }
-      action.run(by: dispatcher) { self.runEnded(action.name) }
+      guard let saved = dispatcher?.savedSchedules else { return run(action) }
+      saved.whenMayBegin(action.name) { $0 ? self.run(action) : self.runEnded(action.name) }
     }
+  }
+
+  private func run(_ action: RepeatedAction) {
+    // The schedule may have been cancelled while the database was asked.
+    guard let dispatcher, withSchedule({ $0.entry(named: action.name) }) != nil else {
+      return runEnded(action.name)
+    }
+    action.run(by: dispatcher) { self.runEnded(action.name) }
   }
 
   private func runEnded(_ name: String) {

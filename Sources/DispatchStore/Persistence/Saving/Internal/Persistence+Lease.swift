@@ -19,4 +19,30 @@ extension Persistence {
       self?.renewLease(since: present)
     }
   }
+
+  /// Calls back with whether this process owns the database: at once while its lease goes on, or else once the database
+  /// has answered.
+  ///
+  /// A process that was cut off, or stood still, would do work otherwise that the next owner does, too.
+  func whenOwner(_ body: @escaping @Sendable (Bool) -> Void) {
+    guard writer.driver.isLeaseOver else {
+      return body(state.withLock { $0.commit.failure == nil })
+    }
+    let errand = DatabaseErrand(end: { self.answerOwnerQuestions(with: $0) })
+    let refusal = state.withLock { state -> PersistenceError? in
+      state.ownerQuestions.append(body)
+      // Many effects and schedules may ask: a single errand answers all of them.
+      return state.ownerQuestions.count == 1 ? state.commit.add(errand) : nil
+    }
+    if let refusal { errand.ended(refusal) } else { requestWriter() }
+  }
+
+  private func answerOwnerQuestions(with error: PersistenceError?) {
+    let questions = state.withLock { state in
+      defer { state.ownerQuestions = [] }
+      return state.ownerQuestions
+    }
+    // Asked once more, since the lease that the errand has renewed may be over, too.
+    for body in questions { if error == nil { whenOwner(body) } else { body(false) } }
+  }
 }

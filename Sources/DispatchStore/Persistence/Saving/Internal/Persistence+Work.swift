@@ -18,6 +18,9 @@ extension Persistence {
         guard let self else { return body(false) }
         afterSaving { body($0 == nil) }
       },
+      whenOwner: { [weak self] body in
+        if let self { whenOwner(body) } else { body(false) }
+      },
       hasFailed: { [weak self] in self?.state.withLock { $0.commit.failure != nil } ?? true })
   }
 

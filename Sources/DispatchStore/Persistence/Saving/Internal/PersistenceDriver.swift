@@ -20,6 +20,10 @@ package protocol PersistenceDriver: AnyObject, Sendable {
   /// The time without a group after which an empty one renews the owner's lease; nil if there is no lease.
   var leaseRenewal: Duration? { get }
 
+  /// Whether the owner's lease is over by this process's clock, so that another process may be the owner; called from any
+  /// thread.
+  var isLeaseOver: Bool { get }
+
   /// Renews the lease if it is partly over; called with each row that is encoded, also before the transaction begins.
   func keepLease()
 
@@ -126,5 +130,6 @@ extension PersistenceDriver {
   package var isThere: Bool { true }
   package func cancelOpening() {}
   package var leaseRenewal: Duration? { nil }
+  package var isLeaseOver: Bool { false }
   package func keepLease() {}
 }

@@ -20,7 +20,7 @@ public final class Readiness: Service {
   ///
   /// - Parameters:
   ///   - dispatcher: The dispatcher, which must not be closed.
-  ///   - persistence: The persistence, which must not have failed.
+  ///   - persistence: The persistence, which must not have failed, and whose lease must not be over.
   ///   - maximumLag: The most commits that may wait to be saved.
   ///   - delay: The time between the failure of readiness and the end of the next service.
   ///   - clock: The clock of the delay.
@@ -38,6 +38,8 @@ public final class Readiness: Service {
     if dispatcher.isClosed { return "The dispatcher is closed." }
     guard let status = persistence?.status else { return nil }
     if status.hasFailed { return "Saving has failed." }
+    // Another process may have taken over, and what this one reads may be out of date.
+    if status.isLeaseOver { return "Another process may own the database." }
     return status.lag > maximumLag ? "\(status.lag) commits wait to be saved." : nil
   }
 

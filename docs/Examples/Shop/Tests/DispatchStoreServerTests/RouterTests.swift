@@ -1,6 +1,5 @@
 import DispatchStore
 import DispatchStoreServer
-import DispatchStoreTesting
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -8,6 +7,8 @@ import HummingbirdTesting
 import InMemoryLogging
 import Logging
 import Testing
+
+@testable import DispatchStoreTesting
 
 @Suite struct RouterTests {
   private let bank = Bank()
@@ -54,6 +55,15 @@ import Testing
     database.fail(.inputOutput)
     #expect(await saved.send(Deposit(amount: 1)).dispatchError?.code == .persistenceFailed)
     #expect(readiness.problem == "Saving has failed.")
+  }
+
+  @Test func anOwnerWhoseLeaseIsOverIsNotReady() async throws {
+    let database = MemoryDatabase()
+    let persistence = try await database.open(for: bank.dispatcher)
+    let readiness = Readiness(of: bank.dispatcher, persistence: persistence)
+    database.endLease()
+    #expect(readiness.problem == "Another process may own the database.")
+    try await persistence.close()
   }
 
   @Test func aLagAboveTheBoundIsNotReady() async throws {
