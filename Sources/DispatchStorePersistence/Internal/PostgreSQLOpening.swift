@@ -3,10 +3,12 @@
   import Foundation
 
   /// Opens a partition: checks the server, makes missing tables, and makes this process the owner.
-  struct PostgreSQLOpening {
+  final class PostgreSQLOpening {
     private let connection: any PostgreSQLConnection
     private let driver: PostgreSQLDriver
     private var place: PostgreSQLPlace { driver.place }
+    /// The end of the time that the owner has to renew its lease after a commit that has waited for a standby server.
+    private var graceEnd = Duration.zero
 
     init(_ connection: any PostgreSQLConnection, _ driver: PostgreSQLDriver) {
       (self.connection, self.driver) = (connection, driver)
@@ -182,9 +184,13 @@
       // A take-over whose reply was lost has made this opening the holder.
       let isOther = row.text(0, 0) != driver.holder
       let isAlive = isOther && holder.map { !driver.client.isDead($0) } ?? false
+      // The owner can't renew its lease while its commit waits, and nobody else could commit.
+      let awaitsStandby = row.isTrue(0, 3)
+      let now = driver.client.now
+      if awaitsStandby { graceEnd = now + driver.lease }
       return Found(
         holder: holder, secondsLeft: Double(row.text(0, 2)) ?? 0,
-        isFree: !isAlive || !row.isTrue(0, 1))
+        isFree: !isAlive || !row.isTrue(0, 1) && now >= graceEnd)
     }
 
     private func takeOver() throws -> PersistenceOwner {

@@ -95,14 +95,17 @@
     private static func readHolder(
       _ partition: String, _ lease: Duration, locks: Bool
     ) -> PostgreSQLQuery {
-      PostgreSQLQuery(
+      let locker = """
+        SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted AND transactionid = found.xmax
+          AND pid <> pg_backend_pid()
+        """
+      return PostgreSQLQuery(
         """
         SELECT holder, lease_end > clock_timestamp() OR EXISTS (
-            SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
-            WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted AND transactionid = found.xmax
-              AND pid <> pg_backend_pid()
-              AND greatest(query_start, state_change) > clock_timestamp() - $2::float8 * interval '1 second'),
-          CASE WHEN isfinite(lease_end) THEN extract(epoch FROM lease_end - clock_timestamp()) ELSE 0 END
+            \(locker) AND greatest(query_start, state_change) > clock_timestamp() - $2::float8 * interval '1 second'),
+          CASE WHEN isfinite(lease_end) THEN extract(epoch FROM lease_end - clock_timestamp()) ELSE 0 END,
+          EXISTS (\(locker) AND wait_event = 'SyncRep')
         FROM dispatchstore_partitions AS found WHERE name = $1\(locks ? " FOR UPDATE" : "")
         """, .text(partition), .seconds(lease))
     }

@@ -243,7 +243,7 @@
       if locks { try lockRow() }
       let left = seen.leaseEnd.map { $0 - server.now } ?? .zero
       return SimulatedRows([
-        seen.holder, left > .zero ? "t" : "f", "\(left / .seconds(1))",
+        seen.holder, left > .zero ? "t" : "f", "\(left / .seconds(1))", "f",
       ])
     }
 

@@ -67,6 +67,32 @@ struct PostgreSQLReplicationTests {
       try standby.psql("SELECT last_group FROM dispatchstore_partitions")
         == "\(opened.owner.group + 1)")
   }
+
+  /// Nor could the process that waits commit its take-over.
+  @Test func anOwnerWhoseCommitWaitsForTheStandbyIsNotReplaced() throws {
+    try start()
+    defer { for server in [primary, standby] { try? server.stop("immediate") } }
+    let settings = PostgreSQLSettings(lease: .seconds(3))
+    let place = PostgreSQLPlace(url: primary.url(), partition: "main")
+    let opened = try Opened(PostgreSQLDriver(place, settings, waits: false))
+    let next = PostgreSQLDriver(place, settings, waits: true)
+    let ended = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      _ = try? next.open()
+      ended.signal()
+    }
+    try standby.stop("immediate")
+    Thread.detachNewThread { [self] in
+      let isLongOver = """
+        SELECT lease_end < clock_timestamp() - interval '3 seconds' FROM dispatchstore_partitions
+        """
+      while (try? primary.psql(isLongOver)) != "t" {}
+      try? start()
+    }
+    for _ in 0..<2 { try opened.group { _ in } }
+    next.cancelOpening()
+    ended.wait()
+  }
 }
 
 private func cancelWaits(at server: PostgreSQLServer, while isAway: Locked<Bool>) {
