@@ -187,11 +187,13 @@
         guard row.rowCount == 1 else { throw lostOwner() }
         let saved = PersistenceOwner(epoch: row.integer(0, 0), group: row.integer(0, 1))
         return (saved, row.text(0, 2) == holder)
-      } catch {
+      } catch let error as PersistenceError {
         rollback()
         // A server that is silent would be awaited once more.
         if let connection = self.connection { try? endFormerTransaction(on: connection) }
-        throw error
+        if error.isTransient { throw error }
+        // The transaction that it looks for may have been saved.
+        throw PersistenceError(error.code, error.message, cause: error.cause, isOutcomeKnown: false)
       }
     }
 

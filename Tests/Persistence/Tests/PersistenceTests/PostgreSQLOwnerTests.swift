@@ -285,6 +285,19 @@ struct PostgreSQLOwnerTests {
     }
   }
 
+  @Test func theOutcomeIsUnknownIfTheLookFailsForGood() throws {
+    let driver = database.driver { (statements) throws(PostgreSQLFailure) in
+      for case .readOwner in statements {
+        throw PostgreSQLFailure(sqlState: "58030", message: "The disk is broken", isLost: false)
+      }
+    }
+    let opened = try Opened(driver)
+    _ = try opened.store()
+    driver.noteLostReply(to: opened.owner)
+    let error = try expect(.inputOutput) { _ = try driver.begin(as: opened.owner) }
+    #expect(!error.isOutcomeKnown)
+  }
+
   /// Also if another process has become the owner.
   @Test(arguments: ["", ", epoch = epoch + 1, holder = 'x'"])
   func aDatabaseThatHasGoneBackIsNoticed(_ takeOver: String) throws {
