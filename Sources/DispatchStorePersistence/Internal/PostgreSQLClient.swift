@@ -75,7 +75,7 @@
       switch sqlState {
       case "53100": .full
       // A server that only reads may become the one that writes.
-      case "55P03", "25P03", "25006": .busy
+      case "55P03", "25P03", "25P04", "25006": .busy
       // A pooler has sent it to a connection for which it was not prepared.
       case "26000": .busy
       case "XX001", "XX002": .corrupt
