@@ -213,6 +213,32 @@ struct PersistentStateTests {
     #expect(fresh.model.all.isEmpty)
   }
 
+  /// The store is loaded again, or saved anew.
+  @Test(arguments: [true, false])
+  func releasesWhatAFormerRegistrationHasKeptUnderNoLock(isLoaded: Bool) async throws {
+    let stage = try await PersistenceStage()
+    let (wallet, wasFree) = (stage.wallet, Recorder<Bool>())
+    func register(as type: PersistedType) async throws {
+      stage.dispatcher.unregister(store: wallet)
+      if !isLoaded { try await stage.persistence.delete("wallet") }
+      try await stage.dispatcher.register(store: wallet, persisted: .elements(\.all), as: type)
+    }
+    func typeThatLooks() -> PersistedType {
+      let mortal = Mortal {
+        let hasLocked = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          wallet.storage.withLock { _ in }
+          hasLocked.signal()
+        }
+        wasFree.record(hasLocked.wait(timeout: .now() + 10) == .success)
+      }
+      return PersistedType("wallet") { _ in withExtendedLifetime(mortal) {} }
+    }
+    try await register(as: typeThatLooks())
+    try await register(as: PersistedType("wallet"))
+    #expect(await wasFree.first(1) == [true])
+  }
+
   @Test func thatIsSavedNoLongerIsNotKeptForSaving() async throws {
     final class Part: Codable, Sendable {}
     struct Parts: ModelType, Codable { var all = TrackedDictionary<String, Part>() }

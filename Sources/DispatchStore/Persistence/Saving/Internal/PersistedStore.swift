@@ -130,11 +130,11 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
   ///
   /// - Throws: `alreadyRegistered` if the store has come in memory meanwhile, and so may have been dispatched to.
   private func attach(to store: Store<Model, Action>, _ model: Model, _ saved: UInt64) throws {
-    // The replaced model is released outside of the lock, and so is the dispatcher.
+    // The replaced model is released outside of the lock, and so are the dispatcher and the former keeper.
     var former = model
     var kept = KeptCommit()
     store.storage.lock.lock()
-    let dispatcher = store.dispatcher
+    let (dispatcher, keeper) = (store.dispatcher, store.storage.keeper)
     defer { withExtendedLifetime(dispatcher) {} }
     guard dispatcher == nil || isPlanted(.servedBeforeLoaded) else {
       store.storage.lock.unlock()
@@ -156,7 +156,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     if version > saved { keepVersion(of: store) }
     let published = store.storage.publish()
     store.storage.lock.unlock()
-    withExtendedLifetime((former, published)) {}
+    withExtendedLifetime((former, published, keeper)) {}
     store.storage.scheduleCalls(kept)
     if version > saved { persistence.requestWriter() }
   }
@@ -198,9 +198,11 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     _ store: Store<Model, Action>, _ driver: any PersistenceDriver
   ) throws -> SavedStore {
     store.storage.lock.lock()
+    let keeper = store.storage.keeper
     // A further attempt keeps the changes since the first one.
-    if store.storage.keeper !== self { beginKeeping(of: store, since: store.storage.version) }
+    if keeper !== self { beginKeeping(of: store, since: store.storage.version) }
     store.storage.lock.unlock()
+    withExtendedLifetime(keeper) {}
     let (model, version) = store.storage.withLock { _ in
       (store.storage.model.pointee, store.storage.version)
     }
