@@ -66,6 +66,22 @@ struct ProjectionTests {
     #expect(stage.database.statements.map(\.values) == [["a", 1]])
   }
 
+  @Test func writeTheirRowsAlsoInTheNextDatabaseOfTheirStore() async throws {
+    let stage = try await PersistenceStage()
+    stage.persistence.project(stage.wallet) { changes, transaction in
+      for (account, _, new) in changes.elements(\.all) ?? [] {
+        try transaction.execute("INSERT", account, new)
+      }
+    }
+    stage.dispatcher.unregister(store: stage.wallet)
+    try await stage.persistence.close()
+    let (database, dispatcher) = (MemoryDatabase(), Dispatcher(name: "bank"))
+    try await database.open(for: dispatcher)
+    try await dispatcher.register(store: stage.wallet, persisted: .elements(\.all))
+    await dispatcher.send(Deposit(account: "a", amount: 1))
+    #expect(database.statements.map(\.values) == [["a", 1]])
+  }
+
   @Test func writeWhatIsCommittedBetweenAttemptsToRegisterTheirStoreAgain() async throws {
     let coder = HookedCoder()
     let stage = try await PersistenceStage(coder: coder)

@@ -107,7 +107,8 @@ extension Persistence {
   /// The closure is called once for each group of commits, in their order, on the thread that writes. It is called again
   /// if the transaction is tried again, so it must change nothing but rows. It can't dispatch with `.sync`, wait for a
   /// dispatch, or read a store, which is ahead of the group. If it throws, saving ends with the code `projection`. It
-  /// stays as long as the store, also if you register that again: add it once. Another store of its identifier has none.
+  /// stays as long as the store, also if you register that again, with this persistence or another one: add it once.
+  /// Another store of its identifier has none.
   /// If you register the store in another form then, name the dictionaries that the closure asks for, or the next commit
   /// stops the program.
   ///

@@ -172,8 +172,10 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
       from: storage.version, after: isNotified ? former?.savedVersion : nil)
     parts = form.parts.map { $0.makeChanges(storage.model, version, savedIn: savedVersion) }
     isFirstKeeper = keeper == nil
-    if let former, former.persistence === persistence {
-      persistence.state.withLock { _ in projections = former.projections }
+    if let former {
+      // Each record is guarded by the lock of its own persistence.
+      let projections = former.persistence.state.withLock { _ in former.projections }
+      persistence.state.withLock { _ in self.projections = projections }
     }
     storage.setKeeper(self)
   }
