@@ -204,6 +204,26 @@ struct DurableEffectTests {
     #expect(pending.compactMap { ($0.action as? OrderPlaced)?.id } == Array(1...22))
   }
 
+  @Test func areInOrderAlsoIfAnotherDispatcherOfTheirNameFollows() async throws {
+    let first = try await PaymentService(database, ChargingBank()) { [hangs] in
+      await hangs.opened()
+    }
+    for id in 1...2 { await first.dispatcher.send(OrderPlaced(id: id)) }
+    first.dispatcher.close()
+    let second = Dispatcher(name: "payments", persistence: first.persistence)
+    try await second.register(
+      store: Store(identifier: "more", model: OrderBook()) {
+        On(OrderPlaced.self) { book, order in book.placed.append(order.id) }
+      }, persisted: .model)
+    noteOrders(of: second, in: Recorder<Int>(), until: hangs)
+    await second.send(OrderPlaced(id: 3))
+    database.crash()
+    let next = try await PaymentService(database, ChargingBank(), resumes: false)
+    let pending = next.dispatcher.pendingEffects
+    #expect(pending.compactMap { ($0.action as? OrderPlaced)?.id } == [1, 2, 3])
+    hangs.open()
+  }
+
   /// Otherwise those would overtake it that come to their turns once the commit is saved.
   @Test func thatWereLeftTakeTheirTurnsInOrderAlthoughACommitIsNotSaved() async throws {
     let begun = Recorder<Int>()

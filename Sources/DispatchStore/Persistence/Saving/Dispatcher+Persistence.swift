@@ -13,7 +13,8 @@ extension Dispatcher {
   /// - Parameters:
   ///   - name: The dispatcher's name in messages.
   ///   - persistence: Saves the stores that are registered with `persisted:`. Several dispatchers may share it, each
-  ///     with a name of its own: drain one before you make another of its name. With nil, these stores stay in memory.
+  ///     with a name of its own: drain one before you make another of its name, whose saved work waits for the next
+  ///     process. With nil, these stores stay in memory.
   ///   - defaults: The options of dispatches that name no others; see the other initializer for these and the rest.
   ///   - limits: The bounds of its lanes and its queue.
   ///   - queue: The concurrent queue.

@@ -6,7 +6,9 @@ final class Outbox: DispatcherAttachment {
   /// The name of the dispatcher, to which its saved work belongs.
   private let dispatcher: String
   private let clock: DispatcherClock
-  private let state: Locked<State>
+  /// Distinguishes the keys of this process from all others.
+  private let prefix: String
+  private let state = Locked(State())
   /// The work of an earlier process, of all dispatchers that share the persistence, until they resume it.
   private let found: Locked<FoundWork>
 
@@ -16,10 +18,7 @@ final class Outbox: DispatcherAttachment {
     /// The work of dispatches that have committed, and not ended.
     var committed: [Cause: OutboxEntry] = [:]
     var effects: [String: WeakEffect] = [:]
-    var lastNumber = 0
     var isClosed = false
-    /// Distinguishes the keys of this process from all others.
-    let prefix: String
   }
 
   fileprivate struct Cause: Hashable {
@@ -33,14 +32,9 @@ final class Outbox: DispatcherAttachment {
     of dispatcher: String, _ clock: DispatcherClock, in world: (any SimulatedWorld)?,
     savedBy keeper: CompanionKeeper? = nil, found: Locked<FoundWork> = Locked(FoundWork())
   ) {
-    // New work comes after all that is left.
-    let lastNumber = found.withLock { found -> Int in
-      found.dispatchers.insert(dispatcher)
-      return found.entries.values.map(\.number).max() ?? 0
-    }
+    _ = found.withLock { $0.dispatchers.insert(dispatcher) }
     // In a simulation, a seed repeats the keys, too.
-    let prefix = world.map { "simulated-\($0.makeNumber())" } ?? UUID().uuidString
-    state = Locked(State(lastNumber: max(lastNumber, 0), prefix: prefix))
+    prefix = world.map { "simulated-\($0.makeNumber())" } ?? UUID().uuidString
     (self.dispatcher, self.clock) = (dispatcher, clock)
     (self.keeper, self.found) = (keeper, found)
   }
@@ -160,11 +154,7 @@ final class Outbox: DispatcherAttachment {
 
   /// Enters the work of a dispatch that commits.
   func commit(_ id: DispatchID, _ effect: String, _ action: any ActionType) -> OutboxEntry {
-    state.withLock { state in
-      let entry = state.enter(action, of: effect, dispatcher)
-      state.committed[Cause(dispatch: id, effect: effect)] = entry
-      return entry
-    }
+    enter(action, of: effect, causedBy: Cause(dispatch: id, effect: effect))
   }
 
   /// Takes the work of a dispatch that has ended, which a run is to do; nil if there is none, or it was removed.
@@ -175,9 +165,28 @@ final class Outbox: DispatcherAttachment {
     }
     // If a deadline has passed while the stores were finishing, they have changed all the same.
     guard ended.result.isSuccess || ended.resultOfStores.haveStoresFinished else { return nil }
-    let entry = state.withLock { $0.enter(ended.action, of: effect, dispatcher) }
+    let entry = enter(ended.action, of: effect)
     // The dispatch has changed no persistent store, so the row is a commit of its own.
     save(entry.row)
+    return entry
+  }
+
+  /// Enters work of this process, which a run is to do.
+  private func enter(
+    _ action: any ActionType, of effect: String, causedBy cause: Cause? = nil
+  ) -> OutboxEntry {
+    let number = found.withLock { found in
+      found.lastNumber += 1
+      return found.lastNumber
+    }
+    let entry = OutboxEntry(
+      "\(prefix)-\(number)", of: effect, dispatcher, number, action,
+      // Running, so that nobody else begins it before its row is on its way to the database: `resumeWork()`, say.
+      OutboxEntry.Progress(phase: .running))
+    state.withLock { state in
+      state.entries[entry.key] = entry
+      if let cause { state.committed[cause] = entry }
+    }
     return entry
   }
 
@@ -288,21 +297,9 @@ struct FoundWork {
   var entries: [String: OutboxEntry] = [:]
   /// The names of the dispatchers that this process has made so far.
   var dispatchers: Set<String> = []
-}
-
-extension Outbox.State {
-  /// Enters work of this process, which a run is to do.
-  fileprivate mutating func enter(
-    _ action: any ActionType, of effect: String, _ dispatcher: String
-  ) -> OutboxEntry {
-    lastNumber += 1
-    let entry = OutboxEntry(
-      "\(prefix)-\(lastNumber)", of: effect, dispatcher, lastNumber, action,
-      // Running, so that nobody else begins it before its row is on its way to the database: `resumeWork()`, say.
-      OutboxEntry.Progress(phase: .running))
-    entries[entry.key] = entry
-    return entry
-  }
+  /// The highest number of work, also of what dispatchers of this process have entered since: new work comes after all
+  /// that is left.
+  var lastNumber = 0
 }
 
 extension Dispatcher {

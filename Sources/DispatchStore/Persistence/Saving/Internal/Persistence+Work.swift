@@ -61,7 +61,8 @@ extension Persistence {
           keeper.decoded(found)
       }
     }
-    foundWork.withLock { $0.entries = work }
+    let lastNumber = work.values.map(\.number).max() ?? 0
+    foundWork.withLock { ($0.entries, $0.lastNumber) = (work, max(lastNumber, 0)) }
     foundSchedules.withLock { $0.letters = schedules }
   }
 
