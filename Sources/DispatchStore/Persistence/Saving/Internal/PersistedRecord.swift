@@ -39,14 +39,7 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
   override final func keepRead(
     together keepers: [CommitKeeper], with rows: [CompanionRow]
   ) -> Bool {
-    if isPlanted(.atomicInTwoGroups), keepers.count > 1 {
-      var isKept = false
-      for keeper in keepers {
-        isKept = keeper.keepRead(together: [keeper], with: rows) || isKept
-        yieldPoint(.cutGroup)
-      }
-      return isKept
-    }
+    if isPlanted(.atomicInTwoGroups), keepers.count > 1 { return keepApart(keepers, with: rows) }
     let records = keepers.lazy.map { unsafeDowncast($0, to: PersistedRecord.self) }
     defer { for record in records { record.forgetRead() } }
     // All of them are commits of one dispatch.
@@ -77,6 +70,16 @@ class PersistedRecord: CommitKeeper, @unchecked Sendable {  // because of these 
     }
     if !isPlanted(.lossAcknowledged) { loser?.makeDetails().noteLoss() }
     return needsWriter
+  }
+
+  /// Plants a fault: keeps each commit as if it was alone.
+  private func keepApart(_ keepers: [CommitKeeper], with rows: [CompanionRow]) -> Bool {
+    var isKept = false
+    for keeper in keepers {
+      isKept = keeper.keepRead(together: [keeper], with: rows) || isKept
+      yieldPoint(.cutGroup)
+    }
+    return isKept
   }
 
   enum Kept {
