@@ -335,6 +335,21 @@ struct PostgreSQLOwnerTests {
     #expect(saved?.version == 3)
   }
 
+  /// As one that is idle for too long, and from PostgreSQL 17 on one that lasts for too long.
+  @Test(arguments: ["25P03", "25P04"])
+  func aTransactionThatTheServerHasEndedIsTriedAgain(_ state: String) throws {
+    let isEnded = Locked(false)
+    let driver = database.driver { (_) throws(PostgreSQLFailure) in
+      guard isEnded.withLock(\.self) else { return }
+      throw PostgreSQLFailure(sqlState: state, message: "ended", isLost: false)
+    }
+    let opened = try Opened(driver)
+    isEnded.withLock { $0 = true }
+    try expect(.busy) { try opened.group { _ in } }
+    isEnded.withLock { $0 = false }
+    try opened.group { _ in }
+  }
+
   @Test func aPoolerNeedNotKnowPreparedStatements() throws {
     let opened = try Opened(database.driver())
     let store = try opened.store()
