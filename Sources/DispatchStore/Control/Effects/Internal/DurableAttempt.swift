@@ -9,7 +9,7 @@ struct DurableAttempt {
   func make() async -> Duration? {
     yieldPoint(.beginEffect)
     // Nothing would be saved of it, and the database may have an owner that does the work.
-    if let keeper = outbox.keeper, await !keeper.isOwner() { return nil }
+    if hasFailedToSave { return nil }
     let before = entry.progress
     if before.wasLeft {
       guard await outbox.countAhead(entry, of: effect.attemptCount) else {
@@ -18,8 +18,10 @@ struct DurableAttempt {
         return nil
       }
     }
+    // Last, since saving the count may take longer than the lease.
+    let isOwner = await outbox.keeper?.isOwner() ?? true
     // Both may take long, and the work may have been removed meanwhile.
-    guard run.mayCallBody else {
+    guard isOwner, run.mayCallBody else {
       outbox.uncount(entry)
       return nil
     }
