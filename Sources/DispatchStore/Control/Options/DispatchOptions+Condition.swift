@@ -20,6 +20,7 @@ extension DispatchOptions {
   public static func when<Model, Action>(
     _ store: Store<Model, Action>, _ condition: @escaping @Sendable (Model) -> Bool
   ) -> DispatchOptions {
-    DispatchOptions().controlled { $0.conditions.append(StoreCondition(store, condition)) }
+    let condition = StoreCondition(store, condition)
+    return DispatchOptions().controlled { $0.conditions.append(condition) }
   }
 }

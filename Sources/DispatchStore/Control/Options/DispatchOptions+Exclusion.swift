@@ -17,6 +17,6 @@ extension DispatchOptions {
   /// Cost: two locks. Waiting needs no thread, except a `.sync` caller's. A wait for a lane inside a dispatch is
   /// checked against each dispatch with keys that is queued there.
   public static func exclusive(_ key: some Hashable & Sendable) -> DispatchOptions {
-    DispatchOptions().controlled { $0.exclusionKeys.append(TypedKey(key)) }
+    DispatchOptions().controlled { [key = TypedKey(key)] in $0.exclusionKeys.append(key) }
   }
 }

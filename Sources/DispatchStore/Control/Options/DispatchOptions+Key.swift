@@ -5,7 +5,7 @@ extension DispatchOptions {
   /// by type and value; they are no names. A dispatch made in the block of an older one is cancelled with it, unless
   /// it is `detached`. If you pass several such keys, the last one counts. Cost: an entry in a table.
   public static func cancelsPrevious(_ key: some Hashable & Sendable) -> DispatchOptions {
-    DispatchOptions().controlled { $0.latest = TypedKey(key) }
+    DispatchOptions().controlled { [key = TypedKey(key)] in $0.latest = key }
   }
 
   /// Skips the dispatch while another one is in flight that was made with the same key.
@@ -15,7 +15,7 @@ extension DispatchOptions {
   /// of an idempotency key gets its result, and is not skipped. Keys compare by type and value; if you pass several such
   /// keys, the last one counts. Cost: an entry in a table.
   public static func skippedIfInFlight(_ key: some Hashable & Sendable) -> DispatchOptions {
-    DispatchOptions().controlled { $0.single = TypedKey(key) }
+    DispatchOptions().controlled { [key = TypedKey(key)] in $0.single = key }
   }
 }
 

@@ -9,7 +9,7 @@ extension DispatchOptions {
   /// not the threads' quality of service. Cost: the dispatch's record, and a lock that all dispatches of other
   /// priorities than the normal one take.
   public static func priority(_ priority: Operation.QueuePriority) -> DispatchOptions {
-    DispatchOptions().controlled { $0.priority = PriorityInbox.Level(priority) }
+    DispatchOptions().controlled { [level = PriorityInbox.Level(priority)] in $0.priority = level }
   }
 }
 

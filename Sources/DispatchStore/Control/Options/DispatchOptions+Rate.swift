@@ -59,9 +59,8 @@ extension DispatchOptions {
   }
 
   private static func rated(_ key: some Hashable & Sendable, _ rule: RateRule) -> DispatchOptions {
-    DispatchOptions().controlled {
-      $0.beginsAtOnce = rule.period <= 0
-      $0.start = $0.beginsAtOnce ? nil : .rate(KeyedRate(key: TypedKey(key), rule: rule))
-    }
+    // Without a period it begins at once, whatever an option before this one says.
+    let start = rule.period <= 0 ? nil : LaterStart.rate(KeyedRate(key: TypedKey(key), rule: rule))
+    return DispatchOptions().controlled { $0.start = start }
   }
 }

@@ -4,7 +4,7 @@ extension DispatchOptions {
   /// Names compare by type and value. A dispatch may have several names, and several dispatches may share one. Cost:
   /// an entry in a table, removed when the dispatch ends.
   public static func named(_ key: some Hashable & Sendable) -> DispatchOptions {
-    DispatchOptions().controlled { $0.names.append(TypedKey(key)) }
+    DispatchOptions().controlled { [key = TypedKey(key)] in $0.names.append(key) }
   }
 
   /// The name that was added last, for messages.

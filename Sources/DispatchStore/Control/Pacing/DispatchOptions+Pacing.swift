@@ -26,7 +26,8 @@ extension DispatchOptions {
   public static func rateLimited(
     by limit: RateLimit, key: some Hashable & Sendable
   ) -> DispatchOptions {
-    DispatchOptions().controlled { $0.rates.append(RateDemand(limit, TypedKey(key))) }
+    let demand = RateDemand(limit, TypedKey(key))
+    return DispatchOptions().controlled { $0.rates.append(demand) }
   }
 
   /// Refuses the dispatch while a dependency fails, and tells its circuit breaker how it ends.

@@ -19,8 +19,6 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var listed: [any ActionType] = []
     /// The reason to begin later than at the call; the last one counts.
     var start: LaterStart?
-    /// Whether it has a rate without a period, so that a reason before that does not count.
-    var beginsAtOnce = false
     /// Limits of which the dispatch needs a unit each.
     var limits: [DispatchLimit] = []
     /// The tokens of rate limits that the dispatch needs.
@@ -55,58 +53,33 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     var isScheduled: Bool { if case .schedule? = start { true } else { false } }
     /// Whether its time was set before, so that nobody is there to be refused: default limits and bounds are not for it.
     var isOfSchedule: Bool { isScheduled || isRepeated }
-
-    /// Takes the object that has the values: as an argument, all of them would be copied.
-    mutating func add(_ options: ControlOptions) {
-      Self.append(options.values.names, to: &names)
-      isDetached = isDetached || options.values.isDetached
-      isAtomic = isAtomic || options.values.isAtomic
-      latest = options.values.latest ?? latest
-      single = options.values.single ?? single
-      Self.append(options.values.exclusionKeys, to: &exclusionKeys)
-      Self.append(options.values.conditions, to: &conditions)
-      key = options.values.key ?? key
-      if options.values.start != nil || options.values.beginsAtOnce {
-        (start, beginsAtOnce) = (options.values.start, options.values.beginsAtOnce)
-      }
-      for limit in options.values.limits { add(limit) }
-      Self.append(options.values.rates, to: &rates)
-      for breaker in options.values.breakers { add(breaker) }
-      namesLimits = namesLimits || options.values.namesLimits
-      takesDefaults = takesDefaults && options.values.takesDefaults
-      takesBounds = takesBounds && options.values.takesBounds
-      endsWithStores = endsWithStores || options.values.endsWithStores
-      group = options.values.group ?? group
-      isRepeated = isRepeated || options.values.isRepeated
-      Self.append(options.values.deadlines, to: &deadlines)
-      retry = options.values.retry ?? retry
-      priority = options.values.priority ?? priority
-      Self.append(options.values.companions, to: &companions)
-      endsUnsaved = options.values.endsUnsaved ?? endsUnsaved
-    }
-
-    /// Most lists are empty, and appending an empty one takes a hundred instructions.
-    private static func append<Element>(_ next: [Element], to list: inout [Element]) {
-      if !next.isEmpty { list += next }
-    }
   }
 
+  /// An option: what it changes.
+  typealias Option = @Sendable (inout Values) -> Void
+
   let values: Values
+  /// The options that the program has written, in order; none if the values are those of one dispatch.
+  fileprivate let options: [Option]
   /// The answer that its idempotency key had when the dispatch was made.
   private let answer: IdempotencyTable.Table.Entry?
 
-  init(_ values: Values, answer: IdempotencyTable.Table.Entry? = nil) {
-    self.values = values
-    self.answer = answer
+  init(
+    _ values: Values, of options: [Option] = [], answer: IdempotencyTable.Table.Entry? = nil
+  ) {
+    (self.values, self.options, self.answer) = (values, options, answer)
+  }
+
+  /// Makes options with further ones.
+  fileprivate convenience init(_ former: ControlOptions?, and later: [Option]) {
+    var values = former?.values ?? Values()
+    for option in later { option(&values) }
+    self.init(values, of: former.map { $0.options + later } ?? later)
   }
 
   override func adding(_ others: ArraySlice<DispatchOptions>) -> DispatchAdmission {
-    if others.isEmpty { return self }
-    var values = values
-    for other in others {
-      if let control = other.control as? ControlOptions { values.add(control) }
-    }
-    return ControlOptions(values)
+    let later = others.flatMap { ($0.control as? ControlOptions)?.options ?? [] }
+    return later.isEmpty ? self : ControlOptions(self, and: later)
   }
 
   override func ofList(_ actions: [any ActionType]) -> DispatchAdmission {
@@ -315,15 +288,15 @@ extension DispatchOptions {
       return self
     }
     rule.isSaved = false
-    return controlled { $0.start = .schedule(rule) }
+    return controlled { [rule] in $0.start = .schedule(rule) }
   }
 
   /// Returns these options with changed control values.
-  func controlled(_ change: (inout ControlOptions.Values) -> Void) -> DispatchOptions {
+  ///
+  /// The change is made again on the values of others in an array literal.
+  func controlled(_ change: @escaping ControlOptions.Option) -> DispatchOptions {
     var options = self
-    var values = (control as? ControlOptions)?.values ?? ControlOptions.Values()
-    change(&values)
-    options.control = ControlOptions(values)
+    options.control = ControlOptions(control as? ControlOptions, and: [change])
     return options
   }
 }
