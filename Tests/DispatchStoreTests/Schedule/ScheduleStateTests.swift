@@ -165,9 +165,9 @@ struct ScheduleStateTests {
 @Suite("Moving timer")
 struct MovingTimerTests {
   private static let token = TimerToken(number: 1)
-  private var timer = MovingTimer()
+  private let timer = MovingTimer()
 
-  @Test mutating func itMovesToAnEarlierTimeOnly() {
+  @Test func itMovesToAnEarlierTimeOnly() {
     let first = timer.move(to: 10)
     #expect(first.next?.time == 10 && first.former == nil)
     let isKept = timer.keep(Self.token, first.next!.number)
@@ -178,7 +178,7 @@ struct MovingTimerTests {
     #expect(second.next?.time == 5 && second.former == Self.token)
   }
 
-  @Test mutating func aTimerThatHasMovedMeanwhileIsNotKept() {
+  @Test func aTimerThatHasMovedMeanwhileIsNotKept() {
     let first = timer.move(to: 10).next!
     let second = timer.move(to: 5).next!
     let areKept = [first, second].map { timer.keep(Self.token, $0.number) }
@@ -187,7 +187,7 @@ struct MovingTimerTests {
     #expect(timer.move(to: nil).former == nil)
   }
 
-  @Test mutating func aTimerThatHasFiredMeanwhileIsNotKept() {
+  @Test func aTimerThatHasFiredMeanwhileIsNotKept() {
     let first = timer.move(to: 10).next!
     timer.fired(at: 10)
     let isKept = timer.keep(Self.token, first.number)

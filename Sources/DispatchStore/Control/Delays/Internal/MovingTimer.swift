@@ -1,7 +1,7 @@
-/// A timer that moves to an earlier time when one is needed, without threads.
+/// A timer that moves to an earlier time when one is needed.
 ///
-/// The caller adds and removes the timers outside of its lock.
-struct MovingTimer {
+/// Its owner decides about a move under a lock of its own, and makes it outside of that.
+final class MovingTimer: Sendable {
   /// The timers to remove and to add, in this order.
   struct Move {
     let former: TimerToken?
@@ -11,47 +11,52 @@ struct MovingTimer {
     static var none: Move { Move(former: nil, next: nil) }
   }
 
-  private var time: Int64?
-  private var number = 0
-  /// The token, once the timer has been added.
-  private var token: TimerToken?
+  private struct State {
+    var time: Int64?
+    var number = 0
+    /// The token, once the timer has been added.
+    var token: TimerToken?
+  }
+
+  private let state = Locked(State())
 
   /// Moves the timer: to no time if nothing is to come, not at all if it comes early enough.
-  mutating func move(to time: Int64?) -> Move {
-    if let time, let present = self.time, present <= time || isPlanted(.lateSchedule) {
-      return .none
+  func move(to time: Int64?) -> Move {
+    state.withLock { state -> Move in
+      if let time, let present = state.time, present <= time || isPlanted(.lateSchedule) {
+        return .none
+      }
+      if time == nil, state.time == nil { return .none }
+      state.time = time
+      state.number += 1
+      return Move(former: state.token.take(), next: time.map { ($0, state.number) })
     }
-    if time == nil, self.time == nil { return .none }
-    self.time = time
-    number += 1
-    return Move(former: token.take(), next: time.map { ($0, number) })
+  }
+
+  func fired(at now: Int64) {
+    state.withLock { state in
+      if let time = state.time, time <= now { (state.time, state.token) = (nil, nil) }
+    }
+  }
+
+  /// Makes a move; does nothing without timers.
+  ///
+  /// - Parameter look: Called at the timer's time, which may have been needed earlier only; returns whether anything was
+  ///   due.
+  func make(_ move: Move, in timers: TimerQueue?, look: @escaping @Sendable () -> Bool) {
+    guard let timers else { return }
+    if let former = move.former { timers.remove(former) }
+    guard let next = move.next else { return }
+    let token = timers.addLook(at: next.time, look)
+    if !keep(token, next.number) { timers.remove(token) }
   }
 
   /// Keeps the token of a timer that was added; false if it is to be removed, because it has moved or fired since.
-  mutating func keep(_ token: TimerToken, _ number: Int) -> Bool {
-    guard number == self.number, time != nil else { return false }
-    self.token = token
-    return true
-  }
-
-  mutating func fired(at now: Int64) {
-    if let time, time <= now { (self.time, token) = (nil, nil) }
-  }
-}
-
-extension TimerQueue {
-  /// Moves a timer, outside of its owner's lock.
-  ///
-  /// - Parameters:
-  ///   - look: Called at the timer's time, which may have been needed earlier only; returns whether anything was due.
-  ///   - keep: Keeps the new timer's token; false if the timer has moved or fired since.
-  func apply(
-    _ move: MovingTimer.Move, look: @escaping @Sendable () -> Bool,
-    keep: (TimerToken, Int) -> Bool
-  ) {
-    if let former = move.former { remove(former) }
-    guard let next = move.next else { return }
-    let token = addLook(at: next.time, look)
-    if !keep(token, next.number) { remove(token) }
+  func keep(_ token: TimerToken, _ number: Int) -> Bool {
+    state.withLock { state in
+      guard number == state.number, state.time != nil else { return false }
+      state.token = token
+      return true
+    }
   }
 }

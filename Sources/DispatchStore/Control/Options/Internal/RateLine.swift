@@ -3,15 +3,11 @@
 /// Kept by its timer until the interval has ended, and by the dispatches that waited at it until they have.
 final class RateLine: Sendable {
   private let place: KeyedPlace
-  private let state = Locked(State())
+  private let rates = Locked(RateState<DispatchDelay>())
+  private let timer = MovingTimer()
   private let clock: DispatcherClock
   // Weak, since the dispatcher owns both; a waiting dispatch keeps the dispatcher alive.
   private weak let timers: TimerQueue?
-
-  private struct State {
-    var rates = RateState<DispatchDelay>()
-    var timer = MovingTimer()
-  }
 
   init(_ place: KeyedPlace, of dispatcher: Dispatcher) {
     self.place = place
@@ -22,9 +18,8 @@ final class RateLine: Sendable {
   /// Adds a dispatch.
   func arrive(_ delay: DispatchDelay, _ rule: RateRule) -> RateState<DispatchDelay>.Arrival {
     let callSite = delay.dispatch.callSite
-    let arrival = change { state, now in
-      let arrived = state.rates.arrive(
-        delay, rule, from: callSite, at: now, mayWait: delay.mayWait)
+    let arrival = change { rates, now in
+      let arrived = rates.arrive(delay, rule, from: callSite, at: now, mayWait: delay.mayWait)
       return (arrived.0, due: isPlanted(.lostTrailing) ? nil : arrived.due)
     }.result
     if case .wait = arrival { delay.dispatch.at(.beforeResult) { self.leave(delay) } }
@@ -35,29 +30,29 @@ final class RateLine: Sendable {
   ///
   /// Returns the call site of the one that has opened the interval; nil, without an effect, if it is not skipped.
   func skip(_ rule: RateRule) -> CallSite? {
-    change { state, now in (state.rates.skip(rule, at: now), due: nil) }.result
+    change { rates, now in (rates.skip(rule, at: now), due: nil) }.result
   }
 
   /// Whether a dispatch that comes now opens an interval.
   var isBetweenIntervals: Bool {
     let now = clock.nanoseconds
-    return state.withLock { $0.rates.isBetweenIntervals(at: now) }
+    return rates.withLock { $0.isBetweenIntervals(at: now) }
   }
 
   /// Closes the interval that a dispatch has opened, unless another one waits for its end.
   func withdraw(_ delay: DispatchDelay) {
-    change { state, _ in (state.rates.withdraw(delay), due: nil) }
+    change { rates, _ in (rates.withdraw(delay), due: nil) }
   }
 
   private func leave(_ delay: DispatchDelay) {
-    state.withLock { $0.rates.leave(delay) }
+    rates.withLock { $0.leave(delay) }
   }
 
   /// Returns whether a dispatch begins.
   private func timerFired() -> Bool {
-    change { state, now in
-      state.timer.fired(at: now)
-      return ((), due: state.rates.settle(at: now))
+    change { rates, now in
+      timer.fired(at: now)
+      return ((), due: rates.settle(at: now))
     }.hasBegun
   }
 
@@ -67,21 +62,17 @@ final class RateLine: Sendable {
   /// - Returns: The body's result, and whether a dispatch has begun.
   @discardableResult
   private func change<Result>(
-    _ body: (inout State, _ now: Int64) -> (Result, due: DispatchDelay?)
+    _ body: (inout RateState<DispatchDelay>, _ now: Int64) -> (Result, due: DispatchDelay?)
   ) -> (result: Result, hasBegun: Bool) {
     let now = clock.nanoseconds
     yieldPoint(.comeAtRate, place.key.description)
     typealias Changed = (Result, DispatchDelay?, MovingTimer.Move)
-    let (result, due, move) = state.withLock { state -> Changed in
-      let (result, due) = body(&state, now)
-      return (result, due, state.timer.move(to: state.rates.end))
+    let (result, due, move) = rates.withLock { rates -> Changed in
+      let (result, due) = body(&rates, now)
+      return (result, due, timer.move(to: rates.end))
     }
     due?.end()
-    timers?.apply(move) {
-      self.timerFired()
-    } keep: { token, number in
-      state.withLock { $0.timer.keep(token, number) }
-    }
+    timer.make(move, in: timers) { self.timerFired() }
     return (result, due != nil)
   }
 }

@@ -2,12 +2,12 @@
 final class RateBucket: Sendable {
   private let place: KeyedPlace
   private let state: Locked<State>
+  private let timer = MovingTimer()
   private let time: PacingTime
   private let counts: Locked<RateCounts>
 
   private struct State {
     var tokens: RateBucketState<Dispatch>
-    var timer = MovingTimer()
     /// The bucket itself, which this keeps alive until it is full again.
     var kept: RateBucket?
   }
@@ -50,7 +50,7 @@ final class RateBucket: Sendable {
 
   /// Returns whether a dispatch got a token.
   private func timerFired() -> Bool {
-    change { $0.timer.fired(at: $1) }.hasGranted
+    change { _, now in timer.fired(at: now) }.hasGranted
   }
 
   /// Makes a transition; returns its result, and whether a dispatch got a token.
@@ -68,14 +68,10 @@ final class RateBucket: Sendable {
       let difference = state.tokens.waitingCount - before
       if difference != 0 { counts.withLock { $0.waiting += difference } }
       state.kept = state.tokens.isIdle ? nil : self
-      return (result, granted, state.timer.move(to: state.tokens.next))
+      return (result, granted, timer.move(to: state.tokens.next))
     }
     for dispatch in granted { dispatch.gateMayOpen() }
-    time.timers.apply(move) {
-      self.timerFired()
-    } keep: { token, number in
-      state.withLock { $0.timer.keep(token, number) }
-    }
+    timer.make(move, in: time.timers) { self.timerFired() }
     return (result, !granted.isEmpty)
   }
 }

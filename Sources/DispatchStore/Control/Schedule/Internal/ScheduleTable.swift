@@ -8,16 +8,8 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
 
   private typealias Schedule = ScheduleState<Member>
 
-  private struct State {
-    var schedule = Schedule()
-    var timer = MovingTimer()
-
-    mutating func moveTimer(at moment: Moment) -> MovingTimer.Move {
-      timer.move(to: schedule.nextLook(at: moment))
-    }
-  }
-
-  private let state: Locked<State>
+  private let schedule: Locked<Schedule>
+  private let timer = MovingTimer()
   private let clock: DispatcherClock
   // Weak, since the dispatcher owns both: a repeating schedule does not keep the dispatcher alive.
   private weak let dispatcher: Dispatcher?
@@ -27,9 +19,9 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     clock = dispatcher.clock
     self.dispatcher = dispatcher
     timers = dispatcher.timers
-    var state = State()
-    if !dispatcher.clock.hasSilentJumps { state.schedule.longestPause = .max }
-    self.state = Locked(state)
+    var schedule = Schedule()
+    if !dispatcher.clock.hasSilentJumps { schedule.longestPause = .max }
+    self.schedule = Locked(schedule)
     dispatcher.clock.add(self)
   }
 
@@ -133,7 +125,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
 
   /// The time of a repeating schedule that `resumeWork()` has taken over, until the program declares it again.
   private func resumedDue(of name: String, at moment: Moment) -> Int64? {
-    guard let entry = withSchedule({ $0.entry(named: name) }),
+    guard let entry = schedule.withLock({ $0.entry(named: name) }),
       case .repeated(let action) = entry.member, action.isResumed
     else { return nil }
     return entry.due.unix(at: moment)
@@ -142,7 +134,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
   /// The next run of a repeating schedule, in nanoseconds since 1970, with its number; nil if it has stopped.
   func next(of action: RepeatedAction) -> (due: Int64, number: Int)? {
     let moment = clock.moment
-    let entry = withSchedule { $0.entry(named: action.name) }
+    let entry = schedule.withLock { $0.entry(named: action.name) }
     guard let entry, case .repeated(let present) = entry.member, present === action else {
       return nil
     }
@@ -157,13 +149,13 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
     _ entry: Schedule.Entry, at moment: Moment, _ waiting: Schedule.Waiting,
     restoring: (() -> Bool)?
   ) -> Schedule.Arrival {
-    let arrival = change(at: moment, named: entry.name ?? "") { state -> Schedule.Arrival in
+    let arrival = change(at: moment, named: entry.name ?? "") { schedule -> Schedule.Arrival in
       // In one step, so that a call that cancels or replaces finds it either there or here.
       if let restoring {
-        let isReplaced = entry.name.flatMap { state.schedule.entry(named: $0) } != nil
+        let isReplaced = entry.name.flatMap { schedule.entry(named: $0) } != nil
         if isReplaced || !restoring() { return .outdated }
       }
-      return state.schedule.arrive(entry, at: moment, waiting)
+      return schedule.arrive(entry, at: moment, waiting)
     }
     // Looks again, since a jump after `moment` may have come before the entry.
     if case .waits = arrival, case .date = entry.due, !clock.hasSilentJumps { change { _ in } }
@@ -180,14 +172,14 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
 
   /// Removes a dispatch that has ended before its time.
   private func remove(_ token: Schedule.Token) {
-    change { $0.schedule.remove(token) }
+    change { $0.remove(token) }
   }
 
   func cancel(_ name: String) -> Bool {
     let saved = dispatcher?.savedSchedules
     // First there: what an earlier process has left moves from there to here.
     let wasFound = saved?.removeFound(name) == true
-    guard let entry = change({ $0.schedule.cancel(name) }) else { return wasFound }
+    guard let entry = change({ $0.cancel(name) }) else { return wasFound }
     // A dispatch removes its row itself.
     if case .repeated = entry.member { saved?.remove(name, entry.number) }
     cancel(entry.member)
@@ -196,7 +188,7 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
 
   /// Ends all dispatches, of which the saved ones go on in the next process, and stops the repeating schedules.
   func closed(_ dispatcher: Dispatcher) {
-    for member in change({ $0.schedule.close() }) {
+    for member in change({ $0.close() }) {
       if case .dispatch(let delay, let saved?) = member, saved.canBeSaved {
         saved.leave(delay.dispatch)
       } else {
@@ -216,28 +208,24 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
   /// Entries that are removed are released outside of the lock if the caller drops them.
   @discardableResult
   private func change<Result>(
-    at moment: Moment? = nil, named name: String = "", _ body: (inout State) -> Result
+    at moment: Moment? = nil, named name: String = "", _ body: (inout Schedule) -> Result
   ) -> Result {
     let moment = moment ?? clock.moment
     yieldPoint(.changeSchedule, name)
-    let (result, move) = state.withLock { state in
-      let result = body(&state)
-      return (result, state.moveTimer(at: moment))
+    let (result, move) = schedule.withLock { schedule in
+      let result = body(&schedule)
+      return (result, timer.move(to: schedule.nextLook(at: moment)))
     }
-    timers?.apply(move) {
-      self.timerFired()
-    } keep: { token, number in
-      state.withLock { $0.timer.keep(token, number) }
-    }
+    timer.make(move, in: timers) { self.timerFired() }
     return result
   }
 
   /// Returns whether anything begins.
   private func timerFired() -> Bool {
     let moment = clock.moment
-    let due = change(at: moment) { state in
-      state.timer.fired(at: moment.elapsed)
-      return state.schedule.takeDue(at: moment)
+    let due = change(at: moment) { schedule in
+      timer.fired(at: moment.elapsed)
+      return schedule.takeDue(at: moment)
     }
     for member in due { begin(member) }
     return !due.isEmpty
@@ -273,23 +261,19 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
   }
 
   private func runEnded(_ name: String) {
-    state.withLock { $0.schedule.runEnded(name) }
+    schedule.withLock { $0.runEnded(name) }
   }
 
   // MARK: Facts
 
-  private func withSchedule<Result>(_ body: (Schedule) -> Result) -> Result {
-    state.withLock { body($0.schedule) }
-  }
-
   /// The number of pending entries.
-  var count: Int { withSchedule(\.count) }
+  var count: Int { schedule.withLock(\.count) }
 
   /// The pending actions, but for a dispatch that has ended, or is about to wait.
   ///
   /// - Parameter saved: The schedules that are saved.
   func pending(_ saved: SavedSchedules?) -> [ScheduledAction] {
-    let (entries, moment) = (withSchedule(\.entries), clock.moment)
+    let (entries, moment) = (schedule.withLock(\.entries), clock.moment)
     let delays = dispatcher?.delayedDispatches.all ?? [:]
     return entries.compactMap { ScheduledAction($0, at: moment, saved, delays) }
   }
