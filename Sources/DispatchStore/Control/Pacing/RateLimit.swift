@@ -35,7 +35,8 @@ public final class RateLimit: Sendable {
   private let rule: TokenRule
   private let buckets = KeyedTable<RateBucket>()
   private let counts = Locked(RateCounts())
-  private let time = Locked<PacingTime?>(nil)
+  /// The timers of the first dispatcher that uses the limit, kept beyond its life, since others may share the limit.
+  private let timers = Locked<TimerQueue?>(nil)
 
   /// Makes a limit.
   ///
@@ -78,20 +79,19 @@ public final class RateLimit: Sendable {
 
   /// Takes a token for a dispatch, unless it has one.
   func enter(_ dispatch: Dispatch, _ key: TypedKey, of dispatcher: Dispatcher) -> RateBucket.Entry {
-    let time = time(for: dispatcher)
-    let bucket = buckets.member(of: key) { RateBucket($0, rule, time, counts) }
+    let timers = timers(for: dispatcher)
+    let bucket = buckets.member(of: key) { RateBucket($0, rule, timers, counts) }
     return bucket.enter(dispatch, mayWait: overflow == .wait)
   }
 
   /// The bucket of a key; nil if it is full.
   func bucket(of key: TypedKey) -> RateBucket? { buckets.present(key) }
 
-  private func time(for dispatcher: Dispatcher) -> PacingTime {
-    let own = PacingTime(of: dispatcher)
-    return time.withLock { time in
-      if let present = time { return present }
-      time = own
-      return own
+  private func timers(for dispatcher: Dispatcher) -> TimerQueue {
+    timers.withLock { timers in
+      if let present = timers { return present }
+      timers = dispatcher.timers
+      return dispatcher.timers
     }
   }
 

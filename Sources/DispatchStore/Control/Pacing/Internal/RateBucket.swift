@@ -3,7 +3,7 @@ final class RateBucket: Sendable {
   private let place: KeyedPlace
   private let state: Locked<State>
   private let timer = MovingTimer()
-  private let time: PacingTime
+  private let timers: TimerQueue
   private let counts: Locked<RateCounts>
 
   private struct State {
@@ -13,9 +13,9 @@ final class RateBucket: Sendable {
   }
 
   init(
-    _ place: KeyedPlace, _ rule: TokenRule, _ time: PacingTime, _ counts: Locked<RateCounts>
+    _ place: KeyedPlace, _ rule: TokenRule, _ timers: TimerQueue, _ counts: Locked<RateCounts>
   ) {
-    (self.place, self.time, self.counts) = (place, time, counts)
+    (self.place, self.timers, self.counts) = (place, timers, counts)
     state = Locked(State(tokens: RateBucketState(rule)))
   }
 
@@ -28,7 +28,7 @@ final class RateBucket: Sendable {
 
   /// The time until there is a token for a dispatch that comes now, in nanoseconds; nil if there is one.
   var timeLeft: Int64? {
-    let now = time.clock.nanoseconds
+    let now = timers.clock.nanoseconds
     return state.withLock { $0.tokens.timeLeft(at: now) }
   }
 
@@ -59,7 +59,7 @@ final class RateBucket: Sendable {
     _ body: (inout State, _ now: Int64) -> Result
   ) -> (result: Result, hasGranted: Bool) {
     yieldPoint(.takeToken, place.key.description)
-    let now = time.clock.nanoseconds
+    let now = timers.clock.nanoseconds
     typealias Changed = (Result, [Dispatch], MovingTimer.Move)
     let (result, granted, move) = state.withLock { state -> Changed in
       let before = state.tokens.waitingCount
@@ -71,20 +71,8 @@ final class RateBucket: Sendable {
       return (result, granted, timer.move(to: state.tokens.next))
     }
     for dispatch in granted { dispatch.gateMayOpen() }
-    timer.make(move, in: time.timers) { self.timerFired() }
+    timer.make(move, in: timers) { self.timerFired() }
     return (result, !granted.isEmpty)
-  }
-}
-
-/// The clock and the timers of the first dispatcher that uses a limit.
-///
-/// Kept beyond that dispatcher's life, since others may share the limit.
-struct PacingTime: Sendable {
-  let clock: DispatcherClock
-  let timers: TimerQueue
-
-  init(of dispatcher: Dispatcher) {
-    (clock, timers) = (dispatcher.clock, dispatcher.timers)
   }
 }
 

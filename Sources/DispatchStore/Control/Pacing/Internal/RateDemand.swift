@@ -2,11 +2,9 @@
 struct RateDemand: Sendable {
   let limit: RateLimit
   private let key: TypedKey
-  /// Whether the key was named; otherwise it is the one of all dispatches without a key.
-  private let isKeyed: Bool
 
-  init(_ limit: RateLimit, _ key: TypedKey? = nil) {
-    (self.limit, self.key, isKeyed) = (limit, key ?? .unnamed, key != nil)
+  init(_ limit: RateLimit, _ key: TypedKey = .unnamed) {
+    (self.limit, self.key) = (limit, key)
   }
 
   /// The bucket of the key; nil if it is full.
@@ -41,7 +39,8 @@ struct RateDemand: Sendable {
 
   /// The limit with its key, in words; calls the program's code.
   var description: String {
-    isKeyed ? "\"\(limit.name)\" for the key \(key.description)" : "\"\(limit.name)\""
+    key == .unnamed
+      ? "\"\(limit.name)\"" : "\"\(limit.name)\" for the key \(key.description)"
   }
 }
 

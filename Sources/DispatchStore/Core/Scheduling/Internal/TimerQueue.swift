@@ -3,7 +3,7 @@ import Synchronization
 /// The timers of one dispatcher, by its clock: each takes only memory, and all share one alarm.
 final class TimerQueue: Sendable {
   private let state = Locked(State())
-  private let clock: DispatcherClock
+  let clock: DispatcherClock
   private let setter: Alarm.Setter
   private let followed = AtomicLazyReference<Continuations>()
 
