@@ -161,7 +161,7 @@ struct ControlPairTests {
     let dispatcher = Dispatcher(defaults: option.defaults, clock: clock)
     let stage = dispatcher.addStage()
     let bank = DispatchLimit(1, overflow: .wait)
-    #expect(bank.enter(orWait: LimitWaiter(for: bank)))
+    #expect(bank.enter(orWait: DispatchLimit.Wait()))
     let group = ActionGroup {
       ActionStep(Script.adds("a"), mode: .init(mode)!).compensated(by: Script.adds("-a"))
       ActionStep(Script.adds("b"), mode: .init(mode)!, options: .limited(by: bank))
@@ -184,7 +184,7 @@ struct ControlPairTests {
     mode: Dispatcher.Mode, kind: DispatchedStep
   ) async {
     let (dispatcher, bank, ended) = (dispatcher, DispatchLimit(1, overflow: .wait), Latch())
-    #expect(bank.enter(orWait: LimitWaiter(for: bank)))
+    #expect(bank.enter(orWait: DispatchLimit.Wait()))
     let (add, stepMode) = (Script.adds("a"), Dispatcher.SendMode(mode)!)
     let limited = DispatchOptions.limited(by: bank)
     let group = ActionGroup {

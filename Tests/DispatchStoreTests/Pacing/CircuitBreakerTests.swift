@@ -350,7 +350,7 @@ struct CircuitBreakerTests {
   func theErrorOfAnotherDispatchThatAHandlerThrowsDoesNotCount(way: Way, isList: Bool) async {
     let (breaker, full) = (breaker(), DispatchLimit(1, overflow: .reject))
     let dispatcher = dispatcher
-    #expect(full.enter(orWait: LimitWaiter(for: full)))
+    #expect(full.enter(orWait: DispatchLimit.Wait()))
     for (options, code) in [
       (.timeout(.zero), .timedOut), (.limited(by: full), .limitExceeded),
     ] as [(DispatchOptions, DispatchError.Code)] {

@@ -61,7 +61,7 @@ struct ScheduleLifecycleTests {
       defaults: .limited(by: limit),
       limits: DispatchLimits(perLane: 1, overflow: overflow, queue: limit), clock: clock)
     dispatcher.register(store: .counter("counter"))
-    #expect(limit.enter(orWait: LimitWaiter(for: limit)))
+    #expect(limit.enter(orWait: DispatchLimit.Wait()))
     let ends = Recorder<DispatchResult>()
     let add = CounterAction.add(1)
     dispatcher.every(Self.second, name: "k", perform: add, mode: mode) { ends.record($0) }

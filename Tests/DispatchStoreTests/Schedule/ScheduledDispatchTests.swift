@@ -133,7 +133,7 @@ struct ScheduledDispatchTests {
   func itsDelayCountsFromTheCallIfItWaitsForAUnit(sends: Bool) async {
     let (dispatcher, script) = (scene.dispatcher, scene.runs("1"))
     let limit = DispatchLimit(1, overflow: .wait)
-    #expect(limit.enter(orWait: LimitWaiter(for: limit)))
+    #expect(limit.enter(orWait: DispatchLimit.Wait()))
     let options: DispatchOptions = [.limited(by: limit), .delayed(by: .seconds(10))]
     let task = Task {
       if sends { return await dispatcher.send(script, options: options).result }

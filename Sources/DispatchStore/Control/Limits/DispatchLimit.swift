@@ -44,7 +44,9 @@ public final class DispatchLimit: Sendable {
     public let oldest: Duration?
   }
 
-  typealias State = LimitState<Dispatch, LimitWaiter>
+  /// The wait of a task or a thread for a unit: whether it has ended with one.
+  typealias Wait = Eventual<Bool>
+  typealias State = LimitState<Dispatch, Wait>
 
   /// The number of dispatches that may be in flight.
   let bound: Int
@@ -152,24 +154,24 @@ public final class DispatchLimit: Sendable {
     return isIn ? .unit : .refused(.dropped(by: self, callSite))
   }
 
-  /// Takes a unit if one is free by now, and returns true; otherwise adds the waiter.
-  func enter(orWait waiter: LimitWaiter) -> Bool {
+  /// Takes a unit if one is free by now, and returns true; otherwise begins the wait.
+  func enter(orWait wait: Wait) -> Bool {
     state.withLock { state in
       if state.enter() { return true }
-      state.wait(waiter)
+      state.wait(wait)
       return false
     }
   }
 
-  /// Ends a wait; returns false if the waiter has got its unit.
-  func endWait(_ waiter: LimitWaiter) -> Bool {
-    state.withLock { $0.endWait(waiter) }
+  /// Ends a wait without a unit, unless it has one.
+  func endWait(_ wait: Wait) {
+    if state.withLock({ $0.endWait(wait) }) { wait.set(false) }
   }
 
   /// Releases a unit that no dispatch has got.
   func leave() {
     yieldPoint(.leaveLimit, name)
-    state.withLock { $0.leave() }?.end.set(true)
+    state.withLock { $0.leave() }?.set(true)
   }
 
   /// Gives a unit to a dispatch until its stores have ended.
@@ -184,7 +186,7 @@ public final class DispatchLimit: Sendable {
   private func takeUnit(from dispatch: Dispatch) {
     yieldPoint(.leaveLimit, name)
     // In one transition: a caller that has dropped the dispatch finds that it has its unit, or that the unit is free.
-    state.withLock { $0.remove(dispatch) ? $0.leave() : nil }?.end.set(true)
+    state.withLock { $0.remove(dispatch) ? $0.leave() : nil }?.set(true)
   }
 
   /// Lets others drop a dispatch from now on, since its scheduler has it.

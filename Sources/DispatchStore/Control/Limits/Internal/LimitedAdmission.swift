@@ -106,7 +106,7 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
       guard let wait = wait(for: limit, of: dispatcher, callSite, in: caller, blocksThread: true)
       else { continue }
       let region = BlockingRegion(on: thread)
-      let hasUnit = wait.waiter.end.wait()
+      let hasUnit = wait.unit.wait()
       region.end()
       wait.end(of: dispatcher)
       waitHasEnded(withUnit: hasUnit, timedOut(callSite))
@@ -125,15 +125,14 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
       let context = DispatchContext.ofTask
       guard let wait = wait(for: limit, of: dispatcher, callSite, in: context, blocksThread: false)
       else { continue }
-      let waiter = wait.waiter
       let taskWait = TaskWait.begin()
       let hasUnit =
         isDetached
-        ? await waiter.end.value
+        ? await wait.unit.value
         : await withCancellationHandler {
-          await waiter.end.value
+          await wait.unit.value
         } onCancel: {
-          dispatcher.pool.submit(end: .step { waiter.cancel() })
+          dispatcher.pool.submit(end: .step { limit.endWait(wait.unit) })
         }
       taskWait?.end()
       wait.end(of: dispatcher)
@@ -160,19 +159,19 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
       fail(error)
       return nil
     }
-    let waiter = LimitWaiter(for: limit)
-    if limit.enter(orWait: waiter) {
+    let unit = DispatchLimit.Wait()
+    if limit.enter(orWait: unit) {
       unitCount += 1
       return nil
     }
     do throws(DispatchError) {
       return try WaitForLimit(
-        waiter, of: dispatcher, callSite, in: context, blocksThread: blocksThread,
+        unit, of: limit, at: dispatcher, callSite, in: context, blocksThread: blocksThread,
         until: limitDeadline)
     } catch {
-      waiter.cancel()
+      limit.endWait(unit)
       // A unit may have come meanwhile.
-      waiter.end.whenSet { if $0 { limit.leave() } }
+      unit.whenSet { if $0 { limit.leave() } }
       fail(error)
       return nil
     }

@@ -2,7 +2,8 @@
 ///
 /// The call has not become a dispatch, and so is in no other table.
 final class WaitForLimit: Sendable {
-  let waiter: LimitWaiter
+  let unit: DispatchLimit.Wait
+  let limit: DispatchLimit
   let callSite: CallSite
   /// The dispatch that goes on only after the call, if there is one.
   let caller: Dispatch?
@@ -10,30 +11,32 @@ final class WaitForLimit: Sendable {
   let began: Int64
   /// Nil if the wait holds up no dispatch.
   private let wait: WaitGraph.Wait?
-  /// Cancels the waiter at the deadline; nil without one.
+  /// Ends the wait at the deadline; nil without one.
   private let timer: TimerToken?
 
-  /// Begins the wait of a waiter that is in the limit's line; throws `wouldDeadlock`.
+  /// Begins a wait that is in the limit's line; throws `wouldDeadlock`.
   ///
   /// - Parameters:
   ///   - context: The context that the wait holds up.
   ///   - blocksThread: Whether the wait blocks the thread, and not only the task.
   init(
-    _ waiter: LimitWaiter, of dispatcher: Dispatcher, _ callSite: CallSite,
-    in context: DispatchContext?, blocksThread: Bool, until deadline: Deadline?
+    _ unit: DispatchLimit.Wait, of limit: DispatchLimit, at dispatcher: Dispatcher,
+    _ callSite: CallSite, in context: DispatchContext?, blocksThread: Bool,
+    until deadline: Deadline?
   ) throws(DispatchError) {
-    (self.waiter, self.callSite, caller) = (waiter, callSite, context?.waitingDispatch)
+    (self.unit, self.limit) = (unit, limit)
+    (self.callSite, caller) = (callSite, context?.waitingDispatch)
     began = dispatcher.clock.nanoseconds
     if let context {
       let call = Dispatch(standIn: .make(on: .current), at: callSite)
-      call.makeDetails().withState { $0.wait(at: UnitGate(waiter)) }
+      call.makeDetails().withState { $0.wait(at: UnitGate(unit, of: limit)) }
       if blocksThread { call.outer = context }
       wait =
         try blocksThread ? WaitGraph.begin(call) : WaitGraph.begin(context, for: .dispatch(call))
     } else {
       wait = nil
     }
-    timer = deadline.map { dispatcher.timers.add(at: $0.time) { waiter.cancel() } }
+    timer = deadline.map { dispatcher.timers.add(at: $0.time) { limit.endWait(unit) } }
     dispatcher.controlTables.waits.withLock { $0[ObjectIdentifier(self)] = self }
   }
 
@@ -45,10 +48,30 @@ final class WaitForLimit: Sendable {
     if let timer { dispatcher.timers.remove(timer) }
   }
 
-  var limit: DispatchLimit { waiter.limit }
-
   /// The reason for the wait, as text that follows "waits for ".
   var text: String {
     "a unit of \"\(limit.name)\" (\(limit.inFlight) of \(limit.bound) are in flight)"
+  }
+}
+
+/// The gate of a record that stands in for a waiting call, by which the wait graph finds those that have the units.
+final class UnitGate: StartGate, @unchecked Sendable {
+  // because it has only constants
+  private let unit: DispatchLimit.Wait
+  private let limit: DispatchLimit
+
+  init(_ unit: DispatchLimit.Wait, of limit: DispatchLimit) {
+    (self.unit, self.limit) = (unit, limit)
+    super.init()
+  }
+
+  override var units: UnitHolders? {
+    let holders = limit.holders
+    // A unit that no dispatch has belongs to a call that is about to go on.
+    guard holders.count == limit.bound, !unit.isSet else { return nil }
+    // In an order that a simulation repeats.
+    return UnitHolders(
+      limit: ObjectIdentifier(limit), name: limit.name, dispatches: holders.sorted { $0.id < $1.id }
+    )
   }
 }
