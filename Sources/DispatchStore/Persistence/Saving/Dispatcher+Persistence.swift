@@ -44,10 +44,10 @@ extension Dispatcher {
       put(persistence.keyTable)
       let keeper = persistence.companionKeeper
       put(Outbox(of: name, clock, in: world, savedBy: keeper, found: persistence.foundWork))
-      put(
-        DispatcherSchedules(SavedSchedules(of: self, keeper, found: persistence.foundSchedules)))
+      put(SavedSchedules(of: self, keeper, found: persistence.foundSchedules))
     }
-    if !isFirst {
+    // Without this, what was scheduled before would stay in memory.
+    if !isFirst || attachment(ScheduleTable.self) != nil {
       stopProgram(
         """
         Dispatcher "\(name)" can't get a database: it was made with another one, with persistence: nil, or was used \

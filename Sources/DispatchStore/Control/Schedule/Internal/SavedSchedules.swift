@@ -1,7 +1,7 @@
 import Foundation
 
 /// The scheduled actions of a dispatcher that are saved.
-final class SavedSchedules: Sendable {
+final class SavedSchedules: DispatcherAttachment {
   let keeper: CompanionKeeper
   private let dispatcher: String
   /// The beginning of the keys of its rows, unlike that of any other dispatcher's.
@@ -356,7 +356,7 @@ final class SavedSchedules: Sendable {
   var count: Int { state.withLock(\.records.count) + left.count }
 
   /// Reports what an earlier process has left, if nobody has asked for it.
-  func reportUnresumed() {
+  func closed(_ dispatcher: Dispatcher) {
     let count = foundPending.count
     if count == 0 { return }
     // Closing, draining and shutting down come here, each in turn.
@@ -366,11 +366,11 @@ final class SavedSchedules: Sendable {
       return true
     }
     if !isReported { return }
-    owner?.report(
+    dispatcher.report(
       .workNotResumed,
       """
-      An earlier process has left scheduled actions of dispatcher "\(dispatcher)" (\(count)), which is closed without \
-      a call of resumeWork(). They stay saved.
+      An earlier process has left scheduled actions of dispatcher "\(dispatcher.name)" (\(count)), which is closed \
+      without a call of resumeWork(). They stay saved.
       """)
   }
 
@@ -410,15 +410,7 @@ struct FoundSchedules {
   var dispatchers: Set<String> = []
 }
 
-/// The saved schedules of a dispatcher that has a persistence.
-final class DispatcherSchedules: DispatcherAttachment {
-  let saved: SavedSchedules?
-
-  init(_ saved: SavedSchedules?) { self.saved = saved }
-
-  func closed(_ dispatcher: Dispatcher) { saved?.reportUnresumed() }
-}
-
 extension Dispatcher {
-  var savedSchedules: SavedSchedules? { attachment(orAdd: DispatcherSchedules(nil)).saved }
+  /// The saved schedules; nil without persistence.
+  var savedSchedules: SavedSchedules? { attachment(SavedSchedules.self) }
 }
