@@ -25,51 +25,36 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
   private let deadline: Int64?
   private let state = Locked(EffectRunState())
 
-  /// Makes the run for an action.
+  /// Makes a run: for an action, of a long-lived effect, or for work of an earlier run.
   ///
   /// Nil if the dispatcher accepts none, or if the followers of the dispatch were cancelled.
+  ///
+  /// - Parameter ended: The dispatch that the run follows; nil for the others.
   init?(
-    of registered: RegisteredEffect, following ended: EndedDispatch, _ key: TypedKey?,
-    _ work: OutboxEntry?, on thread: ThreadState
+    of registered: RegisteredEffect, by dispatcher: Dispatcher,
+    following ended: EndedDispatch? = nil, key: TypedKey? = nil, doing work: OutboxEntry? = nil,
+    on thread: ThreadState
   ) {
+    let parent =
+      ended == nil ? DispatchContext.currentTransaction(on: thread) : ended?.parent
     guard
       let standIn = Dispatch.standIn(
-        ended.dispatchID, parent: ended.parent, ended.callSite, of: ended.dispatcher, on: thread)
+        ended?.dispatchID ?? .make(on: thread), parent: parent,
+        ended?.callSite ?? registered.effect.callSite, of: dispatcher, on: thread)
     else { return nil }
-    self.registered = registered
-    dispatcher = ended.dispatcher
-    id = .make(on: thread)
-    (action, result, self.key, self.work) = (ended.action, ended.result, key, work)
-    self.standIn = standIn
+    (self.registered, self.dispatcher, self.standIn) = (registered, dispatcher, standIn)
+    id = ended == nil ? standIn.id : .make(on: thread)
+    (action, result) = (ended?.action ?? work?.action, ended?.result)
+    (self.key, self.work) = (key, work)
     carried = dispatcher.captureTaskLocals()
     continuations = dispatcher.continuations
     sleeps = continuations?.makeSleeps()
     // Durable work outlasts the client who has caused it.
-    deadline = registered.isDurable ? nil : ended.deadline
-    guard ended.lead(to: self, standingIn: standIn) else {
+    deadline = registered.isDurable ? nil : ended?.deadline
+    if let ended, !ended.lead(to: self, standingIn: standIn) {
       standIn.end(DispatchResult(dispatchID: standIn.id))
       return nil
     }
-  }
-
-  /// Makes the run of a long-lived effect, or for work of an earlier run; nil if the dispatcher accepts none.
-  init?(
-    of registered: RegisteredEffect, _ dispatcher: Dispatcher, _ callSite: CallSite,
-    _ work: OutboxEntry? = nil, on thread: ThreadState
-  ) {
-    guard
-      let standIn = Dispatch.standIn(
-        .make(on: thread), parent: DispatchContext.currentTransaction(on: thread), callSite,
-        of: dispatcher, on: thread)
-    else { return nil }
-    self.registered = registered
-    self.dispatcher = dispatcher
-    id = standIn.id
-    (action, result, key, self.work, deadline) = (work?.action, nil, nil, work, nil)
-    self.standIn = standIn
-    carried = dispatcher.captureTaskLocals()
-    continuations = dispatcher.continuations
-    sleeps = continuations?.makeSleeps()
   }
 
   var dispatchID: DispatchID { standIn.id }

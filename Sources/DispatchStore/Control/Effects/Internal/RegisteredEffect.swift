@@ -42,7 +42,10 @@ final class RegisteredEffect: DispatchFollower {
     if isDurable, work == nil { return }
     ended.noteFollower()
     let key = following.key?(ended.action)
-    guard let run = EffectRun(of: self, following: ended, key, work, on: .current) else {
+    guard
+      let run = EffectRun(
+        of: self, by: ended.dispatcher, following: ended, key: key, doing: work, on: .current)
+    else {
       // Somebody has cancelled what follows the dispatch, and not the work.
       if let work {
         _ = work.endRun()
@@ -56,7 +59,7 @@ final class RegisteredEffect: DispatchFollower {
   /// Begins a run of work whose dispatch has ended before.
   func begin(_ work: OutboxEntry, by dispatcher: Dispatcher) {
     guard let following = effect.following,
-      let run = EffectRun(of: self, dispatcher, effect.callSite, work, on: .current)
+      let run = EffectRun(of: self, by: dispatcher, doing: work, on: .current)
     else {
       _ = work.endRun()
       outbox?.giveUp(work, by: dispatcher)
@@ -131,7 +134,7 @@ final class RegisteredEffect: DispatchFollower {
 
   func restart() {
     guard isLongLived, let dispatcher = reference.dispatcher else { return }
-    guard let run = EffectRun(of: self, dispatcher, effect.callSite, on: .current) else {
+    guard let run = EffectRun(of: self, by: dispatcher, on: .current) else {
       awaitsEndOfPause.store(true, ordering: .sequentiallyConsistent)
       // The pause may have ended before that was noted.
       if dispatcher.registry.withLock(\.presentAcceptance) == .open { restartAfterPause() }
