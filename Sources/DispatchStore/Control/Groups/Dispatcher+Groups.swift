@@ -75,15 +75,13 @@ extension Dispatcher {
     var admitted = options
     let isDetached = options.control?.isDetached == true
     if standIn?.isCancelled == false, isDetached || !Task.isCancelled {
-      switch options.control?.send(to: self, at: callSite, until: deadline) {
-      case .ready(let admission): admitted.control = admission
-      case .waits(let admission):
+      let admission = options.control?.send(to: self, at: callSite, until: deadline)
+      admitted.control = admission ?? admitted.control
+      if let admission, admission.mustWait {
         // Once it has its units it is accepted or refused again, as any sent dispatch.
         if let standIn { standIn.end(DispatchResult(dispatchID: standIn.id)) }
-        admitted.control = admission
         await admission.waitUntilReady(for: self, at: callSite)
         standIn = self.standIn(for: options, at: callSite)
-      case nil: break
       }
     }
     let unit = GroupUnit(

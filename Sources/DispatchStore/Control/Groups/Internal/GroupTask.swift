@@ -178,15 +178,11 @@ extension Dispatcher {
     pool.runSurplusEnds(on: .current)
     let control = control(options, mode)
     let deadline = deadline(options, control, at: callSite)
-    switch control?.send(to: self, at: callSite, until: deadline) {
-    case .ready(let admission):
-      return admission
-    case .waits(let admission):
-      await admission.waitUntilReady(for: self, at: callSite)
-      return admission
-    case nil:
+    guard let admission = control?.send(to: self, at: callSite, until: deadline) else {
       return options.control
     }
+    if admission.mustWait { await admission.waitUntilReady(for: self, at: callSite) }
+    return admission
   }
 }
 

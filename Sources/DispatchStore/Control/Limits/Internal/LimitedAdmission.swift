@@ -31,7 +31,9 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
 
   override func send(
     to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
-  ) -> SendAdmission? { nil }
+  ) -> DispatchAdmission? { nil }
+
+  override var mustWait: Bool { failure == nil && unitCount < values.limits.count }
 
   override func admit(
     _ dispatch: Dispatch, laterIn mode: Dispatcher.Mode?, to dispatcher: Dispatcher
@@ -67,7 +69,7 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
   // MARK: Its units
 
   /// Takes units while they are free; returns the limit for which the dispatch waits then, if it may.
-  private func enter(at callSite: CallSite) -> DispatchLimit? {
+  func enter(at callSite: CallSite) -> DispatchLimit? {
     while failure == nil, unitCount < values.limits.count {
       let limit = values.limits[unitCount]
       switch limit.enter(at: callSite) {
@@ -111,11 +113,6 @@ final class LimitedAdmission: ControlOptions, @unchecked Sendable {
       wait.end(of: dispatcher)
       waitHasEnded(withUnit: hasUnit, timedOut(callSite))
     }
-  }
-
-  /// Acquires the units for a task, as far as it needs not wait.
-  func enterSending(at callSite: CallSite) -> SendAdmission {
-    enter(at: callSite) == nil ? .ready(self) : .waits(self)
   }
 
   override nonisolated(nonsending) func waitUntilReady(

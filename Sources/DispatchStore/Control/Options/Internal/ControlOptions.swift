@@ -127,9 +127,10 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
 
   override func send(
     to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
-  ) -> SendAdmission? {
-    guard let options = ready(for: dispatcher, at: callSite, until: deadline) else { return nil }
-    return (options as? LimitedAdmission)?.enterSending(at: callSite) ?? .ready(options)
+  ) -> DispatchAdmission? {
+    let options = ready(for: dispatcher, at: callSite, until: deadline)
+    _ = (options as? LimitedAdmission)?.enter(at: callSite)
+    return options
   }
 
   override var isReady: Bool { answer != nil }

@@ -55,9 +55,14 @@ class DispatchAdmission: @unchecked Sendable {
   ) -> DispatchAdmission { self }
 
   /// Acquires the resources of a dispatch sent from a task, before it begins; nil if it needs none.
+  ///
+  /// - Returns: The admission control with which it begins.
   func send(
     to dispatcher: Dispatcher, at callSite: CallSite, until deadline: Deadline?
-  ) -> SendAdmission? { nil }
+  ) -> DispatchAdmission? { nil }
+
+  /// Whether a sent dispatch begins only once this has waited.
+  var mustWait: Bool { false }
 
   /// Waits in a sending task, before its dispatch begins.
   ///
@@ -121,14 +126,6 @@ enum Admission {
 /// The reason why a dispatch doesn't begin: it has the result of an earlier one.
 struct RecordedResult: Error {
   let result: DispatchResult
-}
-
-/// The next step of a task that sends a dispatch.
-enum SendAdmission {
-  /// Begins the dispatch with this admission control.
-  case ready(DispatchAdmission)
-  /// Begins the dispatch with this admission control, once that has waited.
-  case waits(DispatchAdmission)
 }
 
 /// Admission control for all dispatches of a dispatcher, besides their own options.

@@ -90,15 +90,13 @@ extension Dispatcher {
           .resultIfEnded!)
     }
     let deadline = deadline(options, options.control, at: callSite)
-    switch options.control?.send(to: self, at: callSite, until: deadline) {
-    case nil: return nil
-    case .ready(let admission):
-      options.control = admission
+    guard let admission = options.control?.send(to: self, at: callSite, until: deadline) else {
       return nil
-    case .waits(let admission):
-      route._withUnsafeGuaranteedRef { $0.end() }
-      return .waits(admission)
     }
+    options.control = admission
+    guard admission.mustWait else { return nil }
+    route._withUnsafeGuaranteedRef { $0.end() }
+    return .waits(admission)
   }
 
   /// Whether a task can run a dispatch without a record.
