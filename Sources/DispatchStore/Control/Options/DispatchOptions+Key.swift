@@ -21,11 +21,7 @@ extension DispatchOptions {
 
 extension DispatchError {
   static func skipped(_ callSite: CallSite, for other: CallSite, _ key: TypedKey) -> DispatchError {
-    DispatchError(
-      code: .skipped,
-      message: """
-        The dispatch at \(callSite) was skipped: one with the key \(key.description), made at \(other), is in flight.
-        """,
-      callSites: [callSite, other])
+    skipped(
+      callSite, for: other, ": one with the key \(key.description), made at \(other), is in flight")
   }
 }

@@ -34,6 +34,16 @@ final class DispatchDelay: Sendable {
 }
 
 extension DispatchError {
+  /// The error of a dispatch that does not begin because of another one.
+  ///
+  /// - Parameter reason: The rest of the sentence after "was skipped".
+  static func skipped(_ callSite: CallSite, for other: CallSite, _ reason: String) -> DispatchError
+  {
+    DispatchError(
+      code: .skipped, message: "The dispatch at \(callSite) was skipped\(reason).",
+      callSites: [callSite, other])
+  }
+
   /// The error of a wait for nothing but time in a task whose thread it would block.
   ///
   /// - Parameter time: The end of the wait, as a clause.

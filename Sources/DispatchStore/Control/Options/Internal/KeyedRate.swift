@@ -26,8 +26,10 @@ struct KeyedRate: Sendable {
         if isPlanted(.keptDelayed) {
           replaced.end()
         } else {
+          let reason =
+            " before its time had come: a newer one with the key \(key.description) was made at \(callSite)"
           replaced.dispatch.drop(
-            with: .replaced(replaced.dispatch.callSite, by: callSite, key))
+            with: .skipped(replaced.dispatch.callSite, for: callSite, reason))
         }
       }
       return .waits(delay)
@@ -46,27 +48,11 @@ struct KeyedRate: Sendable {
 }
 
 extension DispatchError {
-  fileprivate static func replaced(
-    _ callSite: CallSite, by newer: CallSite, _ key: TypedKey
-  ) -> DispatchError {
-    DispatchError(
-      code: .skipped,
-      message: """
-        The dispatch at \(callSite) was skipped before its time had come: a newer one with the key \(key.description) \
-        was made at \(newer).
-        """,
-      callSites: [callSite, newer])
-  }
-
   fileprivate static func tooSoon(
     _ callSite: CallSite, after opener: CallSite, _ key: TypedKey
   ) -> DispatchError {
-    DispatchError(
-      code: .skipped,
-      message: """
-        The dispatch at \(callSite) was skipped: it came within the interval of one with the key \(key.description), \
-        made at \(opener).
-        """,
-      callSites: [callSite, opener])
+    skipped(
+      callSite, for: opener,
+      ": it came within the interval of one with the key \(key.description), made at \(opener)")
   }
 }

@@ -33,18 +33,6 @@ struct ScheduleRule: Sendable {
 }
 
 extension DispatchError {
-  static func replaced(
-    _ callSite: CallSite, by newer: CallSite, named name: String
-  ) -> DispatchError {
-    DispatchError(
-      code: .skipped,
-      message: """
-        The dispatch at \(callSite), scheduled as "\(name)", was skipped before its time had come: the call at \
-        \(newer) replaced it by another one of that name.
-        """,
-      callSites: [callSite, newer])
-  }
-
   static func scheduleNeverRuns(_ callSite: CallSite) -> DispatchError {
     DispatchError(
       code: .dispatcherClosed,

@@ -164,8 +164,9 @@ final class ScheduleTable: DispatcherAttachment, DateObserver {
 
   private func replace(_ former: Schedule.Entry?, by callSite: CallSite) {
     guard let former, case .dispatch(let delay, _) = former.member else { return }
-    delay.dispatch.drop(
-      with: .replaced(delay.dispatch.callSite, by: callSite, named: former.name!))
+    let reason =
+      " before its time had come: the call at \(callSite) replaced what was scheduled as \"\(former.name!)\""
+    delay.dispatch.drop(with: .skipped(delay.dispatch.callSite, for: callSite, reason))
   }
 
   // MARK: Removing
