@@ -85,8 +85,8 @@ extension Dispatcher {
       }
     }
     let unit = GroupUnit(
-      standIn, admitted, named: options.lastName, by: self, at: callSite,
-      inside: DispatchContext.ofTask, isCancelled: !isDetached && Task.isCancelled)
+      standIn, admitted, by: self, at: callSite, inside: DispatchContext.ofTask,
+      isCancelled: !isDetached && Task.isCancelled)
     // If the group does not begin, nothing has taken its units.
     admitted.control?.giveBack()
     let dispatchesSteps = options.control?.isCancellable == true

@@ -50,13 +50,8 @@ extension DispatchOptions {
 extension DispatchOptions {
   /// The options of a group, without those that decide when or whether a dispatch begins: its steps have their own.
   var withoutPacing: DispatchOptions {
-    guard let values = (control as? ControlOptions)?.values,
-      !values.rates.isEmpty || !values.breakers.isEmpty || values.start != nil || values.key != nil
-    else { return self }
-    return controlled {
-      ($0.rates, $0.breakers) = ([], [])
-      ($0.start, $0.key) = (nil, nil)
-    }
+    if control == nil { return self }
+    return controlled { ($0.rates, $0.breakers, $0.start, $0.key) = ([], [], nil, nil) }
   }
 }
 

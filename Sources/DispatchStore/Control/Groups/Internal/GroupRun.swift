@@ -34,7 +34,7 @@ final class GroupRun: Sendable {
     let standIn = Dispatch.standIn(
       forGroup: options, by: dispatcher, at: callSite, parent: call.parent, on: .current)
     let unit = GroupUnit(
-      standIn, options, named: options.lastName, by: dispatcher, at: callSite, inside: nil,
+      standIn, options, by: dispatcher, at: callSite, inside: nil,
       isCancelled: progress.withState { $0.isCancelled(0) })
     guarded.withLock { $0.unit = unit }
     noteCancellation()

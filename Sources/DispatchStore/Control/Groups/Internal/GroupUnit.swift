@@ -27,13 +27,12 @@ final class GroupUnit: Sendable {
   ///   - caller: The context that waits for the group's end, or nil if none does.
   ///   - isCancelled: Whether the group was cancelled before.
   init(
-    _ standIn: Dispatch?, _ options: DispatchOptions, named name: String?,
-    by dispatcher: Dispatcher, at callSite: CallSite, inside caller: DispatchContext?,
-    isCancelled: Bool = false
+    _ standIn: Dispatch?, _ options: DispatchOptions, by dispatcher: Dispatcher,
+    at callSite: CallSite, inside caller: DispatchContext?, isCancelled: Bool
   ) {
     self.dispatcher = dispatcher
     self.callSite = callSite
-    self.name = name
+    name = options.lastName
     self.standIn = standIn
     context = standIn.map {
       TaskContext(
