@@ -54,7 +54,7 @@ final class Outbox: DispatcherAttachment {
   func resume(_ dispatcher: Dispatcher) {
     let names = Set(state.withLock { $0.effects.keys })
     let (known, unknown) = found.withLock { found in
-      let own = found.entries.filter { $0.value.belongs(to: self.dispatcher) }
+      let own = found.entries.filter { $0.value.dispatcher == self.dispatcher }
       let known = own.filter { names.contains($0.value.effect) }
       takeOver(known.values, from: &found)
       return (known, own.values.filter { !names.contains($0.effect) })
@@ -96,7 +96,7 @@ final class Outbox: DispatcherAttachment {
   /// Reports the work of dispatchers that this process has not made, which no other dispatcher can list or go on with.
   private func reportForeign(by dispatcher: Dispatcher) {
     let foreign = found.withLock { found in
-      Set(found.entries.values.compactMap(\.dispatcher)).subtracting(found.dispatchers)
+      Set(found.entries.values.map(\.dispatcher)).subtracting(found.dispatchers)
     }
     for name in foreign.sorted() {
       dispatcher.report(
@@ -254,7 +254,7 @@ final class Outbox: DispatcherAttachment {
   /// All work that is not done, in any order.
   private var all: [OutboxEntry] {
     found.withLock { found in
-      found.entries.values.filter { $0.belongs(to: dispatcher) }
+      found.entries.values.filter { $0.dispatcher == dispatcher }
         + state.withLock { Array($0.entries.values) }
     }
   }
@@ -286,7 +286,7 @@ final class Outbox: DispatcherAttachment {
 
   /// The work of a key that is not done; nil if there is none.
   private func find(_ key: String) -> OutboxEntry? {
-    if let left = found.withLock({ $0.entries[key] }), left.belongs(to: dispatcher) { return left }
+    if let left = found.withLock({ $0.entries[key] }), left.dispatcher == dispatcher { return left }
     return state.withLock { $0.entries[key] }
   }
 }

@@ -2,8 +2,8 @@
 final class OutboxEntry: Sendable {
   let key: String
   let effect: String
-  /// The name of the dispatcher that has caused it; nil in a row of an earlier version of the library.
-  let dispatcher: String?
+  /// The name of the dispatcher that has caused it, the only one that does it.
+  let dispatcher: String
   /// The place in the order in which work came.
   let number: Int
   /// Nil for an action of an earlier process that could not be decoded: a dead letter, whose row stays as it is.
@@ -13,16 +13,13 @@ final class OutboxEntry: Sendable {
   private let run = Locked<EffectRun?>(nil)
 
   init(
-    _ key: String, of effect: String, _ dispatcher: String?, _ number: Int,
+    _ key: String, of effect: String, _ dispatcher: String, _ number: Int,
     _ action: (any ActionType)?, _ progress: Progress
   ) {
     (self.key, self.effect, self.dispatcher) = (key, effect, dispatcher)
     (self.number, self.action) = (number, action)
     state = Locked(progress)
   }
-
-  /// Whether a dispatcher of a name may do the work.
-  func belongs(to name: String) -> Bool { dispatcher == nil || dispatcher == name }
 
   var progress: Progress { state.withLock { $0 } }
 

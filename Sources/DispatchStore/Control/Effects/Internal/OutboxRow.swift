@@ -3,10 +3,9 @@ import Foundation
 /// The row of the work.
 struct OutboxRow: Codable, Sendable {
   let effect: String
-  /// Nil in a row of an earlier version of the library.
-  let dispatcher: String?
-  /// The place in the order in which work came; nil in a row of an earlier version of the library.
-  let number: Int?
+  let dispatcher: String
+  /// The place in the order in which work came.
+  let number: Int
   let action: SavedAction
   let attempts: Int
   let error: String?

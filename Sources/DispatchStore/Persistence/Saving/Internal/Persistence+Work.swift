@@ -53,7 +53,7 @@ extension Persistence {
             isSaved: true), row.key, expiresAt: key.expires)
       case .effect:
         let found = try decode(OutboxRow.self, row, "the work of a durable effect")
-        let entry = OutboxEntry(found, row.key, by: keeper, clock, before: rows.count - work.count)
+        let entry = OutboxEntry(found, row.key, by: keeper, clock)
         work[entry.key] = entry
       case .schedule:
         let found = try decode(ScheduleRow.self, row, "the scheduled action")
@@ -99,11 +99,8 @@ extension CompanionKeeper {
 
 extension OutboxEntry {
   /// Makes the entry of work that an earlier process has left.
-  ///
-  /// - Parameter count: Its place from the last one on, if an earlier version of the library has saved none.
   fileprivate convenience init(
-    _ row: OutboxRow, _ key: String, by keeper: CompanionKeeper, _ clock: DispatcherClock,
-    before count: Int
+    _ row: OutboxRow, _ key: String, by keeper: CompanionKeeper, _ clock: DispatcherClock
   ) {
     var progress = Progress(
       attempts: row.attempts, error: row.error, failed: row.failed, wasLeft: true)
@@ -116,7 +113,7 @@ extension OutboxEntry {
       progress.failed = progress.failed ?? clock.unixMilliseconds
     }
     self.init(
-      isPlanted(.changedKey) ? "\(key)-" : key, of: row.effect, row.dispatcher,
-      row.number ?? -count, action, progress)
+      isPlanted(.changedKey) ? "\(key)-" : key, of: row.effect, row.dispatcher, row.number, action,
+      progress)
   }
 }
