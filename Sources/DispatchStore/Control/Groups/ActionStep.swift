@@ -18,7 +18,7 @@ public struct ActionStep: Sendable {
     options: DispatchOptions = [],
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    self.init(.ready(.action(action)), storeIdentifier, mode, options, CallSite(fileID, line))
+    self.init({ _ in .action(action) }, storeIdentifier, mode, options, CallSite(fileID, line))
   }
 
   /// Makes a step that dispatches actions one after the other, as one dispatch.
@@ -31,7 +31,7 @@ public struct ActionStep: Sendable {
     options: DispatchOptions = [],
     fileID: StaticString = #fileID, line: UInt = #line
   ) {
-    self.init(.ready(.actions(actions)), storeIdentifier, mode, options, CallSite(fileID, line))
+    self.init({ _ in .actions(actions) }, storeIdentifier, mode, options, CallSite(fileID, line))
   }
 
   /// Makes a step whose action is made when its turn comes, from the results of the element before it.
@@ -52,11 +52,13 @@ public struct ActionStep: Sendable {
     fileID: StaticString = #fileID, line: UInt = #line,
     from action: @escaping @Sendable ([DispatchResult]) throws -> (any ActionType)?
   ) {
-    self.init(.made(action), storeIdentifier, mode, options, CallSite(fileID, line))
+    self.init(
+      { results in try action(results()).map(GroupStep.Ready.action) }, storeIdentifier, mode,
+      options, CallSite(fileID, line))
   }
 
   private init(
-    _ work: GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.SendMode,
+    _ work: @escaping GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.SendMode,
     _ options: DispatchOptions, _ callSite: CallSite
   ) {
     step = GroupStep(work, to: storeIdentifier, mode, options, callSite)
@@ -87,7 +89,7 @@ public struct ActionStep: Sendable {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> ActionStep {
     compensated(
-      .ready(.action(action)), storeIdentifier, mode, options, ifOnlyBegun, CallSite(fileID, line))
+      { _ in .action(action) }, storeIdentifier, mode, options, ifOnlyBegun, CallSite(fileID, line))
   }
 
   /// Returns this step with an action that undoes it, made from the step's result when it is needed.
@@ -110,12 +112,12 @@ public struct ActionStep: Sendable {
     from action: @escaping @Sendable (DispatchResult) throws -> (any ActionType)?
   ) -> ActionStep {
     compensated(
-      .made { results in try results.first.flatMap(action) }, storeIdentifier, mode, options,
-      ifOnlyBegun, CallSite(fileID, line))
+      { results in try results().first.flatMap(action).map(GroupStep.Ready.action) },
+      storeIdentifier, mode, options, ifOnlyBegun, CallSite(fileID, line))
   }
 
   private func compensated(
-    _ work: GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.SendMode?,
+    _ work: @escaping GroupStep.Work, _ storeIdentifier: String?, _ mode: Dispatcher.SendMode?,
     _ options: DispatchOptions, _ ifOnlyBegun: Bool, _ callSite: CallSite
   ) -> ActionStep {
     // Full bounds must not keep a finished step from being undone. And the next compensation follows this one's block.

@@ -17,12 +17,10 @@ struct GroupNode: Sendable {
 
 /// The work that a step dispatches.
 final class GroupStep: Sendable {
-  enum Work: Sendable {
-    case ready(Ready)
-    case made(@Sendable ([DispatchResult]) throws -> (any ActionType)?)
-  }
+  /// Makes what is dispatched, if need be of the results of the steps before it; nil if there is nothing to do.
+  typealias Work = @Sendable (_ results: () -> [DispatchResult]) throws -> Ready?
 
-  let work: Work
+  private let work: Work
   let storeIdentifier: String?
   let mode: Dispatcher.SendMode
   let options: DispatchOptions
@@ -32,7 +30,7 @@ final class GroupStep: Sendable {
   typealias Undo = (compensation: GroupStep, ifBegun: Bool)
 
   init(
-    _ work: Work, to storeIdentifier: String?, _ mode: Dispatcher.SendMode,
+    _ work: @escaping Work, to storeIdentifier: String?, _ mode: Dispatcher.SendMode,
     _ options: DispatchOptions, _ callSite: CallSite
   ) {
     self.work = work
@@ -59,14 +57,10 @@ final class GroupStep: Sendable {
   ///
   /// - Parameter results: The results of the steps before it.
   func make(from results: () -> [DispatchResult]) -> Made {
-    switch work {
-    case .ready(let work): return .ready(work)
-    case .made(let make):
-      do {
-        return try make(results()).map { Made.ready(.action($0)) } ?? .none(.nothingToDo)
-      } catch {
-        return .none(.notMade(error))
-      }
+    do {
+      return try work(results).map(Made.ready) ?? .none(.nothingToDo)
+    } catch {
+      return .none(.notMade(error))
     }
   }
 }
