@@ -20,12 +20,12 @@ struct GroupStateTests {
     #expect(state.branch(of: 0) == .start(.run(1)))
     #expect(state.branch(of: 0) == .start(.run(2)))
     #expect(state.branch(of: 0) == .wait)
-    #expect(state.ended(2, .nothingToDo) == .join(0))
+    #expect(state.ended(2, GroupStepEnd(withoutDispatch: nil)) == .join(0))
     #expect(state.branch(of: 0) == .wait)
     #expect(state.join(0) == nil)
     #expect(state.branch(of: 0) == .start(.run(3)))
     for step in [1, 3] {
-      #expect(state.ended(step, .nothingToDo) == .join(0))
+      #expect(state.ended(step, GroupStepEnd(withoutDispatch: nil)) == .join(0))
       #expect(state.join(0) == nil)
     }
     #expect(state.branch(of: 0) == .close(.end))
@@ -38,11 +38,11 @@ struct GroupStateTests {
         for _ in 0..<3 { Ping() }
       })
     for step in 1...3 { #expect(state.branch(of: 0) == .start(.run(step))) }
-    _ = state.ended(2, .notMade(PingFailure()))
+    _ = state.ended(2, GroupStepEnd(withoutDispatch: PingFailure()))
     #expect(state.join(0) == 0..<4)
-    _ = state.ended(1, .notMade(CancellationError()))
+    _ = state.ended(1, GroupStepEnd(withoutDispatch: CancellationError()))
     #expect(state.join(0) == nil)
-    _ = state.ended(3, .nothingToDo)
+    _ = state.ended(3, GroupStepEnd(withoutDispatch: nil))
     #expect(state.join(0) == nil)
     #expect(state.branch(of: 0) == .close(.end))
     let result = ActionGroupResult(state)
@@ -185,9 +185,9 @@ private struct DrawnRun {
 
   private mutating func drawnEnd() -> GroupStepEnd {
     switch Int.random(in: 0..<8, using: &random) {
-    case 0: .notMade(PingFailure())
-    case 1 where isCancelled: .notMade(CancellationError())
-    default: .dispatched(DispatchResult(dispatchID: .make(on: .current)))
+    case 0: GroupStepEnd(withoutDispatch: PingFailure())
+    case 1 where isCancelled: GroupStepEnd(withoutDispatch: CancellationError())
+    default: GroupStepEnd(DispatchResult(dispatchID: .make(on: .current)))
     }
   }
 

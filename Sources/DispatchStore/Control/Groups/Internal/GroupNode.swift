@@ -58,40 +58,34 @@ final class GroupStep: Sendable {
   /// - Parameter results: The results of the steps before it.
   func make(from results: () -> [DispatchResult]) -> Made {
     do {
-      return try work(results).map(Made.ready) ?? .none(.nothingToDo)
+      return try work(results).map(Made.ready) ?? .none(GroupStepEnd(withoutDispatch: nil))
     } catch {
-      return .none(.notMade(error))
+      return .none(GroupStepEnd(withoutDispatch: error))
     }
   }
 }
 
 /// The end of a step, or of a compensation.
-enum GroupStepEnd: Sendable {
-  /// The dispatch has ended. If that was at a deadline, its stores have ended later, with a result of their own.
-  case dispatched(DispatchResult, ofStores: DispatchResult? = nil)
-  /// The closure that makes its action threw.
-  case notMade(any Error)
-  /// The closure that makes its action returned nil.
-  case nothingToDo
+struct GroupStepEnd: Sendable {
+  /// The result of its dispatch; nil if there was none.
+  let result: DispatchResult?
+  /// That of its stores, which may have ended after a deadline of the dispatch.
+  private let resultOfStores: DispatchResult?
+  /// The error, or nil if the step finished.
+  let error: (any Error)?
 
-  var result: DispatchResult? {
-    if case .dispatched(let result, _) = self { result } else { nil }
+  init(_ result: DispatchResult, ofStores resultOfStores: DispatchResult? = nil) {
+    (self.result, self.resultOfStores) = (result, resultOfStores ?? result)
+    error = result.error
   }
 
-  /// The error, or nil if the step finished.
-  var error: (any Error)? {
-    switch self {
-    case .dispatched(let result, _): result.error
-    case .notMade(let error): error
-    case .nothingToDo: nil
-    }
+  /// Makes the end of a step without a dispatch: the closure that makes its action threw, or there was nothing to do.
+  init(withoutDispatch error: (any Error)?) {
+    (result, resultOfStores, self.error) = (nil, nil, error)
   }
 
   /// Whether a store has begun: its effect may have happened.
-  var hasBegun: Bool {
-    guard case .dispatched(let result, let resultOfStores) = self else { return false }
-    return (resultOfStores ?? result).hasStarted
-  }
+  var hasBegun: Bool { resultOfStores?.hasStarted == true }
 
   /// Whether the dispatcher has refused the step, since it accepts nothing any longer.
   ///

@@ -113,7 +113,7 @@ final class GroupRun: Sendable {
     // A dispatch without a record has ended.
     guard let dispatch = handle.dispatch, isUndoneIfBegun || !dispatch.hasEnded else {
       guarded.withLock { $0.end(index) }.resume()
-      return ended(index, compensates, .dispatched(handle.resultIfEnded!))
+      return ended(index, compensates, GroupStepEnd(handle.resultIfEnded!))
     }
     continuations?.add(dispatch)
     let whenEnded = { @Sendable [self] in
@@ -132,7 +132,7 @@ final class GroupRun: Sendable {
       handle.cancel()
     case .ended(let result):
       continuations?.remove(dispatch.id)
-      return ended(index, compensates, .dispatched(result, ofStores: dispatch.resultOfStores))
+      return ended(index, compensates, GroupStepEnd(result, ofStores: dispatch.resultOfStores))
     }
     return nil
   }
@@ -147,7 +147,7 @@ final class GroupRun: Sendable {
     changes.resume()
     if isLeft { return }
     call.dispatcher.pool.resume { [self] in
-      let end = GroupStepEnd.dispatched(result, ofStores: dispatch.resultOfStores)
+      let end = GroupStepEnd(result, ofStores: dispatch.resultOfStores)
       follow(ended(index, compensates, end), isAtCall: false)
       continuations?.remove(dispatch.id)
     }

@@ -111,7 +111,7 @@ final class GroupTask: Sendable {
         compensates
         ? dispatcher.options(of: step, isDetachable: true, in: unit.context)
         : options(of: step, in: nil)
-      end = .dispatched(
+      end = GroupStepEnd(
         await dispatcher.send(
           any: action, to: step.storeIdentifier, step.mode.mode, options, nil, step.callSite))
     // A detached step may end at its time limit before its block, for which its compensation waits.
@@ -157,7 +157,7 @@ final class GroupTask: Sendable {
     // If the wait was refused, the dispatch is cancelled, as one that is sent would be.
     if !handle.hasEnded { handle.cancel() }
     if awaitingStores { await handle.dispatch?.awaitStores() }
-    return .dispatched(result, ofStores: handle.dispatch?.resultOfStores)
+    return GroupStepEnd(result, ofStores: handle.dispatch?.resultOfStores)
   }
 
   /// Skips the rest if the caller's task, or the dispatch that stands for the group, was cancelled.
