@@ -252,8 +252,6 @@ final class EffectRun: FamilyMember, @unchecked Sendable {
       // First, since the run may end as soon as its task is cancelled.
       cancelDispatches()
       task?.cancel()
-    case .cancelDispatches:
-      cancelDispatches()
     case .none:
       break
     }

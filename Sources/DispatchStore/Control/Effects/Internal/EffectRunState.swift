@@ -85,10 +85,8 @@ struct EffectRunState {
   enum Cancel {
     /// No attempt is under way, so the run ends. The timer of its pause is removed.
     case end(TimerToken?)
-    /// The task is cancelled.
+    /// The task is cancelled, if there is one: the run may have ended, and its dispatches go on.
     case cancel(Task<Void, Never>?)
-    /// The run has ended; its dispatches are cancelled.
-    case cancelDispatches
     case none
   }
 
@@ -99,7 +97,7 @@ struct EffectRunState {
     case .waiting: return .end(nil)
     case .running(let task): return .cancel(task)
     case .pausing(let timer): return .end(timer)
-    case .ended: return .cancelDispatches
+    case .ended: return .cancel(nil)
     }
   }
 
