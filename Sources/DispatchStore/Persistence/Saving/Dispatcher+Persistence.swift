@@ -116,7 +116,7 @@ extension Dispatcher {
       try await record.begin()
       // A store that is not persistent may have come in between, or this one, which then waits for no saving.
       guard register(store: store, waitFor: waitFor, ownership: ownership) === store,
-        endGate(ofStore: store.identifier) === record.gate
+        endGate(ofStore: store.identifier) === record
       else {
         throw PersistenceError.alreadyRegistered(store.identifier)
       }
