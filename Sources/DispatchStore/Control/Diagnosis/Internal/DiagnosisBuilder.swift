@@ -99,7 +99,7 @@ struct DiagnosisBuilder {
     }
     // The calls that wait for units are described on their own.
     for (part, target) in WaitGraph.waits(of: dispatch)
-    where !target.hasEnded && !(target.gate is UnitGate) {
+    where !target.hasEnded && !(target.gate is WaitForLimit) {
       let awaited = meet(target)
       let store = (part as? StoreRun).map { "the code of store \"\($0.storeIdentifier)\"" }
       map.link(place, to: awaited, .awaits, "waits for")

@@ -1,7 +1,9 @@
 /// The wait of a call for a unit of a limit, as diagnoses and the wait graph know it.
 ///
-/// The call has not become a dispatch, and so is in no other table.
-final class WaitForLimit: Sendable {
+/// The call has not become a dispatch, and so is in no other table. The wait is the gate of a record that stands in for it, by
+/// which the wait graph finds those that have the units.
+final class WaitForLimit: StartGate, @unchecked Sendable {
+  // because the waiting thread or task makes and ends it, and others read its constants alone
   let unit: DispatchLimit.Wait
   let limit: DispatchLimit
   let callSite: CallSite
@@ -10,9 +12,9 @@ final class WaitForLimit: Sendable {
   /// The start of the wait, in nanoseconds of the dispatcher's clock.
   let began: Int64
   /// Nil if the wait holds up no dispatch.
-  private let wait: WaitGraph.Wait?
+  private var wait: WaitGraph.Wait?
   /// Ends the wait at the deadline; nil without one.
-  private let timer: TimerToken?
+  private var timer: TimerToken?
 
   /// Begins a wait that is in the limit's line; throws `wouldDeadlock`.
   ///
@@ -27,14 +29,13 @@ final class WaitForLimit: Sendable {
     (self.unit, self.limit) = (unit, limit)
     (self.callSite, caller) = (callSite, context?.waitingDispatch)
     began = dispatcher.clock.nanoseconds
+    super.init()
     if let context {
       let call = Dispatch(standIn: .make(on: .current), at: callSite)
-      call.makeDetails().withState { $0.wait(at: UnitGate(unit, of: limit)) }
+      call.makeDetails().withState { $0.wait(at: self) }
       if blocksThread { call.outer = context }
       wait =
         try blocksThread ? WaitGraph.begin(call) : WaitGraph.begin(context, for: .dispatch(call))
-    } else {
-      wait = nil
     }
     timer = deadline.map { dispatcher.timers.add(at: $0.time) { limit.endWait(unit) } }
     dispatcher.controlTables.waits.withLock { $0[ObjectIdentifier(self)] = self }
@@ -48,23 +49,6 @@ final class WaitForLimit: Sendable {
     if let timer { dispatcher.timers.remove(timer) }
   }
 
-  /// The reason for the wait, as text that follows "waits for ".
-  var text: String {
-    "a unit of \"\(limit.name)\" (\(limit.inFlight) of \(limit.bound) are in flight)"
-  }
-}
-
-/// The gate of a record that stands in for a waiting call, by which the wait graph finds those that have the units.
-final class UnitGate: StartGate, @unchecked Sendable {
-  // because it has only constants
-  private let unit: DispatchLimit.Wait
-  private let limit: DispatchLimit
-
-  init(_ unit: DispatchLimit.Wait, of limit: DispatchLimit) {
-    (self.unit, self.limit) = (unit, limit)
-    super.init()
-  }
-
   override var units: UnitHolders? {
     let holders = limit.holders
     // A unit that no dispatch has belongs to a call that is about to go on.
@@ -73,5 +57,10 @@ final class UnitGate: StartGate, @unchecked Sendable {
     return UnitHolders(
       limit: ObjectIdentifier(limit), name: limit.name, dispatches: holders.sorted { $0.id < $1.id }
     )
+  }
+
+  /// The reason for the wait, as text that follows "waits for ".
+  var text: String {
+    "a unit of \"\(limit.name)\" (\(limit.inFlight) of \(limit.bound) are in flight)"
   }
 }
