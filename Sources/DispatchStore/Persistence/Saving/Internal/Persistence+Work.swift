@@ -57,8 +57,10 @@ extension Persistence {
         work[entry.key] = entry
       case .schedule:
         let found = try decode(ScheduleRow.self, row, "the scheduled action")
-        schedules[FoundSchedules.Key(dispatcher: found.dispatcher, name: found.name)] =
-          keeper.decoded(found)
+        let (action, error) = keeper.decoded(found.action)
+        var letter: ScheduleLetter = found.with(action)
+        letter.error = error ?? letter.error
+        schedules[FoundSchedules.Key(dispatcher: found.dispatcher, name: found.name)] = letter
       }
     }
     let lastNumber = work.values.map(\.number).max() ?? 0
@@ -84,15 +86,14 @@ extension Persistence {
 }
 
 extension CompanionKeeper {
-  /// Decodes the action of a schedule that an earlier process has left.
-  fileprivate func decoded(_ row: ScheduleRow) -> ScheduleLetter {
+  /// Decodes an action that an earlier process has left; nil, and the reason, if it can't.
+  ///
+  /// The row stays as it is then: the next deployment may know the action again.
+  fileprivate func decoded(_ action: SavedAction) -> (action: (any ActionType)?, error: String?) {
     do {
-      return row.with(try decodeAction(row.action))
+      return (try decodeAction(action), nil)
     } catch {
-      // The row stays as it is: the next deployment may know the action again.
-      var letter: ScheduleLetter = row.with(nil)
-      letter.error = "Its action can't be decoded: \(error)"
-      return letter
+      return (nil, "Its action can't be decoded: \(error)")
     }
   }
 }
@@ -102,16 +103,10 @@ extension OutboxEntry {
   fileprivate convenience init(
     _ row: OutboxRow, _ key: String, by keeper: CompanionKeeper, _ clock: DispatcherClock
   ) {
-    var progress = Progress(
-      attempts: row.attempts, error: row.error, failed: row.failed, wasLeft: true)
-    var action: (any ActionType)?
-    do {
-      action = try keeper.decodeAction(row.action)
-    } catch {
-      // The row stays as it is: the next deployment may know the action again.
-      progress.error = "Its action can't be decoded: \(error)"
-      progress.failed = progress.failed ?? clock.unixMilliseconds
-    }
+    let (action, error) = keeper.decoded(row.action)
+    let progress = Progress(
+      attempts: row.attempts, error: error ?? row.error,
+      failed: row.failed ?? error.map { _ in clock.unixMilliseconds }, wasLeft: true)
     self.init(
       isPlanted(.changedKey) ? "\(key)-" : key, of: row.effect, row.dispatcher, row.number, action,
       progress)
