@@ -246,7 +246,7 @@ class ControlOptions: DispatchAdmission, @unchecked Sendable {
     for name in values.names { tables.names.insert(dispatch, name) }
     guard let key = values.latest else { return [] }
     let joined = dispatch.details?.isJoining == true ? dispatch.dispatchesBefore.last : nil
-    return tables.latest.insert(dispatch, key, replacingAllBut: joined)
+    return tables.latest.insert(dispatch, key) { $0 !== joined }
   }
 }
 

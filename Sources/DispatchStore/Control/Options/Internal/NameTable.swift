@@ -25,25 +25,17 @@ final class NameTable: Sendable {
   private func line(of key: TypedKey) -> NameLine { lines.member(of: key) { NameLine($0) } }
 
   /// Adds a dispatch, until its completion has run, and its stores have ended.
-  func insert(_ dispatch: Dispatch, _ key: TypedKey) {
-    let line = line(of: key)
-    let number = line.change { members, number in
-      members[number] = dispatch
-      return number
-    }
-    dispatch.at(.beforeResult) { line.remove(number) }
-  }
-
-  /// Adds a dispatch in place of all earlier ones of the key but one, for as long.
   ///
+  /// - Parameter isReplaced: Whether it takes the place of an earlier one; nil if of none.
   /// - Returns: The dispatches that it has replaced.
-  func insert(_ dispatch: Dispatch, _ key: TypedKey, replacingAllBut spared: Dispatch?)
-    -> [Dispatch]
-  {
+  @discardableResult
+  func insert(
+    _ dispatch: Dispatch, _ key: TypedKey, replacing isReplaced: ((Dispatch) -> Bool)? = nil
+  ) -> [Dispatch] {
     let line = line(of: key)
     let (number, replaced) = line.change { members, number in
-      let replaced = members.filter { $0.value !== spared }
-      members = members.filter { $0.value === spared }
+      let replaced = isReplaced.map { fits in members.filter { fits($0.value) } } ?? [:]
+      for former in replaced.keys { members[former] = nil }
       members[number] = dispatch
       return (number, replaced)
     }
