@@ -126,10 +126,9 @@ final class GroupRun: Sendable {
     }
     yieldPoint(.advanceGroup)
     switch guarded.withLock({ $0.keep(handle, of: index) }) {
-    case .runs(let changes): changes.resume()
-    case .isCancelled(let changes):
+    case .runs(let changes, let isCancelled):
       changes.resume()
-      handle.cancel()
+      if isCancelled { handle.cancel() }
     case .ended(let result):
       continuations?.remove(dispatch.id)
       return ended(index, compensates, GroupStepEnd(result, ofStores: dispatch.resultOfStores))

@@ -48,8 +48,7 @@ struct GroupWaits {
   }
 
   enum Keep {
-    case runs(Changes)
-    case isCancelled(Changes)
+    case runs(Changes, isCancelled: Bool)
     case ended(DispatchResult)
   }
 
@@ -58,13 +57,12 @@ struct GroupWaits {
     switch running[step] {
     case .beginning(let isCancelled):
       running[step] = .known(handle)
-      return isCancelled && !isPlanted(.lostGroupCancel)
-        ? .isCancelled(takeChanges()) : .runs(takeChanges())
+      return .runs(takeChanges(), isCancelled: isCancelled && !isPlanted(.lostGroupCancel))
     case .endedEarly(let result):
       forget(step)
       return .ended(result)
     case .known, nil:
-      return .runs(Changes())
+      return .runs(Changes(), isCancelled: false)
     }
   }
 
