@@ -997,6 +997,18 @@ struct SavedScheduleTests {
     #expect(rows.isEmpty)
   }
 
+  /// PostgreSQL would refuse the row, and with it all that is saved from then on.
+  @Test(arguments: [String(repeating: "r", count: 1_024), "r\u{0}"])
+  func needANameThatEveryDatabaseTakes(name: String) async throws {
+    let office = try await Office(database, clock)
+    office.dispatcher.dispatch(Remind(order: 1), options: .delayed(by: .seconds(10), name: name))
+    office.dispatcher.every(.seconds(10), name: name + "s", perform: Remind(order: 2))
+    #expect(office.dispatcher.scheduled.map(\.isSaved) == [false, false])
+    #expect(office.warnings.all.map(\.kind) == [.scheduleNotSaved])
+    try await office.persistence.flush()
+    #expect(rows.isEmpty)
+  }
+
   /// Opens the office as a deployment does that has forgotten to register its store.
   private func openWithoutStore() async throws -> (
     Dispatcher, Persistence, Recorder<DispatchWarning>

@@ -96,7 +96,7 @@ final class SavedSchedules: DispatcherAttachment {
   private func obstacle(to action: any ActionType, named name: String) -> String? {
     if let obstacle = keeper.obstacle(type(of: action)) { return obstacle }
     let fits = CompanionRow.canHave(key: rowKey(of: name))
-    return fits ? nil : "its name has more than \(CompanionRow.maxKeySize) bytes"
+    return fits ? nil : "its name has more than \(CompanionRow.maxKeySize) bytes, or U+0000"
   }
 
   /// Reports an action that stays in memory, once for each type.

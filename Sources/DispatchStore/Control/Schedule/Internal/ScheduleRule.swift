@@ -40,8 +40,8 @@ extension DispatchError {
         The scheduled dispatch at \(callSite) never runs: its dispatcher was closed, and only a schedule that can be \
         saved is left to the next process. That needs a name and a lane that can be saved, a single action that is no \
         step of a group, a persistence whose ActionCoder knows the action, no more than \
-        \(CompanionRow.maxKeySize) bytes for the names of the dispatch and its dispatcher, and in a task another mode \
-        than .sync.
+        \(CompanionRow.maxKeySize) bytes, and no U+0000, in the names of the dispatch and its dispatcher, and in a task \
+        another mode than .sync.
         """,
       callSites: [callSite])
   }

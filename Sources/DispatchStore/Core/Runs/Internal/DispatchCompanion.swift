@@ -48,7 +48,10 @@ struct CompanionRow: Sendable {
   /// The most bytes of a key: PostgreSQL's index refuses long ones, and that would end saving for everybody.
   static let maxKeySize = 1_024
 
-  static func canHave(key: String) -> Bool { key.utf8.count <= maxKeySize }
+  /// Whether every database takes a key: PostgreSQL refuses U+0000 in texts, too.
+  static func canHave(key: String) -> Bool {
+    key.utf8.count <= maxKeySize && !key.utf8.contains(0)
+  }
 }
 
 /// The value of a row, which is encoded outside of locks when it is written.
