@@ -122,10 +122,10 @@ final class SavedSchedules: DispatcherAttachment {
   /// - Parameter ifUndecoded: Whether to leave an action that can be decoded.
   func takePending(_ name: String, ifUndecoded: Bool = false) -> Bool {
     let taken = found.withLock { found -> ScheduleLetter? in
-      guard let letter = found.letters[key(of: name)], letter.failed == nil,
+      guard let letter = found.letters[rowKey(of: name)], letter.failed == nil,
         !ifUndecoded || letter.action == nil
       else { return nil }
-      return found.letters.removeValue(forKey: key(of: name))
+      return found.letters.removeValue(forKey: rowKey(of: name))
     }
     return taken != nil
   }
@@ -286,10 +286,6 @@ final class SavedSchedules: DispatcherAttachment {
 
   // MARK: After a restart
 
-  private func key(of name: String) -> FoundSchedules.Key {
-    FoundSchedules.Key(dispatcher: dispatcher, name: name)
-  }
-
   /// Actions that an earlier process has left pending, and nobody has resumed; in no order.
   private var foundPending: [ScheduleLetter] {
     found.withLock { found in
@@ -306,7 +302,7 @@ final class SavedSchedules: DispatcherAttachment {
 
   /// The time of a repeating schedule that an earlier process has left.
   func foundDue(of name: String) -> Int64? {
-    let letter = found.withLock { $0.letters[key(of: name)] }
+    let letter = found.withLock { $0.letters[rowKey(of: name)] }
     return letter?.interval != nil && letter?.failed == nil ? letter?.due : nil
   }
 
@@ -332,7 +328,7 @@ final class SavedSchedules: DispatcherAttachment {
         letter.dispatcher == dispatcher
           && (letter.failed != nil || undecoded && letter.action == nil)
       }
-      for letter in taken { found.letters[key(of: letter.name)] = nil }
+      for letter in taken { found.letters[rowKey(of: letter.name)] = nil }
       // Under both locks, so that a list of the dead letters has each of them at any time.
       state.withLock { state in
         for var letter in taken where state.letters[letter.name] == nil {
@@ -399,13 +395,8 @@ final class SavedSchedules: DispatcherAttachment {
 
 /// The schedules that an earlier process has left, of all dispatchers that share a persistence.
 struct FoundSchedules {
-  struct Key: Hashable {
-    let dispatcher: String
-    let name: String
-  }
-
-  /// With an error, and no action, if that can't be decoded.
-  var letters: [Key: ScheduleLetter] = [:]
+  /// By the keys of their rows; with an error, and no action, if that can't be decoded.
+  var letters: [String: ScheduleLetter] = [:]
   /// The names of the dispatchers that this process has made so far.
   var dispatchers: Set<String> = []
 }

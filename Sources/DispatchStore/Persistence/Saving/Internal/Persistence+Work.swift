@@ -42,7 +42,7 @@ extension Persistence {
   func restore(_ rows: [FoundRow]) throws {
     let keeper = companionKeeper
     var work: [String: OutboxEntry] = [:]
-    var schedules: [FoundSchedules.Key: ScheduleLetter] = [:]
+    var schedules: [String: ScheduleLetter] = [:]
     for row in rows {
       switch row.kind {
       case .idempotencyKey:
@@ -60,7 +60,7 @@ extension Persistence {
         let (action, error) = keeper.decoded(found.action)
         var letter: ScheduleLetter = found.with(action)
         letter.error = error ?? letter.error
-        schedules[FoundSchedules.Key(dispatcher: found.dispatcher, name: found.name)] = letter
+        schedules[row.key] = letter
       }
     }
     let lastNumber = work.values.map(\.number).max() ?? 0
