@@ -113,7 +113,7 @@ final class GroupTask: Sendable {
         : options(of: step, in: nil)
       end = GroupStepEnd(
         await dispatcher.send(
-          any: action, to: step.storeIdentifier, step.mode.mode, options, nil, step.callSite))
+          action, to: step.storeIdentifier, step.mode.mode, options, nil, step.callSite))
     // A detached step may end at its time limit before its block, for which its compensation waits.
     case .ready(let work):
       end = await self.end(
