@@ -54,7 +54,7 @@ final class PersistedStore<Model: Sendable & Codable, Action: ActionType>: Persi
     now = (
       form.hollowed(present.pointee),
       StoreCommit(version: commit.version, action: action, dispatchID: commit.dispatchID),
-      commit.owner?.waiting
+      commit.owner?.dispatch
     )
   }
 
