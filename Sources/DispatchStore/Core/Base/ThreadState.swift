@@ -221,7 +221,6 @@ struct ThreadState {
   }
 
   /// The action of the operation whose block a user's queue runs here, if the operation belongs to this store.
-  @usableFromInline
   func ownAction<Model, Action>(in store: Store<Model, Action>) -> Action? {
     guard run == nil, context == nil,
       let operation = fields.pointee.own?.operation as? ActionOperation<Model, Action>,

@@ -4,7 +4,6 @@ import Synchronization
 ///
 /// The count alone is a relaxed load. On arm64 the thread could still read the object's contents from before other
 /// threads dropped their references. The fence orders their last accesses before this thread's.
-@inlinable
 func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object) -> Bool {
   guard isKnownUniquelyReferenced(&object) else { return false }
   acquireDroppedReferences()
@@ -12,7 +11,6 @@ func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object) -> 
 }
 
 /// Whether the caller has the only strong reference to an optional object; false for nil.
-@inlinable
 func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object?) -> Bool {
   guard isKnownUniquelyReferenced(&object) else { return false }
   acquireDroppedReferences()
@@ -20,10 +18,7 @@ func isUniquelyReferencedForReuse<Object: AnyObject>(_ object: inout Object?) ->
 }
 
 /// Orders the last accesses of threads that dropped their references before this thread's.
-///
-/// Not inlined into other modules, which would have to import `Synchronization` for it.
-@usableFromInline
-func acquireDroppedReferences() {
+private func acquireDroppedReferences() {
   atomicMemoryFence(ordering: .acquiring)
 }
 
