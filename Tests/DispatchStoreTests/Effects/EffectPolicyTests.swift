@@ -37,6 +37,25 @@ struct EffectPolicyTests {
     dispatcher.dispatch(action: Cue(number: number), mode: .sync)
   }
 
+  /// In the diagnosis, and in the report of a drain that gives up.
+  @Test func runsThatGoOnAreNamedWithTheNumberOfThoseThatWait() async {
+    register(.serial)
+    dispatcher.tracksInFlight = true
+    let handles = [dispatch(0), dispatch(1), dispatch(2)]
+    _ = await log.first(1)
+    let texts = [
+      dispatcher.diagnosis().description, await dispatcher.drain(timeout: .zero).description,
+    ]
+    for text in texts {
+      #expect(text.contains("The effect on Cue ("), "\(text)")
+      #expect(text.contains("): 1 run, 2 waiting"), "\(text)")
+    }
+    for latch in latches { latch.open() }
+    for handle in handles { await handle.settled() }
+    let ended = dispatcher.diagnosis().description
+    #expect(!ended.contains("effect"), "\(ended)")
+  }
+
   @Test func concurrentRunsBesideTheOthers() async {
     register(.concurrent)
     let handles = [dispatch(0), dispatch(1)]

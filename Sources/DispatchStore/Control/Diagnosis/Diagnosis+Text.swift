@@ -20,9 +20,9 @@ extension Diagnosis: CustomStringConvertible {
     return (lines + pendingWork).joined(separator: "\n")
   }
 
-  /// The work that waits for its time, or for another attempt, and what has failed.
+  /// The effects that run, the work that waits for its time, or for another attempt, and what has failed.
   private var pendingWork: [String] {
-    var lines: [String] = []
+    var lines = effects
     if scheduledCount > 0 { lines.append("\(scheduledCount) scheduled.") }
     if let first = pendingEffects.first {
       let error = first.lastError.map { ", last error: \($0)" } ?? ""

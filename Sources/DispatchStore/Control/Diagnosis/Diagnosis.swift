@@ -20,6 +20,8 @@ public struct Diagnosis: Sendable {
   public internal(set) var pendingEffects: [PendingEffect] = []
   /// The work that has failed for good.
   public internal(set) var deadLetters: [DeadLetter] = []
+  /// The effects whose runs go on, in words.
+  var effects: [String] = []
   /// The dispatches in flight and the calls that wait to be accepted; longest without a move first.
   public let entries: [Entry]
   /// The waits between entries.

@@ -13,16 +13,18 @@ extension Dispatcher {
     return EffectRegistration(registered: registered)
   }
 
-  /// The effects with runs that go on, in words, without runs that wait for their turn; none while another thread changes
-  /// the registry.
-  package var runningEffects: [String] { progressOfEffects { _ in true } }
+  /// The effects with runs that go on, in words; none while another thread changes the registry.
+  package var runningEffects: [String] { effects { _ in true } }
 
   /// The effects of `runningEffects` whose runs are to end: they are not long-lived.
-  package var endingEffects: [String] { progressOfEffects { !$0.isLongLived } }
+  package var endingEffects: [String] { effects { !$0.isLongLived } }
 
-  private func progressOfEffects(where fits: (any DispatchFollower) -> Bool) -> [String] {
+  private func effects(where fits: (any DispatchFollower) -> Bool) -> [String] {
     registry.withLockIfFree(\.followers)?.filter(fits).compactMap(\.progress) ?? []
   }
+
+  /// The effects of `runningEffects`, also while another thread changes the registry.
+  var progressOfEffects: [String] { registry.withLock(\.followers).compactMap(\.progress) }
 
   /// The effects with runs that are to end and sleep on a virtual clock, in words; none unless a test follows them.
   package var sleepingEffects: [String] { registry.withLock(\.followers).compactMap(\.sleep) }

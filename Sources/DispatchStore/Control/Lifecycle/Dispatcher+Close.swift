@@ -104,8 +104,7 @@ extension Dispatcher {
       isComplete: isComplete, unfinished: isComplete ? [] : inFlightTable.map(unfinished),
       uncompensated: uncompensatedGroups.all.withLock { $0 },
       scheduleCount: savedSchedules?.count ?? 0, pendingEffectCount: outbox.leftCount,
-      dispatcher: name,
-      effects: isComplete ? [] : registry.withLock(\.followers).compactMap(\.progress))
+      dispatcher: name, effects: isComplete ? [] : progressOfEffects)
   }
 
   /// The dispatches that have not begun, because their time has not come.

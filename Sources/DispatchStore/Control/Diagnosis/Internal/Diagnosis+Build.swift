@@ -19,6 +19,7 @@ extension Diagnosis {
     (diagnosis.pendingEffects, diagnosis.deadLetters) = (
       dispatcher.pendingEffects, dispatcher.deadLetters
     )
+    diagnosis.effects = dispatcher.progressOfEffects
     return diagnosis
   }
 

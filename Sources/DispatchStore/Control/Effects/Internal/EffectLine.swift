@@ -22,6 +22,7 @@ struct EffectLine<Run: AnyObject> {
 
   var isEmpty: Bool { running.isEmpty && waiting.isEmpty && pausing.isEmpty }
   var runCount: Int { running.count + pausing.count }
+  var waitingCount: Int { waiting.count }
   /// The runs that have a turn, in the order in which they got it.
   var runs: [Run] { running.all }
 

@@ -184,14 +184,22 @@ final class RegisteredEffect: DispatchFollower {
     return reference.dispatcher?.isShutDown != false
   }
 
-  var runCount: Int { lines.all.reduce(0) { $0 + $1.runs.withLock(\.runCount) } }
+  var runCount: Int { count(\.runCount) }
+
+  private func count(_ part: (EffectLine<EffectRun>) -> Int) -> Int {
+    lines.all.reduce(0) { sum, line in sum + line.runs.withLock { part($0) } }
+  }
 
   private var begunRuns: [EffectRun] { lines.all.flatMap { $0.runs.withLock(\.begunRuns) } }
 
   /// Whether a test waits for a run that goes on: it does not wait for its turn, and is awake.
   var isBusy: Bool { !isLongLived && begunRuns.contains(where: \.isAwake) }
 
-  var progress: String? { inWords(runCount) }
+  var progress: String? {
+    guard let runs = inWords(runCount) else { return nil }
+    let waiting = count(\.waitingCount)
+    return waiting == 0 ? runs : "\(runs), \(waiting) waiting"
+  }
 
   var sleep: String? {
     isLongLived

@@ -21,7 +21,7 @@ protocol DispatchFollower: AnyObject, Sendable {
   /// Whether it follows no action, and its one run need not end.
   var isLongLived: Bool { get }
 
-  /// The runs that go on, in words; nil if there is none.
+  /// The runs that go on, in words, with the number of those that wait for their turn; nil if none goes on.
   var progress: String? { get }
 
   /// The runs that are to end and sleep on a virtual clock, in words; nil if there is none.
