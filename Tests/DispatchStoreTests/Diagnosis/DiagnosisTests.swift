@@ -176,6 +176,29 @@ struct DiagnosisTests {
     await world.end(list.first(1)[0])
   }
 
+  @Test(arguments: Way.all)
+  func saysThatAHookHasNotReturnedBeforeTheStart(way: Way) async {
+    let (dispatcher, free, began) = (dispatcher, world.free, Latch())
+    dispatcher.register(
+      .before(Script.self) { _, _ in
+        began.open()
+        free.wait()
+        return .pass
+      })
+    Thread {
+      if way.sends {
+        _ = Task.immediate { _ = await dispatcher.send(Script.adds("x"), mode: way.mode) }
+      } else {
+        dispatcher.dispatch(Script.adds("x"), mode: way.mode)
+      }
+    }.start()
+    await began.opened()
+    let entries = dispatcher.diagnosis().entries
+    #expect(entries.map(\.states.first) == ["its hooks are called, before it starts"])
+    free.open()
+    #expect(await dispatcher.drain().isComplete)
+  }
+
   /// Its block goes on only after the dispatch that it makes on its own thread.
   @Test(arguments: Dispatcher.Mode.offMainModes)
   func namesTheSyncDispatchThatABlockWaitsFor(mode: Dispatcher.Mode) async {

@@ -108,6 +108,9 @@ struct DiagnosisBuilder {
     if sighting.isDelayed {
       map.nodes[place].waitsForTime = true
       map.add("waits for its time: it is delayed or scheduled", to: place)
+    } else if map.nodes[place].trace?.present.isPrepared == false {
+      // Before they have returned, a dispatch has neither a turn nor work.
+      map.add("its hooks are called, before it starts", to: place)
     } else if sighting.isWaiting {
       lookAtGate(dispatch, place)
       lookAtTurn(sighting, place)

@@ -20,9 +20,11 @@ final class InFlightTrace: DispatchTrace {
   struct Progress {
     /// The time when a part of the dispatch last began or ended.
     var moved: Int64
+    /// Whether the hooks before the start have returned.
+    var isPrepared = false
     /// The stores in `waitFor` order.
     ///
-    /// Empty until the order is known.
+    /// Empty until those hooks have returned.
     var stores: [StoreProgress] = []
     /// For a sequence, the number of its actions that have ended.
     var endedSteps = 0
@@ -50,6 +52,7 @@ final class InFlightTrace: DispatchTrace {
 
   func prepare(_ identifiers: [String]) {
     progress.withLock { progress in
+      progress.isPrepared = true
       progress.stores = identifiers.map { StoreProgress(identifier: $0) }
     }
   }

@@ -19,7 +19,7 @@ protocol DispatchWatcher: AnyObject, Sendable {
 
 /// The progress of a dispatch in flight; the dispatch refers to it only until its end.
 protocol DispatchTrace: Sendable {
-  /// Notes the order of the stores.
+  /// Notes the order of the stores: the hooks before the start have returned.
   func prepare(_ identifiers: [String])
 
   /// Notes that a store starts, perhaps in another attempt.

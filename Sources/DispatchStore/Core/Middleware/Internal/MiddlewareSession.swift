@@ -156,7 +156,6 @@ final class MiddlewareSession: @unchecked Sendable {
   ///
   /// - Parameter startsAtOnce: Whether the stores run next, on this thread.
   func willDispatch(_ action: any ActionType, along route: Route, startsAtOnce: Bool) {
-    if hasWholes, let trace { trace.prepare(route.identifiers) }
     if followsStores {
       for index in 0..<route.count {
         if let reply = route.withEntry(at: index, { willDispatch(action, at: index, to: $0) }) {
@@ -164,6 +163,7 @@ final class MiddlewareSession: @unchecked Sendable {
         }
       }
     }
+    if hasWholes, let trace { trace.prepare(route.identifiers) }
     began = now
     self.startsAtOnce = startsAtOnce
     if startsAtOnce, !followsStores, route.count > 0 { noteFirstStart(at: began) }
